@@ -1,0 +1,53 @@
+/** One call of a Python tool: everything the fresh interpreter is told. */
+export interface ToolRun {
+  /** The tool's name, which is the name of the single function in `source`. */
+  name: string;
+  source: string;
+  arguments: Record<string, unknown>;
+  /** Resolved environment variables of this one call; may hold secrets. */
+  env: Record<string, string>;
+  /** Stable key of the call, handed to the tool as `PERDURA_CALL_KEY`. */
+  call_key: string;
+  /** Directory of the run, handed to the tool as `PERDURA_WORKSPACE`. */
+  workspace?: string;
+  /** Whether the tool may reach the network; false unless it asked for it. */
+  network?: boolean;
+}
+
+export interface ToolAnswer {
+  /** JSON text of what came back: a dict as is, another value under `result`, a failure under `error`. */
+  result: string;
+  /** Null when the tool returned; otherwise why it did not (raised, timed out, crashed). */
+  error: string | null;
+  duration_ms: number;
+  /** What the tool printed, at most 64 KiB each. */
+  stdout: string;
+  stderr: string;
+}
+
+/** What can be known of a tool file without executing it. */
+export interface Inspection {
+  valid: boolean;
+  /** One sentence with line and column when `valid` is false. */
+  error: string | null;
+  /** `{type: 'object', properties, required}`; an empty object schema when not valid. */
+  inferred_schema: Record<string, unknown>;
+  /** Summary of the docstring, or ''. */
+  description: string;
+  /** Module constant `ENV`: variable name to what it is for. */
+  env: Record<string, string>;
+  /** Module constant `EFFECT`: 'read' | 'idempotent' | 'write', or null when not declared. */
+  effect: 'read' | 'idempotent' | 'write' | null;
+  /** Module constant `NETWORK`. */
+  network: boolean;
+}
+
+export interface ToolRunner {
+  /** Judges a tool file without executing any of it. */
+  inspect(name: string, source: string): Promise<Inspection>;
+  /** Runs a tool in a process of its own. Its failures are in the answer; an abort kills its process tree and rejects with the signal's reason. */
+  run(call: ToolRun, signal: AbortSignal): Promise<ToolAnswer>;
+  /** The confinement in force, for health and logs: `namespaces`, `landlock`, `process`. */
+  readonly isolation: string;
+  close(): Promise<void>;
+}
