@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { Id, Name, patchOf, Record, Tags } from './common.ts';
+import { crud } from './endpoint.ts';
+
+const Ids = z.array(Id).default([]);
+
+/** An OpenAI-style tool definition, passed to the model as it is; Perdura runs nothing for it. */
+export const ToolDefinition = z.looseObject({
+  type: z.literal('function').default('function'),
+  function: z.looseObject({
+    name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
+    description: z.string().optional(),
+    parameters: z.looseObject({}).optional(),
+  }),
+});
+
+export const AgentCreate = z
+  .object({
+    name: Name.meta({ example: 'researcher' }),
+    description: z.string().default(''),
+    system_prompt: z.string().default('You are a helpful assistant.'),
+    model: z.string().min(1).nullable().default(null).meta({ description: "Null: the provider's default model" }),
+    mcp_server_ids: Ids,
+    mcp_server_tags: Tags,
+    custom_tool_ids: Ids,
+    builtin_tools: z
+      .array(z.string())
+      .default([])
+      .meta({ description: 'Names from GET /api/builtin-tools', example: ['manage_todo_list'] }),
+    tool_definitions: z.array(ToolDefinition).default([]),
+    knowledge_source_ids: Ids,
+    knowledge_tags: Tags,
+    approval_tools: z.array(z.string()).default([]).meta({ description: 'Names of tools whose calls wait for a person' }),
+    required_mcp_servers: Ids.meta({ description: 'MCP servers without which a run fails instead of going on' }),
+    provider_id: Id.nullable().default(null).meta({ description: 'Null selects the default runtime' }),
+  })
+  .meta({ id: 'AgentCreate' });
+
+export const AgentUpdate = patchOf(AgentCreate).meta({ id: 'AgentUpdate' });
+
+export const Agent = z.object({ ...Record, ...AgentCreate.shape }).meta({ id: 'Agent' });
+export type Agent = z.output<typeof Agent>;
+
+export const agents = crud(
+  { path: '/api/agents', noun: 'agent', tag: 'Agents' },
+  { record: Agent, create: AgentCreate, update: AgentUpdate },
+);

@@ -1,0 +1,130 @@
+import { z } from 'zod';
+import { Name, patchOf, Record, Tags } from './common.ts';
+import { crud, endpoint, IdParams } from './endpoint.ts';
+
+export const EFFECTS = ['read', 'idempotent', 'write'] as const;
+
+const JsonObject = z.record(z.string(), z.unknown());
+
+/** Variables the tool needs, each with the stored token that fills it. */
+export const EnvConfig = z
+  .record(
+    z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'Not the name of an environment variable'),
+    z.object({ token_name: z.string().nullable().default(null), description: z.string().optional() }),
+  )
+  .meta({ id: 'EnvConfig', example: { API_KEY: { token_name: 'weather-key', description: 'Key of the weather service' } } });
+
+export const CustomToolCreate = z
+  .object({
+    name: Name.regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/, 'Must be the name of a Python function').meta({ example: 'add' }),
+    description: z.string().default(''),
+    source_code: z.string().max(204_800).meta({ example: 'def add(a: int, b: int) -> int:\n    return a + b\n' }),
+    parameters_schema: JsonObject.nullable().default(null).meta({ description: 'Null: inferred from the type hints' }),
+    tags: Tags,
+    is_enabled: z.boolean().default(true),
+    env_config: EnvConfig.optional(),
+    effect: z.enum(EFFECTS).optional().meta({ description: "Left out: the file's EFFECT, or write" }),
+    network: z.boolean().optional().meta({ description: "Left out: the file's NETWORK, or false" }),
+  })
+  .meta({ id: 'CustomToolCreate' });
+
+export const CustomToolUpdate = patchOf(CustomToolCreate).meta({ id: 'CustomToolUpdate' });
+
+export const CustomTool = z
+  .object({
+    ...Record,
+    name: z.string(),
+    description: z.string(),
+    source_code: z.string(),
+    parameters_schema: JsonObject,
+    tags: z.array(z.string()),
+    is_enabled: z.boolean(),
+    env_config: EnvConfig.optional().meta({ description: 'Only when the tool declares variables' }),
+    effect: z.enum(EFFECTS),
+    network: z.boolean(),
+    is_plugin: z.boolean(),
+  })
+  .meta({ id: 'CustomTool' });
+export type CustomTool = z.output<typeof CustomTool>;
+
+export const ToolRunRequest = z
+  .object({ arguments: JsonObject.default({}) })
+  .meta({ id: 'ToolRunRequest', example: { arguments: { a: 1, b: 2 } } });
+export const ToolRunResult = z
+  .object({
+    tool_name: z.string(),
+    result: z.string().meta({ description: 'JSON text of what the tool returned' }),
+    success: z.boolean(),
+    error: z.string().nullable(),
+    duration_ms: z.number(),
+    stdout: z.string(),
+    stderr: z.string(),
+  })
+  .meta({ id: 'ToolRunResult' });
+
+export const EnvMappingUpdate = z
+  .object({ env_mapping: z.record(z.string(), z.string().nullable()) })
+  .meta({ id: 'EnvMappingUpdate' });
+export const EnvMapping = z
+  .object({
+    tool_id: z.string(),
+    tool_name: z.string(),
+    env_mapping: z.record(z.string(), z.string().nullable()),
+    available_tokens: z.array(z.string()),
+  })
+  .meta({ id: 'EnvMapping' });
+
+export const ToolValidation = z
+  .object({ valid: z.boolean(), inferred_schema: JsonObject, error: z.string().nullable() })
+  .meta({ id: 'ToolValidation' });
+
+const tag = 'Custom tools';
+
+export const customTools = {
+  ...crud(
+    { path: '/api/custom-tools', noun: 'custom tool', tag },
+    { record: CustomTool, create: CustomToolCreate, update: CustomToolUpdate },
+  ),
+  run: endpoint('POST /api/custom-tools/{id}/run', {
+    operation: 'run_custom_tool',
+    tag,
+    summary: 'Run a tool once',
+    description: 'A 200 says that the execution ended; `success` and `error` say how. At most 30 seconds.',
+    params: IdParams,
+    body: ToolRunRequest,
+    reply: ToolRunResult,
+    refuses: [409],
+  }),
+  getEnvMapping: endpoint('GET /api/custom-tools/{id}/env-mapping', {
+    operation: 'get_env_mapping',
+    tag,
+    summary: 'Which stored token fills which variable',
+    params: IdParams,
+    reply: EnvMapping,
+  }),
+  setEnvMapping: endpoint('PUT /api/custom-tools/{id}/env-mapping', {
+    operation: 'set_env_mapping',
+    tag,
+    summary: 'Fill declared variables from stored tokens',
+    description: 'A variable that is not declared, or a token that does not exist, is refused with 422.',
+    params: IdParams,
+    body: EnvMappingUpdate,
+    reply: EnvMapping,
+  }),
+  validate: endpoint('POST /api/custom-tools/validate', {
+    operation: 'validate_custom_tool',
+    tag,
+    summary: 'Check a tool file without storing or running it',
+    body: z.object({ name: z.string(), source_code: z.string().max(204_800) }).meta({ id: 'ToolValidationRequest' }),
+    reply: ToolValidation,
+  }),
+  upload: endpoint('POST /api/custom-tools/upload', {
+    operation: 'upload_custom_tool',
+    tag,
+    summary: 'Create a tool from a .py file named after its function',
+    upload: true,
+    reply: CustomTool,
+    status: 201,
+    refuses: [400, 409],
+  }),
+};

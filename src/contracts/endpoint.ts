@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import { FilterQuery, Id } from './common.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** How the reply leaves: one JSON value, a page of a list, a stream of server-sent events, or nothing. */
+export type ReplyKind = 'value' | 'page' | 'events' | 'none';
+
+export interface Endpoint<
+  P extends z.ZodType = z.ZodType,
+  Q extends z.ZodType = z.ZodType,
+  B extends z.ZodType | null = z.ZodType | null,
+  R extends z.ZodType | null = z.ZodType | null,
+  K extends ReplyKind = ReplyKind,
+> {
+  method: Method;
+  /** In OpenAPI's spelling: `/api/skills/{id}`. */
+  path: string;
+  operation: string;
+  tag: string;
+  summary: string;
+  description?: string;
+  params: P;
+  query: Q;
+  /** Null when the request has no body. */
+  body: B;
+  /** Multipart with one field `file`, instead of a JSON body. */
+  upload?: boolean;
+  /** The allow-list of what leaves: keys that are not in it are dropped. Of a page, the schema of one item. */
+  reply: R;
+  kind: K;
+  status: number;
+  /** Statuses this operation refuses with, beyond 401, 404 and 422. */
+  refuses: number[];
+  /** Honours an Idempotency-Key. */
+  idempotent: boolean;
+}
+
+const None = z.object({});
+type None = typeof None;
+
+interface Facts<P, Q, B, R, K> {
+  operation: string;
+  tag: string;
+  summary: string;
+  description?: string;
+  params?: P;
+  query?: Q;
+  body?: B;
+  upload?: boolean;
+  reply?: R;
+  kind?: K;
+  status?: number;
+  refuses?: number[];
+  idempotent?: boolean;
+}
+
+/** Declares an endpoint: `endpoint('GET /api/skills/{id}', {...})`. Parameters named in the path are ids unless said otherwise. */
+export function endpoint<
+  P extends z.ZodType = z.ZodType<{ [name: string]: string }>,
+  Q extends z.ZodType = None,
+  B extends z.ZodType | null = null,
+  R extends z.ZodType | null = null,
+  K extends ReplyKind = R extends z.ZodType ? 'value' : 'none',
+>(route: `${Method} /${string}`, facts: Facts<P, Q, B, R, K>): Endpoint<P, Q, B, R, K> {
+  const [method, path] = route.split(' ') as [Method, string];
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, Id]);
+  const kind = facts.kind ?? (facts.reply ? 'value' : 'none');
+  return {
+    refuses: [],
+    idempotent: false,
+    ...facts,
+    method,
+    path,
+    params: facts.params ?? (z.object(Object.fromEntries(names)) as unknown as P),
+    query: facts.query ?? (None as unknown as Q),
+    body: (facts.body ?? null) as B,
+    reply: (facts.reply ?? null) as R,
+    kind: kind as K,
+    status: facts.status ?? (kind === 'none' ? 204 : 200),
+  };
+}
+
+export const IdParams = z.object({ id: Id });
+
+interface CrudFacts {
+  /** Path of the collection, such as `/api/skills`. */
+  path: string;
+  /** Singular, for people: `skill`. */
+  noun: string;
+  tag: string;
+}
+
+/** The five operations every stored resource has. */
+export function crud<R extends z.ZodType, C extends z.ZodType, U extends z.ZodType, Q extends z.ZodType = typeof FilterQuery>(
+  { path, noun, tag }: CrudFacts,
+  schemas: { record: R; create: C; update: U; query?: Q },
+) {
+  const one = `${path}/{id}` as `/${string}`;
+  const name = noun.replaceAll(' ', '_');
+  const article = /^[aeiou]/i.test(noun) ? 'an' : 'a';
+  const base = { tag, reply: schemas.record };
+  return {
+    noun,
+    list: endpoint(`GET ${path as `/${string}`}`, {
+      ...base,
+      operation: `list_${name}s`,
+      summary: `List ${noun}s, newest first`,
+      query: (schemas.query ?? FilterQuery) as Q,
+      kind: 'page',
+    }),
+    create: endpoint(`POST ${path as `/${string}`}`, {
+      ...base,
+      operation: `create_${name}`,
+      summary: `Create ${article} ${noun}`,
+      body: schemas.create,
+      status: 201,
+      refuses: [409],
+      idempotent: true,
+    }),
+    get: endpoint(`GET ${one}`, { ...base, operation: `get_${name}`, summary: `Get ${article} ${noun}`, params: IdParams }),
+    update: endpoint(`PUT ${one}`, {
+      ...base,
+      operation: `update_${name}`,
+      summary: `Change ${article} ${noun}`,
+      description: 'A field left out is unchanged; a null clears a field that may be null.',
+      params: IdParams,
+      body: schemas.update,
+      refuses: [409, 412],
+    }),
+    remove: endpoint(`DELETE ${one}`, {
+      tag,
+      operation: `delete_${name}`,
+      summary: `Delete ${article} ${noun}`,
+      params: IdParams,
+      refuses: [409, 412],
+    }),
+  };
+}

@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { Timestamp } from './common.ts';
+
+export const LOG_EVENTS = [
+  'prompt_received',
+  'run_started',
+  'context_built',
+  'model_call',
+  'model_response',
+  'tool_call',
+  'tool_result',
+  'tool_denied',
+  'goal_reminder',
+  'approval_requested',
+  'approval_decided',
+  'reconciliation_requested',
+  'reconciliation_decided',
+  'retry',
+  'attempt_reset',
+  'rate_limited',
+  'compaction',
+  'memory_loaded',
+  'memory_stored',
+  'knowledge_loaded',
+  'mcp_connected',
+  'mcp_error',
+  'repo_synced',
+  'guardrail_blocked',
+  'output_guardrail_violation',
+  'progress',
+  'budget_exhausted',
+  'halted',
+  'completed',
+  'error',
+] as const;
+
+const at = { timestamp: Timestamp };
+
+export const LogEvent = z.object({
+  type: z.literal('log'),
+  data: z.looseObject({ event: z.string(), detail: z.string() }),
+  ...at,
+});
+export const MessageEvent = z.object({
+  type: z.literal('message'),
+  data: z.looseObject({ role: z.string(), content: z.string() }),
+  ...at,
+});
+export const DeltaEvent = z.object({ type: z.literal('message_delta'), data: z.looseObject({ delta: z.string() }), ...at });
+export const UsageEvent = z.object({
+  type: z.literal('usage'),
+  data: z.looseObject({
+    total_in: z.int(),
+    total_out: z.int(),
+    cost: z.number(),
+    cache_read: z.int(),
+    cache_write: z.int(),
+    premium_requests: z.int(),
+  }),
+  ...at,
+});
+export const StatusEvent = z.object({
+  type: z.literal('status'),
+  data: z.looseObject({ status: z.string(), current_turn: z.int(), task_id: z.string() }),
+  ...at,
+});
+
+/** One frame of a workflow's stream. */
+export const RunEvent = z
+  .discriminatedUnion('type', [LogEvent, MessageEvent, DeltaEvent, UsageEvent, StatusEvent])
+  .meta({ id: 'RunEvent', description: 'The `data` line of a frame; the `id` line holds its number, which grows by workflow' });
+export type RunEvent = z.output<typeof RunEvent>;

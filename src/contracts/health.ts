@@ -1,0 +1,25 @@
+import { z } from 'zod';
+import { endpoint } from './endpoint.ts';
+
+const Check = z.object({ ok: z.boolean(), detail: z.string() });
+export const Readiness = z
+  .object({ status: z.enum(['ready', 'not_ready']), checks: z.record(z.string(), Check) })
+  .meta({ id: 'Readiness' });
+
+const tag = 'Health';
+
+export const health = {
+  live: endpoint('GET /health/live', {
+    operation: 'live',
+    tag,
+    summary: 'Whether the process answers',
+    reply: z.object({ status: z.literal('live') }).meta({ id: 'Liveness' }),
+  }),
+  ready: endpoint('GET /health/ready', {
+    operation: 'ready',
+    tag,
+    summary: 'Whether database, engine, events and migrations are in order',
+    description: '503 with the same body when one is not.',
+    reply: Readiness,
+  }),
+};

@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { Id } from './common.ts';
+import { endpoint } from './endpoint.ts';
+import { Price } from './providers.ts';
+
+export const Model = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    provider_id: Id.optional(),
+    context_window: z.int().optional(),
+    reasoning_efforts: z.array(z.string()).optional(),
+    price: Price.optional(),
+  })
+  .meta({ id: 'Model' });
+export type Model = z.output<typeof Model>;
+
+export const models = {
+  list: endpoint('GET /api/models', {
+    operation: 'list_models',
+    tag: 'Models',
+    summary: 'Models the caller can use',
+    description: "Those of the default runtime, asked with the caller's token; with `provider_id`, of that provider.",
+    query: z.object({ provider_id: Id.optional() }),
+    reply: z.array(Model),
+    refuses: [502],
+  }),
+};

@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { Name, patchOf, Record } from './common.ts';
+import { crud, endpoint, IdParams } from './endpoint.ts';
+
+export const PROVIDER_TYPES = ['openai', 'azure_openai', 'openai_compatible', 'anthropic'] as const;
+
+/** US dollars for a million tokens; a model's own entry wins over `*`. */
+export const Price = z.object({
+  input: z.number().min(0),
+  output: z.number().min(0),
+  cache_read: z.number().min(0).optional(),
+  cache_write: z.number().min(0).optional(),
+});
+export const PriceTable = z
+  .record(z.string(), Price)
+  .meta({ description: 'Model name (or *) to US dollars for a million tokens', example: { '*': { input: 2.5, output: 10 } } });
+
+export const ProviderCreate = z
+  .object({
+    name: Name.meta({ example: 'my-openai' }),
+    description: z.string().default(''),
+    provider_type: z.enum(PROVIDER_TYPES),
+    api_key_token_name: z.string().nullable().default(null).meta({ description: 'Name of the stored token that holds the key' }),
+    base_url: z
+      .url({ protocol: /^https?$/ })
+      .nullable()
+      .default(null),
+    auth_type: z.enum(['bearer', 'x-api-key']).default('bearer'),
+    azure_api_version: z.string().nullable().default(null),
+    azure_deployment: z.string().nullable().default(null),
+    default_model: z.string().min(1).nullable().default(null),
+    requests_per_minute: z.int().min(1).max(1_000_000).nullable().default(null),
+    price_table: PriceTable.default({}),
+  })
+  .meta({ id: 'ProviderCreate' });
+
+export const ProviderUpdate = patchOf(ProviderCreate).meta({ id: 'ProviderUpdate' });
+
+export const Provider = z.object({ ...Record, ...ProviderCreate.shape }).meta({ id: 'Provider' });
+export type Provider = z.output<typeof Provider>;
+
+export const ProviderTest = z
+  .object({ success: z.boolean(), models: z.array(z.string()), error: z.string().nullable() })
+  .meta({ id: 'ProviderTest' });
+
+export const providers = {
+  ...crud(
+    { path: '/api/providers', noun: 'provider', tag: 'Providers' },
+    { record: Provider, create: ProviderCreate, update: ProviderUpdate },
+  ),
+  test: endpoint('POST /api/providers/{id}/test', {
+    operation: 'test_provider',
+    tag: 'Providers',
+    summary: 'Ask the provider for its models',
+    description: 'A 200 says that the test was made; `success` says how it went.',
+    params: IdParams,
+    reply: ProviderTest,
+  }),
+};

@@ -1,0 +1,116 @@
+import { z } from 'zod';
+import { Id, ListQuery, Timestamp } from './common.ts';
+import { endpoint, IdParams } from './endpoint.ts';
+import { Usage } from './workflows.ts';
+
+export const TASK_STATUSES = ['pending', 'running', 'waiting', 'completed', 'failed', 'halted'] as const;
+
+export const Task = z
+  .object({
+    id: Id,
+    workflow_id: Id,
+    workflow_title: z.string().nullable(),
+    agent_id: Id,
+    agent_name: z.string(),
+    model: z.string().nullable(),
+    status: z.enum(TASK_STATUSES),
+    prompt: z.string(),
+    trigger: z.string(),
+    scheduled_agent_id: Id.nullable(),
+    response: z.unknown().meta({ description: 'The final answer: a JSON value, or text for markdown; null before' }),
+    error: z.string().nullable(),
+    error_code: z.string().nullable(),
+    usage: Usage,
+    turns: z.int(),
+    steps: z.int(),
+    turn_limit_reached: z.boolean(),
+    definition_hash: z.string(),
+    engine_run_url: z.string().nullable().meta({ description: 'The run in the Temporal UI' }),
+    elapsed_seconds: z.number().nullable(),
+    created_at: Timestamp,
+    started_at: Timestamp.nullable(),
+    completed_at: Timestamp.nullable(),
+  })
+  .meta({ id: 'Task' });
+export type Task = z.output<typeof Task>;
+
+export const Todo = z.object({ id: z.string(), title: z.string(), status: z.string() });
+
+export const TaskProgress = z
+  .object({ todos: z.array(Todo), current_step: z.string(), percent_complete: z.int().min(0).max(100) })
+  .meta({ id: 'TaskProgress' });
+
+export const TaskQuery = ListQuery.extend({
+  status: z.enum(TASK_STATUSES).optional(),
+  workflow_id: Id.optional(),
+  agent_id: Id.optional(),
+  since: z.iso.datetime({ offset: true }).optional(),
+});
+export type TaskQuery = z.output<typeof TaskQuery>;
+
+const tag = 'Tasks';
+const base = { tag, reply: Task };
+
+export const tasks = {
+  list: endpoint('GET /api/tasks', {
+    ...base,
+    operation: 'list_tasks',
+    summary: "List runs of the caller's workflows, newest first",
+    query: TaskQuery,
+    kind: 'page',
+  }),
+  get: endpoint('GET /api/tasks/{id}', {
+    ...base,
+    operation: 'get_task',
+    summary: 'Get a run',
+    params: IdParams,
+    refuses: [403],
+  }),
+  progress: endpoint('GET /api/tasks/{id}/progress', {
+    operation: 'get_task_progress',
+    tag,
+    summary: "The agent's to-do list",
+    params: IdParams,
+    reply: TaskProgress,
+    refuses: [403],
+  }),
+  ofWorkflow: endpoint('GET /api/tasks/workflow/{workflow_id}', {
+    ...base,
+    operation: 'list_workflow_tasks',
+    summary: 'List runs of one workflow, newest first',
+    params: z.object({ workflow_id: Id }),
+    query: TaskQuery.omit({ workflow_id: true }),
+    kind: 'page',
+    refuses: [403],
+  }),
+  stop: endpoint('POST /api/tasks/{id}/stop', {
+    operation: 'stop_task',
+    tag,
+    summary: 'Stop a running, waiting or pending run',
+    params: IdParams,
+    reply: z.object({ status: z.literal('halt_requested'), workflow_id: Id }).meta({ id: 'StopRequested' }),
+    status: 202,
+    refuses: [403, 409, 503],
+  }),
+  approve: endpoint('POST /api/tasks/{id}/approvals/{call_id}', {
+    operation: 'decide_approval',
+    tag,
+    summary: 'Approve or deny a tool call that waits for a person',
+    params: z.object({ id: Id, call_id: z.string() }),
+    body: z.object({ decision: z.enum(['approve', 'deny']), message: z.string().optional() }).meta({ id: 'ApprovalDecision' }),
+    reply: Task,
+    refuses: [403, 409, 503],
+  }),
+  reconcile: endpoint('POST /api/tasks/{id}/reconciliations/{call_id}', {
+    operation: 'decide_reconciliation',
+    tag,
+    summary: 'Say what became of a tool call whose worker was lost',
+    description: '`retry` calls the tool again, `done` takes `result` as its result, `fail` tells the model that it failed.',
+    params: z.object({ id: Id, call_id: z.string() }),
+    body: z
+      .object({ decision: z.enum(['retry', 'done', 'fail']), result: z.unknown().optional() })
+      .meta({ id: 'ReconciliationDecision' }),
+    reply: Task,
+    refuses: [403, 409, 503],
+  }),
+};

@@ -1,0 +1,211 @@
+import { z } from 'zod';
+import { FilterQuery, Id, patchOf, Tags, Timestamp } from './common.ts';
+import { crud, endpoint, IdParams } from './endpoint.ts';
+import { RunEvent } from './events.ts';
+
+export const OUTPUT_FORMATS = ['json', 'markdown'] as const;
+export const REASONING_EFFORTS = ['minimal', 'low', 'medium', 'high'] as const;
+export const ON_BUSY = ['enqueue', 'reject', 'interrupt'] as const;
+export const WORKFLOW_STATUSES = ['active', 'running', 'waiting', 'completed', 'failed', 'halted', 'inactive'] as const;
+
+const WebUrl = z.url({ protocol: /^https?$/ });
+const Ids = z.array(Id).default([]);
+
+export const Budget = z
+  .object({
+    max_cost_usd: z.number().positive().nullable().default(null),
+    max_tokens: z.int().positive().nullable().default(null),
+    max_seconds: z.number().positive().nullable().default(null),
+    on_exhausted: z.enum(['wait', 'halt']).default('wait'),
+  })
+  .meta({ id: 'Budget', description: 'Reserved before each model call' });
+
+/** The settings a person chooses; also the shape that export and import carry. */
+export const WorkflowCreate = z
+  .object({
+    agent_id: Id,
+    model: z.string().min(1).nullable().default(null).meta({ description: "Null: the agent's, then the provider's" }),
+    title: z.string().max(500).nullable().default(null),
+    max_turns: z.int().min(1).max(10_000).default(5).meta({ description: 'Tool calls a run may make' }),
+    skill_ids: Ids,
+    skill_tags: Tags,
+    output_format: z.enum(OUTPUT_FORMATS).default('json'),
+    reasoning_effort: z.enum(REASONING_EFFORTS).nullable().default(null),
+    infinite_session: z
+      .boolean()
+      .default(true)
+      .meta({ description: 'Compact older rounds when the context fills up; otherwise the run fails then' }),
+    bypass_memory: z.boolean().default(false),
+    auto_memory: z.boolean().default(false),
+    tsv_tool_results: z.boolean().default(false),
+    caveman: z.boolean().default(false).meta({ description: 'Terse instructions, terse answer' }),
+    guardrail_ids: Ids,
+    guardrail_tags: Tags,
+    repo_url: z
+      .url({ protocol: /^https$/ })
+      .nullable()
+      .default(null),
+    repo_branch: z.string().min(1).nullable().default(null),
+    repo_token_name: z.string().min(1).nullable().default(null),
+    webhook_url: WebUrl.nullable().default(null),
+    error_webhook_url: WebUrl.nullable().default(null),
+    credential_overrides: z
+      .record(z.string(), z.string())
+      .default({})
+      .meta({ description: 'Environment variable of a tool to stored token name' }),
+    budget: Budget.nullable().default(null),
+    on_busy: z.enum(ON_BUSY).default('enqueue').meta({ description: 'What becomes of a prompt while a run is under way' }),
+  })
+  .meta({ id: 'WorkflowCreate' });
+
+export const WorkflowUpdate = patchOf(WorkflowCreate)
+  .extend({ status: z.enum(['active', 'inactive']).optional().meta({ description: 'inactive: prompts are refused' }) })
+  .meta({ id: 'WorkflowUpdate' });
+
+export const Usage = z
+  .object({
+    total_in: z.int(),
+    total_out: z.int(),
+    cost: z.number().meta({ description: 'US dollars, by the price table of the provider' }),
+    cache_read: z.int(),
+    cache_write: z.int(),
+    premium_requests: z.int(),
+  })
+  .meta({ id: 'Usage' });
+
+export const TranscriptMessage = z
+  .object({
+    role: z.string(),
+    content: z.string(),
+    kind: z.string(),
+    step: z.int(),
+    tool_calls: z.array(z.object({ call_id: z.string(), name: z.string(), arguments: z.string() })).nullable(),
+    call_id: z.string().nullable(),
+    created_at: Timestamp,
+  })
+  .meta({ id: 'TranscriptMessage' });
+
+export const LogEntry = z.looseObject({ event: z.string(), detail: z.string(), timestamp: Timestamp }).meta({ id: 'LogEntry' });
+
+export const WorkflowSummary = z
+  .object({
+    id: Id,
+    ...WorkflowCreate.shape,
+    owner: z.string().meta({ description: 'Login of the owner' }),
+    status: z.enum(WORKFLOW_STATUSES),
+    current_turn: z.int(),
+    task_count: z.int(),
+    last_task_status: z.string().nullable(),
+    last_task_at: Timestamp.nullable(),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  })
+  .meta({ id: 'WorkflowSummary' });
+export type WorkflowSummary = z.output<typeof WorkflowSummary>;
+
+export const Workflow = z
+  .object({
+    ...WorkflowSummary.shape,
+    messages: z.array(TranscriptMessage).meta({ description: 'Of the last run' }),
+    logs: z.array(LogEntry),
+    usage: Usage,
+  })
+  .meta({ id: 'Workflow' });
+export type Workflow = z.output<typeof Workflow>;
+
+export const PromptRequest = z
+  .object({
+    prompt: z.string().min(1).optional(),
+    request: z.record(z.string(), z.unknown()).optional().meta({ description: 'Instead of `prompt`: its JSON is the prompt' }),
+    reasoning_effort: z.enum(REASONING_EFFORTS).nullable().optional(),
+    on_busy: z.enum(ON_BUSY).optional(),
+  })
+  .refine(({ prompt, request }) => (prompt === undefined) !== (request === undefined), {
+    message: 'Send exactly one of prompt and request',
+    path: ['prompt'],
+  })
+  .meta({ id: 'PromptRequest', example: { prompt: 'What is 17 + 25?' } });
+
+export const PromptAccepted = z
+  .object({ task_id: Id, workflow_id: Id, status: z.string(), prompt: z.string(), created_at: Timestamp, stream_url: z.string() })
+  .meta({ id: 'PromptAccepted' });
+
+export const HaltRequested = z
+  .object({ status: z.literal('halt_requested'), workflow_id: Id, task_id: Id })
+  .meta({ id: 'HaltRequested' });
+
+export const StreamQuery = z.object({
+  after: z.coerce.number().int().min(0).optional().meta({ description: 'Like Last-Event-ID: everything after this number' }),
+  task_id: Id.optional().meta({ description: 'Only this run; the stream ends after its last event' }),
+});
+
+const tag = 'Workflows';
+const SkillParams = z.object({ id: Id, skill_id: Id });
+
+export const workflows = {
+  ...crud(
+    { path: '/api/workflows', noun: 'workflow', tag },
+    { record: Workflow, create: WorkflowCreate, update: WorkflowUpdate },
+  ),
+  list: endpoint('GET /api/workflows', {
+    operation: 'list_workflows',
+    tag,
+    summary: "List the caller's workflows, newest first",
+    query: FilterQuery.extend({ agent_id: Id.optional(), status: z.string().optional() }).omit({
+      tag: true,
+      tags: true,
+    }),
+    reply: WorkflowSummary,
+    kind: 'page',
+  }),
+  prompt: endpoint('POST /api/workflows/{id}/prompt', {
+    operation: 'prompt_workflow',
+    tag,
+    summary: 'Start a run',
+    description:
+      'Answers at once; follow `stream_url`, or read the task. One run at a time for a workflow: `on_busy` says what becomes of the others.',
+    params: IdParams,
+    body: PromptRequest,
+    reply: PromptAccepted,
+    status: 201,
+    refuses: [403, 409, 503],
+    idempotent: true,
+  }),
+  halt: endpoint('POST /api/workflows/{id}/halt', {
+    operation: 'halt_workflow',
+    tag,
+    summary: 'Stop the run under way',
+    description: 'Text and usage so far are kept.',
+    params: IdParams,
+    reply: HaltRequested,
+    refuses: [403, 409, 503],
+  }),
+  stream: endpoint('GET /api/workflows/{id}/stream', {
+    operation: 'stream_workflow',
+    tag,
+    summary: 'Follow the events of a workflow',
+    description:
+      'Server-sent events: `id:` grows by workflow, `data:` holds the event. With Last-Event-ID (or `after`) everything after it is replayed; without, the current run from its start, then live. The bearer token is needed here too.',
+    params: IdParams,
+    query: StreamQuery,
+    reply: RunEvent,
+    kind: 'events',
+    refuses: [403],
+  }),
+  installSkill: endpoint('POST /api/workflows/{id}/skills/{skill_id}', {
+    operation: 'install_skill',
+    tag,
+    summary: 'Install a skill on a workflow',
+    params: SkillParams,
+    reply: Workflow,
+    refuses: [403],
+  }),
+  removeSkill: endpoint('DELETE /api/workflows/{id}/skills/{skill_id}', {
+    operation: 'remove_skill',
+    tag,
+    summary: 'Remove a skill from a workflow',
+    params: SkillParams,
+    reply: Workflow,
+    refuses: [403],
+  }),
+};

@@ -1,0 +1,74 @@
+/** What a run works with, frozen when its task is created. Holds names of stored tokens, never their values. */
+export interface Definition {
+  agent: { id: string; name: string; system_prompt: string };
+  workflow: { id: string; title: string | null };
+  /** Null: the runtime's own default. */
+  model: string | null;
+  provider: PinnedProvider | null;
+  settings: RunSettings;
+  skills: PinnedSkill[];
+  tools: PinnedTool[];
+  /** Names of tools whose calls wait for a person. */
+  approval_tools: string[];
+}
+
+export interface PinnedProvider {
+  id: string;
+  name: string;
+  provider_type: string;
+  api_key_token_name: string | null;
+  base_url: string | null;
+  auth_type: string;
+  azure_api_version: string | null;
+  azure_deployment: string | null;
+  default_model: string | null;
+  requests_per_minute: number | null;
+  price_table: PriceTable;
+}
+
+export interface RunSettings {
+  max_turns: number;
+  output_format: string;
+  reasoning_effort: string | null;
+  infinite_session: boolean;
+  bypass_memory: boolean;
+  auto_memory: boolean;
+  tsv_tool_results: boolean;
+  caveman: boolean;
+}
+
+export interface PinnedSkill {
+  name: string;
+  instructions: string;
+}
+
+export type ToolEffect = 'read' | 'idempotent' | 'write';
+
+/** What the model is told of a tool. */
+export interface ToolSpec {
+  name: string;
+  description: string;
+  /** JSON Schema of an object. */
+  parameters: Record<string, unknown>;
+  effect: ToolEffect;
+}
+
+export type PinnedTool =
+  | (ToolSpec & {
+      kind: 'custom';
+      source_code: string;
+      network: boolean;
+      /** Variable to stored token name; null where nothing is mapped. */
+      env: Record<string, string | null>;
+    })
+  | { kind: 'builtin'; name: string }
+  | (ToolSpec & { kind: 'definition' });
+
+/** US dollars for a million tokens. */
+export interface Price {
+  input: number;
+  output: number;
+  cache_read?: number;
+  cache_write?: number;
+}
+export type PriceTable = Record<string, Price>;

@@ -1,0 +1,34 @@
+import type { ToolEffect } from './definition.ts';
+
+export type CallStatus = 'planned' | 'started' | 'done' | 'denied' | 'waiting_approval' | 'waiting_reconciliation';
+
+/** What a person said of a call: approve or deny before it runs; retry, done or fail after its worker was lost. */
+export interface CallDecision {
+  decision: 'approve' | 'deny' | 'retry' | 'done' | 'fail';
+  message?: string;
+  result?: unknown;
+}
+
+export interface LedgerEntry {
+  status: CallStatus;
+  effect: ToolEffect;
+  approval: boolean;
+  attempts: number;
+  decision: CallDecision | null;
+}
+
+/** What to do with a call now. */
+export type Move = 'run' | 'nothing' | 'ask_approval' | 'ask_reconciliation' | 'settle';
+
+/**
+ * The rule of tool effects. A call that was begun and has no result may have had its effect: only what changes nothing, or
+ * nothing twice, is run again unasked.
+ */
+export function moveOf({ status, effect, approval, attempts, decision }: LedgerEntry): Move {
+  if (status === 'done' || status === 'denied') return 'nothing';
+  if (decision && decision.decision !== 'approve' && decision.decision !== 'retry') return 'settle';
+  if (approval && attempts === 0 && decision?.decision !== 'approve') return 'ask_approval';
+  const lost = status === 'started' || status === 'waiting_reconciliation';
+  if (lost && effect === 'write' && decision?.decision !== 'retry') return 'ask_reconciliation';
+  return 'run';
+}

@@ -1,0 +1,32 @@
+import type { Usage } from './usage.ts';
+
+/** What a run tells; the same shape goes to the database, over the bus and to the client. */
+export interface RunEvent {
+  type: 'log' | 'message' | 'message_delta' | 'usage' | 'status';
+  data: Record<string, unknown>;
+  /** ISO 8601, UTC. */
+  timestamp: string;
+}
+
+export interface StoredEvent extends RunEvent {
+  seq: number;
+  task_id: string;
+}
+
+export const TERMINAL = ['completed', 'failed', 'halted'] as const;
+export const isTerminal = (status: unknown): boolean => (TERMINAL as readonly unknown[]).includes(status);
+
+/** Makes the events of one task; the clock is an argument, so that domain code needs none. */
+export function eventsOf(task_id: string, now: () => string) {
+  const event = (type: RunEvent['type'], data: Record<string, unknown>): RunEvent => ({ type, data, timestamp: now() });
+  return {
+    log: (name: string, detail: string, more: Record<string, unknown> = {}) => event('log', { event: name, detail, ...more }),
+    message: (role: string, content: string, more: Record<string, unknown> = {}) => event('message', { role, content, ...more }),
+    delta: (delta: string) => event('message_delta', { delta }),
+    usage: ({ total_in, total_out, cost, cache_read, cache_write, premium_requests }: Usage) =>
+      event('usage', { total_in, total_out, cost, cache_read, cache_write, premium_requests }),
+    status: (status: string, current_turn: number, more: Record<string, unknown> = {}) =>
+      event('status', { status, current_turn, task_id, ...more }),
+  };
+}
+export type EventMaker = ReturnType<typeof eventsOf>;

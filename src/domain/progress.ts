@@ -1,0 +1,29 @@
+export interface Todo {
+  id: string;
+  title: string;
+  status: string;
+}
+
+const STATUSES = ['not-started', 'in-progress', 'done'];
+
+/** Reads a model's to-do list; null when it is not one. `completed` is read as `done`. */
+export function todosOf(value: unknown): Todo[] | null {
+  if (!Array.isArray(value)) return null;
+  const todos: Todo[] = [];
+  for (const [index, item] of value.entries()) {
+    const { id = index + 1, title, status = 'not-started' } = (item ?? {}) as Record<string, unknown>;
+    const read = status === 'completed' ? 'done' : status;
+    if (typeof title !== 'string' || !STATUSES.includes(read as string)) return null;
+    todos.push({ id: String(id), title, status: read as string });
+  }
+  return todos;
+}
+
+export function progressOf(todos: Todo[]) {
+  const done = todos.filter(({ status }) => status === 'done').length;
+  return {
+    todos,
+    current_step: todos.find(({ status }) => status === 'in-progress')?.title ?? '',
+    percent_complete: todos.length === 0 ? 0 : Math.round((done / todos.length) * 100),
+  };
+}

@@ -1,0 +1,77 @@
+/** A tool call of a reply, by the id that the ledger keeps it under. */
+export interface PlannedCall {
+  call_id: string;
+  name: string;
+}
+
+/** What one exchange with the model is asked to do, besides sending the transcript. */
+export interface ExchangeOrder {
+  step: number;
+  /** Tool calls made so far. */
+  turns: number;
+  /** Calls of the round before that are answered with a denial. */
+  denied: string[];
+  /** Quote the goal after the tool results. */
+  remind: boolean;
+  /** Ask for the final answer, with no tools offered. */
+  tools_off: boolean;
+}
+
+export interface RunPorts {
+  /** Ends with the calls to make; none means that the final answer is in the transcript. */
+  exchange(order: ExchangeOrder): Promise<PlannedCall[]>;
+  /** Ends when the call's result is in the transcript. */
+  act(call: PlannedCall): Promise<void>;
+  /** Whether the loop should stop here and be taken up again from the state it returns. */
+  renew(): boolean;
+}
+
+export interface RunRules {
+  /** Tool calls that may be made; further ones are denied. */
+  max_turns: number;
+}
+
+/** Where a loop stands between two rounds. */
+export interface LoopState {
+  step: number;
+  turns: number;
+  denied: string[];
+  denied_rounds: number;
+}
+
+export interface LoopOutcome {
+  /** False when the loop stopped to be renewed. */
+  ended: boolean;
+  state: LoopState;
+}
+
+export const START: LoopState = { step: 1, turns: 0, denied: [], denied_rounds: 0 };
+
+/** Rounds with a denial before the model is asked to answer without tools. */
+const PATIENCE = 2;
+
+/** The agent loop: exchange, act, exchange again, until the model answers without calling a tool. */
+export async function runLoop(ports: RunPorts, { max_turns }: RunRules, from: LoopState = START): Promise<LoopOutcome> {
+  let state = from;
+  while (true) {
+    const calls = await ports.exchange({
+      step: state.step,
+      turns: state.turns,
+      denied: state.denied,
+      remind: state.turns * 2 > max_turns,
+      tools_off: state.denied_rounds >= PATIENCE,
+    });
+    if (calls.length === 0) return { ended: true, state };
+
+    const allowed = calls.slice(0, max_turns - state.turns);
+    const denied = calls.slice(allowed.length).map(({ call_id }) => call_id);
+    if (allowed.length > 0) await Promise.all(allowed.map((call) => ports.act(call)));
+    state = {
+      step: state.step + 1,
+      turns: state.turns + allowed.length,
+      denied,
+      denied_rounds: state.denied_rounds + (denied.length > 0 ? 1 : 0),
+    };
+    if (ports.renew()) return { ended: false, state };
+  }
+}

@@ -1,0 +1,41 @@
+import type { Price, PriceTable } from './definition.ts';
+
+/** Usage tokens of one exchange; `total_in` includes what was read from the provider's cache. */
+export interface ExchangeUsage {
+  total_in: number;
+  total_out: number;
+  cache_read: number;
+  cache_write: number;
+}
+
+export interface Usage extends ExchangeUsage {
+  /** US dollars. */
+  cost: number;
+  premium_requests: number;
+}
+
+export const NO_USAGE: Usage = { total_in: 0, total_out: 0, cache_read: 0, cache_write: 0, cost: 0, premium_requests: 0 };
+
+const PER_MILLION = 1_000_000;
+
+/** US dollars for one exchange; 0 where the table names no price for the model. */
+export function costOf(usage: ExchangeUsage, model: string | null, prices: PriceTable): number {
+  const price: Price | undefined = (model ? prices[model] : undefined) ?? prices['*'];
+  if (!price) return 0;
+  const fresh = Math.max(0, usage.total_in - usage.cache_read - usage.cache_write);
+  const dollars =
+    fresh * price.input +
+    usage.cache_read * (price.cache_read ?? price.input) +
+    usage.cache_write * (price.cache_write ?? price.input) +
+    usage.total_out * price.output;
+  return dollars / PER_MILLION;
+}
+
+export const addUsage = (sum: Usage, more: Usage): Usage => ({
+  total_in: sum.total_in + more.total_in,
+  total_out: sum.total_out + more.total_out,
+  cache_read: sum.cache_read + more.cache_read,
+  cache_write: sum.cache_write + more.cache_write,
+  cost: sum.cost + more.cost,
+  premium_requests: sum.premium_requests + more.premium_requests,
+});

@@ -1,0 +1,80 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import pg from 'pg';
+import { channelOf, type EventBus, HALT_CHANNEL, MISSED, type Notice } from './bus.ts';
+import { listeners } from './listeners.ts';
+
+interface PostgresBusOptions {
+  url: string;
+  /** Where requests to halt are sent from. */
+  pool: pg.Pool;
+  log: (message: string) => void;
+}
+
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 5_000;
+
+/**
+ * LISTEN on one connection of its own. The database tells of events in the transaction that writes them, so there is
+ * nothing to announce. When the connection breaks it is made anew and every listener is told that it may have missed some.
+ */
+export async function postgresBus({ url, pool, log }: PostgresBusOptions): Promise<EventBus> {
+  let closed = false;
+  let client: pg.Client | null = null;
+  const channels = listeners<string>({
+    open: async (channel) => {
+      await client?.query(`LISTEN "${channel}"`);
+    },
+    close: (channel) => {
+      client?.query(`UNLISTEN "${channel}"`).catch(() => {});
+    },
+  });
+
+  async function connect(): Promise<void> {
+    const fresh = new pg.Client({ connectionString: url, application_name: 'perdura events', keepAlive: true });
+    fresh.on('notification', ({ channel, payload = '' }) => channels.tell(channel, payload));
+    fresh.on('error', () => {});
+    await fresh.connect();
+    for (const channel of channels.names()) await fresh.query(`LISTEN "${channel}"`);
+    fresh.once('end', () => void reconnect());
+    client = fresh;
+    for (const channel of channels.names()) channels.tell(channel, '');
+  }
+
+  async function reconnect(): Promise<void> {
+    client = null;
+    for (let pause = FIRST_PAUSE_MS; !closed; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+      try {
+        return await connect();
+      } catch (error) {
+        log(`The event connection is down, trying again: ${(error as Error).message}`);
+        await wait(pause, undefined, { ref: false });
+      }
+    }
+  }
+
+  await connect();
+  return {
+    subscribe: (workflow_id, on_notice) => channels.add(channelOf(workflow_id), (payload) => on_notice(noticeOf(payload))),
+    announce() {},
+    async halt(task_id) {
+      await pool.query('SELECT pg_notify($1, $2)', [HALT_CHANNEL, task_id]);
+    },
+    onHalt: (listener) => channels.add(HALT_CHANNEL, listener),
+    async ping() {
+      if (!client) throw new Error('The event connection is down');
+      await client.query('SELECT 1');
+    },
+    async close() {
+      closed = true;
+      await client?.end();
+    },
+  };
+}
+
+function noticeOf(payload: string): Notice {
+  try {
+    return payload ? (JSON.parse(payload) as Notice) : MISSED;
+  } catch {
+    return MISSED;
+  }
+}

@@ -1,0 +1,52 @@
+import { PrismaPg } from '@prisma/adapter-pg';
+import pg from 'pg';
+import { PrismaClient } from '../generated/prisma/client.ts';
+
+/** One pool for both doors: Prisma for resources, prepared SQL for the statements on the path of a run. */
+export interface Database {
+  pool: pg.Pool;
+  prisma: PrismaClient;
+  close(): Promise<void>;
+}
+
+export interface DatabaseOptions {
+  url: string;
+  max_connections?: number;
+  /** Told of connections that break while idle; they are replaced by themselves. */
+  on_error?: (error: Error) => void;
+}
+
+export function openDatabase({ url, max_connections = 20, on_error = () => {} }: DatabaseOptions): Database {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: max_connections,
+    connectionTimeoutMillis: 10_000,
+    application_name: 'perdura',
+  });
+  pool.on('error', on_error);
+  const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
+  return {
+    pool,
+    prisma,
+    async close() {
+      await prisma.$disconnect();
+      if (!pool.ended) await pool.end();
+    },
+  };
+}
+
+/** A statement prepared once a connection; its name is its place in the code. */
+export interface Statement {
+  name: string;
+  text: string;
+}
+
+/** The rows of a prepared statement. */
+export async function rows<R>(pool: pg.Pool, statement: Statement, values: unknown[]): Promise<R[]> {
+  const { rows: found } = await pool.query({ ...statement, values });
+  return found as R[];
+}
+
+export async function row<R>(pool: pg.Pool, statement: Statement, values: unknown[]): Promise<R | undefined> {
+  return (await rows<R>(pool, statement, values))[0];
+}

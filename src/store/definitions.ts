@@ -1,0 +1,28 @@
+import { createHash } from 'node:crypto';
+import type pg from 'pg';
+import type { Definition } from '../domain/definition.ts';
+import { row } from './database.ts';
+
+const FIND = { name: 'find_definition', text: 'SELECT body FROM definitions WHERE hash = $1' };
+
+/** Definitions never change, so a worker keeps the ones it met last. */
+const KEPT = 500;
+
+export const hashOf = (body: string) => createHash('sha256').update(body).digest('hex');
+
+export type DefinitionStore = ReturnType<typeof definitionStore>;
+
+export function definitionStore(pool: pg.Pool) {
+  const kept = new Map<string, Definition>();
+  return {
+    async get(hash: string): Promise<Definition> {
+      const known = kept.get(hash);
+      if (known) return known;
+      const found = await row<{ body: Definition }>(pool, FIND, [hash]);
+      if (!found) throw new Error(`The definition ${hash} is missing from the database`);
+      if (kept.size >= KEPT) kept.delete(kept.keys().next().value as string);
+      kept.set(hash, found.body);
+      return found.body;
+    },
+  };
+}

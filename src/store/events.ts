@@ -1,0 +1,60 @@
+import type pg from 'pg';
+import type { RunEvent, StoredEvent } from '../domain/events.ts';
+import { row, rows } from './database.ts';
+
+/** Deltas are told before they are safe on disk: their message is the record. */
+const APPEND_DELTAS = {
+  name: 'append_deltas',
+  text: `SELECT append_events($1, $2, $3) AS last FROM (SELECT set_config('synchronous_commit', 'off', true)) AS quick`,
+};
+
+const READ = {
+  name: 'read_events',
+  text: `SELECT seq, task_id, type, data, timestamp FROM events
+    WHERE workflow_id = $1 AND seq > $2 AND ($3::uuid IS NULL OR task_id = $3) ORDER BY seq LIMIT $4`,
+};
+
+const FIRST = {
+  name: 'first_event_of_last_task',
+  text: `SELECT coalesce(min(e.seq), 1) - 1 AS after FROM workflows w LEFT JOIN events e ON e.task_id = coalesce(w.active_task_id, w.last_task_id)
+    WHERE w.id = $1`,
+};
+
+/** A delta is of no more use to anyone who reads its message instead. */
+const TRIM = {
+  name: 'trim_deltas',
+  text: `DELETE FROM events WHERE type = 'message_delta' AND timestamp < $1 AND task_id IN (
+    SELECT id FROM tasks WHERE completed_at IS NOT NULL AND completed_at < $1)`,
+};
+
+export type EventStore = ReturnType<typeof eventStore>;
+
+export function eventStore(pool: pg.Pool) {
+  return {
+    /** Returns the number of the last of them. */
+    async appendDeltas(workflow_id: string, task_id: string, events: RunEvent[]): Promise<number> {
+      const told = await row<{ last: number }>(pool, APPEND_DELTAS, [workflow_id, task_id, JSON.stringify(events)]);
+      return told?.last ?? 0;
+    },
+    /** Events after a number, oldest first; of one task when it is named. */
+    async read(
+      workflow_id: string,
+      { after, task_id, limit = 500 }: { after: number; task_id?: string | undefined; limit?: number },
+    ) {
+      const found = await rows<Omit<StoredEvent, 'timestamp'> & { timestamp: Date }>(pool, READ, [
+        workflow_id,
+        after,
+        task_id ?? null,
+        limit,
+      ]);
+      return found.map((event): StoredEvent => ({ ...event, timestamp: event.timestamp.toISOString() }));
+    },
+    /** The number before the first event of the workflow's current or last run. */
+    async beforeLastRun(workflow_id: string): Promise<number> {
+      return (await row<{ after: number }>(pool, FIRST, [workflow_id]))?.after ?? 0;
+    },
+    async trimDeltas(before: Date): Promise<void> {
+      await rows(pool, TRIM, [before]);
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import { AppError } from '../domain/errors.ts';
+
+export interface Page<T> {
+  items: T[];
+  total: number;
+  /** Opaque start of the next page; null on the last. */
+  next: string | null;
+}
+
+export interface Paging {
+  limit: number;
+  cursor?: string | undefined;
+}
+
+/** Ids grow with time, so the last id of a page is where the next begins. */
+export const cursorOf = (id: string) => Buffer.from(id, 'utf8').toString('base64url');
+
+export function idOfCursor(cursor: string | undefined): string | undefined {
+  if (cursor === undefined) return undefined;
+  const id = Buffer.from(cursor, 'base64url').toString('utf8');
+  if (!/^[0-9a-f-]{36}$/.test(id))
+    throw new AppError('unprocessable', 'cursor: Not a cursor of this service; take it from the Link header', {
+      code: 'bad_cursor',
+    });
+  return id;
+}
+
+/** Cuts a page from rows of which one more than `limit` were asked. */
+export function pageOf<T extends { id: string }>(found: T[], total: number, limit: number): Page<T> {
+  const items = found.slice(0, limit);
+  return { items, total, next: found.length > limit ? cursorOf(items.at(-1)!.id) : null };
+}
+
+/** Rows as they go on the wire: dates as ISO 8601 in UTC. */
+export function wire<T extends object>(row: T): Wire<T> {
+  return Object.fromEntries(
+    Object.entries(row).map(([key, value]) => [key, value instanceof Date ? value.toISOString() : value]),
+  ) as Wire<T>;
+}
+export type Wire<T> = { [K in keyof T]: T[K] extends Date ? string : T[K] extends Date | null ? string | null : T[K] };

@@ -1,0 +1,121 @@
+import type pg from 'pg';
+import type { Definition, PinnedProvider, PinnedSkill, PinnedTool, RunSettings, ToolEffect } from '../domain/definition.ts';
+import { row } from './database.ts';
+
+interface ToolRow {
+  name: string;
+  description: string;
+  parameters_schema: Record<string, unknown>;
+  effect: ToolEffect;
+  source_code: string;
+  network: boolean;
+  env_config: Record<string, { token_name: string | null }>;
+}
+
+interface DefinedTool {
+  function: { name: string; description?: string; parameters?: Record<string, unknown> };
+}
+
+interface AgentRow {
+  id: string;
+  name: string;
+  system_prompt: string;
+  model: string | null;
+  builtin_tools: string[];
+  tool_definitions: DefinedTool[];
+  approval_tools: string[];
+}
+
+interface WorkflowRow extends RunSettings {
+  id: string;
+  title: string | null;
+  owner: string;
+  owner_login: string;
+  model: string | null;
+  on_busy: string;
+  status: string;
+  credential_overrides: Record<string, string>;
+}
+
+export interface Snapshot {
+  workflow: WorkflowRow;
+  agent: AgentRow;
+  provider: PinnedProvider | null;
+  tools: ToolRow[];
+  skills: PinnedSkill[];
+}
+
+const SNAPSHOT = {
+  name: 'snapshot_workflow',
+  text: `SELECT to_jsonb(w) AS workflow, to_jsonb(a) AS agent, to_jsonb(p) AS provider,
+      coalesce((SELECT jsonb_agg(to_jsonb(t) ORDER BY array_position(a.custom_tool_ids, t.id::text)) FROM custom_tools t
+        WHERE t.id = ANY (a.custom_tool_ids::uuid[]) AND t.is_enabled), '[]') AS tools,
+      coalesce((SELECT jsonb_agg(jsonb_build_object('name', s.name, 'instructions', s.instructions)
+          ORDER BY array_position(w.skill_ids, s.id::text) NULLS LAST, s.id) FROM skills s
+        WHERE s.id = ANY (w.skill_ids::uuid[]) OR s.tags && w.skill_tags), '[]') AS skills
+    FROM workflows w JOIN agents a ON a.id = w.agent_id LEFT JOIN providers p ON p.id = a.provider_id WHERE w.id = $1`,
+};
+
+/** Everything a task of this workflow would run with, read in one statement. */
+export const snapshotOf = (pool: pg.Pool, workflow_id: string) => row<Snapshot>(pool, SNAPSHOT, [workflow_id]);
+
+/** Freezes a snapshot. Keys come in one order, so that equal content has one hash. */
+export function definitionOf(
+  { workflow, agent, provider, tools, skills }: Snapshot,
+  reasoning_effort?: string | null,
+): Definition {
+  return {
+    agent: { id: agent.id, name: agent.name, system_prompt: agent.system_prompt },
+    workflow: { id: workflow.id, title: workflow.title },
+    model: workflow.model ?? agent.model ?? provider?.default_model ?? null,
+    provider: provider && pinnedProvider(provider),
+    settings: {
+      max_turns: workflow.max_turns,
+      output_format: workflow.output_format,
+      reasoning_effort: reasoning_effort === undefined ? workflow.reasoning_effort : reasoning_effort,
+      infinite_session: workflow.infinite_session,
+      bypass_memory: workflow.bypass_memory,
+      auto_memory: workflow.auto_memory,
+      tsv_tool_results: workflow.tsv_tool_results,
+      caveman: workflow.caveman,
+    },
+    skills,
+    tools: pinnedTools({ workflow, agent, tools }),
+    approval_tools: agent.approval_tools,
+  };
+}
+
+function pinnedTools({ workflow, agent, tools }: Pick<Snapshot, 'workflow' | 'agent' | 'tools'>): PinnedTool[] {
+  const custom = tools.map((tool): PinnedTool => {
+    const env = Object.entries(tool.env_config).map(([name, { token_name }]) => [
+      name,
+      workflow.credential_overrides[name] ?? token_name ?? null,
+    ]);
+    return {
+      kind: 'custom',
+      name: tool.name,
+      description: tool.description,
+      parameters: tool.parameters_schema,
+      effect: tool.effect,
+      source_code: tool.source_code,
+      network: tool.network,
+      env: Object.fromEntries(env),
+    };
+  });
+  const defined = agent.tool_definitions.map(
+    ({ function: { name, description = '', parameters = { type: 'object' } } }): PinnedTool => {
+      return { kind: 'definition', name, description, parameters, effect: 'read' };
+    },
+  );
+  return [...custom, ...agent.builtin_tools.map((name): PinnedTool => ({ kind: 'builtin', name })), ...defined];
+}
+
+/** Only what a run needs of a provider: its times of change would make a new hash for the same content. */
+function pinnedProvider(row: PinnedProvider): PinnedProvider {
+  const { id, name, provider_type, api_key_token_name, base_url, auth_type, azure_api_version, azure_deployment } = row;
+  const { default_model, requests_per_minute, price_table } = row;
+  return {
+    ...{ id, name, provider_type, api_key_token_name, base_url, auth_type, azure_api_version, azure_deployment },
+    ...{ default_model, requests_per_minute, price_table },
+  };
+}

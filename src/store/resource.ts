@@ -1,0 +1,85 @@
+import { v7 as uuid } from 'uuid';
+import { AppError, conflict } from '../domain/errors.ts';
+import { Prisma } from '../generated/prisma/client.ts';
+import { idOfCursor, type Page, pageOf, wire } from './page.ts';
+
+/** The part of a Prisma model that a resource needs. */
+interface Table {
+  findMany(args: object): Promise<unknown[]>;
+  findUnique(args: object): Promise<unknown>;
+  count(args: object): Promise<number>;
+  create(args: object): Promise<unknown>;
+  update(args: object): Promise<unknown>;
+  delete(args: object): Promise<unknown>;
+}
+
+export interface Filter {
+  limit: number;
+  cursor?: string | undefined;
+  q?: string | undefined;
+  tag?: string | undefined;
+  tags?: string | undefined;
+}
+
+export interface Resource<R> {
+  list(filter: Filter, where?: object): Promise<Page<R>>;
+  find(id: string): Promise<R | null>;
+  create(values: object): Promise<R>;
+  update(id: string, values: object): Promise<R>;
+  remove(id: string): Promise<void>;
+}
+
+/** A stored resource with the columns `id`, `name` and `description`, and `tags` where it has them. Newest first. */
+export function resource<R extends { id: string }>(
+  model: unknown,
+  { noun, tagged = true }: { noun: string; tagged?: boolean },
+): Resource<R> {
+  const table = model as Table;
+  const wired = (row: unknown) => wire(row as object) as R;
+  return {
+    async list(filter, where = {}) {
+      const matching = { AND: [where, ...conditions(filter, tagged)] };
+      const after = idOfCursor(filter.cursor);
+      const [found, total] = await Promise.all([
+        table.findMany({
+          where: { AND: [matching, after ? { id: { lt: after } } : {}] },
+          orderBy: { id: 'desc' },
+          take: filter.limit + 1,
+        }),
+        table.count({ where: matching }),
+      ]);
+      return pageOf(found.map(wired), total, filter.limit);
+    },
+    async find(id) {
+      const found = await table.findUnique({ where: { id } });
+      return found ? wired(found) : null;
+    },
+    create: async (values) => wired(await refused(noun, table.create({ data: { id: uuid(), ...values } }))),
+    update: async (id, values) => wired(await refused(noun, table.update({ where: { id }, data: values }))),
+    async remove(id) {
+      await refused(noun, table.delete({ where: { id } }));
+    },
+  };
+}
+
+function conditions({ q, tag, tags }: Filter, tagged: boolean): object[] {
+  const wanted = [tag, ...(tags?.split(',') ?? [])].map((name) => name?.trim()).filter(Boolean);
+  const text = { contains: q, mode: 'insensitive' };
+  return [
+    q ? { OR: [{ name: text }, { description: text }] } : {},
+    tagged && wanted.length > 0 ? { tags: { hasSome: wanted } } : {},
+  ];
+}
+
+/** The database's refusals, as sentences. */
+export async function refused<T>(noun: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof Prisma.PrismaClientKnownRequestError)) throw error;
+    if (error.code === 'P2002') throw conflict(`There is already a ${noun} with this name; choose another name`, 'name_taken');
+    if (error.code === 'P2003') throw conflict(`This ${noun} is in use; remove what refers to it first`, 'in_use');
+    if (error.code === 'P2025') throw new AppError('not_found', `There is no such ${noun}`);
+    throw error;
+  }
+}

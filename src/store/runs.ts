@@ -1,0 +1,123 @@
+import type pg from 'pg';
+import type { ToolEffect } from '../domain/definition.ts';
+import type { RunEvent } from '../domain/events.ts';
+import type { PlannedCall } from '../domain/run-loop.ts';
+import type { ModelCall, TranscriptMessage } from '../domain/transcript.ts';
+import type { Usage } from '../domain/usage.ts';
+import { row } from './database.ts';
+import * as sql from './runs.sql.ts';
+
+/** A task as the engine's activities see it, at one of its steps. */
+export interface OpenRun extends Usage {
+  task_id: string;
+  workflow_id: string;
+  owner: string;
+  owner_login: string;
+  prompt: string;
+  status: string;
+  definition_hash: string;
+  cursor: unknown;
+  toolset: unknown;
+  turns: number;
+  started_at: Date | null;
+  caller_token: Uint8Array<ArrayBuffer> | null;
+  caller_key_id: string | null;
+  /** Attempts of this step so far, and how many of them failed recoverably. */
+  attempts: number;
+  errors: number;
+  /** Whether the step's reply is in the transcript. */
+  recorded: boolean;
+  messages: TranscriptMessage[];
+  /** Calls of the step's recorded reply. */
+  calls: PlannedCall[];
+}
+
+export interface Begin {
+  step: number;
+  turns: number;
+  denied: string[];
+  messages: TranscriptMessage[];
+  events: RunEvent[];
+}
+
+export interface PlannedToolCall extends ModelCall {
+  position: number;
+  effect: ToolEffect;
+  approval: boolean;
+}
+
+export interface Record {
+  step: number;
+  model: string | null;
+  finish: string;
+  usage: Usage;
+  message: TranscriptMessage;
+  calls: PlannedToolCall[];
+  cursor: unknown;
+  /** The final answer; undefined while the loop goes on. */
+  response: unknown;
+  events: RunEvent[];
+}
+
+export interface Settlement {
+  status: 'completed' | 'failed' | 'halted';
+  error: string | null;
+  error_code: string | null;
+  events: RunEvent[];
+}
+
+/** Who wrote events wants to tell others of them: the numbers up to `last` are theirs. */
+export type Tell = (workflow_id: string, task_id: string, told: { events: RunEvent[]; last: number }) => void;
+
+export type RunStore = ReturnType<typeof runStore>;
+
+export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
+  async function write(statement: sql.Statement, run: OpenRun, { events, values }: { events: RunEvent[]; values: unknown[] }) {
+    const told = await row<{ last: number }>(pool, statement, values);
+    if (told) tell(run.workflow_id, run.task_id, { events, last: told.last });
+    return told !== undefined;
+  }
+
+  return {
+    open: (task_id: string, step: number) => row<OpenRun>(pool, sql.OPEN, [task_id, step]),
+
+    /** Counts an attempt of a step and writes what the model is told before it answers. */
+    begin: (run: OpenRun, { step, turns, denied, messages, events }: Begin) =>
+      write(sql.BEGIN, run, {
+        events,
+        values: [run.task_id, run.workflow_id, step, turns, denied, JSON.stringify(messages), JSON.stringify(events)],
+      }),
+
+    /** Writes the reply of a step once. False when another attempt had written it. */
+    record: (run: OpenRun, { step, model, finish, usage, message, calls, cursor, response, events }: Record) =>
+      write(sql.RECORD, run, {
+        events,
+        values: [
+          ...[run.task_id, run.workflow_id, step, model, finish],
+          ...[usage.total_in, usage.total_out, usage.cache_read, usage.cache_write, usage.cost],
+          ...[JSON.stringify([message]), JSON.stringify(calls), JSON.stringify(cursor ?? null)],
+          ...[response === undefined ? null : JSON.stringify(response), JSON.stringify(events)],
+        ],
+      }),
+
+    /** Keeps what the model had said when its step was broken off. */
+    recordPartial: (run: OpenRun, { message, events }: { message: TranscriptMessage; events: RunEvent[] }) =>
+      write(sql.PARTIAL, run, {
+        events,
+        values: [run.task_id, run.workflow_id, JSON.stringify([message]), JSON.stringify(events)],
+      }),
+
+    /** Counts a recoverable failure of a step. */
+    noteError: (run: OpenRun, { step, error, events }: { step: number; error: string; events: RunEvent[] }) =>
+      write(sql.NOTE_ERROR, run, { events, values: [run.task_id, run.workflow_id, step, error, JSON.stringify(events)] }),
+
+    /** Ends a task once and gives its lane to the next; returns the next task's id. */
+    async settle(task_id: string, { status, error, error_code, events }: Settlement): Promise<{ next: string | null }> {
+      const settled = await row<{ next: string | null; workflow_id: string; last: number | null }>(pool, sql.SETTLE, [
+        ...[task_id, status, error, error_code, JSON.stringify(events)],
+      ]);
+      if (settled?.last) tell(settled.workflow_id, task_id, { events, last: settled.last });
+      return { next: settled?.next ?? null };
+    },
+  };
+}

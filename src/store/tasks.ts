@@ -1,0 +1,193 @@
+import type pg from 'pg';
+import { v7 as uuid } from 'uuid';
+import type { Definition } from '../domain/definition.ts';
+import { eventsOf, type RunEvent } from '../domain/events.ts';
+import type { Todo } from '../domain/progress.ts';
+import { storable } from '../domain/transcript.ts';
+import type { PrismaClient, Task as Row } from '../generated/prisma/client.ts';
+import { row } from './database.ts';
+import { hashOf } from './definitions.ts';
+import type { KeyRing, Sealed } from './key-ring.ts';
+import { idOfCursor, type Paging, pageOf } from './page.ts';
+import type { Tell } from './runs.ts';
+
+export interface NewTask {
+  workflow_id: string;
+  owner: string;
+  owner_login: string;
+  prompt: string;
+  definition: Definition;
+  on_busy: string;
+  trigger: string;
+  scheduled_agent_id?: string | null;
+  /** The caller's access token, sealed before it is stored. */
+  caller_token: string | null;
+}
+
+export interface CreatedTask {
+  task_id: string;
+  created_at: string;
+  /** The task that holds the workflow's lane: this one, or the one it waits for. */
+  holder: string;
+}
+
+export interface TaskFilter extends Paging {
+  owner?: string | undefined;
+  status?: string | undefined;
+  workflow_id?: string | undefined;
+  agent_id?: string | undefined;
+  scheduled_agent_id?: string | undefined;
+  since?: string | undefined;
+}
+
+const callerContext = (task_id: string) => `caller-token:${task_id}`;
+
+const CREATE = {
+  name: 'create_task',
+  text: `WITH lane AS (
+      UPDATE workflows SET active_task_id = coalesce(active_task_id, $1), task_count = task_count + 1, last_task_id = $1,
+        last_task_status = 'pending', last_task_at = $14, current_turn = CASE WHEN active_task_id IS NULL THEN 0 ELSE current_turn END,
+        status = CASE WHEN active_task_id IS NULL THEN 'running' ELSE status END
+      WHERE id = $2 AND status <> 'inactive' AND (active_task_id IS NULL OR $9 <> 'reject') RETURNING active_task_id AS holder),
+    definition AS (INSERT INTO definitions (hash, body) SELECT $6, $15::jsonb FROM lane ON CONFLICT DO NOTHING),
+    task AS (
+      INSERT INTO tasks (id, workflow_id, owner, owner_login, prompt, definition_hash, agent_id, agent_name, on_busy, trigger,
+        scheduled_agent_id, caller_token, caller_key_id, created_at, workflow_title, model)
+      SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $16, $17 FROM lane RETURNING 1)
+    SELECT holder, append_events($2, $1, $18) AS last FROM lane WHERE (SELECT count(*) FROM task) > 0`,
+};
+
+const DISCARD = { name: 'discard_task', text: 'SELECT discard_task($1)' };
+
+export type TaskStore = ReturnType<typeof taskStore>;
+
+export function taskStore({
+  pool,
+  prisma,
+  keys,
+  tell = () => {},
+}: {
+  pool: pg.Pool;
+  prisma: PrismaClient;
+  keys: KeyRing;
+  tell?: Tell;
+}) {
+  return {
+    /** Writes a pending task. Null when the workflow takes none now: inactive, gone, or busy and told to reject. */
+    async create(task: NewTask): Promise<CreatedTask | null> {
+      const task_id = uuid();
+      const created_at = new Date();
+      const events = [
+        eventsOf(task_id, () => created_at.toISOString()).log('prompt_received', excerpt(task.prompt), { task_id }),
+      ];
+      const created = await row<{ holder: string; last: number }>(
+        pool,
+        CREATE,
+        valuesOf(task, { task_id, created_at, events, keys }),
+      );
+      if (!created) return null;
+      tell(task.workflow_id, task_id, { events, last: created.last });
+      return { task_id, created_at: created_at.toISOString(), holder: created.holder };
+    },
+
+    /** Takes back a task that the engine never got. */
+    async discard(task_id: string): Promise<void> {
+      await row(pool, DISCARD, [task_id]);
+    },
+
+    async list({ limit, cursor, owner, since, ...same }: TaskFilter) {
+      const matching = { ...same, ...(owner ? { owner } : {}), ...(since ? { created_at: { gte: new Date(since) } } : {}) };
+      const after = idOfCursor(cursor);
+      const [found, total] = await Promise.all([
+        prisma.task.findMany({
+          where: { AND: [matching, after ? { id: { lt: after } } : {}] },
+          orderBy: { id: 'desc' },
+          take: limit + 1,
+        }),
+        prisma.task.count({ where: matching }),
+      ]);
+      return pageOf(found.map(wiredTask), total, limit);
+    },
+    async find(id: string) {
+      const found = await prisma.task.findUnique({ where: { id } });
+      return found && wiredTask(found);
+    },
+    async todos(id: string): Promise<Todo[]> {
+      const found = await prisma.task.findUnique({ where: { id }, select: { todos: true } });
+      return (found?.todos ?? []) as unknown as Todo[];
+    },
+    /** Tasks that should have a live execution behind them, oldest first. */
+    unfinished: (before: Date) =>
+      prisma.task.findMany({
+        where: { status: { in: ['pending', 'running', 'waiting'] }, created_at: { lt: before } },
+        select: { id: true, workflow_id: true, definition_hash: true, status: true },
+        orderBy: { id: 'asc' },
+      }),
+    /** The sealed access token of a task's caller, opened; null when the task has ended or had none. */
+    callerToken({
+      task_id,
+      caller_token,
+      caller_key_id,
+    }: {
+      task_id: string;
+      caller_token: Uint8Array | null;
+      caller_key_id: string | null;
+    }) {
+      if (!caller_token || !caller_key_id) return null;
+      return keys.open({ sealed: caller_token, key_id: caller_key_id } as Sealed, callerContext(task_id));
+    },
+  };
+}
+
+const EXCERPT = 200;
+const excerpt = (text: string) => storable([...text].slice(0, EXCERPT).join(''));
+
+interface Fresh {
+  task_id: string;
+  created_at: Date;
+  events: RunEvent[];
+  keys: KeyRing;
+}
+
+function valuesOf(task: NewTask, { task_id, created_at, events, keys }: Fresh): unknown[] {
+  const { definition } = task;
+  const body = JSON.stringify(definition);
+  const caller = task.caller_token === null ? null : keys.seal(task.caller_token, callerContext(task_id));
+  return [
+    ...[
+      task_id,
+      task.workflow_id,
+      task.owner,
+      task.owner_login,
+      task.prompt,
+      hashOf(body),
+      definition.agent.id,
+      definition.agent.name,
+    ],
+    ...[
+      task.on_busy,
+      task.trigger,
+      task.scheduled_agent_id ?? null,
+      caller && Buffer.from(caller.sealed),
+      caller?.key_id ?? null,
+    ],
+    ...[created_at, body, definition.workflow.title, definition.model, JSON.stringify(events)],
+  ];
+}
+
+export type WiredTask = ReturnType<typeof wiredTask>;
+
+function wiredTask(task: Row) {
+  const { total_in, total_out, cache_read, cache_write, premium_requests, cost, started_at, completed_at, created_at, ...rest } =
+    task;
+  const { caller_token: _token, caller_key_id: _key, cursor: _cursor, toolset: _toolset, ...shown } = rest;
+  const end = completed_at ?? (started_at ? new Date() : null);
+  return {
+    ...shown,
+    usage: { total_in, total_out, cost, cache_read, cache_write, premium_requests },
+    created_at: created_at.toISOString(),
+    started_at: started_at?.toISOString() ?? null,
+    completed_at: completed_at?.toISOString() ?? null,
+    elapsed_seconds: started_at && end ? (end.getTime() - started_at.getTime()) / 1000 : null,
+  };
+}

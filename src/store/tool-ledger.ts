@@ -1,0 +1,89 @@
+import type pg from 'pg';
+import type { ToolEffect } from '../domain/definition.ts';
+import type { CallDecision, LedgerEntry } from '../domain/effects.ts';
+import type { RunEvent } from '../domain/events.ts';
+import type { Todo } from '../domain/progress.ts';
+import { row, type Statement } from './database.ts';
+import type { Tell } from './runs.ts';
+import * as sql from './tool-ledger.sql.ts';
+
+/** A call with what is needed to carry it out. */
+export interface OpenCall extends LedgerEntry {
+  task_id: string;
+  call_id: string;
+  workflow_id: string;
+  owner: string;
+  owner_login: string;
+  definition_hash: string;
+  step: number;
+  position: number;
+  name: string;
+  arguments: string;
+  effect: ToolEffect;
+  errors: number;
+  turns: number;
+  task_status: string;
+  toolset: unknown;
+}
+
+export interface CallEnd {
+  content: string;
+  failed: boolean;
+  /** `result` of a tool that ran, `denial` of one that did not. */
+  kind: 'result' | 'denial';
+  stdout: string | null;
+  stderr: string | null;
+  duration_ms: number | null;
+  events: RunEvent[];
+}
+
+export type ToolLedger = ReturnType<typeof toolLedger>;
+
+export function toolLedger(pool: pg.Pool, tell: Tell = () => {}) {
+  async function write(statement: Statement, call: OpenCall, { events, values }: { events: RunEvent[]; values: unknown[] }) {
+    const told = await row<{ last: number }>(pool, statement, [
+      call.task_id,
+      call.workflow_id,
+      call.call_id,
+      ...values,
+      JSON.stringify(events),
+    ]);
+    if (told) tell(call.workflow_id, call.task_id, { events, last: told.last });
+    return told !== undefined;
+  }
+
+  return {
+    open: (task_id: string, call_id: string) => row<OpenCall>(pool, sql.OPEN_CALL, [task_id, call_id]),
+
+    /** Marks a call as begun. False when another worker moved it meanwhile. */
+    start: (call: OpenCall, events: RunEvent[]) => write(sql.START_CALL, call, { events, values: [call.attempts] }),
+
+    /** Writes a call's result, once, beside its ledger entry. */
+    end: (call: OpenCall, { content, failed, kind, stdout, stderr, duration_ms, events }: CallEnd) =>
+      write(sql.END_CALL, call, {
+        events,
+        values: [call.step, call.position, kind, content, failed, stdout, stderr, duration_ms],
+      }),
+
+    /** Parks the run until a person decides about this call. */
+    park: (call: OpenCall, { status, events }: { status: 'waiting_approval' | 'waiting_reconciliation'; events: RunEvent[] }) =>
+      write(sql.PARK_CALL, call, { events, values: [status] }),
+
+    /** The source was out of reach, so nothing was done: the next attempt starts afresh. */
+    release: (call: OpenCall, events: RunEvent[]) => write(sql.RELEASE_CALL, call, { events, values: [] }),
+
+    setTodos: (call: OpenCall, { todos, events }: { todos: Todo[]; events: RunEvent[] }) =>
+      write(sql.SET_TODOS, call, { events, values: [JSON.stringify(todos)] }),
+
+    /** Writes a person's decision. False when the call does not wait for one of this kind, or has one. */
+    async decide(task_id: string, call_id: string, { decision, by }: { decision: CallDecision; by: string }): Promise<boolean> {
+      const waits =
+        decision.decision === 'approve' || decision.decision === 'deny' ? 'waiting_approval' : 'waiting_reconciliation';
+      return (await row(pool, sql.DECIDE_CALL, [task_id, call_id, waits, JSON.stringify(decision), by])) !== undefined;
+    },
+
+    async undecide(task_id: string, call_id: string): Promise<void> {
+      await row(pool, sql.UNDECIDE_CALL, [task_id, call_id]);
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import { v7 as uuid } from 'uuid';
+import { conflict } from '../domain/errors.ts';
+import type { Prisma, PrismaClient, Workflow as Row } from '../generated/prisma/client.ts';
+import { idOfCursor, type Paging, pageOf, wire } from './page.ts';
+import { refused } from './resource.ts';
+
+export interface WorkflowFilter extends Paging {
+  owner: string;
+  q?: string | undefined;
+  agent_id?: string | undefined;
+  status?: string | undefined;
+}
+
+const NOUN = 'workflow';
+
+export type WorkflowStore = ReturnType<typeof workflowStore>;
+
+export function workflowStore(prisma: PrismaClient) {
+  return {
+    async list({ limit, cursor, q, ...same }: WorkflowFilter) {
+      const matching: Prisma.WorkflowWhereInput = { ...same, ...(q ? { title: { contains: q, mode: 'insensitive' } } : {}) };
+      const after = idOfCursor(cursor);
+      const [found, total] = await Promise.all([
+        prisma.workflow.findMany({
+          where: { AND: [matching, after ? { id: { lt: after } } : {}] },
+          orderBy: { id: 'desc' },
+          take: limit + 1,
+        }),
+        prisma.workflow.count({ where: matching }),
+      ]);
+      return pageOf(found.map(wired), total, limit);
+    },
+    async find(id: string) {
+      const found = await prisma.workflow.findUnique({ where: { id } });
+      return found && wired(found);
+    },
+    async create(values: Omit<Prisma.WorkflowUncheckedCreateInput, 'id'>) {
+      return wired(await refused(NOUN, prisma.workflow.create({ data: { id: uuid(), ...values } })));
+    },
+    async update(id: string, values: Prisma.WorkflowUncheckedUpdateInput) {
+      return wired(await refused(NOUN, prisma.workflow.update({ where: { id }, data: values })));
+    },
+    /** Switches off, or on again; a run under way goes on, and its state is shown when it is switched on. */
+    async switch(id: string, status: 'active' | 'inactive') {
+      const where = status === 'inactive' ? { id } : { id, status: 'inactive' };
+      await prisma.workflow.updateMany({ where, data: { status } });
+    },
+    async remove(id: string) {
+      const { count } = await prisma.workflow.deleteMany({ where: { id, active_task_id: null } });
+      if (count === 0) throw conflict('A run of this workflow is under way; halt it first', 'workflow_running');
+    },
+    /** Messages, logs and usage of the last run. */
+    async lastRun(last_task_id: string | null) {
+      if (!last_task_id) return { messages: [], logs: [], usage: NO_USAGE };
+      const [messages, logs, task] = await Promise.all([
+        prisma.taskMessage.findMany({ where: { task_id: last_task_id }, orderBy: [{ step: 'asc' }, { position: 'asc' }] }),
+        prisma.event.findMany({ where: { task_id: last_task_id, type: 'log' }, orderBy: { seq: 'asc' } }),
+        prisma.task.findUnique({ where: { id: last_task_id } }),
+      ]);
+      return {
+        messages: messages.map(wire),
+        logs: logs.map(({ data, timestamp }) => ({ ...(data as object), timestamp: timestamp.toISOString() })),
+        usage: task ?? NO_USAGE,
+      };
+    },
+  };
+}
+
+const NO_USAGE = { total_in: 0, total_out: 0, cost: 0, cache_read: 0, cache_write: 0, premium_requests: 0 };
+
+/** `owner` on the wire is the login; who owns it is `owner_key`. */
+const wired = ({ owner, owner_login, ...rest }: Row) => ({ ...wire(rest), owner: owner_login, owner_key: owner });
+export type WiredWorkflow = ReturnType<typeof wired>;

@@ -1,0 +1,29 @@
+import type { ToolSpec } from '../domain/definition.ts';
+
+export interface ToolCall {
+  name: string;
+  arguments: Record<string, unknown>;
+  /** Stable over retries of the same call: the tool can know a repetition by it. */
+  call_key: string;
+  task_id: string;
+}
+
+export interface ToolOutcome {
+  /** What the model is told. */
+  content: string;
+  failed: boolean;
+  /** What the tool printed, for the run's log. */
+  stdout?: string;
+  stderr?: string;
+}
+
+/** Somewhere tools come from. `call` reports a tool's own failure in the outcome; it throws only when the source is out of reach. */
+export interface ToolSource {
+  list(signal: AbortSignal): Promise<ToolSpec[]>;
+  call(call: ToolCall, signal: AbortSignal): Promise<ToolOutcome>;
+}
+
+/** The source could not be reached, so nothing was done: another attempt is safe. */
+export class ToolUnreachable extends Error {
+  override readonly name = 'ToolUnreachable';
+}
