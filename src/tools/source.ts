@@ -1,11 +1,21 @@
 import type { ToolSpec } from '../domain/definition.ts';
 
+/** The run a call belongs to. */
+export interface RunContext {
+  task_id: string;
+  workflow_id: string;
+  agent_id: string;
+  /** The principal in whose name tools use stored tokens. */
+  owner: string;
+}
+
 export interface ToolCall {
+  call_id: string;
   name: string;
   arguments: Record<string, unknown>;
   /** Stable over retries of the same call: the tool can know a repetition by it. */
   call_key: string;
-  task_id: string;
+  run: RunContext;
 }
 
 export interface ToolOutcome {

@@ -1,0 +1,123 @@
+import cors from '@fastify/cors';
+import multipart from '@fastify/multipart';
+import rateLimit from '@fastify/rate-limit';
+import Fastify, { type FastifyInstance } from 'fastify';
+import { v7 as uuid } from 'uuid';
+import type { Endpoint } from '../contracts/endpoint.ts';
+import type { EventBus } from '../events/bus.ts';
+import type { Store } from '../store/index.ts';
+import type { Dispatch } from '../temporal/dispatch.ts';
+import type { Engine } from '../temporal/engine.ts';
+import type { ToolRunner } from '../toolrunner/runner.ts';
+import { agentRoutes } from './agents.ts';
+import { requireCaller } from './auth.ts';
+import type { SharedWrite } from './crud.ts';
+import { customToolRoutes } from './custom-tools.ts';
+import { serveDocs } from './docs.ts';
+import { type Checks, healthRoutes } from './health.ts';
+import { idempotencyOf } from './idempotency.ts';
+import type { IdentityCheck } from './identity.ts';
+import { metricsRoute } from './metrics.ts';
+import { type ModelLists, modelRoutes } from './models.ts';
+import type { Api } from './mount.ts';
+import { problemOf, sendProblem } from './problems.ts';
+import { providerRoutes } from './providers.ts';
+import { taskRoutes } from './tasks.ts';
+import { tokenRoutes } from './tokens.ts';
+import { workflowRoutes } from './workflows.ts';
+
+/** What the doors need; made in src/main. */
+export interface Services {
+  store: Store;
+  engine: Engine;
+  bus: EventBus;
+  dispatch: Dispatch;
+  runner: ToolRunner;
+  models: ModelLists;
+  identify: IdentityCheck;
+  checks: Checks;
+}
+
+export interface ApiSettings {
+  version: string;
+  admins: readonly string[];
+  shared_write: SharedWrite;
+  cors_origins: readonly string[];
+  /** Requests a minute, for each caller. */
+  rate_limit: number;
+  metrics_token: string | null;
+  log_level: string;
+}
+
+const JSON_BYTES = 1024 * 1024;
+const UPLOAD_BYTES = 25 * 1024 * 1024;
+
+export async function buildApp(services: Services, settings: ApiSettings): Promise<FastifyInstance> {
+  const http = Fastify({
+    bodyLimit: JSON_BYTES,
+    genReqId: () => uuid(),
+    forceCloseConnections: true,
+    routerOptions: { maxParamLength: 500 },
+    logger: { level: settings.log_level, redact: ['req.headers.authorization'] },
+    disableRequestLogging: settings.log_level !== 'debug' && settings.log_level !== 'trace',
+  });
+  acceptEmptyJson(http);
+  refuseInOurWords(http);
+  if (settings.cors_origins.length > 0)
+    await http.register(cors, { origin: [...settings.cors_origins], exposedHeaders: ['link', 'x-total-count', 'etag'] });
+  await http.register(multipart, { limits: { fileSize: UPLOAD_BYTES, files: 1 } });
+
+  const endpoints: Endpoint[] = [];
+  healthRoutes({ http, endpoints, idempotency: idempotencyOf(services.store.idempotency) }, services.checks);
+  metricsRoute(http, settings.metrics_token);
+  await http.register(async (guarded) => {
+    requireCaller(guarded, { identify: services.identify, admins: settings.admins });
+    await guarded.register(rateLimit, {
+      max: settings.rate_limit,
+      hook: 'preHandler',
+      keyGenerator: (request) => request.caller.key,
+    });
+    mountResources({ http: guarded, endpoints, idempotency: idempotencyOf(services.store.idempotency) }, services, settings);
+    // Unknown paths under /api ask for the token first, as known ones do.
+    guarded.all('/api/*', async (request, reply) => sendProblem(request, reply, unknownRoute(request)));
+  });
+  await serveDocs(http, { endpoints, version: settings.version });
+  return http;
+}
+
+function mountResources(api: Api, services: Services, { shared_write }: ApiSettings): void {
+  agentRoutes(api, services, shared_write);
+  providerRoutes(api, services, shared_write);
+  tokenRoutes(api, services, shared_write);
+  customToolRoutes(api, services, shared_write);
+  workflowRoutes(api, services);
+  taskRoutes(api, services);
+  modelRoutes(api, services);
+}
+
+const unknownRoute = ({ method, url }: { method: string; url: string }) => ({
+  status: 404,
+  code: 'not_found',
+  detail: `There is no ${method} ${url.split('?')[0]}; /docs lists what there is`,
+});
+
+function refuseInOurWords(http: FastifyInstance): void {
+  http.setErrorHandler((error: Error, request, reply) => {
+    const problem = problemOf(error);
+    if (problem.status >= 500) request.log.error({ err: error }, 'request failed');
+    return sendProblem(request, reply, problem);
+  });
+  http.setNotFoundHandler((request, reply) => sendProblem(request, reply, unknownRoute(request)));
+}
+
+/** A POST that needs no body may still name JSON as its type. */
+function acceptEmptyJson(http: FastifyInstance): void {
+  http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+    try {
+      const text = new TextDecoder('utf-8', { fatal: true }).decode(body as Buffer);
+      done(null, text.trim() === '' ? undefined : JSON.parse(text));
+    } catch (error) {
+      done(Object.assign(new SyntaxError((error as Error).message), { statusCode: 400 }));
+    }
+  });
+}

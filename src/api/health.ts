@@ -1,0 +1,33 @@
+import { health } from '../contracts/health.ts';
+import { type Api, mount } from './mount.ts';
+
+/** By name, what must hold for this process to serve; each throws when it does not, or returns a word on it. */
+export type Checks = Record<string, () => Promise<string>>;
+
+const PATIENCE_MS = 3_000;
+
+export function healthRoutes(api: Api, checks: Checks): void {
+  mount(api, health.live, async () => ({ status: 'live' as const }));
+  api.endpoints.push(health.ready as never);
+  api.http.get('/health/ready', async (_request, reply) => {
+    const results = await Promise.all(
+      Object.entries(checks).map(async ([name, check]) => [name, await outcomeOf(check)] as const),
+    );
+    const ready = results.every(([, { ok }]) => ok);
+    return reply.code(ready ? 200 : 503).send({ status: ready ? 'ready' : 'not_ready', checks: Object.fromEntries(results) });
+  });
+}
+
+async function outcomeOf(check: () => Promise<string>): Promise<{ ok: boolean; detail: string }> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error('no answer in time')), PATIENCE_MS);
+  });
+  try {
+    return { ok: true, detail: await Promise.race([check(), late]) };
+  } catch (error) {
+    return { ok: false, detail: (error as Error).message || 'failed' };
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import { AppError, conflict } from '../domain/errors.ts';
+import type { IdempotencyStore } from '../store/idempotency.ts';
+
+/** Runs a request once for its Idempotency-Key; a repetition is given the first answer. */
+export type Idempotency = (
+  request: FastifyRequest,
+  work: () => Promise<unknown>,
+) => Promise<{ value: unknown; replayed: boolean }>;
+
+const LONGEST_KEY = 255;
+
+export function idempotencyOf(store: IdempotencyStore): Idempotency {
+  return async (request, work) => {
+    const key = request.headers['idempotency-key'] as string | undefined;
+    if (!key) return { value: await work(), replayed: false };
+    if (key.length > LONGEST_KEY) throw new AppError('invalid', `The Idempotency-Key is longer than ${LONGEST_KEY} characters`);
+    const place = { principal: request.caller.key, key };
+    const claim = await store.claim(place, hashOf(request));
+    if (claim.kind === 'replay') return { value: claim.reply, replayed: true };
+    if (claim.kind === 'mismatch')
+      throw conflict('This Idempotency-Key was used for another request; use a new one', 'idempotency_key_reused');
+    if (claim.kind === 'busy')
+      throw conflict('The first request with this Idempotency-Key is still being served', 'idempotency_key_busy');
+    try {
+      const value = await work();
+      await store.keep(place, value);
+      return { value, replayed: false };
+    } catch (error) {
+      await store.release(place);
+      throw error;
+    }
+  };
+}
+
+const hashOf = ({ method, url, body }: FastifyRequest) =>
+  createHash('sha256')
+    .update(JSON.stringify([method, url, body ?? null]))
+    .digest('hex');

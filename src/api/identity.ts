@@ -1,0 +1,77 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { AppError } from '../domain/errors.ts';
+import type { Principal } from '../store/principals.ts';
+
+/** Null: the token is not valid. Throws when that cannot be found out. */
+export type IdentityCheck = (access_token: string) => Promise<Principal | null>;
+
+const POSITIVE_MS = 5 * 60_000;
+const NEGATIVE_MS = 30_000;
+const STALE_MS = 60 * 60_000;
+const MOST_KEPT = 10_000;
+
+interface Kept {
+  principal: Principal | null;
+  at: number;
+}
+
+interface CacheOptions {
+  now?: () => number;
+  /** Told once a principal has been vouched for anew. */
+  on_seen?: (principal: Principal) => void;
+}
+
+/**
+ * Remembers what the providers said of a token, by its keyed hash: 5 minutes if it is valid, 30 seconds if not. Asks once for
+ * many requests at a time; while the providers are down, a token seen valid within the hour still is.
+ */
+export function cachedIdentity(
+  providers: readonly IdentityCheck[],
+  { now = Date.now, on_seen }: CacheOptions = {},
+): IdentityCheck {
+  const secret = randomBytes(32);
+  const kept = new Map<string, Kept>();
+  const asking = new Map<string, Promise<Principal | null>>();
+
+  async function ask(hash: string, access_token: string): Promise<Principal | null> {
+    try {
+      const principal = await firstToVouch(providers, access_token);
+      if (kept.size >= MOST_KEPT) kept.delete(kept.keys().next().value as string);
+      kept.set(hash, { principal, at: now() });
+      if (principal) on_seen?.(principal);
+      return principal;
+    } catch (error) {
+      const known = kept.get(hash);
+      if (known?.principal && now() - known.at < STALE_MS) return known.principal;
+      throw new AppError('unavailable', 'The identity provider cannot be reached now; try again shortly', {
+        code: 'identity_unavailable',
+      });
+    } finally {
+      asking.delete(hash);
+    }
+  }
+
+  return async (access_token) => {
+    const hash = createHmac('sha256', secret).update(access_token).digest('base64');
+    const known = kept.get(hash);
+    if (known && now() - known.at < (known.principal ? POSITIVE_MS : NEGATIVE_MS)) return known.principal;
+    const underway = asking.get(hash) ?? ask(hash, access_token);
+    asking.set(hash, underway);
+    return underway;
+  };
+}
+
+/** The first provider that knows the token. One that is down matters only if no other vouches for it. */
+async function firstToVouch(providers: readonly IdentityCheck[], access_token: string): Promise<Principal | null> {
+  let failure: unknown;
+  for (const provider of providers) {
+    try {
+      const principal = await provider(access_token);
+      if (principal) return principal;
+    } catch (error) {
+      failure = error;
+    }
+  }
+  if (failure) throw failure;
+  return null;
+}

@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
+import { Problem } from '../contracts/common.ts';
+import type { Endpoint } from '../contracts/endpoint.ts';
+
+const REASONS: Record<number, string> = {
+  400: 'Malformed request',
+  401: 'Missing or invalid access token',
+  403: 'It belongs to someone else',
+  404: 'Not found',
+  409: 'Conflict with the present state',
+  412: 'If-Match names another state',
+  413: 'Body too large',
+  415: 'Unsupported content type',
+  422: 'Fields are not valid',
+  429: 'Too many requests',
+  502: 'An upstream service failed',
+  503: 'The database or the engine cannot be reached',
+};
+
+/** OpenAPI 3.1 of the endpoints, made from the schemas that judge them. */
+export function describeApi(endpoints: Endpoint[], version: string) {
+  const paths: ZodOpenApiPathsObject = {};
+  for (const endpoint of endpoints) {
+    paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method.toLowerCase()]: operationOf(endpoint) };
+  }
+  return createDocument({
+    openapi: '3.1.0',
+    info: {
+      title: 'Perdura',
+      version,
+      description:
+        'Runs configurable AI agents durably. Everything under /api takes a bearer token; refusals are RFC 9457 problem details.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    components: { securitySchemes: { access_token: { type: 'http', scheme: 'bearer' } } },
+    security: [{ access_token: [] }],
+    paths,
+  });
+}
+
+function operationOf(endpoint: Endpoint): ZodOpenApiOperationObject {
+  const { operation, tag, summary, description, params, query, body, upload, path } = endpoint;
+  const open = !path.startsWith('/api');
+  return {
+    operationId: operation,
+    tags: [tag],
+    summary,
+    ...(description ? { description } : {}),
+    ...(open ? { security: [] } : {}),
+    requestParams: {
+      path: params as z.ZodObject,
+      query: query as z.ZodObject,
+      ...(headersOf(endpoint) ? { header: headersOf(endpoint)! } : {}),
+    },
+    ...(body ? { requestBody: { required: true, content: { 'application/json': { schema: body } } } } : {}),
+    ...(upload ? { requestBody: { required: true, content: { 'multipart/form-data': { schema: FileForm } } } } : {}),
+    responses: {
+      [endpoint.status]: successOf(endpoint),
+      ...(endpoint.idempotent ? { 200: { ...successOf(endpoint), description: 'Replayed' } } : {}),
+      ...(open ? unready(endpoint) : refusalsOf(endpoint)),
+    },
+  } as ZodOpenApiOperationObject;
+}
+
+const FileForm = z.object({ file: z.string().meta({ format: 'binary' }) });
+
+function headersOf({ idempotent, refuses, kind }: Endpoint): z.ZodObject | null {
+  const shape = {
+    ...(idempotent
+      ? {
+          'Idempotency-Key': z
+            .string()
+            .max(255)
+            .optional()
+            .meta({ description: 'A repetition within 24 h is answered with the first reply' }),
+        }
+      : {}),
+    ...(refuses.includes(412)
+      ? { 'If-Match': z.string().optional().meta({ description: 'ETag of the state that is to be changed' }) }
+      : {}),
+    ...(kind === 'events'
+      ? { 'Last-Event-ID': z.string().optional().meta({ description: 'Replay everything after this number' }) }
+      : {}),
+  };
+  return Object.keys(shape).length > 0 ? z.object(shape) : null;
+}
+
+function successOf({ kind, reply, summary }: Endpoint): object {
+  if (kind === 'none' || !reply) return { description: 'Done' };
+  if (kind === 'events') return { description: 'Server-sent events', content: { 'text/event-stream': { schema: reply } } };
+  if (kind === 'value') return { description: summary, content: { 'application/json': { schema: reply } } };
+  const headers = {
+    'X-Total-Count': { description: 'Items on all pages', schema: { type: 'integer' } },
+    Link: { description: 'rel="next" where another page follows', schema: { type: 'string' } },
+  };
+  return { description: summary, headers, content: { 'application/json': { schema: z.array(reply) } } };
+}
+
+const problem = (status: number) => ({
+  description: REASONS[status] ?? 'Refused',
+  content: { 'application/problem+json': { schema: Problem } },
+});
+
+/** 503 of the readiness check has the check's own body. */
+const unready = (endpoint: Endpoint) =>
+  endpoint.operation === 'ready' ? { 503: { ...successOf(endpoint), description: 'Not ready' } } : {};
+
+function refusalsOf({ refuses, params, body, upload, query }: Endpoint): Record<number, object> {
+  const named = Object.keys((params as z.ZodObject).shape).length > 0;
+  const judged = body || upload || Object.keys((query as z.ZodObject).shape).length > 0;
+  const statuses = new Set([
+    401,
+    429,
+    503,
+    ...(named ? [404] : []),
+    ...(judged ? [422] : []),
+    ...(body || upload ? [400, 413, 415] : []),
+    ...refuses,
+  ]);
+  return Object.fromEntries([...statuses].sort().map((status) => [status, problem(status)]));
+}

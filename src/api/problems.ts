@@ -1,0 +1,104 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { AppError, type ErrorKind, type FieldError } from '../domain/errors.ts';
+
+const STATUS: Record<ErrorKind, number> = {
+  invalid: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  conflict: 409,
+  precondition: 412,
+  too_large: 413,
+  unsupported: 415,
+  unprocessable: 422,
+  upstream: 502,
+  unavailable: 503,
+};
+
+const TITLES: Record<number, string> = {
+  400: 'Bad request',
+  401: 'Not authenticated',
+  403: 'Not allowed',
+  404: 'Not found',
+  405: 'Method not allowed',
+  409: 'Conflict',
+  412: 'Changed meanwhile',
+  413: 'Too large',
+  415: 'Unsupported content type',
+  422: 'Fields are not valid',
+  429: 'Too many requests',
+  500: 'Internal error',
+  502: 'An upstream service failed',
+  503: 'Not available now',
+};
+
+/** Fastify's own refusals in our words. */
+const FASTIFY: Record<string, string> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'The body is larger than this service takes',
+  FST_REQ_FILE_TOO_LARGE: 'The file is larger than this service takes',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'Send the body as application/json',
+  FST_ERR_CTP_EMPTY_JSON_BODY: 'The body is empty; send a JSON object',
+  FST_ERR_CTP_INVALID_JSON_BODY: 'The body is not valid JSON',
+};
+
+const RETRY_AFTER_S = '5';
+
+export interface ProblemFacts {
+  status: number;
+  code: string;
+  detail: string;
+  errors?: FieldError[] | undefined;
+}
+
+export function sendProblem(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { status, code, detail, errors }: ProblemFacts,
+): FastifyReply {
+  if (status === 401) reply.header('www-authenticate', 'Bearer');
+  if (status === 503) reply.header('retry-after', RETRY_AFTER_S);
+  const title = TITLES[status] ?? 'Error';
+  const body = {
+    type: `about:blank#${code}`,
+    title,
+    status,
+    detail,
+    code,
+    request_id: request.id,
+    ...(errors ? { errors } : {}),
+  };
+  return reply.code(status).type('application/problem+json').send(JSON.stringify(body));
+}
+
+/** Connection troubles, as node-postgres, Node and Prisma name them. */
+const DATABASE_AWAY =
+  /ECONNREFUSED|ECONNRESET|EPIPE|ENOTFOUND|57P0[123]|08\d{3}|P1001|P1002|P1008|P1017|P2024|Connection terminated|timeout exceeded when trying to connect|DatabaseNotReachable/i;
+
+const isDatabaseAway = (error: Error & { code?: string }) => DATABASE_AWAY.test(`${error.code ?? ''} ${error.message}`);
+
+/** The one table from what was thrown to what is answered; what is not foreseen is a 500 that tells nothing but its id. */
+export function problemOf(error: FastifyError | AppError | Error): ProblemFacts {
+  if (error instanceof AppError)
+    return { status: STATUS[error.kind], code: error.code, detail: error.message, errors: error.errors };
+  const { code = '', statusCode } = error as FastifyError;
+  if (isDatabaseAway(error))
+    return { status: 503, code: 'database_unavailable', detail: 'The database cannot be reached now; try again shortly' };
+  if (statusCode === 429)
+    return { status: 429, code: 'rate_limited', detail: 'Too many requests; wait as long as Retry-After says' };
+  if (statusCode && statusCode < 500) {
+    const malformed = statusCode === 400 && error instanceof SyntaxError;
+    return {
+      status: statusCode,
+      code: codeOf(statusCode),
+      detail: malformed ? FASTIFY.FST_ERR_CTP_INVALID_JSON_BODY! : (FASTIFY[code] ?? error.message),
+    };
+  }
+  return {
+    status: 500,
+    code: 'internal',
+    detail: 'Something failed inside the service; its log has the details under this request id',
+  };
+}
+
+const codeOf = (status: number) =>
+  status === 413 ? 'too_large' : status === 415 ? 'unsupported_content_type' : status === 400 ? 'malformed_body' : 'refused';

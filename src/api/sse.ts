@@ -1,0 +1,24 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply } from 'fastify';
+
+export interface Frame {
+  id?: number;
+  data: unknown;
+}
+
+const KEEP_ALIVE_MS = 15_000;
+
+/** Streams frames as server-sent events. The opening comment makes the headers leave at once. */
+export function sendEvents(reply: FastifyReply, frames: AsyncIterable<Frame>): FastifyReply {
+  const stream = Readable.from(encode(frames));
+  const beat = setInterval(() => {
+    if (stream.readableFlowing && !reply.raw.writableEnded) reply.raw.write(': keep-alive\n\n');
+  }, KEEP_ALIVE_MS);
+  stream.once('close', () => clearInterval(beat));
+  return reply.type('text/event-stream').header('cache-control', 'no-cache').header('x-accel-buffering', 'no').send(stream);
+}
+
+async function* encode(frames: AsyncIterable<Frame>): AsyncGenerator<string> {
+  yield ': open\n\n';
+  for await (const { id, data } of frames) yield `${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
+}

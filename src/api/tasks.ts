@@ -1,0 +1,66 @@
+import { tasks } from '../contracts/tasks.ts';
+import type { CallDecision } from '../domain/effects.ts';
+import { conflict, foreign, notFound } from '../domain/errors.ts';
+import { isTerminal } from '../domain/events.ts';
+import { progressOf } from '../domain/progress.ts';
+import type { Store } from '../store/index.ts';
+import type { WiredTask } from '../store/tasks.ts';
+import type { Dispatch } from '../temporal/dispatch.ts';
+import type { Engine } from '../temporal/engine.ts';
+import type { Caller } from './auth.ts';
+import { type Api, mount } from './mount.ts';
+import { ownedWorkflow } from './workflows.ts';
+
+interface Services {
+  store: Store;
+  engine: Engine;
+  dispatch: Dispatch;
+}
+
+export function taskRoutes(api: Api, { store, engine, dispatch }: Services): void {
+  const owned = async (id: string, caller: Caller) => {
+    const task = await store.tasks.find(id);
+    if (!task) throw notFound('task', id);
+    if (task.owner !== caller.key) throw foreign('task');
+    return task;
+  };
+  const shown = (task: WiredTask) => ({ ...task, engine_run_url: engine.runUrl(task.id) }) as never;
+  const page = async (filter: Parameters<Store['tasks']['list']>[0]) => {
+    const found = await store.tasks.list(filter);
+    return { ...found, items: found.items.map(shown) };
+  };
+
+  mount(api, tasks.list, ({ query }, caller) => page({ ...query, owner: caller.key }));
+  mount(api, tasks.ofWorkflow, async ({ params: { workflow_id }, query }, caller) => {
+    await ownedWorkflow(store)(workflow_id, caller);
+    return page({ ...query, workflow_id });
+  });
+  mount(api, tasks.get, async ({ params: { id } }, caller) => shown(await owned(id, caller)));
+  mount(api, tasks.progress, async ({ params: { id } }, caller) => {
+    await owned(id, caller);
+    return progressOf(await store.tasks.todos(id));
+  });
+  mount(api, tasks.stop, async ({ params: { id } }, caller) => {
+    const { status, workflow_id } = await owned(id, caller);
+    if (isTerminal(status)) throw conflict(`This task is ${status}; there is nothing to stop`, 'task_ended');
+    await dispatch.halt(id);
+    return { status: 'halt_requested' as const, workflow_id };
+  });
+
+  const decide = async ({ id, call_id }: { id: string; call_id: string }, decision: CallDecision, caller: Caller) => {
+    await owned(id, caller);
+    const taken = await store.ledger.decide(id, call_id, { decision, by: caller.key });
+    if (!taken) throw conflict(`The call ${call_id} of this task waits for no such decision`, 'nothing_to_decide');
+    try {
+      await engine.decide(id, call_id);
+    } catch (error) {
+      await store.ledger.undecide(id, call_id);
+      throw error;
+    }
+    return shown(await owned(id, caller));
+  };
+  mount(api, tasks.approve, ({ params, body: { decision, message } }, caller) =>
+    decide(params, { decision, ...(message ? { message } : {}) }, caller),
+  );
+  mount(api, tasks.reconcile, ({ params, body: { decision, result } }, caller) => decide(params, { decision, result }, caller));
+}

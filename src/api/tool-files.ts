@@ -1,0 +1,57 @@
+import type { CustomTool } from '../contracts/custom-tools.ts';
+import { conflict, unprocessable } from '../domain/errors.ts';
+import type { Inspection, ToolRunner } from '../toolrunner/runner.ts';
+
+type EnvConfig = NonNullable<CustomTool['env_config']>;
+
+/** Fields of a tool as a request may send them; what is left out is read from the file. */
+export interface ToolFields {
+  name?: string | undefined;
+  description?: string | undefined;
+  source_code?: string | undefined;
+  parameters_schema?: Record<string, unknown> | null | undefined;
+  env_config?: EnvConfig | undefined;
+  effect?: CustomTool['effect'] | undefined;
+  network?: boolean | undefined;
+}
+
+/** A new tool: what the request left open is inferred from the file, which is read and never executed. */
+export async function newTool<F extends ToolFields & { name: string; source_code: string }>(runner: ToolRunner, fields: F) {
+  const file = await inspected(runner, fields);
+  return {
+    ...fields,
+    description: fields.description || file.description,
+    parameters_schema: fields.parameters_schema ?? file.inferred_schema,
+    env_config: withDeclared(fields.env_config ?? {}, file),
+    effect: fields.effect ?? file.effect ?? 'write',
+    network: fields.network ?? file.network,
+  };
+}
+
+/** A changed tool: another name or source is inspected anew, and its schema inferred unless one comes along. */
+export async function changedTool(runner: ToolRunner, tool: CustomTool, fields: ToolFields): Promise<object> {
+  const renewed = fields.name !== undefined || fields.source_code !== undefined;
+  if (tool.is_plugin && renewed)
+    throw conflict('This tool came with the installation; its name and source cannot be changed', 'plugin_tool');
+  const infers = renewed || fields.parameters_schema === null;
+  if (!infers) return fields;
+  const file = await inspected(runner, { name: fields.name ?? tool.name, source_code: fields.source_code ?? tool.source_code });
+  return {
+    ...fields,
+    parameters_schema: fields.parameters_schema ?? file.inferred_schema,
+    env_config: withDeclared(fields.env_config ?? tool.env_config ?? {}, file),
+    ...(fields.effect === undefined && file.effect ? { effect: file.effect } : {}),
+    ...(fields.network === undefined && file.network ? { network: true } : {}),
+  };
+}
+
+async function inspected(runner: ToolRunner, { name, source_code }: { name: string; source_code: string }): Promise<Inspection> {
+  const file = await runner.inspect(name, source_code);
+  if (!file.valid) throw unprocessable([{ path: 'source_code', message: file.error ?? 'Not a tool file' }], 'invalid_tool');
+  return file;
+}
+
+function withDeclared(config: EnvConfig, { env }: Inspection): EnvConfig {
+  const declared = Object.entries(env).map(([name, description]) => [name, { token_name: null, description }]);
+  return { ...Object.fromEntries(declared), ...config };
+}

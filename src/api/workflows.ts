@@ -1,0 +1,128 @@
+import { workflows } from '../contracts/workflows.ts';
+import { conflict, type FieldError, foreign, notFound, unprocessable } from '../domain/errors.ts';
+import type { RunEvent } from '../domain/events.ts';
+import type { EventBus } from '../events/bus.ts';
+import { follow } from '../events/follow.ts';
+import type { Store } from '../store/index.ts';
+import type { WiredWorkflow } from '../store/workflows.ts';
+import type { Dispatch } from '../temporal/dispatch.ts';
+import { unknownReferences } from './agents.ts';
+import type { Caller } from './auth.ts';
+import { type Api, mount } from './mount.ts';
+import type { Frame } from './sse.ts';
+import { unknownTokens } from './tokens.ts';
+
+interface Services {
+  store: Store;
+  bus: EventBus;
+  dispatch: Dispatch;
+}
+
+const REFERENCES = { agent_id: 'agent', skill_ids: 'skill', guardrail_ids: 'guardrail' } as const;
+
+export function workflowRoutes(api: Api, services: Services): void {
+  const { store } = services;
+  const owned = ownedWorkflow(store);
+  const withLastRun = async (workflow: WiredWorkflow) =>
+    ({ ...workflow, ...(await store.workflows.lastRun(workflow.last_task_id)) }) as never;
+  const current = async ({ params }: { params: unknown }, caller: Caller) =>
+    workflows.get.reply?.parse(await withLastRun(await owned((params as { id: string }).id, caller)));
+
+  mount(api, workflows.list, ({ query }, caller) => store.workflows.list({ ...query, owner: caller.key }) as never);
+  mount(api, workflows.get, async ({ params: { id } }, caller) => withLastRun(await owned(id, caller)));
+  mount(api, workflows.create, async ({ body }, caller) => {
+    await refuseUnknown(store, body);
+    return withLastRun(await store.workflows.create({ ...body, owner: caller.key, owner_login: caller.login } as never));
+  });
+  mount(
+    api,
+    workflows.update,
+    async ({ params: { id }, body: { status, ...values } }, caller) => {
+      await owned(id, caller);
+      await refuseUnknown(store, values);
+      if (status) await store.workflows.switch(id, status);
+      return withLastRun(await store.workflows.update(id, values as never));
+    },
+    { current },
+  );
+  mount(
+    api,
+    workflows.remove,
+    async ({ params: { id } }, caller) => {
+      await owned(id, caller);
+      await store.workflows.remove(id);
+    },
+    { current },
+  );
+  skillRoutes(api, store, withLastRun);
+  runRoutes(api, services);
+}
+
+function skillRoutes(api: Api, store: Store, withLastRun: (workflow: WiredWorkflow) => Promise<never>): void {
+  const owned = ownedWorkflow(store);
+  mount(api, workflows.installSkill, async ({ params: { id, skill_id } }, caller) => {
+    const workflow = await owned(id, caller);
+    if ((await store.missing('skill', [skill_id])).length > 0) throw notFound('skill', skill_id);
+    const skill_ids = [...workflow.skill_ids.filter((known) => known !== skill_id), skill_id];
+    return withLastRun(await store.workflows.update(id, { skill_ids }));
+  });
+  mount(api, workflows.removeSkill, async ({ params: { id, skill_id } }, caller) => {
+    const workflow = await owned(id, caller);
+    if (!workflow.skill_ids.includes(skill_id)) throw notFound('skill of this workflow', skill_id);
+    return withLastRun(await store.workflows.update(id, { skill_ids: workflow.skill_ids.filter((known) => known !== skill_id) }));
+  });
+}
+
+function runRoutes(api: Api, { store, bus, dispatch }: Services): void {
+  const owned = ownedWorkflow(store);
+  mount(api, workflows.prompt, async ({ params: { id }, body }, caller) => {
+    await owned(id, caller);
+    const { prompt = JSON.stringify(body.request), reasoning_effort, on_busy } = body;
+    const { key: owner, login: owner_login, access_token } = caller;
+    const order = { workflow_id: id, owner, owner_login, access_token, prompt, reasoning_effort, on_busy, trigger: 'prompt' };
+    const accepted = await dispatch.prompt(order);
+    return { ...accepted, stream_url: `/api/workflows/${id}/stream?task_id=${accepted.task_id}` };
+  });
+  mount(api, workflows.halt, async ({ params: { id } }, caller) => {
+    const { active_task_id } = await owned(id, caller);
+    if (!active_task_id) throw conflict('No run of this workflow is under way', 'nothing_running');
+    await dispatch.halt(active_task_id);
+    return { status: 'halt_requested' as const, workflow_id: id, task_id: active_task_id };
+  });
+  mount(api, workflows.stream, async ({ params: { id }, query: { after, task_id }, last_event_id, signal }, caller) => {
+    await owned(id, caller);
+    const given = after ?? numberOf(last_event_id);
+    const start = given ?? (task_id ? 0 : await store.events.beforeLastRun(id));
+    return framesOf(follow({ bus, log: store.events }, { workflow_id: id, after: start, task_id }, signal));
+  });
+}
+
+const numberOf = (text: string | undefined) => (text && /^\d{1,15}$/.test(text) ? Number(text) : undefined);
+
+async function* framesOf(events: AsyncIterable<RunEvent & { seq: number }>): AsyncGenerator<Frame> {
+  for await (const { seq, type, data, timestamp } of events) yield { id: seq, data: { type, data, timestamp } };
+}
+
+/** The caller's own workflow; 404 when there is none, 403 when it is someone else's. */
+export const ownedWorkflow = (store: Store) => async (id: string, caller: Caller) => {
+  const workflow = await store.workflows.find(id);
+  if (!workflow) throw notFound('workflow', id);
+  if (workflow.owner_key !== caller.key) throw foreign('workflow');
+  return workflow;
+};
+
+async function refuseUnknown(
+  store: Store,
+  values: { repo_token_name?: unknown; agent_id?: unknown; credential_overrides?: unknown },
+): Promise<void> {
+  const overrides = (values.credential_overrides ?? {}) as Record<string, string>;
+  const errors: FieldError[] = [
+    ...(await unknownReferences(store, values as Record<string, unknown>, REFERENCES)),
+    ...(await unknownTokens(store, { repo_token_name: values.repo_token_name })),
+    ...(await unknownTokens(
+      store,
+      Object.fromEntries(Object.entries(overrides).map(([name, token]) => [`credential_overrides.${name}`, token])),
+    )),
+  ];
+  if (errors.length > 0) throw unprocessable(errors);
+}

@@ -1,0 +1,14 @@
+export type ReadArguments = { arguments: Record<string, unknown> } | { refusal: string };
+
+/** Reads the arguments a model wrote. Nothing at all stands for no arguments. */
+export function readArguments(text: string): ReadArguments {
+  if (text.trim() === '') return { arguments: {} };
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return { arguments: value as Record<string, unknown> };
+    return { refusal: 'The arguments must be a JSON object' };
+  } catch (error) {
+    return { refusal: `The arguments are not valid JSON (${(error as Error).message}); send one JSON object` };
+  }
+}

@@ -1,0 +1,63 @@
+import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai';
+import { ModelFailure } from './runtime.ts';
+
+const TOO_MANY = 429;
+const TIMEOUTS = [408, 409];
+const SERVER_ERRORS = 500;
+
+/** What a provider's client threw, as a failure in the provider's own words. A failure of our own making passes unchanged. */
+export function modelFailureOf(error: unknown): unknown {
+  if (error instanceof ModelFailure) return error;
+  if (error instanceof APIConnectionTimeoutError)
+    return new ModelFailure('The model did not answer in time', { code: 'model_timeout', recoverable: true });
+  if (error instanceof APIConnectionError) {
+    return new ModelFailure(`The model's endpoint cannot be reached: ${causeOf(error)}`, {
+      code: 'model_unreachable',
+      recoverable: true,
+    });
+  }
+  if (error instanceof APIError) return refusalOf(error);
+  if (error instanceof SyntaxError || error instanceof TypeError) {
+    return new ModelFailure(`The model's endpoint sent something that is not a chat completion: ${error.message}`, {
+      code: 'bad_model_response',
+      recoverable: true,
+    });
+  }
+  return error;
+}
+
+function refusalOf({ status, message, headers }: APIError): ModelFailure {
+  const code =
+    status === 401 || status === 403
+      ? 'model_unauthorized'
+      : status === 404
+        ? 'unknown_model'
+        : status === TOO_MANY
+          ? 'rate_limited'
+          : 'model_error';
+  // A stream may carry an error and no status: the request itself was accepted.
+  const recoverable = status === undefined || status === TOO_MANY || TIMEOUTS.includes(status) || status >= SERVER_ERRORS;
+  return new ModelFailure(`The model's endpoint answered: ${message}`, {
+    code,
+    recoverable,
+    retry_after_ms: retryAfter(headers),
+  });
+}
+
+/** Retry-After in milliseconds: seconds or a date, or the finer header that some providers add. */
+export function retryAfter(headers: Headers | undefined): number | undefined {
+  const fine = Number(headers?.get('retry-after-ms') ?? Number.NaN);
+  if (fine >= 0) return fine;
+  const text = headers?.get('retry-after');
+  if (!text) return undefined;
+  const wait = Number.isNaN(Number(text)) ? Date.parse(text) - Date.now() : Number(text) * 1000;
+  return Number.isNaN(wait) ? undefined : Math.max(0, wait);
+}
+
+/** The innermost reason, which names the port or the host; the outer ones say `fetch failed`. */
+function causeOf(error: unknown): string {
+  let inner = error;
+  while (inner instanceof Error && inner.cause) inner = inner.cause;
+  const { code, message } = inner as { code?: string; message?: string };
+  return message || code || 'no connection';
+}

@@ -1,0 +1,52 @@
+import type OpenAI from 'openai';
+import type { Model } from '../contracts/models.ts';
+import type { PriceTable } from '../domain/definition.ts';
+import { AppError } from '../domain/errors.ts';
+import { modelFailureOf } from './failures.ts';
+
+const KEPT_MS = 10 * 60_000;
+const MOST_KEPT = 1_000;
+
+interface Listing {
+  /** Equal keys are answered from the same list for ten minutes. */
+  key: string;
+  client: () => Promise<OpenAI>;
+  provider_id?: string;
+  prices?: PriceTable;
+}
+
+/** Asks endpoints for their models and remembers the answer for a while. */
+export function modelLister({ now = Date.now }: { now?: () => number } = {}) {
+  const kept = new Map<string, { at: number; models: Model[] }>();
+  return async ({ key, client, provider_id, prices = {} }: Listing): Promise<Model[]> => {
+    const known = kept.get(key);
+    if (known && now() - known.at < KEPT_MS) return known.models;
+    const models = await ask(await client(), { provider_id, prices });
+    if (kept.size >= MOST_KEPT) kept.delete(kept.keys().next().value as string);
+    kept.set(key, { at: now(), models });
+    return models;
+  };
+}
+
+async function ask(
+  client: OpenAI,
+  { provider_id, prices }: { provider_id: string | undefined; prices: PriceTable },
+): Promise<Model[]> {
+  try {
+    const models: Model[] = [];
+    for await (const { id, ...more } of client.models.list()) {
+      const { name, context_window } = more as { name?: string; context_window?: number };
+      const price = prices[id] ?? prices['*'];
+      models.push({
+        id,
+        name: name ?? id,
+        ...(provider_id ? { provider_id } : {}),
+        ...(context_window ? { context_window } : {}),
+        ...(price ? { price } : {}),
+      });
+    }
+    return models;
+  } catch (error) {
+    throw new AppError('upstream', (modelFailureOf(error) as Error).message, { code: 'models_unavailable' });
+  }
+}

@@ -1,0 +1,76 @@
+import OpenAI from 'openai';
+import type { Definition, PinnedProvider, PriceTable } from '../domain/definition.ts';
+import { chatCompletions } from './chat-completions.ts';
+import { ModelFailure, type ModelRuntime } from './runtime.ts';
+
+export interface DefaultRuntime {
+  base_url: string;
+  model: string | null;
+}
+
+export interface RuntimeOptions {
+  default_runtime: DefaultRuntime;
+  /** Every request to a provider goes through it, so it is where egress is guarded. */
+  fetch?: typeof globalThis.fetch;
+}
+
+/** In whose name a model is called. */
+export interface Caller {
+  /** The caller's own access token; null when the run has none. */
+  access_token: string | null;
+  /** Opens a stored token by name; throws a sentence when it may not be used. */
+  openToken(name: string): Promise<string>;
+}
+
+export interface SelectedRuntime {
+  runtime: ModelRuntime;
+  prices: PriceTable;
+  /** The default runtime knows no custom tools. */
+  custom_tools: boolean;
+}
+
+const TIMEOUT_MS = 120_000;
+
+const refusal = (message: string, code = 'no_provider_key') => new ModelFailure(message, { code, recoverable: false });
+
+/** The one place that knows which provider means which runtime, and which tools it is given. */
+export async function selectRuntime(
+  { provider }: Pick<Definition, 'provider'>,
+  caller: Caller,
+  { default_runtime, fetch }: RuntimeOptions,
+): Promise<SelectedRuntime> {
+  const shared = { maxRetries: 0, timeout: TIMEOUT_MS, ...(fetch ? { fetch } : {}) };
+  if (!provider) {
+    if (!caller.access_token)
+      throw refusal("The default runtime is called with the caller's access token, and this run has none", 'no_access_token');
+    const client = new OpenAI({ ...shared, baseURL: default_runtime.base_url, apiKey: caller.access_token });
+    return { runtime: chatCompletions({ client, default_model: default_runtime.model }), prices: {}, custom_tools: false };
+  }
+  const client = clientOf(provider, await keyOf(provider, caller), shared);
+  return {
+    runtime: chatCompletions({ client, default_model: provider.default_model }),
+    prices: provider.price_table,
+    custom_tools: true,
+  };
+}
+
+type Shared = { maxRetries: number; timeout: number; fetch?: typeof globalThis.fetch };
+
+/** Pinned for the SDK: an endpoint that needs no key still wants the header absent rather than empty. */
+const NO_KEY = 'none';
+
+export function clientOf({ base_url, auth_type }: PinnedProvider, key: string | null, shared: Shared): OpenAI {
+  const headers = auth_type === 'x-api-key' ? { 'x-api-key': key, authorization: null } : key ? {} : { authorization: null };
+  return new OpenAI({ ...shared, ...(base_url ? { baseURL: base_url } : {}), apiKey: key ?? NO_KEY, defaultHeaders: headers });
+}
+
+/** Only an endpoint of the user's own may do without a key. */
+async function keyOf(provider: PinnedProvider, caller: Caller): Promise<string | null> {
+  if (provider.api_key_token_name) {
+    return caller.openToken(provider.api_key_token_name).catch((error: Error) => {
+      throw refusal(`The provider ${provider.name} has no usable key: ${error.message}`);
+    });
+  }
+  if (provider.provider_type === 'openai_compatible') return null;
+  throw refusal(`The provider ${provider.name} has no key; store one and name it in api_key_token_name`);
+}

@@ -1,0 +1,63 @@
+import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
+
+/** Well below the heartbeat timeout, so that one late beat does not count as a lost worker. */
+const BEAT_MS = 2_000;
+
+/** Tells which tasks are to be broken off, faster than the next heartbeat would. */
+export interface Halts {
+  /** The signal aborts when the task is halted; `end` forgets it. */
+  watch(task_id: string): { signal: AbortSignal; end(): void };
+}
+
+export const HALTED = 'Halted';
+const halted = () => ApplicationFailure.nonRetryable('The run was halted', HALTED);
+
+/** Whether the abort came from a person's halt, not from a worker that shuts down or was taken for lost. */
+export function isHalt(reason: unknown): boolean {
+  return reason instanceof CancelledFailure
+    ? reason.message === 'CANCELLED'
+    : reason instanceof ApplicationFailure && reason.type === HALTED;
+}
+
+/** Runs an activity's work under heartbeats. The signal given to it aborts on a halt, on a worker's shutdown and when the attempt is stale. */
+export async function attempt<T>(halts: Halts, task_id: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const context = Context.current();
+  const halt = halts.watch(task_id);
+  const signal = AbortSignal.any([context.cancellationSignal, halt.signal]);
+  const beat = setInterval(() => context.heartbeat(), BEAT_MS);
+  try {
+    return await work(signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    const { reason } = signal;
+    // A shutdown is not a halt: the engine gives the attempt to another worker.
+    if (reason instanceof CancelledFailure && !isHalt(reason))
+      throw ApplicationFailure.retryable(`The worker broke off: ${reason.message}`, 'WorkerShutdown');
+    throw reason;
+  } finally {
+    clearInterval(beat);
+    halt.end();
+  }
+}
+
+/** Halts by task, fed from the bus. */
+export function haltRegistry(): Halts & { halt(task_id: string): void } {
+  const watched = new Map<string, Set<AbortController>>();
+  return {
+    watch(task_id) {
+      const controller = new AbortController();
+      const all = watched.get(task_id) ?? new Set();
+      watched.set(task_id, all.add(controller));
+      return {
+        signal: controller.signal,
+        end() {
+          all.delete(controller);
+          if (all.size === 0 && watched.get(task_id) === all) watched.delete(task_id);
+        },
+      };
+    },
+    halt(task_id) {
+      for (const controller of watched.get(task_id) ?? []) controller.abort(halted());
+    },
+  };
+}

@@ -1,0 +1,43 @@
+import type { ToolSpec } from '../../domain/definition.ts';
+import { progressOf, type Todo, todosOf } from '../../domain/progress.ts';
+import type { ToolCall, ToolOutcome } from '../source.ts';
+
+export const spec: ToolSpec = {
+  name: 'manage_todo_list',
+  description: 'Keeps the to-do list of this task. Send the whole list each time; exactly one item should be in-progress.',
+  effect: 'idempotent',
+  parameters: {
+    type: 'object',
+    properties: {
+      todoList: {
+        type: 'array',
+        items: {
+          type: 'object',
+          properties: {
+            id: { type: 'integer' },
+            title: { type: 'string' },
+            status: { type: 'string', enum: ['not-started', 'in-progress', 'done'] },
+          },
+          required: ['id', 'title', 'status'],
+        },
+      },
+    },
+    required: ['todoList'],
+  },
+};
+
+export type SaveTodos = (call: ToolCall, todos: Todo[]) => Promise<void>;
+
+export function manageTodoList(save: SaveTodos) {
+  return async (call: ToolCall): Promise<ToolOutcome> => {
+    const todos = todosOf(call.arguments.todoList);
+    if (!todos) {
+      return {
+        content: 'todoList must be an array of {id, title, status}; status is one of not-started, in-progress, done',
+        failed: true,
+      };
+    }
+    await save(call, todos);
+    return { content: `Saved ${todos.length} items, ${progressOf(todos).percent_complete} % done.`, failed: false };
+  };
+}
