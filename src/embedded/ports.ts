@@ -1,4 +1,4 @@
-import { connect, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { readIfThere, replaceFile } from './files.ts';
 
@@ -29,20 +29,6 @@ export async function stickyPort(home: string, service: string, first: number): 
   const port = await freePort((await rememberedPort(home, service)) ?? first);
   await rememberPort(home, service, port);
   return port;
-}
-
-/** Whether anything takes connections there. */
-export function isListening(port: number, host = LOOPBACK): Promise<boolean> {
-  return new Promise((done) => {
-    const socket = connect({ port, host, timeout: 1_000 });
-    const tell = (listening: boolean) => {
-      socket.destroy();
-      done(listening);
-    };
-    socket.once('connect', () => tell(true));
-    socket.once('timeout', () => tell(false));
-    socket.once('error', () => tell(false));
-  });
 }
 
 function listenOnce(port: number, host: string): Promise<number | undefined> {

@@ -76,9 +76,8 @@ async function letThrough(directories: readonly string[]): Promise<void> {
 }
 
 async function openDirectory(directory: string): Promise<void> {
-  if (await exists(directory)) return;
   await mkdir(directory, { recursive: true });
-  await chmod(directory, 0o755);
+  await letThrough([directory]);
 }
 
 async function moveOut(base: string, options: { account: Account; fallback: string; log: Log }): Promise<string> {

@@ -1,7 +1,7 @@
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { access, constants, mkdir, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { createWhole, exists, type Log } from './files.ts';
+import { exists, type Log } from './files.ts';
 import { waitForLock } from './lock-file.ts';
 import { run } from './processes.ts';
 import { buildTemporal, downloadTemporal, OFFICIAL_RELEASES, VERSION } from './temporal-obtain.ts';
@@ -13,8 +13,9 @@ export interface FinderOptions {
   log: Log;
   /** Shared by all installations of a user, so that one download or build serves them all. */
   cache?: string;
+  /** Executables to look at first; by default the one on PATH. */
+  installed?: readonly string[];
   releases?: string;
-  /** How to call Go. */
   go?: string;
 }
 
@@ -31,7 +32,8 @@ export async function findTemporal(options: FinderOptions): Promise<string> {
   const cache = options.cache ?? join(homedir(), '.cache/perdura/bin');
   if (path) return chosen(path);
   const places = [join(home, 'bin/temporal'), join(cache, 'temporal')];
-  return (await firstUsable([...(await onPath()), ...places], log)) ?? obtain(options, await writable(cache, join(home, 'bin')));
+  const found = await firstUsable([...(options.installed ?? (await onPath())), ...places], log);
+  return found ?? obtain(options, await writable(cache, join(home, 'bin')));
 }
 
 async function chosen(path: string): Promise<string> {
@@ -67,11 +69,13 @@ export async function faultOf(executable: string): Promise<string | undefined> {
 
 async function writable(...directories: string[]): Promise<string> {
   for (const directory of directories) {
-    const probe = join(directory, `.probe-${process.pid}`);
-    if (await createWhole(probe, '').catch(() => false)) {
-      await rm(probe, { force: true });
-      return directory;
-    }
+    const usable = await mkdir(directory, { recursive: true })
+      .then(() => access(directory, constants.W_OK))
+      .then(
+        () => true,
+        () => false,
+      );
+    if (usable) return directory;
   }
   throw new Error(`None of these directories can be written to: ${directories.join(', ')}`);
 }

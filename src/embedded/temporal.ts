@@ -3,8 +3,10 @@ import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
+import { msToTs } from '@temporalio/common/lib/time.js';
 import { type Log, readJson, replaceFile, tailOf, trimLog } from './files.ts';
-import { freePort, isListening, rememberedPort, rememberPort } from './ports.ts';
+import { listens } from './listening.ts';
+import { freePort, rememberedPort, rememberPort } from './ports.ts';
 import { endProcess, isAlive, markOf, type ProcessMark } from './processes.ts';
 
 export { findTemporal } from './temporal-finder.ts';
@@ -90,19 +92,30 @@ async function takeOver(record: string, log: Log): Promise<Server | undefined> {
 async function launch({ executable, home, port = 7233, ui_port = 8233 }: TemporalOptions, record: string): Promise<Server> {
   const log_file = join(home, 'temporal/server.log');
   await trimLog(log_file);
-  for (let attempt = 1; ; attempt += 1) {
-    // A port may be lost between looking and starting, to another start on the same machine.
-    const first = await freePort((await rememberedPort(home, 'temporal')) ?? port);
-    const second = await freePort((await rememberedPort(home, 'temporal-ui')) ?? ui_port);
-    const server = await spawnServer(executable, { home, log_file, port: first, ui_port: second });
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    const ports =
+      attempt === 1 ? await usualPorts(home, { port, ui_port }) : { port: await freePort(), ui_port: await freePort() };
+    const server = await spawnServer(executable, { home, log_file, ...ports });
     await replaceFile(record, JSON.stringify(server));
     if (await answersWithin(server, START_LIMIT_MS)) {
-      await Promise.all([rememberPort(home, 'temporal', first), rememberPort(home, 'temporal-ui', second)]);
+      await Promise.all([
+        keepRuns(server),
+        rememberPort(home, 'temporal', ports.port),
+        rememberPort(home, 'temporal-ui', ports.ui_port),
+      ]);
       return server;
     }
+    // Its ports may have been lost between looking and starting, to another start on the same machine.
     await end(server, record);
-    if (attempt === ATTEMPTS) throw new Error(`Temporal did not start:\n${await tailOf(log_file, 15)}\nIts log: ${log_file}`);
   }
+  throw new Error(`Temporal did not start:\n${await tailOf(log_file, 15)}\nIts log: ${log_file}`);
+}
+
+async function usualPorts(home: string, { port, ui_port }: { port: number; ui_port: number }) {
+  const last = await Promise.all([rememberedPort(home, 'temporal'), rememberedPort(home, 'temporal-ui')]);
+  const first = await freePort(last[0] ?? port);
+  const second = await freePort(last[1] ?? ui_port);
+  return { port: first, ui_port: second === first ? await freePort() : second };
 }
 
 interface Launch {
@@ -147,21 +160,31 @@ async function answersWithin(server: Server, limit_ms: number): Promise<boolean>
   return false;
 }
 
-async function answers({ port }: Server): Promise<boolean> {
-  // A refused gRPC connection is not tried again for a whole second; the server is there sooner.
-  if (!(await isListening(port))) return false;
+/** Left alone, a finished run could be looked at for one day only. */
+async function keepRuns({ port }: Server): Promise<void> {
+  const workflowExecutionRetentionTtl = msToTs('7 days');
+  await connected(port, ({ workflowService }) =>
+    workflowService.updateNamespace({ namespace: 'default', config: { workflowExecutionRetentionTtl } }),
+  );
+}
+
+/** Looks for the ports first, also because a refused gRPC connection is not tried again for a whole second. */
+async function answers({ pid, port, ui_port }: Server): Promise<boolean> {
+  if (!(await listens(pid, port)) || !(await listens(pid, ui_port))) return false;
   try {
-    const connection = await Connection.connect({ address: `${HOST}:${port}`, connectTimeout: '2 seconds' });
-    try {
-      await connection.withDeadline(Date.now() + 2_000, () =>
-        connection.workflowService.describeNamespace({ namespace: 'default' }),
-      );
-      return true;
-    } finally {
-      await connection.close();
-    }
+    await connected(port, ({ workflowService }) => workflowService.describeNamespace({ namespace: 'default' }));
+    return true;
   } catch {
     return false;
+  }
+}
+
+async function connected<T>(port: number, use: (connection: Connection) => Promise<T>): Promise<T> {
+  const connection = await Connection.connect({ address: `${HOST}:${port}`, connectTimeout: '2 seconds' });
+  try {
+    return await connection.withDeadline(Date.now() + 2_000, () => use(connection));
+  } finally {
+    await connection.close();
   }
 }
 
