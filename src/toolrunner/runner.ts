@@ -40,6 +40,10 @@ export interface Inspection {
   effect: 'read' | 'idempotent' | 'write' | null;
   /** Module constant `NETWORK`. */
   network: boolean;
+  /** Top-level packages the file imports. */
+  imports?: string[];
+  /** Hints that got no schema, and why. */
+  warnings?: string[];
 }
 
 export interface ToolRunner {

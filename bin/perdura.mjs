@@ -1,0 +1,266 @@
+#!/usr/bin/env node
+// The door to every command. It runs on Node 20 with nothing installed, so it is plain JavaScript and uses Node's own modules only.
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { basename, delimiter, dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
+const WORK = join(ROOT, '.perdura');
+const MODULES = join(ROOT, 'node_modules');
+const CLIENT = join(ROOT, 'src/generated/prisma');
+const SCHEMA = join(ROOT, 'prisma/schema.prisma');
+const LOCKFILE = join(ROOT, 'package-lock.json');
+const SCRIPTS = { test: 'test/support/run-tests.ts', bench: 'bench/run.ts' };
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+const OLDEST_NODE = [22, 12];
+
+/** Something the user has to see to; printed without a stack. */
+class Trouble extends Error {}
+
+const STEPS = [
+  {
+    label: 'Installing packages',
+    log: join(WORK, 'install.log'),
+    done: packagesAreCurrent,
+    run: (log) => runLogged(npm('ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund'), log),
+    stamp: () => stamp(join(MODULES, '.perdura-lock-hash'), hashOf(LOCKFILE)),
+  },
+  {
+    label: 'Generating the database client',
+    log: join(WORK, 'generate.log'),
+    done: () => !existsSync(SCHEMA) || readOr(join(CLIENT, '.perdura-schema-hash')) === schemaHash(),
+    run: (log) => runLogged([usableNode(), [join(MODULES, 'prisma/build/index.js'), 'generate']], log),
+    stamp: () => stamp(join(CLIENT, '.perdura-schema-hash'), schemaHash()),
+  },
+];
+
+async function main([command = 'help', ...args]) {
+  checkMachine();
+  for (const step of STEPS) if (!step.done()) await holdingLock(() => perform(step));
+  const script = join(ROOT, SCRIPTS[command] ?? 'src/main/cli.ts');
+  const node = usableNode();
+  return hand(node, [...nodeFlags(node), script, ...(SCRIPTS[command] ? args : [command, ...args])]);
+}
+
+function checkMachine() {
+  const { platform, arch, versions } = process;
+  if (platform !== 'linux' && platform !== 'darwin')
+    throw new Trouble(`Perdura runs on Linux and macOS, not on ${platform}. On Windows, use WSL 2.`);
+  if (arch !== 'x64' && arch !== 'arm64') throw new Trouble(`Perdura runs on x64 and arm64 processors, not on ${arch}.`);
+  if (Number(versions.node.split('.')[0]) < 20)
+    throw new Trouble(`Node ${versions.node} is too old: Perdura needs Node 20 or newer.`);
+  if (process.report) process.report.excludeNetwork = true;
+  if (platform === 'linux' && !process.report.getReport().header.glibcVersionRuntime)
+    throw new Trouble(
+      'Perdura needs a Linux with glibc (Debian, Ubuntu, Fedora …); this one uses another C library, such as musl on Alpine.',
+    );
+  const python = spawnSync('python3', ['-c', 'import sys; sys.exit(sys.version_info < (3, 9))']);
+  if (python.error) warn('python3 was not found. Everything but custom Python tools works without it.');
+  else if (python.status !== 0) warn('python3 is older than 3.9: custom Python tools will not run.');
+}
+
+/** The packages are current if we installed them for this lockfile, or if npm's own record of the folder agrees with it. */
+function packagesAreCurrent() {
+  const hash = hashOf(LOCKFILE);
+  const stampFile = join(MODULES, '.perdura-lock-hash');
+  if (readOr(stampFile) === hash) return true;
+  const installed = packagesOf(join(MODULES, '.package-lock.json'));
+  const wanted = packagesOf(LOCKFILE);
+  if (!installed || !wanted) return false;
+  const present = ([path, it]) => (installed[path] ? installed[path].version === it.version : it.optional || it.devOptional);
+  const same =
+    Object.entries(wanted).every((entry) => entry[0] === '' || present(entry)) &&
+    Object.keys(installed).every((path) => wanted[path]);
+  if (same) stamp(stampFile, hash);
+  return same;
+}
+
+function packagesOf(file) {
+  const text = readOr(file);
+  return text && JSON.parse(text).packages;
+}
+
+async function perform(step) {
+  // Another start may have done it while this one waited for the lock.
+  if (step.done()) return;
+  const finish = progress(step.label);
+  try {
+    await step.run(step.log);
+    step.stamp();
+    finish('done');
+  } catch (error) {
+    finish('failed');
+    const tail = readOr(step.log).trimEnd().split('\n').slice(-25).join('\n');
+    throw error instanceof Trouble
+      ? error
+      : new Trouble(`${tail}\n\n${step.label} failed: ${error.message}. The whole log: ${step.log}`);
+  }
+}
+
+/** A line that tells how long a step has taken: redrawn on a terminal, repeated now and then elsewhere. */
+function progress(label) {
+  const { isTTY } = process.stderr;
+  const started = Date.now();
+  const show = (state) =>
+    process.stderr.write(
+      `${isTTY ? '\r\x1b[K' : ''}${label} … ${state} (${Math.round((Date.now() - started) / 1000)} s)${isTTY ? '' : '\n'}`,
+    );
+  if (isTTY) show('');
+  else process.stderr.write(`${label} …\n`);
+  const timer = setInterval(show, isTTY ? 1_000 : 20_000, 'still at it');
+  return (state) => {
+    clearInterval(timer);
+    show(state);
+    if (isTTY) process.stderr.write('\n');
+  };
+}
+
+/** Two first starts at once must not install into the same folder: the second one waits for the first. */
+async function holdingLock(work) {
+  const file = join(WORK, 'install.lock');
+  mkdirSync(WORK, { recursive: true, mode: 0o711 });
+  for (let told = false; !tryLock(file); told = true) {
+    if (!told) warn(`Process ${readOr(file)} is preparing this folder; waiting for it.`);
+    await new Promise((done) => setTimeout(done, 500));
+  }
+  try {
+    return await work();
+  } finally {
+    rmSync(file, { force: true });
+  }
+}
+
+function tryLock(file) {
+  try {
+    writeFileSync(file, String(process.pid), { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if (error.code !== 'EEXIST') throw error;
+  }
+  if (lockIsStale(file)) rmSync(file, { force: true });
+  return false;
+}
+
+/** The age counts too, because after a restart of a container the same process id belongs to somebody else. */
+function lockIsStale(file) {
+  try {
+    const holder = Number(readFileSync(file, 'utf8'));
+    if (!holder) return Date.now() - statSync(file).mtimeMs > 5_000;
+    if (holder === process.pid || Date.now() - statSync(file).mtimeMs > 20 * 60_000) return true;
+    process.kill(holder, 0);
+    return false;
+  } catch (error) {
+    return error.code === 'ESRCH';
+  }
+}
+
+function npm(...args) {
+  const running = process.env.npm_execpath;
+  return running && basename(running) === 'npm-cli.js' ? [process.execPath, [running, ...args]] : ['npm', args];
+}
+
+/** Runs a program with its output in a log file; stops it when we are stopped. */
+function runLogged([program, args], log) {
+  return new Promise((done, fail) => {
+    const out = openSync(log, 'w');
+    const child = spawn(program, args, { cwd: ROOT, env: { ...environment(), ...QUIET }, stdio: ['ignore', out, out] });
+    closeSync(out);
+    let stopped;
+    const stop = (signal) => {
+      stopped = signal;
+      child.kill(signal);
+    };
+    for (const signal of SIGNALS) process.once(signal, stop);
+    child.once('error', (error) => fail(new Error(error.code === 'ENOENT' ? `${program} was not found` : error.message)));
+    child.once('exit', (code, signal) => {
+      for (const name of SIGNALS) process.removeListener(name, stop);
+      if (stopped) fail(new Trouble(`Stopped by ${stopped}.`));
+      else if (code === 0) done();
+      else fail(new Error(`${basename(program)} ended with ${signal ?? `code ${code}`}`));
+    });
+  });
+}
+
+const QUIET = { CHECKPOINT_DISABLE: '1', PRISMA_HIDE_UPDATE_MESSAGE: '1', NO_UPDATE_NOTIFIER: '1' };
+
+function environment() {
+  return { ...process.env, PATH: `${join(MODULES, '.bin')}${delimiter}${process.env.PATH ?? ''}` };
+}
+
+/** The Node that the lockfile brings; where there is none for the platform, the one we run on, if it is new enough. */
+function usableNode() {
+  const own = join(MODULES, '.bin/node');
+  if (existsSync(own) && spawnSync(own, ['--version']).status === 0) return own;
+  if (isAtLeast(process.versions.node, OLDEST_NODE)) return process.execPath;
+  throw new Trouble(
+    `Node ${process.versions.node} can install Perdura but not run it, and no newer Node came with the packages for ${process.platform}-${process.arch}. ` +
+      `Install Node ${OLDEST_NODE.join('.')} or newer (24 is best) and start again.`,
+  );
+}
+
+/** Before 22.18 and in 23.0 to 23.5, Node strips types only when told to. */
+function nodeFlags(node) {
+  const version = node === process.execPath ? process.versions.node : '24.0.0';
+  const strips = isAtLeast(version, [23, 6]) || (version.startsWith('22.') && isAtLeast(version, [22, 18]));
+  return ['--disable-warning=ExperimentalWarning', ...(strips ? [] : ['--experimental-strip-types'])];
+}
+
+function isAtLeast(version, [major, minor]) {
+  const [a, b] = version.split('.').map(Number);
+  return a > major || (a === major && b >= minor);
+}
+
+/**
+ * Hands over to the real program and returns its exit code. The channel tells it when we are gone, even after kill -9.
+ * On a terminal Ctrl-C reaches the program directly: forwarding it too would count as a second, impatient Ctrl-C.
+ */
+function hand(node, args) {
+  return new Promise((done, fail) => {
+    const child = spawn(node, args, { cwd: process.cwd(), env: environment(), stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
+    for (const signal of SIGNALS)
+      process.on(signal, () => {
+        if (signal === 'SIGTERM' || !process.stdin.isTTY) child.kill(signal);
+      });
+    child.once('error', fail);
+    child.once('exit', (code, signal) => done(code ?? 128 + constants.signals[signal]));
+  });
+}
+
+function hashOf(file) {
+  return createHash('sha256').update(readFileSync(file)).digest('hex');
+}
+
+/** A new Prisma may generate other code from the same schema. */
+function schemaHash() {
+  const prisma = readOr(join(MODULES, 'prisma/package.json'));
+  return `${hashOf(SCHEMA)}-${prisma && JSON.parse(prisma).version}`;
+}
+
+function readOr(file, otherwise = '') {
+  return existsSync(file) ? readFileSync(file, 'utf8') : otherwise;
+}
+
+/** A read-only installation keeps no stamps; it is compared again next time. */
+function stamp(file, text) {
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  } catch (error) {
+    if (error.code !== 'EACCES' && error.code !== 'EROFS') throw error;
+  }
+}
+
+function warn(text) {
+  process.stderr.write(`${text}\n`);
+}
+
+main(process.argv.slice(2)).then(
+  (code) => process.exit(code),
+  (error) => {
+    warn(error instanceof Trouble ? error.message : error.stack);
+    process.exit(1);
+  },
+);

@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { DemoReply } from './demo-reply.ts';
+import type { ChatRequest } from './demo-request.ts';
+
+export interface Delivery {
+  ttft_ms: number;
+  itl_ms: number;
+  /** Break the connection off in the middle. */
+  cut: boolean;
+}
+
+export interface Turn {
+  request: ChatRequest;
+  reply: DemoReply;
+  delivery: Delivery;
+}
+
+/** A word and the blanks after it stand for a token, here and in the usage. */
+const tokensOf = (text: string): string[] => text.match(/\S+\s*|\s+/g) ?? [];
+
+interface Outcome {
+  tokens: string[];
+  calls: { id: string; type: 'function'; function: { name: string; arguments: string } }[];
+  finish_reason: 'stop' | 'length' | 'tool_calls';
+  usage: { prompt_tokens: number; completion_tokens: number; total_tokens: number };
+}
+
+export async function completion({ request, reply, delivery }: Turn) {
+  const { tokens, calls, finish_reason, usage } = outcomeOf(request, reply);
+  await sleep(delivery.ttft_ms);
+  const message = { role: 'assistant', content: calls.length > 0 ? null : tokens.join(''), refusal: null };
+  return {
+    ...headOf(request, 'chat.completion'),
+    choices: [
+      { index: 0, message: { ...message, ...(calls.length > 0 && { tool_calls: calls }) }, logprobs: null, finish_reason },
+    ],
+    usage,
+  };
+}
+
+/** Ends early, without a sound, when the client goes away. */
+export async function streamCompletion({ request, reply, delivery }: Turn, response: ServerResponse): Promise<void> {
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
+  response.flushHeaders();
+  // With no waiting between tokens it all leaves in one packet.
+  if (delivery.itl_ms === 0 && !delivery.cut) response.cork();
+  const frames = framesOf(request, reply);
+  try {
+    if (delivery.ttft_ms > 0) await sleep(delivery.ttft_ms, undefined, { signal: gone.signal });
+    for (const [index, frame] of frames.entries()) {
+      if (delivery.cut && index >= frames.length / 2) return void response.destroy();
+      response.write(`data: ${JSON.stringify(frame)}\n\n`);
+      if (delivery.itl_ms > 0) await sleep(delivery.itl_ms, undefined, { signal: gone.signal });
+    }
+    response.end('data: [DONE]\n\n');
+  } catch (error) {
+    if (!gone.signal.aborted) throw error;
+  }
+}
+
+function framesOf(request: ChatRequest, reply: DemoReply): object[] {
+  const { tokens, calls, finish_reason, usage } = outcomeOf(request, reply);
+  const with_usage = request.stream_options?.include_usage === true;
+  const head = { ...headOf(request, 'chat.completion.chunk'), ...(with_usage && { usage: null }) };
+  const frame = (delta: object, finish: string | null = null) => ({
+    ...head,
+    choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
+  });
+  const deltas = calls.length > 0 ? calls.flatMap(callDeltas) : tokens.map((content) => ({ content }));
+  const opening = { role: 'assistant', content: calls.length > 0 ? null : '' };
+  const closing = with_usage ? [{ ...head, choices: [], usage }] : [];
+  return [frame(opening), ...deltas.map((delta) => frame(delta)), frame({}, finish_reason), ...closing];
+}
+
+/** Arguments come in pieces, as they do from a real model. */
+function callDeltas(call: Outcome['calls'][number], index: number): object[] {
+  const { name, arguments: text } = call.function;
+  const opening = { index, ...call, function: { name, arguments: '' } };
+  const pieces = (text.match(/.{1,16}/gsu) ?? []).map((piece) => ({ index, function: { arguments: piece } }));
+  return [opening, ...pieces].map((part) => ({ tool_calls: [part] }));
+}
+
+function outcomeOf(request: ChatRequest, { calls, text }: DemoReply): Outcome {
+  const limit = request.max_completion_tokens ?? request.max_tokens ?? Number.POSITIVE_INFINITY;
+  const all = tokensOf(text);
+  const tokens = all.slice(0, limit);
+  const prompt_tokens = Math.ceil(JSON.stringify(request.messages).length / 4);
+  const completion_tokens =
+    calls.length > 0 ? calls.reduce((sum, call) => sum + 8 + Math.ceil(call.arguments.length / 4), 0) : tokens.length;
+  const numbered = calls.map((call) => ({ id: `call_${randomUUID()}`, type: 'function' as const, function: call }));
+  const stop = tokens.length < all.length ? 'length' : 'stop';
+  return {
+    tokens,
+    calls: numbered,
+    finish_reason: calls.length > 0 ? 'tool_calls' : stop,
+    usage: { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens },
+  };
+}
+
+/** No clock: nothing that a client does with the demo model may depend on when it was asked. */
+const headOf = ({ model }: ChatRequest, object: string) => ({
+  id: `chatcmpl-${randomUUID()}`,
+  object,
+  created: 1_735_689_600,
+  model,
+});

@@ -1,0 +1,124 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { z } from 'zod';
+import { completion, type Delivery, streamCompletion } from './demo-completion.ts';
+import { embed, inBase64 } from './demo-embedding.ts';
+import { replyTo } from './demo-reply.ts';
+import { ChatRequest, EmbeddingRequest } from './demo-request.ts';
+import type { Scenario } from './demo-scenario.ts';
+
+export interface DemoModelOptions {
+  port?: number;
+  host?: string;
+  /** Between two words of a streamed answer. */
+  token_delay_ms?: number;
+}
+
+export const DEMO_MODEL = 'perdura-demo';
+const NAME = 'Perdura demo model (scripted, no intelligence)';
+
+/** An error in the form that OpenAI's clients understand. */
+class Refusal extends Error {
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+/**
+ * An OpenAI-compatible model server with no model in it: what it answers follows from rules. With it a fresh installation can run
+ * agents, tools included, without a key and without a network.
+ */
+export async function startDemoModel(options: DemoModelOptions = {}): Promise<{ url: string; stop(): Promise<void> }> {
+  const { port = 0, host = '127.0.0.1', token_delay_ms = 15 } = options;
+  const seen = new Map<string, number>();
+  const server = createServer((request, response) => {
+    answer(request, response, { token_delay_ms, seen }).catch((error: unknown) => refuse(response, error));
+  });
+  server.listen(port, host);
+  await once(server, 'listening');
+  return {
+    url: `http://${host}:${(server.address() as AddressInfo).port}/v1`,
+    stop: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+interface Memory {
+  token_delay_ms: number;
+  /** How often each scenario key was seen, for the scenarios that fail a few times. */
+  seen: Map<string, number>;
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse, memory: Memory): Promise<void> {
+  const route = `${request.method} ${(request.url ?? '').replace(/\?.*$/, '').replace(/^\/v1/, '')}`;
+  if (route === 'GET /models') return send(response, { object: 'list', data: [MODEL] });
+  if (route === `GET /models/${DEMO_MODEL}`) return send(response, MODEL);
+  if (route === 'POST /embeddings') return send(response, embeddings(await bodyOf(request, EmbeddingRequest)));
+  if (route === 'POST /chat/completions') return chat(await bodyOf(request, ChatRequest), response, memory);
+  throw new Refusal(404, 'not_found', `The demo model has no ${request.method} ${request.url}`);
+}
+
+const MODEL = { id: DEMO_MODEL, object: 'model', created: 1_735_689_600, owned_by: 'perdura', name: NAME };
+
+async function chat(request: ChatRequest, response: ServerResponse, { token_delay_ms, seen }: Memory): Promise<void> {
+  const reply = replyTo(request);
+  const { scenario } = reply;
+  const first = scenario ? failOrCount(scenario, seen) : false;
+  const delivery: Delivery = {
+    ttft_ms: scenario?.ttft_ms ?? 0,
+    itl_ms: scenario?.itl_ms ?? token_delay_ms,
+    cut: first && scenario?.cut === 1,
+  };
+  if (request.stream) return streamCompletion({ request, reply, delivery }, response);
+  return send(response, await completion({ request, reply, delivery }));
+}
+
+/** Whether this is the first call with the scenario's key; throws while it is one of those meant to fail. */
+function failOrCount({ key, status, failn }: Scenario, seen: Map<string, number>): boolean {
+  if (!key) return true;
+  const count = (seen.get(key) ?? 0) + 1;
+  seen.set(key, count);
+  if (status && count <= failn) throw new Refusal(status, 'scripted', `The scenario asked for status ${status}`);
+  return count === 1;
+}
+
+function embeddings({ model, input, encoding_format }: z.output<typeof EmbeddingRequest>) {
+  const texts = typeof input === 'string' ? [input] : input;
+  const tokens = texts.reduce((sum, text) => sum + Math.ceil(text.length / 4), 0);
+  const data = texts.map((text, index) => {
+    const vector = embed(text);
+    return { object: 'embedding', index, embedding: encoding_format === 'base64' ? inBase64(vector) : vector };
+  });
+  return { object: 'list', model, data, usage: { prompt_tokens: tokens, total_tokens: tokens } };
+}
+
+async function bodyOf<S extends z.ZodType>(request: IncomingMessage, schema: S): Promise<z.output<S>> {
+  const body = await json(request).catch(() => {
+    throw new Refusal(400, 'invalid_json', 'The body is not JSON');
+  });
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  throw new Refusal(400, 'invalid_request', z.prettifyError(parsed.error));
+}
+
+function refuse(response: ServerResponse, error: unknown): void {
+  if (response.headersSent) return void response.destroy();
+  const { status, code, message } = error instanceof Refusal ? error : new Refusal(500, 'internal', 'The demo model failed');
+  const type = status < 500 ? 'invalid_request_error' : 'server_error';
+  send(response, { error: { message, type, param: null, code } }, status);
+}
+
+function send(response: ServerResponse, body: unknown, status = 200): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}

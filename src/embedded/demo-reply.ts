@@ -1,0 +1,106 @@
+import { fill, piecesOf, type Schema } from './demo-arguments.ts';
+import { type ChatRequest, type Conversation, conversationOf, textOf } from './demo-request.ts';
+import { type Scenario, scenarioIn, scenarioText } from './demo-scenario.ts';
+
+export interface DemoCall {
+  name: string;
+  arguments: string;
+}
+
+/** One turn of the demo model: calls to make or a text, never both. */
+export interface DemoReply {
+  calls: DemoCall[];
+  text: string;
+  scenario?: Scenario | undefined;
+}
+
+type Tool = { name: string; parameters?: Schema | null | undefined };
+
+const INTRODUCTION = "This is Perdura's demo model: it follows a script and understands nothing.";
+
+/** Decides by rules alone. The same request always has the same reply. */
+export function replyTo(request: ChatRequest): DemoReply {
+  const conversation = conversationOf(request.messages);
+  const tools = request.tool_choice === 'none' ? [] : (request.tools ?? []).map((it) => it.function);
+  const scenario = scenarioIn(conversation.prompt);
+  if (scenario) return { ...acted(scenario, conversation, tools), scenario };
+  const chosen = conversation.results.length > 0 ? [] : chosenTools(request, conversation.prompt, tools);
+  if (chosen.length > 0) return { calls: callsOf(chosen, conversation.prompt), text: '' };
+  return { calls: [], text: finalText(request, conversation, tools) };
+}
+
+function acted(scenario: Scenario, { prompt, results }: Conversation, tools: readonly Tool[]): DemoReply {
+  if (tools.length === 0 || results.length >= scenario.turns - 1) return { calls: [], text: scenarioText(scenario) };
+  const tool = tools.find(({ name }) => name === scenario.tool);
+  const q = `q${results.length + 1}`;
+  const fitting = tool?.parameters?.properties && !tool.parameters.properties.q ? fill(tool.parameters, piecesOf(prompt)) : { q };
+  const extras = { ...(scenario.toolms && { ms: scenario.toolms }), ...(scenario.pad && { pad: 'x'.repeat(scenario.pad) }) };
+  return { calls: [{ name: scenario.tool, arguments: JSON.stringify({ ...(fitting as object), ...extras }) }], text: '' };
+}
+
+/** The tools a request insists on, or those whose names the prompt mentions, in that order. */
+function chosenTools({ tool_choice }: ChatRequest, prompt: string, tools: readonly Tool[]): Tool[] {
+  const named = typeof tool_choice === 'object' ? tool_choice?.function?.name : undefined;
+  if (named) return tools.filter(({ name }) => name === named);
+  const mentioned = mentionedIn(prompt, tools);
+  return mentioned.length === 0 && tool_choice === 'required' ? tools.slice(0, 1) : mentioned;
+}
+
+/** Long names first, so that `read_file` is not taken for `read`. */
+function mentionedIn(prompt: string, tools: readonly Tool[]): Tool[] {
+  let words = ` ${plain(prompt)} `;
+  const found: { tool: Tool; at: number }[] = [];
+  for (const tool of [...tools].sort((a, b) => b.name.length - a.name.length)) {
+    const name = ` ${plain(tool.name)} `;
+    const at = words.indexOf(name);
+    if (at < 0) continue;
+    found.push({ tool, at });
+    words = words.replaceAll(name, ` ${'#'.repeat(name.length - 2)} `);
+  }
+  return found.sort((a, b) => a.at - b.at).map(({ tool }) => tool);
+}
+
+/** `getWeather`, `get_weather` and `get weather` are the same words. */
+function plain(text: string): string {
+  const words = text.replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1 $2').toLowerCase();
+  return words.replace(/[^\p{L}\p{N}]+/gu, ' ').trim();
+}
+
+/** Each call goes on where the one before stopped in the prompt; with nothing left, from its beginning again. */
+function callsOf(tools: readonly Tool[], prompt: string): DemoCall[] {
+  const left = piecesOf(prompt);
+  return tools.map(({ name, parameters }) => {
+    if (left.numbers.length === 0) left.numbers = piecesOf(prompt).numbers;
+    if (left.quotes.length === 0) left.quotes = piecesOf(prompt).quotes;
+    return { name, arguments: JSON.stringify(fill({ type: 'object', ...parameters }, left)) };
+  });
+}
+
+function finalText(request: ChatRequest, conversation: Conversation, tools: readonly Tool[]): string {
+  const text = plainText(conversation, tools);
+  const { type, json_schema } = request.response_format ?? {};
+  if (type === 'json_schema' && json_schema?.schema)
+    return JSON.stringify(fill(json_schema.schema, piecesOf(conversation.prompt)));
+  return asksForJson(request, conversation) ? JSON.stringify({ answer: text }) : text;
+}
+
+function plainText({ prompt, results }: Conversation, tools: readonly Tool[]): string {
+  if (results.length > 0) {
+    return [...results.map(({ name, text }) => `The tool ${name} answered: ${shortened(text, 400)}`), INTRODUCTION].join('\n\n');
+  }
+  const names = tools.slice(0, 12).map(({ name }) => name);
+  const hint = names.length > 0 ? [`Name a tool in the prompt and it is called: ${names.join(', ')}.`] : [];
+  return [INTRODUCTION, `The prompt was: ${shortened(prompt.trim(), 200)}`, ...hint].join('\n\n');
+}
+
+function asksForJson({ response_format, messages }: ChatRequest, { prompt }: Conversation): boolean {
+  if (response_format?.type.startsWith('json')) return true;
+  const instructions = messages.filter(({ role }) => role === 'system' || role === 'developer').map(textOf);
+  // A file called data.json does not count.
+  return [...instructions, prompt].some((text) => /(?<![\w.])json\b/i.test(text));
+}
+
+function shortened(text: string, length: number): string {
+  const characters = [...text];
+  return characters.length > length ? `${characters.slice(0, length).join('')}…` : text;
+}

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import type { Schema } from './demo-arguments.ts';
+
+const Content = z.union([z.string(), z.array(z.looseObject({ type: z.string(), text: z.string().optional() })), z.null()]);
+
+const Message = z.looseObject({
+  role: z.enum(['system', 'developer', 'user', 'assistant', 'tool', 'function']),
+  content: Content.optional(),
+  tool_call_id: z.string().optional(),
+  tool_calls: z.array(z.looseObject({ id: z.string(), function: z.looseObject({ name: z.string() }).optional() })).nullish(),
+});
+export type Message = z.output<typeof Message>;
+
+const Tool = z.looseObject({
+  type: z.literal('function'),
+  function: z.looseObject({ name: z.string().min(1), parameters: z.custom<Schema>((it) => typeof it === 'object').nullish() }),
+});
+
+const ResponseFormat = z.looseObject({
+  type: z.string(),
+  json_schema: z.looseObject({ schema: z.custom<Schema>((it) => typeof it === 'object').optional() }).optional(),
+});
+
+/** The part of a chat completion request that the demo model heeds; whatever else a client sends is let through. */
+export const ChatRequest = z.looseObject({
+  model: z.string().min(1),
+  messages: z.array(Message).min(1),
+  stream: z.boolean().nullish(),
+  stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
+  tools: z.array(Tool).nullish(),
+  tool_choice: z.union([z.string(), z.looseObject({ function: z.looseObject({ name: z.string() }).optional() })]).nullish(),
+  response_format: ResponseFormat.nullish(),
+  max_tokens: z.int().positive().nullish(),
+  max_completion_tokens: z.int().positive().nullish(),
+});
+export type ChatRequest = z.output<typeof ChatRequest>;
+
+export const EmbeddingRequest = z.looseObject({
+  model: z.string().min(1),
+  input: z.union([z.string(), z.array(z.string()).min(1)]),
+  encoding_format: z.enum(['float', 'base64']).nullish(),
+});
+
+export const textOf = ({ content }: Message): string =>
+  typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join('');
+
+export interface Conversation {
+  prompt: string;
+  /** What the tools called since the prompt have answered. */
+  results: { name: string; text: string }[];
+}
+
+/** The last prompt and what followed it. */
+export function conversationOf(messages: readonly Message[]): Conversation {
+  const begin = lastPrompt(messages);
+  const later = messages.slice(begin + 1);
+  const names = new Map(later.flatMap((it) => it.tool_calls ?? []).map((call) => [call.id, call.function?.name ?? 'unnamed']));
+  const answers = later.filter((it) => it.role === 'tool');
+  return {
+    prompt: begin < 0 ? '' : textOf(messages[begin] as Message),
+    results: answers.map((it) => ({ name: names.get(it.tool_call_id ?? '') ?? 'unnamed', text: textOf(it) })),
+  };
+}
+
+/** A user message right after tool results that quotes the prompt before it is a reminder of the goal, not a new prompt. */
+function lastPrompt(messages: readonly Message[]): number {
+  let found = -1;
+  for (const [index, message] of messages.entries()) {
+    if (message.role !== 'user') continue;
+    const opening = found < 0 ? '' : textOf(messages[found] as Message).slice(0, 100);
+    const reminds = messages[index - 1]?.role === 'tool' && opening !== '' && textOf(message).includes(opening);
+    if (!reminds) found = index;
+  }
+  return found;
+}

@@ -1,0 +1,39 @@
+/** What a marker in the prompt asks for: `[[turns=3;ttft_ms=0;tokens=50;itl_ms=0;tool=lookup]]`. Every field may be left out. */
+export interface Scenario {
+  /** Model calls in all: all but the last one call the tool, the last one answers. */
+  turns: number;
+  /** Wait before the first token, and between two of them. */
+  ttft_ms: number;
+  itl_ms: number;
+  tokens: number;
+  tool: string;
+  /** Handed to the tool as its argument `ms`. */
+  toolms: number;
+  /** Bytes of padding in the tool's arguments. */
+  pad: number;
+  /** The first `failn` calls with this `key` are answered with this HTTP status. */
+  status: number;
+  failn: number;
+  key: string;
+  /** 1: the first call with this `key` breaks off in the middle of its answer. */
+  cut: number;
+}
+
+const DEFAULTS: Scenario = {
+  ...{ turns: 1, ttft_ms: 0, itl_ms: 0, tokens: 50, tool: 'lookup', toolms: 0, pad: 0 },
+  ...{ status: 0, failn: 0, key: '', cut: 0 },
+};
+
+export function scenarioIn(text: string): Scenario | undefined {
+  const fields = /\[\[([\w.:-]+=[\w.:-]*(?:;[\w.:-]+=[\w.:-]*)*);?\]\]/.exec(text)?.[1];
+  if (!fields) return undefined;
+  const given = Object.fromEntries(fields.split(';').map((field) => field.split('=') as [string, string]));
+  const entries = Object.entries(DEFAULTS).map(([name, value]) => {
+    const text = given[name];
+    return [name, text === undefined ? value : typeof value === 'string' ? text : Number(text) || 0];
+  });
+  return Object.fromEntries(entries) as Scenario;
+}
+
+export const scenarioText = ({ tokens }: Scenario): string =>
+  Array.from({ length: tokens }, (_, index) => `tok${index}`).join(' ');

@@ -1,0 +1,76 @@
+import { randomBytes } from 'node:crypto';
+import { access, chmod, link, mkdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/** Something to read for whoever waits: one line, no line feed. */
+export type Log = (line: string) => void;
+
+/** The text of a file that is written once and then stays as it is; of two writers at once, both get the first one's. */
+export async function keepFile(file: string, make: () => string): Promise<{ text: string; created: boolean }> {
+  const created = !(await exists(file)) && (await createWhole(file, `${make()}\n`));
+  const text = (await readFile(file, 'utf8')).trim();
+  if (!text) throw new Error(`${file} is empty. Restore it from a backup, or delete it to have it made anew.`);
+  if ((await stat(file)).mode & 0o077) await chmod(file, 0o600);
+  return { text, created };
+}
+
+/** Creates a file with its whole content in one step. False if there is one already. */
+export async function createWhole(file: string, text: string): Promise<boolean> {
+  const draft = await writeDraft(file, text);
+  try {
+    await link(draft, file);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+/** Replaces a file in one step, so that a crash leaves the old text or the new one. */
+export async function replaceFile(file: string, text: string): Promise<void> {
+  await rename(await writeDraft(file, text), file);
+}
+
+async function writeDraft(file: string, text: string): Promise<string> {
+  await mkdir(dirname(file), { recursive: true });
+  const draft = `${file}.${randomBytes(6).toString('hex')}`;
+  await writeFile(draft, text, { mode: 0o600 });
+  return draft;
+}
+
+export async function readIfThere(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** What was written by an older version or torn by a crash counts as not written. */
+export async function readJson<T>(file: string): Promise<T | undefined> {
+  try {
+    return JSON.parse((await readIfThere(file)) ?? 'null') ?? undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+export const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
+
+/** The last lines of a server's log, for the message that says why it did not start. */
+export async function tailOf(file: string, lines: number): Promise<string> {
+  return ((await readIfThere(file)) ?? '').trimEnd().split('\n').slice(-lines).join('\n');
+}
+
+/** Keeps a log that is only ever appended to from filling the disk; called while nobody writes to it. */
+export async function trimLog(file: string, limit_bytes = 8 << 20): Promise<void> {
+  if ((await exists(file)) && (await stat(file)).size > limit_bytes) await truncate(file);
+}

@@ -1,0 +1,132 @@
+import { mkdir, open, readdir, readlink, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { asAccount } from './account.ts';
+import { exists, readIfThere, trimLog } from './files.ts';
+import { freePort } from './ports.ts';
+import { USER } from './postgres-access.ts';
+import { give, type Place } from './postgres-place.ts';
+import { commandOf, endProcess, type Finished, isAlive, markOf, type ProcessMark, run } from './processes.ts';
+
+export interface Running {
+  mark: ProcessMark;
+  port: number;
+}
+
+/** Modest, because it shares a machine with everything else; parallel queries would need more shared memory than containers have. */
+const SETTINGS = [
+  'listen_addresses=127.0.0.1',
+  "unix_socket_directories=''",
+  'max_connections=200',
+  'shared_buffers=64MB',
+  'max_parallel_workers_per_gather=0',
+  'jit=off',
+  'log_checkpoints=off',
+  'timezone=UTC',
+  'log_timezone=UTC',
+];
+const START_LIMIT_S = 180;
+const CRASH_PATIENCE_MS = 8_000;
+
+export const hasCluster = ({ data }: Place): Promise<boolean> => exists(join(data, 'PG_VERSION'));
+
+/** Built beside its place and then moved there, so that a start killed half-way leaves nothing that looks like a database. */
+export async function createCluster(place: Place, password: string): Promise<void> {
+  const draft = `${place.data}.new`;
+  const password_file = `${place.data}.password`;
+  await rm(draft, { recursive: true, force: true });
+  await mkdir(draft, { mode: 0o700 });
+  await writeFile(password_file, `${password}\n`, { mode: 0o600 });
+  await Promise.all([give(draft, place.account), give(password_file, place.account)]);
+  try {
+    const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
+    const access = ['--auth=scram-sha-256', `--username=${USER}`, `--pwfile=${password_file}`];
+    const { code, output } = await program(place, 'initdb', ['-D', draft, ...locale, ...access]);
+    if (code !== 0) throw new Error(`Postgres could not create its database in ${place.data}: ${output.trim()}`);
+    await rename(draft, place.data);
+  } finally {
+    await rm(password_file, { force: true });
+  }
+}
+
+/** Starts the server on the first free port from `first` on. Waits out the remains of a crash. */
+export async function launch(place: Place, first: number): Promise<Running> {
+  await removeForeignPidFile(place);
+  await trimLog(place.log_file);
+  const patience = Date.now() + CRASH_PATIENCE_MS;
+  for (let next = first; ; await sleep(300)) {
+    const port = await freePort(next);
+    const begin = (await stat(place.log_file)).size;
+    const flags = [...SETTINGS, `port=${port}`].map((setting) => `-c ${setting}`).join(' ');
+    const { code, output } = await control(place, 'start', [
+      '-w',
+      '-t',
+      String(START_LIMIT_S),
+      '-l',
+      place.log_file,
+      '-o',
+      flags,
+    ]);
+    const server = code === 0 ? await runningServer(place) : undefined;
+    if (server) return server;
+    const said = await readFrom(place.log_file, begin);
+    const port_taken = /could not bind/.test(said);
+    if (port_taken) next = port + 1;
+    if (Date.now() > patience || !(port_taken || /shared memory block|lock file/.test(said))) {
+      throw new Error(`Postgres did not start: ${output.trim()}\n${said.trim()}\nIts log: ${place.log_file}`);
+    }
+  }
+}
+
+/** Fast shutdown: open transactions are rolled back, the data is written out. */
+export async function stopServer(place: Place, mark: ProcessMark): Promise<void> {
+  if (!(await isAlive(mark))) return;
+  await control(place, 'stop', ['-m', 'fast', '-w', '-t', '30']);
+  await endProcess(mark, 5_000);
+}
+
+/** The server that runs on this data, as its own pid file tells it. */
+export async function runningServer({ data }: Place): Promise<Running | undefined> {
+  const [pid, , , port] = ((await readIfThere(join(data, 'postmaster.pid'))) ?? '').split('\n').map(Number);
+  const mark = pid ? await markOf(pid) : undefined;
+  return mark && port && (await isOurs(mark.pid, data)) ? { mark, port } : undefined;
+}
+
+/**
+ * After a restart of the machine the recorded process id may be somebody else's, and Postgres would refuse to start for ever.
+ * The file also guards against two servers on the same data, so it goes only when no process works there.
+ */
+async function removeForeignPidFile({ data }: Place): Promise<void> {
+  const file = join(data, 'postmaster.pid');
+  const pid = Number(((await readIfThere(file)) ?? '').split('\n')[0]);
+  if (!pid || !(await markOf(pid)) || (await isOurs(pid, data))) return;
+  if (process.platform === 'linux' && (await processesIn(data)).length === 0) await rm(file, { force: true });
+}
+
+async function isOurs(pid: number, data: string): Promise<boolean> {
+  return process.platform === 'linux' ? (await processesIn(data)).includes(pid) : (await commandOf(pid)).includes(data);
+}
+
+/** All processes of a Postgres server have its data as their working directory, whatever name it was started under. */
+async function processesIn(directory: string): Promise<number[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const places = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')));
+  return pids.filter((_, index) => places[index] === directory).map(Number);
+}
+
+const control = (place: Place, verb: string, args: string[]): Promise<Finished> =>
+  program(place, 'pg_ctl', [verb, '-D', place.data, ...args]);
+
+const program = (place: Place, name: string, args: string[]): Promise<Finished> =>
+  run(join(place.binaries, 'bin', name), args, asAccount(place.account));
+
+async function readFrom(file: string, begin: number): Promise<string> {
+  const handle = await open(file);
+  try {
+    const { size } = await handle.stat();
+    const { buffer } = await handle.read({ buffer: Buffer.alloc(Math.max(0, size - begin)), position: begin });
+    return buffer.toString();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, chown, lstat, mkdir, readlink, realpath, stat, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { type Account, canUse, isRoot, serverAccount } from './account.ts';
+import { exists, type Log } from './files.ts';
+import { postgresBinaries } from './postgres-binaries.ts';
+
+/** Where one installation's Postgres lives and who runs it. */
+export interface Place {
+  account: Account;
+  binaries: string;
+  data: string;
+  log_file: string;
+}
+
+interface PlaceOptions {
+  home: string;
+  /** Only for root, when the home is under a directory that no other user may enter, such as /root. */
+  fallback: string;
+  log: Log;
+}
+
+/**
+ * Everything is in `<home>/postgres`, unless root runs it for a user that cannot get there. Then the data is kept under
+ * the fallback directory and `<home>/postgres/data` is a link that says where.
+ */
+export async function findPlace({ home, fallback, log }: PlaceOptions): Promise<Place> {
+  const base = join(home, 'postgres');
+  await mkdir(base, { recursive: true, mode: 0o711 });
+  const area = (await linkedArea(join(base, 'data'))) ?? base;
+  const account = await serverAccount(join(area, 'data'));
+  if (account.uid === undefined) return placeIn(area, { account, shelf: base, log });
+  await letThrough([home, base]);
+  if (area === base && !(await canUse(account, '-x', base))) {
+    return placeIn(await moveOut(base, { account, fallback, log }), { account, shelf: fallback, log });
+  }
+  return placeIn(area, { account, shelf: fallback, log });
+}
+
+async function placeIn(area: string, options: { account: Account; shelf: string; log: Log }): Promise<Place> {
+  if (options.account.uid !== undefined) await openDirectory(options.shelf);
+  const log_file = join(area, 'server.log');
+  await writeFile(log_file, '', { flag: 'a', mode: 0o600 });
+  await give(log_file, options.account);
+  return {
+    account: options.account,
+    binaries: await postgresBinaries(options),
+    data: join(await realpath(area), 'data'),
+    log_file,
+  };
+}
+
+/** Created files belong to root; what the server has to write must belong to its user. */
+export async function give(path: string, { uid, gid }: Account): Promise<void> {
+  if (uid !== undefined && gid !== undefined) await chown(path, uid, gid);
+}
+
+/** Where the data was put outside of the home, if it was. */
+async function linkedArea(data: string): Promise<string | undefined> {
+  if (!(await lstat(data).catch(() => undefined))?.isSymbolicLink()) return undefined;
+  const target = await readlink(data);
+  if (await exists(target)) return dirname(target);
+  throw new Error(
+    isRoot()
+      ? `The database of this installation was kept in ${target}, and that is gone. Restore it, or remove ${data} to begin with an empty one.`
+      : `The database of this installation is kept in ${target}, which only root can reach: it was first started by root.`,
+  );
+}
+
+/** Passing through is all that is allowed: secrets inside have modes of their own, and names stay hidden. */
+async function letThrough(directories: readonly string[]): Promise<void> {
+  for (const directory of directories) {
+    const { mode } = await stat(directory);
+    if ((mode & 0o011) !== 0o011) await chmod(directory, mode | 0o011);
+  }
+}
+
+async function openDirectory(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true });
+  await letThrough([directory]);
+}
+
+async function moveOut(base: string, options: { account: Account; fallback: string; log: Log }): Promise<string> {
+  const { account, fallback, log } = options;
+  const area = join(fallback, randomBytes(8).toString('hex'));
+  if (await exists(join(base, 'data'))) {
+    throw new Error(
+      `The database in ${base} belongs to ${account.name}, who cannot enter that directory. Allow it, or run as that user.`,
+    );
+  }
+  await openDirectory(fallback);
+  await mkdir(area, { mode: 0o711 });
+  await writeFile(join(area, 'home.txt'), `${dirname(base)}\n`);
+  if (!(await canUse(account, '-x', area))) throw new Error(unreachable(account, base, area));
+  await mkdir(join(area, 'data'), { mode: 0o700 });
+  await give(join(area, 'data'), account);
+  await symlink(join(area, 'data'), join(base, 'data'));
+  log(`Postgres runs as user ${account.name}, who cannot enter ${base}: its data is kept in ${area}`);
+  return area;
+}
+
+const unreachable = (account: Account, ...places: string[]) =>
+  `Postgres has to run as user ${account.name}, who can reach neither ${places.join(' nor ')}. ` +
+  'Choose a home that other users can enter, start Perdura as another user than root, or set DATABASE_URL.';

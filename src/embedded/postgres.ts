@@ -1,0 +1,73 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { keepFile, type Log } from './files.ts';
+import { rememberedPort, rememberPort } from './ports.ts';
+import { type Access, answers, ensureDatabase, urlOf } from './postgres-access.ts';
+import { createCluster, hasCluster, launch, type Running, runningServer, stopServer } from './postgres-cluster.ts';
+import { findPlace, type Place } from './postgres-place.ts';
+import { endProcess } from './processes.ts';
+
+export interface PostgresOptions {
+  home: string;
+  log: Log;
+  /** The first port to try, if the one of the last start is not known. */
+  port?: number;
+  /** Where root keeps what the server's own user could not reach inside the home. */
+  fallback?: string;
+}
+
+export interface Postgres {
+  url: string;
+  pid: number;
+  /** It was still running, left behind by a start that was killed. */
+  reused: boolean;
+  /** Answers when the server is gone. */
+  stop(): Promise<void>;
+}
+
+const DATABASE = 'perdura';
+const FIRST_PORT = 15_432;
+
+/** Starts the installation's own Postgres on loopback, or takes over the one that still runs on its data. */
+export async function startPostgres({
+  home,
+  log,
+  port = FIRST_PORT,
+  fallback = '/var/lib/perdura',
+}: PostgresOptions): Promise<Postgres> {
+  await mkdir(home, { recursive: true, mode: 0o711 });
+  const place = await findPlace({ home: await realpath(home), fallback, log });
+  const password = await passwordOf(home, place);
+  if (!(await hasCluster(place))) await createCluster(place, password);
+
+  const left = await takeOver(place, { password, log });
+  const server = left ?? (await launch(place, (await rememberedPort(home, 'postgres')) ?? port));
+  await rememberPort(home, 'postgres', server.port);
+  const access = { port: server.port, password };
+  await ensureDatabase(access, DATABASE);
+  return {
+    url: urlOf(access, DATABASE),
+    pid: server.mark.pid,
+    reused: left !== undefined,
+    stop: () => stopServer(place, server.mark),
+  };
+}
+
+async function passwordOf(home: string, place: Place): Promise<string> {
+  const file = join(home, 'postgres/password');
+  const { text, created } = await keepFile(file, () => randomBytes(24).toString('base64url'));
+  if (!created || !(await hasCluster(place))) return text;
+  throw new Error(`There is a database in ${place.data}, but its password is gone: restore ${file}.`);
+}
+
+/** Nothing if no server runs on this data, or if the one that did was mute and had to be ended. */
+async function takeOver(place: Place, { password, log }: { password: string; log: Log }): Promise<Running | undefined> {
+  const found = await runningServer(place);
+  if (!found) return undefined;
+  const access: Access = { port: found.port, password };
+  if (await answers(access, found.mark)) return found;
+  log(`Postgres, process ${found.mark.pid}, does not answer; starting it anew`);
+  await endProcess(found.mark, 2_000);
+  return undefined;
+}

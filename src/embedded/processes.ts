@@ -1,0 +1,89 @@
+import { type SpawnOptions, spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** A process id alone is soon somebody else's; together with the moment it started it is not. */
+export interface ProcessMark {
+  pid: number;
+  started: string;
+}
+
+export interface Finished {
+  code: number | null;
+  output: string;
+}
+
+/** Runs a program to its end. A program that fails is told by its code; this throws only when it cannot be started. */
+export function run(program: string, args: readonly string[], options: SpawnOptions = {}): Promise<Finished> {
+  return new Promise((done, fail) => {
+    const child = spawn(program, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    const keep = (chunk: Buffer) => {
+      output += chunk.toString();
+    };
+    child.stdout?.on('data', keep);
+    child.stderr?.on('data', keep);
+    child.once('error', fail);
+    // Not 'close': a server left running by the program may hold its output open.
+    child.once('exit', (code) => setImmediate(() => done({ code, output })));
+  });
+}
+
+/** The mark of a live process; nothing for one that is gone or only waits to be reaped. */
+export async function markOf(pid: number): Promise<ProcessMark | undefined> {
+  if (!signal(pid, 0)) return undefined;
+  return process.platform === 'linux' ? linuxMark(pid) : portableMark(pid);
+}
+
+async function linuxMark(pid: number): Promise<ProcessMark | undefined> {
+  const [stat, boot] = await Promise.all([readOr(`/proc/${pid}/stat`), readOr('/proc/sys/kernel/random/boot_id')]);
+  // The name in the second field may hold blanks and brackets; what follows the last one is regular.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const state = fields[0];
+  return !state || state === 'Z' || state === 'X' ? undefined : { pid, started: `${boot.trim()} ${fields[19]}` };
+}
+
+async function portableMark(pid: number): Promise<ProcessMark | undefined> {
+  const { code, output } = await run('ps', ['-o', 'stat=,lstart=', '-p', String(pid)]);
+  const [state = 'Z', ...started] = output.trim().split(/\s+/);
+  return code !== 0 || state.startsWith('Z') ? undefined : { pid, started: started.join(' ') };
+}
+
+export async function isAlive(mark: ProcessMark): Promise<boolean> {
+  return (await markOf(mark.pid))?.started === mark.started;
+}
+
+/** The command line of a live process, empty if it is gone or hidden. */
+export async function commandOf(pid: number): Promise<string> {
+  if (process.platform === 'linux') return (await readOr(`/proc/${pid}/cmdline`)).replaceAll('\0', ' ');
+  return (await run('ps', ['-o', 'command=', '-p', String(pid)])).output.trim();
+}
+
+/** Asks a process to end, and after the grace makes it end. Answers when it is gone. */
+export async function endProcess(mark: ProcessMark, grace_ms: number): Promise<void> {
+  for (const [name, wait_ms] of [['SIGTERM', grace_ms] as const, ['SIGKILL', 10_000] as const]) {
+    if (!(await isAlive(mark))) return;
+    signal(mark.pid, name);
+    if (await isGone(mark, wait_ms)) return;
+  }
+  throw new Error(`Process ${mark.pid} could not be ended`);
+}
+
+export async function isGone(mark: ProcessMark, within_ms: number): Promise<boolean> {
+  for (const end = Date.now() + within_ms; Date.now() < end; await sleep(25)) {
+    if (!(await isAlive(mark))) return true;
+  }
+  return !(await isAlive(mark));
+}
+
+/** False if there is no such process. A process that belongs to somebody else exists, too. */
+function signal(pid: number, name: NodeJS.Signals | 0): boolean {
+  try {
+    process.kill(pid, name);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+const readOr = (file: string): Promise<string> => readFile(file, 'utf8').catch(() => '');

@@ -1,0 +1,123 @@
+import { access, constants, mkdir, rename, rm } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { exists, type Log } from './files.ts';
+import { waitForLock } from './lock-file.ts';
+import { run } from './processes.ts';
+import { buildTemporal, downloadTemporal, OFFICIAL_RELEASES, VERSION } from './temporal-obtain.ts';
+
+export interface FinderOptions {
+  home: string;
+  /** The executable somebody chose; then nothing else is looked for. */
+  path?: string | undefined;
+  log: Log;
+  /** Shared by all installations of a user, so that one download or build serves them all. */
+  cache?: string;
+  /** Executables to look at first; by default the one on PATH. */
+  installed?: readonly string[];
+  releases?: string;
+  go?: string;
+}
+
+const OLDEST_SERVER = [1, 26] as const;
+const WAYS_OUT = [
+  'install it yourself (https://docs.temporal.io/cli) and put it on PATH, or name it in TEMPORAL_CLI_PATH',
+  'install Go 1.25 or newer (https://go.dev/dl) and start again: it is then built from source, once',
+  'set TEMPORAL_ADDRESS to a Temporal server that runs already',
+];
+
+/** A usable `temporal` executable: the chosen one, one that is there, or else one obtained now and kept for the next start. */
+export async function findTemporal(options: FinderOptions): Promise<string> {
+  const { home, path, log } = options;
+  const cache = options.cache ?? join(homedir(), '.cache/perdura/bin');
+  if (path) return chosen(path);
+  const places = [join(home, 'bin/temporal'), join(cache, 'temporal')];
+  const found = await firstUsable([...(options.installed ?? (await onPath())), ...places], log);
+  return found ?? obtain(options, await writable(cache, join(home, 'bin')));
+}
+
+async function chosen(path: string): Promise<string> {
+  const fault = await faultOf(path);
+  if (fault) throw new Error(`TEMPORAL_CLI_PATH names ${path}, which cannot be used: ${fault}.`);
+  return path;
+}
+
+async function firstUsable(places: readonly string[], log: Log): Promise<string | undefined> {
+  for (const place of places) {
+    if (!(await exists(place))) continue;
+    const fault = await faultOf(place);
+    if (!fault) return place;
+    log(`Not using ${place}: ${fault}`);
+  }
+  return undefined;
+}
+
+async function onPath(): Promise<string[]> {
+  const { code, output } = await run('/bin/sh', ['-c', 'command -v temporal']);
+  return code === 0 ? [output.trim()] : [];
+}
+
+/** Why an executable is of no use, if so. Its server counts, because the settings it is started with are the server's. */
+export async function faultOf(executable: string): Promise<string | undefined> {
+  const finished = await run(executable, ['--version']).catch((error: Error) => ({ code: 1, output: error.message }));
+  const [, major, minor] = /Server (\d+)\.(\d+)/.exec(finished.output) ?? [];
+  if (finished.code !== 0 || !major) return `it does not tell its version (${finished.output.trim().slice(0, 200)})`;
+  const [a, b] = OLDEST_SERVER;
+  const recent = Number(major) > a || (Number(major) === a && Number(minor) >= b);
+  return recent ? undefined : `its server is version ${major}.${minor}, and ${a}.${b} is needed`;
+}
+
+async function writable(...directories: string[]): Promise<string> {
+  for (const directory of directories) {
+    const usable = await mkdir(directory, { recursive: true })
+      .then(() => access(directory, constants.W_OK))
+      .then(
+        () => true,
+        () => false,
+      );
+    if (usable) return directory;
+  }
+  throw new Error(`None of these directories can be written to: ${directories.join(', ')}`);
+}
+
+/** Whoever comes second waits, and then finds what the first one obtained. */
+async function obtain(options: FinderOptions, directory: string): Promise<string> {
+  const { log } = options;
+  const place = join(directory, 'temporal');
+  const release = await waitForLock(`${place}.lock`, ({ pid }) => log(`Process ${pid} is obtaining Temporal; waiting for it`));
+  try {
+    if (!(await faultOf(place))) return place;
+    const draft = join(directory, 'draft');
+    // A start that was killed may have left its own.
+    await rm(draft, { recursive: true, force: true });
+    await mkdir(draft);
+    try {
+      await rename(await fetchOrBuild(options, draft), place);
+    } finally {
+      await rm(draft, { recursive: true, force: true });
+    }
+    log(`Temporal is in ${place}`);
+    return place;
+  } finally {
+    await release();
+  }
+}
+
+async function fetchOrBuild({ log, releases = OFFICIAL_RELEASES, go = 'go' }: FinderOptions, draft: string): Promise<string> {
+  const reasons: string[] = [];
+  for (const way of [() => downloadTemporal({ releases, draft, log }), () => buildTemporal({ go, draft, log })]) {
+    try {
+      const executable = await way();
+      const fault = await faultOf(executable);
+      if (!fault) return executable;
+      reasons.push(fault);
+    } catch (error) {
+      reasons.push((error as Error).message);
+    }
+    log(reasons.at(-1) ?? '');
+  }
+  throw new Error(
+    `Perdura runs its workflows on Temporal, and version ${VERSION} of it could not be obtained. Three ways out:\n` +
+      WAYS_OUT.map((way, index) => `  ${index + 1}. ${way}`).join('\n'),
+  );
+}

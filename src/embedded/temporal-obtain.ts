@@ -1,0 +1,108 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { open, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Log } from './files.ts';
+import { run } from './processes.ts';
+
+/** The newest release that `go install` can build; its server is 1.29.1. */
+export const VERSION = '1.5.1';
+export const OFFICIAL_RELEASES = 'https://github.com/temporalio/cli/releases/download';
+const MODULE = 'github.com/temporalio/cli';
+const SILENCE_MS = 8_000;
+const PROGRESS_MS = 15_000;
+
+/** Downloads the official build into a directory and checks it. Gives up soon on a host that does not answer or falls silent. */
+export async function downloadTemporal(options: { releases: string; draft: string; log: Log }): Promise<string> {
+  const { releases, draft, log } = options;
+  const name = `temporal_cli_${VERSION}_${process.platform}_${process.arch === 'x64' ? 'amd64' : process.arch}.tar.gz`;
+  const archive = join(draft, name);
+  log(`Downloading Temporal ${VERSION}; this is needed once`);
+  try {
+    const sums = join(draft, 'checksums.txt');
+    await fetchFile(`${releases}/v${VERSION}/checksums.txt`, sums);
+    const watched = reporting(log, (bytes) => `Downloading Temporal: ${Math.round(bytes / 1e6)} MB so far`);
+    await fetchFile(`${releases}/v${VERSION}/${name}`, archive, watched);
+    await checkSum(archive, name, await readFile(sums, 'utf8'));
+    const { code, output } = await run('tar', ['-xzf', archive, '-C', draft, 'temporal']);
+    if (code !== 0) throw new Error(`it cannot be unpacked: ${output.trim()}`);
+  } catch (error) {
+    throw new Error(`Temporal could not be downloaded: ${reasonOf(error)}`);
+  }
+  return join(draft, 'temporal');
+}
+
+/** Saves what an address answers. Silence counts as failure, slowness does not. */
+async function fetchFile(url: string, file: string, onProgress: (bytes: number) => void = () => {}): Promise<void> {
+  const silence = new AbortController();
+  const timer = setTimeout(() => silence.abort(new Error(`${new URL(url).host} does not answer`)), SILENCE_MS);
+  const handle = await open(file, 'w');
+  try {
+    const response = await fetch(url, { signal: silence.signal });
+    if (!response.ok || !response.body) throw new Error(`${url} answered ${response.status}`);
+    let bytes = 0;
+    for await (const chunk of response.body) {
+      timer.refresh();
+      await handle.writeFile(chunk);
+      bytes += chunk.length;
+      onProgress(bytes);
+    }
+  } finally {
+    clearTimeout(timer);
+    await handle.close();
+  }
+}
+
+async function checkSum(archive: string, name: string, sums: string): Promise<void> {
+  const [expected] =
+    sums
+      .split('\n')
+      .map((line) => line.trim().split(/\s+/))
+      .find(([, listed]) => listed === name) ?? [];
+  const found = createHash('sha256')
+    .update(await readFile(archive))
+    .digest('hex');
+  if (!expected) throw new Error(`${name} is not among the published checksums`);
+  if (expected !== found) throw new Error(`its checksum is ${found} and should be ${expected}`);
+}
+
+/** Builds it from source into a directory, which takes minutes the first time. */
+export async function buildTemporal(options: { go: string; draft: string; log: Log }): Promise<string> {
+  const { go, draft, log } = options;
+  log(`Building Temporal ${VERSION} from source with Go; this takes a few minutes, and is needed once`);
+  const flags = ['-v', '-ldflags', `-s -w -X ${MODULE}/temporalcli.Version=${VERSION}`];
+  const settings = [`GOBIN=${draft}`, 'CGO_ENABLED=0'];
+  // Through env(1), which adds to the environment that Go needs (its proxies and caches) instead of replacing it.
+  const child = spawn('env', [...settings, go, 'install', ...flags, `${MODULE}/cmd/temporal@v${VERSION}`], {
+    cwd: draft,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const exit = new Promise<number | null>((done, fail) => {
+    child.once('error', fail);
+    child.once('close', done);
+  });
+  const lines: string[] = [];
+  const report = reporting(log, (count) => `Building Temporal: ${count} packages so far`);
+  createInterface({ input: child.stderr }).on('line', (line) => report(lines.push(line)));
+  const code = await exit;
+  if (code === 127) throw new Error('Temporal could not be built: Go is not installed');
+  if (code !== 0) throw new Error(`Temporal could not be built: go ended with code ${code}\n${lines.slice(-15).join('\n')}`);
+  return join(draft, 'temporal');
+}
+
+/** Says how far something has come, but only every so often. */
+function reporting(log: Log, say: (amount: number) => string): (amount: number) => void {
+  let next = Date.now() + PROGRESS_MS;
+  return (amount) => {
+    if (Date.now() < next) return;
+    next = Date.now() + PROGRESS_MS;
+    log(say(amount));
+  };
+}
+
+/** What fetch throws says only that it failed; the reason is inside. */
+function reasonOf(error: unknown): string {
+  const { message, cause } = error as Error;
+  return cause instanceof Error ? `${message} (${cause.message})` : message;
+}

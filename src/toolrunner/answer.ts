@@ -1,0 +1,94 @@
+import type { Frame } from './frame.ts';
+import { redactor } from './redact.ts';
+import type { ToolAnswer } from './runner.ts';
+
+export const RESULT_LIMIT = 1_048_576;
+const MESSAGE_LIMIT = 8_000;
+
+/** The frame as the interface's result rules have it, with the call's secrets taken out. */
+export function toAnswer(frame: Frame, env: Record<string, string>): ToolAnswer {
+  const redact = redactor(Object.values(env));
+  const outcome = settle(frame);
+  const error = outcome.error === null ? null : redact.text(outcome.error);
+  return {
+    result: outcome.result !== null ? redact.json(outcome.result) : failure(error ?? ''),
+    error,
+    duration_ms: frame.duration_ms,
+    stdout: redact.output(storable(frame.stdout), frame.stdout_bytes),
+    stderr: redact.output(storable(frame.stderr), frame.stderr_bytes),
+  };
+}
+
+/** An answer for a call that did not get as far as a tool process. */
+export function failedAnswer(error: string, duration_ms = 0): ToolAnswer {
+  return { result: failure(error), error, duration_ms, stdout: '', stderr: '' };
+}
+
+function failure(error: string): string {
+  return JSON.stringify({ error });
+}
+
+const refused = (error: string): Outcome => ({ result: null, error });
+
+type Outcome = { result: string; error: null } | { result: null; error: string };
+
+function settle(frame: Frame): Outcome {
+  switch (frame.kind) {
+    case 'returned':
+      return returned(frame.text);
+    case 'raised':
+      return refused(message(frame.text));
+    case 'too_large':
+      return refused(`the result is larger than ${RESULT_LIMIT} bytes`);
+    case 'timed_out':
+      return refused('timed out');
+    case 'out_of_memory':
+      return refused('out of memory');
+    case 'refused':
+      return refused(frame.text);
+    case 'ended':
+      return refused(ended(frame.exit));
+    default:
+      return refused('the tool returned invalid data');
+  }
+}
+
+/** A tool can reach its own reply, so that it is JSON is checked here; the text stays as it is, since numbers may exceed a double. */
+function returned(text: string): Outcome {
+  if (Buffer.byteLength(text) > RESULT_LIMIT) return refused(`the result is larger than ${RESULT_LIMIT} bytes`);
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return refused('the tool returned invalid data');
+    return { result: storableJson(text), error: null };
+  } catch {
+    return refused('the tool returned invalid data');
+  }
+}
+
+function message(text: string): string {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'string') return storable(value.slice(0, MESSAGE_LIMIT));
+  } catch {
+    // A reply the tool forged; it is shown as it came.
+  }
+  return storable(text.slice(0, MESSAGE_LIMIT));
+}
+
+function ended(exit: number | null): string {
+  if (exit === null) return 'the tool process ended without a result';
+  return exit < 0
+    ? `the tool process was ended by signal ${-exit}`
+    : `the tool process ended without a result (exit code ${exit})`;
+}
+
+/** Postgres holds neither NUL nor lone surrogates. */
+function storable(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\ufffd');
+}
+
+/** The same for JSON text, where they hide in escapes. */
+function storableJson(text: string): string {
+  const escapes = /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u(?:0000|[dD][89a-fA-F][0-9a-fA-F]{2})|\\./g;
+  return text.toWellFormed().replace(escapes, (found) => (found.length === 6 ? '\ufffd' : found));
+}

@@ -1,0 +1,117 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import type { Inspection } from './runner.ts';
+
+const SOURCE_LIMIT = 200 * 1024;
+const TIMEOUT_MS = 2_000;
+const EMPTY_SCHEMA = { type: 'object', properties: {}, required: [] };
+
+interface HelperAnswer {
+  id: number;
+  error?: { message: string; line: number; column: number };
+  schema?: Record<string, unknown>;
+  description?: string;
+  imports?: string[];
+  warnings?: string[];
+  env?: Record<string, string>;
+  effect?: Inspection['effect'];
+  network?: boolean;
+}
+
+export interface Inspector {
+  inspect(name: string, source: string): Promise<Inspection>;
+  close(): Promise<void>;
+}
+
+/** One helper process that parses and never executes; it is started on demand and again after its death. */
+export function startInspector(command: readonly string[], timeout_ms = TIMEOUT_MS): Inspector {
+  let helper: Helper | undefined;
+  let turn: Promise<unknown> = Promise.resolve();
+  let next_id = 0;
+
+  async function ask(name: string, source: string): Promise<Inspection> {
+    if (!helper?.alive()) helper = startHelper(command);
+    const id = ++next_id;
+    const answer = await helper.ask({ id, name, source }, timeout_ms);
+    return answer ? toInspection(answer) : invalid('the source is too complex to analyse', 1, 1);
+  }
+
+  return {
+    inspect(name, source) {
+      if (Buffer.byteLength(source) > SOURCE_LIMIT) return Promise.resolve(invalid('the source is larger than 200 KB', 1, 1));
+      const mine = turn.then(() => ask(name, source));
+      turn = mine.catch(() => {});
+      return mine;
+    },
+    async close() {
+      await turn;
+      await helper?.stop();
+    },
+  };
+}
+
+function toInspection(answer: HelperAnswer): Inspection {
+  if (answer.error) return invalid(answer.error.message, answer.error.line, answer.error.column);
+  return {
+    valid: true,
+    error: null,
+    inferred_schema: answer.schema ?? EMPTY_SCHEMA,
+    description: answer.description ?? '',
+    env: answer.env ?? {},
+    effect: answer.effect ?? null,
+    network: answer.network ?? false,
+    imports: answer.imports ?? [],
+    warnings: answer.warnings ?? [],
+  };
+}
+
+function invalid(message: string, line: number, column: number): Inspection {
+  const error = `${message} (line ${line}, column ${column})`;
+  return { valid: false, error, inferred_schema: EMPTY_SCHEMA, description: '', env: {}, effect: null, network: false };
+}
+
+interface Helper {
+  alive(): boolean;
+  /** Null when the helper died of the question or did not answer in time; it is gone then. */
+  ask(question: { id: number; name: string; source: string }, timeout_ms: number): Promise<HelperAnswer | null>;
+  stop(): Promise<void>;
+}
+
+function startHelper(command: readonly string[]): Helper {
+  const [file = '', ...args] = command;
+  const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'ignore'], env: {}, detached: true });
+  let waiting: ((answer: HelperAnswer | null) => void) | undefined;
+  const settle = (answer: HelperAnswer | null) => {
+    waiting?.(answer);
+    waiting = undefined;
+  };
+  // A dead helper breaks this pipe; its exit says the same.
+  child.stdin.on('error', () => {});
+  child.on('error', () => settle(null));
+  child.on('exit', () => settle(null));
+  createInterface({ input: child.stdout }).on('line', (line) => settle(JSON.parse(line) as HelperAnswer));
+  return {
+    alive: () => alive(child),
+    ask(question, timeout_ms) {
+      return new Promise((resolve) => {
+        const timer = setTimeout(() => child.kill('SIGKILL'), timeout_ms);
+        waiting = (answer) => {
+          clearTimeout(timer);
+          resolve(answer);
+        };
+        child.stdin.write(`${JSON.stringify(question)}\n`);
+      });
+    },
+    async stop() {
+      if (!alive(child)) return;
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+function alive(child: ChildProcess): boolean {
+  return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
+}

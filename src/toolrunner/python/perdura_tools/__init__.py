@@ -1,0 +1,1 @@
+"""The Python side of Perdura's tool runner. Standard library only."""

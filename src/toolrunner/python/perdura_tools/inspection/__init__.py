@@ -1,0 +1,1 @@
+"""What can be known of a tool file without executing any of it."""

@@ -1,0 +1,238 @@
+"""A type hint to a JSON Schema, from the syntax alone."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, Optional
+
+from . import classes
+from .names import ARRAYS, FIELD_RULES, MAPS, PLAIN, SETS, TYPING_MODULES, TYPING_WRAPPERS
+
+Schema = dict[str, Any]
+NULL: Schema = {"type": "null"}
+JSON_NAMES = {bool: "boolean", str: "string", int: "integer", float: "number", type(None): "null"}
+
+
+class Types:
+    """What the names of one tool file mean. Hints it cannot resolve become `{}` and a warning."""
+
+    def __init__(self, tree: ast.Module):
+        self.warnings: list[str] = []
+        self.classes: dict[str, ast.ClassDef] = {}
+        self.open: list[str] = []
+        self._imported: dict[str, str] = {}
+        self._aliases: dict[str, ast.expr] = {}
+        for node in ast.walk(tree):
+            self._learn_import(node)
+        for node in tree.body:
+            self._learn_definition(node)
+
+    def _learn_import(self, node: ast.AST) -> None:
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for alias in node.names:
+                self._imported[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                first = alias.name.split(".")[0]
+                self._imported[alias.asname or first] = alias.name if alias.asname else first
+
+    def _learn_definition(self, node: ast.stmt) -> None:
+        if isinstance(node, ast.ClassDef):
+            self.classes[node.name] = node
+        elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            self._aliases[node.targets[0].id] = node.value
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
+            self._aliases[node.target.id] = node.value
+        elif type(node).__name__ == "TypeAlias":
+            self._aliases[node.name.id] = node.value  # type: ignore[attr-defined]
+
+    def schema(self, hint: Optional[ast.expr]) -> Schema:
+        """No hint is a string, as the interface says."""
+        if hint is None:
+            return {"type": "string"}
+        if isinstance(hint, ast.Constant):
+            return self._constant(hint)
+        if isinstance(hint, ast.BinOp) and isinstance(hint.op, ast.BitOr):
+            return self._union([hint.left, hint.right])
+        if isinstance(hint, ast.Subscript):
+            return self._generic(hint)
+        return self._named(hint)
+
+    def _constant(self, hint: ast.Constant) -> Schema:
+        if hint.value is None:
+            return dict(NULL)
+        if isinstance(hint.value, str):
+            try:
+                return self.schema(ast.parse(hint.value.strip(), mode="eval").body)
+            except (SyntaxError, ValueError):
+                pass
+        return self._unknown(hint)
+
+    def _named(self, hint: ast.expr) -> Schema:
+        name = self.dotted(hint)
+        if name in self.classes:
+            return classes.class_schema(self, name)
+        if name in PLAIN:
+            return dict(PLAIN[name])
+        if name in self._aliases and name not in self.open:
+            self.open.append(name)
+            try:
+                return self._alias(self._aliases[name])
+            finally:
+                self.open.pop()
+        return self._unknown(hint)
+
+    def _alias(self, value: ast.expr) -> Schema:
+        if not isinstance(value, ast.Call):
+            return self.schema(value)
+        factory = self.last_name(value.func)
+        if factory == "NewType" and len(value.args) > 1:
+            return self.schema(value.args[1])
+        if factory == "TypedDict" and len(value.args) > 1 and isinstance(value.args[1], ast.Dict):
+            fields = value.args[1]
+            named = {key.value: self.schema(hint) for key, hint in zip(fields.keys, fields.values) if isinstance(key, ast.Constant)}
+            return {"type": "object", "properties": named, "required": list(named)}
+        return {} if factory == "TypeVar" else self._unknown(value)
+
+    def _generic(self, hint: ast.Subscript) -> Schema:
+        name = self.dotted(hint.value)
+        args = hint.slice.elts if isinstance(hint.slice, ast.Tuple) else [hint.slice]
+        if name == "Optional":
+            return self._union([*args, ast.Constant(None)])
+        if name == "Union":
+            return self._union(args)
+        if name == "Literal":
+            return enumeration(self._literals(args))
+        if name == "Annotated":
+            return self._annotated(args)
+        if name in ARRAYS or name in SETS:
+            unique = {"uniqueItems": True} if name in SETS else {}
+            return {"type": "array", **self._items(args[0]), **unique}
+        if name in ("tuple", "Tuple"):
+            return self._tuple(args)
+        if name in MAPS:
+            values = self.schema(args[1]) if len(args) > 1 else {}
+            return {"type": "object", "additionalProperties": values} if values else {"type": "object"}
+        if name in TYPING_WRAPPERS:
+            return self.schema(args[0])
+        return self._unknown(hint)
+
+    def _items(self, hint: ast.expr) -> Schema:
+        items = self.schema(hint)
+        return {"items": items} if items else {}
+
+    def _tuple(self, args: list[ast.expr]) -> Schema:
+        if len(args) == 2 and isinstance(args[1], ast.Constant) and args[1].value is Ellipsis:
+            return {"type": "array", **self._items(args[0])}
+        return {"type": "array", "prefixItems": [self.schema(arg) for arg in args], "minItems": len(args), "maxItems": len(args)}
+
+    def _literals(self, args: list[ast.expr]) -> list[Any]:
+        values: list[Any] = []
+        for arg in args:
+            if isinstance(arg, ast.Subscript):
+                values += self.schema(arg).get("enum", [])
+            elif isinstance(arg, ast.Attribute) and isinstance(arg.value, ast.Name) and arg.value.id in self.classes:
+                values += [value for key, value in classes.enum_members(self, arg.value.id).items() if key == arg.attr]
+            else:
+                known, value = self.literal(arg)
+                values += [value] if known and type(value) in JSON_NAMES else []
+        return values
+
+    def _annotated(self, args: list[ast.expr]) -> Schema:
+        entry = self.schema(args[0])
+        for extra in args[1:]:
+            known, value = self.literal(extra)
+            if known and isinstance(value, str):
+                entry.setdefault("description", value)
+            elif isinstance(extra, ast.Call):
+                self.apply_field(extra, entry)
+        return entry
+
+    def _union(self, parts: list[ast.expr]) -> Schema:
+        choices: list[Schema] = []
+        for part in parts:
+            for choice in alternatives(self.schema(part)):
+                if choice not in choices:
+                    choices.append(choice)
+        nullable = NULL in choices
+        choices = [choice for choice in choices if choice != NULL]
+        if not choices:
+            return dict(NULL)
+        if {} in choices:
+            return {}
+        if len(choices) == 1:
+            return with_null(choices[0]) if nullable else choices[0]
+        if all(set(choice) == {"type"} for choice in choices):
+            return {"type": [choice["type"] for choice in choices] + (["null"] if nullable else [])}
+        return {"anyOf": choices + ([dict(NULL)] if nullable else [])}
+
+    def apply_field(self, call: ast.Call, entry: Schema) -> tuple[Schema, bool]:
+        """Writes the constraints of a `Field(...)` into the entry; whether it gives a default."""
+        given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+        is_array = entry.get("type") == "array"
+        for name, rule in FIELD_RULES.items():
+            known, value = self.literal(given[name]) if name in given else (False, None)
+            if known:
+                entry[rule.replace("Length", "Items") if is_array else rule] = value
+        default = call.args[0] if call.args else given.get("default")
+        if default is None or (isinstance(default, ast.Constant) and default.value is Ellipsis):
+            return entry, "default_factory" in given
+        known, value = self.literal(default)
+        if known and not isinstance(value, (bytes, complex, set)):
+            entry["default"] = value
+        return entry, True
+
+    def dotted(self, node: ast.expr) -> str:
+        """The full name behind an expression, import aliases resolved and typing modules left off; '' if it is none."""
+        if isinstance(node, ast.Name):
+            name = self._imported.get(node.id, node.id)
+        elif isinstance(node, ast.Attribute):
+            base = self.dotted(node.value)
+            name = f"{base}.{node.attr}" if base else node.attr if self._is_typing(node.value) else ""
+        else:
+            return ""
+        module, _, last = name.rpartition(".")
+        return last if module in TYPING_MODULES else name
+
+    def _is_typing(self, node: ast.expr) -> bool:
+        return isinstance(node, ast.Name) and self._imported.get(node.id) in TYPING_MODULES
+
+    def last_name(self, node: ast.expr) -> str:
+        return self.dotted(node).rpartition(".")[2]
+
+    def literal(self, node: ast.expr) -> tuple[bool, Any]:
+        try:
+            return True, ast.literal_eval(node)
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            return False, None
+
+    def _unknown(self, hint: ast.expr) -> Schema:
+        self.warnings.append(f"line {hint.lineno}: no schema for the hint {ast.unparse(hint)[:80]!r}" if hasattr(hint, "lineno") else "unknown hint")
+        return {}
+
+
+def alternatives(schema: Schema) -> list[Schema]:
+    """A union inside a union is its parts; a nullable type is the type and null."""
+    if set(schema) == {"anyOf"}:
+        return schema["anyOf"]
+    kinds = schema.get("type")
+    if isinstance(kinds, list) and "enum" not in schema:
+        rest = {key: value for key, value in schema.items() if key != "type"}
+        return [dict(NULL) if kind == "null" else {**rest, "type": kind} for kind in kinds]
+    return [schema]
+
+
+def with_null(schema: Schema) -> Schema:
+    if "enum" in schema:
+        return enumeration([*schema["enum"], *([] if None in schema["enum"] else [None])])
+    if isinstance(schema.get("type"), str):
+        return {**schema, "type": [schema["type"], "null"]}
+    return {"anyOf": [schema, dict(NULL)]}
+
+
+def enumeration(values: list[Any]) -> Schema:
+    kinds = list(dict.fromkeys(JSON_NAMES[type(value)] for value in values if type(value) in JSON_NAMES))
+    schema: Schema = {"enum": values}
+    if kinds:
+        schema = {"type": kinds[0] if len(kinds) == 1 else kinds, **schema}
+    return schema

@@ -1,0 +1,126 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdir, readlink, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterEach, describe, expect, it } from 'vitest';
+import { isRoot } from '../../src/embedded/account.ts';
+import { rememberPort } from '../../src/embedded/ports.ts';
+import { type PostgresOptions, startPostgres } from '../../src/embedded/postgres.ts';
+import { markOf } from '../../src/embedded/processes.ts';
+import { startAndDie, testBench } from '../support/embedded-homes.ts';
+
+const bench = testBench();
+const start = async (options: Partial<PostgresOptions> & { home: string }) =>
+  bench.keep(await startPostgres({ log: bench.log, ...options }));
+
+async function query(url: string, sql: string): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+const remember = (url: string) => query(url, 'CREATE TABLE kept AS SELECT 42 AS answer');
+const recall = (url: string) => query(url, 'SELECT answer FROM kept');
+
+describe('the Postgres of an installation', { timeout: 60_000 }, () => {
+  afterEach(() => bench.clear());
+
+  it('finds at the second start what was stored at the first', async () => {
+    const home = await bench.home();
+    const first = await start({ home });
+    await remember(first.url);
+    await first.stop();
+    await expect(query(first.url, 'SELECT 1')).rejects.toThrow();
+
+    const second = await start({ home });
+    expect(second).toMatchObject({ reused: false, url: first.url });
+    expect(await recall(second.url)).toEqual([{ answer: 42 }]);
+  });
+
+  it('starts again after kill -9 and has lost nothing', async () => {
+    const home = await bench.home();
+    const first = await start({ home });
+    await remember(first.url);
+    process.kill(first.pid, 'SIGKILL');
+
+    const second = await start({ home });
+    expect(second.reused).toBe(false);
+    expect(await recall(second.url)).toEqual([{ answer: 42 }]);
+  });
+
+  it('takes over the server of a process that was killed', async () => {
+    const home = await bench.home();
+    const left = await startAndDie('postgres', home);
+    const taken = await start({ home });
+    expect(taken).toMatchObject({ reused: true, pid: left.pid, url: left.url });
+    await taken.stop();
+    expect(await markOf(left.pid)).toBeUndefined();
+  });
+
+  it('takes the next port when its own is taken, and stays there', async () => {
+    const [home, blocker] = [await bench.home(), createServer().listen(0, '127.0.0.1')];
+    await once(blocker, 'listening');
+    bench.keep({ stop: async () => void blocker.close() });
+    const taken = (blocker.address() as { port: number }).port;
+    await rememberPort(home, 'postgres', taken);
+
+    const first = await start({ home });
+    expect(Number(new URL(first.url).port)).toBeGreaterThan(taken);
+    await first.stop();
+    expect((await start({ home })).url).toBe(first.url);
+  });
+
+  it('starts although the process id it left behind now belongs to somebody else', async () => {
+    const home = await bench.home();
+    await (await start({ home })).stop();
+    const stranger = spawn('sleep', ['60'], isRoot() ? { uid: (await stat(join(home, 'postgres/data'))).uid } : {});
+    bench.keep({ stop: async () => void stranger.kill() });
+    const data = join(home, 'postgres/data');
+    await writeFile(join(data, 'postmaster.pid'), `${stranger.pid}\n${data}\n1700000000\n5432\n\n127.0.0.1\n  1 1\nready\n`);
+    expect((await start({ home })).reused).toBe(false);
+  });
+
+  it('runs beside the server of another installation', async () => {
+    const [one, other] = await Promise.all([start({ home: await bench.home() }), start({ home: await bench.home() })]);
+    await remember(one.url);
+    await expect(recall(other.url)).rejects.toThrow('does not exist');
+  });
+
+  it('lets nobody in without the password, which only its owner can read', async () => {
+    const home = await bench.home();
+    const { url } = await start({ home });
+    const wrong = new URL(url);
+    wrong.password = 'guessed';
+    await expect(query(wrong.href, 'SELECT 1')).rejects.toThrow('password authentication failed');
+    expect((await stat(join(home, 'postgres/password'))).mode & 0o777).toBe(0o600);
+    expect(await query(url, 'SHOW listen_addresses')).toEqual([{ listen_addresses: '127.0.0.1' }]);
+  });
+
+  it('says so when the password of existing data is gone', async () => {
+    const home = await bench.home();
+    await (await start({ home })).stop();
+    await rm(join(home, 'postgres/password'));
+    await expect(start({ home })).rejects.toThrow('its password is gone');
+  });
+
+  it.runIf(isRoot())('keeps its data where its user can reach it when root starts it under a closed directory', async () => {
+    const closed = await bench.home();
+    const [home, fallback] = [join(closed, 'home'), await bench.home()];
+    await mkdir(home);
+    await chmod(closed, 0o700);
+    const lines: string[] = [];
+    const first = await start({ home, fallback, log: (line) => lines.push(line) });
+    await remember(first.url);
+    await first.stop();
+
+    expect(await readlink(join(home, 'postgres/data'))).toMatch(fallback);
+    expect(lines.join()).toContain(fallback);
+    expect(await recall((await start({ home, fallback })).url)).toEqual([{ answer: 42 }]);
+  });
+});

@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const STARTER = fileURLToPath(new URL('embedded-starter.ts', import.meta.url));
+
+/** Directories and servers of one test file; `clear` stops and removes them, last one first. */
+export function testBench() {
+  const endings: (() => Promise<unknown>)[] = [];
+  return {
+    log: () => {},
+    async home(): Promise<string> {
+      const home = await mkdtemp(join(tmpdir(), 'perdura-test-'));
+      endings.push(() => rm(home, { recursive: true, force: true }));
+      return home;
+    },
+    keep<T extends { stop(): Promise<void> }>(server: T): T {
+      endings.push(() => server.stop());
+      return server;
+    },
+    async clear(): Promise<void> {
+      for (const end of endings.splice(0).reverse()) await end();
+    },
+  };
+}
+
+export interface Started {
+  pid: number;
+  url: string;
+}
+
+/** Starts a server from a process of its own and kills that process with kill -9, so that the server is left behind. */
+export async function startAndDie(kind: 'postgres' | 'temporal', home: string, executable = ''): Promise<Started> {
+  const starter = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', STARTER, kind, home, executable], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const died = once(starter, 'exit');
+  const [line] = await Promise.race([
+    once(createInterface({ input: starter.stdout }), 'line'),
+    died.then(([code]) => Promise.reject(new Error(`The starter ended early with code ${code}`))),
+  ]);
+  starter.kill('SIGKILL');
+  await died;
+  return JSON.parse(line as string);
+}

@@ -1,0 +1,15 @@
+import { startPostgres } from '../../src/embedded/postgres.ts';
+import { startTemporal } from '../../src/embedded/temporal.ts';
+
+/** A process that starts a server, tells its pid and then only waits to be killed. */
+const [kind, home = '', executable = ''] = process.argv.slice(2);
+const log = () => {};
+
+if (kind === 'postgres') {
+  const { pid, url } = await startPostgres({ home, log });
+  console.log(JSON.stringify({ pid, url }));
+} else {
+  const { pid, address } = await startTemporal({ executable, home, log });
+  console.log(JSON.stringify({ pid, url: address }));
+}
+setInterval(() => {}, 60_000);

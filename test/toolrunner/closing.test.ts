@@ -1,0 +1,32 @@
+import { mkdtempSync, readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { startToolRunner } from '../../src/toolrunner/index.ts';
+import { openBench, processesWith, TIERS } from './support.ts';
+
+describe.each(Object.entries(TIERS))('closing a runner in the tier %s', (_, options) => {
+  it('ends calls in flight and leaves no process, descriptor or directory', async () => {
+    const scratch_dir = mkdtempSync(join(tmpdir(), 'closing-'));
+    const fds = readdirSync('/proc/self/fd').length;
+    const bench = await openBench({ ...options, scratch_dir });
+    await bench.runner.inspect('tool', 'def tool(): pass');
+    const pending = bench.call('import time\ndef tool(): time.sleep(60)');
+    await bench.value('def tool(): return 1');
+    expect(processesWith(scratch_dir).length).toBeGreaterThan(1);
+    await bench.runner.close();
+    expect((await pending).error).toBe('the tool runner was closed');
+    expect(processesWith(scratch_dir)).toEqual([]);
+    expect(readdirSync(scratch_dir)).toEqual([]);
+    expect(readdirSync('/proc/self/fd').length).toBeLessThanOrEqual(fds);
+    await expect(bench.call('def tool(): pass')).rejects.toThrow('the tool runner was closed');
+  });
+});
+
+describe('starting a runner', () => {
+  it('says so when there is no interpreter', async () => {
+    await expect(startToolRunner({ python: '/nonexistent/python' })).rejects.toThrow(
+      'No usable Python interpreter at "/nonexistent/python"',
+    );
+  });
+});
