@@ -39,14 +39,14 @@ export async function selectRuntime(
   caller: Caller,
   { default_runtime, fetch }: RuntimeOptions,
 ): Promise<SelectedRuntime> {
-  const shared = { maxRetries: 0, timeout: TIMEOUT_MS, ...(fetch ? { fetch } : {}) };
   if (!provider) {
     if (!caller.access_token)
       throw refusal("The default runtime is called with the caller's access token, and this run has none", 'no_access_token');
-    const client = new OpenAI({ ...shared, baseURL: default_runtime.base_url, apiKey: caller.access_token });
+    const options = { baseURL: default_runtime.base_url, apiKey: caller.access_token, maxRetries: 0, timeout: TIMEOUT_MS };
+    const client = new OpenAI({ ...options, ...(fetch ? { fetch } : {}) });
     return { runtime: chatCompletions({ client, default_model: default_runtime.model }), prices: {}, custom_tools: false };
   }
-  const client = clientOf(provider, await keyOf(provider, caller), shared);
+  const client = await providerClient(provider, caller, fetch);
   return {
     runtime: chatCompletions({ client, default_model: provider.default_model }),
     prices: provider.price_table,
@@ -54,18 +54,23 @@ export async function selectRuntime(
   };
 }
 
-type Shared = { maxRetries: number; timeout: number; fetch?: typeof globalThis.fetch };
-
-/** Pinned for the SDK: an endpoint that needs no key still wants the header absent rather than empty. */
+/** Stands where the SDK wants a key and the endpoint needs none; the header itself is left out. */
 const NO_KEY = 'none';
 
-export function clientOf({ base_url, auth_type }: PinnedProvider, key: string | null, shared: Shared): OpenAI {
-  const headers = auth_type === 'x-api-key' ? { 'x-api-key': key, authorization: null } : key ? {} : { authorization: null };
-  return new OpenAI({ ...shared, ...(base_url ? { baseURL: base_url } : {}), apiKey: key ?? NO_KEY, defaultHeaders: headers });
+/** The parts of a provider that lead to its endpoint. */
+type Endpoint = Pick<PinnedProvider, 'name' | 'provider_type' | 'api_key_token_name' | 'base_url' | 'auth_type'>;
+
+/** A client of a provider's endpoint, with the key opened in the caller's name. */
+export async function providerClient(provider: Endpoint, caller: Caller, fetch?: typeof globalThis.fetch): Promise<OpenAI> {
+  const key = await keyOf(provider, caller);
+  const { base_url, auth_type } = provider;
+  const defaultHeaders = auth_type === 'x-api-key' ? { 'x-api-key': key, authorization: null } : key ? {} : { authorization: null };
+  const options = { maxRetries: 0, timeout: TIMEOUT_MS, apiKey: key ?? NO_KEY, defaultHeaders };
+  return new OpenAI({ ...options, ...(base_url ? { baseURL: base_url } : {}), ...(fetch ? { fetch } : {}) });
 }
 
 /** Only an endpoint of the user's own may do without a key. */
-async function keyOf(provider: PinnedProvider, caller: Caller): Promise<string | null> {
+async function keyOf(provider: Endpoint, caller: Caller): Promise<string | null> {
   if (provider.api_key_token_name) {
     return caller.openToken(provider.api_key_token_name).catch((error: Error) => {
       throw refusal(`The provider ${provider.name} has no usable key: ${error.message}`);

@@ -7,11 +7,15 @@ import { row, type Statement } from './database.ts';
 import type { Tell } from './runs.ts';
 import * as sql from './tool-ledger.sql.ts';
 
-/** A call with what is needed to carry it out. */
-export interface OpenCall extends LedgerEntry {
+/** Where a call stands. */
+export interface CallPlace {
   task_id: string;
   call_id: string;
   workflow_id: string;
+}
+
+/** A call with what is needed to carry it out. */
+export interface OpenCall extends CallPlace, LedgerEntry {
   owner: string;
   owner_login: string;
   definition_hash: string;
@@ -40,7 +44,7 @@ export interface CallEnd {
 export type ToolLedger = ReturnType<typeof toolLedger>;
 
 export function toolLedger(pool: pg.Pool, tell: Tell = () => {}) {
-  async function write(statement: Statement, call: OpenCall, { events, values }: { events: RunEvent[]; values: unknown[] }) {
+  async function write(statement: Statement, call: CallPlace, { events, values }: { events: RunEvent[]; values: unknown[] }) {
     const told = await row<{ last: number }>(pool, statement, [
       call.task_id,
       call.workflow_id,
@@ -72,7 +76,7 @@ export function toolLedger(pool: pg.Pool, tell: Tell = () => {}) {
     /** The source was out of reach, so nothing was done: the next attempt starts afresh. */
     release: (call: OpenCall, events: RunEvent[]) => write(sql.RELEASE_CALL, call, { events, values: [] }),
 
-    setTodos: (call: OpenCall, { todos, events }: { todos: Todo[]; events: RunEvent[] }) =>
+    setTodos: (call: CallPlace, { todos, events }: { todos: Todo[]; events: RunEvent[] }) =>
       write(sql.SET_TODOS, call, { events, values: [JSON.stringify(todos)] }),
 
     /** Writes a person's decision. False when the call does not wait for one of this kind, or has one. */

@@ -1,0 +1,40 @@
+import { readConfig } from './config.ts';
+
+const HELP = `perdura <command>
+
+  dev           the whole installation, with servers of its own (npm start)
+  demo          a first run against a running installation
+  api           the HTTP server   } with DATABASE_URL, TEMPORAL_ADDRESS
+  worker        a worker          } and ENCRYPTION_KEYS set
+  migrate       apply database migrations
+  rotate-keys   seal stored tokens anew with the first of ENCRYPTION_KEYS
+  doctor        say what is unhealthy and why
+`;
+
+type Command = (config: ReturnType<typeof readConfig>, args: string[]) => Promise<void>;
+
+const COMMANDS: Record<string, () => Promise<{ command: Command }>> = {
+  dev: () => import('./commands/dev.ts'),
+  demo: () => import('./commands/demo.ts'),
+  api: () => import('./commands/api.ts'),
+  worker: () => import('./commands/worker.ts'),
+  migrate: () => import('./commands/migrate.ts'),
+  'rotate-keys': () => import('./commands/rotate-keys.ts'),
+  doctor: () => import('./commands/doctor.ts'),
+};
+
+const [name = 'help', ...args] = process.argv.slice(2);
+const load = COMMANDS[name];
+if (!load) {
+  process.stdout.write(HELP);
+  process.exitCode = name === 'help' ? 0 : 2;
+} else {
+  try {
+    const { command } = await load();
+    await command(readConfig(), args);
+  } catch (error) {
+    process.stderr.write(`perdura ${name}: ${(error as Error).message}\n`);
+    if (process.env.LOG_LEVEL === 'debug') console.error(error);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,119 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { z } from 'zod';
+import type { Config } from '../config.ts';
+
+/** Where a running installation says how it is reached. */
+const Place = z.object({ api_url: z.string(), token_file: z.string(), temporal_ui_url: z.string().nullable(), demo_model_url: z.string() });
+
+const TOOL = `def word_count(text: str) -> dict:
+    """Counts the words and the characters of a text.
+
+    Args:
+        text: the text to count
+    """
+    return {"words": len(text.split()), "characters": len(text)}
+`;
+
+const PROMPT = 'Use word_count on "durable agents finish what they start" and tell me the result.';
+
+type Json = Record<string, unknown>;
+type Call = (method: string, path: string, body?: Json) => Promise<Json>;
+
+const say = (line: string) => process.stdout.write(`${line}\n`);
+
+/** A first run, as a client of the API would make it. */
+export async function command(config: Config): Promise<void> {
+  const place = await findInstallation(config);
+  const token = (await readFile(place.token_file, 'utf8')).trim();
+  const call = client(place.api_url, token);
+
+  const tool = await named(call, '/api/custom-tools', { name: 'word_count', source_code: TOOL, effect: 'read' });
+  say(`tool       ${tool.name}   schema ${JSON.stringify(tool.parameters_schema)}`);
+  const provider = await providerFor(call, config, place.demo_model_url);
+  say(`provider   ${provider.name}   model ${provider.default_model}`);
+  const agent = await named(call, '/api/agents', {
+    name: `demo agent (${provider.name})`,
+    system_prompt: 'You count words with your tools and answer briefly.',
+    provider_id: provider.id,
+    custom_tool_ids: [tool.id],
+  });
+  const workflow = await call('POST', '/api/workflows', { agent_id: agent.id, title: 'Demo', output_format: 'markdown' });
+  say(`workflow   ${workflow.id}`);
+
+  const task = await call('POST', `/api/workflows/${workflow.id}/prompt`, { prompt: PROMPT });
+  say(`prompt     ${PROMPT}\ntask       ${task.task_id}\n`);
+  await watch(`${place.api_url}${task.stream_url}`, token);
+  const result = await call('GET', `/api/tasks/${task.task_id}`);
+  say(`\nstatus     ${result.status}${result.error ? `: ${result.error}` : ''}\nresponse   ${JSON.stringify(result.response)}`);
+  say(`usage      ${JSON.stringify(result.usage)}\nTemporal   ${result.engine_run_url}`);
+  if (result.status !== 'completed') process.exitCode = 1;
+}
+
+async function findInstallation({ PERDURA_HOME, PERDURA_READY_FILE }: Config) {
+  const file = PERDURA_READY_FILE ?? join(PERDURA_HOME, 'ready.json');
+  try {
+    return Place.parse(JSON.parse(await readFile(file, 'utf8')));
+  } catch {
+    throw new Error('No running installation was found here; run `npm start` in another terminal first');
+  }
+}
+
+function client(api_url: string, token: string): Call {
+  return async (method, path, body) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const answer = await fetch(`${api_url}${path}`, { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) });
+    const reply = (await answer.json()) as Json;
+    if (!answer.ok) throw new Error(`${method} ${path} was answered with ${answer.status}: ${reply.detail}`);
+    return reply;
+  };
+}
+
+/** The resource of this name: the one that is there already, or a new one. */
+async function named(call: Call, path: string, values: Json & { name: string }): Promise<Json> {
+  const known = (await call('GET', `${path}?limit=1000&q=${encodeURIComponent(values.name)}`)) as unknown as Json[];
+  const same = known.find(({ name }) => name === values.name);
+  return same ? call('PUT', `${path}/${same.id}`, values) : call('POST', path, values);
+}
+
+async function providerFor(call: Call, { OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL }: Config, demo_model_url: string): Promise<Json> {
+  if (!OPENAI_API_KEY) {
+    const values = { name: 'demo model', provider_type: 'openai_compatible', base_url: demo_model_url, default_model: 'perdura-demo' };
+    return named(call, '/api/providers', values);
+  }
+  await call('POST', '/api/tokens', { name: 'openai-key', value: OPENAI_API_KEY }).catch(() => {});
+  const base_url = OPENAI_BASE_URL ?? null;
+  const values = { name: 'openai', provider_type: 'openai', base_url, api_key_token_name: 'openai-key', default_model: OPENAI_MODEL };
+  return named(call, '/api/providers', values);
+}
+
+/** Prints the run's events as they come, and takes up the stream again where it broke. */
+async function watch(url: string, token: string): Promise<void> {
+  let last = '0';
+  for (let ended = false; !ended; await wait(ended ? 0 : 500)) {
+    const stream = await fetch(url, { headers: { authorization: `Bearer ${token}`, 'last-event-id': last } });
+    let buffer = '';
+    for await (const chunk of stream.body!.pipeThrough(new TextDecoderStream())) {
+      buffer += chunk;
+      const frames = buffer.split('\n\n');
+      buffer = frames.pop() ?? '';
+      for (const frame of frames) {
+        const [, id = last] = /^id: (\d+)$/m.exec(frame) ?? [];
+        const [, data] = /^data: (.*)$/m.exec(frame) ?? [];
+        last = id;
+        if (data) ended = show(JSON.parse(data)) || ended;
+      }
+    }
+  }
+}
+
+/** Whether the event ends the run. */
+function show({ type, data }: { type: string; data: Json }): boolean {
+  if (type === 'message_delta') process.stdout.write(String(data.delta));
+  else if (type === 'message') say(data.role === 'assistant' && data.content ? '' : `  ${data.role}: ${data.content || JSON.stringify(data.tool_calls)}`);
+  else if (type === 'usage') say(`  usage: ${data.total_in} in, ${data.total_out} out`);
+  else if (type === 'status') say(`  status: ${data.status}`);
+  else say(`  ${data.event}: ${data.detail}`);
+  return type === 'status' && ['completed', 'failed', 'halted'].includes(String(data.status));
+}

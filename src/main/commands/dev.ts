@@ -1,0 +1,36 @@
+import type { Config } from '../config.ts';
+import { type Installation, startInstallation } from '../dev.ts';
+import { untilSignal } from '../until-signal.ts';
+
+const log = (line: string) => process.stderr.write(`${line}\n`);
+
+export async function command(config: Config): Promise<void> {
+  const ended = untilSignal();
+  const starting = startInstallation(config, log);
+  const running = await Promise.race([starting, ended.then(() => null)]);
+  if (!running) {
+    log('Stopping …');
+    await (await starting).stop();
+    return;
+  }
+  process.stdout.write(greeting(running.installation));
+  try {
+    await Promise.race([ended, running.done]);
+  } finally {
+    log('Stopping …');
+    await running.stop();
+  }
+}
+
+const greeting = ({ api_url, docs_url, temporal_ui_url, token_file }: Installation) => `
+Perdura is ready.
+
+  API           ${api_url}/api
+  API docs      ${docs_url}
+  Temporal UI   ${temporal_ui_url ?? 'where you run it'}
+  Access token  ${token_file}
+
+First run:      npm run demo
+Stop:           Ctrl-C
+
+`;

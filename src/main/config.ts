@@ -1,0 +1,53 @@
+import { resolve } from 'node:path';
+import { z } from 'zod';
+
+const List = z
+  .string()
+  .default('')
+  .transform((text) => text.split(',').map((item) => item.trim()).filter(Boolean));
+const Url = z.url();
+
+/** Every variable that Perdura reads. `.env.example` lists them with their meaning. */
+const Environment = z.object({
+  PERDURA_HOME: z.string().default('.perdura').transform((path) => resolve(path)),
+  PERDURA_HOST: z.string().optional(),
+  PERDURA_PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
+  PERDURA_READY_FILE: z.string().optional(),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('warn'),
+  DATABASE_URL: z.string().optional(),
+  DATABASE_POOL_SIZE: z.coerce.number().int().min(2).default(20),
+  REDIS_URL: z.string().optional(),
+  TEMPORAL_ADDRESS: z.string().optional(),
+  TEMPORAL_NAMESPACE: z.string().default('default'),
+  TEMPORAL_UI_URL: Url.optional(),
+  TEMPORAL_CLI_PATH: z.string().optional(),
+  ENCRYPTION_KEYS: z.string().optional(),
+  IDENTITY_PROVIDERS: List,
+  IDENTITY_API_URL: Url.optional(),
+  ADMIN_SUBJECTS: List,
+  SHARED_WRITE: z.enum(['everyone', 'owner']).default('everyone'),
+  CORS_ORIGINS: List,
+  RATE_LIMIT_PER_MINUTE: z.coerce.number().int().min(1).default(6_000),
+  METRICS_TOKEN: z.string().optional(),
+  DEFAULT_RUNTIME_BASE_URL: Url.optional(),
+  DEFAULT_RUNTIME_MODEL: z.string().optional(),
+  OPENAI_API_KEY: z.string().optional(),
+  OPENAI_BASE_URL: Url.optional(),
+  OPENAI_MODEL: z.string().default('gpt-4.1-mini'),
+  EGRESS_ALLOW: List,
+  TOOLRUNNER_PYTHON: z.string().default('python3'),
+  TOOL_ISOLATION: z.enum(['auto', 'strict', 'none']).default('auto'),
+  ALLOW_STDIO_MCP: z.stringbool().optional(),
+  WORKER_MAX_ACTIVITIES: z.coerce.number().int().min(1).default(100),
+  WORKER_SHUTDOWN_SECONDS: z.coerce.number().min(0).default(20),
+});
+
+export type Config = z.output<typeof Environment>;
+
+/** The one reader of the environment. An empty variable is as good as none. Throws a sentence for each that is wrong. */
+export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
+  const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  const result = Environment.safeParse(set);
+  if (result.success) return result.data;
+  throw new Error(result.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('\n'));
+}

@@ -1,0 +1,94 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { lockInstallation } from '../embedded/installation-lock.ts';
+import { localToken } from '../embedded/local-identity.ts';
+import { stickyPort } from '../embedded/ports.ts';
+import { applyMigrations } from '../store/migrations.ts';
+import { quietSdk } from '../temporal/worker.ts';
+import type { Config } from './config.ts';
+import { MIGRATIONS, VERSION } from './places.ts';
+import { createResources, type Resources } from './resources.ts';
+import { type Servers, startServers } from './servers.ts';
+import { defaultRuntimeOf, encryptionKeysOf, identityOf } from './setting.ts';
+import { openApi, openCore, openDriver, openWorker, openWorkerConnection, type Setting } from './wiring.ts';
+
+const HOST = '127.0.0.1';
+
+type Log = (line: string) => void;
+
+export interface Installation {
+  api_url: string;
+  docs_url: string;
+  temporal_ui_url: string | null;
+  temporal_address: string;
+  database_url: string;
+  demo_model_url: string;
+  token_file: string;
+  pids: Record<string, number>;
+}
+
+export interface Running {
+  installation: Installation;
+  /** Rejects when the worker breaks. */
+  done: Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** The whole installation in this process, with servers of its own; it is one command and needs no setting. */
+export async function startInstallation(config: Config, log: Log): Promise<Running> {
+  const resources = createResources((error) => log(`While stopping: ${(error as Error).message}`));
+  try {
+    resources.hold(await lockInstallation(config.PERDURA_HOME), (it) => it.release());
+    const servers = await startServers(config, resources, log);
+    const fresh = await applyMigrations(servers.database_url, MIGRATIONS);
+    if (fresh.length > 0) log(`Applied ${fresh.length} database migrations`);
+    const { api_url, done } = await startDoors(await settingOf(config, servers), resources, log);
+    const installation = await describe(config, servers, api_url);
+    await tellReady(config, installation, resources);
+    return { installation, done, stop: () => resources.close() };
+  } catch (error) {
+    await resources.close();
+    throw error;
+  }
+}
+
+async function settingOf(config: Config, servers: Servers): Promise<Setting> {
+  return {
+    config,
+    database_url: servers.database_url,
+    temporal_address: servers.temporal_address,
+    temporal_ui_url: servers.temporal_ui_url,
+    encryption_keys: await encryptionKeysOf(config),
+    default_runtime: config.DEFAULT_RUNTIME_BASE_URL ? defaultRuntimeOf(config) : { base_url: servers.demo_model_url, model: 'perdura-demo' },
+    identify: await identityOf(config, 'local'),
+  };
+}
+
+/** Worker and API on one connection, so that the worker takes a new run's first step without asking the engine. */
+async function startDoors(setting: Setting, resources: Resources, log: Log): Promise<{ api_url: string; done: Promise<void> }> {
+  quietSdk();
+  const { config } = setting;
+  const core = await openCore(setting, resources, log);
+  const connection = await openWorkerConnection(setting, resources);
+  const worker = await openWorker(core, connection, resources);
+  const app = await openApi(core, openDriver(core, connection, true), { version: VERSION, resources });
+  const host = config.PERDURA_HOST ?? HOST;
+  const port = await stickyPort(config.PERDURA_HOME, 'api', config.PERDURA_PORT);
+  return { api_url: await app.listen({ host, port }), done: worker.done };
+}
+
+async function describe(config: Config, servers: Servers, api_url: string): Promise<Installation> {
+  const { token_file } = await localToken(config.PERDURA_HOME);
+  const { temporal_ui_url, temporal_address, database_url, demo_model_url } = servers;
+  const pids = { api: process.pid, worker: process.pid, ...servers.pids };
+  return { api_url, docs_url: `${api_url}/docs`, temporal_ui_url, temporal_address, database_url, demo_model_url, token_file, pids };
+}
+
+/** Where others find this installation while it runs: always in its home, and where the environment asks for it. */
+async function tellReady({ PERDURA_HOME, PERDURA_READY_FILE }: Config, installation: Installation, resources: Resources): Promise<void> {
+  for (const file of [join(PERDURA_HOME, 'ready.json'), PERDURA_READY_FILE]) {
+    if (!file) continue;
+    await writeFile(file, `${JSON.stringify(installation, null, 2)}\n`, { mode: 0o600 });
+    resources.hold(file, (path) => rm(path, { force: true }));
+  }
+}

@@ -1,0 +1,28 @@
+import OpenAI from 'openai';
+import type { Caller } from '../api/auth.ts';
+import type { ModelLists } from '../api/models.ts';
+import { AppError } from '../domain/errors.ts';
+import { modelLister } from '../runtimes/model-lists.ts';
+import { providerClient } from '../runtimes/select.ts';
+import type { Core } from './wiring.ts';
+
+/** Lists of models in the name of a caller. */
+export function modelListsOf({ store, setting }: Pick<Core, 'store' | 'setting'>): ModelLists {
+  const list = modelLister();
+  const openToken = (caller: Caller) => async (name: string) => {
+    const opened = await store.tokens.open({ name, principal: caller.key, purpose: 'list of models' });
+    if ('refusal' in opened) throw new AppError('upstream', opened.refusal, { code: 'no_provider_key' });
+    return opened.value;
+  };
+  return {
+    ofDefaultRuntime({ key, access_token }) {
+      const client = async () => new OpenAI({ baseURL: setting.default_runtime.base_url, apiKey: access_token, maxRetries: 0 });
+      return list({ key: `default ${key}`, client });
+    },
+    ofProvider(provider, caller) {
+      const client = () => providerClient(provider, { access_token: null, openToken: openToken(caller) });
+      const key = `${provider.id} ${provider.updated_at} ${caller.key}`;
+      return list({ key, client, provider_id: provider.id, prices: provider.price_table });
+    },
+  };
+}

@@ -1,0 +1,41 @@
+import { mkdir } from 'node:fs/promises';
+import { startDemoModel } from '../embedded/demo-model.ts';
+import { stickyPort } from '../embedded/ports.ts';
+import { startPostgres } from '../embedded/postgres.ts';
+import { findTemporal, startTemporal } from '../embedded/temporal.ts';
+import type { Config } from './config.ts';
+import type { Resources } from './resources.ts';
+
+export interface Servers {
+  database_url: string;
+  temporal_address: string;
+  temporal_ui_url: string | null;
+  demo_model_url: string;
+  pids: Record<string, number>;
+}
+
+type Log = (line: string) => void;
+
+const DEMO_MODEL_PORT = 18_900;
+
+/** Postgres, Temporal and the demo model of an installation; those that the environment names are used instead. */
+export async function startServers(config: Config, resources: Resources, log: Log): Promise<Servers> {
+  const home = config.PERDURA_HOME;
+  await mkdir(home, { recursive: true, mode: 0o711 });
+  const [database, temporal] = await Promise.all([databaseOf(config, resources, log), temporalOf(config, resources, log)]);
+  const demo = resources.hold(await startDemoModel({ port: await stickyPort(home, 'demo-model', DEMO_MODEL_PORT) }), (it) => it.stop());
+  return { ...database, ...temporal, demo_model_url: demo.url, pids: { ...database.pids, ...temporal.pids } as Record<string, number> };
+}
+
+async function databaseOf({ DATABASE_URL, PERDURA_HOME: home }: Config, resources: Resources, log: Log) {
+  if (DATABASE_URL) return { database_url: DATABASE_URL, pids: {} };
+  const postgres = resources.hold(await startPostgres({ home, log }), (it) => it.stop());
+  return { database_url: postgres.url, pids: { postgres: postgres.pid } };
+}
+
+async function temporalOf({ TEMPORAL_ADDRESS, TEMPORAL_UI_URL, TEMPORAL_CLI_PATH: path, PERDURA_HOME: home }: Config, resources: Resources, log: Log) {
+  if (TEMPORAL_ADDRESS) return { temporal_address: TEMPORAL_ADDRESS, temporal_ui_url: TEMPORAL_UI_URL ?? null, pids: {} };
+  const executable = await findTemporal({ home, log, ...(path ? { path } : {}) });
+  const temporal = resources.hold(await startTemporal({ executable, home, log }), (it) => it.stop());
+  return { temporal_address: temporal.address, temporal_ui_url: temporal.ui_url, pids: { temporal: temporal.pid } };
+}

@@ -1,0 +1,57 @@
+import { cachedIdentity, type IdentityCheck } from '../api/identity.ts';
+import { codeHostIdentity, localIdentity } from '../api/identity-providers.ts';
+import { encryptionKey, localToken } from '../embedded/local-identity.ts';
+import type { Config } from './config.ts';
+import type { Setting } from './wiring.ts';
+
+const CODE_HOSTS = {
+  github: 'https://api.github.com',
+  gitlab: 'https://gitlab.com/api/v4',
+  gitea: 'https://gitea.com/api/v1',
+} as const;
+
+/** The code-hosting provider's own model endpoint; its model is used where nothing names one. */
+const SHIPPED_RUNTIME = { base_url: 'https://models.github.ai/inference', model: 'openai/gpt-4.1' };
+
+/** The person at the machine of an embedded installation. */
+const LOCAL_LOGIN = 'local';
+
+export function defaultRuntimeOf({ DEFAULT_RUNTIME_BASE_URL: base_url, DEFAULT_RUNTIME_MODEL: model }: Config) {
+  return base_url ? { base_url, model: model ?? null } : { ...SHIPPED_RUNTIME, ...(model ? { model } : {}) };
+}
+
+/** The identity providers that are on: those named, else the one given. `local` means the token in the home folder. */
+export async function identityOf(config: Config, fallback: 'local' | 'github'): Promise<IdentityCheck> {
+  const names = config.IDENTITY_PROVIDERS.length > 0 ? config.IDENTITY_PROVIDERS : [fallback];
+  const checks = await Promise.all(names.map((name) => identityCheck(name, config)));
+  return cachedIdentity(checks);
+}
+
+async function identityCheck(name: string, config: Config): Promise<IdentityCheck> {
+  if (name === 'local') return localIdentity([{ login: LOCAL_LOGIN, token: (await localToken(config.PERDURA_HOME)).token }]);
+  if (!(name in CODE_HOSTS)) throw new Error(`IDENTITY_PROVIDERS: ${name} is none of github, gitlab, gitea, local`);
+  const provider = name as keyof typeof CODE_HOSTS;
+  return codeHostIdentity({ provider, api_url: config.IDENTITY_API_URL ?? CODE_HOSTS[provider] });
+}
+
+/** ENCRYPTION_KEYS, or the key kept in the home folder. */
+export async function encryptionKeysOf(config: Config): Promise<string> {
+  return config.ENCRYPTION_KEYS ?? `home:${(await encryptionKey(config.PERDURA_HOME)).key}`;
+}
+
+/** The setting of a process that joins servers run elsewhere. */
+export async function externalSetting(config: Config): Promise<Setting> {
+  const { DATABASE_URL, TEMPORAL_ADDRESS } = config;
+  if (!DATABASE_URL || !TEMPORAL_ADDRESS) {
+    throw new Error('Set DATABASE_URL and TEMPORAL_ADDRESS, or use `npm start`, which brings servers of its own');
+  }
+  return {
+    config,
+    database_url: DATABASE_URL,
+    temporal_address: TEMPORAL_ADDRESS,
+    temporal_ui_url: config.TEMPORAL_UI_URL ?? null,
+    encryption_keys: await encryptionKeysOf(config),
+    default_runtime: defaultRuntimeOf(config),
+    identify: await identityOf(config, 'github'),
+  };
+}

@@ -1,0 +1,112 @@
+import { Client, Connection } from '@temporalio/client';
+import { loadClientConnectConfig } from '@temporalio/envconfig';
+import { NativeConnection } from '@temporalio/worker';
+import type { FastifyInstance } from 'fastify';
+import { buildApp } from '../api/app.ts';
+import type { IdentityCheck } from '../api/identity.ts';
+import type { EventBus } from '../events/bus.ts';
+import { postgresBus } from '../events/postgres-bus.ts';
+import { type Database, openDatabase } from '../store/database.ts';
+import { createStore, type Store } from '../store/index.ts';
+import { type KeyRing, keyRing } from '../store/key-ring.ts';
+import { definitionOf } from '../store/pin.ts';
+import { createDispatch, type Dispatch } from '../temporal/dispatch.ts';
+import { createEngine, type Engine } from '../temporal/engine.ts';
+import { type RunningWorker, startWorker } from '../temporal/worker.ts';
+import { startToolRunner } from '../toolrunner/index.ts';
+import type { ToolRunner } from '../toolrunner/runner.ts';
+import type { Config } from './config.ts';
+import { checksOf } from './checks.ts';
+import { modelListsOf } from './model-lists.ts';
+import type { Resources } from './resources.ts';
+import { activityPorts } from './run-ports.ts';
+
+/** What has to be known before anything is opened: addresses, and who may come in. */
+export interface Setting {
+  config: Config;
+  database_url: string;
+  temporal_address: string;
+  temporal_ui_url: string | null;
+  encryption_keys: string;
+  default_runtime: { base_url: string; model: string | null };
+  identify: IdentityCheck;
+}
+
+/** What API and worker share in one process. */
+export interface Core {
+  setting: Setting;
+  database: Database;
+  keys: KeyRing;
+  store: Store;
+  bus: EventBus;
+  runner: ToolRunner;
+  log: (message: string) => void;
+}
+
+export async function openCore(setting: Setting, resources: Resources, log: (message: string) => void): Promise<Core> {
+  const { config, database_url: url } = setting;
+  const on_error = (error: Error) => log(`A database connection broke: ${error.message}`);
+  const database = resources.hold(openDatabase({ url, max_connections: config.DATABASE_POOL_SIZE, on_error }), (it) => it.close());
+  const keys = keyRing(setting.encryption_keys);
+  const bus = resources.hold(await postgresBus({ url, pool: database.pool, log }), (it) => it.close());
+  const store = createStore({ database, keys, tell: (workflow_id, task_id, told) => bus.announce(workflow_id, { task_id, ...told }) });
+  const runner = resources.hold(
+    await startToolRunner({ python: config.TOOLRUNNER_PYTHON, isolation: config.TOOL_ISOLATION, log }),
+    (it) => it.close(),
+  );
+  return { setting, database, keys, store, bus, runner, log };
+}
+
+/** TLS and API keys come by Temporal's own variables; the address is ours to know. */
+function connectOptions({ temporal_address: address }: Setting) {
+  return { ...loadClientConnectConfig().connectionOptions, address };
+}
+
+/** A connection that a worker can live on; a client on it can hand the worker its first step. */
+export const openWorkerConnection = async (setting: Setting, resources: Resources): Promise<NativeConnection> =>
+  resources.hold(await NativeConnection.connect(connectOptions(setting)), (it) => it.close());
+
+export const openClientConnection = (setting: Setting, resources: Resources): Connection =>
+  resources.hold(Connection.lazy(connectOptions(setting)), (it) => it.close());
+
+export interface Driver {
+  engine: Engine;
+  dispatch: Dispatch;
+}
+
+/** How runs are started and stopped; `eager` where a worker shares the connection. */
+export function openDriver({ setting, store, bus }: Core, connection: Connection | NativeConnection, eager: boolean): Driver {
+  const client = new Client({ connection, namespace: setting.config.TEMPORAL_NAMESPACE });
+  const engine = createEngine({ client, ui_url: setting.temporal_ui_url, eager });
+  return { engine, dispatch: createDispatch({ store, engine, bus, definitionOf }) };
+}
+
+export async function openWorker(core: Core, connection: NativeConnection, resources: Resources): Promise<RunningWorker> {
+  const { config } = core.setting;
+  const { ports, unwatch } = await activityPorts(core);
+  const settings = {
+    connection,
+    namespace: config.TEMPORAL_NAMESPACE,
+    cache_dir: `${config.PERDURA_HOME}/cache`,
+    max_activities: config.WORKER_MAX_ACTIVITIES,
+    shutdown_seconds: config.WORKER_SHUTDOWN_SECONDS,
+  };
+  resources.hold(unwatch, (end) => end());
+  return resources.hold(await startWorker(ports, settings), (it) => it.stop());
+}
+
+export async function openApi(core: Core, driver: Driver, { version, resources }: { version: string; resources: Resources }): Promise<FastifyInstance> {
+  const { setting, store, bus, runner } = core;
+  const { config } = setting;
+  const services = { store, bus, runner, ...driver, identify: setting.identify, models: modelListsOf(core), checks: checksOf(core, driver.engine) };
+  const app = await buildApp(services, {
+    version,
+    admins: config.ADMIN_SUBJECTS,
+    shared_write: config.SHARED_WRITE,
+    cors_origins: config.CORS_ORIGINS,
+    rate_limit: config.RATE_LIMIT_PER_MINUTE,
+    metrics_token: config.METRICS_TOKEN ?? null,
+    log_level: config.LOG_LEVEL,
+  });
+  return resources.hold(app, (it) => it.close());
+}

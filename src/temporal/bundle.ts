@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { bundleWorkflowCode } from '@temporalio/worker';
+
+const SOURCE = fileURLToPath(new URL('../', import.meta.url));
+/** Everything the isolate may import, by the rules of this repository. */
+const FOLDERS = ['temporal/workflows', 'temporal', 'domain'];
+
+/** The workflow code for the engine's isolate: bundled once, then taken from `cache_dir` for as long as its sources are the same. */
+export async function workflowBundle(cache_dir: string): Promise<{ codePath: string }> {
+  const codePath = join(cache_dir, `workflows-${await sourceHash()}.cjs`);
+  const known = await readFile(codePath).catch(() => null);
+  if (known) return { codePath };
+  const { code } = await bundleWorkflowCode({ workflowsPath: join(SOURCE, 'temporal/workflows/index.ts'), logger: quiet });
+  await mkdir(cache_dir, { recursive: true });
+  const draft = `${codePath}.${process.pid}`;
+  await writeFile(draft, code);
+  await rename(draft, codePath);
+  return { codePath };
+}
+
+async function sourceHash(): Promise<string> {
+  const hash = createHash('sha256').update(createRequire(import.meta.url)('@temporalio/workflow/package.json').version);
+  for (const folder of FOLDERS) {
+    const names = (await readdir(join(SOURCE, folder))).filter((name) => name.endsWith('.ts')).sort();
+    for (const name of names) hash.update(name).update(await readFile(join(SOURCE, folder, name)));
+  }
+  return hash.digest('hex').slice(0, 16);
+}
+
+const silent = () => {};
+const quiet = { log: silent, trace: silent, debug: silent, info: silent, warn: silent, error: (message: string) => console.error(message) };

@@ -1,0 +1,53 @@
+import { DefaultLogger, type NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { type ActivityPorts, runActivities } from './activities/index.ts';
+import { workflowBundle } from './bundle.ts';
+import { TASK_QUEUE } from './names.ts';
+
+export interface WorkerSettings {
+  connection: NativeConnection;
+  namespace: string;
+  /** Where the bundled workflow code is kept. */
+  cache_dir: string;
+  max_activities: number;
+  /** How long a step under way may take to end when the worker is asked to stop. */
+  shutdown_seconds: number;
+}
+
+/** Set before the first connection is made: the SDK's own log goes to stderr, warnings and worse only. */
+export function quietSdk(): void {
+  Runtime.install({ logger: new DefaultLogger('WARN'), telemetryOptions: { logging: { forward: {}, filter: 'ERROR' } } });
+}
+
+export interface RunningWorker {
+  /** Resolves when the worker has stopped; rejects when it broke. */
+  done: Promise<void>;
+  /** Takes no new work, lets what is under way end or hands it over, and resolves then. */
+  stop(): Promise<void>;
+}
+
+export async function startWorker(ports: ActivityPorts, settings: WorkerSettings): Promise<RunningWorker> {
+  const worker = await Worker.create({
+    connection: settings.connection,
+    namespace: settings.namespace,
+    taskQueue: TASK_QUEUE,
+    workflowBundle: await workflowBundle(settings.cache_dir),
+    activities: runActivities(ports),
+    maxConcurrentActivityTaskExecutions: settings.max_activities,
+    maxEagerActivityReservationsPerWorkflowTask: 10,
+    // A halt arrives with the answer to a heartbeat, and a run whose worker is lost moves on after these seconds.
+    maxHeartbeatThrottleInterval: '2s',
+    defaultHeartbeatThrottleInterval: '2s',
+    stickyQueueScheduleToStartTimeout: '4s',
+    shutdownGraceTime: `${settings.shutdown_seconds}s`,
+    shutdownForceTime: `${settings.shutdown_seconds + 5}s`,
+  });
+  const done = worker.run();
+  done.catch(() => {});
+  return {
+    done,
+    async stop() {
+      if (worker.getState() === 'RUNNING') worker.shutdown();
+      await done.catch(() => {});
+    },
+  };
+}
