@@ -220,13 +220,28 @@ function isAtLeast(version, [major, minor]) {
 function hand(node, args) {
   return new Promise((done, fail) => {
     const child = spawn(node, args, { cwd: process.cwd(), env: environment(), stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
+    let last = 0;
     for (const signal of SIGNALS)
       process.on(signal, () => {
-        if (signal === 'SIGTERM' || !process.stdin.isTTY) child.kill(signal);
+        // npm passes on what a group of processes was sent, so one signal may come twice.
+        const repeated = Date.now() - last < 1_000;
+        last = Date.now();
+        if (!repeated && (signal === 'SIGTERM' || !process.stdin.isTTY)) child.kill(signal);
       });
+    if (process.env.npm_lifecycle_event) whenOrphaned(() => child.kill('SIGTERM'));
     child.once('error', fail);
     child.once('exit', (code, signal) => done(code ?? 128 + constants.signals[signal]));
   });
+}
+
+/** Whoever ends npm means this program, but npm's shell dies without passing the signal on. */
+function whenOrphaned(act) {
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    act();
+  }, 500);
 }
 
 function hashOf(file) {

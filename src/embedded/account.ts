@@ -16,8 +16,8 @@ export async function serverAccount(data: string): Promise<Account> {
   const owner = await stat(data).catch(() => undefined);
   if (owner && owner.uid !== 0) return { name: `user ${owner.uid}`, uid: owner.uid, gid: owner.gid };
   for (const name of ['postgres', 'nobody']) {
-    const [uid, gid] = await Promise.all([run('id', ['-u', name]), run('id', ['-g', name])]);
-    if (uid.code === 0 && gid.code === 0) return { name, uid: Number(uid.output), gid: Number(gid.output) };
+    const [uid, gid] = await Promise.all(['-u', '-g'].map(async (which) => Number((await run('id', [which, name])).output)));
+    if (uid && gid) return { name, uid, gid };
   }
   throw new Error(
     'Postgres refuses to run as root, and there is neither a user "postgres" nor "nobody" to run it as. ' +

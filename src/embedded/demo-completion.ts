@@ -46,19 +46,27 @@ export async function streamCompletion({ request, reply, delivery }: Turn, respo
   response.once('close', () => gone.abort());
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
   response.flushHeaders();
-  // With no waiting between tokens it all leaves in one packet.
-  if (delivery.itl_ms === 0 && !delivery.cut) response.cork();
-  const frames = framesOf(request, reply);
+  const frames = framesOf(request, reply).map((frame) => `data: ${JSON.stringify(frame)}\n\n`);
   try {
     if (delivery.ttft_ms > 0) await sleep(delivery.ttft_ms, undefined, { signal: gone.signal });
-    for (const [index, frame] of frames.entries()) {
-      if (delivery.cut && index >= frames.length / 2) return void response.destroy();
-      response.write(`data: ${JSON.stringify(frame)}\n\n`);
-      if (delivery.itl_ms > 0) await sleep(delivery.itl_ms, undefined, { signal: gone.signal });
-    }
-    response.end('data: [DONE]\n\n');
+    await write(response, delivery.cut ? frames.slice(0, frames.length / 2) : frames, { ...delivery, signal: gone.signal });
+    if (delivery.cut) response.destroy();
+    else response.end('data: [DONE]\n\n');
   } catch (error) {
     if (!gone.signal.aborted) throw error;
+  }
+}
+
+async function write(
+  response: ServerResponse,
+  frames: readonly string[],
+  pace: { itl_ms: number; signal: AbortSignal },
+): Promise<void> {
+  const { itl_ms, signal } = pace;
+  if (itl_ms === 0) return void response.write(frames.join(''));
+  for (const frame of frames) {
+    response.write(frame);
+    await sleep(itl_ms, undefined, { signal });
   }
 }
 

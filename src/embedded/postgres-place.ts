@@ -89,7 +89,7 @@ async function moveOut(base: string, options: { account: Account; fallback: stri
     );
   }
   await openDirectory(fallback);
-  await mkdir(area, { mode: 0o711 });
+  await openDirectory(area);
   await writeFile(join(area, 'home.txt'), `${dirname(base)}\n`);
   if (!(await canUse(account, '-x', area))) throw new Error(unreachable(account, base, area));
   await mkdir(join(area, 'data'), { mode: 0o700 });

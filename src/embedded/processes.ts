@@ -24,8 +24,8 @@ export function run(program: string, args: readonly string[], options: SpawnOpti
     child.stdout?.on('data', keep);
     child.stderr?.on('data', keep);
     child.once('error', fail);
-    // Not 'close': a server left running by the program may hold its output open.
-    child.once('exit', (code) => setImmediate(() => done({ code, output })));
+    // Not 'exit', which may come before the last of the output.
+    child.once('close', (code) => done({ code, output }));
   });
 }
 

@@ -85,7 +85,7 @@ async function takeOver(record: string, log: Log): Promise<Server | undefined> {
   const current = server.settings === TUNING.join(' ');
   if (current && (await answersWithin(server, 10_000))) return server;
   log(`Temporal, process ${server.pid}, ${current ? 'does not answer' : 'has other settings'}; starting it anew`);
-  await end(server, record);
+  await end(server, record, current ? 2_000 : undefined);
   return undefined;
 }
 
@@ -188,7 +188,7 @@ async function connected<T>(port: number, use: (connection: Connection) => Promi
   }
 }
 
-async function end(server: Server, record: string): Promise<void> {
-  await endProcess(server, 15_000);
+async function end(server: Server, record: string, grace_ms = 15_000): Promise<void> {
+  await endProcess(server, grace_ms);
   await rm(record, { force: true });
 }

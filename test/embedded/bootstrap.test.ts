@@ -1,0 +1,98 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterEach, describe, expect, it } from 'vitest';
+import { testBench } from '../support/embedded-homes.ts';
+
+const bench = testBench();
+const SCRIPT = new URL('../../bin/perdura.mjs', import.meta.url);
+
+/** A checkout with no packages to install and a program that shows what it was given. */
+async function checkout(program = 'console.log(JSON.stringify(process.argv.slice(2)));'): Promise<string> {
+  const root = await bench.home();
+  await Promise.all(['bin', 'src/main', 'test/support'].map((name) => mkdir(join(root, name), { recursive: true })));
+  await copyFile(SCRIPT, join(root, 'bin/perdura.mjs'));
+  const manifest = { name: 'checkout', version: '1.0.0', type: 'module' };
+  await writeFile(join(root, 'package.json'), JSON.stringify(manifest));
+  await writeFile(
+    join(root, 'package-lock.json'),
+    JSON.stringify({ ...manifest, lockfileVersion: 3, packages: { '': manifest } }),
+  );
+  await writeFile(join(root, 'src/main/cli.ts'), `const typed: string = 'yes';\n${program}`);
+  await writeFile(join(root, 'test/support/run-tests.ts'), "console.log('tests', JSON.stringify(process.argv.slice(2)));");
+  return root;
+}
+
+function perdura(root: string, ...args: string[]) {
+  const child = spawn(process.execPath, [join(root, 'bin/perdura.mjs'), ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  return { child, ended: ended.then(([out, err, [code]]) => ({ out, err, code })) };
+}
+
+describe('bin/perdura.mjs', { timeout: 30_000 }, () => {
+  afterEach(() => bench.clear());
+
+  it('installs at the first start only, and says so', async () => {
+    const root = await checkout();
+    const first = await perdura(root, 'dev', '--port', '1 2').ended;
+    expect(first).toMatchObject({
+      code: 0,
+      out: '["dev","--port","1 2"]\n',
+      err: expect.stringContaining('Installing packages … done'),
+    });
+    expect(await perdura(root, 'dev').ended).toEqual({ code: 0, out: '["dev"]\n', err: '' });
+  });
+
+  it('installs again when the lockfile asks for something else', async () => {
+    const root = await checkout();
+    await perdura(root, 'dev').ended;
+    await mkdir(join(root, 'node_modules/stray'), { recursive: true });
+    await writeFile(
+      join(root, 'node_modules/.package-lock.json'),
+      JSON.stringify({ packages: { 'node_modules/stray': { version: '1.0.0' } } }),
+    );
+    await writeFile(join(root, 'package-lock.json'), `${await readFile(join(root, 'package-lock.json'), 'utf8')}\n`);
+    expect((await perdura(root, 'dev').ended).err).toContain('Installing packages … done');
+    expect(await readdir(join(root, 'node_modules'))).not.toContain('stray');
+  });
+
+  it('lets one of two first starts install while the other waits', async () => {
+    const root = await checkout();
+    const both = await Promise.all([perdura(root, 'a').ended, perdura(root, 'b').ended]);
+    expect(both.map(({ code }) => code)).toEqual([0, 0]);
+    expect(both.filter(({ err }) => err.includes('Installing packages … done'))).toHaveLength(1);
+  });
+
+  it('shows the end of the log when the installation fails', async () => {
+    const root = await checkout();
+    await writeFile(join(root, 'package.json'), '{"name":"checkout","version":"1.0.0","dependencies":{"absent":"^1.0.0"}}');
+    const { code, err } = await perdura(root, 'dev').ended;
+    expect(code).toBe(1);
+    expect(err).toMatch(/absent.*Installing packages failed: .* The whole log: .*install\.log/s);
+    expect(await readdir(join(root, '.perdura'))).toEqual(['install.log']);
+  });
+
+  it('takes over the lock of an installation that was killed', async () => {
+    const root = await checkout();
+    await mkdir(join(root, '.perdura'));
+    await writeFile(join(root, '.perdura/install.lock'), '999999999');
+    expect((await perdura(root, 'dev').ended).code).toBe(0);
+  });
+
+  it('has its own programs for tests', async () => {
+    expect((await perdura(await checkout(), 'test', 'unit').ended).out).toBe('tests ["unit"]\n');
+  });
+
+  it('passes signals on and returns the exit code', async () => {
+    const root = await checkout(
+      "process.once('SIGTERM', () => process.exit(7)); console.log('up'); setInterval(() => {}, 1000);",
+    );
+    await rm(join(root, '.perdura'), { recursive: true, force: true });
+    const { child, ended } = perdura(root, 'dev');
+    await once(child.stdout!, 'data');
+    child.kill('SIGTERM');
+    expect((await ended).code).toBe(7);
+  });
+});

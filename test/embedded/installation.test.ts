@@ -1,0 +1,90 @@
+import { spawn } from 'node:child_process';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { lockInstallation } from '../../src/embedded/installation-lock.ts';
+import { encryptionKey, localToken } from '../../src/embedded/local-identity.ts';
+import { freePort, rememberedPort, stickyPort } from '../../src/embedded/ports.ts';
+import { endProcess, markOf } from '../../src/embedded/processes.ts';
+import { testBench } from '../support/embedded-homes.ts';
+
+const bench = testBench();
+afterEach(() => bench.clear());
+
+describe('the lock of an installation', () => {
+  it('lets one process in and names it to the next, until it is released', async () => {
+    const home = await bench.home();
+    const lock = await lockInstallation(home);
+    await expect(lockInstallation(home)).rejects.toThrow(`process ${process.pid}`);
+    await lock.release();
+    await (await lockInstallation(home)).release();
+  });
+
+  it('is taken over from a process that is gone, even if its id lives on', async () => {
+    const home = await bench.home();
+    for (const left of [{ pid: 999_999_999, started: 'x' }, { pid: process.pid, started: 'another time' }, 'not a lock']) {
+      await writeFile(join(home, 'dev.lock'), JSON.stringify(left));
+      await (await lockInstallation(home)).release();
+    }
+  });
+
+  it('goes to one of many that come at once', async () => {
+    const home = await bench.home();
+    await writeFile(join(home, 'dev.lock'), JSON.stringify({ pid: 999_999_999, started: 'x' }));
+    const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => lockInstallation(home)));
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+});
+
+describe('the secrets of an installation', () => {
+  it('are made once, stay the same and are readable by their owner only', async () => {
+    const home = await bench.home();
+    const [first, key] = [await localToken(home), await encryptionKey(home)];
+    expect(first).toMatchObject({ created: true, token: expect.stringMatching(/^perdura_[\w-]{43}$/) });
+    expect(Buffer.from(key.key, 'base64')).toHaveLength(32);
+    expect(await localToken(home)).toEqual({ ...first, created: false });
+    expect(await encryptionKey(home)).toEqual({ ...key, created: false });
+    for (const file of [first.token_file, key.key_file]) expect((await stat(file)).mode & 0o777).toBe(0o600);
+  });
+
+  it('are the same for two starts at once', async () => {
+    const home = await bench.home();
+    const made = await Promise.all(Array.from({ length: 10 }, () => localToken(home)));
+    expect(new Set(made.map(({ token }) => token)).size).toBe(1);
+    expect(made.filter(({ created }) => created)).toHaveLength(1);
+  });
+
+  it('are never replaced when their file is empty', async () => {
+    const home = await bench.home();
+    await writeFile(join(home, 'encryption-key'), '');
+    await expect(encryptionKey(home)).rejects.toThrow('is empty');
+    expect(await readFile(join(home, 'encryption-key'), 'utf8')).toBe('');
+  });
+});
+
+describe('ports', () => {
+  it('are kept between starts and given up when somebody else has them', async () => {
+    const home = await bench.home();
+    const port = await stickyPort(home, 'api', await freePort());
+    expect(await stickyPort(home, 'api', 1)).toBe(port);
+    const blocker = createServer().listen(port, '127.0.0.1');
+    bench.keep({ stop: async () => void blocker.close() });
+    await new Promise((done) => blocker.once('listening', done));
+    const next = await stickyPort(home, 'api', port);
+    expect(next).toBeGreaterThan(port);
+    expect(await rememberedPort(home, 'api')).toBe(next);
+  });
+});
+
+describe('processes', () => {
+  it('are ended gently if they listen and by force if they do not', async () => {
+    for (const script of ['setInterval(() => {}, 1000)', "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000)"]) {
+      const child = spawn(process.execPath, ['-e', `${script}; console.log('ready')`], { stdio: ['ignore', 'pipe', 'ignore'] });
+      await new Promise((done) => child.stdout.once('data', done));
+      const mark = await markOf(child.pid!);
+      await endProcess(mark!, 300);
+      expect(await markOf(child.pid!)).toBeUndefined();
+    }
+  });
+});
