@@ -1,13 +1,16 @@
-/** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. */
+/** A terminal and npm may both pass on the same Ctrl-C; what comes this soon after the first is its echo. */
+const ECHO_MS = 1_000;
+
+/** Resolves when the process is asked to end, or when the script that started it is gone. A second request ends it at once. */
 export function untilSignal(): Promise<void> {
   return new Promise((resolve) => {
-    let told = false;
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-      process.on(signal, () => {
-        if (told) process.exit(130);
-        told = true;
-        resolve();
-      });
-    }
+    let asked = 0;
+    const stop = () => {
+      if (asked > 0 && Date.now() - asked > ECHO_MS) process.exit(130);
+      asked ||= Date.now();
+      resolve();
+    };
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+    process.once('disconnect', stop);
   });
 }

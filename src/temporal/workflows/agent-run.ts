@@ -28,18 +28,18 @@ export const decide = defineSignal<[call_id: string]>('decide');
 
 // Recoverable failures of models and tools are counted by the activities, which end them after two retries; the attempts
 // allowed here are for lost workers and for a database that is away.
-const RETRY = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '30s', maximumAttempts: 100 } as const;
+const RETRY = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '30s' } as const;
 
 const { exchange, callTool } = proxyActivities<RunActivities>({
   startToCloseTimeout: '30 minutes',
   heartbeatTimeout: '8s',
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-  retry: RETRY,
+  retry: { ...RETRY, maximumAttempts: 100 },
 });
 
 const { finish } = proxyLocalActivities<Pick<RunActivities, 'finish'>>({
   startToCloseTimeout: '30s',
-  retry: { ...RETRY, maximumAttempts: 0 },
+  retry: RETRY,
 });
 
 /** One task: the agent loop bound to the engine. Ends failed or cancelled when the task does, so that operators see it as such. */
