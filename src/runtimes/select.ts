@@ -1,7 +1,10 @@
-import OpenAI from 'openai';
-import type { Definition, PinnedProvider, PriceTable } from '../domain/definition.ts';
+import type { Definition, PriceTable } from '../domain/definition.ts';
 import { chatCompletions } from './chat-completions.ts';
-import { ModelFailure, type ModelRuntime } from './runtime.ts';
+import { type Caller, defaultClient, type Fetch, providerClient, refusal } from './clients.ts';
+import type { ModelRuntime } from './runtime.ts';
+
+export type { Caller } from './clients.ts';
+export { providerClient } from './clients.ts';
 
 export interface DefaultRuntime {
   base_url: string;
@@ -11,15 +14,7 @@ export interface DefaultRuntime {
 export interface RuntimeOptions {
   default_runtime: DefaultRuntime;
   /** Every request to a provider goes through it, so it is where egress is guarded. */
-  fetch?: typeof globalThis.fetch;
-}
-
-/** In whose name a model is called. */
-export interface Caller {
-  /** The caller's own access token; null when the run has none. */
-  access_token: string | null;
-  /** Opens a stored token by name; throws a sentence when it may not be used. */
-  openToken(name: string): Promise<string>;
+  fetch?: Fetch;
 }
 
 export interface SelectedRuntime {
@@ -28,10 +23,6 @@ export interface SelectedRuntime {
   /** The default runtime knows no custom tools. */
   custom_tools: boolean;
 }
-
-const TIMEOUT_MS = 120_000;
-
-const refusal = (message: string, code = 'no_provider_key') => new ModelFailure(message, { code, recoverable: false });
 
 /** The one place that knows which provider means which runtime, and which tools it is given. */
 export async function selectRuntime(
@@ -42,40 +33,12 @@ export async function selectRuntime(
   if (!provider) {
     if (!caller.access_token)
       throw refusal("The default runtime is called with the caller's access token, and this run has none", 'no_access_token');
-    const options = { baseURL: default_runtime.base_url, apiKey: caller.access_token, maxRetries: 0, timeout: TIMEOUT_MS };
-    const client = new OpenAI({ ...options, ...(fetch ? { fetch } : {}) });
+    // The installation's own endpoint is the operator's choice, so the egress guard is not asked.
+    const client = defaultClient(default_runtime.base_url, caller.access_token);
     return { runtime: chatCompletions({ client, default_model: default_runtime.model }), prices: {}, custom_tools: false };
   }
   const client = await providerClient(provider, caller, fetch);
-  return {
-    runtime: chatCompletions({ client, default_model: provider.default_model }),
-    prices: provider.price_table,
-    custom_tools: true,
-  };
-}
-
-/** Stands where the SDK wants a key and the endpoint needs none; the header itself is left out. */
-const NO_KEY = 'none';
-
-/** The parts of a provider that lead to its endpoint. */
-type Endpoint = Pick<PinnedProvider, 'name' | 'provider_type' | 'api_key_token_name' | 'base_url' | 'auth_type'>;
-
-/** A client of a provider's endpoint, with the key opened in the caller's name. */
-export async function providerClient(provider: Endpoint, caller: Caller, fetch?: typeof globalThis.fetch): Promise<OpenAI> {
-  const key = await keyOf(provider, caller);
-  const { base_url, auth_type } = provider;
-  const defaultHeaders = auth_type === 'x-api-key' ? { 'x-api-key': key, authorization: null } : key ? {} : { authorization: null };
-  const options = { maxRetries: 0, timeout: TIMEOUT_MS, apiKey: key ?? NO_KEY, defaultHeaders };
-  return new OpenAI({ ...options, ...(base_url ? { baseURL: base_url } : {}), ...(fetch ? { fetch } : {}) });
-}
-
-/** Only an endpoint of the user's own may do without a key. */
-async function keyOf(provider: Endpoint, caller: Caller): Promise<string | null> {
-  if (provider.api_key_token_name) {
-    return caller.openToken(provider.api_key_token_name).catch((error: Error) => {
-      throw refusal(`The provider ${provider.name} has no usable key: ${error.message}`);
-    });
-  }
-  if (provider.provider_type === 'openai_compatible') return null;
-  throw refusal(`The provider ${provider.name} has no key; store one and name it in api_key_token_name`);
+  // A deployment is a model by itself: the request must name one, and the endpoint does not read it.
+  const default_model = provider.default_model ?? (provider.provider_type === 'azure_openai' ? provider.azure_deployment : null);
+  return { runtime: chatCompletions({ client, default_model }), prices: provider.price_table, custom_tools: true };
 }
