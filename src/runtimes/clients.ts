@@ -25,7 +25,7 @@ export const AZURE_API_VERSION = '2024-10-21';
 const NO_KEY = 'none';
 
 /** Retries are the engine's, and nothing comes from the process's environment. */
-const COMMON = { maxRetries: 0, timeout: TIMEOUT_MS, organization: null, project: null };
+const COMMON = { maxRetries: 0, timeout: TIMEOUT_MS, organization: null, project: null, logLevel: 'off' as const };
 
 export const refusal = (message: string, code = 'no_provider_key') => new ModelFailure(message, { code, recoverable: false });
 
