@@ -8,6 +8,8 @@ export interface Definition {
   settings: RunSettings;
   skills: PinnedSkill[];
   tools: PinnedTool[];
+  /** Left out where the agent names none. */
+  mcp_servers?: PinnedMcpServer[];
   /** Names of tools whose calls wait for a person. */
   approval_tools: string[];
 }
@@ -24,6 +26,31 @@ export interface PinnedProvider {
   default_model: string | null;
   requests_per_minute: number | null;
   price_table: PriceTable;
+}
+
+export interface PinnedMcpServer {
+  id: string;
+  name: string;
+  transport_type: string;
+  /** As stored: `{command, args, env}` or `{url, headers}`; names of stored tokens and sealed values, no secret in clear. */
+  connection_config: Record<string, unknown>;
+  /** Empty: all. */
+  allowed_tools: string[];
+  /** Whether its process may reach the network. */
+  network: boolean;
+  /** Host paths its process may read; with `:rw` at the end, write too. */
+  paths: string[];
+  /** Without it the run fails instead of going on. */
+  required: boolean;
+}
+
+/** A tool found at an MCP server when the run began; the run keeps to it whatever the server says later. */
+export interface McpTool {
+  server_id: string;
+  /** The server's own name of it. */
+  tool: string;
+  /** With a name that models take; of two tools with one name, the toolbox tells them apart. */
+  spec: ToolSpec;
 }
 
 export interface RunSettings {
