@@ -77,7 +77,7 @@ export interface Driver {
 /** How runs are started and stopped; `eager` where a worker shares the connection. */
 export function openDriver({ setting, store, bus }: Core, connection: Connection | NativeConnection, eager: boolean): Driver {
   const client = new Client({ connection, namespace: setting.config.TEMPORAL_NAMESPACE });
-  const engine = createEngine({ client, ui_url: setting.temporal_ui_url, eager });
+  const engine = createEngine({ client, task_queue: setting.config.TEMPORAL_TASK_QUEUE, ui_url: setting.temporal_ui_url, eager });
   return { engine, dispatch: createDispatch({ store, engine, bus, definitionOf }) };
 }
 
@@ -87,6 +87,7 @@ export async function openWorker(core: Core, connection: NativeConnection, resou
   const settings = {
     connection,
     namespace: config.TEMPORAL_NAMESPACE,
+    task_queue: config.TEMPORAL_TASK_QUEUE,
     cache_dir: `${config.PERDURA_HOME}/cache`,
     max_activities: config.WORKER_MAX_ACTIVITIES,
     shutdown_seconds: config.WORKER_SHUTDOWN_SECONDS,
