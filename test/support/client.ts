@@ -16,20 +16,34 @@ export type Client = ReturnType<typeof clientOf>;
 /** A client of the API as a user would write one. */
 export function clientOf(url: string, token: string | null) {
   const auth = token ? { authorization: `Bearer ${token}` } : {};
-  async function send(method: string, path: string, { body, headers = {} }: { body?: unknown; headers?: Record<string, string> } = {}): Promise<Reply> {
+  async function send(
+    method: string,
+    path: string,
+    { body, headers = {} }: { body?: unknown; headers?: Record<string, string> } = {},
+  ): Promise<Reply> {
     const raw = typeof body === 'string' || body instanceof FormData;
     const type = body === undefined || body instanceof FormData ? {} : { 'content-type': 'application/json' };
-    const init = { method, headers: { ...auth, ...type, ...headers }, body: body === undefined ? null : raw ? body : JSON.stringify(body) };
+    const init = {
+      method,
+      headers: { ...auth, ...type, ...headers },
+      body: body === undefined ? null : raw ? body : JSON.stringify(body),
+    };
     const answer = await fetch(`${url}${path}`, init as RequestInit);
     const text = await answer.text();
-    return { status: answer.status, headers: answer.headers, body: text && /json/.test(answer.headers.get('content-type') ?? '') ? JSON.parse(text) : text };
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      body: text && /json/.test(answer.headers.get('content-type') ?? '') ? JSON.parse(text) : text,
+    };
   }
   return {
     url,
     send,
     get: (path: string, headers?: Record<string, string>) => send('GET', path, headers ? { headers } : {}),
-    post: (path: string, body?: unknown, headers?: Record<string, string>) => send('POST', path, { body, ...(headers ? { headers } : {}) }),
-    put: (path: string, body?: unknown, headers?: Record<string, string>) => send('PUT', path, { body, ...(headers ? { headers } : {}) }),
+    post: (path: string, body?: unknown, headers?: Record<string, string>) =>
+      send('POST', path, { body, ...(headers ? { headers } : {}) }),
+    put: (path: string, body?: unknown, headers?: Record<string, string>) =>
+      send('PUT', path, { body, ...(headers ? { headers } : {}) }),
     patch: (path: string, body?: unknown) => send('PATCH', path, { body }),
     del: (path: string, headers?: Record<string, string>) => send('DELETE', path, headers ? { headers } : {}),
     /** The body of a reply that must have this status; the problem is told if it has another. */
@@ -41,7 +55,11 @@ export function clientOf(url: string, token: string | null) {
     /** Events of a stream until `enough` says so or the server ends it; `headers.last-event-id` takes a stream up again. */
     async events(
       path: string,
-      { enough = () => false, headers = {}, timeout_ms = 20_000 }: { enough?: (event: StreamedEvent) => boolean; headers?: Record<string, string>; timeout_ms?: number } = {},
+      {
+        enough = () => false,
+        headers = {},
+        timeout_ms = 20_000,
+      }: { enough?: (event: StreamedEvent) => boolean; headers?: Record<string, string>; timeout_ms?: number } = {},
     ): Promise<StreamedEvent[]> {
       const gone = new AbortController();
       const timer = setTimeout(() => gone.abort(new Error(`the stream did not end within ${timeout_ms} ms`)), timeout_ms);

@@ -1,11 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { inject } from 'vitest';
-import { cachedIdentity } from '../../src/api/identity.ts';
 import { localIdentity } from '../../src/api/identity-providers.ts';
 import { readConfig } from '../../src/main/config.ts';
 import { createResources } from '../../src/main/resources.ts';
-import { type Core, type Driver, openApi, openCore, openDriver, openWorker, openWorkerConnection, type Setting } from '../../src/main/wiring.ts';
+import {
+  type Core,
+  type Driver,
+  openApi,
+  openCore,
+  openDriver,
+  openWorker,
+  openWorkerConnection,
+  type Setting,
+} from '../../src/main/wiring.ts';
 import { quietSdk } from '../../src/temporal/worker.ts';
 import { type Client, clientOf } from './client.ts';
 import { testDatabase } from './database.ts';
@@ -42,7 +50,11 @@ export interface InstallationOptions {
 }
 
 /** API and worker over the real servers of the test run, in this process, with a scripted model behind them. */
-export async function startTestInstallation({ env = {}, worker = true, setting: overrides = {} }: InstallationOptions = {}): Promise<TestInstallation> {
+export async function startTestInstallation({
+  env = {},
+  worker = true,
+  setting: overrides = {},
+}: InstallationOptions = {}): Promise<TestInstallation> {
   const resources = createResources((error) => console.error(error));
   const database = await testDatabase();
   resources.hold(database, (it) => it.drop());
@@ -66,7 +78,7 @@ export async function startTestInstallation({ env = {}, worker = true, setting: 
     temporal_ui_url: 'http://temporal.example',
     encryption_keys: `test:${randomBytes(32).toString('base64')}`,
     default_runtime: { base_url: model.url, model: 'default-model' },
-    identify: cachedIdentity([localIdentity(accounts)]),
+    identity_providers: [localIdentity(accounts)],
     ...overrides,
   };
   const core = await openCore(setting, resources, () => {});
@@ -88,7 +100,12 @@ export async function startTestInstallation({ env = {}, worker = true, setting: 
 function helpers(alice: Client, model: ModelServer) {
   let made = 0;
   const providerOf = async () => {
-    const values = { name: `scripted ${++made}`, provider_type: 'openai_compatible', base_url: model.url, default_model: 'scripted' };
+    const values = {
+      name: `scripted ${++made}`,
+      provider_type: 'openai_compatible',
+      base_url: model.url,
+      default_model: 'scripted',
+    };
     return (await alice.ok(alice.post('/api/providers', values))).id as string;
   };
   return {

@@ -6,7 +6,12 @@ import { setTimeout as wait } from 'node:timers/promises';
 
 export interface ModelRequest {
   model: string;
-  messages: { role: string; content: string | null; tool_calls?: { id: string; function: { name: string; arguments: string } }[]; tool_call_id?: string }[];
+  messages: {
+    role: string;
+    content: string | null;
+    tool_calls?: { id: string; function: { name: string; arguments: string } }[];
+    tool_call_id?: string;
+  }[];
   tools?: { function: { name: string; description: string; parameters: object } }[];
   [field: string]: unknown;
 }
@@ -32,12 +37,22 @@ const USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 
 const frame = (body: object) => `data: ${JSON.stringify(body)}\n\n`;
 const chunk = (delta: object, finish_reason: string | null = null) =>
-  frame({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'scripted', choices: [{ index: 0, delta, finish_reason }] });
-const tail = (usage: object) => `${frame({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'scripted', choices: [], usage })}data: [DONE]\n\n`;
+  frame({
+    id: 'c',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'scripted',
+    choices: [{ index: 0, delta, finish_reason }],
+  });
+const tail = (usage: object) =>
+  `${frame({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'scripted', choices: [], usage })}data: [DONE]\n\n`;
 
 /** A text, a word a chunk; `pause_ms` between them. */
 export const says =
-  (text: string, { pause_ms = 0, usage = USAGE, finish = 'stop' }: { pause_ms?: number; usage?: object; finish?: string } = {}): Answer =>
+  (
+    text: string,
+    { pause_ms = 0, usage = USAGE, finish = 'stop' }: { pause_ms?: number; usage?: object; finish?: string } = {},
+  ): Answer =>
   async (response) => {
     response.writeHead(200, HEAD);
     for (const word of text.match(/\S+\s*|\s+/g) ?? []) {
@@ -62,13 +77,17 @@ export const asks =
     calls.forEach(({ name, args = {}, id = `call_${name}` }, index) => {
       const text = typeof args === 'string' ? args : JSON.stringify(args);
       response.write(chunk({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] }));
-      for (const piece of text.match(/[\s\S]{1,7}/g) ?? []) response.write(chunk({ tool_calls: [{ index, function: { arguments: piece } }] }));
+      for (const piece of text.match(/[\s\S]{1,7}/g) ?? [])
+        response.write(chunk({ tool_calls: [{ index, function: { arguments: piece } }] }));
     });
     response.end(chunk({}, 'tool_calls') + tail(USAGE));
   };
 
 export const fails =
-  (status: number, { message = 'scripted failure', headers = {} }: { message?: string; headers?: Record<string, string> } = {}): Answer =>
+  (
+    status: number,
+    { message = 'scripted failure', headers = {} }: { message?: string; headers?: Record<string, string> } = {},
+  ): Answer =>
   (response) => {
     response.writeHead(status, { 'content-type': 'application/json', ...headers });
     response.end(JSON.stringify({ error: { message, type: 'scripted', code: null } }));

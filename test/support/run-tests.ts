@@ -26,14 +26,19 @@ const args = process.argv.slice(2);
 const whole = args.length === 0;
 let failed = 0;
 if (whole) {
-  for (const [program, ...rest] of [['tsc', '--noEmit', '-p', '.'], ['biome', 'check', '.']] as const) {
+  for (const [program, ...rest] of [
+    ['tsc', '--noEmit', '-p', '.'],
+    ['biome', 'check', '--error-on-warnings', '.'],
+  ] as const) {
     if ((await run(bin(program), rest)) !== 0) failed += 1;
   }
 }
 const code = await run(bin('vitest'), ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${file}`, ...args]);
 const report = JSON.parse(await readFile(file, 'utf8').catch(() => '{"testResults":[]}')) as Report;
 await rm(folder, { recursive: true, force: true });
-const unloaded = report.testResults.filter(({ status, assertionResults }) => status === 'failed' && assertionResults.length === 0).length;
+const unloaded = report.testResults.filter(
+  ({ status, assertionResults }) => status === 'failed' && assertionResults.length === 0,
+).length;
 failed += (report.numFailedTests ?? 0) + unloaded;
 if (code !== 0 && failed === 0) failed = 1;
 console.log(`\n${report.numPassedTests ?? 0} passed, ${failed} failed`);

@@ -25,7 +25,14 @@ describe('a run', () => {
     it_.model.script(asks({ name: add, args: { a: 17, b: 25 } }), says('The sum is 42.'));
     const task_id = await it_.prompt(workflow_id, 'What is 17 + 25?');
     const task = await it_.ended(task_id);
-    expect(task).toMatchObject({ status: 'completed', response: 'The sum is 42.', turns: 1, steps: 2, error: null, turn_limit_reached: false });
+    expect(task).toMatchObject({
+      status: 'completed',
+      response: 'The sum is 42.',
+      turns: 1,
+      steps: 2,
+      error: null,
+      turn_limit_reached: false,
+    });
     expect(task.usage).toMatchObject({ total_in: 20, total_out: 10 });
     const workflow = await it_.alice.ok(it_.alice.get(`/api/workflows/${workflow_id}`));
     expect(workflow).toMatchObject({ status: 'completed', last_task_status: 'completed', task_count: 1, current_turn: 1 });
@@ -50,7 +57,9 @@ describe('a run', () => {
     const ids = events.map(({ id }) => id);
     expect(ids).toEqual([...ids].sort((a, b) => a - b));
     expect(new Set(ids).size).toBe(ids.length);
-    const again = await it_.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, { headers: { 'last-event-id': String(ids[2]) } });
+    const again = await it_.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
+      headers: { 'last-event-id': String(ids[2]) },
+    });
     expect(again.map(({ id }) => id)).toEqual(ids.slice(3));
   });
 
@@ -61,7 +70,9 @@ describe('a run', () => {
     it_.model.script(asks({ name: nap, args: { n: 1 }, id: 'x' }, { name: nap, args: { n: 2 }, id: 'y' }), says('done'));
     await it_.ended(await it_.prompt(workflow_id));
     const { messages } = await it_.alice.ok(it_.alice.get(`/api/workflows/${workflow_id}`));
-    const starts = messages.filter(({ role }: { role: string }) => role === 'tool').map(({ content }: { content: string }) => JSON.parse(content).result);
+    const starts = messages
+      .filter(({ role }: { role: string }) => role === 'tool')
+      .map(({ content }: { content: string }) => JSON.parse(content).result);
     expect(Math.abs(starts[0] - starts[1])).toBeLessThan(0.6);
   });
 
@@ -95,7 +106,11 @@ describe('a run', () => {
     ['a refused key', [fails(401, { message: 'bad key' })], 'model_unauthorized'],
     ['an unknown model', [fails(404, { message: 'no such model' })], 'unknown_model'],
     ['an empty answer', [says('')], 'empty_answer'],
-    ['garbage', [sends('data: {"choices": [{]}\n\n'), sends('data: nonsense\n\n'), sends('data: nonsense\n\n')], 'bad_model_response'],
+    [
+      'garbage',
+      [sends('data: {"choices": [{]}\n\n'), sends('data: nonsense\n\n'), sends('data: nonsense\n\n')],
+      'bad_model_response',
+    ],
     ['a content filter', [says('I', { finish: 'content_filter' })], 'content_filter'],
   ])('fails clearly on %s', async (_what, answers, error_code) => {
     const workflow_id = await it_.workflow();
@@ -130,9 +145,15 @@ describe('a run', () => {
     const aborted = it_.model.aborted();
     it_.model.script(hangs('Let me think'));
     const task_id = await it_.prompt(workflow_id);
-    await it_.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, { enough: ({ type }) => type === 'message_delta' });
+    await it_.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
+      enough: ({ type }) => type === 'message_delta',
+    });
     const started = Date.now();
-    expect((await it_.alice.post(`/api/workflows/${workflow_id}/halt`)).body).toEqual({ status: 'halt_requested', workflow_id, task_id });
+    expect((await it_.alice.post(`/api/workflows/${workflow_id}/halt`)).body).toEqual({
+      status: 'halt_requested',
+      workflow_id,
+      task_id,
+    });
     expect(await it_.ended(task_id)).toMatchObject({ status: 'halted' });
     expect(Date.now() - started).toBeLessThan(2_000);
     expect(it_.model.aborted()).toBe(aborted + 1);
@@ -142,10 +163,14 @@ describe('a run', () => {
   });
 
   it('halts while a tool runs', async () => {
-    const workflow_id = await it_.workflow({ tools: ['import time\ndef doze() -> str:\n    time.sleep(25)\n    return "late"\n'] });
+    const workflow_id = await it_.workflow({
+      tools: ['import time\ndef doze() -> str:\n    time.sleep(25)\n    return "late"\n'],
+    });
     it_.model.script(asks({ name: await toolOf(workflow_id) }));
     const task_id = await it_.prompt(workflow_id);
-    await it_.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, { enough: ({ data }) => data.event === 'tool_call' });
+    await it_.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
+      enough: ({ data }) => data.event === 'tool_call',
+    });
     const started = Date.now();
     expect((await it_.alice.post(`/api/tasks/${task_id}/stop`)).status).toBe(202);
     expect(await it_.ended(task_id)).toMatchObject({ status: 'halted' });
@@ -168,7 +193,7 @@ describe('a run', () => {
     expect(progress.todos[0]).toEqual({ id: '1', title: 'Read', status: 'done' });
   });
 
-  it('uses the default runtime with the caller\'s token, and leaves custom tools out there', async () => {
+  it("uses the default runtime with the caller's token, and leaves custom tools out there", async () => {
     const workflow_id = await it_.workflow({ tools: [ADD], agent: { provider_id: null, builtin_tools: ['manage_todo_list'] } });
     it_.model.script(says('hello'));
     const before = it_.model.requests.length;
@@ -200,7 +225,9 @@ describe('a lane', () => {
     const workflow_id = await it_.workflow();
     it_.model.script(hangs('busy'), says('instead'));
     const first = await it_.prompt(workflow_id);
-    await it_.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${first}`, { enough: ({ type }) => type === 'message_delta' });
+    await it_.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${first}`, {
+      enough: ({ type }) => type === 'message_delta',
+    });
     const refused = await it_.alice.post(`/api/workflows/${workflow_id}/prompt`, { prompt: 'x', on_busy: 'reject' });
     expect([refused.status, refused.body.code]).toEqual([409, 'workflow_busy']);
     const second = await it_.prompt(workflow_id, 'now', { on_busy: 'interrupt' });

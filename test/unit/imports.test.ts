@@ -39,13 +39,23 @@ function importsOf(file: string): Import[] {
   const statements = [...text.matchAll(/^(?:import|export)\s+(?!type[\s{*])([^;'"]*?from\s+)?['"]([^'"]+)['"]/gm)];
   return statements
     .filter(([, names]) => !names || !onlyTypes(names))
-    .map(([, , to]) => ({ from: relative(SRC, file), to: to!.startsWith('.') ? relative(SRC, resolve(dirname(file), to!)) : named(to!) }));
+    .map(([, , to]) => ({
+      from: relative(SRC, file),
+      to: to!.startsWith('.') ? relative(SRC, resolve(dirname(file), to!)) : named(to!),
+    }));
 }
 
 const onlyTypes = (names: string) => {
   const inner = /\{([^}]*)\}/.exec(names)?.[1];
-  const outside = names.replace(/\{[^}]*\}/, '').replace(/from\s*$/, '').replace(/[,\s]/g, '');
-  return inner !== undefined && outside === '' && inner.split(',').every((name) => name.trim() === '' || name.trim().startsWith('type '));
+  const outside = names
+    .replace(/\{[^}]*\}/, '')
+    .replace(/from\s*$/, '')
+    .replace(/[,\s]/g, '');
+  return (
+    inner !== undefined &&
+    outside === '' &&
+    inner.split(',').every((name) => name.trim() === '' || name.trim().startsWith('type '))
+  );
 };
 
 const named = (specifier: string) => (specifier.startsWith('node:') ? specifier : `npm:${specifier}`);
@@ -60,13 +70,20 @@ it('lets no folder import what it may not', () => {
     .flatMap(importsOf)
     .filter(({ from, to }) => {
       const allowed = allowedFor(from);
-      return allowed && !allowed.some((prefix) => to === prefix || to.startsWith(prefix.endsWith(':') ? prefix : `${prefix}/`) || to.startsWith(`${prefix}.`));
+      return (
+        allowed &&
+        !allowed.some(
+          (prefix) => to === prefix || to.startsWith(prefix.endsWith(':') ? prefix : `${prefix}/`) || to.startsWith(`${prefix}.`),
+        )
+      );
     });
   expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
 });
 
 it('reads the environment in one file', () => {
-  const readers = filesIn(SRC).filter((file) => /process\.env\b/.test(readFileSync(file, 'utf8')) && !/main\/(config|cli)\.ts$/.test(file));
+  const readers = filesIn(SRC).filter(
+    (file) => /process\.env\b/.test(readFileSync(file, 'utf8')) && !/main\/(config|cli)\.ts$/.test(file),
+  );
   expect(readers.map((file) => relative(SRC, file))).toEqual([]);
 });
 
