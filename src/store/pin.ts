@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Definition, PinnedProvider, PinnedSkill, PinnedTool, RunSettings, ToolEffect } from '../domain/definition.ts';
+import type { Definition, PinnedMcpServer, PinnedProvider, PinnedSkill, PinnedTool, RunSettings, ToolEffect } from '../domain/definition.ts';
 import { row } from './database.ts';
 
 interface ToolRow {
@@ -42,6 +42,7 @@ export interface Snapshot {
   agent: AgentRow;
   provider: PinnedProvider | null;
   tools: ToolRow[];
+  mcp_servers: PinnedMcpServer[];
   skills: PinnedSkill[];
 }
 
@@ -50,6 +51,11 @@ const SNAPSHOT = {
   text: `SELECT to_jsonb(w) AS workflow, to_jsonb(a) AS agent, to_jsonb(p) AS provider,
       coalesce((SELECT jsonb_agg(to_jsonb(t) ORDER BY array_position(a.custom_tool_ids, t.id::text)) FROM custom_tools t
         WHERE t.id = ANY (a.custom_tool_ids::uuid[]) AND t.is_enabled), '[]') AS tools,
+      coalesce((SELECT jsonb_agg(jsonb_build_object('id', m.id, 'name', m.name, 'transport_type', m.transport_type,
+          'connection_config', m.connection_config, 'allowed_tools', m.allowed_tools, 'network', m.network, 'paths', m.paths,
+          'required', m.id::text = ANY (a.required_mcp_servers)) ORDER BY array_position(a.mcp_server_ids, m.id::text) NULLS LAST, m.id)
+        FROM mcp_servers m WHERE m.id::text = ANY (a.mcp_server_ids || a.required_mcp_servers) OR m.tags && a.mcp_server_tags), '[]')
+        AS mcp_servers,
       coalesce((SELECT jsonb_agg(jsonb_build_object('name', s.name, 'instructions', s.instructions)
           ORDER BY array_position(w.skill_ids, s.id::text) NULLS LAST, s.id) FROM skills s
         WHERE s.id = ANY (w.skill_ids::uuid[]) OR s.tags && w.skill_tags), '[]') AS skills
@@ -61,7 +67,7 @@ export const snapshotOf = (pool: pg.Pool, workflow_id: string) => row<Snapshot>(
 
 /** Freezes a snapshot. Keys come in one order, so that equal content has one hash. */
 export function definitionOf(
-  { workflow, agent, provider, tools, skills }: Snapshot,
+  { workflow, agent, provider, tools, mcp_servers, skills }: Snapshot,
   reasoning_effort?: string | null,
 ): Definition {
   return {
@@ -81,6 +87,7 @@ export function definitionOf(
     },
     skills,
     tools: pinnedTools({ workflow, agent, tools }),
+    ...(mcp_servers.length > 0 ? { mcp_servers } : {}),
     approval_tools: agent.approval_tools,
   };
 }

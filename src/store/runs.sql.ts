@@ -64,6 +64,12 @@ export const RECORD = {
     SELECT append_events($2, $1, $15) AS last FROM claim WHERE (SELECT count(*) FROM run) >= 0`,
 };
 
+export const FREEZE_TOOLSET = {
+  name: 'freeze_toolset',
+  text: `WITH run AS (UPDATE tasks SET toolset = $3::jsonb WHERE id = $1 AND toolset IS NULL RETURNING 1)
+    SELECT append_events($2, $1, $4) AS last FROM run`,
+};
+
 export const PARTIAL = {
   name: 'record_partial',
   text: `WITH message AS (INSERT INTO ${MESSAGES} ${messagesFrom('$3')} ON CONFLICT DO NOTHING RETURNING 1)

@@ -100,6 +100,13 @@ export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
         ],
       }),
 
+    /** Freezes the tools found for a run. False when that was done before. */
+    freezeToolset: (run: OpenRun, { toolset, events }: { toolset: unknown; events: RunEvent[] }) =>
+      write(sql.FREEZE_TOOLSET, run, {
+        events,
+        values: [run.task_id, run.workflow_id, JSON.stringify(toolset), JSON.stringify(events)],
+      }),
+
     /** Keeps what the model had said when its step was broken off. */
     recordPartial: (run: OpenRun, { message, events }: { message: TranscriptMessage; events: RunEvent[] }) =>
       write(sql.PARTIAL, run, {

@@ -26,11 +26,19 @@ export interface ExchangePorts {
   halts: Halts;
   definition(hash: string): Promise<Definition>;
   runtimeOf(run: OpenRun, definition: Definition): Promise<SelectedRuntime>;
-  toolsOf(definition: Definition, runtime: SelectedRuntime): Toolbox;
+  /** Tools that have to be asked for are found once a run; nothing is told of them before `ready`. */
+  toolsOf(asked: ToolsAsked, signal: AbortSignal): Promise<Toolbox>;
   /** Text of the run, told in batches; nothing before `ready`. */
   publisher(run: OpenRun, ready: Promise<unknown>): DeltaPublisher;
   isModelFailure(error: unknown): error is ModelFailure;
   now(): string;
+}
+
+export interface ToolsAsked {
+  run: OpenRun;
+  definition: Definition;
+  runtime: SelectedRuntime;
+  ready: Promise<unknown>;
 }
 
 /** What one attempt of a step works with. */
@@ -65,7 +73,8 @@ async function converse(work: Attempt, signal: AbortSignal): Promise<PlannedCall
   // Awaited before the record is written; until then a failure of the model's must not leave this one unheard.
   begun.catch(() => {});
   const selected = await ports.runtimeOf(run, definition);
-  const offered = order.tools_off ? [] : await ports.toolsOf(definition, selected).list(signal);
+  const asked = { run, definition, runtime: selected, ready: begun };
+  const offered = order.tools_off ? [] : await (await ports.toolsOf(asked, signal)).list(signal);
   const publisher = ports.publisher(run, begun);
   const input = {
     task_id: run.task_id,

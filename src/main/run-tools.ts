@@ -1,0 +1,63 @@
+import type { PinnedMcpServer } from '../domain/definition.ts';
+import { eventsOf, type RunEvent } from '../domain/events.ts';
+import { ModelFailure } from '../runtimes/runtime.ts';
+import type { OpenRun } from '../store/runs.ts';
+import type { ToolsAsked } from '../temporal/activities/exchange.ts';
+import { type Toolbox, type ToolPorts, type Toolset, toolsFor } from '../tools/for-agent.ts';
+import { discover } from '../tools/mcp/discover.ts';
+import { type McpPool, mcpPool } from '../tools/mcp/pool.ts';
+import type { McpToolPorts } from '../tools/mcp/tools.ts';
+import type { RunContext } from '../tools/source.ts';
+import { VERSION } from './places.ts';
+import type { Core } from './wiring.ts';
+
+const now = () => new Date().toISOString();
+
+/** The MCP connections of a worker. */
+export const openMcpPool = ({ setting, runner, egress }: Core): McpPool =>
+  mcpPool({
+    startConfined: setting.config.ALLOW_STDIO_MCP ? runner.startConfined : null,
+    fetch: egress.fetch,
+    version: VERSION,
+  });
+
+export function mcpPorts({ store }: Core, pool: McpPool): McpToolPorts {
+  return {
+    pool,
+    openConfig: async (server: PinnedMcpServer) => server,
+    async openToken(name, server, { owner, task_id }) {
+      const opened = await store.tokens.open({ name, principal: owner, purpose: `MCP server ${server}`, task_id });
+      if ('refusal' in opened) throw new Error(opened.refusal);
+      return opened.value;
+    },
+  };
+}
+
+/** The tools of a run. At its first step the servers are asked, and what they have is frozen with the task. */
+export function runTools({ store }: Core, ports: ToolPorts) {
+  return async ({ run, definition, runtime, ready }: ToolsAsked, signal: AbortSignal): Promise<Toolbox> => {
+    const { custom_tools } = runtime;
+    const boxOf = (toolset: Toolset | null) => toolsFor(definition, ports, { custom_tools, toolset });
+    if (run.toolset || !definition.mcp_servers?.length) return boxOf(run.toolset as Toolset | null);
+    await ready;
+    const context: RunContext = { ...run, agent_id: definition.agent.id };
+    const openToken = (name: string) => ports.mcp.openToken(name, 'of the run', context);
+    const { tools, notes, missing } = await discover(definition.mcp_servers, { ...ports.mcp, openToken }, signal);
+    if (missing.length > 0)
+      throw new ModelFailure(`A required MCP server is out of reach. ${missing.join('. ')}`, {
+        code: 'mcp_unavailable',
+        recoverable: true,
+      });
+    const toolset = { mcp: tools };
+    const box = boxOf(toolset);
+    const { log } = eventsOf(run.task_id, now);
+    const events = notes.map(({ event, detail, ...more }): RunEvent => log(event, detail, more));
+    for (const sentence of await box.renamed(signal)) events.push(log('mcp_connected', sentence));
+    return (await store.runs.freezeToolset(run, { toolset, events })) ? box : boxOf(await frozen(store, run));
+  };
+}
+
+/** What another attempt of the step found first. */
+async function frozen(store: Core['store'], { task_id }: OpenRun): Promise<Toolset | null> {
+  return ((await store.runs.open(task_id, 1))?.toolset ?? null) as Toolset | null;
+}
