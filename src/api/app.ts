@@ -24,6 +24,7 @@ import { problemOf, sendProblem } from './problems.ts';
 import { providerRoutes } from './providers.ts';
 import { taskRoutes } from './tasks.ts';
 import { tokenRoutes } from './tokens.ts';
+import { webhookRoutes } from './webhooks.ts';
 import { workflowRoutes } from './workflows.ts';
 
 /** What the doors need; made in src/main. */
@@ -93,6 +94,7 @@ function mountResources(api: Api, services: Services, { shared_write }: ApiSetti
   workflowRoutes(api, services);
   taskRoutes(api, services);
   modelRoutes(api, services);
+  webhookRoutes(api, services);
 }
 
 const unknownRoute = ({ method, url }: { method: string; url: string }) => ({

@@ -4,12 +4,20 @@ import { z } from 'zod';
 const List = z
   .string()
   .default('')
-  .transform((text) => text.split(',').map((item) => item.trim()).filter(Boolean));
+  .transform((text) =>
+    text
+      .split(',')
+      .map((item) => item.trim())
+      .filter(Boolean),
+  );
 const Url = z.url();
 
 /** Every variable that Perdura reads. `.env.example` lists them with their meaning. */
 const Environment = z.object({
-  PERDURA_HOME: z.string().default('.perdura').transform((path) => resolve(path)),
+  PERDURA_HOME: z
+    .string()
+    .default('.perdura')
+    .transform((path) => resolve(path)),
   PERDURA_HOST: z.string().optional(),
   PERDURA_PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
   PERDURA_READY_FILE: z.string().optional(),
@@ -35,6 +43,12 @@ const Environment = z.object({
   OPENAI_BASE_URL: Url.optional(),
   OPENAI_MODEL: z.string().default('gpt-4.1-mini'),
   EGRESS_ALLOW: List,
+  WEBHOOK_SECRET: z
+    .string()
+    .regex(/^whsec_[A-Za-z0-9+/=]{32,}$/, 'must be whsec_ and at least 24 bytes in base64')
+    .optional(),
+  DEFAULT_CONTEXT_WINDOW: z.coerce.number().int().min(1_000).default(128_000),
+  REPO_CA_FILE: z.string().optional(),
   TOOLRUNNER_PYTHON: z.string().default('python3'),
   TOOL_ISOLATION: z.enum(['auto', 'strict', 'none']).default('auto'),
   ALLOW_STDIO_MCP: z.stringbool().optional(),

@@ -1,12 +1,13 @@
 import { eventsOf } from '../domain/events.ts';
+import { webhookSender } from '../egress/webhook-sender.ts';
 import { deltaPublisher } from '../events/publisher.ts';
 import { ModelFailure } from '../runtimes/runtime.ts';
 import { type Caller, selectRuntime } from '../runtimes/select.ts';
+import type { OpenRun } from '../store/runs.ts';
 import { haltRegistry } from '../temporal/activities/attempt.ts';
 import type { ActivityPorts } from '../temporal/activities/index.ts';
-import { toolsFor, type ToolPorts } from '../tools/for-agent.ts';
+import { type ToolPorts, toolsFor } from '../tools/for-agent.ts';
 import { type ToolCall, ToolUnreachable } from '../tools/source.ts';
-import type { OpenRun } from '../store/runs.ts';
 import type { Core } from './wiring.ts';
 
 const now = () => new Date().toISOString();
@@ -24,7 +25,8 @@ export async function activityPorts(core: Core): Promise<{ ports: ActivityPorts;
     halts,
     definition,
     now,
-    runtimeOf: (run, pinned) => selectRuntime(pinned, callerOf(core, run), { default_runtime: setting.default_runtime }),
+    runtimeOf: (run, pinned) =>
+      selectRuntime(pinned, callerOf(core, run), { default_runtime: setting.default_runtime, fetch: core.egress.fetch }),
     toolsOf: (pinned, { custom_tools }) => toolsFor(pinned, tools, { custom_tools }),
     publisher: (run, ready) => deltaPublisher((delta) => publish(core, run, delta), ready),
     async perform({ call_id, name, ...call }, args, signal) {
@@ -35,6 +37,8 @@ export async function activityPorts(core: Core): Promise<{ ports: ActivityPorts;
       return toolsFor(pinned, tools, { custom_tools: pinned.provider !== null }).call(asked, signal);
     },
     halt: (task_id) => bus.halt(task_id),
+    webhooks: store.webhooks,
+    sendWebhook: webhookSender({ fetch: core.egress.fetch, secret: setting.webhook_secret }),
     isModelFailure: (error): error is ModelFailure => error instanceof ModelFailure,
     isUnreachable: (error): error is ToolUnreachable => error instanceof ToolUnreachable,
   };
@@ -63,7 +67,9 @@ function toolPorts({ store, runner }: Core): ToolPorts {
     },
     async saveTodos({ call_id, run: { task_id, workflow_id } }, todos) {
       const { log } = eventsOf(task_id, now);
-      const events = [log('progress', `${todos.filter(({ status }) => status === 'done').length} of ${todos.length} done`, { todos })];
+      const events = [
+        log('progress', `${todos.filter(({ status }) => status === 'done').length} of ${todos.length} done`, { todos }),
+      ];
       await store.ledger.setTodos({ task_id, workflow_id, call_id }, { todos, events });
     },
   };
@@ -74,4 +80,3 @@ async function publish({ store, bus }: Core, { task_id, workflow_id }: OpenRun, 
   const last = await store.events.appendDeltas(workflow_id, task_id, events);
   bus.announce(workflow_id, { task_id, events, last });
 }
-

@@ -4,6 +4,7 @@ import { NativeConnection } from '@temporalio/worker';
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../api/app.ts';
 import type { IdentityCheck } from '../api/identity.ts';
+import { type GuardedFetch, guardedFetch } from '../egress/guarded-fetch.ts';
 import type { EventBus } from '../events/bus.ts';
 import { postgresBus } from '../events/postgres-bus.ts';
 import { type Database, openDatabase } from '../store/database.ts';
@@ -15,8 +16,8 @@ import { createEngine, type Engine } from '../temporal/engine.ts';
 import { type RunningWorker, startWorker } from '../temporal/worker.ts';
 import { startToolRunner } from '../toolrunner/index.ts';
 import type { ToolRunner } from '../toolrunner/runner.ts';
-import type { Config } from './config.ts';
 import { checksOf } from './checks.ts';
+import type { Config } from './config.ts';
 import { modelListsOf } from './model-lists.ts';
 import type { Resources } from './resources.ts';
 import { activityPorts } from './run-ports.ts';
@@ -29,8 +30,14 @@ export interface Setting {
   temporal_ui_url: string | null;
   encryption_keys: string;
   default_runtime: { base_url: string; model: string | null };
+  webhook_secret: string;
+  /** Addresses beyond the public internet that users may name, besides the default runtime's own. */
+  egress_allow: readonly string[];
   identify: IdentityCheck;
 }
+
+/** Where runs have their working directories. */
+export const workspacesOf = ({ PERDURA_HOME }: Config) => `${PERDURA_HOME}/workspaces`;
 
 /** What API and worker share in one process. */
 export interface Core {
@@ -40,22 +47,43 @@ export interface Core {
   store: Store;
   bus: EventBus;
   runner: ToolRunner;
+  egress: GuardedFetch;
   log: (message: string) => void;
 }
 
 export async function openCore(setting: Setting, resources: Resources, log: (message: string) => void): Promise<Core> {
   const { config, database_url: url } = setting;
   const on_error = (error: Error) => log(`A database connection broke: ${error.message}`);
-  const database = resources.hold(openDatabase({ url, max_connections: config.DATABASE_POOL_SIZE, on_error }), (it) => it.close());
+  const database = resources.hold(openDatabase({ url, max_connections: config.DATABASE_POOL_SIZE, on_error }), (it) =>
+    it.close(),
+  );
   const keys = keyRing(setting.encryption_keys);
   const bus = resources.hold(await postgresBus({ url, pool: database.pool, log }), (it) => it.close());
-  const store = createStore({ database, keys, tell: (workflow_id, task_id, told) => bus.announce(workflow_id, { task_id, ...told }) });
+  const store = createStore({
+    database,
+    keys,
+    tell: (workflow_id, task_id, told) => bus.announce(workflow_id, { task_id, ...told }),
+  });
+  const egress_allow = [...setting.egress_allow, hostOf(setting.default_runtime.base_url)];
+  const egress = resources.hold(guardedFetch(egress_allow), (it) => it.close());
   const runner = resources.hold(
-    await startToolRunner({ python: config.TOOLRUNNER_PYTHON, isolation: config.TOOL_ISOLATION, log }),
+    await startToolRunner({
+      python: config.TOOLRUNNER_PYTHON,
+      isolation: config.TOOL_ISOLATION,
+      workspaces: workspacesOf(config),
+      egress_allow,
+      log,
+    }),
     (it) => it.close(),
   );
-  return { setting, database, keys, store, bus, runner, log };
+  return { setting, database, keys, store, bus, runner, egress, log };
 }
+
+/** The operator chose this address, so it may be private. */
+const hostOf = (url: string) => {
+  const { hostname, port, protocol } = new URL(url);
+  return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`;
+};
 
 /** TLS and API keys come by Temporal's own variables; the address is ours to know. */
 function connectOptions({ temporal_address: address }: Setting) {
@@ -95,10 +123,22 @@ export async function openWorker(core: Core, connection: NativeConnection, resou
   return resources.hold(await startWorker(ports, settings), (it) => it.stop());
 }
 
-export async function openApi(core: Core, driver: Driver, { version, resources }: { version: string; resources: Resources }): Promise<FastifyInstance> {
+export async function openApi(
+  core: Core,
+  driver: Driver,
+  { version, resources }: { version: string; resources: Resources },
+): Promise<FastifyInstance> {
   const { setting, store, bus, runner } = core;
   const { config } = setting;
-  const services = { store, bus, runner, ...driver, identify: setting.identify, models: modelListsOf(core), checks: checksOf(core, driver.engine) };
+  const services = {
+    store,
+    bus,
+    runner,
+    ...driver,
+    identify: setting.identify,
+    models: modelListsOf(core),
+    checks: checksOf(core, driver.engine),
+  };
   const app = await buildApp(services, {
     version,
     admins: config.ADMIN_SUBJECTS,

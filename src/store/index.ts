@@ -13,6 +13,7 @@ import { runStore, type Tell } from './runs.ts';
 import { taskStore } from './tasks.ts';
 import { tokenStore } from './tokens.ts';
 import { toolLedger } from './tool-ledger.ts';
+import { webhookStore } from './webhooks.ts';
 import { workflowStore } from './workflows.ts';
 
 export type Store = ReturnType<typeof createStore>;
@@ -30,6 +31,7 @@ export function createStore({ database: { pool, prisma }, keys, tell }: { databa
     ledger: toolLedger(pool, tell),
     definitions: definitionStore(pool),
     events: eventStore(pool),
+    webhooks: webhookStore({ pool, prisma }),
     principals: principalStore(prisma),
     idempotency: idempotencyStore(prisma),
     snapshot: (workflow_id: string) => snapshotOf(pool, workflow_id),
