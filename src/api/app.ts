@@ -22,6 +22,7 @@ import { type ModelLists, modelRoutes } from './models.ts';
 import type { Api } from './mount.ts';
 import { problemOf, sendProblem } from './problems.ts';
 import { providerRoutes } from './providers.ts';
+import { type ScheduleServices, scheduledAgentRoutes } from './scheduled-agents.ts';
 import { taskRoutes } from './tasks.ts';
 import { tokenRoutes } from './tokens.ts';
 import { webhookRoutes } from './webhooks.ts';
@@ -37,6 +38,8 @@ export interface Services {
   models: ModelLists;
   identify: IdentityCheck;
   checks: Checks;
+  schedules: ScheduleServices['schedules'];
+  fireNow: ScheduleServices['fireNow'];
 }
 
 export interface ApiSettings {
@@ -95,6 +98,7 @@ function mountResources(api: Api, services: Services, { shared_write }: ApiSetti
   taskRoutes(api, services);
   modelRoutes(api, services);
   webhookRoutes(api, services);
+  scheduledAgentRoutes(api, services);
 }
 
 const unknownRoute = ({ method, url }: { method: string; url: string }) => ({

@@ -5,15 +5,16 @@ import { ModelFailure } from '../runtimes/runtime.ts';
 import { type Caller, selectRuntime } from '../runtimes/select.ts';
 import type { OpenRun } from '../store/runs.ts';
 import { haltRegistry } from '../temporal/activities/attempt.ts';
+import type { FirePorts } from '../temporal/activities/fire.ts';
 import type { ActivityPorts } from '../temporal/activities/index.ts';
 import { type ToolPorts, toolsFor } from '../tools/for-agent.ts';
 import { type ToolCall, ToolUnreachable } from '../tools/source.ts';
-import type { Core } from './wiring.ts';
+import type { Core, Driver } from './wiring.ts';
 
 const now = () => new Date().toISOString();
 
 /** Binds the engine's activities to the store, the runtimes and the tools. `unwatch` ends the watch for halts. */
-export async function activityPorts(core: Core): Promise<{ ports: ActivityPorts; unwatch: () => void }> {
+export async function activityPorts(core: Core, driver: Driver): Promise<{ ports: ActivityPorts; unwatch: () => void }> {
   const { store, bus, setting } = core;
   const halts = haltRegistry();
   const unwatch = await bus.onHalt(halts.halt);
@@ -36,6 +37,7 @@ export async function activityPorts(core: Core): Promise<{ ports: ActivityPorts;
       const asked: ToolCall = { call_id, name, arguments: args, call_key: `${task_id}:${call_id}`, run };
       return toolsFor(pinned, tools, { custom_tools: pinned.provider !== null }).call(asked, signal);
     },
+    ...firePortsOf(core, driver),
     halt: (task_id) => bus.halt(task_id),
     webhooks: store.webhooks,
     sendWebhook: webhookSender({ fetch: core.egress.fetch, secret: setting.webhook_secret }),
@@ -44,6 +46,15 @@ export async function activityPorts(core: Core): Promise<{ ports: ActivityPorts;
   };
   return { ports, unwatch };
 }
+
+/** How a schedule that is due becomes a task. */
+export const firePortsOf = ({ store, setting }: Core, { dispatch, schedules }: Driver): FirePorts => ({
+  schedules: store.scheduledAgents,
+  tasks: store.tasks,
+  dispatch,
+  identify: setting.identify,
+  forget: (schedule_id) => schedules.remove(schedule_id),
+});
 
 /** In whose name a run's models and tools are used. */
 function callerOf({ store }: Core, run: OpenRun): Caller {

@@ -10,9 +10,12 @@ import { postgresBus } from '../events/postgres-bus.ts';
 import { type Database, openDatabase } from '../store/database.ts';
 import { createStore, type Store } from '../store/index.ts';
 import { type KeyRing, keyRing } from '../store/key-ring.ts';
+import type { ScheduleRow } from '../store/scheduled-agents.ts';
 import { definitionOf } from '../store/pin.ts';
+import { serve } from '../temporal/activities/fire.ts';
 import { createDispatch, type Dispatch } from '../temporal/dispatch.ts';
 import { createEngine, type Engine } from '../temporal/engine.ts';
+import { createSchedules, type Schedules } from '../temporal/schedules.ts';
 import { type RunningWorker, startWorker } from '../temporal/worker.ts';
 import { startToolRunner } from '../toolrunner/index.ts';
 import type { ToolRunner } from '../toolrunner/runner.ts';
@@ -20,7 +23,8 @@ import { checksOf } from './checks.ts';
 import type { Config } from './config.ts';
 import { modelListsOf } from './model-lists.ts';
 import type { Resources } from './resources.ts';
-import { activityPorts } from './run-ports.ts';
+import { reconcileDeliveries, reconcileSchedules } from './reconcile.ts';
+import { activityPorts, firePortsOf } from './run-ports.ts';
 
 /** What has to be known before anything is opened: addresses, and who may come in. */
 export interface Setting {
@@ -100,18 +104,20 @@ export const openClientConnection = (setting: Setting, resources: Resources): Co
 export interface Driver {
   engine: Engine;
   dispatch: Dispatch;
+  schedules: Schedules;
 }
 
 /** How runs are started and stopped; `eager` where a worker shares the connection. */
 export function openDriver({ setting, store, bus }: Core, connection: Connection | NativeConnection, eager: boolean): Driver {
   const client = new Client({ connection, namespace: setting.config.TEMPORAL_NAMESPACE });
   const engine = createEngine({ client, ui_url: setting.temporal_ui_url, eager });
-  return { engine, dispatch: createDispatch({ store, engine, bus, definitionOf }) };
+  return { engine, schedules: createSchedules(client), dispatch: createDispatch({ store, engine, bus, definitionOf }) };
 }
 
 export async function openWorker(core: Core, connection: NativeConnection, resources: Resources): Promise<RunningWorker> {
   const { config } = core.setting;
-  const { ports, unwatch } = await activityPorts(core);
+  const driver = openDriver(core, connection, true);
+  const { ports, unwatch } = await activityPorts(core, driver);
   const settings = {
     connection,
     namespace: config.TEMPORAL_NAMESPACE,
@@ -120,7 +126,10 @@ export async function openWorker(core: Core, connection: NativeConnection, resou
     shutdown_seconds: config.WORKER_SHUTDOWN_SECONDS,
   };
   resources.hold(unwatch, (end) => end());
-  return resources.hold(await startWorker(ports, settings), (it) => it.stop());
+  const worker = resources.hold(await startWorker(ports, settings), (it) => it.stop());
+  await reconcileSchedules(core.store, driver.schedules);
+  await reconcileDeliveries(core.store, driver.engine);
+  return worker;
 }
 
 export async function openApi(
@@ -138,6 +147,7 @@ export async function openApi(
     identify: setting.identify,
     models: modelListsOf(core),
     checks: checksOf(core, driver.engine),
+    fireNow: (row: ScheduleRow, due_at: Date) => serve(firePortsOf(core, driver), row, { due_at, by_hand: true }),
   };
   const app = await buildApp(services, {
     version,

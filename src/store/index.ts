@@ -10,6 +10,7 @@ import { snapshotOf } from './pin.ts';
 import { principalStore } from './principals.ts';
 import { resource } from './resource.ts';
 import { runStore, type Tell } from './runs.ts';
+import { scheduleStore } from './scheduled-agents.ts';
 import { taskStore } from './tasks.ts';
 import { tokenStore } from './tokens.ts';
 import { toolLedger } from './tool-ledger.ts';
@@ -31,6 +32,7 @@ export function createStore({ database: { pool, prisma }, keys, tell }: { databa
     ledger: toolLedger(pool, tell),
     definitions: definitionStore(pool),
     events: eventStore(pool),
+    scheduledAgents: scheduleStore({ pool, prisma, keys }),
     webhooks: webhookStore({ pool, prisma }),
     principals: principalStore(prisma),
     idempotency: idempotencyStore(prisma),

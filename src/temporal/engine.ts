@@ -52,8 +52,14 @@ const keys = Object.fromEntries(
   SEARCH_ATTRIBUTES.map((name) => [name, defineSearchAttributeKey(name, SearchAttributeType.KEYWORD)]),
 );
 
+/** Work with the engine that must be done soon; an engine out of reach is `unavailable`. */
+export const soonOf =
+  (client: Client) =>
+  <T>(work: () => Promise<T>): Promise<T> =>
+    reached(client.withDeadline(Date.now() + DEADLINE_MS, work));
+
 export function createEngine({ client, ui_url, eager }: EngineOptions): Engine {
-  const soon = <T>(work: () => Promise<T>) => reached(client.withDeadline(Date.now() + DEADLINE_MS, work));
+  const soon = soonOf(client);
   const handle = (task_id: string) => client.workflow.getHandle(runIdOf(task_id));
   return {
     async start(run, labels) {
