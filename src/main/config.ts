@@ -27,6 +27,7 @@ const Environment = z.object({
   REDIS_URL: z.string().optional(),
   TEMPORAL_ADDRESS: z.string().optional(),
   TEMPORAL_NAMESPACE: z.string().default('default'),
+  TEMPORAL_TASK_QUEUE: z.string().default('perdura'),
   TEMPORAL_UI_URL: Url.optional(),
   TEMPORAL_CLI_PATH: z.string().optional(),
   ENCRYPTION_KEYS: z.string().optional(),

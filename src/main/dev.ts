@@ -66,7 +66,7 @@ async function settingOf(config: Config, servers: Servers): Promise<Setting> {
       : { base_url: servers.demo_model_url, model: 'perdura-demo' },
     webhook_secret: await webhookSecretOf(config),
     egress_allow: [...config.EGRESS_ALLOW, ...LOOPBACK],
-    identify: await identityOf(config, 'local'),
+    identity_providers: await identityOf(config, 'local'),
   };
 }
 

@@ -48,11 +48,11 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
 }
 
 /** How a schedule that is due becomes a task. */
-export const firePortsOf = ({ store, setting }: Core, { dispatch, schedules }: Driver): FirePorts => ({
+export const firePortsOf = ({ store, identify }: Core, { dispatch, schedules }: Driver): FirePorts => ({
   schedules: store.scheduledAgents,
   tasks: store.tasks,
   dispatch,
-  identify: setting.identify,
+  identify,
   forget: (schedule_id) => schedules.remove(schedule_id),
 });
 

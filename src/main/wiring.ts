@@ -3,15 +3,16 @@ import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { NativeConnection } from '@temporalio/worker';
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../api/app.ts';
-import type { IdentityCheck } from '../api/identity.ts';
+import { cachedIdentity, type IdentityCheck } from '../api/identity.ts';
 import { type GuardedFetch, guardedFetch } from '../egress/guarded-fetch.ts';
 import type { EventBus } from '../events/bus.ts';
 import { postgresBus } from '../events/postgres-bus.ts';
 import { type Database, openDatabase } from '../store/database.ts';
 import { createStore, type Store } from '../store/index.ts';
 import { type KeyRing, keyRing } from '../store/key-ring.ts';
-import type { ScheduleRow } from '../store/scheduled-agents.ts';
 import { definitionOf } from '../store/pin.ts';
+import type { Principal } from '../store/principals.ts';
+import type { ScheduleRow } from '../store/scheduled-agents.ts';
 import { serve } from '../temporal/activities/fire.ts';
 import { createDispatch, type Dispatch } from '../temporal/dispatch.ts';
 import { createEngine, type Engine } from '../temporal/engine.ts';
@@ -22,8 +23,8 @@ import type { ToolRunner } from '../toolrunner/runner.ts';
 import { checksOf } from './checks.ts';
 import type { Config } from './config.ts';
 import { modelListsOf } from './model-lists.ts';
-import type { Resources } from './resources.ts';
 import { reconcileDeliveries, reconcileSchedules } from './reconcile.ts';
+import type { Resources } from './resources.ts';
 import { activityPorts, firePortsOf } from './run-ports.ts';
 
 /** What has to be known before anything is opened: addresses, and who may come in. */
@@ -37,7 +38,7 @@ export interface Setting {
   webhook_secret: string;
   /** Addresses beyond the public internet that users may name, besides the default runtime's own. */
   egress_allow: readonly string[];
-  identify: IdentityCheck;
+  identity_providers: IdentityCheck[];
 }
 
 /** Where runs have their working directories. */
@@ -52,6 +53,7 @@ export interface Core {
   bus: EventBus;
   runner: ToolRunner;
   egress: GuardedFetch;
+  identify: IdentityCheck;
   log: (message: string) => void;
 }
 
@@ -80,7 +82,9 @@ export async function openCore(setting: Setting, resources: Resources, log: (mes
     }),
     (it) => it.close(),
   );
-  return { setting, database, keys, store, bus, runner, egress, log };
+  const on_seen = (principal: Principal) => void store.principals.seen(principal).catch((error: Error) => log(error.message));
+  const identify = cachedIdentity(setting.identity_providers, { on_seen });
+  return { setting, database, keys, store, bus, runner, egress, identify, log };
 }
 
 /** The operator chose this address, so it may be private. */
@@ -110,8 +114,13 @@ export interface Driver {
 /** How runs are started and stopped; `eager` where a worker shares the connection. */
 export function openDriver({ setting, store, bus }: Core, connection: Connection | NativeConnection, eager: boolean): Driver {
   const client = new Client({ connection, namespace: setting.config.TEMPORAL_NAMESPACE });
-  const engine = createEngine({ client, ui_url: setting.temporal_ui_url, eager });
-  return { engine, schedules: createSchedules(client), dispatch: createDispatch({ store, engine, bus, definitionOf }) };
+  const { TEMPORAL_TASK_QUEUE: task_queue } = setting.config;
+  const engine = createEngine({ client, task_queue, ui_url: setting.temporal_ui_url, eager });
+  return {
+    engine,
+    schedules: createSchedules(client, task_queue),
+    dispatch: createDispatch({ store, engine, bus, definitionOf }),
+  };
 }
 
 export async function openWorker(core: Core, connection: NativeConnection, resources: Resources): Promise<RunningWorker> {
@@ -121,6 +130,7 @@ export async function openWorker(core: Core, connection: NativeConnection, resou
   const settings = {
     connection,
     namespace: config.TEMPORAL_NAMESPACE,
+    task_queue: config.TEMPORAL_TASK_QUEUE,
     cache_dir: `${config.PERDURA_HOME}/cache`,
     max_activities: config.WORKER_MAX_ACTIVITIES,
     shutdown_seconds: config.WORKER_SHUTDOWN_SECONDS,
@@ -137,14 +147,10 @@ export async function openApi(
   driver: Driver,
   { version, resources }: { version: string; resources: Resources },
 ): Promise<FastifyInstance> {
-  const { setting, store, bus, runner } = core;
+  const { setting, store, bus, runner, identify } = core;
   const { config } = setting;
   const services = {
-    store,
-    bus,
-    runner,
-    ...driver,
-    identify: setting.identify,
+    ...{ store, bus, runner, ...driver, identify },
     models: modelListsOf(core),
     checks: checksOf(core, driver.engine),
     fireNow: (row: ScheduleRow, due_at: Date) => serve(firePortsOf(core, driver), row, { due_at, by_hand: true }),

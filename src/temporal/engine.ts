@@ -1,7 +1,7 @@
 import { type Client, isGrpcServiceError, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
 import { AppError } from '../domain/errors.ts';
-import { deliveryIdOf, type RunInput, runIdOf, SEARCH_ATTRIBUTES, TASK_QUEUE } from './names.ts';
+import { deliveryIdOf, type RunInput, runIdOf, SEARCH_ATTRIBUTES } from './names.ts';
 import type { agentRun } from './workflows/agent-run.ts';
 import type { webhookDelivery } from './workflows/webhook-delivery.ts';
 
@@ -38,6 +38,7 @@ export interface Engine {
 
 interface EngineOptions {
   client: Client;
+  task_queue: string;
   ui_url: string | null;
   /** The client shares its connection with a worker of this process, which then takes the first step without a round trip. */
   eager: boolean;
@@ -58,14 +59,14 @@ export const soonOf =
   <T>(work: () => Promise<T>): Promise<T> =>
     reached(client.withDeadline(Date.now() + DEADLINE_MS, work));
 
-export function createEngine({ client, ui_url, eager }: EngineOptions): Engine {
+export function createEngine({ client, task_queue, ui_url, eager }: EngineOptions): Engine {
   const soon = soonOf(client);
   const handle = (task_id: string) => client.workflow.getHandle(runIdOf(task_id));
   return {
     async start(run, labels) {
       const options = {
         workflowId: runIdOf(run.task_id),
-        taskQueue: TASK_QUEUE,
+        taskQueue: task_queue,
         args: [run] as [RunInput],
         workflowIdReusePolicy: 'REJECT_DUPLICATE' as const,
         staticSummary: `${labels.workflow} · ${labels.agent}`,
@@ -83,7 +84,7 @@ export function createEngine({ client, ui_url, eager }: EngineOptions): Engine {
     raise: (task_id) => soon(() => known(handle(task_id).signal('raise'))),
     async deliver(delivery_id, { anew = false } = {}) {
       const workflowIdConflictPolicy = anew ? ('TERMINATE_EXISTING' as const) : ('USE_EXISTING' as const);
-      const options = { workflowId: deliveryIdOf(delivery_id), taskQueue: TASK_QUEUE, workflowIdConflictPolicy };
+      const options = { workflowId: deliveryIdOf(delivery_id), taskQueue: task_queue, workflowIdConflictPolicy };
       await soon(() => client.workflow.start<typeof webhookDelivery>('webhookDelivery', { ...options, args: [delivery_id] }));
     },
     async isOpen(task_id) {

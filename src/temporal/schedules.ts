@@ -7,7 +7,7 @@ import {
 } from '@temporalio/client';
 import { cadenceOf, phaseOf, type StoredCadence } from '../domain/cadence.ts';
 import { soonOf } from './engine.ts';
-import { SCHEDULE_PREFIX, scheduleIdOf, TASK_QUEUE } from './names.ts';
+import { SCHEDULE_PREFIX, scheduleIdOf } from './names.ts';
 
 export interface EngineSchedule extends StoredCadence {
   id: string;
@@ -22,7 +22,7 @@ export interface Schedules {
   save(schedule: EngineSchedule): Promise<void>;
   /** Resolves once the engine has none of this id. */
   remove(id: string): Promise<void>;
-  /** Ids of all that the engine has. */
+  /** Ids of all that the engine has for this installation. */
   ids(): Promise<string[]>;
   /** Null when the engine has none, or a different one. */
   nextRun(id: string): Promise<Date | null>;
@@ -33,15 +33,15 @@ export interface Schedules {
 const GONE_CHECKS = 20;
 const GONE_CHECK_MS = 50;
 
-export function createSchedules(client: Client): Schedules {
+export function createSchedules(client: Client, task_queue: string): Schedules {
   const soon = soonOf(client);
   const handle = (id: string) => client.schedule.getHandle(scheduleIdOf(id));
   const describe = (id: string): Promise<ScheduleDescription | null> => soon(() => handle(id).describe().catch(noneIfUnknown));
   return {
     async save(schedule) {
-      const options = optionsOf(schedule);
+      const options = optionsOf(schedule, task_queue);
       try {
-        await soon(() => client.schedule.create({ ...options, scheduleId: scheduleIdOf(schedule.id) }));
+        await soon(() => client.schedule.create({ ...options, scheduleId: scheduleIdOf(schedule.id), memo: { task_queue } }));
       } catch (error) {
         if (!(error instanceof ScheduleAlreadyRunning)) throw error;
         await soon(() => handle(schedule.id).update(() => options));
@@ -57,14 +57,15 @@ export function createSchedules(client: Client): Schedules {
     ids: () =>
       soon(async () => {
         const found: string[] = [];
-        for await (const { scheduleId } of client.schedule.list())
-          if (scheduleId.startsWith(SCHEDULE_PREFIX)) found.push(scheduleId.slice(SCHEDULE_PREFIX.length));
+        for await (const { scheduleId, memo } of client.schedule.list())
+          if (scheduleId.startsWith(SCHEDULE_PREFIX) && memo?.task_queue === task_queue)
+            found.push(scheduleId.slice(SCHEDULE_PREFIX.length));
         return found;
       }),
     nextRun: async (id) => (await describe(id))?.info.nextActionTimes[0] ?? null,
     async matches(schedule) {
       const found = await describe(schedule.id);
-      return found !== null && factsOf(found) === factsOf(optionsOf(schedule));
+      return found !== null && factsOf(found) === factsOf(optionsOf(schedule, task_queue));
     },
   };
 }
@@ -75,7 +76,7 @@ const noneIfUnknown = (error: unknown): null => {
 };
 
 /** Overlap is judged when a run is due, by the state of the task before: the engine only sees that the task was made. */
-function optionsOf({ id, name, enabled, catchup_window_seconds, ...stored }: EngineSchedule) {
+function optionsOf({ id, name, enabled, catchup_window_seconds, ...stored }: EngineSchedule, task_queue: string) {
   return {
     spec: {
       intervals: [phaseOf(cadenceOf(stored))],
@@ -86,7 +87,7 @@ function optionsOf({ id, name, enabled, catchup_window_seconds, ...stored }: Eng
       type: 'startWorkflow' as const,
       workflowType: 'scheduledRun',
       workflowId: `scheduled-${id}`,
-      taskQueue: TASK_QUEUE,
+      taskQueue: task_queue,
       args: [id],
       staticSummary: name,
     },
