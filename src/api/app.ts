@@ -22,8 +22,10 @@ import { type ModelLists, modelRoutes } from './models.ts';
 import type { Api } from './mount.ts';
 import { problemOf, sendProblem } from './problems.ts';
 import { providerRoutes } from './providers.ts';
+import { type ScheduleServices, scheduledAgentRoutes } from './scheduled-agents.ts';
 import { taskRoutes } from './tasks.ts';
 import { tokenRoutes } from './tokens.ts';
+import { webhookRoutes } from './webhooks.ts';
 import { workflowRoutes } from './workflows.ts';
 
 /** What the doors need; made in src/main. */
@@ -36,6 +38,8 @@ export interface Services {
   models: ModelLists;
   identify: IdentityCheck;
   checks: Checks;
+  schedules: ScheduleServices['schedules'];
+  fireNow: ScheduleServices['fireNow'];
 }
 
 export interface ApiSettings {
@@ -92,6 +96,8 @@ function mountResources(api: Api, services: Services, { shared_write }: ApiSetti
   workflowRoutes(api, services);
   taskRoutes(api, services);
   modelRoutes(api, services);
+  webhookRoutes(api, services);
+  scheduledAgentRoutes(api, services);
 }
 
 const unknownRoute = ({ method, url }: { method: string; url: string }) => ({

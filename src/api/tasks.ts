@@ -17,13 +17,16 @@ interface Services {
   dispatch: Dispatch;
 }
 
+/** The caller's own task; 404 when there is none, 403 when it is someone else's. */
+export const ownedTask = (store: Pick<Store, 'tasks'>) => async (id: string, caller: Caller) => {
+  const task = await store.tasks.find(id);
+  if (!task) throw notFound('task', id);
+  if (task.owner !== caller.key) throw foreign('task');
+  return task;
+};
+
 export function taskRoutes(api: Api, { store, engine, dispatch }: Services): void {
-  const owned = async (id: string, caller: Caller) => {
-    const task = await store.tasks.find(id);
-    if (!task) throw notFound('task', id);
-    if (task.owner !== caller.key) throw foreign('task');
-    return task;
-  };
+  const owned = ownedTask(store);
   const shown = (task: WiredTask) => ({ ...task, engine_run_url: engine.runUrl(task.id) }) as never;
   const page = async (filter: Parameters<Store['tasks']['list']>[0]) => {
     const found = await store.tasks.list(filter);

@@ -1,22 +1,26 @@
 import { eventsOf } from '../domain/events.ts';
+import { webhookSender } from '../egress/webhook-sender.ts';
 import { deltaPublisher } from '../events/publisher.ts';
 import { ModelFailure } from '../runtimes/runtime.ts';
 import { type Caller, selectRuntime } from '../runtimes/select.ts';
 import type { OpenRun } from '../store/runs.ts';
 import { haltRegistry } from '../temporal/activities/attempt.ts';
+import type { FirePorts } from '../temporal/activities/fire.ts';
 import type { ActivityPorts } from '../temporal/activities/index.ts';
-import { type ToolPorts, toolsFor } from '../tools/for-agent.ts';
+import { type ToolPorts, type Toolset, toolsFor } from '../tools/for-agent.ts';
 import { type ToolCall, ToolUnreachable } from '../tools/source.ts';
-import type { Core } from './wiring.ts';
+import { mcpPorts, openMcpPool, progressTeller, runTools } from './run-tools.ts';
+import type { Core, Driver } from './wiring.ts';
 
 const now = () => new Date().toISOString();
 
-/** Binds the engine's activities to the store, the runtimes and the tools. `unwatch` ends the watch for halts. */
-export async function activityPorts(core: Core): Promise<{ ports: ActivityPorts; unwatch: () => void }> {
+/** Binds the engine's activities to the store, the runtimes and the tools. `unwatch` ends what they hold open. */
+export async function activityPorts(core: Core, driver: Driver): Promise<{ ports: ActivityPorts; unwatch: () => Promise<void> }> {
   const { store, bus, setting } = core;
   const halts = haltRegistry();
-  const unwatch = await bus.onHalt(halts.halt);
-  const tools = toolPorts(core);
+  const unheard = await bus.onHalt(halts.halt);
+  const pool = openMcpPool(core);
+  const tools = { ...toolPorts(core), mcp: mcpPorts(core, pool) };
   const definition = (hash: string) => store.definitions.get(hash);
   const ports: ActivityPorts = {
     runs: store.runs,
@@ -24,22 +28,41 @@ export async function activityPorts(core: Core): Promise<{ ports: ActivityPorts;
     halts,
     definition,
     now,
-    runtimeOf: (run, pinned) => selectRuntime(pinned, callerOf(core, run), { default_runtime: setting.default_runtime }),
-    toolsOf: (pinned, { custom_tools }) => toolsFor(pinned, tools, { custom_tools }),
+    runtimeOf: (run, pinned) =>
+      selectRuntime(pinned, callerOf(core, run), { default_runtime: setting.default_runtime, fetch: core.egress.fetch }),
+    toolsOf: runTools(core, tools),
     publisher: (run, ready) => deltaPublisher((delta) => publish(core, run, delta), ready),
     async perform({ call_id, name, ...call }, args, signal) {
       const pinned = await definition(call.definition_hash);
       const { task_id, workflow_id, owner } = call;
       const run = { task_id, workflow_id, owner, agent_id: pinned.agent.id };
-      const asked: ToolCall = { call_id, name, arguments: args, call_key: `${task_id}:${call_id}`, run };
-      return toolsFor(pinned, tools, { custom_tools: pinned.provider !== null }).call(asked, signal);
+      const progress = progressTeller(core, { task_id, workflow_id, call_id });
+      const asked: ToolCall = { call_id, name, arguments: args, call_key: `${task_id}:${call_id}`, run, progress };
+      const rules = { custom_tools: pinned.provider !== null, toolset: call.toolset as Toolset | null };
+      return toolsFor(pinned, tools, rules).call(asked, signal);
     },
+    ...firePortsOf(core, driver),
     halt: (task_id) => bus.halt(task_id),
+    webhooks: store.webhooks,
+    sendWebhook: webhookSender({ fetch: core.egress.fetch, secret: setting.webhook_secret }),
     isModelFailure: (error): error is ModelFailure => error instanceof ModelFailure,
     isUnreachable: (error): error is ToolUnreachable => error instanceof ToolUnreachable,
   };
+  const unwatch = async () => {
+    unheard();
+    await pool.close();
+  };
   return { ports, unwatch };
 }
+
+/** How a schedule that is due becomes a task. */
+export const firePortsOf = ({ store, identify }: Core, { dispatch, schedules }: Driver): FirePorts => ({
+  schedules: store.scheduledAgents,
+  tasks: store.tasks,
+  dispatch,
+  identify,
+  forget: (schedule_id) => schedules.remove(schedule_id),
+});
 
 /** In whose name a run's models and tools are used. */
 function callerOf({ store }: Core, run: OpenRun): Caller {
@@ -53,7 +76,7 @@ function callerOf({ store }: Core, run: OpenRun): Caller {
   };
 }
 
-function toolPorts({ store, runner }: Core): ToolPorts {
+function toolPorts({ store, runner }: Core): Omit<ToolPorts, 'mcp'> {
   return {
     runner,
     async openToken(name, tool, { owner, task_id }) {

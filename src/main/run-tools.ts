@@ -1,7 +1,9 @@
 import type { PinnedMcpServer } from '../domain/definition.ts';
 import { eventsOf, type RunEvent } from '../domain/events.ts';
+import { storable } from '../domain/transcript.ts';
 import { ModelFailure } from '../runtimes/runtime.ts';
 import type { OpenRun } from '../store/runs.ts';
+import type { CallPlace } from '../store/tool-ledger.ts';
 import type { ToolsAsked } from '../temporal/activities/exchange.ts';
 import { type Toolbox, type ToolPorts, type Toolset, toolsFor } from '../tools/for-agent.ts';
 import { discover } from '../tools/mcp/discover.ts';
@@ -54,6 +56,17 @@ export function runTools({ store }: Core, ports: ToolPorts) {
     const events = notes.map(({ event, detail, ...more }): RunEvent => log(event, detail, more));
     for (const sentence of await box.renamed(signal)) events.push(log('mcp_connected', sentence));
     return (await store.runs.freezeToolset(run, { toolset, events })) ? box : boxOf(await frozen(store, run));
+  };
+}
+
+/** Tells watchers how far a call has come; it is not worth failing the call for. */
+export function progressTeller({ store, bus, log }: Core, { task_id, workflow_id, call_id }: CallPlace) {
+  return (text: string, data: Record<string, unknown> = {}): void => {
+    const events = [eventsOf(task_id, now).log('progress', storable(text), { call_id, ...data })];
+    store.events
+      .appendDeltas(workflow_id, task_id, events)
+      .then((last) => bus.announce(workflow_id, { task_id, events, last }))
+      .catch((error: Error) => log(`Progress of ${call_id} was not told: ${error.message}`));
   };
 }
 

@@ -10,9 +10,11 @@ import { snapshotOf } from './pin.ts';
 import { principalStore } from './principals.ts';
 import { resource } from './resource.ts';
 import { runStore, type Tell } from './runs.ts';
+import { scheduleStore } from './scheduled-agents.ts';
 import { taskStore } from './tasks.ts';
 import { tokenStore } from './tokens.ts';
 import { toolLedger } from './tool-ledger.ts';
+import { webhookStore } from './webhooks.ts';
 import { workflowStore } from './workflows.ts';
 
 export type Store = ReturnType<typeof createStore>;
@@ -30,6 +32,8 @@ export function createStore({ database: { pool, prisma }, keys, tell }: { databa
     ledger: toolLedger(pool, tell),
     definitions: definitionStore(pool),
     events: eventStore(pool),
+    scheduledAgents: scheduleStore({ pool, prisma, keys }),
+    webhooks: webhookStore({ pool, prisma }),
     principals: principalStore(prisma),
     idempotency: idempotencyStore(prisma),
     snapshot: (workflow_id: string) => snapshotOf(pool, workflow_id),

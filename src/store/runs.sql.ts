@@ -84,5 +84,6 @@ export const NOTE_ERROR = {
 
 export const SETTLE = {
   name: 'settle_task',
-  text: 'SELECT next_task AS next, told_workflow AS workflow_id, told_last AS last FROM settle_task($1, $2, $3, $4, $5)',
+  text: `SELECT next_task AS next, told_workflow AS workflow_id, told_last AS last, pending_webhook($1) AS webhook
+    FROM settle_task($1, $2, $3, $4, $5)`,
 };

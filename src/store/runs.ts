@@ -66,6 +66,13 @@ export interface Settlement {
   events: RunEvent[];
 }
 
+export interface Settled {
+  /** The task that has the lane now. */
+  next: string | null;
+  /** The webhook delivery that the end of the task opened. */
+  webhook: string | null;
+}
+
 /** Who wrote events wants to tell others of them: the numbers up to `last` are theirs. */
 export type Tell = (workflow_id: string, task_id: string, told: { events: RunEvent[]; last: number }) => void;
 
@@ -118,13 +125,13 @@ export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
     noteError: (run: OpenRun, { step, error, events }: { step: number; error: string; events: RunEvent[] }) =>
       write(sql.NOTE_ERROR, run, { events, values: [run.task_id, run.workflow_id, step, error, JSON.stringify(events)] }),
 
-    /** Ends a task once and gives its lane to the next; returns the next task's id. */
-    async settle(task_id: string, { status, error, error_code, events }: Settlement): Promise<{ next: string | null }> {
-      const settled = await row<{ next: string | null; workflow_id: string; last: number | null }>(pool, sql.SETTLE, [
+    /** Ends a task once and gives its lane to the next; returns the next task's id, and the message that is to be delivered. */
+    async settle(task_id: string, { status, error, error_code, events }: Settlement): Promise<Settled> {
+      const settled = await row<Settled & { workflow_id: string; last: number | null }>(pool, sql.SETTLE, [
         ...[task_id, status, error, error_code, JSON.stringify(events)],
       ]);
       if (settled?.last) tell(settled.workflow_id, task_id, { events, last: settled.last });
-      return { next: settled?.next ?? null };
+      return { next: settled?.next ?? null, webhook: settled?.webhook ?? null };
     },
   };
 }

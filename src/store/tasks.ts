@@ -12,6 +12,8 @@ import { idOfCursor, type Paging, pageOf } from './page.ts';
 import type { Tell } from './runs.ts';
 
 export interface NewTask {
+  /** Given by the service where it is left out. */
+  task_id?: string;
   workflow_id: string;
   owner: string;
   owner_login: string;
@@ -75,7 +77,7 @@ export function taskStore({
   return {
     /** Writes a pending task. Null when the workflow takes none now: inactive, gone, or busy and told to reject. */
     async create(task: NewTask): Promise<CreatedTask | null> {
-      const task_id = uuid();
+      const task_id = task.task_id ?? uuid();
       const created_at = new Date();
       const events = [
         eventsOf(task_id, () => created_at.toISOString()).log('prompt_received', excerpt(task.prompt), { task_id }),

@@ -14,6 +14,8 @@ export interface PromptOrder {
   on_busy?: string | undefined;
   trigger: string;
   scheduled_agent_id?: string | null;
+  /** The id the task is to have, where it was promised before. */
+  task_id?: string;
   /** The caller's access token; sealed with the task and opened only where a model is called with it. */
   access_token: string | null;
 }
@@ -72,6 +74,7 @@ export function createDispatch({ store, engine, bus, definitionOf }: DispatchOpt
       const definition = definitionOf(snapshot, order.reasoning_effort);
       const { workflow_id, prompt, owner, owner_login, trigger, scheduled_agent_id = null, access_token } = order;
       const task = {
+        ...(order.task_id ? { task_id: order.task_id } : {}),
         workflow_id,
         prompt,
         owner,

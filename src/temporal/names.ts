@@ -3,6 +3,11 @@ import type { LoopState } from '../domain/run-loop.ts';
 /** The engine's id of a task's run: unique, so that starting twice is starting once. */
 export const runIdOf = (task_id: string) => `task-${task_id}`;
 
+export const SCHEDULE_PREFIX = 'schedule-';
+export const scheduleIdOf = (id: string) => `${SCHEDULE_PREFIX}${id}`;
+
+export const deliveryIdOf = (delivery_id: string) => `webhook-${delivery_id}`;
+
 /** What the engine is told of a run: ids and small rules, never content. */
 export interface RunInput {
   task_id: string;

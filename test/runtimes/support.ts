@@ -33,6 +33,7 @@ export const providerOf = (values: Partial<PinnedProvider>): PinnedProvider => (
   default_model: 'scripted',
   requests_per_minute: null,
   price_table: {},
+  context_window: null,
   ...values,
 });
 

@@ -1,6 +1,6 @@
 import { eventsOf } from '../../domain/events.ts';
 import { storable } from '../../domain/transcript.ts';
-import type { RunStore } from '../../store/runs.ts';
+import type { RunStore, Settled } from '../../store/runs.ts';
 import type { FinalState } from '../names.ts';
 
 export interface FinishPorts {
@@ -13,7 +13,7 @@ export interface FinishPorts {
 /** Puts a task into its final state, once, and hands its lane on. */
 export const finishActivity =
   ({ runs, halt, now }: FinishPorts) =>
-  async (task_id: string, { status, error, error_code, turns }: FinalState): Promise<{ next: string | null }> => {
+  async (task_id: string, { status, error, error_code, turns }: FinalState): Promise<Settled> => {
     const { log, status: changed } = eventsOf(task_id, now);
     const reason = error === null ? null : storable(error);
     const told =

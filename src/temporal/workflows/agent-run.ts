@@ -1,3 +1,4 @@
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import {
   ActivityCancellationType,
   ActivityFailure,
@@ -12,14 +13,16 @@ import {
   getExternalWorkflowHandle,
   isCancellation,
   log,
+  ParentClosePolicy,
   proxyActivities,
   proxyLocalActivities,
   setHandler,
+  startChild,
   workflowInfo,
 } from '@temporalio/workflow';
 import { type RunPorts, runLoop, START } from '../../domain/run-loop.ts';
 import type { RunActivities } from '../activities/index.ts';
-import { type FinalState, type RunEnd, type RunInput, runIdOf } from '../names.ts';
+import { deliveryIdOf, type FinalState, type RunEnd, type RunInput, runIdOf } from '../names.ts';
 
 /** The lane is this run's now. */
 export const proceed = defineSignal('proceed');
@@ -97,7 +100,8 @@ function portsOf(task_id: string, signals: Signals, progress: { turns: number })
 
 /** Settles the task and lets the next one in its lane proceed. */
 async function close(task_id: string, end: FinalState): Promise<void> {
-  const { next } = await finish(task_id, end);
+  const { next, webhook } = await finish(task_id, end);
+  if (webhook) await sendOff(webhook);
   if (!next) return;
   try {
     await getExternalWorkflowHandle(runIdOf(next)).signal(proceed);
@@ -105,6 +109,14 @@ async function close(task_id: string, end: FinalState): Promise<void> {
     // Its task is on record as holding the lane; the reconciler starts it anew.
     log.warn('The next task in the lane has no run', { next, error });
   }
+}
+
+/** The delivery outlives this run: it may take a day. */
+async function sendOff(delivery_id: string): Promise<void> {
+  const options = { workflowId: deliveryIdOf(delivery_id), args: [delivery_id], parentClosePolicy: ParentClosePolicy.ABANDON };
+  await startChild('webhookDelivery', options).catch((error: unknown) => {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+  });
 }
 
 function endOf(error: unknown): RunEnd {

@@ -1,1 +1,3 @@
 export { agentRun } from './agent-run.ts';
+export { scheduledRun } from './scheduled-run.ts';
+export { webhookDelivery } from './webhook-delivery.ts';
