@@ -53,6 +53,8 @@ const Environment = z.object({
   TOOLRUNNER_PYTHON: z.string().default('python3'),
   TOOL_ISOLATION: z.enum(['auto', 'strict', 'none']).default('auto'),
   ALLOW_STDIO_MCP: z.stringbool().optional(),
+  BASH_NETWORK: z.stringbool().default(false),
+  SEARCH_API_URL: Url.optional(),
   WORKER_MAX_ACTIVITIES: z.coerce.number().int().min(1).default(100),
   WORKER_SHUTDOWN_SECONDS: z.coerce.number().min(0).default(20),
 });

@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises';
 import { eventsOf } from '../domain/events.ts';
 import { webhookSender } from '../egress/webhook-sender.ts';
 import { deltaPublisher } from '../events/publisher.ts';
@@ -10,7 +11,7 @@ import type { ActivityPorts } from '../temporal/activities/index.ts';
 import { type ToolPorts, type Toolset, toolsFor } from '../tools/for-agent.ts';
 import { type ToolCall, ToolUnreachable } from '../tools/source.ts';
 import { mcpPorts, openMcpPool, progressTeller, runTools } from './run-tools.ts';
-import type { Core, Driver } from './wiring.ts';
+import { type Core, type Driver, workspacesOf } from './wiring.ts';
 
 const now = () => new Date().toISOString();
 
@@ -76,9 +77,18 @@ function callerOf({ store }: Core, run: OpenRun): Caller {
   };
 }
 
-function toolPorts({ store, runner }: Core): Omit<ToolPorts, 'mcp'> {
+function toolPorts({ store, runner, egress, setting: { config } }: Core): Omit<ToolPorts, 'mcp'> {
   return {
     runner,
+    startConfined: runner.startConfined,
+    fetch: egress.fetch,
+    bash_network: config.BASH_NETWORK,
+    search_url: config.SEARCH_API_URL ?? null,
+    async workspaceOf({ task_id }) {
+      const dir = `${workspacesOf(config)}/${task_id}`;
+      await mkdir(dir, { recursive: true });
+      return dir;
+    },
     async openToken(name, tool, { owner, task_id }) {
       const opened = await store.tokens.open({ name, principal: owner, purpose: `tool ${tool}`, task_id });
       if ('refusal' in opened) throw new Error(opened.refusal);
