@@ -78,7 +78,7 @@ class LandlockTier:
         return seccomp.Policy(
             families=(seccomp.AF_INET, seccomp.AF_INET6) if network else (),
             tcp_only=True,
-            shared_processes=True,
+            on_host=True,
             shared_files=not self._switches_user,
             own_pid=own_pid,
         )
