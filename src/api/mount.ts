@@ -62,6 +62,8 @@ interface MountOptions {
   current?: (input: Input<never, never, never>, caller: Caller) => Promise<unknown>;
 }
 
+const LARGE_BYTES = 25 * 1024 * 1024;
+
 type AnyHandler = (input: Input<unknown, unknown, unknown>, caller: Caller) => Promise<unknown>;
 
 /** Mounts an endpoint: its schemas judge what comes in and what leaves; the handler is a function from input to reply. */
@@ -77,6 +79,7 @@ export function mount<
   api.http.route({
     method: endpoint.method,
     url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    ...(endpoint.large ? { bodyLimit: LARGE_BYTES } : {}),
     async handler(request, reply) {
       const input = await inputOf(endpoint, request, reply);
       const { caller } = request;
