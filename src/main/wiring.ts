@@ -16,8 +16,10 @@ import { createEngine, type Engine } from '../temporal/engine.ts';
 import { type RunningWorker, startWorker } from '../temporal/worker.ts';
 import { startToolRunner } from '../toolrunner/index.ts';
 import type { ToolRunner } from '../toolrunner/runner.ts';
+import { builtinSpecs } from '../tools/builtin/index.ts';
 import { checksOf } from './checks.ts';
 import type { Config } from './config.ts';
+import { mcpProbe } from './mcp-probe.ts';
 import { modelListsOf } from './model-lists.ts';
 import type { Resources } from './resources.ts';
 import { activityPorts } from './run-ports.ts';
@@ -112,7 +114,7 @@ export async function openApi(
   const { config } = setting;
   const on_seen = (principal: Principal) => void store.principals.seen(principal).catch((error: Error) => log(error.message));
   const identify = cachedIdentity(setting.identity_providers, { on_seen });
-  const services = { store, bus, runner, ...driver, identify, models: modelListsOf(core), checks: checksOf(core, driver.engine) };
+  const services = { store, bus, runner, ...driver, identify, models: modelListsOf(core), checks: checksOf(core, driver.engine), mcp: mcpProbe(), builtin_tools: builtinSpecs() };
   const app = await buildApp(services, {
     version,
     admins: config.ADMIN_SUBJECTS,

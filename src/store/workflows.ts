@@ -40,11 +40,6 @@ export function workflowStore(prisma: PrismaClient) {
       const { count } = await prisma.workflow.deleteMany({ where: { id, active_task_id: null } });
       if (count === 0) throw conflict('A run of this workflow is under way; halt it first', 'workflow_running');
     },
-    /** Titles, or ids, of the workflows bound to an agent. */
-    async ofAgent(agent_id: string): Promise<string[]> {
-      const found = await prisma.workflow.findMany({ where: { agent_id }, select: { id: true, title: true }, take: 10 });
-      return found.map(({ id, title }) => title ?? id);
-    },
     /** Messages, logs and usage of the last run. */
     async lastRun(last_task_id: string | null) {
       if (!last_task_id) return { messages: [], logs: [], usage: NO_USAGE };

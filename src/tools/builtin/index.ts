@@ -15,6 +15,9 @@ const builtinTools = (ports: BuiltinPorts): BuiltinTool[] => [
   { spec: manage_todo_list.spec, call: manage_todo_list.manageTodoList(ports.saveTodos) },
 ];
 
+/** What there is to choose from. */
+export const builtinSpecs = (): ToolSpec[] => [manage_todo_list.spec];
+
 /** The tools that come with Perdura, as far as an agent names them. */
 export function builtins(ports: BuiltinPorts, names: readonly string[]): ToolSource {
   const tools = builtinTools(ports).filter(({ spec }) => names.includes(spec.name));
