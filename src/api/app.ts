@@ -30,6 +30,7 @@ import { providerRoutes } from './providers.ts';
 import { skillRoutes } from './skills.ts';
 import { taskRoutes } from './tasks.ts';
 import { tokenRoutes } from './tokens.ts';
+import { transferRoutes } from './transfer.ts';
 import { workflowRoutes } from './workflows.ts';
 
 /** What the doors need; made in src/main. */
@@ -100,6 +101,7 @@ function mountResources(api: Api, services: Services, { shared_write }: ApiSetti
   guardrailRoutes(api, services, shared_write);
   mcpRoutes(api, services, shared_write);
   memoryRoutes(api, services, shared_write);
+  transferRoutes(api, services);
   builtinToolRoutes(api, services);
   tokenRoutes(api, services, shared_write);
   customToolRoutes(api, services, shared_write);

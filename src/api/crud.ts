@@ -78,7 +78,8 @@ export function mountCrud<T extends Shared>(
       const record = await writable(idOf(input), caller);
       await mayRemove(record);
       const used_by = await users(record);
-      if (used_by.length > 0) throw conflict(`This ${endpoints.noun} is used by ${used_by.join(', ')}; change them first`, 'in_use');
+      if (used_by.length > 0)
+        throw conflict(`This ${endpoints.noun} is used by ${used_by.join(', ')}; change them first`, 'in_use');
       await store.remove(record.id);
     },
     { current },

@@ -17,7 +17,9 @@ export function guardrailRoutes(api: Api, { store }: { store: Store }, shared_wr
       const before = await found(id);
       const { guardrail_type = before.guardrail_type } = values as Partial<Guardrail>;
       if (guardrail_type !== before.guardrail_type)
-        throw unprocessable([{ path: 'guardrail_type', message: `It is fixed as ${before.guardrail_type}; create another guardrail` }]);
+        throw unprocessable([
+          { path: 'guardrail_type', message: `It is fixed as ${before.guardrail_type}; create another guardrail` },
+        ]);
       return store.guardrails.update(id, 'config' in values ? withConfig({ ...(values as Guardrail), guardrail_type }) : values);
     },
   };

@@ -1,4 +1,13 @@
-import { type McpEntry, type McpServer, McpServerCreate, type McpTest, type McpTool, mcps, StdioConfig, UrlConfig } from '../contracts/mcps.ts';
+import {
+  type McpEntry,
+  type McpServer,
+  McpServerCreate,
+  type McpTest,
+  type McpTool,
+  mcps,
+  StdioConfig,
+  UrlConfig,
+} from '../contracts/mcps.ts';
 import type { ImportResult } from '../contracts/transfer.ts';
 import { AppError, type FieldError, unprocessable } from '../domain/errors.ts';
 import { tokensIn } from '../domain/secrets.ts';
@@ -78,7 +87,9 @@ function withConnection<S extends { transport_type: string; connection_config: u
   const schema = server.transport_type === 'stdio' ? StdioConfig : UrlConfig;
   const parsed = schema.safeParse(server.connection_config);
   if (parsed.success) return { ...server, connection_config: parsed.data };
-  throw unprocessable(parsed.error.issues.map(({ path, message }) => ({ path: ['connection_config', ...path].join('.'), message })));
+  throw unprocessable(
+    parsed.error.issues.map(({ path, message }) => ({ path: ['connection_config', ...path].join('.'), message })),
+  );
 }
 
 /** A message for each stored token that a configuration names and that does not exist. */

@@ -11,7 +11,10 @@ export function memoryRoutes(api: Api, { store }: { store: Store }, shared_write
   mountCrud(api, memories, {
     store: store.memories,
     shared_write,
-    check: async (values) => [...homeErrors(values), ...(await unknownReferences(store, values, { agent_id: 'agent', workflow_id: 'workflow' }))],
+    check: async (values) => [
+      ...homeErrors(values),
+      ...(await unknownReferences(store, values, { agent_id: 'agent', workflow_id: 'workflow' })),
+    ],
   });
   mount(api, memories.search, ({ body }) => store.memories.search(body));
   mount(api, memories.stm, ({ params: { agent_id } }) => store.memories.newest(agent_id, { limit: NEWEST }));
@@ -19,7 +22,8 @@ export function memoryRoutes(api: Api, { store }: { store: Store }, shared_write
 
 /** A session memory belongs to a workflow, the others to none. */
 function homeErrors({ scope, workflow_id }: Partial<Memory>): FieldError[] {
-  if (scope === 'session' && !workflow_id) return [{ path: 'workflow_id', message: 'A memory of scope session needs its workflow' }];
+  if (scope === 'session' && !workflow_id)
+    return [{ path: 'workflow_id', message: 'A memory of scope session needs its workflow' }];
   if (scope && scope !== 'session' && workflow_id)
     return [{ path: 'workflow_id', message: `A memory of scope ${scope} belongs to no workflow` }];
   return [];

@@ -5,7 +5,11 @@ import { crud, endpoint, IdParams } from './endpoint.ts';
 export const GUARDRAIL_TYPES = ['prompt', 'request', 'output'] as const;
 export const GUARDRAIL_ACTIONS = ['block', 'redact', 'warn'] as const;
 
-const Patterns = z.array(z.string().min(1).max(1_000)).max(100).default([]).meta({ description: 'RE2 syntax; matched in linear time' });
+const Patterns = z
+  .array(z.string().min(1).max(1_000))
+  .max(100)
+  .default([])
+  .meta({ description: 'RE2 syntax; matched in linear time' });
 const Length = z.int().min(0).nullable().default(null);
 
 const shape = {
@@ -25,7 +29,10 @@ export const OutputConfig = z
     forbidden_patterns: Patterns,
     required_patterns: Patterns,
     max_length: Length,
-    pii_detection: z.boolean().default(false).meta({ description: 'E-mail, phone, card, IBAN, IP address, US social security number' }),
+    pii_detection: z
+      .boolean()
+      .default(false)
+      .meta({ description: 'E-mail, phone, card, IBAN, IP address, US social security number' }),
     must_be_valid_json: z.boolean().default(false),
     action: z.enum(GUARDRAIL_ACTIONS).default('warn'),
   })

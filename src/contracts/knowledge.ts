@@ -9,15 +9,15 @@ export const KnowledgeSourceCreate = z
   .object({
     name: Name.meta({ example: 'handbook' }),
     description: z.string().default(''),
-    source_type: z.enum(SOURCE_TYPES).default('builtin').meta({ description: 'builtin; vector_db: Qdrant; pgvector: another Postgres' }),
-    connection_config: z
-      .record(z.string(), z.unknown())
-      .default({})
-      .meta({
-        description:
-          'vector_db: url, collection, api_key, text_field. pgvector: url, table, text_column, embedding_column. Values may hold {{token:NAME}}; secret values come back masked.',
-        example: {},
-      }),
+    source_type: z
+      .enum(SOURCE_TYPES)
+      .default('builtin')
+      .meta({ description: 'builtin; vector_db: Qdrant; pgvector: another Postgres' }),
+    connection_config: z.record(z.string(), z.unknown()).default({}).meta({
+      description:
+        'vector_db: url, collection, api_key, text_field. pgvector: url, table, text_column, embedding_column. Values may hold {{token:NAME}}; secret values come back masked.',
+      example: {},
+    }),
     tags: Tags,
   })
   .meta({ id: 'KnowledgeSourceCreate' });
@@ -87,7 +87,11 @@ export type KnowledgeItem = z.output<typeof KnowledgeItem>;
 
 export const KnowledgeQuery = z
   .object({
-    query: z.string().max(10_000).optional().meta({ description: 'Left out: the newest items', example: 'Which class do we travel in?' }),
+    query: z
+      .string()
+      .max(10_000)
+      .optional()
+      .meta({ description: 'Left out: the newest items', example: 'Which class do we travel in?' }),
     tags: z.array(z.string()).optional().meta({ description: 'Any of them' }),
     source_ids: z.array(Id).optional(),
     limit: z.int().min(1).max(100).default(10),
@@ -110,7 +114,10 @@ export const KnowledgeFound = z
 export type KnowledgeFound = z.output<typeof KnowledgeFound>;
 
 export const KnowledgeAnswer = z
-  .object({ items: z.array(KnowledgeFound), warnings: z.array(z.string()).meta({ description: 'Such as a search without vectors' }) })
+  .object({
+    items: z.array(KnowledgeFound),
+    warnings: z.array(z.string()).meta({ description: 'Such as a search without vectors' }),
+  })
   .meta({ id: 'KnowledgeAnswer' });
 export type KnowledgeAnswer = z.output<typeof KnowledgeAnswer>;
 

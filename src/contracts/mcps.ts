@@ -11,19 +11,17 @@ export const MASK = '********';
 const Texts = z.record(z.string(), z.string()).default({});
 
 export const StdioConfig = z.object({ command: z.string().min(1), args: z.array(z.string()).default([]), env: Texts });
-export const UrlConfig = z.object({ url: z.url({ protocol: /^https?$/ }), headers: Texts });
+export const UrlConfig = z.object({ url: z.union([z.url({ protocol: /^https?$/ }), z.literal(MASK)]), headers: Texts });
 
 export const McpServerCreate = z
   .object({
     name: Name.meta({ example: 'weather' }),
     description: z.string().default(''),
     transport_type: z.enum(TRANSPORTS),
-    connection_config: z
-      .record(z.string(), z.unknown())
-      .meta({
-        description: `stdio: command, args, env; http and sse: url, headers. Values may hold {{token:NAME}} of a stored token. Secret values come back as ${MASK}; sent back, they stay as they are.`,
-        example: { url: 'https://mcp.example.com/mcp', headers: { Authorization: 'Bearer {{token:weather-key}}' } },
-      }),
+    connection_config: z.record(z.string(), z.unknown()).meta({
+      description: `stdio: command, args, env; http and sse: url, headers. Values may hold {{token:NAME}} of a stored token. Secret values come back as ${MASK}; sent back, they stay as they are.`,
+      example: { url: 'https://mcp.example.com/mcp', headers: { Authorization: 'Bearer {{token:weather-key}}' } },
+    }),
     allowed_tools: z.array(z.string()).default([]).meta({ description: 'Empty: all' }),
     tags: Tags,
     network: z.boolean().default(false).meta({ description: 'Whether a stdio server may reach the network' }),
@@ -44,7 +42,13 @@ export const McpServer = z
 export type McpServer = z.output<typeof McpServer>;
 
 export const McpTool = z
-  .object({ name: z.string(), description: z.string(), parameters: z.record(z.string(), z.unknown()), effect: z.string(), allowed: z.boolean() })
+  .object({
+    name: z.string(),
+    description: z.string(),
+    parameters: z.record(z.string(), z.unknown()),
+    effect: z.string(),
+    allowed: z.boolean(),
+  })
   .meta({ id: 'McpTool' });
 export type McpTool = z.output<typeof McpTool>;
 
@@ -71,7 +75,10 @@ export const McpImport = z
 const tag = 'MCP servers';
 
 export const mcps = {
-  ...crud({ path: '/api/mcps', noun: 'MCP server', tag }, { record: McpServer, create: McpServerCreate, update: McpServerUpdate }),
+  ...crud(
+    { path: '/api/mcps', noun: 'MCP server', tag },
+    { record: McpServer, create: McpServerCreate, update: McpServerUpdate },
+  ),
   test: endpoint('POST /api/mcps/{id}/test', {
     operation: 'test_mcp_server',
     tag,

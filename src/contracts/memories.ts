@@ -22,7 +22,12 @@ export const MemoryCreate = z
 export const MemoryUpdate = patchOf(MemoryCreate.pick({ value: true, metadata: true, ttl: true })).meta({ id: 'MemoryUpdate' });
 
 export const Memory = z
-  .object({ ...Record, ...MemoryCreate.shape, ttl: Timestamp.nullable(), task_id: Id.nullable().meta({ description: 'The run that stored it' }) })
+  .object({
+    ...Record,
+    ...MemoryCreate.shape,
+    ttl: Timestamp.nullable(),
+    task_id: Id.nullable().meta({ description: 'The run that stored it' }),
+  })
   .meta({ id: 'Memory' });
 export type Memory = z.output<typeof Memory>;
 

@@ -6,7 +6,10 @@ export const SkillCreate = z
   .object({
     name: Name.meta({ example: 'cite-sources' }),
     description: z.string().default(''),
-    instructions: z.string().min(1).meta({ description: 'Added to the instructions of a run', example: 'Cite a source for every fact.' }),
+    instructions: z
+      .string()
+      .min(1)
+      .meta({ description: 'Added to the instructions of a run', example: 'Cite a source for every fact.' }),
     tags: Tags,
   })
   .meta({ id: 'SkillCreate' });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AgentCreate } from './agents.ts';
-import { IdParams, endpoint } from './endpoint.ts';
+import { endpoint, IdParams } from './endpoint.ts';
 import { KnowledgeSourceCreate } from './knowledge.ts';
 import { SkillCreate } from './skills.ts';
 import { WorkflowCreate } from './workflows.ts';
@@ -66,7 +66,12 @@ function transferOf<I extends z.ZodType>(type: ResourceType, { path, noun, item 
   const name = noun.replaceAll(' ', '_');
   return {
     type,
-    exportAll: endpoint(`GET ${path}/export` as 'GET /', { operation: `export_${name}s`, tag, summary: `Export all ${noun}s`, reply: bundle }),
+    exportAll: endpoint(`GET ${path}/export` as 'GET /', {
+      operation: `export_${name}s`,
+      tag,
+      summary: `Export all ${noun}s`,
+      reply: bundle,
+    }),
     exportOne: endpoint(`GET ${path}/{id}/export` as 'GET /', {
       operation: `export_${name}`,
       tag,

@@ -95,8 +95,10 @@ function breaches({ forbidden_patterns = [], required_patterns = [], min_length,
     if (!patternOf(source).matcher(text).find()) reasons.push(`it does not match the required pattern ${source}`);
   }
   const length = [...text].length;
-  if (typeof min_length === 'number' && length < min_length) reasons.push(`it has ${length} characters, at least ${min_length} are asked`);
-  if (typeof max_length === 'number' && length > max_length) reasons.push(`it has ${length} characters, at most ${max_length} are allowed`);
+  if (typeof min_length === 'number' && length < min_length)
+    reasons.push(`it has ${length} characters, at least ${min_length} are asked`);
+  if (typeof max_length === 'number' && length > max_length)
+    reasons.push(`it has ${length} characters, at most ${max_length} are allowed`);
   return { reasons, spans };
 }
 

@@ -114,7 +114,17 @@ export async function openApi(
   const { config } = setting;
   const on_seen = (principal: Principal) => void store.principals.seen(principal).catch((error: Error) => log(error.message));
   const identify = cachedIdentity(setting.identity_providers, { on_seen });
-  const services = { store, bus, runner, ...driver, identify, models: modelListsOf(core), checks: checksOf(core, driver.engine), mcp: mcpProbe(), builtin_tools: builtinSpecs() };
+  const services = {
+    store,
+    bus,
+    runner,
+    ...driver,
+    identify,
+    models: modelListsOf(core),
+    checks: checksOf(core, driver.engine),
+    mcp: mcpProbe(),
+    builtin_tools: builtinSpecs(),
+  };
   const app = await buildApp(services, {
     version,
     admins: config.ADMIN_SUBJECTS,

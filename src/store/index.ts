@@ -1,5 +1,6 @@
 import type { Agent } from '../contracts/agents.ts';
 import type { Guardrail } from '../contracts/guardrails.ts';
+import type { KnowledgeSource } from '../contracts/knowledge.ts';
 import type { McpServer } from '../contracts/mcps.ts';
 import type { Provider } from '../contracts/providers.ts';
 import type { Skill } from '../contracts/skills.ts';
@@ -18,6 +19,7 @@ import { sealedResource } from './sealed-resource.ts';
 import { taskStore } from './tasks.ts';
 import { tokenStore } from './tokens.ts';
 import { toolLedger } from './tool-ledger.ts';
+import { transferStore } from './transfer.ts';
 import { type Used, usersOf } from './uses.ts';
 import { workflowStore } from './workflows.ts';
 
@@ -39,6 +41,12 @@ export function createStore({ database: { pool, prisma }, keys, tell }: { databa
     guardrails: resource<Guardrail>(prisma.guardrail, { noun: 'guardrail' }),
     mcpServers: sealedResource<McpServer>(prisma.mcpServer, { noun: 'MCP server', keys, context: 'mcp-server' }),
     memories,
+    transfer: transferStore(prisma, keys),
+    knowledgeSources: sealedResource<KnowledgeSource>(prisma.knowledgeSource, {
+      noun: 'knowledge source',
+      keys,
+      context: 'knowledge-source',
+    }),
     definitions: definitionStore(pool),
     events: eventStore(pool),
     principals: principalStore(prisma),

@@ -62,7 +62,10 @@ export const anyWordOf = (text: string) =>
     .map((word) => `'${word}'`)
     .join(' | ');
 
-const shown = <M extends object>(found: M) => ({ ...wire(found), workflow_id: (found as { workflow_id?: string }).workflow_id || null });
+const shown = <M extends object>(found: M) => ({
+  ...wire(found),
+  workflow_id: (found as { workflow_id?: string }).workflow_id || null,
+});
 
 export type MemoryStore = ReturnType<typeof memoryStore>;
 
@@ -74,7 +77,18 @@ export function memoryStore(pool: pg.Pool, prisma: PrismaClient) {
   async function upsert({ workflow_id, metadata, ttl, task_id, ...memory }: NewMemory): Promise<Memory> {
     const { agent_id, scope, key, value, created_by } = memory;
     const home = scope === 'session' ? (workflow_id ?? '') : '';
-    const values = [uuid(), agent_id, scope, key, home, value, JSON.stringify(metadata ?? {}), ttl ?? null, task_id ?? null, created_by];
+    const values = [
+      uuid(),
+      agent_id,
+      scope,
+      key,
+      home,
+      value,
+      JSON.stringify(metadata ?? {}),
+      ttl ?? null,
+      task_id ?? null,
+      created_by,
+    ];
     return shown((await row<object>(pool, UPSERT, values)) as object) as Memory;
   }
 
@@ -104,7 +118,10 @@ export function memoryStore(pool: pg.Pool, prisma: PrismaClient) {
       return found.map(shown) as (Memory & { score: number })[];
     },
     /** The ones written last that runs of an agent see. */
-    async newest(agent_id: string, { workflow_id, limit }: { workflow_id?: string | undefined; limit: number }): Promise<Memory[]> {
+    async newest(
+      agent_id: string,
+      { workflow_id, limit }: { workflow_id?: string | undefined; limit: number },
+    ): Promise<Memory[]> {
       return (await rows<object>(pool, NEWEST, [agent_id, workflow_id ?? null, limit])).map(shown) as Memory[];
     },
     async forgetAgent(agent_id: string): Promise<void> {

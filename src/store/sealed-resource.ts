@@ -1,7 +1,7 @@
 import type { Prisma } from '../generated/prisma/client.ts';
-import { configSealer } from './sealed-config.ts';
 import type { KeyRing } from './key-ring.ts';
 import { type Filter, type Resource, resource } from './resource.ts';
+import { configSealer } from './sealed-config.ts';
 
 interface Configured {
   id: string;
