@@ -79,7 +79,6 @@ export const KnowledgeItem = z
     ...shown,
     status: z.enum(['indexed', 'text_only']).meta({ description: 'text_only: found by its words alone, see last_error' }),
     last_error: z.string().nullable(),
-    characters: z.int(),
     chunks: z.int(),
   })
   .meta({ id: 'KnowledgeItem', description: 'Without its text; that is at /content' });
@@ -121,6 +120,16 @@ export const KnowledgeAnswer = z
   .meta({ id: 'KnowledgeAnswer' });
 export type KnowledgeAnswer = z.output<typeof KnowledgeAnswer>;
 
+/** What comes with an uploaded file. */
+export const KnowledgeUpload = z.object({
+  source_id: Id,
+  name: Name.optional(),
+  tags: z
+    .string()
+    .default('')
+    .transform((text) => text.split(',').map((tag) => tag.trim()).filter(Boolean)),
+});
+
 const tag = 'Knowledge';
 
 export const knowledgeItems = {
@@ -137,12 +146,9 @@ export const knowledgeItems = {
     operation: 'upload_knowledge_item',
     tag,
     summary: 'Create an item from a file: pdf, docx, html, md, csv, txt, json',
-    description: 'The text is taken out of the file, cut into chunks and embedded.',
-    query: z.object({
-      source_id: Id,
-      name: Name.optional().meta({ description: 'Left out: the name of the file' }),
-      tags: z.string().optional().meta({ description: 'Comma separated' }),
-    }),
+    description:
+      'The text is taken out of the file, cut into chunks and embedded. `source_id`, `name` (the name of the file by default) and `tags` (comma separated) come as further fields of the form or in the query.',
+    query: z.object({ source_id: z.string().optional(), name: z.string().optional(), tags: z.string().optional() }),
     upload: true,
     reply: KnowledgeItem,
     status: 201,

@@ -10,6 +10,7 @@ import { definitionStore } from './definitions.ts';
 import { eventStore } from './events.ts';
 import { idempotencyStore } from './idempotency.ts';
 import type { KeyRing } from './key-ring.ts';
+import { knowledgeItemStore } from './knowledge.ts';
 import { memoryStore } from './memories.ts';
 import { snapshotOf } from './pin.ts';
 import { principalStore } from './principals.ts';
@@ -41,6 +42,7 @@ export function createStore({ database: { pool, prisma }, keys, tell }: { databa
     guardrails: resource<Guardrail>(prisma.guardrail, { noun: 'guardrail' }),
     mcpServers: sealedResource<McpServer>(prisma.mcpServer, { noun: 'MCP server', keys, context: 'mcp-server' }),
     memories,
+    knowledgeItems: knowledgeItemStore(pool, prisma),
     transfer: transferStore(prisma, keys),
     knowledgeSources: sealedResource<KnowledgeSource>(prisma.knowledgeSource, {
       noun: 'knowledge source',

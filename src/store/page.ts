@@ -40,12 +40,12 @@ interface Listed<Row> {
 /** A page of a table's matching rows, newest first, each as `shown` makes it. */
 export async function listed<Row, T extends { id: string }>(
   model: unknown,
-  { where, paging: { limit, cursor }, shown }: { where: object; paging: Paging; shown: (row: Row) => T },
+  { where, paging: { limit, cursor }, shown, more }: { where: object; paging: Paging; shown: (row: Row) => T; more?: object },
 ): Promise<Page<T>> {
   const table = model as Listed<Row>;
   const after = idOfCursor(cursor);
   const [found, total] = await Promise.all([
-    table.findMany({ where: { AND: [where, after ? { id: { lt: after } } : {}] }, orderBy: { id: 'desc' }, take: limit + 1 }),
+    table.findMany({ where: { AND: [where, after ? { id: { lt: after } } : {}] }, orderBy: { id: 'desc' }, take: limit + 1, ...more }),
     table.count({ where }),
   ]);
   return pageOf(found.map(shown), total, limit);

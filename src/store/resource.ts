@@ -57,7 +57,7 @@ export function resource<R extends { id: string }>(
   };
 }
 
-function conditions({ q, tag, tags }: Filter, { tagged, searched }: { tagged: boolean; searched: readonly string[] }): object[] {
+export function conditions({ q, tag, tags }: Filter, { tagged, searched }: { tagged: boolean; searched: readonly string[] }): object[] {
   const wanted = [tag, ...(tags?.split(',') ?? [])].map((name) => name?.trim()).filter(Boolean);
   const text = { contains: q, mode: 'insensitive' };
   return [
