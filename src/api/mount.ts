@@ -11,6 +11,8 @@ import { validated } from './validate.ts';
 export interface Upload {
   filename: string;
   content: Buffer;
+  /** The form's other fields. */
+  fields: Record<string, string>;
 }
 
 /** What a handler is given, parsed and checked. */
@@ -18,6 +20,8 @@ export interface Input<P, Q, B> {
   params: P;
   query: Q;
   body: B;
+  /** The body as it was sent, for those who tell what they left aside. */
+  raw_body: unknown;
   /** The file of an upload. */
   file: Upload;
   /** Aborted when the client goes away. */
@@ -62,6 +66,8 @@ interface MountOptions {
   current?: (input: Input<never, never, never>, caller: Caller) => Promise<unknown>;
 }
 
+const LARGE_BYTES = 25 * 1024 * 1024;
+
 type AnyHandler = (input: Input<unknown, unknown, unknown>, caller: Caller) => Promise<unknown>;
 
 /** Mounts an endpoint: its schemas judge what comes in and what leaves; the handler is a function from input to reply. */
@@ -77,6 +83,7 @@ export function mount<
   api.http.route({
     method: endpoint.method,
     url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    ...(endpoint.large ? { bodyLimit: LARGE_BYTES } : {}),
     async handler(request, reply) {
       const input = await inputOf(endpoint, request, reply);
       const { caller } = request;
@@ -104,8 +111,9 @@ async function inputOf(
   return {
     params: params.data,
     query: validated(endpoint.query, request.query, 'query'),
+    raw_body: request.body,
     body: endpoint.body ? validated(endpoint.body, request.body ?? {}, 'body') : undefined,
-    file: endpoint.upload ? await uploadOf(request) : { filename: '', content: Buffer.alloc(0) },
+    file: endpoint.upload ? await uploadOf(request) : { filename: '', content: Buffer.alloc(0), fields: {} },
     signal: gone.signal,
     last_event_id: request.headers['last-event-id'] as string | undefined,
   };
@@ -116,7 +124,11 @@ async function uploadOf(request: FastifyRequest): Promise<Upload> {
   const part = await request.file();
   if (part?.fieldname !== 'file')
     throw new AppError('unprocessable', 'file: Send the file in the field `file`', { code: 'no_file' });
-  return { filename: part.filename, content: await part.toBuffer() };
+  const content = await part.toBuffer();
+  const texts = Object.entries(part.fields).flatMap(([name, field]) =>
+    field && 'value' in field && typeof field.value === 'string' ? [[name, field.value]] : [],
+  );
+  return { filename: part.filename, content, fields: Object.fromEntries(texts) };
 }
 
 interface Exchange {

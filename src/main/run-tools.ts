@@ -26,7 +26,10 @@ export const openMcpPool = ({ setting, runner, egress }: Core): McpPool =>
 export function mcpPorts({ store }: Core, pool: McpPool): McpToolPorts {
   return {
     pool,
-    openConfig: async (server: PinnedMcpServer) => server,
+    openConfig: async (server: PinnedMcpServer) => {
+      const connection_config = store.mcpServers.sealer.open(server.connection_config);
+      return { ...server, connection_config };
+    },
     async openToken(name, server, { owner, task_id }) {
       const opened = await store.tokens.open({ name, principal: owner, purpose: `MCP server ${server}`, task_id });
       if ('refusal' in opened) throw new Error(opened.refusal);

@@ -20,8 +20,10 @@ import { createEngine, type Engine } from '../temporal/engine.ts';
 import { createSchedules, type Schedules } from '../temporal/schedules.ts';
 import { type RunningWorker, startWorker } from '../temporal/worker.ts';
 import { type PythonToolRunner, startToolRunner } from '../toolrunner/index.ts';
+import { builtinSpecs } from '../tools/builtin/index.ts';
 import { checksOf } from './checks.ts';
 import type { Config } from './config.ts';
+import { mcpProbe } from './mcp-probe.ts';
 import { modelListsOf } from './model-lists.ts';
 import { reconcileDeliveries, reconcileSchedules } from './reconcile.ts';
 import type { Resources } from './resources.ts';
@@ -155,6 +157,8 @@ export async function openApi(
     models: modelListsOf(core),
     checks: checksOf(core, driver.engine),
     fireNow: (row: ScheduleRow, due_at: Date) => serve(firePortsOf(core, driver), row, { due_at, by_hand: true }),
+    mcp: mcpProbe(core),
+    builtin_tools: builtinSpecs({ web_search: config.SEARCH_API_URL !== undefined }),
   };
   const app = await buildApp(services, {
     version,
