@@ -11,6 +11,7 @@ import type { Engine } from '../temporal/engine.ts';
 import type { ToolRunner } from '../toolrunner/runner.ts';
 import { agentRoutes } from './agents.ts';
 import { requireCaller } from './auth.ts';
+import { type ChatServices, chatRoutes } from './chat.ts';
 import type { SharedWrite } from './crud.ts';
 import { customToolRoutes } from './custom-tools.ts';
 import { serveDocs } from './docs.ts';
@@ -38,6 +39,8 @@ export interface Services {
   models: ModelLists;
   identify: IdentityCheck;
   checks: Checks;
+  replies: ChatServices['replies'];
+  guard: ChatServices['guard'];
   schedules: ScheduleServices['schedules'];
   fireNow: ScheduleServices['fireNow'];
 }
@@ -97,6 +100,7 @@ function mountResources(api: Api, services: Services, { shared_write }: ApiSetti
   taskRoutes(api, services);
   modelRoutes(api, services);
   webhookRoutes(api, services);
+  chatRoutes(api, services);
   scheduledAgentRoutes(api, services);
 }
 

@@ -20,6 +20,8 @@ export interface Input<P, Q, B> {
   body: B;
   /** The file of an upload. */
   file: Upload;
+  /** Does the work once for the request's Idempotency-Key; a repetition is given what it came to. For replies that are streams. */
+  once<T>(work: () => Promise<T>): Promise<{ value: T; replayed: boolean }>;
   /** Aborted when the client goes away. */
   signal: AbortSignal;
   /** Last-Event-ID, where a stream was asked for. */
@@ -78,23 +80,39 @@ export function mount<
     method: endpoint.method,
     url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     async handler(request, reply) {
-      const input = await inputOf(endpoint, request, reply);
+      const once = onceOf({ api, endpoint, request, reply });
+      const input = { ...(await inputOf(endpoint, request, reply)), once };
       const { caller } = request;
       if (current) await matched(request, () => current(input as never, caller));
       const work = () => serve(input, caller);
-      if (!endpoint.idempotent) return send(endpoint, { request, reply }, await work());
-      const { value, replayed } = await api.idempotency(request, work);
-      if (replayed) reply.header('idempotent-replayed', 'true');
+      if (endpoint.kind === 'events') return send(endpoint, { request, reply }, await work());
+      const { value, replayed } = await input.once(work);
       return send({ ...endpoint, status: replayed ? 200 : endpoint.status }, { request, reply }, value);
     },
   });
 }
 
+interface Serving {
+  api: Api;
+  endpoint: Pick<Endpoint, 'idempotent'>;
+  request: FastifyRequest;
+  reply: FastifyReply;
+}
+
+const onceOf = ({ api, endpoint, request, reply }: Serving): Input<unknown, unknown, unknown>['once'] => {
+  return async (work) => {
+    if (!endpoint.idempotent) return { value: await work(), replayed: false };
+    const { value, replayed } = await api.idempotency(request, work);
+    if (replayed) reply.header('idempotent-replayed', 'true');
+    return { value: value as Awaited<ReturnType<typeof work>>, replayed };
+  };
+};
+
 async function inputOf(
   endpoint: Endpoint,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<Input<unknown, unknown, unknown>> {
+): Promise<Omit<Input<unknown, unknown, unknown>, 'once'>> {
   const params = endpoint.params.safeParse(request.params);
   if (!params.success) throw new AppError('not_found', `Nothing is at ${request.url.split('?')[0]}: the id has the wrong form`);
   const gone = new AbortController();

@@ -20,6 +20,7 @@ import { createSchedules, type Schedules } from '../temporal/schedules.ts';
 import { type RunningWorker, startWorker } from '../temporal/worker.ts';
 import { startToolRunner } from '../toolrunner/index.ts';
 import type { ToolRunner } from '../toolrunner/runner.ts';
+import { chatRepliesOf } from './chat.ts';
 import { checksOf } from './checks.ts';
 import type { Config } from './config.ts';
 import { modelListsOf } from './model-lists.ts';
@@ -142,6 +143,9 @@ export async function openWorker(core: Core, connection: NativeConnection, resou
   return worker;
 }
 
+/** How long replies of chats may take to end when the service is stopped. */
+const CHAT_GRACE_MS = 5_000;
+
 export async function openApi(
   core: Core,
   driver: Driver,
@@ -149,10 +153,13 @@ export async function openApi(
 ): Promise<FastifyInstance> {
   const { setting, store, bus, runner, identify } = core;
   const { config } = setting;
+  const replies = resources.hold(chatRepliesOf(core), (it) => it.close(CHAT_GRACE_MS));
   const services = {
     ...{ store, bus, runner, ...driver, identify },
     models: modelListsOf(core),
     checks: checksOf(core, driver.engine),
+    replies,
+    guard: async () => {},
     fireNow: (row: ScheduleRow, due_at: Date) => serve(firePortsOf(core, driver), row, { due_at, by_hand: true }),
   };
   const app = await buildApp(services, {

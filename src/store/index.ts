@@ -1,5 +1,6 @@
 import type { Agent } from '../contracts/agents.ts';
 import type { Provider } from '../contracts/providers.ts';
+import { chatStore } from './chat.ts';
 import { customToolStore } from './custom-tools.ts';
 import type { Database } from './database.ts';
 import { definitionStore } from './definitions.ts';
@@ -33,6 +34,7 @@ export function createStore({ database: { pool, prisma }, keys, tell }: { databa
     definitions: definitionStore(pool),
     events: eventStore(pool),
     scheduledAgents: scheduleStore({ pool, prisma, keys }),
+    chat: chatStore(prisma),
     webhooks: webhookStore({ pool, prisma }),
     principals: principalStore(prisma),
     idempotency: idempotencyStore(prisma),
