@@ -20,6 +20,8 @@ export interface Input<P, Q, B> {
   body: B;
   /** The file of an upload. */
   file: Upload;
+  /** The id to give what is made, when the request carries an Idempotency-Key. */
+  reserved_id: string | undefined;
   /** Aborted when the client goes away. */
   signal: AbortSignal;
   /** Last-Event-ID, where a stream was asked for. */
@@ -81,7 +83,7 @@ export function mount<
       const input = await inputOf(endpoint, request, reply);
       const { caller } = request;
       if (current) await matched(request, () => current(input as never, caller));
-      const work = () => serve(input, caller);
+      const work = (reserved_id?: string) => serve({ ...input, reserved_id }, caller);
       if (!endpoint.idempotent) return send(endpoint, { request, reply }, await work());
       const { value, replayed } = await api.idempotency(request, work);
       if (replayed) reply.header('idempotent-replayed', 'true');
@@ -106,6 +108,7 @@ async function inputOf(
     query: validated(endpoint.query, request.query, 'query'),
     body: endpoint.body ? validated(endpoint.body, request.body ?? {}, 'body') : undefined,
     file: endpoint.upload ? await uploadOf(request) : { filename: '', content: Buffer.alloc(0) },
+    reserved_id: undefined,
     signal: gone.signal,
     last_event_id: request.headers['last-event-id'] as string | undefined,
   };

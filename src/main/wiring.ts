@@ -13,6 +13,8 @@ import { definitionOf } from '../store/pin.ts';
 import type { Principal } from '../store/principals.ts';
 import { createDispatch, type Dispatch } from '../temporal/dispatch.ts';
 import { createEngine, type Engine } from '../temporal/engine.ts';
+import { prepareEngine } from '../temporal/housekeeping.ts';
+import { type Settle, settler } from '../temporal/settle.ts';
 import { type RunningWorker, startWorker } from '../temporal/worker.ts';
 import { startToolRunner } from '../toolrunner/index.ts';
 import type { ToolRunner } from '../toolrunner/runner.ts';
@@ -77,7 +79,9 @@ export const openClientConnection = (setting: Setting, resources: Resources): Co
   resources.hold(Connection.lazy(connectOptions(setting)), (it) => it.close());
 
 export interface Driver {
+  client: Client;
   engine: Engine;
+  settle: Settle;
   dispatch: Dispatch;
 }
 
@@ -85,12 +89,14 @@ export interface Driver {
 export function openDriver({ setting, store, bus }: Core, connection: Connection | NativeConnection, eager: boolean): Driver {
   const client = new Client({ connection, namespace: setting.config.TEMPORAL_NAMESPACE });
   const engine = createEngine({ client, task_queue: setting.config.TEMPORAL_TASK_QUEUE, ui_url: setting.temporal_ui_url, eager });
-  return { engine, dispatch: createDispatch({ store, engine, bus, definitionOf }) };
+  const settle = settler({ runs: store.runs, now: () => new Date().toISOString() });
+  return { client, engine, settle, dispatch: createDispatch({ store, engine, bus, settle, definitionOf }) };
 }
 
 export async function openWorker(core: Core, connection: NativeConnection, resources: Resources): Promise<RunningWorker> {
   const { config } = core.setting;
-  const { ports, unwatch } = await activityPorts(core);
+  const driver = openDriver(core, connection, true);
+  const { ports, unwatch } = await activityPorts(core, driver);
   const settings = {
     connection,
     namespace: config.TEMPORAL_NAMESPACE,
@@ -98,8 +104,10 @@ export async function openWorker(core: Core, connection: NativeConnection, resou
     cache_dir: `${config.PERDURA_HOME}/cache`,
     max_activities: config.WORKER_MAX_ACTIVITIES,
     shutdown_seconds: config.WORKER_SHUTDOWN_SECONDS,
+    build_id: config.WORKER_BUILD_ID ?? null,
   };
   resources.hold(unwatch, (end) => end());
+  await prepareEngine({ client: driver.client, task_queue: settings.task_queue, every_seconds: config.RECONCILE_SECONDS });
   return resources.hold(await startWorker(ports, settings), (it) => it.stop());
 }
 

@@ -1,7 +1,7 @@
 import { type Client, isGrpcServiceError, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
 import { AppError } from '../domain/errors.ts';
-import { type RunInput, runIdOf, SEARCH_ATTRIBUTES } from './names.ts';
+import { type RunInput, runIdOf, SEARCH_ATTRIBUTES, taskIdOf } from './names.ts';
 import type { agentRun } from './workflows/agent-run.ts';
 
 /** By what an operator finds a run in the Temporal UI. */
@@ -13,6 +13,8 @@ export interface RunLabels {
   model: string | null;
 }
 
+export type RunState = 'open' | 'closed' | 'unknown';
+
 /** All that the rest of the service knows of Temporal. */
 export interface Engine {
   /** Starts a task's run; starting it twice is starting it once. */
@@ -23,8 +25,12 @@ export interface Engine {
   decide(task_id: string, call_id: string): Promise<boolean>;
   /** Lets a queued run proceed. */
   proceed(task_id: string): Promise<boolean>;
-  /** Whether the engine has an open execution for a task. */
-  isOpen(task_id: string): Promise<boolean>;
+  /** What the engine has for a task: an execution under way, one that is over, or none that it remembers. */
+  state(task_id: string): Promise<RunState>;
+  /** Ids of the tasks whose executions are under way, as far as the engine's index has them. */
+  openRuns(): AsyncIterable<string>;
+  /** Ends an execution that has no task any more. */
+  terminate(task_id: string, reason: string): Promise<boolean>;
   /** Throws when the engine is out of reach. */
   ping(): Promise<void>;
   /** The run in the Temporal UI; null when no UI is configured. */
@@ -70,19 +76,20 @@ export function createEngine({ client, task_queue, ui_url, eager }: EngineOption
     halt: (task_id) => soon(() => known(handle(task_id).cancel())),
     decide: (task_id, call_id) => soon(() => known(handle(task_id).signal('decide', call_id))),
     proceed: (task_id) => soon(() => known(handle(task_id).signal('proceed'))),
-    async isOpen(task_id) {
-      let open = false;
-      await soon(() =>
-        known(
-          handle(task_id)
-            .describe()
-            .then(({ status }) => {
-              open = status.name === OPEN;
-            }),
-        ),
-      );
-      return open;
+    async state(task_id) {
+      try {
+        const { status } = await soon(() => handle(task_id).describe());
+        return status.name === OPEN ? 'open' : 'closed';
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return 'unknown';
+        throw error;
+      }
     },
+    async *openRuns() {
+      const query = `WorkflowType = 'agentRun' AND ExecutionStatus = 'Running' AND TaskQueue = '${task_queue}'`;
+      for await (const { workflowId } of client.workflow.list({ query })) yield taskIdOf(workflowId);
+    },
+    terminate: (task_id, reason) => soon(() => known(handle(task_id).terminate(reason))),
     async ping() {
       await soon(() => client.workflowService.getSystemInfo({}));
     },
@@ -97,7 +104,6 @@ function attributesOf({ owner, agent, workflow, workflow_id, model }: RunLabels)
     PerduraWorkflow: workflow,
     PerduraWorkflowId: workflow_id,
     PerduraModel: model,
-    PerduraStatus: 'running',
   };
   return new TypedSearchAttributes(
     Object.entries(values).flatMap(([name, value]) => (value === null ? [] : [{ key: keys[name]!, value }])) as never,

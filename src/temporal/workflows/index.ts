@@ -1,1 +1,2 @@
 export { agentRun } from './agent-run.ts';
+export { reconcileTasks } from './reconcile.ts';
