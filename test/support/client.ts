@@ -21,7 +21,7 @@ export function clientOf(url: string, token: string | null) {
     path: string,
     { body, headers = {} }: { body?: unknown; headers?: Record<string, string> } = {},
   ): Promise<Reply> {
-    const raw = typeof body === 'string' || body instanceof FormData;
+    const raw = typeof body === 'string' || body instanceof FormData || body instanceof Uint8Array;
     const type = body === undefined || body instanceof FormData ? {} : { 'content-type': 'application/json' };
     const init = {
       method,
