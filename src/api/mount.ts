@@ -20,8 +20,10 @@ export interface Input<P, Q, B> {
   body: B;
   /** The file of an upload. */
   file: Upload;
+  /** The id to give what is made, when the request carries an Idempotency-Key. */
+  reserved_id: string | undefined;
   /** Does the work once for the request's Idempotency-Key; a repetition is given what it came to. For replies that are streams. */
-  once<T>(work: () => Promise<T>): Promise<{ value: T; replayed: boolean }>;
+  once<T>(work: (reserved_id?: string) => Promise<T>): Promise<{ value: T; replayed: boolean }>;
   /** Aborted when the client goes away. */
   signal: AbortSignal;
   /** Last-Event-ID, where a stream was asked for. */
@@ -84,7 +86,7 @@ export function mount<
       const input = { ...(await inputOf(endpoint, request, reply)), once };
       const { caller } = request;
       if (current) await matched(request, () => current(input as never, caller));
-      const work = () => serve(input, caller);
+      const work = (reserved_id?: string) => serve({ ...input, reserved_id }, caller);
       if (endpoint.kind === 'events') return send(endpoint, { request, reply }, await work());
       const { value, replayed } = await input.once(work);
       return send({ ...endpoint, status: replayed ? 200 : endpoint.status }, { request, reply }, value);
@@ -124,6 +126,7 @@ async function inputOf(
     query: validated(endpoint.query, request.query, 'query'),
     body: endpoint.body ? validated(endpoint.body, request.body ?? {}, 'body') : undefined,
     file: endpoint.upload ? await uploadOf(request) : { filename: '', content: Buffer.alloc(0) },
+    reserved_id: undefined,
     signal: gone.signal,
     last_event_id: request.headers['last-event-id'] as string | undefined,
   };

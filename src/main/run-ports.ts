@@ -7,6 +7,7 @@ import type { OpenRun } from '../store/runs.ts';
 import { haltRegistry } from '../temporal/activities/attempt.ts';
 import type { FirePorts } from '../temporal/activities/fire.ts';
 import type { ActivityPorts } from '../temporal/activities/index.ts';
+import { reconcile } from '../temporal/reconciler.ts';
 import { type ToolPorts, toolsFor } from '../tools/for-agent.ts';
 import { type ToolCall, ToolUnreachable } from '../tools/source.ts';
 import type { Core, Driver } from './wiring.ts';
@@ -15,6 +16,7 @@ const now = () => new Date().toISOString();
 
 /** Binds the engine's activities to the store, the runtimes and the tools. `unwatch` ends the watch for halts. */
 export async function activityPorts(core: Core, driver: Driver): Promise<{ ports: ActivityPorts; unwatch: () => void }> {
+  const { engine, settle } = driver;
   const { store, bus, setting } = core;
   const halts = haltRegistry();
   const unwatch = await bus.onHalt(halts.halt);
@@ -29,7 +31,7 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
     runtimeOf: (run, pinned) =>
       selectRuntime(pinned, callerOf(core, run), { default_runtime: setting.default_runtime, fetch: core.egress.fetch }),
     toolsOf: (pinned, { custom_tools }) => toolsFor(pinned, tools, { custom_tools }),
-    publisher: (run, ready) => deltaPublisher((delta) => publish(core, run, delta), ready),
+    publisher: deltaPublisher,
     async perform({ call_id, name, ...call }, args, signal) {
       const pinned = await definition(call.definition_hash);
       const { task_id, workflow_id, owner } = call;
@@ -38,9 +40,12 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
       return toolsFor(pinned, tools, { custom_tools: pinned.provider !== null }).call(asked, signal);
     },
     ...firePortsOf(core, driver),
-    halt: (task_id) => bus.halt(task_id),
     webhooks: store.webhooks,
     sendWebhook: webhookSender({ fetch: core.egress.fetch, secret: setting.webhook_secret }),
+    settle,
+    halt: (task_id) => bus.halt(task_id),
+    nudge: (task_id, call_id) => engine.decide(task_id, call_id),
+    reconcile: () => reconcile({ store, engine, settle, definition, now: () => new Date() }),
     isModelFailure: (error): error is ModelFailure => error instanceof ModelFailure,
     isUnreachable: (error): error is ToolUnreachable => error instanceof ToolUnreachable,
   };
@@ -84,10 +89,4 @@ function toolPorts({ store, runner }: Core): ToolPorts {
       await store.ledger.setTodos({ task_id, workflow_id, call_id }, { todos, events });
     },
   };
-}
-
-async function publish({ store, bus }: Core, { task_id, workflow_id }: OpenRun, delta: string): Promise<void> {
-  const events = [eventsOf(task_id, now).delta(delta)];
-  const last = await store.events.appendDeltas(workflow_id, task_id, events);
-  bus.announce(workflow_id, { task_id, events, last });
 }
