@@ -13,6 +13,7 @@ import type { ToolRunner } from '../toolrunner/runner.ts';
 import { agentRoutes } from './agents.ts';
 import { requireCaller } from './auth.ts';
 import { builtinToolRoutes } from './builtin-tools.ts';
+import { type ChatServices, chatRoutes } from './chat.ts';
 import type { SharedWrite } from './crud.ts';
 import { customToolRoutes } from './custom-tools.ts';
 import { serveDocs } from './docs.ts';
@@ -47,6 +48,8 @@ export interface Services {
   builtin_tools: BuiltinTool[];
   identify: IdentityCheck;
   checks: Checks;
+  replies: ChatServices['replies'];
+  guard: ChatServices['guard'];
   schedules: ScheduleServices['schedules'];
   fireNow: ScheduleServices['fireNow'];
 }
@@ -112,6 +115,7 @@ function mountResources(api: Api, services: Services, { shared_write }: ApiSetti
   taskRoutes(api, services);
   modelRoutes(api, services);
   webhookRoutes(api, services);
+  chatRoutes(api, services);
   scheduledAgentRoutes(api, services);
 }
 

@@ -1,5 +1,4 @@
 import type { Store } from '../store/index.ts';
-import type { Engine } from '../temporal/engine.ts';
 import type { Schedules } from '../temporal/schedules.ts';
 
 export interface Reconciled {
@@ -25,9 +24,4 @@ export async function reconcileSchedules(store: Pick<Store, 'scheduledAgents'>, 
     removed.push(id);
   }
   return { saved, removed };
-}
-
-/** Messages whose task ended without a run to send them off, or whose delivery the engine forgot. */
-export async function reconcileDeliveries(store: Pick<Store, 'webhooks'>, engine: Pick<Engine, 'deliver'>): Promise<void> {
-  for (const id of await store.webhooks.pending()) await engine.deliver(id);
 }

@@ -8,6 +8,7 @@ import type { OpenRun } from '../store/runs.ts';
 import { haltRegistry } from '../temporal/activities/attempt.ts';
 import type { FirePorts } from '../temporal/activities/fire.ts';
 import type { ActivityPorts } from '../temporal/activities/index.ts';
+import { reconcile } from '../temporal/reconciler.ts';
 import { type ToolPorts, type Toolset, toolsFor } from '../tools/for-agent.ts';
 import { type ToolCall, ToolUnreachable } from '../tools/source.ts';
 import { mcpPorts, openMcpPool, progressTeller, runTools } from './run-tools.ts';
@@ -17,6 +18,7 @@ const now = () => new Date().toISOString();
 
 /** Binds the engine's activities to the store, the runtimes and the tools. `unwatch` ends what they hold open. */
 export async function activityPorts(core: Core, driver: Driver): Promise<{ ports: ActivityPorts; unwatch: () => Promise<void> }> {
+  const { engine, settle } = driver;
   const { store, bus, setting } = core;
   const halts = haltRegistry();
   const unheard = await bus.onHalt(halts.halt);
@@ -32,7 +34,7 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
     runtimeOf: (run, pinned) =>
       selectRuntime(pinned, callerOf(core, run), { default_runtime: setting.default_runtime, fetch: core.egress.fetch }),
     toolsOf: runTools(core, tools),
-    publisher: (run, ready) => deltaPublisher((delta) => publish(core, run, delta), ready),
+    publisher: deltaPublisher,
     async perform({ call_id, name, ...call }, args, signal) {
       const pinned = await definition(call.definition_hash);
       const { task_id, workflow_id, owner } = call;
@@ -43,9 +45,12 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
       return toolsFor(pinned, tools, rules).call(asked, signal);
     },
     ...firePortsOf(core, driver),
-    halt: (task_id) => bus.halt(task_id),
     webhooks: store.webhooks,
     sendWebhook: webhookSender({ fetch: core.egress.fetch, secret: setting.webhook_secret }),
+    settle,
+    halt: (task_id) => bus.halt(task_id),
+    nudge: (task_id, call_id) => engine.decide(task_id, call_id),
+    reconcile: () => reconcile({ store, engine, settle, definition, now: () => new Date() }),
     isModelFailure: (error): error is ModelFailure => error instanceof ModelFailure,
     isUnreachable: (error): error is ToolUnreachable => error instanceof ToolUnreachable,
   };
@@ -102,10 +107,4 @@ function toolPorts({ store, runner, egress, setting: { config } }: Core): Omit<T
       await store.ledger.setTodos({ task_id, workflow_id, call_id }, { todos, events });
     },
   };
-}
-
-async function publish({ store, bus }: Core, { task_id, workflow_id }: OpenRun, delta: string): Promise<void> {
-  const events = [eventsOf(task_id, now).delta(delta)];
-  const last = await store.events.appendDeltas(workflow_id, task_id, events);
-  bus.announce(workflow_id, { task_id, events, last });
 }

@@ -63,13 +63,10 @@ export function runTools({ store }: Core, ports: ToolPorts) {
 }
 
 /** Tells watchers how far a call has come; it is not worth failing the call for. */
-export function progressTeller({ store, bus, log }: Core, { task_id, workflow_id, call_id }: CallPlace) {
+export function progressTeller({ store, log: report }: Core, call: CallPlace) {
   return (text: string, data: Record<string, unknown> = {}): void => {
-    const events = [eventsOf(task_id, now).log('progress', storable(text), { call_id, ...data })];
-    store.events
-      .appendDeltas(workflow_id, task_id, events)
-      .then((last) => bus.announce(workflow_id, { task_id, events, last }))
-      .catch((error: Error) => log(`Progress of ${call_id} was not told: ${error.message}`));
+    const told = eventsOf(call.task_id, now).log('progress', storable(text), { call_id: call.call_id, ...data });
+    store.ledger.tell(call, [told]).catch((error: Error) => report(`Progress was not told: ${error.message}`));
   };
 }
 

@@ -17,15 +17,18 @@ import type { ScheduleRow } from '../store/scheduled-agents.ts';
 import { serve } from '../temporal/activities/fire.ts';
 import { createDispatch, type Dispatch } from '../temporal/dispatch.ts';
 import { createEngine, type Engine } from '../temporal/engine.ts';
+import { prepareEngine } from '../temporal/housekeeping.ts';
 import { createSchedules, type Schedules } from '../temporal/schedules.ts';
+import { type Settle, settler } from '../temporal/settle.ts';
 import { type RunningWorker, startWorker } from '../temporal/worker.ts';
 import { type PythonToolRunner, startToolRunner } from '../toolrunner/index.ts';
 import { builtinSpecs } from '../tools/builtin/index.ts';
+import { chatRepliesOf } from './chat.ts';
 import { checksOf } from './checks.ts';
 import type { Config } from './config.ts';
 import { mcpProbe } from './mcp-probe.ts';
 import { modelListsOf } from './model-lists.ts';
-import { reconcileDeliveries, reconcileSchedules } from './reconcile.ts';
+import { reconcileSchedules } from './reconcile.ts';
 import type { Resources } from './resources.ts';
 import { activityPorts, firePortsOf } from './run-ports.ts';
 
@@ -109,7 +112,9 @@ export const openClientConnection = (setting: Setting, resources: Resources): Co
   resources.hold(Connection.lazy(connectOptions(setting)), (it) => it.close());
 
 export interface Driver {
+  client: Client;
   engine: Engine;
+  settle: Settle;
   dispatch: Dispatch;
   schedules: Schedules;
 }
@@ -119,11 +124,9 @@ export function openDriver({ setting, store, bus }: Core, connection: Connection
   const client = new Client({ connection, namespace: setting.config.TEMPORAL_NAMESPACE });
   const { TEMPORAL_TASK_QUEUE: task_queue } = setting.config;
   const engine = createEngine({ client, task_queue, ui_url: setting.temporal_ui_url, eager });
-  return {
-    engine,
-    schedules: createSchedules(client, task_queue),
-    dispatch: createDispatch({ store, engine, bus, definitionOf }),
-  };
+  const settle = settler({ runs: store.runs, now: () => new Date().toISOString() });
+  const dispatch = createDispatch({ store, engine, bus, settle, definitionOf });
+  return { client, engine, settle, dispatch, schedules: createSchedules(client, task_queue) };
 }
 
 export async function openWorker(core: Core, connection: NativeConnection, resources: Resources): Promise<RunningWorker> {
@@ -137,13 +140,17 @@ export async function openWorker(core: Core, connection: NativeConnection, resou
     cache_dir: `${config.PERDURA_HOME}/cache`,
     max_activities: config.WORKER_MAX_ACTIVITIES,
     shutdown_seconds: config.WORKER_SHUTDOWN_SECONDS,
+    build_id: config.WORKER_BUILD_ID ?? null,
   };
   resources.hold(unwatch, (end) => end());
+  await prepareEngine({ client: driver.client, task_queue: settings.task_queue, every_seconds: config.RECONCILE_SECONDS });
   const worker = resources.hold(await startWorker(ports, settings), (it) => it.stop());
   await reconcileSchedules(core.store, driver.schedules);
-  await reconcileDeliveries(core.store, driver.engine);
   return worker;
 }
+
+/** How long replies of chats may take to end when the service is stopped. */
+const CHAT_GRACE_MS = 5_000;
 
 export async function openApi(
   core: Core,
@@ -152,10 +159,13 @@ export async function openApi(
 ): Promise<FastifyInstance> {
   const { setting, store, bus, runner, identify } = core;
   const { config } = setting;
+  const replies = resources.hold(chatRepliesOf(core), (it) => it.close(CHAT_GRACE_MS));
   const services = {
     ...{ store, bus, runner, ...driver, identify },
     models: modelListsOf(core),
     checks: checksOf(core, driver.engine),
+    replies,
+    guard: async () => {},
     fireNow: (row: ScheduleRow, due_at: Date) => serve(firePortsOf(core, driver), row, { due_at, by_hand: true }),
     mcp: mcpProbe(core),
     builtin_tools: builtinSpecs({ web_search: config.SEARCH_API_URL !== undefined }),

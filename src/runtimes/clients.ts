@@ -1,5 +1,6 @@
 import OpenAI, { AzureOpenAI } from 'openai';
 import type { PinnedProvider } from '../domain/definition.ts';
+import { databaseIsAway } from '../domain/errors.ts';
 import { ModelFailure } from './runtime.ts';
 
 /** In whose name a model is called. */
@@ -65,6 +66,7 @@ function azureClient(provider: Endpoint, apiKey: string, options: typeof COMMON 
 export async function keyOf(provider: Endpoint, caller: Caller): Promise<string | null> {
   if (provider.api_key_token_name) {
     return caller.openToken(provider.api_key_token_name).catch((error: Error) => {
+      if (databaseIsAway(error)) throw error;
       throw refusal(`The provider ${provider.name} has no usable key: ${error.message}`);
     });
   }

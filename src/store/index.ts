@@ -4,6 +4,7 @@ import type { KnowledgeSource } from '../contracts/knowledge.ts';
 import type { McpServer } from '../contracts/mcps.ts';
 import type { Provider } from '../contracts/providers.ts';
 import type { Skill } from '../contracts/skills.ts';
+import { chatStore } from './chat.ts';
 import { customToolStore } from './custom-tools.ts';
 import type { Database } from './database.ts';
 import { definitionStore } from './definitions.ts';
@@ -54,6 +55,7 @@ export function createStore({ database: { pool, prisma }, keys, tell }: { databa
     definitions: definitionStore(pool),
     events: eventStore(pool),
     scheduledAgents: scheduleStore({ pool, prisma, keys }),
+    chat: chatStore(prisma),
     webhooks: webhookStore({ pool, prisma }),
     principals: principalStore(prisma),
     idempotency: idempotencyStore(prisma),

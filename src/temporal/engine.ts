@@ -1,7 +1,7 @@
 import { type Client, isGrpcServiceError, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
 import { AppError } from '../domain/errors.ts';
-import { deliveryIdOf, type RunInput, runIdOf, SEARCH_ATTRIBUTES } from './names.ts';
+import { deliveryIdOf, type RunInput, runIdOf, SEARCH_ATTRIBUTES, taskIdOf } from './names.ts';
 import type { agentRun } from './workflows/agent-run.ts';
 import type { webhookDelivery } from './workflows/webhook-delivery.ts';
 
@@ -13,6 +13,8 @@ export interface RunLabels {
   workflow_id: string;
   model: string | null;
 }
+
+export type RunState = 'open' | 'closed' | 'unknown';
 
 /** All that the rest of the service knows of Temporal. */
 export interface Engine {
@@ -28,8 +30,12 @@ export interface Engine {
   raise(task_id: string): Promise<boolean>;
   /** Starts the delivery of a webhook message; `anew` ends one that is under way. */
   deliver(delivery_id: string, options?: { anew?: boolean }): Promise<void>;
-  /** Whether the engine has an open execution for a task. */
-  isOpen(task_id: string): Promise<boolean>;
+  /** What the engine has for a task: an execution under way, one that is over, or none that it remembers. */
+  state(task_id: string): Promise<RunState>;
+  /** Ids of the tasks whose executions are under way, as far as the engine's index has them. */
+  openRuns(): AsyncIterable<string>;
+  /** Ends an execution that has no task any more. */
+  terminate(task_id: string, reason: string): Promise<boolean>;
   /** Throws when the engine is out of reach. */
   ping(): Promise<void>;
   /** The run in the Temporal UI; null when no UI is configured. */
@@ -87,19 +93,20 @@ export function createEngine({ client, task_queue, ui_url, eager }: EngineOption
       const options = { workflowId: deliveryIdOf(delivery_id), taskQueue: task_queue, workflowIdConflictPolicy };
       await soon(() => client.workflow.start<typeof webhookDelivery>('webhookDelivery', { ...options, args: [delivery_id] }));
     },
-    async isOpen(task_id) {
-      let open = false;
-      await soon(() =>
-        known(
-          handle(task_id)
-            .describe()
-            .then(({ status }) => {
-              open = status.name === OPEN;
-            }),
-        ),
-      );
-      return open;
+    async state(task_id) {
+      try {
+        const { status } = await soon(() => handle(task_id).describe());
+        return status.name === OPEN ? 'open' : 'closed';
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return 'unknown';
+        throw error;
+      }
     },
+    async *openRuns() {
+      const query = `WorkflowType = 'agentRun' AND ExecutionStatus = 'Running' AND TaskQueue = '${task_queue}'`;
+      for await (const { workflowId } of client.workflow.list({ query })) yield taskIdOf(workflowId);
+    },
+    terminate: (task_id, reason) => soon(() => known(handle(task_id).terminate(reason))),
     async ping() {
       await soon(() => client.workflowService.getSystemInfo({}));
     },
@@ -114,7 +121,6 @@ function attributesOf({ owner, agent, workflow, workflow_id, model }: RunLabels)
     PerduraWorkflow: workflow,
     PerduraWorkflowId: workflow_id,
     PerduraModel: model,
-    PerduraStatus: 'running',
   };
   return new TypedSearchAttributes(
     Object.entries(values).flatMap(([name, value]) => (value === null ? [] : [{ key: keys[name]!, value }])) as never,
