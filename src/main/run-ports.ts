@@ -32,7 +32,11 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
     definition,
     now,
     runtimeOf: (run, pinned) =>
-      selectRuntime(pinned, callerOf(core, run), { default_runtime: setting.default_runtime, fetch: core.egress.fetch }),
+      selectRuntime(pinned, callerOf(core, run), {
+        default_runtime: setting.default_runtime,
+        fetch: core.egress.fetch,
+        vendor_url: setting.config.ANTHROPIC_API_URL,
+      }),
     toolsOf: runTools(core, tools),
     publisher: deltaPublisher,
     async perform({ call_id, name, ...call }, args, signal) {

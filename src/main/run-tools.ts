@@ -1,7 +1,8 @@
-import type { PinnedMcpServer } from '../domain/definition.ts';
+import type { Definition, PinnedMcpServer } from '../domain/definition.ts';
 import { eventsOf, type RunEvent } from '../domain/events.ts';
 import { storable } from '../domain/transcript.ts';
 import { ModelFailure } from '../runtimes/runtime.ts';
+import type { SelectedRuntime } from '../runtimes/select.ts';
 import type { OpenRun } from '../store/runs.ts';
 import type { CallPlace } from '../store/tool-ledger.ts';
 import type { ToolsAsked } from '../temporal/activities/exchange.ts';
@@ -42,12 +43,13 @@ export function mcpPorts({ store }: Core, pool: McpPool): McpToolPorts {
 export function runTools({ store }: Core, ports: ToolPorts) {
   return async ({ run, definition, runtime, ready }: ToolsAsked, signal: AbortSignal): Promise<Toolbox> => {
     const { custom_tools } = runtime;
-    const boxOf = (toolset: Toolset | null) => toolsFor(definition, ports, { custom_tools, toolset });
-    if (run.toolset || !definition.mcp_servers?.length) return boxOf(run.toolset as Toolset | null);
+    const here = withoutElsewhere(definition, runtime);
+    const boxOf = (toolset: Toolset | null) => toolsFor(here, ports, { custom_tools, toolset });
+    if (run.toolset || !here.mcp_servers.length) return boxOf(run.toolset as Toolset | null);
     await ready;
     const context: RunContext = { ...run, agent_id: definition.agent.id };
     const openToken = (name: string) => ports.mcp.openToken(name, 'of the run', context);
-    const { tools, notes, missing } = await discover(definition.mcp_servers, { ...ports.mcp, openToken }, signal);
+    const { tools, notes, missing } = await discover(here.mcp_servers, { ...ports.mcp, openToken }, signal);
     if (missing.length > 0)
       throw new ModelFailure(`A required MCP server is out of reach. ${missing.join('. ')}`, {
         code: 'mcp_unavailable',
@@ -59,6 +61,15 @@ export function runTools({ store }: Core, ports: ToolPorts) {
     const events = notes.map(({ event, detail, ...more }): RunEvent => log(event, detail, more));
     for (const sentence of await box.renamed(signal)) events.push(log('mcp_connected', sentence));
     return (await store.runs.freezeToolset(run, { toolset, events })) ? box : boxOf(await frozen(store, run));
+  };
+}
+
+/** What is left of an agent's tools when some run at the vendor. */
+function withoutElsewhere({ tools, mcp_servers = [] }: Definition, { elsewhere }: SelectedRuntime) {
+  if (!elsewhere) return { tools, mcp_servers };
+  return {
+    tools: tools.filter((tool) => tool.kind !== 'builtin' || !elsewhere.builtins.includes(tool.name)),
+    mcp_servers: mcp_servers.filter(({ id }) => !elsewhere.mcp_server_ids.includes(id)),
   };
 }
 

@@ -21,6 +21,8 @@ export type Endpoint = Pick<
 
 const TIMEOUT_MS = 120_000;
 const OPENAI_URL = 'https://api.openai.com/v1';
+export const VENDOR_URL = 'https://api.anthropic.com';
+const VENDOR_VERSION = { 'anthropic-version': '2023-06-01' };
 export const AZURE_API_VERSION = '2024-10-21';
 /** Stands where the SDK wants a key and the endpoint needs none; the header itself is left out. */
 const NO_KEY = 'none';
@@ -41,6 +43,10 @@ export async function providerClient(provider: Endpoint, caller: Caller, fetch?:
   if (provider.provider_type === 'azure_openai') return azureClient(provider, key ?? NO_KEY, options);
   const { base_url, auth_type } = provider;
   const bare = { authorization: null };
+  if (provider.provider_type === 'anthropic' && !base_url) {
+    const defaultHeaders = { ...bare, ...VENDOR_VERSION, 'x-api-key': key };
+    return new OpenAI({ ...options, defaultHeaders, apiKey: key ?? NO_KEY, baseURL: `${VENDOR_URL}/v1` });
+  }
   const defaultHeaders = !key ? bare : auth_type === 'x-api-key' ? { ...bare, 'x-api-key': key } : {};
   return new OpenAI({ ...options, defaultHeaders, apiKey: key ?? NO_KEY, baseURL: base_url ?? OPENAI_URL });
 }

@@ -75,7 +75,7 @@ export function retryAfter(headers: Headers | undefined): number | undefined {
 const isDenied = (error: Error) => (innermost(error) as { code?: string }).code === 'EGRESS_DENIED';
 
 /** The innermost reason, which names the port or the host; the outer ones say `fetch failed`. */
-function causeOf(error: unknown): string {
+export function causeOf(error: unknown): string {
   const { code, message } = innermost(error) as { code?: string; message?: string };
   return message || code || 'no connection';
 }
