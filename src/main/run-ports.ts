@@ -1,4 +1,5 @@
 import { mkdir } from 'node:fs/promises';
+import type { Definition } from '../domain/definition.ts';
 import { eventsOf } from '../domain/events.ts';
 import { webhookSender } from '../egress/webhook-sender.ts';
 import { deltaPublisher } from '../events/publisher.ts';
@@ -37,6 +38,7 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
         fetch: core.egress.fetch,
         vendor_url: setting.config.ANTHROPIC_API_URL,
       }),
+    admit: (provider) => admit(core, provider),
     toolsOf: runTools(core, tools),
     publisher: deltaPublisher,
     async perform({ call_id, name, ...call }, args, signal) {
@@ -73,6 +75,13 @@ export const firePortsOf = ({ store, identify }: Core, { dispatch, schedules }: 
   identify,
   forget: (schedule_id) => schedules.remove(schedule_id),
 });
+
+/** Those who wait come back at different times, so that they do not all ask at once. */
+async function admit({ store }: Core, provider: Definition['provider']): Promise<number> {
+  if (!provider?.requests_per_minute) return 0;
+  const wait_ms = await store.rates.admit(provider.id, provider.requests_per_minute);
+  return wait_ms === 0 ? 0 : Math.round(wait_ms * (1 + Math.random()));
+}
 
 /** In whose name a run's models and tools are used. */
 function callerOf({ store }: Core, run: OpenRun): Caller {

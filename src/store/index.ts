@@ -15,6 +15,7 @@ import { knowledgeItemStore } from './knowledge.ts';
 import { memoryStore } from './memories.ts';
 import { snapshotOf } from './pin.ts';
 import { principalStore } from './principals.ts';
+import { providerRates } from './provider-rates.ts';
 import { refused, resource } from './resource.ts';
 import { runStore, type Tell } from './runs.ts';
 import { scheduleStore } from './scheduled-agents.ts';
@@ -53,6 +54,7 @@ export function createStore({ database: { pool, prisma }, keys, tell }: { databa
       context: 'knowledge-source',
     }),
     definitions: definitionStore(pool),
+    rates: providerRates(pool),
     events: eventStore(pool),
     scheduledAgents: scheduleStore({ pool, prisma, keys }),
     chat: chatStore(prisma),

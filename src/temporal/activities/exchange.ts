@@ -1,4 +1,5 @@
-import { ApplicationFailure } from '@temporalio/activity';
+import { ApplicationFailure, Context } from '@temporalio/activity';
+import { ApplicationFailureCategory } from '@temporalio/common';
 import type { Definition, ToolSpec } from '../../domain/definition.ts';
 import { eventsOf, isTerminal, type RunEvent } from '../../domain/events.ts';
 import { instructionsOf } from '../../domain/instructions.ts';
@@ -30,6 +31,8 @@ export interface ExchangePorts {
   toolsOf(asked: ToolsAsked, signal: AbortSignal): Promise<Toolbox>;
   /** Sends text on in batches; nothing before `ready`. */
   publisher(send: (delta: string) => Promise<unknown>, ready: Promise<unknown>): DeltaPublisher;
+  /** Takes a place in the provider's rate: 0, or how many milliseconds to wait before asking again. */
+  admit(provider: Definition['provider']): Promise<number>;
   isModelFailure(error: unknown): error is ModelFailure;
   now(): string;
 }
@@ -58,6 +61,7 @@ export const exchangeActivity =
       if (!run || isTerminal(run.status)) throw ApplicationFailure.nonRetryable(`The task ${task_id} has ended`, 'task_ended');
       if (run.recorded) return run.calls;
       const work: Attempt = { ports, run, definition: await ports.definition(run.definition_hash), order };
+      await admitted(work);
       try {
         return await converse(work, signal);
       } catch (error) {
@@ -65,6 +69,17 @@ export const exchangeActivity =
         throw await noteFailure(work, error, signal);
       }
     });
+
+/** A provider whose rate is used up is waited for by the engine, which holds no place of a worker meanwhile; it is no error. */
+async function admitted({ ports, run, definition, order }: Attempt): Promise<void> {
+  const wait_ms = await ports.admit(definition.provider);
+  if (wait_ms === 0) return;
+  const { attempt: asked } = Context.current().info;
+  const message = `The provider's requests_per_minute are used up; asking again in ${(wait_ms / 1000).toFixed(1)} s`;
+  const { log } = eventsOf(run.task_id, ports.now);
+  if (asked === 1) await ports.runs.tell(run, [log('rate_limited', message, { step: order.step, wait_ms })]);
+  throw ApplicationFailure.create({ message, type: 'rate_limited', nextRetryDelay: wait_ms, category: ApplicationFailureCategory.BENIGN });
+}
 
 async function converse(work: Attempt, outer: AbortSignal): Promise<PlannedCall[]> {
   const { ports, run, definition, order } = work;
