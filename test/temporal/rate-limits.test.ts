@@ -13,7 +13,12 @@ const logsOf = async (workflow_id: string) =>
 
 it('all workers together keep to a provider’s requests a minute', async () => {
   const { id } = await it_.alice.ok(
-    it_.alice.post('/api/providers', { name: 'slow', provider_type: 'openai_compatible', base_url: it_.model.url, requests_per_minute: 60 }),
+    it_.alice.post('/api/providers', {
+      name: 'slow',
+      provider_type: 'openai_compatible',
+      base_url: it_.model.url,
+      requests_per_minute: 60,
+    }),
   );
   const rates = it_.core.store.rates;
   const asked = await Promise.all(Array.from({ length: 10 }, () => rates.admit(id, 60)));
@@ -24,7 +29,13 @@ it('all workers together keep to a provider’s requests a minute', async () => 
 });
 
 it('a run waits for its provider’s rate, says so, and that is no error', async () => {
-  const values = { name: 'one at a time', provider_type: 'openai_compatible', base_url: it_.model.url, default_model: 'm', requests_per_minute: 20 };
+  const values = {
+    name: 'one at a time',
+    provider_type: 'openai_compatible',
+    base_url: it_.model.url,
+    default_model: 'm',
+    requests_per_minute: 20,
+  };
   const { id: provider_id } = await it_.alice.ok(it_.alice.post('/api/providers', values));
   it_.model.always(says('ok'));
   const workflows = [];
