@@ -18,6 +18,7 @@ from .header import Header, read_header
 from .supervise import Delivery, Outcome, Tool, close_all_but, fork_tool, forget_wake_up, send_frame, supervise, write_all
 
 CONFINED = b"!"
+TAKEN = b"+"
 START_PATIENCE_MS = 10_000
 CALLS_PER_SLOT = 1_000
 ATTEMPTS = 3
@@ -130,6 +131,8 @@ def _answer(tier: Tier, tool: Tool, connection: int, buffers: Buffers) -> None:
     if header is None:
         return
     try:
+        # From here on the call may have had effects, so the service must not give it to another.
+        os.write(connection, TAKEN)
         tier.prepare(header, tool.pid)
         write_all(tool.job_fd, [raw])
         outcome = supervise(tool, Delivery(connection, tool.job_fd, buffers["job"], header.size), header.timeout_ms, tier.trouble)
