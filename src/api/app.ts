@@ -13,6 +13,7 @@ import type { ToolRunner } from '../toolrunner/runner.ts';
 import { agentRoutes } from './agents.ts';
 import { requireCaller } from './auth.ts';
 import { builtinToolRoutes } from './builtin-tools.ts';
+import { type ChatServices, chatRoutes } from './chat.ts';
 import type { SharedWrite } from './crud.ts';
 import { customToolRoutes } from './custom-tools.ts';
 import { serveDocs } from './docs.ts';
@@ -31,6 +32,8 @@ import { skillRoutes } from './skills.ts';
 import { taskRoutes } from './tasks.ts';
 import { tokenRoutes } from './tokens.ts';
 import { transferRoutes } from './transfer.ts';
+import { type ScheduleServices, scheduledAgentRoutes } from './scheduled-agents.ts';
+import { webhookRoutes } from './webhooks.ts';
 import { workflowRoutes } from './workflows.ts';
 
 /** What the doors need; made in src/main. */
@@ -45,6 +48,10 @@ export interface Services {
   builtin_tools: BuiltinTool[];
   identify: IdentityCheck;
   checks: Checks;
+  replies: ChatServices['replies'];
+  guard: ChatServices['guard'];
+  schedules: ScheduleServices['schedules'];
+  fireNow: ScheduleServices['fireNow'];
 }
 
 export interface ApiSettings {
@@ -107,6 +114,9 @@ function mountResources(api: Api, services: Services, { shared_write }: ApiSetti
   workflowRoutes(api, services);
   taskRoutes(api, services);
   modelRoutes(api, services);
+  webhookRoutes(api, services);
+  chatRoutes(api, services);
+  scheduledAgentRoutes(api, services);
 }
 
 const unknownRoute = ({ method, url }: { method: string; url: string }) => ({

@@ -24,6 +24,10 @@ export interface Input<P, Q, B> {
   raw_body: unknown;
   /** The file of an upload. */
   file: Upload;
+  /** The id to give what is made, when the request carries an Idempotency-Key. */
+  reserved_id: string | undefined;
+  /** Does the work once for the request's Idempotency-Key; a repetition is given what it came to. For replies that are streams. */
+  once<T>(work: (reserved_id?: string) => Promise<T>): Promise<{ value: T; replayed: boolean }>;
   /** Aborted when the client goes away. */
   signal: AbortSignal;
   /** Last-Event-ID, where a stream was asked for. */
@@ -85,23 +89,39 @@ export function mount<
     url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     ...(endpoint.large ? { bodyLimit: LARGE_BYTES } : {}),
     async handler(request, reply) {
-      const input = await inputOf(endpoint, request, reply);
+      const once = onceOf({ api, endpoint, request, reply });
+      const input = { ...(await inputOf(endpoint, request, reply)), once };
       const { caller } = request;
       if (current) await matched(request, () => current(input as never, caller));
-      const work = () => serve(input, caller);
-      if (!endpoint.idempotent) return send(endpoint, { request, reply }, await work());
-      const { value, replayed } = await api.idempotency(request, work);
-      if (replayed) reply.header('idempotent-replayed', 'true');
+      const work = (reserved_id?: string) => serve({ ...input, reserved_id }, caller);
+      if (endpoint.kind === 'events') return send(endpoint, { request, reply }, await work());
+      const { value, replayed } = await input.once(work);
       return send({ ...endpoint, status: replayed ? 200 : endpoint.status }, { request, reply }, value);
     },
   });
 }
 
+interface Serving {
+  api: Api;
+  endpoint: Pick<Endpoint, 'idempotent'>;
+  request: FastifyRequest;
+  reply: FastifyReply;
+}
+
+const onceOf = ({ api, endpoint, request, reply }: Serving): Input<unknown, unknown, unknown>['once'] => {
+  return async (work) => {
+    if (!endpoint.idempotent) return { value: await work(), replayed: false };
+    const { value, replayed } = await api.idempotency(request, work);
+    if (replayed) reply.header('idempotent-replayed', 'true');
+    return { value: value as Awaited<ReturnType<typeof work>>, replayed };
+  };
+};
+
 async function inputOf(
   endpoint: Endpoint,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<Input<unknown, unknown, unknown>> {
+): Promise<Omit<Input<unknown, unknown, unknown>, 'once'>> {
   const params = endpoint.params.safeParse(request.params);
   if (!params.success) throw new AppError('not_found', `Nothing is at ${request.url.split('?')[0]}: the id has the wrong form`);
   const gone = new AbortController();
@@ -114,6 +134,7 @@ async function inputOf(
     raw_body: request.body,
     body: endpoint.body ? validated(endpoint.body, request.body ?? {}, 'body') : undefined,
     file: endpoint.upload ? await uploadOf(request) : { filename: '', content: Buffer.alloc(0), fields: {} },
+    reserved_id: undefined,
     signal: gone.signal,
     last_event_id: request.headers['last-event-id'] as string | undefined,
   };

@@ -1,3 +1,5 @@
+import type { Budget } from './budget.ts';
+
 /** What a run works with, frozen when its task is created. Holds names of stored tokens, never their values. */
 export interface Definition {
   agent: { id: string; name: string; system_prompt: string };
@@ -14,6 +16,10 @@ export interface Definition {
   tools: PinnedTool[];
   /** Names of tools whose calls wait for a person. */
   approval_tools: string[];
+  /** Who is told of the end: of a completed run, and of one that failed or was halted. */
+  webhooks: { completed: string | null; error: string | null };
+  repository: PinnedRepository | null;
+  budget: Budget | null;
 }
 
 export interface PinnedProvider {
@@ -28,6 +34,14 @@ export interface PinnedProvider {
   default_model: string | null;
   requests_per_minute: number | null;
   price_table: PriceTable;
+  context_window: number | null;
+}
+
+/** What is checked out into a run's workspace before its first step. */
+export interface PinnedRepository {
+  url: string;
+  branch: string | null;
+  token_name: string | null;
 }
 
 export interface RunSettings {

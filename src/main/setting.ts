@@ -1,6 +1,6 @@
 import type { IdentityCheck } from '../api/identity.ts';
 import { codeHostIdentity, localIdentity } from '../api/identity-providers.ts';
-import { encryptionKey, localToken } from '../embedded/local-identity.ts';
+import { encryptionKey, localToken, webhookSecret } from '../embedded/local-identity.ts';
 import type { Config } from './config.ts';
 import type { Setting } from './wiring.ts';
 
@@ -38,6 +38,10 @@ export async function encryptionKeysOf(config: Config): Promise<string> {
   return config.ENCRYPTION_KEYS ?? `home:${(await encryptionKey(config.PERDURA_HOME)).key}`;
 }
 
+/** WEBHOOK_SECRET, or the secret kept in the home folder. */
+export const webhookSecretOf = async ({ WEBHOOK_SECRET, PERDURA_HOME }: Config): Promise<string> =>
+  WEBHOOK_SECRET ?? webhookSecret(PERDURA_HOME);
+
 /** The setting of a process that joins servers run elsewhere. */
 export async function externalSetting(config: Config): Promise<Setting> {
   const { DATABASE_URL, TEMPORAL_ADDRESS } = config;
@@ -51,6 +55,8 @@ export async function externalSetting(config: Config): Promise<Setting> {
     temporal_ui_url: config.TEMPORAL_UI_URL ?? null,
     encryption_keys: await encryptionKeysOf(config),
     default_runtime: defaultRuntimeOf(config),
+    webhook_secret: await webhookSecretOf(config),
+    egress_allow: config.EGRESS_ALLOW,
     identity_providers: await identityOf(config, 'github'),
   };
 }

@@ -4,6 +4,7 @@ import type { KnowledgeSource } from '../contracts/knowledge.ts';
 import type { McpServer } from '../contracts/mcps.ts';
 import type { Provider } from '../contracts/providers.ts';
 import type { Skill } from '../contracts/skills.ts';
+import { chatStore } from './chat.ts';
 import { customToolStore } from './custom-tools.ts';
 import type { Database } from './database.ts';
 import { definitionStore } from './definitions.ts';
@@ -22,6 +23,8 @@ import { tokenStore } from './tokens.ts';
 import { toolLedger } from './tool-ledger.ts';
 import { transferStore } from './transfer.ts';
 import { type Used, usersOf } from './uses.ts';
+import { scheduleStore } from './scheduled-agents.ts';
+import { webhookStore } from './webhooks.ts';
 import { workflowStore } from './workflows.ts';
 
 export type Store = ReturnType<typeof createStore>;
@@ -51,6 +54,9 @@ export function createStore({ database: { pool, prisma }, keys, tell }: { databa
     }),
     definitions: definitionStore(pool),
     events: eventStore(pool),
+    scheduledAgents: scheduleStore({ pool, prisma, keys }),
+    chat: chatStore(prisma),
+    webhooks: webhookStore({ pool, prisma }),
     principals: principalStore(prisma),
     idempotency: idempotencyStore(prisma),
     /** What refers to a record, as `agent name` or `workflow title`. */

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { Budget } from '../domain/budget.ts';
 import type {
   Definition,
   PinnedGuardrail,
@@ -45,6 +46,12 @@ interface WorkflowRow extends RunSettings {
   on_busy: string;
   status: string;
   credential_overrides: Record<string, string>;
+  webhook_url: string | null;
+  error_webhook_url: string | null;
+  repo_url: string | null;
+  repo_branch: string | null;
+  repo_token_name: string | null;
+  budget: Budget | null;
 }
 
 export interface Snapshot {
@@ -103,6 +110,11 @@ export function definitionOf(
     knowledge_source_ids,
     tools: pinnedTools({ workflow, agent, tools }),
     approval_tools: agent.approval_tools,
+    webhooks: { completed: workflow.webhook_url, error: workflow.error_webhook_url },
+    repository: workflow.repo_url
+      ? { url: workflow.repo_url, branch: workflow.repo_branch, token_name: workflow.repo_token_name }
+      : null,
+    budget: workflow.budget,
   };
 }
 
@@ -137,9 +149,9 @@ function pinnedTools({ workflow, agent, tools }: Pick<Snapshot, 'workflow' | 'ag
 /** Only what a run needs of a provider: its times of change would make a new hash for the same content. */
 function pinnedProvider(row: PinnedProvider): PinnedProvider {
   const { id, name, provider_type, api_key_token_name, base_url, auth_type, azure_api_version, azure_deployment } = row;
-  const { default_model, requests_per_minute, price_table } = row;
+  const { default_model, requests_per_minute, price_table, context_window } = row;
   return {
     ...{ id, name, provider_type, api_key_token_name, base_url, auth_type, azure_api_version, azure_deployment },
-    ...{ default_model, requests_per_minute, price_table },
+    ...{ default_model, requests_per_minute, price_table, context_window },
   };
 }

@@ -16,9 +16,9 @@ import { addUsage, costOf } from '../../domain/usage.ts';
 import type { DeltaPublisher } from '../../events/publisher.ts';
 import type { ModelFailure, Reply } from '../../runtimes/runtime.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
-import type { OpenRun, RunStore } from '../../store/runs.ts';
+import type { OpenRun, RunStore, Record as StepRecord } from '../../store/runs.ts';
 import type { Toolbox } from '../../tools/for-agent.ts';
-import { attempt, type Halts, isHalt } from './attempt.ts';
+import { attempt, type Halts, staleAttempt, written } from './attempt.ts';
 import { retryDelay } from './failure.ts';
 
 export interface ExchangePorts {
@@ -27,8 +27,8 @@ export interface ExchangePorts {
   definition(hash: string): Promise<Definition>;
   runtimeOf(run: OpenRun, definition: Definition): Promise<SelectedRuntime>;
   toolsOf(definition: Definition, runtime: SelectedRuntime): Toolbox;
-  /** Text of the run, told in batches; nothing before `ready`. */
-  publisher(run: OpenRun, ready: Promise<unknown>): DeltaPublisher;
+  /** Sends text on in batches; nothing before `ready`. */
+  publisher(send: (delta: string) => Promise<unknown>, ready: Promise<unknown>): DeltaPublisher;
   isModelFailure(error: unknown): error is ModelFailure;
   now(): string;
 }
@@ -54,19 +54,21 @@ export const exchangeActivity =
         return await converse(work, signal);
       } catch (error) {
         if (signal.aborted || !ports.isModelFailure(error)) throw error;
-        throw await noteFailure(work, error);
+        throw await noteFailure(work, error, signal);
       }
     });
 
-async function converse(work: Attempt, signal: AbortSignal): Promise<PlannedCall[]> {
+async function converse(work: Attempt, outer: AbortSignal): Promise<PlannedCall[]> {
   const { ports, run, definition, order } = work;
   const { messages, events } = opening(work);
-  const begun = ports.runs.begin(run, { step: order.step, turns: order.turns, denied: order.denied, messages, events });
+  const stale = new AbortController();
+  const signal = AbortSignal.any([outer, stale.signal]);
+  const begun = begin(work, { messages, events }, stale);
   // Awaited before the record is written; until then a failure of the model's must not leave this one unheard.
   begun.catch(() => {});
   const selected = await ports.runtimeOf(run, definition);
   const offered = order.tools_off ? [] : await ports.toolsOf(definition, selected).list(signal);
-  const publisher = ports.publisher(run, begun);
+  const publisher = ports.publisher((delta) => tell(work, delta, stale), begun);
   const input = {
     task_id: run.task_id,
     model: definition.model,
@@ -80,12 +82,36 @@ async function converse(work: Attempt, signal: AbortSignal): Promise<PlannedCall
   try {
     const { reply, cursor } = await selected.runtime.exchange(input, (delta) => publisher.push(storable(delta)), signal);
     await publisher.flush();
-    return await record(work, { reply: order.tools_off ? { ...reply, calls: [] } : reply, cursor, offered, selected });
+    const answer = { reply: order.tools_off ? { ...reply, calls: [] } : reply, cursor, offered, selected };
+    return await record(work, { ...answer, told: publisher.complete() }, outer);
   } catch (error) {
     await begun;
-    if (isHalt(signal.reason)) await keepPartial(work, publisher);
+    // Text that was told is kept when the run ends here, so all of it is told before anyone learns that the attempt has ended.
+    await publisher.flush();
     throw error;
   }
+}
+
+/** Makes this attempt the one that has the step; aborts when another was quicker. */
+async function begin({ ports, run, order }: Attempt, told: ReturnType<typeof opening>, stale: AbortController): Promise<void> {
+  const { step, turns, denied } = order;
+  const begun = await ports.runs.begin(run, { step, turns, denied, ...told }).catch((error) => {
+    // Not known to be on record, so nothing may be said: the model is not listened to for nothing.
+    stale.abort(error);
+    throw error;
+  });
+  if (!begun) giveWay(stale);
+}
+
+async function tell({ ports, run, order: { step } }: Attempt, delta: string, stale: AbortController): Promise<void> {
+  const events = [eventsOf(run.task_id, ports.now).delta(delta)];
+  if (!(await ports.runs.tellDeltas(run, { step, events }))) giveWay(stale);
+}
+
+function giveWay(stale: AbortController): never {
+  const reason = staleAttempt();
+  stale.abort(reason);
+  throw reason;
 }
 
 /** What is written before the model is called: messages it is to see, and events that say so. */
@@ -122,11 +148,22 @@ interface Answer {
   cursor: unknown;
   offered: ToolSpec[];
   selected: SelectedRuntime;
+  /** Whether all of the text has been told; otherwise it is told anew with the reply. */
+  told: boolean;
 }
 
-async function record(work: Attempt, { reply, cursor, offered, selected }: Answer): Promise<PlannedCall[]> {
-  const { ports, run, definition, order } = work;
-  const { log, message, usage } = eventsOf(run.task_id, ports.now);
+async function record(work: Attempt, answer: Answer, signal: AbortSignal): Promise<PlannedCall[]> {
+  const { ports, run, order } = work;
+  const { entry, planned } = entryOf(work, answer);
+  if (await written(() => ports.runs.record(run, entry), signal)) return planned;
+  const now = await written(() => ports.runs.open(run.task_id, order.step), signal);
+  if (!now?.recorded) throw staleAttempt();
+  return now.calls;
+}
+
+/** What is written of a reply, and the calls that are to be made. */
+function entryOf({ ports, run, definition, order }: Attempt, { reply, cursor, offered, selected, told }: Answer) {
+  const { log, message, usage, delta } = eventsOf(run.task_id, ports.now);
   const calls = reply.calls.map((call, index) => ({
     call_id: callIdOf(order.step, index),
     position: index + 1,
@@ -139,7 +176,8 @@ async function record(work: Attempt, { reply, cursor, offered, selected }: Answe
   const asked = calls.map(({ call_id, name, arguments: args }) => ({ call_id, name, arguments: args }));
   const model = reply.model ?? definition.model;
   const spent = { ...reply.usage, cost: costOf(reply.usage, model, selected.prices), premium_requests: 0 };
-  const recorded = await ports.runs.record(run, {
+  const anew = [log('attempt_reset', 'The text is told anew', { step: order.step }), delta(content)];
+  const entry: StepRecord = {
     step: order.step,
     model,
     finish: reply.finish,
@@ -158,28 +196,20 @@ async function record(work: Attempt, { reply, cursor, offered, selected }: Answe
     cursor,
     response: calls.length === 0 ? responseOf(content, definition.settings.output_format) : undefined,
     events: [
+      ...(told || content === '' ? [] : anew),
       log('model_response', reply.finish, { step: order.step }),
       message('assistant', content, { step: order.step, ...(asked.length > 0 ? { tool_calls: asked } : {}) }),
       usage(addUsage(run, spent)),
     ],
-  });
-  if (recorded) return calls.map(({ call_id, name }) => ({ call_id, name }));
-  return (await ports.runs.open(run.task_id, order.step))?.calls ?? [];
+  };
+  return { entry, planned: calls.map(({ call_id, name }) => ({ call_id, name })) };
 }
 
-async function keepPartial({ ports, run, order }: Attempt, publisher: DeltaPublisher): Promise<void> {
-  await publisher.flush();
-  const content = publisher.text();
-  if (!content) return;
-  const { message } = eventsOf(run.task_id, ports.now);
-  const blank = { tool_calls: null, call_id: null, extra: null };
-  await ports.runs.recordPartial(run, {
-    message: { ...blank, step: order.step, position: 0, role: 'assistant', kind: 'partial', content },
-    events: [message('assistant', content, { step: order.step, partial: true })],
-  });
-}
-
-async function noteFailure({ ports, run, order }: Attempt, failure: ModelFailure): Promise<ApplicationFailure> {
+async function noteFailure(
+  { ports, run, order }: Attempt,
+  failure: ModelFailure,
+  signal: AbortSignal,
+): Promise<ApplicationFailure> {
   const { message, code, recoverable, retry_after_ms } = failure;
   const { final, delay_ms } = retryDelay({ recoverable, errors: run.errors, retry_after_ms });
   const { log } = eventsOf(run.task_id, ports.now);
@@ -188,6 +218,7 @@ async function noteFailure({ ports, run, order }: Attempt, failure: ModelFailure
     error_code: code,
     wait_ms: delay_ms,
   });
-  await ports.runs.noteError(run, { step: order.step, error: storable(message), events: final ? [] : [told] });
+  const noted = { step: order.step, error: storable(message), events: final ? [] : [told] };
+  await written(() => ports.runs.noteError(run, noted), signal);
   return ApplicationFailure.create({ message, type: code, nonRetryable: final, nextRetryDelay: delay_ms });
 }

@@ -29,7 +29,7 @@ def main() -> None:
     try:
         outcome = supervise(tool, line, 0, job["timeout_ms"])
     finally:
-        kill_descendants(tool.pid)
+        kill_descendants(None if tool.ended else tool.pid)
     if outcome.kind != "gone":
         write_all(RESULT_FD, frame(outcome, tool, started))
     os._exit(0)
@@ -42,5 +42,5 @@ def _first_line(fd: int) -> tuple[bytes, bytes]:
         if not chunk:
             return b"", b""
         data += chunk
-    line, _, rest = bytes(data).partition(b"\n")
-    return line, rest
+    end = data.index(b"\n") + 1
+    return bytes(data[:end]), bytes(data[end:])

@@ -13,20 +13,23 @@ import os
 import sys
 import traceback
 import types
-from typing import Any
+from typing import Any, Callable
 
 MESSAGE_LIMIT = 8000
 CO_COROUTINE = 0x80
 
 
-def serve_job(job_fd: int, result_fd: int) -> None:
-    """Reads the job, runs it, replies and ends the process; never returns."""
+def serve_job(job_fd: int, result_fd: int, confine: Callable[[dict[str, Any]], None] | None = None) -> None:
+    """Reads the job, runs it, replies and ends the process; never returns. `confine` is the last step before the tool's code."""
     pid = os.getpid()
-    data = _read_all(job_fd)
+    data = _read_line(job_fd)
     os.close(job_fd)
     if not data:
         os._exit(0)
-    reply = execute(json.loads(data))
+    job = json.loads(data)
+    if confine:
+        confine(job)
+    reply = execute(job)
     finish(result_fd, reply, pid)
 
 
@@ -127,9 +130,12 @@ def finish(fd: int, reply: str, pid: int, _exit: Any = os._exit, _write: Any = o
         _exit(70)
 
 
-def _read_all(fd: int) -> bytes:
+def _read_line(fd: int) -> bytes:
     data = bytearray()
-    while chunk := os.read(fd, 1 << 16):
+    while not data.endswith(b"\n"):
+        chunk = os.read(fd, 1 << 16)
+        if not chunk:
+            return b""
         data += chunk
     return bytes(data)
 

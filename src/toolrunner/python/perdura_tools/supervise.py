@@ -13,11 +13,17 @@ import signal
 import sys
 import time
 from dataclasses import dataclass, field
-from typing import Callable
+from typing import Callable, Optional, Sequence
+
+from .descendants import collect
 
 OUTPUT_LIMIT = 64 * 1024
 RESULT_LIMIT = 1 << 20
 TICK_MS = 100
+
+
+Trouble = Callable[[], Optional[str]]
+"""Looks at a running call; names what is wrong with it, if anything."""
 
 
 @dataclass
@@ -53,18 +59,31 @@ class Tool:
     result: Pipe
     stdout: Pipe
     stderr: Pipe
+    job_open: bool = True
+    ended: bool = False
+    """Its end was collected; its number may be someone else's now."""
+
+    def close_job(self) -> None:
+        if self.job_open:
+            self.job_open = False
+            os.close(self.job_fd)
+
+    def close(self) -> None:
+        self.close_job()
+        for pipe in (self.result, self.stdout, self.stderr):
+            os.close(pipe.fd)
 
 
 @dataclass(frozen=True)
 class Outcome:
     kind: str
-    """returned, raised, invalid, too_large, timed_out, out_of_memory, ended, gone"""
+    """returned, raised, invalid, too_large, timed_out, ended, gone, refused, or the watch's trouble"""
     text: str = ""
     exit: int | None = None
 
 
-def fork_tool(body: Callable[[int, int], None]) -> Tool:
-    """Forks; the child has /dev/null, two pipes and nothing else, and runs `body(job_fd, result_fd)`."""
+def fork_tool(body: Callable[[int, int], None], keep: Sequence[int] = ()) -> Tool:
+    """Forks; the child has /dev/null, two pipes and what is kept, and runs `body(job_fd, result_fd)`."""
     job, result, out, err = (os.pipe() for _ in range(4))
     wake_up_reader()
     pid = os.fork()
@@ -76,7 +95,8 @@ def fork_tool(body: Callable[[int, int], None]) -> Tool:
             null = os.open("/dev/null", os.O_RDONLY)
             for source, target in ((null, 0), (out[1], 1), (err[1], 2)):
                 os.dup2(source, target)
-            body(*_only(job[0], result[1]))
+            close_all_but(job[0], result[1], *keep)
+            body(job[0], result[1])
         except BaseException as failure:  # noqa: BLE001 - reported as the process's end
             os.write(2, f"tool process could not start: {failure!r}\n".encode())
         os._exit(71)
@@ -85,14 +105,6 @@ def fork_tool(body: Callable[[int, int], None]) -> Tool:
     for fd in (result[0], out[0], err[0]):
         os.set_blocking(fd, False)
     return Tool(pid, job[1], Pipe(result[0], RESULT_LIMIT + 2), Pipe(out[0], OUTPUT_LIMIT), Pipe(err[0], OUTPUT_LIMIT))
-
-
-def _only(*keep: int) -> tuple[int, ...]:
-    """Moves the kept descriptors to 3, 4, … and closes every other one above 2."""
-    high = [os.dup2(fd, 200 + index) for index, fd in enumerate(keep)]
-    low = tuple(os.dup2(fd, 3 + index, inheritable=False) for index, fd in enumerate(high))
-    close_all_but(*low)
-    return low
 
 
 def close_all_but(*keep: int) -> None:
@@ -120,7 +132,13 @@ def wake_up_reader() -> int:
     return _wake_up[0]
 
 
-def supervise(tool: Tool, job: bytes, hang_up_fd: int, timeout_ms: int, over_memory: Callable[[], bool] | None = None) -> Outcome:
+def forget_wake_up() -> None:
+    """In a fork: the descriptor belongs to the parent."""
+    signal.set_wakeup_fd(-1)
+    _wake_up.clear()
+
+
+def supervise(tool: Tool, job: bytes, hang_up_fd: int, timeout_ms: int, trouble: Trouble | None = None) -> Outcome:
     """Hands the job over and waits for the reply, the end of the process, the deadline or a hang-up."""
     deadline = time.monotonic() + timeout_ms / 1000
     waker = wake_up_reader()
@@ -136,17 +154,18 @@ def supervise(tool: Tool, job: bytes, hang_up_fd: int, timeout_ms: int, over_mem
         now = time.monotonic()
         if now >= deadline:
             return Outcome("timed_out")
-        if over_memory and now >= next_look:
-            if over_memory():
-                return Outcome("out_of_memory")
+        if trouble and now >= next_look:
+            found = trouble()
+            if found:
+                return Outcome(found)
             next_look = time.monotonic() + TICK_MS / 1000
-        wait = min(deadline, next_look if over_memory else deadline) - now
+        wait = min(deadline, next_look if trouble else deadline) - now
         for fd, event in poll.poll(max(1, int(wait * 1000) + 1)):
             if fd == tool.job_fd:
                 pending = _feed(tool.job_fd, pending)
                 if not pending:
                     poll.unregister(fd)
-                    os.close(fd)
+                    tool.close_job()
             elif fd == waker:
                 _drain_quietly(waker)
             elif fd == hang_up_fd:
@@ -179,9 +198,10 @@ def _settled(tool: Tool) -> Outcome | None:
     reply = _reply(tool)
     if reply:
         return reply
-    status = reap(tool.pid)
+    status = collect(tool.pid)
     if status is None:
         return None
+    tool.ended = True
     tool.result.drain()
     return _reply(tool) or Outcome("ended", exit=status)
 
@@ -197,20 +217,6 @@ def _reply(tool: Tool) -> Outcome | None:
     if data[:1] == b"E":
         return Outcome("raised", text)
     return Outcome("invalid")
-
-
-def reap(wanted: int) -> int | None:
-    """Collects every child that ended; the exit code of `wanted` (negative: signal) if it is among them."""
-    found = None
-    while True:
-        try:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-        except ChildProcessError:
-            return found
-        if pid == 0:
-            return found
-        if pid == wanted:
-            found = os.waitstatus_to_exitcode(status)
 
 
 def frame(outcome: Outcome, tool: Tool, started: float) -> bytes:
