@@ -21,6 +21,7 @@ import { guardrailRoutes } from './guardrails.ts';
 import { type Checks, healthRoutes } from './health.ts';
 import { idempotencyOf } from './idempotency.ts';
 import type { IdentityCheck } from './identity.ts';
+import { type KnowledgeService, knowledgeRoutes } from './knowledge.ts';
 import { type McpProbe, mcpRoutes } from './mcps.ts';
 import { memoryRoutes } from './memories.ts';
 import { metricsRoute } from './metrics.ts';
@@ -28,11 +29,11 @@ import { type ModelLists, modelRoutes } from './models.ts';
 import type { Api } from './mount.ts';
 import { problemOf, sendProblem } from './problems.ts';
 import { providerRoutes } from './providers.ts';
+import { type ScheduleServices, scheduledAgentRoutes } from './scheduled-agents.ts';
 import { skillRoutes } from './skills.ts';
 import { taskRoutes } from './tasks.ts';
 import { tokenRoutes } from './tokens.ts';
 import { transferRoutes } from './transfer.ts';
-import { type ScheduleServices, scheduledAgentRoutes } from './scheduled-agents.ts';
 import { webhookRoutes } from './webhooks.ts';
 import { workflowRoutes } from './workflows.ts';
 
@@ -45,6 +46,7 @@ export interface Services {
   runner: ToolRunner;
   models: ModelLists;
   mcp: McpProbe;
+  knowledge: KnowledgeService;
   builtin_tools: BuiltinTool[];
   identify: IdentityCheck;
   checks: Checks;
@@ -107,6 +109,7 @@ function mountResources(api: Api, services: Services, { shared_write }: ApiSetti
   guardrailRoutes(api, services, shared_write);
   mcpRoutes(api, services, shared_write);
   memoryRoutes(api, services, shared_write);
+  knowledgeRoutes(api, services, shared_write);
   transferRoutes(api, services);
   builtinToolRoutes(api, services);
   tokenRoutes(api, services, shared_write);

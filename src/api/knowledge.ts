@@ -1,4 +1,10 @@
-import { type KnowledgeItem, type KnowledgeSource, KnowledgeUpload, knowledgeItems, knowledgeSources } from '../contracts/knowledge.ts';
+import {
+  type KnowledgeItem,
+  type KnowledgeSource,
+  KnowledgeUpload,
+  knowledgeItems,
+  knowledgeSources,
+} from '../contracts/knowledge.ts';
 import { type FieldError, unprocessable } from '../domain/errors.ts';
 import type { Extracted } from '../knowledge/extract.ts';
 import type { Knowledge } from '../knowledge/knowledge.ts';

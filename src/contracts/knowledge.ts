@@ -127,7 +127,12 @@ export const KnowledgeUpload = z.object({
   tags: z
     .string()
     .default('')
-    .transform((text) => text.split(',').map((tag) => tag.trim()).filter(Boolean)),
+    .transform((text) =>
+      text
+        .split(',')
+        .map((tag) => tag.trim())
+        .filter(Boolean),
+    ),
 });
 
 const tag = 'Knowledge';

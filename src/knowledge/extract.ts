@@ -40,7 +40,10 @@ export async function extractText({ filename, content }: { filename: string; con
   const text = raw.replaceAll('\u0000', '').toWellFormed().trim();
   if (text === '') throw refusal('The file holds no text; a scanned document must be read by OCR first', 'no_text');
   if (text.length > LONGEST_TEXT)
-    throw refusal(`The file holds ${text.length} characters of text, at most ${LONGEST_TEXT} are taken; cut it up`, 'too_much_text');
+    throw refusal(
+      `The file holds ${text.length} characters of text, at most ${LONGEST_TEXT} are taken; cut it up`,
+      'too_much_text',
+    );
   return { text, content_type: kind.content_type };
 }
 
@@ -75,7 +78,10 @@ async function readApart(reader: string, content: Uint8Array): Promise<string> {
   worker.once('error', () => end('The file unpacks to more than can be read'));
   worker.once('exit', () => end('The file could not be read to its end'));
   const timer = setTimeout(() => end(`The file could not be read within ${TIME_MS / 1000} s`), TIME_MS);
-  const watch = setInterval(() => void tooLarge(worker).then((large) => large && end('The file unpacks to more than can be read')), LOOK_MS);
+  const watch = setInterval(
+    () => void tooLarge(worker).then((large) => large && end('The file unpacks to more than can be read')),
+    LOOK_MS,
+  );
   try {
     return await promise;
   } finally {

@@ -127,7 +127,10 @@ export function createKnowledge(ports: KnowledgePorts) {
   };
 }
 
-function passageOf(source: SourceRow, { content, name, score }: { content: string; name: string | null; score: number }): Passage {
+function passageOf(
+  source: SourceRow,
+  { content, name, score }: { content: string; name: string | null; score: number },
+): Passage {
   const vector_score = Math.min(1, Math.max(0, score));
   const facts = { item_id: null, source_id: source.id, tags: [], position: 0, text_score: null };
   return { ...facts, name: name ?? source.name, content, score: vector_score, vector_score };

@@ -23,8 +23,14 @@ export interface RemotePorts {
 const TIMEOUT_MS = 10_000;
 
 /** The nearest texts to a vector in another database. Throws a sentence when it cannot be searched. */
-export async function searchRemote(source: RemoteSource, vector: readonly number[], { limit, ports }: { limit: number; ports: RemotePorts }) {
-  return source.source_type === 'vector_db' ? searchQdrant(source, vector, { limit, ports }) : searchPgvector(source, vector, { limit, ports });
+export async function searchRemote(
+  source: RemoteSource,
+  vector: readonly number[],
+  { limit, ports }: { limit: number; ports: RemotePorts },
+) {
+  return source.source_type === 'vector_db'
+    ? searchQdrant(source, vector, { limit, ports })
+    : searchPgvector(source, vector, { limit, ports });
 }
 
 const text = (config: Record<string, unknown>, field: string, fallback = ''): string => {
@@ -64,7 +70,9 @@ async function searchPgvector(
   const hostname = url.hostname;
   url.hostname = bracketed(await ports.addressOf(hostname, Number(url.port) || 5432));
   const table = text(config, 'table').split('.').map(pg.escapeIdentifier).join('.');
-  const [content, embedding] = [text(config, 'text_column', 'content'), text(config, 'embedding_column', 'embedding')].map(pg.escapeIdentifier);
+  const [content, embedding] = [text(config, 'text_column', 'content'), text(config, 'embedding_column', 'embedding')].map(
+    pg.escapeIdentifier,
+  );
   const client = new pg.Client({ connectionString: url.href, connectionTimeoutMillis: TIMEOUT_MS, query_timeout: TIMEOUT_MS });
   // A connection that breaks later tells the query that waits on it.
   client.on('error', () => {});

@@ -10,6 +10,7 @@ import type { ActivityPorts } from '../temporal/activities/index.ts';
 import { reconcile } from '../temporal/reconciler.ts';
 import { type ToolPorts, toolsFor } from '../tools/for-agent.ts';
 import { type ToolCall, ToolUnreachable } from '../tools/source.ts';
+import { contextPorts, knowingPorts } from './run-context.ts';
 import type { Core, Driver } from './wiring.ts';
 
 const now = () => new Date().toISOString();
@@ -35,11 +36,12 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
     async perform({ call_id, name, ...call }, args, signal) {
       const pinned = await definition(call.definition_hash);
       const { task_id, workflow_id, owner } = call;
-      const run = { task_id, workflow_id, owner, agent_id: pinned.agent.id };
+      const run = { task_id, workflow_id, owner, agent_id: pinned.agent.id, definition_hash: call.definition_hash };
       const asked: ToolCall = { call_id, name, arguments: args, call_key: `${task_id}:${call_id}`, run };
       return toolsFor(pinned, tools, { custom_tools: pinned.provider !== null }).call(asked, signal);
     },
     ...firePortsOf(core, driver),
+    ...contextPorts(core),
     webhooks: store.webhooks,
     sendWebhook: webhookSender({ fetch: core.egress.fetch, secret: setting.webhook_secret }),
     settle,
@@ -73,9 +75,11 @@ function callerOf({ store }: Core, run: OpenRun): Caller {
   };
 }
 
-function toolPorts({ store, runner }: Core): ToolPorts {
+function toolPorts(core: Core): ToolPorts {
+  const { store, runner } = core;
   return {
     runner,
+    ...knowingPorts(core),
     async openToken(name, tool, { owner, task_id }) {
       const opened = await store.tokens.open({ name, principal: owner, purpose: `tool ${tool}`, task_id });
       if ('refusal' in opened) throw new Error(opened.refusal);

@@ -4,26 +4,27 @@ import type { KnowledgeSource } from '../contracts/knowledge.ts';
 import type { McpServer } from '../contracts/mcps.ts';
 import type { Provider } from '../contracts/providers.ts';
 import type { Skill } from '../contracts/skills.ts';
+import type { PinnedGuardrail } from '../domain/definition.ts';
 import { chatStore } from './chat.ts';
 import { customToolStore } from './custom-tools.ts';
-import type { Database } from './database.ts';
+import { type Database, rows } from './database.ts';
 import { definitionStore } from './definitions.ts';
 import { eventStore } from './events.ts';
 import { idempotencyStore } from './idempotency.ts';
 import type { KeyRing } from './key-ring.ts';
 import { knowledgeItemStore } from './knowledge.ts';
 import { memoryStore } from './memories.ts';
-import { snapshotOf } from './pin.ts';
+import { CHAT_GUARDRAILS, snapshotOf } from './pin.ts';
 import { principalStore } from './principals.ts';
 import { refused, resource } from './resource.ts';
 import { runStore, type Tell } from './runs.ts';
+import { scheduleStore } from './scheduled-agents.ts';
 import { sealedResource } from './sealed-resource.ts';
 import { taskStore } from './tasks.ts';
 import { tokenStore } from './tokens.ts';
 import { toolLedger } from './tool-ledger.ts';
 import { transferStore } from './transfer.ts';
 import { type Used, usersOf } from './uses.ts';
-import { scheduleStore } from './scheduled-agents.ts';
 import { webhookStore } from './webhooks.ts';
 import { workflowStore } from './workflows.ts';
 
@@ -59,6 +60,8 @@ export function createStore({ database: { pool, prisma }, keys, tell }: { databa
     webhooks: webhookStore({ pool, prisma }),
     principals: principalStore(prisma),
     idempotency: idempotencyStore(prisma),
+    /** The guardrails of a principal's workflows with an agent: they hold in chats with it, too. */
+    chatGuardrails: (agent_id: string, owner: string) => rows<PinnedGuardrail>(pool, CHAT_GUARDRAILS, [agent_id, owner]),
     /** What refers to a record, as `agent name` or `workflow title`. */
     usersOf: (table: Used, id: string) => usersOf(prisma, table, id),
     /** An agent goes with what it remembers and with its chats. */

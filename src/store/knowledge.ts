@@ -3,7 +3,7 @@ import { v7 as uuid } from 'uuid';
 import type { KnowledgeItem } from '../contracts/knowledge.ts';
 import type { Passage } from '../domain/knowledge.ts';
 import type { PrismaClient } from '../generated/prisma/client.ts';
-import { type Statement, rows } from './database.ts';
+import { rows, type Statement } from './database.ts';
 import * as sql from './knowledge.sql.ts';
 import { listed, wire } from './page.ts';
 import { conditions, type Filter, refused } from './resource.ts';

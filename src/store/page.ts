@@ -45,7 +45,12 @@ export async function listed<Row, T extends { id: string }>(
   const table = model as Listed<Row>;
   const after = idOfCursor(cursor);
   const [found, total] = await Promise.all([
-    table.findMany({ where: { AND: [where, after ? { id: { lt: after } } : {}] }, orderBy: { id: 'desc' }, take: limit + 1, ...more }),
+    table.findMany({
+      where: { AND: [where, after ? { id: { lt: after } } : {}] },
+      orderBy: { id: 'desc' },
+      take: limit + 1,
+      ...more,
+    }),
     table.count({ where }),
   ]);
   return pageOf(found.map(shown), total, limit);

@@ -57,7 +57,10 @@ export function resource<R extends { id: string }>(
   };
 }
 
-export function conditions({ q, tag, tags }: Filter, { tagged, searched }: { tagged: boolean; searched: readonly string[] }): object[] {
+export function conditions(
+  { q, tag, tags }: Filter,
+  { tagged, searched }: { tagged: boolean; searched: readonly string[] },
+): object[] {
   const wanted = [tag, ...(tags?.split(',') ?? [])].map((name) => name?.trim()).filter(Boolean);
   const text = { contains: q, mode: 'insensitive' };
   return [
