@@ -19,7 +19,8 @@ const unique = (name: string) => `${name} ${++made}`;
 const created = async (path: string, values: object) => (await run.alice.ok(run.alice.post(path, values), 201)).id as string;
 const guardrail = (guardrail_type: string, config: object, more: object = {}) =>
   created('/api/guardrails', { name: unique('guardrail'), guardrail_type, config, ...more });
-const agentOf = async (workflow_id: string) => (await run.alice.ok(run.alice.get(`/api/workflows/${workflow_id}`))).agent_id as string;
+const agentOf = async (workflow_id: string) =>
+  (await run.alice.ok(run.alice.get(`/api/workflows/${workflow_id}`))).agent_id as string;
 const stateOf = (workflow_id: string) => run.alice.ok(run.alice.get(`/api/workflows/${workflow_id}`));
 const logsOf = async (workflow_id: string, name: string) =>
   ((await stateOf(workflow_id)).logs as { event: string; detail: string }[]).filter(({ event }) => event === name);
@@ -81,7 +82,10 @@ describe('memory in a run', () => {
 
   it('is written by the tool and found by the next run', async () => {
     const id = await run.workflow({ agent: { builtin_tools: ['store_memory', 'search_memory'] } });
-    run.model.script(asks({ name: 'store_memory', args: { key: 'name', value: 'The user is called Ada', scope: 'session' } }), says('ok'));
+    run.model.script(
+      asks({ name: 'store_memory', args: { key: 'name', value: 'The user is called Ada', scope: 'session' } }),
+      says('ok'),
+    );
     const task_id = await run.prompt(id, 'I am Ada');
     await run.ended(task_id);
     const found = (await run.alice.get(`/api/memories?agent_id=${await agentOf(id)}`)).body;
