@@ -22,7 +22,7 @@ export interface Input<P, Q, B> {
   file: Upload;
   /** The id to give what is made, when the request carries an Idempotency-Key. */
   reserved_id: string | undefined;
-  /** Aborted when the client goes away. */
+  /** Aborted when the client goes away or the server is to stop. */
   signal: AbortSignal;
   /** Last-Event-ID, where a stream was asked for. */
   last_event_id: string | undefined;
@@ -57,6 +57,8 @@ export interface Api {
   http: FastifyInstance;
   endpoints: Endpoint[];
   idempotency: Idempotency;
+  /** Aborted when the server is to stop: streams end then. */
+  closing: AbortSignal;
 }
 
 interface MountOptions {
@@ -80,22 +82,22 @@ export function mount<
     method: endpoint.method,
     url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     async handler(request, reply) {
-      const input = await inputOf(endpoint, request, reply);
+      const input = await inputOf(endpoint, { request, reply }, api.closing);
       const { caller } = request;
       if (current) await matched(request, () => current(input as never, caller));
       const work = (reserved_id?: string) => serve({ ...input, reserved_id }, caller);
-      if (!endpoint.idempotent) return send(endpoint, { request, reply }, await work());
+      if (!endpoint.idempotent) return send(endpoint, { request, reply, closing: api.closing }, await work());
       const { value, replayed } = await api.idempotency(request, work);
       if (replayed) reply.header('idempotent-replayed', 'true');
-      return send({ ...endpoint, status: replayed ? 200 : endpoint.status }, { request, reply }, value);
+      return send({ ...endpoint, status: replayed ? 200 : endpoint.status }, { request, reply, closing: api.closing }, value);
     },
   });
 }
 
 async function inputOf(
   endpoint: Endpoint,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  { request, reply }: Exchange,
+  closing: AbortSignal,
 ): Promise<Input<unknown, unknown, unknown>> {
   const params = endpoint.params.safeParse(request.params);
   if (!params.success) throw new AppError('not_found', `Nothing is at ${request.url.split('?')[0]}: the id has the wrong form`);
@@ -109,7 +111,7 @@ async function inputOf(
     body: endpoint.body ? validated(endpoint.body, request.body ?? {}, 'body') : undefined,
     file: endpoint.upload ? await uploadOf(request) : { filename: '', content: Buffer.alloc(0) },
     reserved_id: undefined,
-    signal: gone.signal,
+    signal: endpoint.kind === 'events' ? AbortSignal.any([gone.signal, closing]) : gone.signal,
     last_event_id: request.headers['last-event-id'] as string | undefined,
   };
 }
@@ -127,9 +129,13 @@ interface Exchange {
   reply: FastifyReply;
 }
 
-function send({ kind, reply: schema, status }: Endpoint, { request, reply }: Exchange, answer: unknown): FastifyReply {
+function send(
+  { kind, reply: schema, status }: Endpoint,
+  { request, reply, closing }: Exchange & { closing: AbortSignal },
+  answer: unknown,
+): FastifyReply {
   reply.code(status);
-  if (kind === 'events') return sendEvents(reply, answer as AsyncIterable<Frame>);
+  if (kind === 'events') return sendEvents(reply, answer as AsyncIterable<Frame>, closing);
   if (kind === 'none' || !schema) return reply.send();
   if (kind === 'page') return sendPage(schema, { request, reply }, answer as PageReply<unknown>);
   const body = JSON.stringify(schema.parse(answer));

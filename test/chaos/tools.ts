@@ -1,0 +1,95 @@
+import { readFile } from 'node:fs/promises';
+import type { Client } from './client.ts';
+import type { Kind } from './plan.ts';
+
+/** What a tool wrote of itself, from outside Perdura's own records. */
+export interface Effect {
+  key: string;
+  kind: string;
+  phase: 'begin' | 'end';
+  pid: number;
+}
+
+export interface Tools {
+  names: Record<Kind, string>;
+  effects(): Promise<Effect[]>;
+  /** Kills a tool that is at work. */
+  killOne(): Promise<boolean>;
+}
+
+const KINDS: Kind[] = ['read', 'idempotent', 'write', 'approved'];
+
+const source = (kind: Kind, file: string) => `import os, time
+EFFECT = ${JSON.stringify(kind === 'approved' ? 'write' : kind)}
+
+
+def note(phase):
+    line = " ".join([os.environ["PERDURA_CALL_KEY"], ${JSON.stringify(kind)}, phase, str(os.getpid())]) + "\\n"
+    with os.fdopen(os.open(${JSON.stringify(file)}, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666), "w") as log:
+        log.write(line)
+
+
+TOOL
+`;
+const tool = (kind: Kind) => `def chaos_${kind}(n: int) -> str:
+    """Counts its calls in a file.
+
+    Args:
+        n: decides how long it takes
+    """
+    note("begin")
+    time.sleep(0.1 + (n % 7) * 0.25)
+    note("end")
+    return "counted"`;
+
+/** A tool file may hold one function only, so the note is written in place. */
+const sourceOf = (kind: Kind, file: string) => {
+  const [head = '', rest = ''] = source(kind, file).split('\n\ndef note(phase):\n');
+  const body = rest.split('\n\n\nTOOL')[0]!;
+  const inline = (phase: string, indent: string) =>
+    body
+      .split('\n')
+      .map((line) => `${indent}${line.slice(4).replaceAll('phase', JSON.stringify(phase))}`)
+      .join('\n');
+  return `${head}\n${tool(kind)
+    .replace('    note("begin")', inline('begin', '    '))
+    .replace('    note("end")', inline('end', '    '))}\n`;
+};
+
+/** Makes the counting tools; `file` is where they write. */
+export async function makeTools(client: Client, file: string): Promise<Tools & { ids: string[] }> {
+  const ids: string[] = [];
+  for (const kind of KINDS) {
+    const made = await client.insist('POST', '/api/custom-tools', {
+      body: { name: `chaos_${kind}`, source_code: sourceOf(kind, file) },
+    });
+    if (made.status !== 201) throw new Error(`The tool ${kind} was refused: ${JSON.stringify(made.body)}`);
+    ids.push(made.body.id);
+  }
+  const effects = () => effectsIn(file);
+  return { ids, names: Object.fromEntries(KINDS.map((kind) => [kind, `chaos_${kind}`])) as Record<Kind, string>, effects, killOne };
+
+  async function killOne(): Promise<boolean> {
+    const all = await effects();
+    const ended = new Set(all.filter(({ phase }) => phase === 'end').map(({ pid }) => pid));
+    for (const { pid } of all.slice(-20).reverse()) {
+      if (ended.has(pid)) continue;
+      const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+      if (!command.includes('python')) continue;
+      process.kill(pid, 'SIGKILL');
+      return true;
+    }
+    return false;
+  }
+}
+
+async function effectsIn(file: string): Promise<Effect[]> {
+  const text = await readFile(file, 'utf8').catch(() => '');
+  return text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => {
+      const [key = '', kind = '', phase, pid] = line.split(' ');
+      return { key, kind, phase: phase as Effect['phase'], pid: Number(pid) };
+    });
+}
