@@ -5,6 +5,7 @@ import type { Database } from './database.ts';
 import { definitionStore } from './definitions.ts';
 import { eventStore } from './events.ts';
 import { idempotencyStore } from './idempotency.ts';
+import { inspectionStore } from './inspection.ts';
 import type { KeyRing } from './key-ring.ts';
 import { snapshotOf } from './pin.ts';
 import { principalStore } from './principals.ts';
@@ -29,6 +30,7 @@ export function createStore({ database: { pool, prisma }, keys, tell }: { databa
     runs: runStore(pool, tell),
     ledger: toolLedger(pool, tell),
     definitions: definitionStore(pool),
+    inspection: inspectionStore(prisma),
     events: eventStore(pool),
     principals: principalStore(prisma),
     idempotency: idempotencyStore(prisma),

@@ -108,7 +108,8 @@ export function clientOf({ urls, token, random, dropped }: ClientOptions) {
     async run(workflow_id: string, plan: Plan): Promise<Watched> {
       const key = `plan-${plan.id}`;
       const sent = await insist('POST', `/api/workflows/${workflow_id}/prompt`, { body: { prompt: promptOf(plan) }, key });
-      if (sent.status > 201) throw new Error(`The prompt of plan ${plan.id} was answered with ${sent.status}: ${sent.body.detail}`);
+      if (sent.status > 201)
+        throw new Error(`The prompt of plan ${plan.id} was answered with ${sent.status}: ${sent.body.detail}`);
       const run: Watched = { plan, workflow_id, task_id: sent.body.task_id, events: [], halted: false, decided: {} };
       const halting = random.chance(HALTED) ? wait(random.between(50, 3_000)).then(() => halt(run)) : null;
       await watch(run);

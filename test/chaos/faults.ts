@@ -53,12 +53,21 @@ export async function injectFaults(options: FaultOptions, signal: AbortSignal): 
 }
 
 function drawn(random: Random): Fault {
-  let place = random.int(1_000);
-  return WEIGHTS.find(([, weight]) => (place -= weight) < 0)![0];
+  const place = random.int(1_000);
+  let sum = 0;
+  for (const [fault, weight] of WEIGHTS) {
+    sum += weight;
+    if (place < sum) return fault;
+  }
+  return 'worker';
 }
 
 /** False when there was nothing to do it to. */
-async function inflict(fault: Fault, { fleet, servers, tools, random }: FaultOptions, held: Set<Promise<void>>): Promise<boolean> {
+async function inflict(
+  fault: Fault,
+  { fleet, servers, tools, random }: FaultOptions,
+  held: Set<Promise<void>>,
+): Promise<boolean> {
   switch (fault) {
     case 'worker':
       return random.pick(fleet.workers).signal('SIGKILL');

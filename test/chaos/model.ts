@@ -49,7 +49,8 @@ export async function startChaosModel(random: Random, tools: Record<Kind, string
   const reply = (plan: Plan, step: number) => {
     const round = plan.rounds[step];
     answers += 1;
-    if (round) return asks(...round.map((kind, index) => ({ name: tools[kind], args: { n: step * 10 + index }, id: `c${index}` })));
+    if (round)
+      return asks(...round.map((kind, index) => ({ name: tools[kind], args: { n: step * 10 + index }, id: `c${index}` })));
     const text = Array.from({ length: plan.words }, () => random.pick(WORDS)).join(' ');
     return says(`${answers}: ${text}`, { pause_ms: random.int(60) });
   };

@@ -19,42 +19,25 @@ export interface Tools {
 
 const KINDS: Kind[] = ['read', 'idempotent', 'write', 'approved'];
 
-const source = (kind: Kind, file: string) => `import os, time
+/** Notes its beginning and its end with single appended writes, which no kill can tear. */
+const sourceOf = (kind: Kind, file: string) => `import os, time
+
 EFFECT = ${JSON.stringify(kind === 'approved' ? 'write' : kind)}
 
 
-def note(phase):
-    line = " ".join([os.environ["PERDURA_CALL_KEY"], ${JSON.stringify(kind)}, phase, str(os.getpid())]) + "\\n"
-    with os.fdopen(os.open(${JSON.stringify(file)}, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666), "w") as log:
-        log.write(line)
-
-
-TOOL
-`;
-const tool = (kind: Kind) => `def chaos_${kind}(n: int) -> str:
+def chaos_${kind}(n: int) -> str:
     """Counts its calls in a file.
 
     Args:
         n: decides how long it takes
     """
+    log = os.open(${JSON.stringify(file)}, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+    note = lambda phase: os.write(log, f"{os.environ['PERDURA_CALL_KEY']} ${kind} {phase} {os.getpid()}\\n".encode())
     note("begin")
     time.sleep(0.1 + (n % 7) * 0.25)
     note("end")
-    return "counted"`;
-
-/** A tool file may hold one function only, so the note is written in place. */
-const sourceOf = (kind: Kind, file: string) => {
-  const [head = '', rest = ''] = source(kind, file).split('\n\ndef note(phase):\n');
-  const body = rest.split('\n\n\nTOOL')[0]!;
-  const inline = (phase: string, indent: string) =>
-    body
-      .split('\n')
-      .map((line) => `${indent}${line.slice(4).replaceAll('phase', JSON.stringify(phase))}`)
-      .join('\n');
-  return `${head}\n${tool(kind)
-    .replace('    note("begin")', inline('begin', '    '))
-    .replace('    note("end")', inline('end', '    '))}\n`;
-};
+    return "counted"
+`;
 
 /** Makes the counting tools; `file` is where they write. */
 export async function makeTools(client: Client, file: string): Promise<Tools & { ids: string[] }> {
@@ -67,7 +50,12 @@ export async function makeTools(client: Client, file: string): Promise<Tools & {
     ids.push(made.body.id);
   }
   const effects = () => effectsIn(file);
-  return { ids, names: Object.fromEntries(KINDS.map((kind) => [kind, `chaos_${kind}`])) as Record<Kind, string>, effects, killOne };
+  return {
+    ids,
+    names: Object.fromEntries(KINDS.map((kind) => [kind, `chaos_${kind}`])) as Record<Kind, string>,
+    effects,
+    killOne,
+  };
 
   async function killOne(): Promise<boolean> {
     const all = await effects();
