@@ -11,6 +11,7 @@ import { type Database, rows } from './database.ts';
 import { definitionStore } from './definitions.ts';
 import { eventStore } from './events.ts';
 import { idempotencyStore } from './idempotency.ts';
+import { inspectionStore } from './inspection.ts';
 import type { KeyRing } from './key-ring.ts';
 import { knowledgeItemStore } from './knowledge.ts';
 import { memoryStore } from './memories.ts';
@@ -54,6 +55,7 @@ export function createStore({ database: { pool, prisma }, keys, tell }: { databa
       context: 'knowledge-source',
     }),
     definitions: definitionStore(pool),
+    inspection: inspectionStore(prisma),
     events: eventStore(pool),
     scheduledAgents: scheduleStore({ pool, prisma, keys }),
     chat: chatStore(prisma),
