@@ -23,6 +23,7 @@ import { guardrailRoutes } from './guardrails.ts';
 import { type Checks, healthRoutes } from './health.ts';
 import { idempotencyOf } from './idempotency.ts';
 import type { IdentityCheck } from './identity.ts';
+import { type KnowledgeService, knowledgeRoutes } from './knowledge.ts';
 import { type McpProbe, mcpRoutes } from './mcps.ts';
 import { memoryRoutes } from './memories.ts';
 import { metricsRoute } from './metrics.ts';
@@ -47,6 +48,7 @@ export interface Services {
   runner: ToolRunner;
   models: ModelLists;
   mcp: McpProbe;
+  knowledge: KnowledgeService;
   builtin_tools: BuiltinTool[];
   identify: IdentityCheck;
   checks: Checks;
@@ -74,7 +76,7 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
   const http = Fastify({
     bodyLimit: JSON_BYTES,
     genReqId: () => uuid(),
-    forceCloseConnections: true,
+    forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 500 },
     logger: { level: settings.log_level, redact: ['req.headers.authorization'] },
   });
@@ -85,7 +87,8 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
   await http.register(multipart, { limits: { fileSize: UPLOAD_BYTES, files: 1 } });
 
   const endpoints: Endpoint[] = [];
-  healthRoutes({ http, endpoints, idempotency: idempotencyOf(services.store.idempotency) }, services.checks);
+  const shared = { endpoints, idempotency: idempotencyOf(services.store.idempotency), closing: closingOf(http) };
+  healthRoutes({ http, ...shared }, services.checks);
   metricsRoute(http, settings.metrics_token);
   await http.register(async (guarded) => {
     requireCaller(guarded, { identify: services.identify, admins: settings.admins });
@@ -94,7 +97,7 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
       hook: 'preHandler',
       keyGenerator: (request) => request.caller.key,
     });
-    mountResources({ http: guarded, endpoints, idempotency: idempotencyOf(services.store.idempotency) }, services, settings);
+    mountResources({ http: guarded, ...shared }, services, settings);
     await guarded.register(async (door) => openaiDoor(door, services));
     await guarded.register(async (door) => mcpDoor(door, services, settings.version));
     // Unknown paths under /api ask for the token first, as known ones do.
@@ -104,6 +107,26 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
   return http;
 }
 
+/** How long requests under way may take to end when the server is to stop. */
+const PATIENCE_MS = 10_000;
+const SWEEP_MS = 50;
+
+/** Aborted when the server is to stop: it takes nothing new then, ends its streams, and lets requests under way come to their end. */
+function closingOf(http: FastifyInstance): AbortSignal {
+  const closing = new AbortController();
+  http.addHook('preClose', async () => {
+    closing.abort();
+    const timer = setTimeout(() => http.server.closeAllConnections(), PATIENCE_MS);
+    // A connection whose last answer has just left would otherwise be kept for its client's next request.
+    const sweep = setInterval(() => http.server.closeIdleConnections(), SWEEP_MS);
+    http.server.once('close', () => {
+      clearTimeout(timer);
+      clearInterval(sweep);
+    });
+  });
+  return closing.signal;
+}
+
 function mountResources(api: Api, services: Services, { shared_write }: ApiSettings): void {
   agentRoutes(api, services, shared_write);
   providerRoutes(api, services, shared_write);
@@ -111,6 +134,7 @@ function mountResources(api: Api, services: Services, { shared_write }: ApiSetti
   guardrailRoutes(api, services, shared_write);
   mcpRoutes(api, services, shared_write);
   memoryRoutes(api, services, shared_write);
+  knowledgeRoutes(api, services, shared_write);
   transferRoutes(api, services);
   builtinToolRoutes(api, services);
   tokenRoutes(api, services, shared_write);

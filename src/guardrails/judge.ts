@@ -48,13 +48,16 @@ export function promptReasons({ guardrail_type, config }: PinnedGuardrail, promp
   return fault ? [fault] : [];
 }
 
+/** What holds for a final answer alone; what leads to it need be neither complete nor JSON. */
+const FINAL = { required_patterns: [], must_be_valid_json: false };
+
 /** Judges an answer by every output guardrail, each seeing what the one before let through. */
-export function verdictOf(guardrails: readonly PinnedGuardrail[], answer: string): Verdict {
+export function verdictOf(guardrails: readonly PinnedGuardrail[], answer: string, { final = true } = {}): Verdict {
   const findings: Finding[] = [];
   let text: string | null = answer;
   for (const guardrail of guardrails) {
     if (guardrail.guardrail_type !== 'output' || text === null) continue;
-    const config = guardrail.config as OutputConfig;
+    const config: OutputConfig = { ...guardrail.config, ...(final ? {} : FINAL) };
     const { reasons, spans } = outputBreaches(config, text);
     if (reasons.length === 0) continue;
     const action = config.action ?? 'warn';

@@ -12,6 +12,7 @@ import type { ActivityPorts } from '../temporal/activities/index.ts';
 import { reconcile } from '../temporal/reconciler.ts';
 import { type ToolPorts, type Toolset, toolsFor } from '../tools/for-agent.ts';
 import { type ToolCall, ToolUnreachable } from '../tools/source.ts';
+import { contextPorts, knowingPorts } from './run-context.ts';
 import { mcpPorts, openMcpPool, progressTeller, runTools } from './run-tools.ts';
 import { type Core, type Driver, workspacesOf } from './wiring.ts';
 
@@ -44,13 +45,14 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
     async perform({ call_id, name, ...call }, args, signal) {
       const pinned = await definition(call.definition_hash);
       const { task_id, workflow_id, owner } = call;
-      const run = { task_id, workflow_id, owner, agent_id: pinned.agent.id };
+      const run = { task_id, workflow_id, owner, agent_id: pinned.agent.id, definition_hash: call.definition_hash };
       const progress = progressTeller(core, { task_id, workflow_id, call_id });
       const asked: ToolCall = { call_id, name, arguments: args, call_key: `${task_id}:${call_id}`, run, progress };
       const rules = { custom_tools: pinned.provider !== null, toolset: call.toolset as Toolset | null };
       return toolsFor(pinned, tools, rules).call(asked, signal);
     },
     ...firePortsOf(core, driver),
+    ...contextPorts(core),
     webhooks: store.webhooks,
     sendWebhook: webhookSender({ fetch: core.egress.fetch, secret: setting.webhook_secret }),
     settle,
@@ -95,9 +97,12 @@ function callerOf({ store }: Core, run: OpenRun): Caller {
   };
 }
 
-function toolPorts({ store, runner, egress, setting: { config } }: Core): Omit<ToolPorts, 'mcp'> {
+function toolPorts(core: Core): Omit<ToolPorts, 'mcp'> {
+  const { store, runner, egress } = core;
+  const { config } = core.setting;
   return {
     runner,
+    ...knowingPorts(core),
     startConfined: runner.startConfined,
     fetch: egress.fetch,
     bash_network: config.BASH_NETWORK,

@@ -8,6 +8,9 @@ import { cachedIdentity, type IdentityCheck } from '../api/identity.ts';
 import { type GuardedFetch, guardedFetch } from '../egress/guarded-fetch.ts';
 import type { EventBus } from '../events/bus.ts';
 import { postgresBus } from '../events/postgres-bus.ts';
+import { redisBus } from '../events/redis-bus.ts';
+import type { Knowledge } from '../knowledge/knowledge.ts';
+import type { EmbeddingsEndpoint } from '../runtimes/embeddings.ts';
 import { type Database, openDatabase } from '../store/database.ts';
 import { createStore, type Store } from '../store/index.ts';
 import { type KeyRing, keyRing } from '../store/key-ring.ts';
@@ -26,6 +29,8 @@ import { builtinSpecs } from '../tools/builtin/index.ts';
 import { chatRepliesOf } from './chat.ts';
 import { checksOf } from './checks.ts';
 import type { Config } from './config.ts';
+import { chatGuardOf, promptRefusal } from './guardrails.ts';
+import { knowledgeOf, knowledgeServiceOf } from './knowledge.ts';
 import { mcpProbe } from './mcp-probe.ts';
 import { modelListsOf } from './model-lists.ts';
 import { reconcileSchedules } from './reconcile.ts';
@@ -41,6 +46,8 @@ export interface Setting {
   encryption_keys: string;
   default_runtime: { base_url: string; model: string | null };
   webhook_secret: string;
+  /** Null: knowledge is searched by words alone. */
+  embeddings: EmbeddingsEndpoint | null;
   /** Addresses beyond the public internet that users may name, besides the default runtime's own. */
   egress_allow: readonly string[];
   identity_providers: IdentityCheck[];
@@ -58,6 +65,7 @@ export interface Core {
   bus: EventBus;
   runner: PythonToolRunner;
   egress: GuardedFetch;
+  knowledge: Knowledge;
   identify: IdentityCheck;
   log: (message: string) => void;
 }
@@ -69,7 +77,9 @@ export async function openCore(setting: Setting, resources: Resources, log: (mes
     it.close(),
   );
   const keys = keyRing(setting.encryption_keys);
-  const bus = resources.hold(await postgresBus({ url, pool: database.pool, log }), (it) => it.close());
+  const { REDIS_URL } = config;
+  const opened = REDIS_URL ? redisBus({ url: REDIS_URL, log }) : postgresBus({ url, pool: database.pool, log });
+  const bus = resources.hold(await opened, (it) => it.close());
   const store = createStore({
     database,
     keys,
@@ -90,7 +100,8 @@ export async function openCore(setting: Setting, resources: Resources, log: (mes
   );
   const on_seen = (principal: Principal) => void store.principals.seen(principal).catch((error: Error) => log(error.message));
   const identify = cachedIdentity(setting.identity_providers, { on_seen });
-  return { setting, database, keys, store, bus, runner, egress, identify, log };
+  const knowledge = knowledgeOf({ store, egress, embeddings: setting.embeddings });
+  return { setting, database, keys, store, bus, runner, egress, knowledge, identify, log };
 }
 
 /** The operator chose this address, so it may be private. */
@@ -125,7 +136,7 @@ export function openDriver({ setting, store, bus }: Core, connection: Connection
   const { TEMPORAL_TASK_QUEUE: task_queue } = setting.config;
   const engine = createEngine({ client, task_queue, ui_url: setting.temporal_ui_url, eager });
   const settle = settler({ runs: store.runs, now: () => new Date().toISOString() });
-  const dispatch = createDispatch({ store, engine, bus, settle, definitionOf });
+  const dispatch = createDispatch({ store, engine, bus, settle, definitionOf, refusalOf: promptRefusal });
   return { client, engine, settle, dispatch, schedules: createSchedules(client, task_queue) };
 }
 
@@ -165,7 +176,8 @@ export async function openApi(
     models: modelListsOf(core),
     checks: checksOf(core, driver.engine),
     replies,
-    guard: async () => {},
+    guard: chatGuardOf(core),
+    knowledge: knowledgeServiceOf(core),
     fireNow: (row: ScheduleRow, due_at: Date) => serve(firePortsOf(core, driver), row, { due_at, by_hand: true }),
     mcp: mcpProbe(core),
     builtin_tools: builtinSpecs({ web_search: config.SEARCH_API_URL !== undefined }),

@@ -21,7 +21,7 @@ const TIMEOUT_MS = 30_000;
 export function embedderOf({ base_url, model, api_key }: EmbeddingsEndpoint): Embedder {
   const client = new OpenAI({ baseURL: base_url, apiKey: api_key ?? 'none', maxRetries: 1, timeout: TIMEOUT_MS });
   return {
-    name: `${model} at ${new URL(base_url).host}`,
+    name: model,
     async embed(texts) {
       const vectors: number[][] = [];
       for (let at = 0; at < texts.length; at += BATCH) {

@@ -4,16 +4,18 @@ import type { KnowledgeSource } from '../contracts/knowledge.ts';
 import type { McpServer } from '../contracts/mcps.ts';
 import type { Provider } from '../contracts/providers.ts';
 import type { Skill } from '../contracts/skills.ts';
+import type { PinnedGuardrail } from '../domain/definition.ts';
 import { chatStore } from './chat.ts';
 import { customToolStore } from './custom-tools.ts';
-import type { Database } from './database.ts';
+import { type Database, rows } from './database.ts';
 import { definitionStore } from './definitions.ts';
 import { eventStore } from './events.ts';
 import { idempotencyStore } from './idempotency.ts';
+import { inspectionStore } from './inspection.ts';
 import type { KeyRing } from './key-ring.ts';
 import { knowledgeItemStore } from './knowledge.ts';
 import { memoryStore } from './memories.ts';
-import { snapshotOf } from './pin.ts';
+import { CHAT_GUARDRAILS, snapshotOf } from './pin.ts';
 import { principalStore } from './principals.ts';
 import { providerRates } from './provider-rates.ts';
 import { refused, resource } from './resource.ts';
@@ -55,12 +57,15 @@ export function createStore({ database: { pool, prisma }, keys, tell }: { databa
     }),
     definitions: definitionStore(pool),
     rates: providerRates(pool),
+    inspection: inspectionStore(prisma),
     events: eventStore(pool),
     scheduledAgents: scheduleStore({ pool, prisma, keys }),
     chat: chatStore(prisma),
     webhooks: webhookStore({ pool, prisma }),
     principals: principalStore(prisma),
     idempotency: idempotencyStore(prisma),
+    /** The guardrails of a principal's workflows with an agent: they hold in chats with it, too. */
+    chatGuardrails: (agent_id: string, owner: string) => rows<PinnedGuardrail>(pool, CHAT_GUARDRAILS, [agent_id, owner]),
     /** What refers to a record, as `agent name` or `workflow title`. */
     usersOf: (table: Used, id: string) => usersOf(prisma, table, id),
     /** An agent goes with what it remembers and with its chats. */

@@ -44,7 +44,7 @@ const searchBy = (resemblance: string) => `
       WHERE $5::real[] IS NOT NULL AND c.embedder = $6 AND cardinality(c.embedding) = cardinality($5::real[]) AND ${WITHIN}
       ORDER BY score DESC LIMIT $3),
     scored AS (
-      SELECT item_id, position, w.score / max(w.score) OVER () AS text_score, greatest(n.score, 0) AS vector_score
+      SELECT item_id, position, w.score / max(w.score) OVER () AS text_score, CASE WHEN n.score < 0 THEN 0 ELSE n.score END AS vector_score
       FROM words w FULL JOIN near n USING (item_id, position))
   SELECT s.item_id, i.source_id, i.name, i.tags, s.position, c.content, s.text_score, s.vector_score,
     CASE WHEN $5::real[] IS NULL THEN s.text_score

@@ -87,6 +87,14 @@ const SNAPSHOT = {
     FROM workflows w JOIN agents a ON a.id = w.agent_id LEFT JOIN providers p ON p.id = a.provider_id WHERE w.id = $1`,
 };
 
+/* $1 agent, $2 owner. */
+export const CHAT_GUARDRAILS = {
+  name: 'chat_guardrails',
+  text: `SELECT DISTINCT ON (g.id) g.name, g.guardrail_type, g.config FROM guardrails g
+    JOIN workflows w ON g.id::text = ANY (w.guardrail_ids) OR g.tags && w.guardrail_tags
+    WHERE g.enabled AND w.agent_id = $1 AND w.owner = $2 ORDER BY g.id`,
+};
+
 /** Everything a task of this workflow would run with, read in one statement. */
 export const snapshotOf = (pool: pg.Pool, workflow_id: string) => row<Snapshot>(pool, SNAPSHOT, [workflow_id]);
 

@@ -46,6 +46,11 @@ export function sealedResource<R extends Configured>(
       const found = await table.find(id);
       return found && { ...found, connection_config: sealer.open(found.connection_config) };
     },
+    /** The ones that match, with their secrets opened. */
+    async openedAll(where: object): Promise<R[]> {
+      const found = (await (model as Table).findMany({ where, orderBy: { id: 'asc' } })) as R[];
+      return found.map((row) => ({ ...row, connection_config: sealer.open(row.connection_config) }));
+    },
     /** What came of the last attempt to reach it. */
     setStatus: async (id: string, status: 'connected' | 'error', last_error: string | null): Promise<void> => {
       await table.update(id, { status, last_error });

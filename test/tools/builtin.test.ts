@@ -51,6 +51,9 @@ beforeAll(async () => {
       search_url: `${web_url}/search`,
       workspaceOf: async () => workspace,
       saveTodos: async () => {},
+      storeMemory: async () => {},
+      searchMemory: async () => [],
+      searchKnowledge: async () => ({ items: [], warnings: [] }),
     },
     NAMES,
   );

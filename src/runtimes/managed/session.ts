@@ -162,7 +162,7 @@ function dueEvents({ transcript }: Exchange, fresh: ListedEvent[]): Sent[] {
       const id = idOf.get(call_id ?? '');
       return id && !told.has(id) ? [resultOf(id, content, kind === 'denial')] : [];
     }
-    if (role !== 'user' || kind === 'summary' || texts.includes(content)) return [];
+    if ((role !== 'user' && role !== 'system') || kind === 'summary' || texts.includes(content)) return [];
     return [{ type: 'user.message', content: [{ type: 'text', text: content }] }];
   });
 }

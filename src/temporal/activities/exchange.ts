@@ -1,4 +1,4 @@
-import { ApplicationFailure, Context } from '@temporalio/activity';
+import { activityInfo, ApplicationFailure } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import type { Definition, ToolSpec } from '../../domain/definition.ts';
 import { eventsOf, isTerminal, type RunEvent } from '../../domain/events.ts';
@@ -15,14 +15,16 @@ import {
 } from '../../domain/transcript.ts';
 import { addUsage, costOf } from '../../domain/usage.ts';
 import type { DeltaPublisher } from '../../events/publisher.ts';
+import type { Verdict } from '../../guardrails/judge.ts';
 import type { ModelFailure, Reply } from '../../runtimes/runtime.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
 import type { OpenRun, RunStore, Record as StepRecord } from '../../store/runs.ts';
 import type { Toolbox } from '../../tools/for-agent.ts';
 import { attempt, type Halts, staleAttempt, written } from './attempt.ts';
+import { type Context, type ContextPorts, contextOf } from './context.ts';
 import { retryDelay } from './failure.ts';
 
-export interface ExchangePorts {
+export interface ExchangePorts extends ContextPorts {
   runs: RunStore;
   halts: Halts;
   definition(hash: string): Promise<Definition>;
@@ -34,7 +36,10 @@ export interface ExchangePorts {
   /** Takes a place in the provider's rate: 0, or how many milliseconds to wait before asking again. */
   admit(provider: Definition['provider']): Promise<number>;
   isModelFailure(error: unknown): error is ModelFailure;
-  now(): string;
+  /** Judges a text of the model's by the run's output guardrails. */
+  judge(definition: Definition, text: string, facts: { final: boolean }): Verdict;
+  /** Whether texts must be judged before any of them is shown. */
+  holdsBack(definition: Definition): boolean;
 }
 
 export interface ToolsAsked {
@@ -59,7 +64,7 @@ export const exchangeActivity =
     attempt(ports.halts, task_id, async (signal) => {
       const run = await ports.runs.open(task_id, order.step);
       if (!run || isTerminal(run.status)) throw ApplicationFailure.nonRetryable(`The task ${task_id} has ended`, 'task_ended');
-      if (run.recorded) return run.calls;
+      if (run.recorded) return callsOf(run, order.step);
       const work: Attempt = { ports, run, definition: await ports.definition(run.definition_hash), order };
       await admitted(work);
       try {
@@ -74,16 +79,25 @@ export const exchangeActivity =
 async function admitted({ ports, run, definition, order }: Attempt): Promise<void> {
   const wait_ms = await ports.admit(definition.provider);
   if (wait_ms === 0) return;
-  const { attempt: asked } = Context.current().info;
+  const { attempt: asked } = activityInfo();
   const message = `The provider's requests_per_minute are used up; asking again in ${(wait_ms / 1000).toFixed(1)} s`;
   const { log } = eventsOf(run.task_id, ports.now);
   if (asked === 1) await ports.runs.tell(run, [log('rate_limited', message, { step: order.step, wait_ms })]);
   throw ApplicationFailure.create({ message, type: 'rate_limited', nextRetryDelay: wait_ms, category: ApplicationFailureCategory.BENIGN });
 }
 
+/** Calls of a recorded reply; a reply that a guardrail withheld ends the run. */
+function callsOf({ messages, calls }: Pick<OpenRun, 'messages' | 'calls'>, step: number): PlannedCall[] {
+  const withheld = messages.find((message) => message.step === step && message.kind === 'withheld');
+  if (withheld) throw ApplicationFailure.nonRetryable(withheld.content, 'guardrail_blocked');
+  return calls;
+}
+
 async function converse(work: Attempt, outer: AbortSignal): Promise<PlannedCall[]> {
   const { ports, run, definition, order } = work;
-  const { messages, events } = opening(work);
+  const begins = order.step === 1 && run.messages.length === 0;
+  const context = begins ? await contextOf(ports, run, definition) : { messages: [], events: [] };
+  const { messages, events } = opening(work, context);
   const stale = new AbortController();
   const signal = AbortSignal.any([outer, stale.signal]);
   const begun = begin(work, { messages, events }, stale);
@@ -104,10 +118,12 @@ async function converse(work: Attempt, outer: AbortSignal): Promise<PlannedCall[
     cursor: run.cursor,
   };
   try {
-    const { reply, cursor } = await selected.runtime.exchange(input, (delta) => publisher.push(storable(delta)), signal);
+    const held = ports.holdsBack(definition);
+    const emit = held ? () => {} : (delta: string) => publisher.push(storable(delta));
+    const { reply, cursor } = await selected.runtime.exchange(input, emit, signal);
     await publisher.flush();
     const answer = { reply: order.tools_off ? { ...reply, calls: [] } : reply, cursor, offered, selected };
-    return await record(work, { ...answer, told: publisher.complete() }, outer);
+    return await record(work, { ...answer, told: !held && publisher.complete() }, outer);
   } catch (error) {
     await begun;
     // Text that was told is kept when the run ends here, so all of it is told before anyone learns that the attempt has ended.
@@ -139,15 +155,15 @@ function giveWay(stale: AbortController): never {
 }
 
 /** What is written before the model is called: messages it is to see, and events that say so. */
-function opening({ ports, run, definition, order }: Attempt): { messages: TranscriptMessage[]; events: RunEvent[] } {
+function opening({ ports, run, definition, order }: Attempt, context: Context): Context {
   const { log, status, message } = eventsOf(run.task_id, ports.now);
-  const messages: TranscriptMessage[] = [];
+  const messages: TranscriptMessage[] = [...context.messages];
   const events: RunEvent[] = [];
   const blank = { tool_calls: null, call_id: null, extra: null };
   if (order.step === 1 && run.messages.length === 0) {
     messages.push({ ...blank, step: 0, position: 0, role: 'user', kind: 'prompt', content: run.prompt });
     events.push(status('running', order.turns), log('run_started', `Agent ${definition.agent.name}`));
-    events.push(log('context_built', `${definition.skills.length} skills, ${definition.tools.length} tools`));
+    events.push(log('context_built', `${definition.skills.length} skills, ${definition.tools.length} tools`), ...context.events);
   }
   const known = new Set(run.messages.map(({ step, position }) => `${step}/${position}`));
   for (const call_id of order.denied) {
@@ -179,16 +195,19 @@ interface Answer {
 async function record(work: Attempt, answer: Answer, signal: AbortSignal): Promise<PlannedCall[]> {
   const { ports, run, order } = work;
   const { entry, planned } = entryOf(work, answer);
-  if (await written(() => ports.runs.record(run, entry), signal)) return planned;
+  if (await written(() => ports.runs.record(run, entry), signal))
+    return callsOf({ messages: [entry.message], calls: planned }, order.step);
   const now = await written(() => ports.runs.open(run.task_id, order.step), signal);
   if (!now?.recorded) throw staleAttempt();
-  return now.calls;
+  return callsOf(now, order.step);
 }
 
 /** What is written of a reply, and the calls that are to be made. */
 function entryOf({ ports, run, definition, order }: Attempt, { reply, cursor, offered, selected, told }: Answer) {
   const { log, message, usage, delta } = eventsOf(run.task_id, ports.now);
-  const calls = reply.calls.map((call, index) => ({
+  const judged = judgedOf({ ports, run, definition, order }, reply);
+  const made = judged.withheld ? [] : reply.calls;
+  const calls = made.map((call, index) => ({
     call_id: callIdOf(order.step, index),
     position: index + 1,
     name: storable(call.name),
@@ -196,7 +215,7 @@ function entryOf({ ports, run, definition, order }: Attempt, { reply, cursor, of
     effect: offered.find(({ name }) => name === call.name)?.effect ?? ('read' as const),
     approval: definition.approval_tools.includes(call.name),
   }));
-  const content = storable(reply.text);
+  const { content } = judged;
   const asked = calls.map(({ call_id, name, arguments: args }) => ({ call_id, name, arguments: args }));
   const model = reply.model ?? definition.model;
   const spent = { ...reply.usage, cost: costOf(reply.usage, model, selected.prices), premium_requests: 0 };
@@ -210,7 +229,7 @@ function entryOf({ ports, run, definition, order }: Attempt, { reply, cursor, of
       step: order.step,
       position: 0,
       role: 'assistant',
-      kind: 'reply',
+      kind: judged.withheld ? 'withheld' : 'reply',
       content,
       tool_calls: asked,
       call_id: null,
@@ -218,15 +237,29 @@ function entryOf({ ports, run, definition, order }: Attempt, { reply, cursor, of
     },
     calls,
     cursor,
-    response: calls.length === 0 ? responseOf(content, definition.settings.output_format) : undefined,
+    response: calls.length === 0 && !judged.withheld ? responseOf(content, definition.settings.output_format) : undefined,
     events: [
       ...(told || content === '' ? [] : anew),
       log('model_response', reply.finish, { step: order.step }),
+      ...judged.events,
       message('assistant', content, { step: order.step, ...(asked.length > 0 ? { tool_calls: asked } : {}) }),
       usage(addUsage(run, spent)),
     ],
   };
   return { entry, planned: calls.map(({ call_id, name }) => ({ call_id, name })) };
+}
+
+/** A reply's text as the guardrails let it through, or why it is withheld. */
+function judgedOf({ ports, run, definition }: Attempt, { text, calls }: Reply) {
+  const { log } = eventsOf(run.task_id, ports.now);
+  const verdict = ports.judge(definition, storable(text), { final: calls.length === 0 });
+  const events = verdict.findings.map(({ guardrail, action, reasons }) =>
+    log('output_guardrail_violation', `${guardrail}: ${reasons.join('; ')}`, { guardrail, action, reasons }),
+  );
+  if (verdict.text !== null) return { content: storable(verdict.text), withheld: false, events };
+  const { guardrail = '', reasons = [] } = verdict.findings.at(-1) ?? {};
+  const content = `The guardrail ${guardrail} withheld the model's answer: ${reasons.join('; ')}`;
+  return { content, withheld: true, events: [...events, log('guardrail_blocked', content, { guardrail })] };
 }
 
 async function noteFailure(
