@@ -26,7 +26,6 @@ import { chatRepliesOf } from './chat.ts';
 import { checksOf } from './checks.ts';
 import type { Config } from './config.ts';
 import { modelListsOf } from './model-lists.ts';
-import { reconcileSchedules } from './reconcile.ts';
 import type { Resources } from './resources.ts';
 import { activityPorts, firePortsOf } from './run-ports.ts';
 
@@ -141,9 +140,7 @@ export async function openWorker(core: Core, connection: NativeConnection, resou
   };
   resources.hold(unwatch, (end) => end());
   await prepareEngine({ client: driver.client, task_queue: settings.task_queue, every_seconds: config.RECONCILE_SECONDS });
-  const worker = resources.hold(await startWorker(ports, settings), (it) => it.stop());
-  await reconcileSchedules(core.store, driver.schedules);
-  return worker;
+  return resources.hold(await startWorker(ports, settings), (it) => it.stop());
 }
 
 /** How long replies of chats may take to end when the service is stopped. */

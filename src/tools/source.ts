@@ -7,6 +7,8 @@ export interface RunContext {
   agent_id: string;
   /** The principal in whose name tools use stored tokens. */
   owner: string;
+  /** The run's own directory. */
+  workspace: string;
 }
 
 export interface ToolCall {

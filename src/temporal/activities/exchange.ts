@@ -1,5 +1,5 @@
 import { ApplicationFailure } from '@temporalio/activity';
-import type { Definition, ToolSpec } from '../../domain/definition.ts';
+import type { Definition, PinnedRepository, ToolSpec } from '../../domain/definition.ts';
 import { eventsOf, isTerminal, type RunEvent } from '../../domain/events.ts';
 import { instructionsOf } from '../../domain/instructions.ts';
 import type { ExchangeOrder, PlannedCall } from '../../domain/run-loop.ts';
@@ -18,10 +18,12 @@ import type { ModelFailure, Reply } from '../../runtimes/runtime.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
 import type { OpenRun, RunStore, Record as StepRecord } from '../../store/runs.ts';
 import type { Toolbox } from '../../tools/for-agent.ts';
+import { type ContextPorts, contextOf } from './context.ts';
+import { reserve } from './reserve.ts';
 import { attempt, type Halts, staleAttempt, written } from './attempt.ts';
 import { retryDelay } from './failure.ts';
 
-export interface ExchangePorts {
+export interface ExchangePorts extends Omit<ContextPorts, 'runs'> {
   runs: RunStore;
   halts: Halts;
   definition(hash: string): Promise<Definition>;
@@ -29,8 +31,15 @@ export interface ExchangePorts {
   toolsOf(definition: Definition, runtime: SelectedRuntime): Toolbox;
   /** Sends text on in batches; nothing before `ready`. */
   publisher(send: (delta: string) => Promise<unknown>, ready: Promise<unknown>): DeltaPublisher;
+  workspaces: { open(run: WorkspaceRun, signal: AbortSignal): Promise<{ commit: string | null }> };
   isModelFailure(error: unknown): error is ModelFailure;
   now(): string;
+}
+
+interface WorkspaceRun {
+  task_id: string;
+  owner: string;
+  repository: PinnedRepository | null;
 }
 
 /** What one attempt of a step works with. */
@@ -44,7 +53,7 @@ interface Attempt {
 /** One exchange with the model, recorded once by (task, step): a step that is on record is not paid again. */
 export const exchangeActivity =
   (ports: ExchangePorts) =>
-  (task_id: string, order: ExchangeOrder): Promise<PlannedCall[]> =>
+  (task_id: string, order: ExchangeOrder): Promise<PlannedCall[] | 'waiting'> =>
     attempt(ports.halts, task_id, async (signal) => {
       const run = await ports.runs.open(task_id, order.step);
       if (!run || isTerminal(run.status)) throw ApplicationFailure.nonRetryable(`The task ${task_id} has ended`, 'task_ended');
@@ -58,7 +67,7 @@ export const exchangeActivity =
       }
     });
 
-async function converse(work: Attempt, outer: AbortSignal): Promise<PlannedCall[]> {
+async function converse(work: Attempt, outer: AbortSignal): Promise<PlannedCall[] | 'waiting'> {
   const { ports, run, definition, order } = work;
   const { messages, events } = opening(work);
   const stale = new AbortController();
@@ -66,14 +75,20 @@ async function converse(work: Attempt, outer: AbortSignal): Promise<PlannedCall[
   const begun = begin(work, { messages, events }, stale);
   // Awaited before the record is written; until then a failure of the model's must not leave this one unheard.
   begun.catch(() => {});
+  if (order.step === 1 && definition.repository) await checkOut(work, definition.repository, { signal, ready: begun });
   const selected = await ports.runtimeOf(run, definition);
   const offered = order.tools_off ? [] : await ports.toolsOf(definition, selected).list(signal);
   const publisher = ports.publisher((delta) => tell(work, delta, stale), begun);
+  const instructions = instructionsOf(definition);
+  const about = { ready: begun, ports, run, definition, step: order.step, selected, instructions, tools: offered };
+  const context = await contextOf(about, [...run.messages, ...messages], signal);
+  work.run = context.run;
+  if ((await reserve({ ...about, ...context })) === 'waiting') return 'waiting';
   const input = {
     task_id: run.task_id,
     model: definition.model,
-    instructions: instructionsOf(definition),
-    transcript: [...run.messages, ...messages],
+    instructions,
+    transcript: context.transcript,
     tools: offered,
     reasoning_effort: definition.settings.reasoning_effort,
     wants_json: definition.settings.output_format === 'json',
@@ -90,6 +105,22 @@ async function converse(work: Attempt, outer: AbortSignal): Promise<PlannedCall[
     await publisher.flush();
     throw error;
   }
+}
+
+/** Fetches the repository that the run works on, before its model is asked anything. */
+async function checkOut(
+  { ports, run, order: { step } }: Attempt,
+  repository: PinnedRepository,
+  { signal, ready }: { signal: AbortSignal; ready: Promise<unknown> },
+): Promise<void> {
+  await ready;
+  const { commit } = await ports.workspaces.open({ ...run, repository }, signal).catch((error: Error) => {
+    signal.throwIfAborted();
+    throw ApplicationFailure.nonRetryable(error.message, 'repository_failed');
+  });
+  const { url, branch } = repository;
+  const { log } = eventsOf(run.task_id, ports.now);
+  if (commit) await ports.runs.tellDeltas(run, { step, events: [log('repo_synced', url, { branch, commit })] });
 }
 
 /** Makes this attempt the one that has the step; aborts when another was quicker. */
@@ -137,6 +168,7 @@ function opening({ ports, run, definition, order }: Attempt): { messages: Transc
     messages.push({ ...blank, step: order.step - 1, position: REMINDER_POSITION, role: 'user', kind: 'reminder', content });
     events.push(log('goal_reminder', content));
   }
+  if (run.status === 'waiting') events.push(status('running', order.turns));
   if (run.attempts > 0)
     events.push(log('attempt_reset', 'The step is tried again; drop its unfinished text', { step: order.step }));
   events.push(log('model_call', definition.model ?? 'default model', { step: order.step }));
