@@ -52,7 +52,8 @@ export function taskRoutes(api: Api, { store, engine, dispatch }: Services): voi
 
   mount(api, tasks.budget, async ({ params: { id }, body }, caller) => {
     await owned(id, caller);
-    if (!(await store.tasks.setBudget(id, body))) throw conflict('This task has ended; its budget cannot be changed', 'task_ended');
+    if (!(await store.tasks.setBudget(id, body)))
+      throw conflict('This task has ended; its budget cannot be changed', 'task_ended');
     await engine.raise(id);
     return shown(await owned(id, caller));
   });

@@ -43,7 +43,9 @@ export const WorkflowCreate = z
     caveman: z.boolean().default(false).meta({ description: 'Terse instructions, terse answer' }),
     guardrail_ids: Ids,
     guardrail_tags: Tags,
-    repo_url: RepoUrl.nullable().default(null).meta({ description: "Checked out into the run's workspace before its first step" }),
+    repo_url: RepoUrl.nullable()
+      .default(null)
+      .meta({ description: "Checked out into the run's workspace before its first step" }),
     repo_branch: z
       .string()
       .regex(/^[^-\s][^\s~^:?*[\\]*$/, 'Not a branch name')

@@ -20,7 +20,10 @@ export function runWorkspaces({ store, egress, setting: { config } }: Core): Run
   const kept = workspaces(workspacesOf(config));
   const checkout = checkouts({ rules: egress.rules, path: config.PATH, ca_file: config.REPO_CA_FILE });
 
-  async function orderOf({ owner, task_id }: WorkspaceOwner, { url, branch, token_name }: PinnedRepository): Promise<Omit<CheckoutOrder, 'into'>> {
+  async function orderOf(
+    { owner, task_id }: WorkspaceOwner,
+    { url, branch, token_name }: PinnedRepository,
+  ): Promise<Omit<CheckoutOrder, 'into'>> {
     if (!token_name) return { url, branch, token: null };
     const opened = await store.tokens.open({ name: token_name, principal: owner, purpose: 'repository', task_id });
     if ('refusal' in opened) throw new Error(opened.refusal);

@@ -8,8 +8,8 @@ import type { PrismaClient, Task as Row } from '../generated/prisma/client.ts';
 import { row, rows } from './database.ts';
 import { hashOf } from './definitions.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
-import { SET_BUDGET } from './pauses.sql.ts';
 import { idOfCursor, type Paging, pageOf } from './page.ts';
+import { SET_BUDGET } from './pauses.sql.ts';
 import type { Tell } from './runs.ts';
 
 export interface NewTask {

@@ -69,7 +69,9 @@ export function createSchedules(client: Client, task_queue: string): Schedules {
     async matches(schedule) {
       const found = await describe(schedule.id);
       const wanted = optionsOf(schedule, task_queue);
-      return found !== null && factsOf(found) === factsOf(wanted) && found.policies.catchupWindow === wanted.policies.catchupWindow;
+      return (
+        found !== null && factsOf(found) === factsOf(wanted) && found.policies.catchupWindow === wanted.policies.catchupWindow
+      );
     },
   };
 }

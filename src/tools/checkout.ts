@@ -40,7 +40,8 @@ const CREDENTIALS = '!f() { test "$1" = get && echo username=x-access-token && e
 export function checkouts({ rules, path, timeout_ms = TIMEOUT_MS, max_bytes = MAX_BYTES, ca_file }: CheckoutOptions): Checkout {
   return async ({ url, branch, token, into }, signal) => {
     const { protocol, hostname, port, username, password } = new URL(url);
-    if (protocol !== 'https:' || username || password) throw new Error('A repository is named by an https URL without credentials');
+    if (protocol !== 'https:' || username || password)
+      throw new Error('A repository is named by an https URL without credentials');
     const address = await resolveEgress({ hostname, port: Number(port) || HTTPS_PORT }, rules);
     const pinned = `${hostname}:${port || HTTPS_PORT}:${address.includes(':') ? `[${address}]` : address}`;
     const home = await mkdtemp(join(tmpdir(), 'perdura-git-'));
@@ -101,7 +102,11 @@ interface Limits {
   signal: AbortSignal;
 }
 
-async function git(args: string[], env: Record<string, string>, { directory, timeout_ms, max_bytes, signal }: Limits): Promise<string> {
+async function git(
+  args: string[],
+  env: Record<string, string>,
+  { directory, timeout_ms, max_bytes, signal }: Limits,
+): Promise<string> {
   signal.throwIfAborted();
   const child = spawn('git', args, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   let stopped = '';
@@ -130,7 +135,12 @@ async function git(args: string[], env: Record<string, string>, { directory, tim
   }
 }
 
-const lastLineOf = (output: string) => output.trim().split('\n').at(-1)?.replace(/^fatal: /, '') || 'git failed';
+const lastLineOf = (output: string) =>
+  output
+    .trim()
+    .split('\n')
+    .at(-1)
+    ?.replace(/^fatal: /, '') || 'git failed';
 
 async function bytesIn(directory: string): Promise<number> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch(() => []);

@@ -51,7 +51,11 @@ const FULL = 0.8;
 const KEPT = 0.4;
 
 /** What the model is sent of a transcript. Compacts it where the window is nearly full; fails the run where that is not wanted or not enough. */
-export async function contextOf(work: ContextWork, messages: readonly TranscriptMessage[], signal: AbortSignal): Promise<Context> {
+export async function contextOf(
+  work: ContextWork,
+  messages: readonly TranscriptMessage[],
+  signal: AbortSignal,
+): Promise<Context> {
   const { ports, run, definition, instructions, tools } = work;
   const { infinite_session, tsv_tool_results } = definition.settings;
   const window = ports.windowOf(definition);
@@ -95,11 +99,19 @@ async function summarised(work: ContextWork, { older, step: covered }: Cut, sign
   };
   const { reply } = await selected.runtime.exchange(exchange, () => {}, signal);
   const content = summaryMessage(storable(reply.text));
-  const spent = { ...reply.usage, cost: costOf(reply.usage, reply.model ?? definition.model, selected.prices), premium_requests: 0 };
+  const spent = {
+    ...reply.usage,
+    cost: costOf(reply.usage, reply.model ?? definition.model, selected.prices),
+    premium_requests: 0,
+  };
   const summary: TranscriptMessage = { ...asked, step: covered, position: SUMMARY_POSITION, kind: 'summary', content };
   const { log, usage } = eventsOf(run.task_id, ports.now);
   const paid = { ...run, ...addUsage(run, spent) };
-  const told = log('compaction', `${older.length} messages became a summary`, { step, messages: older.length, up_to_step: covered });
+  const told = log('compaction', `${older.length} messages became a summary`, {
+    step,
+    messages: older.length,
+    up_to_step: covered,
+  });
   const entry = { step, message: summary, usage: spent, events: [told, usage(paid)] };
   if (!(await written(() => ports.runs.compact(run, entry), signal))) throw staleAttempt();
   return { summary, paid };

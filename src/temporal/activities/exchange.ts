@@ -18,10 +18,10 @@ import type { ModelFailure, Reply } from '../../runtimes/runtime.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
 import type { OpenRun, RunStore, Record as StepRecord } from '../../store/runs.ts';
 import type { Toolbox } from '../../tools/for-agent.ts';
-import { type ContextPorts, contextOf } from './context.ts';
-import { reserve } from './reserve.ts';
 import { attempt, type Halts, staleAttempt, written } from './attempt.ts';
+import { type ContextPorts, contextOf } from './context.ts';
 import { retryDelay } from './failure.ts';
+import { reserve } from './reserve.ts';
 
 export interface ExchangePorts extends Omit<ContextPorts, 'runs'> {
   runs: RunStore;
