@@ -2,8 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
-import { FRAME_LIMIT, type Frame, parseFrame } from './frame.ts';
-import type { Job } from './job.ts';
+import type { Readable } from 'node:stream';
+import { type Frame, frameReader } from './frame.ts';
+import { encodeJob, type Job } from './job.ts';
 import type { User, ZygoteSettings } from './settings.ts';
 
 export interface Zygote {
@@ -112,10 +113,10 @@ async function exchange(path: string, job: Job, signal: AbortSignal): Promise<Fr
   const abort = () => socket.destroy();
   signal.addEventListener('abort', abort, { once: true });
   if (signal.aborted) abort();
-  const timer = setTimeout(abort, job.timeout_ms + GRACE_MS);
+  const timer = setTimeout(abort, job.header.timeout_ms + GRACE_MS);
   try {
-    socket.write(`${JSON.stringify(job)}\n`);
-    return parseFrame(await readLine(socket));
+    socket.write(encodeJob(job));
+    return await readFrame(socket);
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', abort);
@@ -133,18 +134,17 @@ async function open(path: string): Promise<Socket> {
   return socket;
 }
 
-/** '' when the connection broke or said more than any supervisor would. */
-function readLine(socket: Socket): Promise<string> {
+/** Null when the connection broke or said more than any supervisor would. */
+export function readFrame(channel: Readable): Promise<Frame | null> {
   return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    socket.on('error', () => {});
-    socket.on('close', () => resolve(''));
-    socket.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      chunks.push(chunk);
-      if (size > FRAME_LIMIT) socket.destroy();
-      else if (chunk.at(-1) === 0x0a) resolve(Buffer.concat(chunks).toString());
+    const reader = frameReader();
+    channel.on('error', () => {});
+    channel.on('close', () => resolve(null));
+    channel.on('data', (chunk: Buffer) => {
+      const going = reader.add(chunk);
+      const frame = reader.frame();
+      if (frame) resolve(frame);
+      else if (!going) channel.destroy();
     });
   });
 }
