@@ -67,6 +67,7 @@ export async function contextOf(
   };
   const read = sinceSummary(messages);
   let context = contextFrom(read, run);
+  if (work.selected.keeps_context) return context;
   const cut = infinite_session && context.tokens > window * FULL ? cutOf(read, window * KEPT - fixed) : null;
   if (cut) {
     await work.ready;
