@@ -13,7 +13,7 @@ export interface ChatServices {
   store: Store;
   replies: ChatReplies;
   /** Judges a text before anything is stored; refuses it by throwing. */
-  guard(text: string, agent: Agent): Promise<void>;
+  guard(text: string, agent: Agent, caller: Caller): Promise<void>;
 }
 
 /** What an Idempotency-Key stands for: where the reply is, or will be. */
@@ -46,7 +46,7 @@ export function chatRoutes(api: Api, { store, replies, guard }: ChatServices): v
   mount(api, chat.send, async ({ params: { agent_id }, body: { message, session_id }, once }, caller) => {
     const agent = await agentOf(agent_id);
     if (session_id !== undefined) await owned({ agent_id, session_id }, caller);
-    await guard(message, agent);
+    await guard(message, agent, caller);
     let live: AsyncIterable<ChatEvent> | null = null;
     const { value } = await once(async (): Promise<Begun> => {
       const begun = await begin(store, { agent_id, message, session_id }, caller);

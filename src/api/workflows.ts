@@ -7,9 +7,9 @@ import type { Store } from '../store/index.ts';
 import type { WiredWorkflow } from '../store/workflows.ts';
 import type { Dispatch } from '../temporal/dispatch.ts';
 import type { Engine } from '../temporal/engine.ts';
-import { unknownReferences } from './agents.ts';
 import type { Caller } from './auth.ts';
 import { type Api, mount } from './mount.ts';
+import { unknownReferences } from './references.ts';
 import type { Frame } from './sse.ts';
 import { unknownTokens } from './tokens.ts';
 

@@ -8,7 +8,7 @@ export const SUMMARY_POSITION = 200_000;
 export function sinceSummary(messages: readonly TranscriptMessage[]): TranscriptMessage[] {
   const last = messages.findLastIndex(({ kind }) => kind === 'summary');
   if (last < 0) return [...messages];
-  return [...messages.slice(0, last).filter(({ kind }) => kind === 'prompt'), ...messages.slice(last)];
+  return [...messages.slice(0, last).filter(isStanding), ...messages.slice(last)];
 }
 
 export const sizeOf = (messages: readonly TranscriptMessage[]): number =>
@@ -38,11 +38,13 @@ export function cutOf(read: readonly TranscriptMessage[], keep_tokens: number): 
     first = step;
   }
   const kept = read.filter((message) => isOfRound(message) && message.step >= first);
-  const older = read.filter((message) => message.kind !== 'prompt' && !kept.includes(message));
+  const older = read.filter((message) => !isStanding(message) && !kept.includes(message));
   return older.some(isOfRound) ? { older, kept, step: first - 1 } : null;
 }
 
-const isOfRound = ({ kind }: TranscriptMessage) => kind !== 'prompt' && kind !== 'summary';
+/** The goal, and what the run was told beside it: never summed up. */
+export const isStanding = ({ kind }: TranscriptMessage) => kind === 'prompt' || kind === 'context';
+const isOfRound = (message: TranscriptMessage) => !isStanding(message) && message.kind !== 'summary';
 const ofStep = (messages: readonly TranscriptMessage[], step: number) =>
   messages.filter((message) => isOfRound(message) && message.step === step);
 

@@ -9,6 +9,10 @@ export interface Definition {
   provider: PinnedProvider | null;
   settings: RunSettings;
   skills: PinnedSkill[];
+  /** Absent: none. In the order they judge. */
+  guardrails?: PinnedGuardrail[];
+  /** Ids of the sources that may be searched; absent: none. */
+  knowledge_source_ids?: string[];
   tools: PinnedTool[];
   /** Names of tools whose calls wait for a person. */
   approval_tools: string[];
@@ -54,6 +58,12 @@ export interface RunSettings {
 export interface PinnedSkill {
   name: string;
   instructions: string;
+}
+
+export interface PinnedGuardrail {
+  name: string;
+  guardrail_type: string;
+  config: Record<string, unknown>;
 }
 
 export type ToolEffect = 'read' | 'idempotent' | 'write';

@@ -1,6 +1,8 @@
 import { type AskModel, type ChatReplies, chatReplies } from '../api/chat-replies.ts';
 import { contextWindowOf, latestThatFit, tokensOf } from '../domain/context-window.ts';
+import type { PinnedGuardrail } from '../domain/definition.ts';
 import type { TranscriptMessage } from '../domain/transcript.ts';
+import { holdsBack, verdictOf } from '../guardrails/judge.ts';
 import { selectRuntime } from '../runtimes/select.ts';
 import type { Core } from './wiring.ts';
 
@@ -29,9 +31,21 @@ function askModel({ store, setting, egress }: Core): AskModel {
       ...{ task_id: session_id, model, instructions: agent.system_prompt, tools: [] },
       ...{ transcript: latestThatFit(history, room).map(transcribed), reasoning_effort: null, wants_json: false, cursor: null },
     };
-    const { reply } = await selected.runtime.exchange(exchange, emit, signal);
-    return { text: reply.text, usage: { prompt_tokens: reply.usage.total_in, completion_tokens: reply.usage.total_out } };
+    const guardrails = await store.chatGuardrails(agent.id, caller.key);
+    const held = holdsBack(guardrails);
+    const { reply } = await selected.runtime.exchange(exchange, held ? () => {} : emit, signal);
+    const text = allowed(guardrails, reply.text);
+    if (held) emit(text);
+    return { text, usage: { prompt_tokens: reply.usage.total_in, completion_tokens: reply.usage.total_out } };
   };
+}
+
+/** The reply as the output guardrails let it through. */
+function allowed(guardrails: readonly PinnedGuardrail[], answer: string): string {
+  const { text, findings } = verdictOf(guardrails, answer);
+  if (text !== null) return text;
+  const { guardrail, reasons } = findings.at(-1) as (typeof findings)[number];
+  throw new Error(`The guardrail ${guardrail} withheld the answer: ${reasons.join('; ')}`);
 }
 
 const transcribed = ({ role, content }: { role: string; content: string }, step: number): TranscriptMessage => ({

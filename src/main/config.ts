@@ -43,6 +43,9 @@ const Environment = z.object({
   OPENAI_API_KEY: z.string().optional(),
   OPENAI_BASE_URL: Url.optional(),
   OPENAI_MODEL: z.string().default('gpt-4.1-mini'),
+  EMBEDDINGS_BASE_URL: Url.optional(),
+  EMBEDDINGS_MODEL: z.string().default('text-embedding-3-small'),
+  EMBEDDINGS_API_KEY: z.string().optional(),
   EGRESS_ALLOW: List,
   WEBHOOK_SECRET: z
     .string()

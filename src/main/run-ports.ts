@@ -12,6 +12,7 @@ import { reconcile } from '../temporal/reconciler.ts';
 import { type ToolPorts, toolsFor } from '../tools/for-agent.ts';
 import { type ToolCall, ToolUnreachable } from '../tools/source.ts';
 import { reconcileSchedules, reconcileWorkspaces } from './reconcile.ts';
+import { contextPorts, knowingPorts } from './run-context.ts';
 import { runWorkspaces, type WorkspaceOwner } from './run-workspaces.ts';
 import type { Core, Driver } from './wiring.ts';
 
@@ -41,12 +42,14 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
     async perform({ call_id, name, ...call }, args, signal) {
       const pinned = await definition(call.definition_hash);
       const { task_id, workflow_id, owner } = call;
+      const { definition_hash } = call;
       const { directory: workspace } = await opened({ task_id, owner, repository: pinned.repository }, signal);
-      const run = { task_id, workflow_id, owner, agent_id: pinned.agent.id, workspace };
+      const run = { task_id, workflow_id, owner, agent_id: pinned.agent.id, definition_hash, workspace };
       const asked: ToolCall = { call_id, name, arguments: args, call_key: `${task_id}:${call_id}`, run };
       return toolsFor(pinned, tools, { custom_tools: pinned.provider !== null }).call(asked, signal);
     },
     ...firePortsOf(core, driver),
+    ...contextPorts(core),
     webhooks: store.webhooks,
     sendWebhook: webhookSender({ fetch: core.egress.fetch, secret: setting.webhook_secret }),
     windowOf: ({ model, provider }) =>
@@ -91,9 +94,11 @@ function callerOf({ store }: Core, run: OpenRun): Caller {
   };
 }
 
-function toolPorts({ store, runner }: Core): ToolPorts {
+function toolPorts(core: Core): ToolPorts {
+  const { store, runner } = core;
   return {
     runner,
+    ...knowingPorts(core),
     async openToken(name, tool, { owner, task_id }) {
       const opened = await store.tokens.open({ name, principal: owner, purpose: `tool ${tool}`, task_id });
       if ('refusal' in opened) throw new Error(opened.refusal);

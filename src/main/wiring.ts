@@ -9,6 +9,8 @@ import { type GuardedFetch, guardedFetch } from '../egress/guarded-fetch.ts';
 import type { EventBus } from '../events/bus.ts';
 import { postgresBus } from '../events/postgres-bus.ts';
 import { redisBus } from '../events/redis-bus.ts';
+import type { Knowledge } from '../knowledge/knowledge.ts';
+import type { EmbeddingsEndpoint } from '../runtimes/embeddings.ts';
 import { type Database, openDatabase } from '../store/database.ts';
 import { createStore, type Store } from '../store/index.ts';
 import { type KeyRing, keyRing } from '../store/key-ring.ts';
@@ -24,9 +26,13 @@ import { type Settle, settler } from '../temporal/settle.ts';
 import { type RunningWorker, startWorker } from '../temporal/worker.ts';
 import { startToolRunner } from '../toolrunner/index.ts';
 import type { ToolRunner } from '../toolrunner/runner.ts';
+import { builtinSpecs } from '../tools/builtin/index.ts';
 import { chatRepliesOf } from './chat.ts';
 import { checksOf } from './checks.ts';
 import type { Config } from './config.ts';
+import { chatGuardOf, promptRefusal } from './guardrails.ts';
+import { knowledgeOf, knowledgeServiceOf } from './knowledge.ts';
+import { mcpProbe } from './mcp-probe.ts';
 import { modelListsOf } from './model-lists.ts';
 import type { Resources } from './resources.ts';
 import { activityPorts, firePortsOf } from './run-ports.ts';
@@ -40,6 +46,8 @@ export interface Setting {
   encryption_keys: string;
   default_runtime: { base_url: string; model: string | null };
   webhook_secret: string;
+  /** Null: knowledge is searched by words alone. */
+  embeddings: EmbeddingsEndpoint | null;
   /** Addresses beyond the public internet that users may name, besides the default runtime's own. */
   egress_allow: readonly string[];
   identity_providers: IdentityCheck[];
@@ -57,6 +65,7 @@ export interface Core {
   bus: EventBus;
   runner: ToolRunner;
   egress: GuardedFetch;
+  knowledge: Knowledge;
   identify: IdentityCheck;
   log: (message: string) => void;
 }
@@ -92,7 +101,8 @@ export async function openCore(setting: Setting, resources: Resources, log: (mes
   );
   const on_seen = (principal: Principal) => void store.principals.seen(principal).catch((error: Error) => log(error.message));
   const identify = cachedIdentity(setting.identity_providers, { on_seen });
-  return { setting, database, keys, store, bus, runner, egress, identify, log };
+  const knowledge = knowledgeOf({ store, egress, embeddings: setting.embeddings });
+  return { setting, database, keys, store, bus, runner, egress, knowledge, identify, log };
 }
 
 /** The operator chose this address, so it may be private. */
@@ -127,7 +137,7 @@ export function openDriver({ setting, store, bus }: Core, connection: Connection
   const { TEMPORAL_TASK_QUEUE: task_queue } = setting.config;
   const engine = createEngine({ client, task_queue, ui_url: setting.temporal_ui_url, eager });
   const settle = settler({ runs: store.runs, now: () => new Date().toISOString() });
-  const dispatch = createDispatch({ store, engine, bus, settle, definitionOf });
+  const dispatch = createDispatch({ store, engine, bus, settle, definitionOf, refusalOf: promptRefusal });
   return { client, engine, settle, dispatch, schedules: createSchedules(client, task_queue) };
 }
 
@@ -165,8 +175,11 @@ export async function openApi(
     models: modelListsOf(core),
     checks: checksOf(core, driver.engine),
     replies,
-    guard: async () => {},
+    guard: chatGuardOf(core),
+    knowledge: knowledgeServiceOf(core),
     fireNow: (row: ScheduleRow, due_at: Date) => serve(firePortsOf(core, driver), row, { due_at, by_hand: true }),
+    mcp: mcpProbe(),
+    builtin_tools: builtinSpecs(),
   };
   const app = await buildApp(services, {
     version,

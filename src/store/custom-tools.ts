@@ -8,15 +8,6 @@ export function customToolStore(prisma: PrismaClient) {
   const table = resource<CustomTool>(prisma.customTool, { noun: 'custom tool' });
   return {
     ...table,
-    /** Agents that carry a tool, by name. */
-    async agentsWith(id: string): Promise<string[]> {
-      const found = await prisma.agent.findMany({
-        where: { custom_tool_ids: { has: id } },
-        select: { name: true },
-        orderBy: { name: 'asc' },
-      });
-      return found.map(({ name }) => name);
-    },
     /** Environment variables that the custom tools of an agent declare. */
     async variablesOf(agent_id: string): Promise<string[]> {
       const agent = await prisma.agent.findUnique({ where: { id: agent_id }, select: { custom_tool_ids: true } });

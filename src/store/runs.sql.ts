@@ -98,3 +98,12 @@ export const SETTLE = {
   text: `SELECT next_task AS next, told_workflow AS workflow_id, told_last AS last, pending_webhook($1) AS webhook
     FROM settle_task($1, $2, $3, $4, $5)`,
 };
+
+export const NOTE = {
+  name: 'note_usage',
+  text: `WITH run AS (
+      UPDATE tasks SET total_in = total_in + $4, total_out = total_out + $5, cache_read = cache_read + $6,
+        cache_write = cache_write + $7, cost = cost + $8
+      WHERE id = $1 AND status IN ('pending', 'running', 'waiting') RETURNING 1)
+    SELECT append_events($2, $1, $3) AS last FROM run`,
+};

@@ -156,6 +156,16 @@ export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
         values: [run.task_id, run.workflow_id, step, error, JSON.stringify(events), run.attempts + 1],
       }),
 
+    /** Adds to what a run has spent, and tells of it. */
+    note: (run: OpenRun, { usage, events }: { usage: Usage; events: RunEvent[] }) =>
+      write(sql.NOTE, run, {
+        events,
+        values: [
+          ...[run.task_id, run.workflow_id, JSON.stringify(events)],
+          ...[usage.total_in, usage.total_out, usage.cache_read, usage.cache_write, usage.cost],
+        ],
+      }),
+
     /** Ends a task once and gives its lane to the next; returns the next task's id, and the message that is to be delivered. */
     async settle(task_id: string, { status, error, error_code, events }: Settlement): Promise<Settled> {
       const settled = await row<Settled & { workflow_id: string; last: number | null }>(pool, sql.SETTLE, [

@@ -8,7 +8,7 @@ import type { PrismaClient, Task as Row } from '../generated/prisma/client.ts';
 import { row, rows } from './database.ts';
 import { hashOf } from './definitions.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
-import { idOfCursor, type Paging, pageOf } from './page.ts';
+import { listed, type Paging } from './page.ts';
 import { SET_BUDGET } from './pauses.sql.ts';
 import type { Tell } from './runs.ts';
 
@@ -157,18 +157,9 @@ export function taskStore({
       return found?.active_task_id ?? null;
     },
 
-    async list({ limit, cursor, owner, since, ...same }: TaskFilter) {
-      const matching = { ...same, ...(owner ? { owner } : {}), ...(since ? { created_at: { gte: new Date(since) } } : {}) };
-      const after = idOfCursor(cursor);
-      const [found, total] = await Promise.all([
-        prisma.task.findMany({
-          where: { AND: [matching, after ? { id: { lt: after } } : {}] },
-          orderBy: { id: 'desc' },
-          take: limit + 1,
-        }),
-        prisma.task.count({ where: matching }),
-      ]);
-      return pageOf(found.map(wiredTask), total, limit);
+    list({ limit, cursor, owner, since, ...same }: TaskFilter) {
+      const where = { ...same, ...(owner ? { owner } : {}), ...(since ? { created_at: { gte: new Date(since) } } : {}) };
+      return listed(prisma.task, { where, paging: { limit, cursor }, shown: wiredTask });
     },
     async find(id: string) {
       const found = await prisma.task.findUnique({ where: { id } });

@@ -1,11 +1,12 @@
 import { v7 as uuid } from 'uuid';
 import type { Definition } from '../domain/definition.ts';
-import { type AppError, conflict, databaseIsAway, notFound } from '../domain/errors.ts';
+import { type AppError, conflict, databaseIsAway, notFound, unprocessable } from '../domain/errors.ts';
 import type { EventBus } from '../events/bus.ts';
 import type { Store } from '../store/index.ts';
 import type { Snapshot } from '../store/pin.ts';
 import type { CreatedTask, NewTask } from '../store/tasks.ts';
 import type { Engine } from './engine.ts';
+import { rulesOf } from './names.ts';
 import type { Settle } from './settle.ts';
 
 export interface PromptOrder {
@@ -44,9 +45,11 @@ interface DispatchOptions {
   bus: Pick<EventBus, 'halt'>;
   settle: Settle;
   definitionOf(snapshot: Snapshot, reasoning_effort?: string | null): Definition;
+  /** Why the guardrails do not let a prompt in; null when they do. */
+  refusalOf(definition: Definition, prompt: string): string | null;
 }
 
-export function createDispatch({ store, engine, bus, settle, definitionOf }: DispatchOptions): Dispatch {
+export function createDispatch({ store, engine, bus, settle, definitionOf, refusalOf }: DispatchOptions): Dispatch {
   /** Takes a task back; what it cannot take back now, the reconciler starts later. */
   async function discard(task_id: string): Promise<void> {
     const next = await store.tasks.discard(task_id);
@@ -69,7 +72,7 @@ export function createDispatch({ store, engine, bus, settle, definitionOf }: Dis
     const { agent, workflow, model, settings } = definition;
     const labels = { owner, agent: agent.name, workflow: workflow.title ?? workflow_id, workflow_id, model };
     try {
-      await engine.start({ task_id, queued, max_turns: settings.max_turns }, labels);
+      await engine.start({ task_id, queued, ...rulesOf(settings) }, labels);
     } catch (error) {
       await discard(task_id).catch(() => {});
       throw error;
@@ -94,6 +97,8 @@ export function createDispatch({ store, engine, bus, settle, definitionOf }: Dis
       const snapshot = await store.snapshot(order.workflow_id);
       if (!snapshot) throw notFound('workflow', order.workflow_id);
       const definition = definitionOf(snapshot, order.reasoning_effort);
+      const refused = refusalOf(definition, order.prompt);
+      if (refused) throw unprocessable([{ path: 'prompt', message: refused }], 'guardrail_blocked');
       const created = await create(newTask(order, { definition, on_busy: snapshot.workflow.on_busy }));
       if (!created) throw refusal(snapshot.workflow.status);
       await start(order, definition, created);

@@ -2,6 +2,7 @@ import type { Definition } from '../domain/definition.ts';
 import type { Store } from '../store/index.ts';
 import type { UnfinishedTask } from '../store/tasks.ts';
 import type { Engine } from './engine.ts';
+import { rulesOf } from './names.ts';
 import type { Settle } from './settle.ts';
 
 export interface ReconcilerPorts {
@@ -85,7 +86,7 @@ async function restart({ engine, definition }: ReconcilerPorts, task: Unfinished
   const { settings } = await definition(task.definition_hash);
   const { task_id, holder, owner, agent, workflow, workflow_id, model } = task;
   const queued = holder !== null && holder !== task_id;
-  await engine.start({ task_id, queued, max_turns: settings.max_turns }, { owner, agent, workflow, workflow_id, model });
+  await engine.start({ task_id, queued, ...rulesOf(settings) }, { owner, agent, workflow, workflow_id, model });
 }
 
 async function endStrays({ store, engine }: ReconcilerPorts, settled: Date): Promise<number> {

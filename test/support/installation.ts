@@ -80,6 +80,7 @@ export async function startTestInstallation({
     encryption_keys: `test:${randomBytes(32).toString('base64')}`,
     default_runtime: { base_url: model.url, model: 'default-model' },
     webhook_secret: WEBHOOK_SECRET,
+    embeddings: null,
     egress_allow: config.EGRESS_ALLOW,
     identity_providers: [localIdentity(accounts)],
     ...overrides,

@@ -1,119 +1,61 @@
-import { ApplicationFailure } from '@temporalio/activity';
-import {
-  type Cut,
-  cutOf,
-  renderedFor,
-  SUMMARY_INSTRUCTIONS,
-  SUMMARY_POSITION,
-  sinceSummary,
-  sizeOf,
-  summaryMessage,
-} from '../../domain/compaction.ts';
-import { tokensOf } from '../../domain/context-window.ts';
-import type { Definition, ToolSpec } from '../../domain/definition.ts';
-import { eventsOf } from '../../domain/events.ts';
-import { storable, type TranscriptMessage } from '../../domain/transcript.ts';
-import { shorterAsTsv } from '../../domain/tsv.ts';
-import { addUsage, costOf } from '../../domain/usage.ts';
-import type { SelectedRuntime } from '../../runtimes/select.ts';
-import type { OpenRun, RunStore } from '../../store/runs.ts';
-import { staleAttempt, written } from './attempt.ts';
+import type { Definition } from '../../domain/definition.ts';
+import { eventsOf, type RunEvent } from '../../domain/events.ts';
+import { type Passage, quoted, worthQuoting } from '../../domain/knowledge.ts';
+import { type Remembered, recalled, worthRecalling } from '../../domain/memory.ts';
+import { KNOWLEDGE_POSITION, MEMORY_POSITION, storable, type TranscriptMessage } from '../../domain/transcript.ts';
+import type { OpenRun } from '../../store/runs.ts';
 
 export interface ContextPorts {
-  runs: Pick<RunStore, 'compact'>;
-  /** Tokens that the run's model can read. */
-  windowOf(definition: Definition): number;
+  /** What runs of the agent in this workflow may recall: what fits the prompt, and the newest. Expired memories are not among it. */
+  recall(run: OpenRun, definition: Definition): Promise<Remembered[]>;
+  /** What the sources hold about the prompt, best first. */
+  lookUp(run: OpenRun, definition: Definition): Promise<{ items: Passage[]; warnings: string[] }>;
   now(): string;
 }
 
-export interface ContextWork {
-  ports: ContextPorts;
-  run: OpenRun;
-  definition: Definition;
-  step: number;
-  selected: SelectedRuntime;
-  instructions: string;
-  tools: ToolSpec[];
-  /** Resolves once the attempt has the step. */
-  ready: Promise<unknown>;
-}
-
 export interface Context {
-  transcript: TranscriptMessage[];
-  /** The run, with what the summary has cost. */
-  run: OpenRun;
-  /** About how much the model is sent. */
-  tokens: number;
+  messages: TranscriptMessage[];
+  events: RunEvent[];
 }
 
-/** A window filled beyond the first share is compacted until the rounds that are kept fill the second. */
-const FULL = 0.8;
-const KEPT = 0.4;
-
-/** What the model is sent of a transcript. Compacts it where the window is nearly full; fails the run where that is not wanted or not enough. */
-export async function contextOf(
-  work: ContextWork,
-  messages: readonly TranscriptMessage[],
-  signal: AbortSignal,
-): Promise<Context> {
-  const { ports, run, definition, instructions, tools } = work;
-  const { infinite_session, tsv_tool_results } = definition.settings;
-  const window = ports.windowOf(definition);
-  const fixed = tokensOf(instructions) + (tools.length > 0 ? tokensOf(JSON.stringify(tools)) : 0);
-  const shown = (read: TranscriptMessage[]) => (tsv_tool_results ? read.map(asTsv) : read);
-  const contextFrom = (read: TranscriptMessage[], paid: OpenRun): Context => {
-    const transcript = shown(read);
-    return { transcript, run: paid, tokens: fixed + sizeOf(transcript) };
-  };
-  const read = sinceSummary(messages);
-  let context = contextFrom(read, run);
-  if (work.selected.keeps_context) return context;
-  const cut = infinite_session && context.tokens > window * FULL ? cutOf(read, window * KEPT - fixed) : null;
-  if (cut) {
-    await work.ready;
-    const { summary, paid } = await summarised(work, cut, signal);
-    context = contextFrom([...read.filter(({ kind }) => kind === 'prompt'), summary, ...cut.kept], paid);
-  }
-  if (context.tokens > window) throw windowFull(context.tokens, window, infinite_session);
-  return context;
+/** What a run is told besides its prompt, found once and written into its transcript: a step that is tried again sees the same. */
+export async function contextOf(ports: ContextPorts, run: OpenRun, definition: Definition): Promise<Context> {
+  const parts = await Promise.all([memoryOf(ports, run, definition), knowledgeOf(ports, run, definition)]);
+  return { messages: parts.flatMap(({ messages }) => messages), events: parts.flatMap(({ events }) => events) };
 }
 
-const asTsv = (message: TranscriptMessage): TranscriptMessage =>
-  message.kind === 'result' ? { ...message, content: shorterAsTsv(message.content) } : message;
+const NOTHING: Context = { messages: [], events: [] };
 
-function windowFull(tokens: number, window: number, infinite: boolean): ApplicationFailure {
-  const advice = infinite ? 'what is left cannot be made shorter' : 'infinite_session is off';
-  const message = `The model's context window is full: about ${tokens} of ${window} tokens, and ${advice}`;
-  return ApplicationFailure.nonRetryable(message, 'context_window_full');
+async function memoryOf(ports: ContextPorts, run: OpenRun, definition: Definition): Promise<Context> {
+  if (definition.settings.bypass_memory) return NOTHING;
+  const memories = worthRecalling(await ports.recall(run, definition));
+  if (memories.length === 0) return NOTHING;
+  const { log } = eventsOf(run.task_id, ports.now);
+  const keys = memories.map(({ key }) => key);
+  return {
+    messages: [message(MEMORY_POSITION, recalled(memories))],
+    events: [log('memory_loaded', `${memories.length} memories`, { keys })],
+  };
 }
 
-/** Has the model sum up older rounds and writes that down; later steps read it instead of them. */
-async function summarised(work: ContextWork, { older, step: covered }: Cut, signal: AbortSignal) {
-  const { ports, run, definition, selected, step } = work;
-  const asked: TranscriptMessage = {
-    ...{ step: 0, position: 0, role: 'user', kind: 'prompt', tool_calls: null, call_id: null, extra: null },
-    content: renderedFor(older),
-  };
-  const exchange = {
-    ...{ task_id: run.task_id, model: definition.model, instructions: SUMMARY_INSTRUCTIONS, transcript: [asked], tools: [] },
-    ...{ reasoning_effort: null, wants_json: false, cursor: null },
-  };
-  const { reply } = await selected.runtime.exchange(exchange, () => {}, signal);
-  const content = summaryMessage(storable(reply.text));
-  const spent = {
-    ...reply.usage,
-    cost: costOf(reply.usage, reply.model ?? definition.model, selected.prices),
-    premium_requests: 0,
-  };
-  const summary: TranscriptMessage = { ...asked, step: covered, position: SUMMARY_POSITION, kind: 'summary', content };
-  const { log, usage } = eventsOf(run.task_id, ports.now);
-  const paid = { ...run, ...addUsage(run, spent) };
-  const told = log('compaction', `${older.length} messages became a summary`, {
-    step,
-    messages: older.length,
-    up_to_step: covered,
-  });
-  const entry = { step, message: summary, usage: spent, events: [told, usage(paid)] };
-  if (!(await written(() => ports.runs.compact(run, entry), signal))) throw staleAttempt();
-  return { summary, paid };
+async function knowledgeOf(ports: ContextPorts, run: OpenRun, definition: Definition): Promise<Context> {
+  if (!definition.knowledge_source_ids?.length) return NOTHING;
+  const { log } = eventsOf(run.task_id, ports.now);
+  const { items, warnings } = await ports.lookUp(run, definition);
+  const passages = worthQuoting(items);
+  const names = [...new Set(passages.map(({ name }) => name))];
+  const told = log(
+    'knowledge_loaded',
+    passages.length > 0 ? `${passages.length} passages of ${names.join(', ')}` : 'nothing found',
+    {
+      items: passages.map(({ item_id, name, position, score }) => ({ item_id, name, position, score })),
+      ...(warnings.length > 0 ? { warnings } : {}),
+    },
+  );
+  return { messages: passages.length > 0 ? [message(KNOWLEDGE_POSITION, quoted(passages))] : [], events: [told] };
 }
+
+const message = (position: number, content: string): TranscriptMessage => ({
+  ...{ step: 0, position, role: 'system', kind: 'context', content: storable(content) },
+  ...{ tool_calls: null, call_id: null, extra: null },
+});

@@ -14,16 +14,18 @@ import {
 } from '../../domain/transcript.ts';
 import { addUsage, costOf } from '../../domain/usage.ts';
 import type { DeltaPublisher } from '../../events/publisher.ts';
+import type { Verdict } from '../../guardrails/judge.ts';
 import type { ModelFailure, Reply } from '../../runtimes/runtime.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
 import type { OpenRun, RunStore, Record as StepRecord } from '../../store/runs.ts';
 import type { Toolbox } from '../../tools/for-agent.ts';
 import { attempt, type Halts, staleAttempt, written } from './attempt.ts';
-import { type ContextPorts, contextOf } from './context.ts';
+import { type Context, type ContextPorts, contextOf } from './context.ts';
 import { retryDelay } from './failure.ts';
+import { type FitPorts, fitted } from './fit.ts';
 import { reserve } from './reserve.ts';
 
-export interface ExchangePorts extends Omit<ContextPorts, 'runs'> {
+export interface ExchangePorts extends ContextPorts, Omit<FitPorts, 'runs'> {
   runs: RunStore;
   halts: Halts;
   definition(hash: string): Promise<Definition>;
@@ -33,7 +35,10 @@ export interface ExchangePorts extends Omit<ContextPorts, 'runs'> {
   publisher(send: (delta: string) => Promise<unknown>, ready: Promise<unknown>): DeltaPublisher;
   workspaces: { open(run: WorkspaceRun, signal: AbortSignal): Promise<{ commit: string | null }> };
   isModelFailure(error: unknown): error is ModelFailure;
-  now(): string;
+  /** Judges a text of the model's by the run's output guardrails. */
+  judge(definition: Definition, text: string, facts: { final: boolean }): Verdict;
+  /** Whether texts must be judged before any of them is shown. */
+  holdsBack(definition: Definition): boolean;
 }
 
 interface WorkspaceRun {
@@ -57,7 +62,7 @@ export const exchangeActivity =
     attempt(ports.halts, task_id, async (signal) => {
       const run = await ports.runs.open(task_id, order.step);
       if (!run || isTerminal(run.status)) throw ApplicationFailure.nonRetryable(`The task ${task_id} has ended`, 'task_ended');
-      if (run.recorded) return run.calls;
+      if (run.recorded) return callsOf(run, order.step);
       const work: Attempt = { ports, run, definition: await ports.definition(run.definition_hash), order };
       try {
         return await converse(work, signal);
@@ -67,9 +72,18 @@ export const exchangeActivity =
       }
     });
 
+/** Calls of a recorded reply; a reply that a guardrail withheld ends the run. */
+function callsOf({ messages, calls }: Pick<OpenRun, 'messages' | 'calls'>, step: number): PlannedCall[] {
+  const withheld = messages.find((message) => message.step === step && message.kind === 'withheld');
+  if (withheld) throw ApplicationFailure.nonRetryable(withheld.content, 'guardrail_blocked');
+  return calls;
+}
+
 async function converse(work: Attempt, outer: AbortSignal): Promise<PlannedCall[] | 'waiting'> {
   const { ports, run, definition, order } = work;
-  const { messages, events } = opening(work);
+  const begins = order.step === 1 && run.messages.length === 0;
+  const context = begins ? await contextOf(ports, run, definition) : { messages: [], events: [] };
+  const { messages, events } = opening(work, context);
   const stale = new AbortController();
   const signal = AbortSignal.any([outer, stale.signal]);
   const begun = begin(work, { messages, events }, stale);
@@ -81,24 +95,26 @@ async function converse(work: Attempt, outer: AbortSignal): Promise<PlannedCall[
   const publisher = ports.publisher((delta) => tell(work, delta, stale), begun);
   const instructions = instructionsOf(definition);
   const about = { ready: begun, ports, run, definition, step: order.step, selected, instructions, tools: offered };
-  const context = await contextOf(about, [...run.messages, ...messages], signal);
-  work.run = context.run;
-  if ((await reserve({ ...about, ...context })) === 'waiting') return 'waiting';
+  const fit = await fitted(about, [...run.messages, ...messages], signal);
+  work.run = fit.run;
+  if ((await reserve({ ...about, ...fit })) === 'waiting') return 'waiting';
   const input = {
     task_id: run.task_id,
     model: definition.model,
     instructions,
-    transcript: context.transcript,
+    transcript: fit.transcript,
     tools: offered,
     reasoning_effort: definition.settings.reasoning_effort,
     wants_json: definition.settings.output_format === 'json',
     cursor: run.cursor,
   };
   try {
-    const { reply, cursor } = await selected.runtime.exchange(input, (delta) => publisher.push(storable(delta)), signal);
+    const held = ports.holdsBack(definition);
+    const emit = held ? () => {} : (delta: string) => publisher.push(storable(delta));
+    const { reply, cursor } = await selected.runtime.exchange(input, emit, signal);
     await publisher.flush();
     const answer = { reply: order.tools_off ? { ...reply, calls: [] } : reply, cursor, offered, selected };
-    return await record(work, { ...answer, told: publisher.complete() }, outer);
+    return await record(work, { ...answer, told: !held && publisher.complete() }, outer);
   } catch (error) {
     await begun;
     // Text that was told is kept when the run ends here, so all of it is told before anyone learns that the attempt has ended.
@@ -146,15 +162,15 @@ function giveWay(stale: AbortController): never {
 }
 
 /** What is written before the model is called: messages it is to see, and events that say so. */
-function opening({ ports, run, definition, order }: Attempt): { messages: TranscriptMessage[]; events: RunEvent[] } {
+function opening({ ports, run, definition, order }: Attempt, context: Context): Context {
   const { log, status, message } = eventsOf(run.task_id, ports.now);
-  const messages: TranscriptMessage[] = [];
+  const messages: TranscriptMessage[] = [...context.messages];
   const events: RunEvent[] = [];
   const blank = { tool_calls: null, call_id: null, extra: null };
   if (order.step === 1 && run.messages.length === 0) {
     messages.push({ ...blank, step: 0, position: 0, role: 'user', kind: 'prompt', content: run.prompt });
     events.push(status('running', order.turns), log('run_started', `Agent ${definition.agent.name}`));
-    events.push(log('context_built', `${definition.skills.length} skills, ${definition.tools.length} tools`));
+    events.push(log('context_built', `${definition.skills.length} skills, ${definition.tools.length} tools`), ...context.events);
   }
   const known = new Set(run.messages.map(({ step, position }) => `${step}/${position}`));
   for (const call_id of order.denied) {
@@ -187,16 +203,19 @@ interface Answer {
 async function record(work: Attempt, answer: Answer, signal: AbortSignal): Promise<PlannedCall[]> {
   const { ports, run, order } = work;
   const { entry, planned } = entryOf(work, answer);
-  if (await written(() => ports.runs.record(run, entry), signal)) return planned;
+  if (await written(() => ports.runs.record(run, entry), signal))
+    return callsOf({ messages: [entry.message], calls: planned }, order.step);
   const now = await written(() => ports.runs.open(run.task_id, order.step), signal);
   if (!now?.recorded) throw staleAttempt();
-  return now.calls;
+  return callsOf(now, order.step);
 }
 
 /** What is written of a reply, and the calls that are to be made. */
 function entryOf({ ports, run, definition, order }: Attempt, { reply, cursor, offered, selected, told }: Answer) {
   const { log, message, usage, delta } = eventsOf(run.task_id, ports.now);
-  const calls = reply.calls.map((call, index) => ({
+  const judged = judgedOf({ ports, run, definition, order }, reply);
+  const made = judged.withheld ? [] : reply.calls;
+  const calls = made.map((call, index) => ({
     call_id: callIdOf(order.step, index),
     position: index + 1,
     name: storable(call.name),
@@ -204,7 +223,7 @@ function entryOf({ ports, run, definition, order }: Attempt, { reply, cursor, of
     effect: offered.find(({ name }) => name === call.name)?.effect ?? ('read' as const),
     approval: definition.approval_tools.includes(call.name),
   }));
-  const content = storable(reply.text);
+  const { content } = judged;
   const asked = calls.map(({ call_id, name, arguments: args }) => ({ call_id, name, arguments: args }));
   const model = reply.model ?? definition.model;
   const spent = { ...reply.usage, cost: costOf(reply.usage, model, selected.prices), premium_requests: 0 };
@@ -218,7 +237,7 @@ function entryOf({ ports, run, definition, order }: Attempt, { reply, cursor, of
       step: order.step,
       position: 0,
       role: 'assistant',
-      kind: 'reply',
+      kind: judged.withheld ? 'withheld' : 'reply',
       content,
       tool_calls: asked,
       call_id: null,
@@ -226,15 +245,29 @@ function entryOf({ ports, run, definition, order }: Attempt, { reply, cursor, of
     },
     calls,
     cursor,
-    response: calls.length === 0 ? responseOf(content, definition.settings.output_format) : undefined,
+    response: calls.length === 0 && !judged.withheld ? responseOf(content, definition.settings.output_format) : undefined,
     events: [
       ...(told || content === '' ? [] : anew),
       log('model_response', reply.finish, { step: order.step }),
+      ...judged.events,
       message('assistant', content, { step: order.step, ...(asked.length > 0 ? { tool_calls: asked } : {}) }),
       usage(addUsage(run, spent)),
     ],
   };
   return { entry, planned: calls.map(({ call_id, name }) => ({ call_id, name })) };
+}
+
+/** A reply's text as the guardrails let it through, or why it is withheld. */
+function judgedOf({ ports, run, definition }: Attempt, { text, calls }: Reply) {
+  const { log } = eventsOf(run.task_id, ports.now);
+  const verdict = ports.judge(definition, storable(text), { final: calls.length === 0 });
+  const events = verdict.findings.map(({ guardrail, action, reasons }) =>
+    log('output_guardrail_violation', `${guardrail}: ${reasons.join('; ')}`, { guardrail, action, reasons }),
+  );
+  if (verdict.text !== null) return { content: storable(verdict.text), withheld: false, events };
+  const { guardrail = '', reasons = [] } = verdict.findings.at(-1) ?? {};
+  const content = `The guardrail ${guardrail} withheld the model's answer: ${reasons.join('; ')}`;
+  return { content, withheld: true, events: [...events, log('guardrail_blocked', content, { guardrail })] };
 }
 
 async function noteFailure(

@@ -4,8 +4,10 @@ import { type DeliverPorts, deliverActivity, giveUpDeliveryActivity } from './de
 import { type ExchangePorts, exchangeActivity } from './exchange.ts';
 import { type FinishPorts, finishActivity } from './finish.ts';
 import { type FirePorts, failFireActivity, fireActivity } from './fire.ts';
+import { type RememberPorts, rememberActivity } from './remember.ts';
 
 export type ActivityPorts = ExchangePorts &
+  RememberPorts &
   CallToolPorts &
   FinishPorts &
   DeliverPorts &
@@ -18,6 +20,7 @@ export function runActivities(ports: ActivityPorts) {
     exchange: exchangeActivity(ports),
     callTool: callToolActivity(ports),
     finish: finishActivity(ports),
+    remember: rememberActivity(ports),
     fire: fireActivity(ports),
     failFire: failFireActivity(ports),
     deliver: deliverActivity(ports),

@@ -44,6 +44,13 @@ const { exchange, callTool } = proxyActivities<RunActivities>({
   retry: { ...RETRY, maximumAttempts: 100 },
 });
 
+/** A convenience: worth one more attempt, not a run. */
+const { remember } = proxyActivities<Pick<RunActivities, 'remember'>>({
+  startToCloseTimeout: '2 minutes',
+  heartbeatTimeout: '8s',
+  retry: { ...RETRY, maximumAttempts: 2 },
+});
+
 const { finish } = proxyLocalActivities<Pick<RunActivities, 'finish'>>({
   startToCloseTimeout: '30s',
   retry: RETRY,
@@ -51,7 +58,7 @@ const { finish } = proxyLocalActivities<Pick<RunActivities, 'finish'>>({
 
 /** One task: the agent loop bound to the engine. Ends failed or cancelled when the task does, so that operators see it as such. */
 export async function agentRun(input: RunInput): Promise<void> {
-  const { task_id, max_turns, renew_after } = input;
+  const { task_id, max_turns, renew_after, auto_memory } = input;
   const signals = listen(input);
   const progress: Progress = { turns: input.state?.turns ?? 0, rounds: 0, acts: [], parked: 0 };
   const scope = new CancellationScope();
@@ -65,8 +72,14 @@ export async function agentRun(input: RunInput): Promise<void> {
     if (!ended) {
       await condition(allHandlersFinished);
       const again = { task_id, max_turns, queued: false, state, decided: signals.undone() };
-      return await continueAsNew<typeof agentRun>({ ...again, ...(renew_after ? { renew_after } : {}) });
+      return await continueAsNew<typeof agentRun>({
+        ...again,
+        ...(renew_after ? { renew_after } : {}),
+        ...(auto_memory ? { auto_memory } : {}),
+      });
     }
+    // The answer is there: what goes wrong now is not the run's failure.
+    if (auto_memory) await remember(task_id).catch((error: unknown) => log.warn('Nothing was remembered', { error }));
   } catch (error) {
     if (error instanceof ContinueAsNew) throw error;
     end = endOf(error);
