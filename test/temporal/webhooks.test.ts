@@ -19,9 +19,11 @@ afterAll(() => at?.stop());
 
 const deliveries = (task_id: string) => at.alice.ok(at.alice.get(`/api/tasks/${task_id}/webhooks`)) as Promise<any[]>;
 const settled = (task_id: string) =>
-  until('the delivery', async () => (await deliveries(task_id)).find(({ status }) => status !== 'pending')).catch(async (error) => {
-    throw new Error(`${error.message}: ${JSON.stringify(await deliveries(task_id))}`);
-  });
+  until('the delivery', async () => (await deliveries(task_id)).find(({ status }) => status !== 'pending')).catch(
+    async (error) => {
+      throw new Error(`${error.message}: ${JSON.stringify(await deliveries(task_id))}`);
+    },
+  );
 
 const signatureOf = ({ headers, body }: Received) => {
   const key = Buffer.from(WEBHOOK_SECRET.slice('whsec_'.length), 'base64');
