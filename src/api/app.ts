@@ -59,7 +59,6 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
     forceCloseConnections: true,
     routerOptions: { maxParamLength: 500 },
     logger: { level: settings.log_level, redact: ['req.headers.authorization'] },
-    disableRequestLogging: settings.log_level !== 'debug' && settings.log_level !== 'trace',
   });
   acceptEmptyJson(http);
   refuseInOurWords(http);

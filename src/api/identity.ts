@@ -40,7 +40,7 @@ export function cachedIdentity(
       kept.set(hash, { principal, at: now() });
       if (principal) on_seen?.(principal);
       return principal;
-    } catch (error) {
+    } catch {
       const known = kept.get(hash);
       if (known?.principal && now() - known.at < STALE_MS) return known.principal;
       throw new AppError('unavailable', 'The identity provider cannot be reached now; try again shortly', {

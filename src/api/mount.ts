@@ -39,7 +39,8 @@ type Answer<R, K> = K extends 'page'
     ? AsyncIterable<Frame>
     : R extends z.ZodType
       ? z.input<R>
-      : void;
+      : // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a reply returns nothing
+        void;
 
 export type Handler<
   P extends z.ZodType,

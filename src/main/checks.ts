@@ -5,7 +5,10 @@ import { MIGRATIONS } from './places.ts';
 import type { Core } from './wiring.ts';
 
 /** What readiness and `doctor` look at. */
-export function checksOf({ store, bus, database, runner }: Pick<Core, 'store' | 'bus' | 'database' | 'runner'>, engine: Engine): Checks {
+export function checksOf(
+  { store, bus, database, runner }: Pick<Core, 'store' | 'bus' | 'database' | 'runner'>,
+  engine: Engine,
+): Checks {
   return {
     async database() {
       await store.ping();
@@ -21,7 +24,9 @@ export function checksOf({ store, bus, database, runner }: Pick<Core, 'store' | 
     },
     async migrations() {
       const wanted = (await migrationsIn(MIGRATIONS)).map(({ name }) => name);
-      const { rows } = await database.pool.query<{ name: string }>('SELECT migration_name AS name FROM _prisma_migrations WHERE finished_at IS NOT NULL');
+      const { rows } = await database.pool.query<{ name: string }>(
+        'SELECT migration_name AS name FROM _prisma_migrations WHERE finished_at IS NOT NULL',
+      );
       const applied = new Set(rows.map(({ name }) => name));
       const missing = wanted.filter((name) => !applied.has(name));
       if (missing.length > 0) throw new Error(`Not applied: ${missing.join(', ')}; run perdura migrate`);

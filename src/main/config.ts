@@ -4,12 +4,20 @@ import { z } from 'zod';
 const List = z
   .string()
   .default('')
-  .transform((text) => text.split(',').map((item) => item.trim()).filter(Boolean));
+  .transform((text) =>
+    text
+      .split(',')
+      .map((item) => item.trim())
+      .filter(Boolean),
+  );
 const Url = z.url();
 
 /** Every variable that Perdura reads. `.env.example` lists them with their meaning. */
 const Environment = z.object({
-  PERDURA_HOME: z.string().default('.perdura').transform((path) => resolve(path)),
+  PERDURA_HOME: z
+    .string()
+    .default('.perdura')
+    .transform((path) => resolve(path)),
   PERDURA_HOST: z.string().optional(),
   PERDURA_PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
   PERDURA_READY_FILE: z.string().optional(),
@@ -19,6 +27,7 @@ const Environment = z.object({
   REDIS_URL: z.string().optional(),
   TEMPORAL_ADDRESS: z.string().optional(),
   TEMPORAL_NAMESPACE: z.string().default('default'),
+  TEMPORAL_TASK_QUEUE: z.string().default('perdura'),
   TEMPORAL_UI_URL: Url.optional(),
   TEMPORAL_CLI_PATH: z.string().optional(),
   ENCRYPTION_KEYS: z.string().optional(),

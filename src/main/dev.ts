@@ -59,8 +59,10 @@ async function settingOf(config: Config, servers: Servers): Promise<Setting> {
     temporal_address: servers.temporal_address,
     temporal_ui_url: servers.temporal_ui_url,
     encryption_keys: await encryptionKeysOf(config),
-    default_runtime: config.DEFAULT_RUNTIME_BASE_URL ? defaultRuntimeOf(config) : { base_url: servers.demo_model_url, model: 'perdura-demo' },
-    identify: await identityOf(config, 'local'),
+    default_runtime: config.DEFAULT_RUNTIME_BASE_URL
+      ? defaultRuntimeOf(config)
+      : { base_url: servers.demo_model_url, model: 'perdura-demo' },
+    identity_providers: await identityOf(config, 'local'),
   };
 }
 
@@ -81,11 +83,24 @@ async function describe(config: Config, servers: Servers, api_url: string): Prom
   const { token_file } = await localToken(config.PERDURA_HOME);
   const { temporal_ui_url, temporal_address, database_url, demo_model_url } = servers;
   const pids = { api: process.pid, worker: process.pid, ...servers.pids };
-  return { api_url, docs_url: `${api_url}/docs`, temporal_ui_url, temporal_address, database_url, demo_model_url, token_file, pids };
+  return {
+    api_url,
+    docs_url: `${api_url}/docs`,
+    temporal_ui_url,
+    temporal_address,
+    database_url,
+    demo_model_url,
+    token_file,
+    pids,
+  };
 }
 
 /** Where others find this installation while it runs: always in its home, and where the environment asks for it. */
-async function tellReady({ PERDURA_HOME, PERDURA_READY_FILE }: Config, installation: Installation, resources: Resources): Promise<void> {
+async function tellReady(
+  { PERDURA_HOME, PERDURA_READY_FILE }: Config,
+  installation: Installation,
+  resources: Resources,
+): Promise<void> {
   for (const file of [join(PERDURA_HOME, 'ready.json'), PERDURA_READY_FILE]) {
     if (!file) continue;
     await writeFile(file, `${JSON.stringify(installation, null, 2)}\n`, { mode: 0o600 });

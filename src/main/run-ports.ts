@@ -2,11 +2,11 @@ import { eventsOf } from '../domain/events.ts';
 import { deltaPublisher } from '../events/publisher.ts';
 import { ModelFailure } from '../runtimes/runtime.ts';
 import { type Caller, selectRuntime } from '../runtimes/select.ts';
+import type { OpenRun } from '../store/runs.ts';
 import { haltRegistry } from '../temporal/activities/attempt.ts';
 import type { ActivityPorts } from '../temporal/activities/index.ts';
-import { toolsFor, type ToolPorts } from '../tools/for-agent.ts';
+import { type ToolPorts, toolsFor } from '../tools/for-agent.ts';
 import { type ToolCall, ToolUnreachable } from '../tools/source.ts';
-import type { OpenRun } from '../store/runs.ts';
 import type { Core } from './wiring.ts';
 
 const now = () => new Date().toISOString();
@@ -63,7 +63,9 @@ function toolPorts({ store, runner }: Core): ToolPorts {
     },
     async saveTodos({ call_id, run: { task_id, workflow_id } }, todos) {
       const { log } = eventsOf(task_id, now);
-      const events = [log('progress', `${todos.filter(({ status }) => status === 'done').length} of ${todos.length} done`, { todos })];
+      const events = [
+        log('progress', `${todos.filter(({ status }) => status === 'done').length} of ${todos.length} done`, { todos }),
+      ];
       await store.ledger.setTodos({ task_id, workflow_id, call_id }, { todos, events });
     },
   };
@@ -74,4 +76,3 @@ async function publish({ store, bus }: Core, { task_id, workflow_id }: OpenRun, 
   const last = await store.events.appendDeltas(workflow_id, task_id, events);
   bus.announce(workflow_id, { task_id, events, last });
 }
-

@@ -23,8 +23,15 @@ export async function startServers(config: Config, resources: Resources, log: Lo
   const home = config.PERDURA_HOME;
   await mkdir(home, { recursive: true, mode: 0o711 });
   const [database, temporal] = await Promise.all([databaseOf(config, resources, log), temporalOf(config, resources, log)]);
-  const demo = resources.hold(await startDemoModel({ port: await stickyPort(home, 'demo-model', DEMO_MODEL_PORT) }), (it) => it.stop());
-  return { ...database, ...temporal, demo_model_url: demo.url, pids: { ...database.pids, ...temporal.pids } as Record<string, number> };
+  const demo = resources.hold(await startDemoModel({ port: await stickyPort(home, 'demo-model', DEMO_MODEL_PORT) }), (it) =>
+    it.stop(),
+  );
+  return {
+    ...database,
+    ...temporal,
+    demo_model_url: demo.url,
+    pids: { ...database.pids, ...temporal.pids } as Record<string, number>,
+  };
 }
 
 async function databaseOf({ DATABASE_URL, PERDURA_HOME: home }: Config, resources: Resources, log: Log) {
@@ -33,7 +40,11 @@ async function databaseOf({ DATABASE_URL, PERDURA_HOME: home }: Config, resource
   return { database_url: postgres.url, pids: { postgres: postgres.pid } };
 }
 
-async function temporalOf({ TEMPORAL_ADDRESS, TEMPORAL_UI_URL, TEMPORAL_CLI_PATH: path, PERDURA_HOME: home }: Config, resources: Resources, log: Log) {
+async function temporalOf(
+  { TEMPORAL_ADDRESS, TEMPORAL_UI_URL, TEMPORAL_CLI_PATH: path, PERDURA_HOME: home }: Config,
+  resources: Resources,
+  log: Log,
+) {
   if (TEMPORAL_ADDRESS) return { temporal_address: TEMPORAL_ADDRESS, temporal_ui_url: TEMPORAL_UI_URL ?? null, pids: {} };
   const executable = await findTemporal({ home, log, ...(path ? { path } : {}) });
   const temporal = resources.hold(await startTemporal({ executable, home, log }), (it) => it.stop());

@@ -1,4 +1,4 @@
-import { cachedIdentity, type IdentityCheck } from '../api/identity.ts';
+import type { IdentityCheck } from '../api/identity.ts';
 import { codeHostIdentity, localIdentity } from '../api/identity-providers.ts';
 import { encryptionKey, localToken } from '../embedded/local-identity.ts';
 import type { Config } from './config.ts';
@@ -21,10 +21,9 @@ export function defaultRuntimeOf({ DEFAULT_RUNTIME_BASE_URL: base_url, DEFAULT_R
 }
 
 /** The identity providers that are on: those named, else the one given. `local` means the token in the home folder. */
-export async function identityOf(config: Config, fallback: 'local' | 'github'): Promise<IdentityCheck> {
+export async function identityOf(config: Config, fallback: 'local' | 'github'): Promise<IdentityCheck[]> {
   const names = config.IDENTITY_PROVIDERS.length > 0 ? config.IDENTITY_PROVIDERS : [fallback];
-  const checks = await Promise.all(names.map((name) => identityCheck(name, config)));
-  return cachedIdentity(checks);
+  return Promise.all(names.map((name) => identityCheck(name, config)));
 }
 
 async function identityCheck(name: string, config: Config): Promise<IdentityCheck> {
@@ -52,6 +51,6 @@ export async function externalSetting(config: Config): Promise<Setting> {
     temporal_ui_url: config.TEMPORAL_UI_URL ?? null,
     encryption_keys: await encryptionKeysOf(config),
     default_runtime: defaultRuntimeOf(config),
-    identify: await identityOf(config, 'github'),
+    identity_providers: await identityOf(config, 'github'),
   };
 }

@@ -3,20 +3,21 @@ import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { NativeConnection } from '@temporalio/worker';
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../api/app.ts';
-import type { IdentityCheck } from '../api/identity.ts';
+import { cachedIdentity, type IdentityCheck } from '../api/identity.ts';
 import type { EventBus } from '../events/bus.ts';
 import { postgresBus } from '../events/postgres-bus.ts';
 import { type Database, openDatabase } from '../store/database.ts';
 import { createStore, type Store } from '../store/index.ts';
 import { type KeyRing, keyRing } from '../store/key-ring.ts';
 import { definitionOf } from '../store/pin.ts';
+import type { Principal } from '../store/principals.ts';
 import { createDispatch, type Dispatch } from '../temporal/dispatch.ts';
 import { createEngine, type Engine } from '../temporal/engine.ts';
 import { type RunningWorker, startWorker } from '../temporal/worker.ts';
 import { startToolRunner } from '../toolrunner/index.ts';
 import type { ToolRunner } from '../toolrunner/runner.ts';
-import type { Config } from './config.ts';
 import { checksOf } from './checks.ts';
+import type { Config } from './config.ts';
 import { modelListsOf } from './model-lists.ts';
 import type { Resources } from './resources.ts';
 import { activityPorts } from './run-ports.ts';
@@ -29,7 +30,7 @@ export interface Setting {
   temporal_ui_url: string | null;
   encryption_keys: string;
   default_runtime: { base_url: string; model: string | null };
-  identify: IdentityCheck;
+  identity_providers: IdentityCheck[];
 }
 
 /** What API and worker share in one process. */
@@ -46,10 +47,16 @@ export interface Core {
 export async function openCore(setting: Setting, resources: Resources, log: (message: string) => void): Promise<Core> {
   const { config, database_url: url } = setting;
   const on_error = (error: Error) => log(`A database connection broke: ${error.message}`);
-  const database = resources.hold(openDatabase({ url, max_connections: config.DATABASE_POOL_SIZE, on_error }), (it) => it.close());
+  const database = resources.hold(openDatabase({ url, max_connections: config.DATABASE_POOL_SIZE, on_error }), (it) =>
+    it.close(),
+  );
   const keys = keyRing(setting.encryption_keys);
   const bus = resources.hold(await postgresBus({ url, pool: database.pool, log }), (it) => it.close());
-  const store = createStore({ database, keys, tell: (workflow_id, task_id, told) => bus.announce(workflow_id, { task_id, ...told }) });
+  const store = createStore({
+    database,
+    keys,
+    tell: (workflow_id, task_id, told) => bus.announce(workflow_id, { task_id, ...told }),
+  });
   const runner = resources.hold(
     await startToolRunner({ python: config.TOOLRUNNER_PYTHON, isolation: config.TOOL_ISOLATION, log }),
     (it) => it.close(),
@@ -77,7 +84,7 @@ export interface Driver {
 /** How runs are started and stopped; `eager` where a worker shares the connection. */
 export function openDriver({ setting, store, bus }: Core, connection: Connection | NativeConnection, eager: boolean): Driver {
   const client = new Client({ connection, namespace: setting.config.TEMPORAL_NAMESPACE });
-  const engine = createEngine({ client, ui_url: setting.temporal_ui_url, eager });
+  const engine = createEngine({ client, task_queue: setting.config.TEMPORAL_TASK_QUEUE, ui_url: setting.temporal_ui_url, eager });
   return { engine, dispatch: createDispatch({ store, engine, bus, definitionOf }) };
 }
 
@@ -87,6 +94,7 @@ export async function openWorker(core: Core, connection: NativeConnection, resou
   const settings = {
     connection,
     namespace: config.TEMPORAL_NAMESPACE,
+    task_queue: config.TEMPORAL_TASK_QUEUE,
     cache_dir: `${config.PERDURA_HOME}/cache`,
     max_activities: config.WORKER_MAX_ACTIVITIES,
     shutdown_seconds: config.WORKER_SHUTDOWN_SECONDS,
@@ -95,10 +103,16 @@ export async function openWorker(core: Core, connection: NativeConnection, resou
   return resources.hold(await startWorker(ports, settings), (it) => it.stop());
 }
 
-export async function openApi(core: Core, driver: Driver, { version, resources }: { version: string; resources: Resources }): Promise<FastifyInstance> {
-  const { setting, store, bus, runner } = core;
+export async function openApi(
+  core: Core,
+  driver: Driver,
+  { version, resources }: { version: string; resources: Resources },
+): Promise<FastifyInstance> {
+  const { setting, store, bus, runner, log } = core;
   const { config } = setting;
-  const services = { store, bus, runner, ...driver, identify: setting.identify, models: modelListsOf(core), checks: checksOf(core, driver.engine) };
+  const on_seen = (principal: Principal) => void store.principals.seen(principal).catch((error: Error) => log(error.message));
+  const identify = cachedIdentity(setting.identity_providers, { on_seen });
+  const services = { store, bus, runner, ...driver, identify, models: modelListsOf(core), checks: checksOf(core, driver.engine) };
   const app = await buildApp(services, {
     version,
     admins: config.ADMIN_SUBJECTS,

@@ -64,7 +64,8 @@ type Endpoint = Pick<PinnedProvider, 'name' | 'provider_type' | 'api_key_token_n
 export async function providerClient(provider: Endpoint, caller: Caller, fetch?: typeof globalThis.fetch): Promise<OpenAI> {
   const key = await keyOf(provider, caller);
   const { base_url, auth_type } = provider;
-  const defaultHeaders = auth_type === 'x-api-key' ? { 'x-api-key': key, authorization: null } : key ? {} : { authorization: null };
+  const defaultHeaders =
+    auth_type === 'x-api-key' ? { 'x-api-key': key, authorization: null } : key ? {} : { authorization: null };
   const options = { maxRetries: 0, timeout: TIMEOUT_MS, apiKey: key ?? NO_KEY, defaultHeaders };
   return new OpenAI({ ...options, ...(base_url ? { baseURL: base_url } : {}), ...(fetch ? { fetch } : {}) });
 }

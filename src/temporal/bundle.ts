@@ -32,4 +32,11 @@ async function sourceHash(): Promise<string> {
 }
 
 const silent = () => {};
-const quiet = { log: silent, trace: silent, debug: silent, info: silent, warn: silent, error: (message: string) => console.error(message) };
+const quiet = {
+  log: silent,
+  trace: silent,
+  debug: silent,
+  info: silent,
+  warn: silent,
+  error: (message: string) => console.error(message),
+};

@@ -1,7 +1,7 @@
 import { type Client, isGrpcServiceError, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
 import { AppError } from '../domain/errors.ts';
-import { type RunInput, runIdOf, SEARCH_ATTRIBUTES, TASK_QUEUE } from './names.ts';
+import { type RunInput, runIdOf, SEARCH_ATTRIBUTES } from './names.ts';
 import type { agentRun } from './workflows/agent-run.ts';
 
 /** By what an operator finds a run in the Temporal UI. */
@@ -33,6 +33,7 @@ export interface Engine {
 
 interface EngineOptions {
   client: Client;
+  task_queue: string;
   ui_url: string | null;
   /** The client shares its connection with a worker of this process, which then takes the first step without a round trip. */
   eager: boolean;
@@ -47,14 +48,14 @@ const keys = Object.fromEntries(
   SEARCH_ATTRIBUTES.map((name) => [name, defineSearchAttributeKey(name, SearchAttributeType.KEYWORD)]),
 );
 
-export function createEngine({ client, ui_url, eager }: EngineOptions): Engine {
+export function createEngine({ client, task_queue, ui_url, eager }: EngineOptions): Engine {
   const soon = <T>(work: () => Promise<T>) => reached(client.withDeadline(Date.now() + DEADLINE_MS, work));
   const handle = (task_id: string) => client.workflow.getHandle(runIdOf(task_id));
   return {
     async start(run, labels) {
       const options = {
         workflowId: runIdOf(run.task_id),
-        taskQueue: TASK_QUEUE,
+        taskQueue: task_queue,
         args: [run] as [RunInput],
         workflowIdReusePolicy: 'REJECT_DUPLICATE' as const,
         staticSummary: `${labels.workflow} · ${labels.agent}`,

@@ -1,8 +1,5 @@
 import type { LoopState } from '../domain/run-loop.ts';
 
-/** Shared by the engine's two sides; no package, so that the isolate can load it. */
-export const TASK_QUEUE = 'perdura';
-
 /** The engine's id of a task's run: unique, so that starting twice is starting once. */
 export const runIdOf = (task_id: string) => `task-${task_id}`;
 

@@ -1,11 +1,11 @@
 import { DefaultLogger, type NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { type ActivityPorts, runActivities } from './activities/index.ts';
 import { workflowBundle } from './bundle.ts';
-import { TASK_QUEUE } from './names.ts';
 
 export interface WorkerSettings {
   connection: NativeConnection;
   namespace: string;
+  task_queue: string;
   /** Where the bundled workflow code is kept. */
   cache_dir: string;
   max_activities: number;
@@ -13,9 +13,9 @@ export interface WorkerSettings {
   shutdown_seconds: number;
 }
 
-/** Set before the first connection is made: the SDK's own log goes to stderr, warnings and worse only. */
-export function quietSdk(): void {
-  Runtime.install({ logger: new DefaultLogger('WARN'), telemetryOptions: { logging: { forward: {}, filter: 'ERROR' } } });
+/** Set before the first connection is made: how much of the SDK's own log goes to stderr. */
+export function quietSdk(level: 'WARN' | 'ERROR' = 'WARN'): void {
+  Runtime.install({ logger: new DefaultLogger(level), telemetryOptions: { logging: { forward: {}, filter: 'ERROR' } } });
 }
 
 export interface RunningWorker {
@@ -29,7 +29,7 @@ export async function startWorker(ports: ActivityPorts, settings: WorkerSettings
   const worker = await Worker.create({
     connection: settings.connection,
     namespace: settings.namespace,
-    taskQueue: TASK_QUEUE,
+    taskQueue: settings.task_queue,
     workflowBundle: await workflowBundle(settings.cache_dir),
     activities: runActivities(ports),
     maxConcurrentActivityTaskExecutions: settings.max_activities,

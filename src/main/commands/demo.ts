@@ -5,7 +5,12 @@ import { z } from 'zod';
 import type { Config } from '../config.ts';
 
 /** Where a running installation says how it is reached. */
-const Place = z.object({ api_url: z.string(), token_file: z.string(), temporal_ui_url: z.string().nullable(), demo_model_url: z.string() });
+const Place = z.object({
+  api_url: z.string(),
+  token_file: z.string(),
+  temporal_ui_url: z.string().nullable(),
+  demo_model_url: z.string(),
+});
 
 const TOOL = `def word_count(text: str) -> dict:
     """Counts the words and the characters of a text.
@@ -77,14 +82,29 @@ async function named(call: Call, path: string, values: Json & { name: string }):
   return same ? call('PUT', `${path}/${same.id}`, values) : call('POST', path, values);
 }
 
-async function providerFor(call: Call, { OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL }: Config, demo_model_url: string): Promise<Json> {
+async function providerFor(
+  call: Call,
+  { OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL }: Config,
+  demo_model_url: string,
+): Promise<Json> {
   if (!OPENAI_API_KEY) {
-    const values = { name: 'demo model', provider_type: 'openai_compatible', base_url: demo_model_url, default_model: 'perdura-demo' };
+    const values = {
+      name: 'demo model',
+      provider_type: 'openai_compatible',
+      base_url: demo_model_url,
+      default_model: 'perdura-demo',
+    };
     return named(call, '/api/providers', values);
   }
   await call('POST', '/api/tokens', { name: 'openai-key', value: OPENAI_API_KEY }).catch(() => {});
   const base_url = OPENAI_BASE_URL ?? null;
-  const values = { name: 'openai', provider_type: 'openai', base_url, api_key_token_name: 'openai-key', default_model: OPENAI_MODEL };
+  const values = {
+    name: 'openai',
+    provider_type: 'openai',
+    base_url,
+    api_key_token_name: 'openai-key',
+    default_model: OPENAI_MODEL,
+  };
   return named(call, '/api/providers', values);
 }
 
@@ -111,7 +131,8 @@ async function watch(url: string, token: string): Promise<void> {
 /** Whether the event ends the run. */
 function show({ type, data }: { type: string; data: Json }): boolean {
   if (type === 'message_delta') process.stdout.write(String(data.delta));
-  else if (type === 'message') say(data.role === 'assistant' && data.content ? '' : `  ${data.role}: ${data.content || JSON.stringify(data.tool_calls)}`);
+  else if (type === 'message')
+    say(data.role === 'assistant' && data.content ? '' : `  ${data.role}: ${data.content || JSON.stringify(data.tool_calls)}`);
   else if (type === 'usage') say(`  usage: ${data.total_in} in, ${data.total_out} out`);
   else if (type === 'status') say(`  status: ${data.status}`);
   else say(`  ${data.event}: ${data.detail}`);

@@ -1,6 +1,6 @@
+import { checksOf } from '../checks.ts';
 import type { Config } from '../config.ts';
 import { createResources } from '../resources.ts';
-import { checksOf } from '../checks.ts';
 import { externalSetting } from '../setting.ts';
 import { openClientConnection, openCore, openDriver } from '../wiring.ts';
 

@@ -4,7 +4,8 @@ import { tokenStore } from '../../store/tokens.ts';
 import type { Config } from '../config.ts';
 
 export async function command({ DATABASE_URL, ENCRYPTION_KEYS }: Config): Promise<void> {
-  if (!DATABASE_URL || !ENCRYPTION_KEYS) throw new Error('Set DATABASE_URL and ENCRYPTION_KEYS, the new key first and the old ones after it');
+  if (!DATABASE_URL || !ENCRYPTION_KEYS)
+    throw new Error('Set DATABASE_URL and ENCRYPTION_KEYS, the new key first and the old ones after it');
   const database = openDatabase({ url: DATABASE_URL });
   try {
     const keys = keyRing(ENCRYPTION_KEYS);

@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+
+const UNKNOWN = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001';
+
+let it_: TestInstallation;
+let made = 0;
+beforeAll(async () => {
+  it_ = await startTestInstallation({ worker: false });
+});
+afterAll(() => it_.stop());
+
+/** Stores a tool under a name of its own; `body` is what follows the signature. */
+async function tool(body: string, { signature = '()', more = {} }: { signature?: string; more?: object } = {}) {
+  const name = `tool_${++made}`;
+  return it_.alice.ok(
+    it_.alice.post('/api/custom-tools', { name, source_code: `def ${name}${signature}:\n${body}`, ...more }),
+    201,
+  );
+}
+const run = (id: string, args: object = {}) =>
+  it_.alice.ok(it_.alice.post(`/api/custom-tools/${id}/run`, { arguments: args }), 200);
+
+describe('a custom tool', () => {
+  it('is given the schema of its type hints', async () => {
+    const stored = await tool('    return 1\n', { signature: '(a: int, b: float = 1.5, c="x", d: list[str] = None)' });
+    expect(stored.parameters_schema).toMatchObject({
+      type: 'object',
+      properties: { a: { type: 'integer' }, b: { type: 'number', default: 1.5 }, c: { type: 'string', default: 'x' } },
+      required: ['a'],
+    });
+    expect(stored).toMatchObject({ is_enabled: true, is_plugin: false, tags: [], description: '' });
+    expect(stored).not.toHaveProperty('env_config');
+  });
+
+  it('keeps a schema of its own, and infers anew when source or name change', async () => {
+    const own = { type: 'object', properties: { z: { type: 'string' } } };
+    const stored = await tool('    return 1\n', { more: { parameters_schema: own } });
+    expect(stored.parameters_schema).toEqual(own);
+    const path = `/api/custom-tools/${stored.id}`;
+    const source_code = `def ${stored.name}(n: int):\n    return n\n`;
+    expect((await it_.alice.ok(it_.alice.put(path, { description: 'd' }))).parameters_schema).toEqual(own);
+    expect((await it_.alice.ok(it_.alice.put(path, { source_code }))).parameters_schema.required).toEqual(['n']);
+    expect((await it_.alice.ok(it_.alice.put(path, { source_code, parameters_schema: own }))).parameters_schema).toEqual(own);
+    expect((await it_.alice.put(path, { name: 'other_name' })).status).toBe(422);
+    expect((await it_.alice.put(path, { source_code: 'def (:' })).status).toBe(422);
+  });
+
+  it.each([
+    ['a syntax error', 'x', 'def x(:\n  pass', /line 1/],
+    ['two functions', 'x', 'def x():\n  pass\ndef y():\n  pass\n', /one function/i],
+    ['no function', 'x', 'x = 1\n', /function/i],
+    ['another name', 'x', 'def y():\n  pass\n', /x/],
+  ])('is refused with %s', async (_what, name, source_code, message) => {
+    const refused = await it_.alice.post('/api/custom-tools', { name, source_code });
+    expect([refused.status, refused.body.code]).toEqual([422, 'invalid_tool']);
+    expect(refused.body.errors[0]).toMatchObject({ path: 'source_code', message: expect.stringMatching(message) });
+    const judged = await it_.alice.ok(it_.alice.post('/api/custom-tools/validate', { name, source_code }));
+    expect(judged).toMatchObject({ valid: false, error: expect.stringMatching(message) });
+  });
+
+  it('is uploaded as a file named after its function', async () => {
+    const form = (name: string, text: string) => {
+      const body = new FormData();
+      body.append('file', new Blob([text]), name);
+      return it_.alice.post('/api/custom-tools/upload', body);
+    };
+    const stored = await form('shout.py', 'async def shout(text: str):\n    """Makes it loud."""\n    return text.upper()\n');
+    expect([stored.status, stored.body.name, stored.body.description]).toEqual([201, 'shout', 'Makes it loud.']);
+    expect(JSON.parse((await run(stored.body.id, { text: 'hey' })).result)).toEqual({ result: 'HEY' });
+    expect((await form('shout.txt', 'x')).status).toBe(400);
+    expect((await form('broken.py', 'def broken(')).status).toBe(422);
+    expect((await form('shout.py', 'def shout():\n  return 1\n')).status).toBe(409);
+  });
+
+  it.each([
+    ['a dict as it is', '    return {"a": 1}\n', { a: 1 }, true],
+    ['another value under result', '    return [1, None]\n', { result: [1, null] }, true],
+    ['a dict with a key error of its own', '    return {"error": "mine"}\n', { error: 'mine' }, true],
+    ['what it raised', '    raise ValueError("no luck")\n', { error: 'no luck' }, false],
+    ['that it printed apart from its result', '    print("noise")\n    return 1\n', { result: 1 }, true],
+  ])('answers %s', async (_what, body, result, success) => {
+    const answer = await run((await tool(body)).id);
+    expect(JSON.parse(answer.result)).toEqual(result);
+    expect(answer).toMatchObject({ success, tool_name: expect.any(String), error: success ? null : expect.any(String) });
+    if (body.includes('print')) expect(answer.stdout).toBe('noise\n');
+  });
+
+  it.each([
+    ['crashes', '    import os\n    os.abort()\n'],
+    ['returns what is not JSON', '    return {1, 2}\n'],
+    ['floods its output', '    import sys\n    sys.stdout.write("x" * 100_000_000)\n    return object()\n'],
+  ])('that %s answers with an error and harms nothing', async (_what, body) => {
+    const answer = await run((await tool(body)).id);
+    expect(answer).toMatchObject({ success: false, error: expect.any(String) });
+    expect(answer.stdout.length).toBeLessThanOrEqual(70_000);
+    expect((await it_.alice.get('/health/live')).status).toBe(200);
+  });
+
+  it('does not run while it is disabled, or when it does not exist', async () => {
+    const { id } = await tool('    return 1\n');
+    await it_.alice.ok(it_.alice.put(`/api/custom-tools/${id}`, { is_enabled: false }));
+    expect((await it_.alice.post(`/api/custom-tools/${id}/run`, {})).status).toBe(409);
+    expect((await it_.alice.post(`/api/custom-tools/${UNKNOWN}/run`, {})).status).toBe(404);
+  });
+
+  it('receives its variables from stored tokens, whose values never come back', async () => {
+    const secret = 'canary-7f3a9c';
+    const token = await it_.alice.ok(it_.alice.post('/api/tokens', { name: 'weather-key', value: secret }), 201);
+    const name = 'with_key';
+    const source_code = `import os\nENV = {"KEY": "of the service"}\ndef ${name}() -> int:\n    return len(os.environ["KEY"])\n`;
+    const stored = await it_.alice.ok(it_.alice.post('/api/custom-tools', { name, source_code }), 201);
+    expect(stored.env_config).toEqual({ KEY: { token_name: null, description: 'of the service' } });
+    expect(await run(stored.id)).toMatchObject({ success: false, error: expect.stringContaining('KEY') });
+    const path = `/api/custom-tools/${stored.id}/env-mapping`;
+    expect((await it_.alice.put(path, { env_mapping: { OTHER: 'weather-key' } })).status).toBe(422);
+    expect((await it_.alice.put(path, { env_mapping: { KEY: 'no-such-token' } })).status).toBe(422);
+    const mapped = await it_.alice.ok(it_.alice.put(path, { env_mapping: { KEY: 'weather-key' } }), 200);
+    expect(mapped).toMatchObject({ tool_name: name, env_mapping: { KEY: 'weather-key' }, available_tokens: ['weather-key'] });
+    expect(JSON.parse((await run(stored.id)).result)).toEqual({ result: secret.length });
+    expect((await it_.alice.del(`/api/tokens/${token.id}`)).body.detail).toContain(name);
+    const shown = [token, mapped, (await it_.alice.get('/api/tokens')).body, (await it_.alice.get('/api/custom-tools')).body];
+    expect(JSON.stringify(shown)).not.toContain(secret);
+    expect((await it_.bob.post(`/api/custom-tools/${stored.id}/run`, {})).body).toMatchObject({
+      success: false,
+      error: expect.stringContaining('someone else'),
+    });
+    const { rows } = await it_.core.database.pool.query("SELECT encode(sealed, 'escape') AS sealed FROM stored_tokens");
+    expect(JSON.stringify(rows)).not.toContain(secret);
+  });
+});

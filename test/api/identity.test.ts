@@ -1,0 +1,71 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { cachedIdentity } from '../../src/api/identity.ts';
+import { codeHostIdentity, localIdentity } from '../../src/api/identity-providers.ts';
+
+/** A code host that knows one token. */
+async function codeHost() {
+  const state = { asked: 0, down: false };
+  const server = createServer(async ({ url, headers }, response) => {
+    state.asked += 1;
+    await wait(20);
+    if (state.down) response.writeHead(502).end();
+    else if (url === '/user' && headers.authorization === 'Bearer good') response.end('{"id": 583231, "login": "octocat"}');
+    else response.writeHead(401).end();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const api_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    state,
+    check: codeHostIdentity({ provider: 'github', api_url }),
+    [Symbol.asyncDispose]: async () => void server.close(),
+  };
+}
+
+describe('an identity', () => {
+  it('is what the code host says of the token', async () => {
+    await using host = await codeHost();
+    expect(await host.check('good')).toEqual({ provider: 'github', subject: '583231', login: 'octocat' });
+    expect(await host.check('bad')).toBeNull();
+  });
+
+  it('is asked for once by many requests at a time, and remembered: longer when valid than when not', async () => {
+    await using host = await codeHost();
+    let now = 0;
+    const identify = cachedIdentity([host.check], { now: () => now });
+    await Promise.all([identify('good'), identify('good'), identify('good')]);
+    await identify('bad');
+    expect(host.state.asked).toBe(2);
+    now = 31_000;
+    await Promise.all([identify('good'), identify('bad')]);
+    expect(host.state.asked).toBe(3);
+    now = 301_000;
+    await identify('good');
+    expect(host.state.asked).toBe(4);
+  });
+
+  it('outlives the provider for an hour, and is not available to strangers meanwhile', async () => {
+    await using host = await codeHost();
+    let now = 0;
+    const identify = cachedIdentity([host.check], { now: () => now });
+    await identify('good');
+    host.state.down = true;
+    now = 50 * 60_000;
+    expect((await identify('good'))?.login).toBe('octocat');
+    await expect(identify('unseen')).rejects.toMatchObject({ kind: 'unavailable' });
+    now = 61 * 60_000;
+    await expect(identify('good')).rejects.toMatchObject({ kind: 'unavailable' });
+  });
+
+  it('may come from any of several providers', async () => {
+    await using host = await codeHost();
+    const identify = cachedIdentity([localIdentity([{ login: 'me', token: 'local' }]), host.check]);
+    expect((await identify('local'))?.provider).toBe('local');
+    expect((await identify('good'))?.provider).toBe('github');
+    host.state.down = true;
+    expect((await identify('local'))?.login).toBe('me');
+  });
+});

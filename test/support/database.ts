@@ -1,0 +1,28 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { inject } from 'vitest';
+
+export interface TestDatabase {
+  url: string;
+  drop(): Promise<void>;
+}
+
+/** A database of one's own: migrated, empty, gone at the end. */
+export async function testDatabase(): Promise<TestDatabase> {
+  const server = inject('postgres_url');
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await command(server, `CREATE DATABASE ${name} TEMPLATE template_perdura`);
+  const url = new URL(server);
+  url.pathname = name;
+  return { url: url.href, drop: () => command(server, `DROP DATABASE ${name} WITH (FORCE)`) };
+}
+
+async function command(url: string, sql: string): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,50 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import type { TestProject } from 'vitest/node';
+import { startPostgres } from '../../src/embedded/postgres.ts';
+import { startTemporal } from '../../src/embedded/temporal.ts';
+import { MIGRATIONS } from '../../src/main/places.ts';
+import { applyMigrations } from '../../src/store/migrations.ts';
+import { temporalForTests } from './embedded-temporal.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** A server that holds the database `template_perdura`, migrated and empty. */
+    postgres_url: string;
+    temporal_address: string;
+    cache_dir: string;
+  }
+}
+
+export const TEMPLATE = 'template_perdura';
+
+const log = () => {};
+
+/** One Postgres and one Temporal for all test files, both real; each file has a database and a task queue of its own. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const home = await mkdtemp(join(tmpdir(), 'perdura-tests-'));
+  const [postgres, temporal] = await Promise.all([
+    startPostgres({ home, log, port: 25_432 }),
+    temporalForTests().then((executable) => startTemporal({ executable, home, log, port: 27_233, ui_port: 28_233 })),
+  ]);
+  await makeTemplate(postgres.url);
+  project.provide('postgres_url', postgres.url);
+  project.provide('temporal_address', temporal.address);
+  project.provide('cache_dir', join(home, 'cache'));
+  return async () => {
+    await Promise.all([postgres.stop(), temporal.stop()]);
+    await rm(home, { recursive: true, force: true });
+  };
+}
+
+async function makeTemplate(url: string): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query(`CREATE DATABASE ${TEMPLATE}`);
+  await client.end();
+  const target = new URL(url);
+  target.pathname = TEMPLATE;
+  await applyMigrations(target.href, MIGRATIONS);
+}

@@ -1,0 +1,136 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import { inject } from 'vitest';
+import { localIdentity } from '../../src/api/identity-providers.ts';
+import { readConfig } from '../../src/main/config.ts';
+import { createResources } from '../../src/main/resources.ts';
+import {
+  type Core,
+  type Driver,
+  openApi,
+  openCore,
+  openDriver,
+  openWorker,
+  openWorkerConnection,
+  type Setting,
+} from '../../src/main/wiring.ts';
+import { quietSdk } from '../../src/temporal/worker.ts';
+import { type Client, clientOf } from './client.ts';
+import { testDatabase } from './database.ts';
+import { type ModelServer, startModelServer } from './model-server.ts';
+
+export const ALICE = 'token-of-alice';
+export const BOB = 'token-of-bob';
+
+export interface TestInstallation {
+  url: string;
+  setting: Setting;
+  core: Core;
+  driver: Driver;
+  model: ModelServer;
+  alice: Client;
+  bob: Client;
+  anonymous: Client;
+  /** Waits until a task has ended and returns it. */
+  ended(task_id: string, timeout_ms?: number): Promise<Record<string, any>>;
+  /** A workflow of Alice's whose agent calls the scripted model as its own provider. */
+  workflow(options?: { agent?: object; workflow?: object; tools?: string[] }): Promise<string>;
+  /** Sends a prompt as Alice; returns the task's id. */
+  prompt(workflow_id: string, prompt?: string, more?: object): Promise<string>;
+  stop(): Promise<void>;
+}
+
+quietSdk('ERROR');
+
+export interface InstallationOptions {
+  /** Environment variables beside the defaults. */
+  env?: Record<string, string>;
+  worker?: boolean;
+  setting?: Partial<Setting>;
+}
+
+/** API and worker over the real servers of the test run, in this process, with a scripted model behind them. */
+export async function startTestInstallation({
+  env = {},
+  worker = true,
+  setting: overrides = {},
+}: InstallationOptions = {}): Promise<TestInstallation> {
+  const resources = createResources((error) => console.error(error));
+  const database = await testDatabase();
+  resources.hold(database, (it) => it.drop());
+  const model = resources.hold(await startModelServer(), (it) => it.stop());
+  const config = readConfig({
+    LOG_LEVEL: 'silent',
+    PERDURA_HOME: inject('cache_dir'),
+    TEMPORAL_TASK_QUEUE: `test-${randomBytes(6).toString('hex')}`,
+    TOOL_ISOLATION: 'auto',
+    EGRESS_ALLOW: '127.0.0.1',
+    ...env,
+  });
+  const accounts = [
+    { login: 'alice', token: ALICE },
+    { login: 'bob', token: BOB },
+  ];
+  const setting: Setting = {
+    config,
+    database_url: database.url,
+    temporal_address: inject('temporal_address'),
+    temporal_ui_url: 'http://temporal.example',
+    encryption_keys: `test:${randomBytes(32).toString('base64')}`,
+    default_runtime: { base_url: model.url, model: 'default-model' },
+    identity_providers: [localIdentity(accounts)],
+    ...overrides,
+  };
+  const core = await openCore(setting, resources, () => {});
+  const connection = await openWorkerConnection(setting, resources);
+  if (worker) await openWorker(core, connection, resources);
+  const driver = openDriver(core, connection, worker);
+  const app = await openApi(core, driver, { version: 'test', resources });
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const alice = clientOf(url, ALICE);
+  return {
+    ...{ url, setting, core, driver, model, alice },
+    bob: clientOf(url, BOB),
+    anonymous: clientOf(url, null),
+    ...helpers(alice, model),
+    stop: () => resources.close(),
+  };
+}
+
+function helpers(alice: Client, model: ModelServer) {
+  let made = 0;
+  const providerOf = async () => {
+    const values = {
+      name: `scripted ${++made}`,
+      provider_type: 'openai_compatible',
+      base_url: model.url,
+      default_model: 'scripted',
+    };
+    return (await alice.ok(alice.post('/api/providers', values))).id as string;
+  };
+  return {
+    async ended(task_id: string, timeout_ms = 20_000) {
+      const until = Date.now() + timeout_ms;
+      while (Date.now() < until) {
+        const task = await alice.ok(alice.get(`/api/tasks/${task_id}`));
+        if (['completed', 'failed', 'halted'].includes(task.status)) return task;
+        await wait(50);
+      }
+      throw new Error(`the task ${task_id} did not end within ${timeout_ms} ms`);
+    },
+    async workflow({ agent = {}, workflow = {}, tools = [] }: { agent?: object; workflow?: object; tools?: string[] } = {}) {
+      const custom_tool_ids: string[] = [];
+      for (const source_code of tools) {
+        const name = `t${++made}_${/def (\w+)/.exec(source_code)?.[1]}`;
+        const renamed = source_code.replace(/def \w+/, `def ${name}`);
+        custom_tool_ids.push((await alice.ok(alice.post('/api/custom-tools', { name, source_code: renamed }))).id);
+      }
+      const values = { name: `agent ${++made}`, provider_id: await providerOf(), custom_tool_ids, ...agent };
+      const { id: agent_id } = await alice.ok(alice.post('/api/agents', values));
+      return (await alice.ok(alice.post('/api/workflows', { agent_id, output_format: 'markdown', ...workflow }))).id as string;
+    },
+    async prompt(workflow_id: string, prompt = 'Do it.', more: object = {}) {
+      return (await alice.ok(alice.post(`/api/workflows/${workflow_id}/prompt`, { prompt, ...more }), 201)).task_id as string;
+    },
+  };
+}

@@ -1,0 +1,156 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { setTimeout as wait } from 'node:timers/promises';
+
+export interface ModelRequest {
+  model: string;
+  messages: {
+    role: string;
+    content: string | null;
+    tool_calls?: { id: string; function: { name: string; arguments: string } }[];
+    tool_call_id?: string;
+  }[];
+  tools?: { function: { name: string; description: string; parameters: object } }[];
+  [field: string]: unknown;
+}
+
+/** One answer of the scripted model. */
+export type Answer = (response: ServerResponse, request: ModelRequest) => Promise<void> | void;
+
+export interface ModelServer {
+  url: string;
+  /** Requests so far, oldest first, each with the authorization it came with. */
+  requests: (ModelRequest & { authorization: string | undefined })[];
+  /** Connections that the client gave up before the answer was complete. */
+  aborted(): number;
+  /** What the next requests are answered with. A request beyond the script is refused and remembered. */
+  script(...answers: Answer[]): void;
+  /** Answers every request beyond the script. */
+  always(answer: Answer): void;
+  stop(): Promise<void>;
+}
+
+const HEAD = { 'content-type': 'text/event-stream' };
+const USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+
+const frame = (body: object) => `data: ${JSON.stringify(body)}\n\n`;
+const chunk = (delta: object, finish_reason: string | null = null) =>
+  frame({
+    id: 'c',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'scripted',
+    choices: [{ index: 0, delta, finish_reason }],
+  });
+const tail = (usage: object) =>
+  `${frame({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'scripted', choices: [], usage })}data: [DONE]\n\n`;
+
+/** A text, a word a chunk; `pause_ms` between them. */
+export const says =
+  (
+    text: string,
+    { pause_ms = 0, usage = USAGE, finish = 'stop' }: { pause_ms?: number; usage?: object; finish?: string } = {},
+  ): Answer =>
+  async (response) => {
+    response.writeHead(200, HEAD);
+    for (const word of text.match(/\S+\s*|\s+/g) ?? []) {
+      response.write(chunk({ content: word }));
+      if (pause_ms) await wait(pause_ms);
+    }
+    response.end(chunk({}, finish) + tail(usage));
+  };
+
+export interface Asked {
+  name: string;
+  /** An object, or the raw text of the arguments. */
+  args?: object | string;
+  id?: string;
+}
+
+/** Tool calls, each cut into pieces as real endpoints do. */
+export const asks =
+  (...calls: Asked[]): Answer =>
+  (response) => {
+    response.writeHead(200, HEAD);
+    calls.forEach(({ name, args = {}, id = `call_${name}` }, index) => {
+      const text = typeof args === 'string' ? args : JSON.stringify(args);
+      response.write(chunk({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] }));
+      for (const piece of text.match(/[\s\S]{1,7}/g) ?? [])
+        response.write(chunk({ tool_calls: [{ index, function: { arguments: piece } }] }));
+    });
+    response.end(chunk({}, 'tool_calls') + tail(USAGE));
+  };
+
+export const fails =
+  (
+    status: number,
+    { message = 'scripted failure', headers = {} }: { message?: string; headers?: Record<string, string> } = {},
+  ): Answer =>
+  (response) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers });
+    response.end(JSON.stringify({ error: { message, type: 'scripted', code: null } }));
+  };
+
+/** Sends text as it is, then ends, or cuts the connection. */
+export const sends =
+  (text: string, { cut = false }: { cut?: boolean } = {}): Answer =>
+  async (response) => {
+    response.writeHead(200, HEAD);
+    response.write(text);
+    await wait(20);
+    if (cut) response.destroy();
+    else response.end();
+  };
+
+/** Half of a text, then the connection is gone. */
+export const breaksOff = (text: string): Answer => sends(chunk({ content: text }), { cut: true });
+
+/** Some text, and then nothing for as long as the client waits. */
+export const hangs =
+  (text = ''): Answer =>
+  async (response) => {
+    response.writeHead(200, HEAD);
+    response.write(text ? chunk({ content: text }) : ': waiting\n\n');
+    await once(response, 'close');
+  };
+
+export async function startModelServer(): Promise<ModelServer> {
+  const requests: ModelServer['requests'] = [];
+  const answers: Answer[] = [];
+  let rest: Answer = fails(500, { message: 'the script has run out' });
+  let aborted = 0;
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.url?.endsWith('/models')) {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ object: 'list', data: [{ id: 'scripted', object: 'model', created: 1, owned_by: 'test' }] }));
+      return;
+    }
+    const body = (await json(request)) as ModelRequest;
+    requests.push({ ...body, authorization: request.headers.authorization });
+    response.once('close', () => {
+      if (!response.writableFinished) aborted += 1;
+    });
+    await (answers.shift() ?? rest)(response, body);
+  }
+
+  const server = createServer((request, response) => void serve(request, response).catch(() => response.destroy()));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    requests,
+    aborted: () => aborted,
+    script: (...more) => void answers.push(...more),
+    always(answer) {
+      rest = answer;
+    },
+    async stop() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

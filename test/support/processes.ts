@@ -1,0 +1,85 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+
+const CLI = fileURLToPath(new URL('../../src/main/cli.ts', import.meta.url));
+
+export interface Child {
+  pid: number;
+  /** Everything it has printed so far. */
+  output(): string;
+  /** Resolves when its output matches; rejects when it ends before. */
+  prints(pattern: RegExp, timeout_ms?: number): Promise<void>;
+  /** Sends a signal and waits for the end; returns the exit code, or null after a signal. */
+  end(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+/** A command of Perdura in a process of its own, killed at the latest when the test run ends. */
+export function perdura(command: string, env: Record<string, string>): Child {
+  return childOf(
+    spawn(process.execPath, ['--disable-warning=ExperimentalWarning', CLI, command], {
+      env: { ...baseEnv(), ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }),
+  );
+}
+
+export function childOf(child: ChildProcess): Child {
+  let printed = '';
+  const hear = new Set<() => void>();
+  const ended = once(child, 'exit');
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      printed += text;
+      for (const listener of hear) listener();
+    });
+  }
+  const kill = () => child.kill('SIGKILL');
+  process.once('exit', kill);
+  void ended.then(() => process.off('exit', kill));
+  return {
+    pid: child.pid!,
+    output: () => printed,
+    prints(pattern, timeout_ms = 30_000) {
+      return new Promise((resolve, reject) => {
+        const timer = setTimeout(
+          () => reject(new Error(`${pattern} was not printed within ${timeout_ms} ms:\n${printed}`)),
+          timeout_ms,
+        );
+        const check = () => {
+          if (!pattern.test(printed)) return;
+          clearTimeout(timer);
+          hear.delete(check);
+          resolve();
+        };
+        hear.add(check);
+        void ended.then(([code]) => reject(new Error(`it ended with ${code}:\n${printed}`)));
+        check();
+      });
+    },
+    async end(signal) {
+      child.kill(signal);
+      const [code] = await ended;
+      return code as number | null;
+    },
+  };
+}
+
+/** Of this machine's environment, only what finds programs. */
+export const baseEnv = () => ({
+  PATH: process.env.PATH ?? '',
+  HOME: process.env.HOME ?? '',
+  TEMPORAL_CLI_PATH: process.env.TEMPORAL_CLI_PATH ?? '',
+  GOPROXY: process.env.GOPROXY ?? '',
+});
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

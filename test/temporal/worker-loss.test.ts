@@ -1,0 +1,118 @@
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { rebuilt, type StreamedEvent } from '../support/client.ts';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { asks, hangs, says } from '../support/model-server.ts';
+import { type Child, perdura } from '../support/processes.ts';
+
+let it_: TestInstallation;
+const workers: Child[] = [];
+
+beforeAll(async () => {
+  it_ = await startTestInstallation({ worker: false });
+});
+afterEach(async () => {
+  for (const worker of workers.splice(0)) await worker.end('SIGKILL');
+});
+afterAll(() => it_.stop());
+
+/** A worker in a process of its own, on the installation's database and task queue. */
+async function startWorker(): Promise<Child> {
+  const { config, database_url, temporal_address, encryption_keys, default_runtime } = it_.setting;
+  const worker = perdura('worker', {
+    DATABASE_URL: database_url,
+    TEMPORAL_ADDRESS: temporal_address,
+    TEMPORAL_TASK_QUEUE: config.TEMPORAL_TASK_QUEUE,
+    ENCRYPTION_KEYS: encryption_keys,
+    PERDURA_HOME: config.PERDURA_HOME,
+    DEFAULT_RUNTIME_BASE_URL: default_runtime.base_url,
+    EGRESS_ALLOW: '127.0.0.1',
+  });
+  workers.push(worker);
+  await worker.prints(/takes work/);
+  return worker;
+}
+
+const loseWorker = () => workers.shift()!.end('SIGKILL');
+
+it('goes on with another worker when one dies during a model call; the stream has no gap and no step is paid twice', async () => {
+  await startWorker();
+  const workflow_id = await it_.workflow({ agent: { builtin_tools: ['manage_todo_list'] } });
+  const todoList = [{ id: 1, title: 'a', status: 'done' }];
+  it_.model.script(asks({ name: 'manage_todo_list', args: { todoList } }), hangs('Half of '), says('All of it.'));
+  const before = it_.model.requests.length;
+  const task_id = await it_.prompt(workflow_id);
+  const watched = it_.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, { timeout_ms: 60_000 });
+  await it_.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
+    enough: ({ type }) => type === 'message_delta',
+  });
+  await loseWorker();
+  await startWorker();
+  const events = await watched;
+  expect(await it_.ended(task_id)).toMatchObject({ status: 'completed', response: 'All of it.' });
+  expect(rebuilt(events)).toEqual({ texts: ['', 'All of it.'], unfinished: '' });
+  expect(gaps(events)).toEqual([]);
+  expect(it_.model.requests.length - before).toBe(3);
+}, 90_000);
+
+it('calls a read tool again when its worker dies, and the run completes', async () => {
+  await startWorker();
+  const workflow_id = await it_.workflow({
+    tools: ['import time\nEFFECT = "read"\ndef look() -> str:\n    time.sleep(1.5)\n    return "seen"\n'],
+  });
+  const name = await toolOf(workflow_id);
+  it_.model.script(asks({ name }), says('I saw it.'));
+  const task_id = await it_.prompt(workflow_id);
+  await it_.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
+    enough: ({ data }) => data.event === 'tool_call',
+  });
+  await loseWorker();
+  await startWorker();
+  expect(await it_.ended(task_id, 60_000)).toMatchObject({ status: 'completed', turns: 1 });
+  const events = await it_.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`);
+  expect(events.filter(({ data }) => data.event === 'tool_call')).toHaveLength(2);
+  expect(events.filter(({ data }) => data.event === 'tool_result')).toHaveLength(1);
+}, 90_000);
+
+it('asks what came of a write tool whose worker died, and goes on as told', async () => {
+  await startWorker();
+  const workflow_id = await it_.workflow({ tools: ['import time\ndef pay() -> str:\n    time.sleep(20)\n    return "paid"\n'] });
+  const name = await toolOf(workflow_id);
+  it_.model.script(asks({ name }), says('Settled.'));
+  const task_id = await it_.prompt(workflow_id);
+  await it_.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
+    enough: ({ data }) => data.event === 'tool_call',
+  });
+  await loseWorker();
+  await startWorker();
+  const stream = `/api/workflows/${workflow_id}/stream?task_id=${task_id}`;
+  await it_.alice.events(stream, { enough: ({ data }) => data.event === 'reconciliation_requested', timeout_ms: 40_000 });
+  expect(await it_.alice.ok(it_.alice.get(`/api/tasks/${task_id}`))).toMatchObject({ status: 'waiting' });
+  const path = `/api/tasks/${task_id}/reconciliations/1-1`;
+  expect((await it_.bob.post(path, { decision: 'retry' })).status).toBe(403);
+  expect((await it_.alice.post(`/api/tasks/${task_id}/approvals/1-1`, { decision: 'approve' })).status).toBe(409);
+  await it_.alice.ok(it_.alice.post(path, { decision: 'done', result: { receipt: 7 } }));
+  expect(await it_.ended(task_id)).toMatchObject({ status: 'completed', response: 'Settled.' });
+  expect(it_.model.requests.at(-1)?.messages.at(-1)).toMatchObject({ role: 'tool', content: '{"receipt":7}' });
+}, 90_000);
+
+it('hands a step over when its worker is asked to stop, and that is no halt', async () => {
+  const first = await startWorker();
+  const workflow_id = await it_.workflow();
+  it_.model.script(says('a slow answer that takes its time', { pause_ms: 150 }));
+  const task_id = await it_.prompt(workflow_id);
+  await it_.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
+    enough: ({ type }) => type === 'message_delta',
+  });
+  workers.splice(workers.indexOf(first), 1);
+  expect(await first.end('SIGTERM')).toBe(0);
+  await startWorker();
+  expect(await it_.ended(task_id, 40_000)).toMatchObject({ status: 'completed', response: 'a slow answer that takes its time' });
+}, 90_000);
+
+const gaps = (events: StreamedEvent[]) => events.filter(({ id }, index) => index > 0 && id !== events[index - 1]!.id + 1);
+
+async function toolOf(workflow_id: string): Promise<string> {
+  const workflow = await it_.alice.ok(it_.alice.get(`/api/workflows/${workflow_id}`));
+  const agent = await it_.alice.ok(it_.alice.get(`/api/agents/${workflow.agent_id}`));
+  return (await it_.alice.ok(it_.alice.get(`/api/custom-tools/${agent.custom_tool_ids[0]}`))).name;
+}

@@ -1,0 +1,93 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { expect, it } from 'vitest';
+
+const SRC = resolve(import.meta.dirname, '../../src');
+
+/** Which folder may import values from which; types may come from anywhere, since they vanish. `npm:` names packages, `node:` Node. */
+const MAY: Record<string, string[]> = {
+  contracts: ['contracts', 'npm:zod'],
+  domain: ['domain'],
+  toolrunner: ['toolrunner', 'domain', 'node:', 'npm:'],
+  egress: ['egress', 'toolrunner', 'domain', 'node:', 'npm:'],
+  store: ['store', 'contracts', 'domain', 'generated', 'node:', 'npm:'],
+  events: ['events', 'contracts', 'domain', 'node:', 'npm:'],
+  runtimes: ['runtimes', 'domain', 'node:', 'npm:'],
+  tools: ['tools', 'toolrunner', 'domain', 'node:', 'npm:'],
+  'temporal/workflows': ['temporal/workflows', 'temporal/names', 'domain', 'npm:@temporalio/workflow', 'npm:@temporalio/common'],
+  temporal: ['temporal', 'domain', 'node:', 'npm:'],
+  api: ['api', 'contracts', 'domain', 'events', 'tools', 'node:', 'npm:'],
+  'dashboard-legacy': [],
+  dashboard: ['dashboard', 'contracts', 'npm:'],
+};
+
+interface Import {
+  from: string;
+  to: string;
+}
+
+const filesIn = (folder: string): string[] =>
+  readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return entry.name === 'generated' ? [] : filesIn(path);
+    return /\.tsx?$/.test(entry.name) ? [path] : [];
+  });
+
+/** Imports of values: statements whose every name is a type are left out. */
+function importsOf(file: string): Import[] {
+  const text = readFileSync(file, 'utf8');
+  const statements = [...text.matchAll(/^(?:import|export)\s+(?!type[\s{*])([^;'"]*?from\s+)?['"]([^'"]+)['"]/gm)];
+  return statements
+    .filter(([, names]) => !names || !onlyTypes(names))
+    .map(([, , to]) => ({
+      from: relative(SRC, file),
+      to: to!.startsWith('.') ? relative(SRC, resolve(dirname(file), to!)) : named(to!),
+    }));
+}
+
+const onlyTypes = (names: string) => {
+  const inner = /\{([^}]*)\}/.exec(names)?.[1];
+  const outside = names
+    .replace(/\{[^}]*\}/, '')
+    .replace(/from\s*$/, '')
+    .replace(/[,\s]/g, '');
+  return (
+    inner !== undefined &&
+    outside === '' &&
+    inner.split(',').every((name) => name.trim() === '' || name.trim().startsWith('type '))
+  );
+};
+
+const named = (specifier: string) => (specifier.startsWith('node:') ? specifier : `npm:${specifier}`);
+
+const allowedFor = (file: string) => {
+  const folder = Object.keys(MAY).find((name) => file.startsWith(`${name}/`));
+  return folder ? MAY[folder] : null;
+};
+
+it('lets no folder import what it may not', () => {
+  const wrong = filesIn(SRC)
+    .flatMap(importsOf)
+    .filter(({ from, to }) => {
+      const allowed = allowedFor(from);
+      return (
+        allowed &&
+        !allowed.some(
+          (prefix) => to === prefix || to.startsWith(prefix.endsWith(':') ? prefix : `${prefix}/`) || to.startsWith(`${prefix}.`),
+        )
+      );
+    });
+  expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
+});
+
+it('reads the environment in one file', () => {
+  const readers = filesIn(SRC).filter(
+    (file) => /process\.env\b/.test(readFileSync(file, 'utf8')) && !/main\/(config|cli)\.ts$/.test(file),
+  );
+  expect(readers.map((file) => relative(SRC, file))).toEqual([]);
+});
+
+it('keeps files within their budget', () => {
+  const long = filesIn(SRC).filter((file) => readFileSync(file, 'utf8').split('\n').length > 300);
+  expect(long.map((file) => relative(SRC, file))).toEqual([]);
+});
