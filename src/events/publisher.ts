@@ -7,6 +7,8 @@ export interface DeltaPublisher {
   push(delta: string): void;
   /** Resolves when everything pushed so far has been told. */
   flush(): Promise<void>;
+  /** What was not told yet, once everything before it has been: whoever takes it tells it with the record. */
+  rest(): Promise<string>;
   /** All text so far. */
   text(): string;
 }
@@ -42,6 +44,13 @@ export function deltaPublisher(send: (delta: string) => Promise<unknown>, ready:
     async flush() {
       sendWaiting();
       await chain;
+    },
+    async rest() {
+      clearTimeout(timer);
+      const taken = waiting;
+      waiting = '';
+      await chain;
+      return taken;
     },
     text: () => whole,
   };

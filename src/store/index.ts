@@ -24,7 +24,7 @@ export function createStore({ database: { pool, prisma }, keys, tell }: { databa
     providers: resource<Provider>(prisma.provider, { noun: 'provider', tagged: false }),
     customTools: customToolStore(prisma),
     tokens: tokenStore(prisma, keys),
-    workflows: workflowStore(prisma),
+    workflows: workflowStore({ pool, prisma }),
     tasks: taskStore({ pool, prisma, keys, ...(tell ? { tell } : {}) }),
     runs: runStore(pool, tell),
     ledger: toolLedger(pool, tell),

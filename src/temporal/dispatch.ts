@@ -1,5 +1,5 @@
 import type { Definition } from '../domain/definition.ts';
-import { type AppError, conflict, notFound } from '../domain/errors.ts';
+import { type AppError, conflict, foreign, notFound } from '../domain/errors.ts';
 import type { EventBus } from '../events/bus.ts';
 import type { Store } from '../store/index.ts';
 import type { Snapshot } from '../store/pin.ts';
@@ -27,7 +27,7 @@ export interface Accepted {
 }
 
 export interface Dispatch {
-  /** Writes a task and starts its run; when the engine cannot be reached, nothing is left behind. */
+  /** Writes a task of the owner's workflow and starts its run; when the engine cannot be reached, nothing is left behind. */
   prompt(order: PromptOrder): Promise<Accepted>;
   /** Asks a task's run to end; text and usage so far are kept. */
   halt(task_id: string): Promise<void>;
@@ -68,6 +68,7 @@ export function createDispatch({ store, engine, bus, definitionOf }: DispatchOpt
     async prompt(order) {
       const snapshot = await store.snapshot(order.workflow_id);
       if (!snapshot) throw notFound('workflow', order.workflow_id);
+      if (snapshot.workflow.owner !== order.owner) throw foreign('workflow');
       const on_busy = order.on_busy ?? snapshot.workflow.on_busy;
       const definition = definitionOf(snapshot, order.reasoning_effort);
       const { workflow_id, prompt, owner, owner_login, trigger, scheduled_agent_id = null, access_token } = order;

@@ -79,8 +79,8 @@ async function converse(work: Attempt, signal: AbortSignal): Promise<PlannedCall
   };
   try {
     const { reply, cursor } = await selected.runtime.exchange(input, (delta) => publisher.push(storable(delta)), signal);
-    await publisher.flush();
-    return await record(work, { reply: order.tools_off ? { ...reply, calls: [] } : reply, cursor, offered, selected });
+    const rest = await publisher.rest();
+    return await record(work, { reply: order.tools_off ? { ...reply, calls: [] } : reply, cursor, offered, selected, rest });
   } catch (error) {
     await begun;
     if (isHalt(signal.reason)) await keepPartial(work, publisher);
@@ -122,11 +122,13 @@ interface Answer {
   cursor: unknown;
   offered: ToolSpec[];
   selected: SelectedRuntime;
+  /** The end of the text, which was not told yet. */
+  rest: string;
 }
 
-async function record(work: Attempt, { reply, cursor, offered, selected }: Answer): Promise<PlannedCall[]> {
+async function record(work: Attempt, { reply, cursor, offered, selected, rest }: Answer): Promise<PlannedCall[]> {
   const { ports, run, definition, order } = work;
-  const { log, message, usage } = eventsOf(run.task_id, ports.now);
+  const { log, message, usage, delta } = eventsOf(run.task_id, ports.now);
   const calls = reply.calls.map((call, index) => ({
     call_id: callIdOf(order.step, index),
     position: index + 1,
@@ -158,6 +160,7 @@ async function record(work: Attempt, { reply, cursor, offered, selected }: Answe
     cursor,
     response: calls.length === 0 ? responseOf(content, definition.settings.output_format) : undefined,
     events: [
+      ...(rest ? [delta(rest)] : []),
       log('model_response', reply.finish, { step: order.step }),
       message('assistant', content, { step: order.step, ...(asked.length > 0 ? { tool_calls: asked } : {}) }),
       usage(addUsage(run, spent)),
