@@ -27,9 +27,11 @@ const prompt = (tool: string) => `Find it out. [[turns=3;tokens=50;tool=${tool}]
 export async function subjectsOf({ installation, token }: Started, model: Model, slots: number): Promise<Subject[]> {
   const { create, run } = client(installation, token);
   const raw = rawLoop(model.url);
+  await create('/api/tokens', { name: 'scripted-key', value: 'a key that must be opened at each step' });
   const provider_id = await create('/api/providers', {
     name: 'scripted',
     provider_type: 'openai_compatible',
+    api_key_token_name: 'scripted-key',
     base_url: model.url,
     default_model: 'scripted',
   });

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 
-/** What a process and its children use, read from /proc; null where there is none. */
+/** What a process and its children use, read from /proc. */
 export interface ProcessUse {
   /** CPU time so far, ended children included. */
   cpu_ms: number;
@@ -10,12 +10,12 @@ export interface ProcessUse {
 
 const TICK_MS = 10;
 
-export async function useOf(pid: number): Promise<ProcessUse | null> {
+async function useOf(pid: number, others: readonly number[]): Promise<ProcessUse | null> {
   const parents = await parentsByPid();
   if (!parents?.has(pid)) return null;
   const family = [pid];
   for (let index = 0; index < family.length; index += 1) {
-    for (const [child, parent] of parents) if (parent === family[index]) family.push(child);
+    for (const [child, parent] of parents) if (parent === family[index] && !others.includes(child)) family.push(child);
   }
   const all = await Promise.all(family.map(single));
   const sum = (key: keyof ProcessUse) => all.reduce((total, use) => total + use[key], 0);
@@ -43,9 +43,9 @@ async function single(pid: number): Promise<ProcessUse> {
   return { cpu_ms: (ticks || 0) * TICK_MS, memory_mb: Number(kb) / 1024 };
 }
 
-/** The use of each part, by its name. */
+/** The use of each part, by its name; null where there is no /proc. A part that another one started is counted once. */
 export async function usesOf(pids: Record<string, number>): Promise<Record<string, ProcessUse | null>> {
-  return Object.fromEntries(
-    await Promise.all(Object.entries(pids).map(async ([name, pid]) => [name, await useOf(pid)] as const)),
-  );
+  const all = Object.entries(pids);
+  const others = (pid: number) => Object.values(pids).filter((other) => other !== pid);
+  return Object.fromEntries(await Promise.all(all.map(async ([name, pid]) => [name, await useOf(pid, others(pid))] as const)));
 }

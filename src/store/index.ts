@@ -23,7 +23,7 @@ export function createStore({ database: { pool, prisma }, keys, tell }: { databa
     agents: resource<Agent>(prisma.agent, { noun: 'agent', tagged: false }),
     providers: resource<Provider>(prisma.provider, { noun: 'provider', tagged: false }),
     customTools: customToolStore(prisma),
-    tokens: tokenStore(prisma, keys),
+    tokens: tokenStore({ pool, prisma }, keys),
     workflows: workflowStore({ pool, prisma }),
     tasks: taskStore({ pool, prisma, keys, ...(tell ? { tell } : {}) }),
     runs: runStore(pool, tell),
