@@ -12,5 +12,7 @@ export function untilSignal(): Promise<void> {
     };
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
     process.once('disconnect', stop);
+    // Listening for the script's death must not keep this process alive.
+    process.channel?.unref();
   });
 }

@@ -1,70 +1,146 @@
-import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { failedAnswer, toAnswer } from './answer.ts';
+import { type ConfinedCommand, type ConfinedProcess, startConfined } from './confined.ts';
+import { type Confinement, findConfinement } from './confinement.ts';
+import type { Frame } from './frame.ts';
 import { startInspector } from './inspection.ts';
-import { findInterpreter } from './interpreter.ts';
-import { toJob } from './job.ts';
+import { findInterpreter, type Interpreter } from './interpreter.ts';
+import { type Job, type Surroundings, toJob, WorkspaceOutside } from './job.ts';
+import type { ToolRunnerOptions } from './options.ts';
 import { runInProcess } from './process-tier.ts';
-import type { ToolRun, ToolRunner } from './runner.ts';
+import { gate } from './queue.ts';
+import type { ToolAnswer, ToolRun, ToolRunner } from './runner.ts';
+import { makeScratch } from './scratch.ts';
+import type { Isolation } from './settings.ts';
+import { shareWorkspace } from './workspaces.ts';
 
+export type { ConfinedCommand, ConfinedProcess } from './confined.ts';
+export * from './egress-rules.ts';
+export type { ToolRunnerOptions } from './options.ts';
+export { installToolPackages, type ToolPackages } from './packages.ts';
+export { listPlugins } from './plugins.ts';
 export type * from './runner.ts';
 
-export interface ToolRunnerOptions {
-  /** The tools' interpreter; their packages are its packages. Default `python3`. */
-  python?: string;
-  /** Wall clock of one call. Default 30 s. */
-  timeout_ms?: number;
-  /** `auto` and `strict` refuse to run tools where they cannot be confined; `none` runs them unconfined. */
-  isolation?: 'auto' | 'strict' | 'none';
-  /** Packages imported once, before any call. */
-  preload?: string[];
-  /** Where the runner keeps its sockets and private directories; default the system's temporary directory. */
-  scratch_dir?: string;
-  log?: (line: string) => void;
+/** What there is beyond `ToolRunner`: the operator's view, and confined commands. */
+export interface PythonToolRunner extends ToolRunner {
+  readonly isolation: Isolation;
+  /** Why nothing stronger than `isolation` is in force; '' in the strongest tier. */
+  readonly isolation_reason: string;
+  readonly interpreter: Interpreter;
+  /** Imports other packages ahead of calls; calls in flight end where they are. */
+  preload(packages: readonly string[]): Promise<void>;
+  /** Starts a command under the rules of a tool call. An abort of the signal, or `close`, ends it. */
+  startConfined(command: ConfinedCommand, signal?: AbortSignal): Promise<ConfinedProcess>;
 }
 
 const MAIN = fileURLToPath(new URL('./python/main.py', import.meta.url));
 const TIMEOUT_MS = 30_000;
+const MAX_CONCURRENT = 16;
 const CLOSED = 'the tool runner was closed';
+const RELAY_PORT = 3128;
 
-/** Throws when there is no usable interpreter. */
-export async function startToolRunner(options: ToolRunnerOptions = {}): Promise<ToolRunner> {
-  const { executable } = await findInterpreter(options.python ?? 'python3');
-  const timeout_ms = options.timeout_ms ?? TIMEOUT_MS;
-  const scratch = await mkdtemp(join(options.scratch_dir ?? tmpdir(), 'perdura-tools-'));
-  const inspector = startInspector([executable, '-I', '-S', '-X', 'utf8', MAIN, 'inspect', scratch]);
-  const running = new Set<Promise<unknown>>();
+/** Throws when there is no usable interpreter. Where tools cannot be confined it starts, and refuses every call. */
+export async function startToolRunner(options: ToolRunnerOptions = {}): Promise<PythonToolRunner> {
+  const interpreter = await findInterpreter(options.python ?? 'python3');
+  const scratch = await makeScratch(options.scratch_dir ?? tmpdir(), options.run_as);
+  const command = (name: string) => [interpreter.executable, '-I', '-X', 'utf8', MAIN, name, scratch.dir];
+  const confinement = await findConfinement({ options, interpreter, scratch, command, log: options.log ?? (() => {}) });
+  const inspector = startInspector(command('inspect'));
   const closing = new AbortController();
+  const calls = callsOf(confinement, { options, closing: closing.signal, scratch: scratch.calls, one_shot: command('one-shot') });
+  const slots = new Set<number>();
+  const commands = new Set<ConfinedProcess>();
 
-  async function run(call: ToolRun, signal: AbortSignal) {
+  return {
+    isolation: confinement.tier,
+    isolation_reason: confinement.reason,
+    interpreter,
+    inspect: (name, source) => inspector.inspect(name, source),
+    run: calls.run,
+    preload: async (packages) => confinement.zygote?.replace(packages),
+    async startConfined(wanted, signal) {
+      signal?.throwIfAborted();
+      if (closing.signal.aborted) throw new Error(CLOSED);
+      if (wanted.workspace) await shareWorkspace(wanted.workspace);
+      const started = await startConfined(wanted, { confinement, command: command('confine'), run_as: options.run_as, slots });
+      commands.add(started);
+      const abort = () => void started.kill();
+      signal?.addEventListener('abort', abort, { once: true });
+      void started.exit.then(() => {
+        commands.delete(started);
+        signal?.removeEventListener('abort', abort);
+      });
+      if (signal?.aborted || closing.signal.aborted) await started.kill();
+      signal?.throwIfAborted();
+      return started;
+    },
+    async close() {
+      closing.abort(new Error(CLOSED));
+      await Promise.all([calls.settled(), inspector.close(), ...[...commands].map((it) => it.kill())]);
+      await confinement.close();
+      await scratch.remove();
+    },
+  };
+}
+
+interface CallHost {
+  options: ToolRunnerOptions;
+  closing: AbortSignal;
+  scratch: string;
+  one_shot: readonly string[];
+}
+
+function callsOf(confinement: Confinement, { options, closing, scratch, one_shot }: CallHost) {
+  const queue = gate(options.max_concurrent ?? MAX_CONCURRENT);
+  const running = new Set<Promise<unknown>>();
+
+  async function run(call: ToolRun, signal: AbortSignal): Promise<ToolAnswer> {
     signal.throwIfAborted();
-    if (closing.signal.aborted) throw new Error(CLOSED);
+    closing.throwIfAborted();
+    if (confinement.tier === 'refused') return failedAnswer(`tools cannot be confined on this machine (${confinement.reason})`);
+    const either = AbortSignal.any([signal, closing]);
+    const leave = await queue.enter(either);
+    const pass = call.network && confinement.proxy ? confinement.proxy.admit() : null;
     const began = performance.now();
-    const either = AbortSignal.any([signal, closing.signal]);
-    const frame = await runInProcess([executable, '-I', '-X', 'utf8', MAIN, 'one-shot', scratch], toJob(call, timeout_ms), {
-      scratch,
-      signal: either,
-    });
-    signal.throwIfAborted();
-    if (!frame) return failedAnswer(closing.signal.aborted ? CLOSED : 'the tool process was lost', performance.now() - began);
-    return toAnswer({ ...frame, duration_ms: Math.round(performance.now() - began) }, call.env);
+    try {
+      if (call.workspace) await shareWorkspace(call.workspace);
+      const job = toJob(call, surroundings(pass?.token ?? null));
+      const frame = await exchange(job, either);
+      signal.throwIfAborted();
+      const duration_ms = Math.round((performance.now() - began) * 1000) / 1000;
+      if (!frame) return failedAnswer(closing.aborted ? CLOSED : 'the tool process was lost', duration_ms);
+      return toAnswer({ ...frame, duration_ms }, call.env);
+    } catch (reason) {
+      if (reason instanceof WorkspaceOutside) return failedAnswer(reason.message);
+      throw reason;
+    } finally {
+      pass?.revoke();
+      leave();
+    }
+  }
+
+  function surroundings(token: string | null): Surroundings {
+    return {
+      tier: confinement.tier,
+      timeout_ms: options.timeout_ms ?? TIMEOUT_MS,
+      workspaces: options.workspaces ?? null,
+      proxy: token === null ? null : { port: confinement.proxy?.port || RELAY_PORT, token },
+    };
+  }
+
+  function exchange(job: Job, signal: AbortSignal): Promise<Frame | null> {
+    if (confinement.zygote) return confinement.zygote.call(job, signal);
+    return runInProcess(one_shot, job, { scratch, signal });
   }
 
   return {
-    isolation: 'process',
-    inspect: (name, source) => inspector.inspect(name, source),
-    run(call, signal) {
+    run(call: ToolRun, signal: AbortSignal) {
       const mine = run(call, signal);
       const settled = mine.catch(() => {}).finally(() => running.delete(settled));
       running.add(settled);
       return mine;
     },
-    async close() {
-      closing.abort();
-      await Promise.all([...running, inspector.close()]);
-      await rm(scratch, { recursive: true, force: true });
-    },
+    settled: () => Promise.all(running),
   };
 }

@@ -1,24 +1,91 @@
+import { isAbsolute, relative } from 'node:path';
 import type { ToolRun } from './runner.ts';
+import type { Isolation } from './settings.ts';
 
-/** One call as it goes to the Python side: a single JSON line. */
+/** What the tool process is told. */
 export interface Job {
   name: string;
   source: string;
   arguments: Record<string, unknown>;
   env: Record<string, string>;
-  timeout_ms: number;
+  header: JobHeader;
 }
 
-const BASE_ENV = { PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8', HOME: '/tmp', TMPDIR: '/tmp' };
+/** What the supervisor is told, which never sees the rest. Mirrors `Header` on the Python side. */
+export interface JobHeader {
+  timeout_ms: number;
+  /** Below the workspaces' directory where the tier mounts it, absolute where it does not. */
+  workspace: string | null;
+  network: boolean;
+  /** Where the egress proxy is reached from inside. */
+  proxy_port: number;
+}
 
-/** Nothing of the service's own environment reaches a tool. */
-export function toJob(call: ToolRun, timeout_ms: number): Job {
-  const workspace: Record<string, string> = call.workspace ? { PERDURA_WORKSPACE: call.workspace } : {};
+const HEADER_BYTES = 1024;
+
+/** The job on the wire: a header of fixed length, then JSON. */
+export function encodeJob({ header, ...body }: Job): Buffer {
+  const bytes = Buffer.from(JSON.stringify(body));
+  const head = Buffer.from(JSON.stringify({ ...header, size: bytes.length }));
+  if (head.length > HEADER_BYTES) throw new WorkspaceOutside('the path of the workspace is too long');
+  return Buffer.concat([head, Buffer.alloc(HEADER_BYTES - head.length, ' '), bytes]);
+}
+
+/** Where a call finds the world: what its tier and its permissions make of it. */
+export interface Surroundings {
+  tier: Isolation;
+  timeout_ms: number;
+  workspaces: string | null;
+  proxy: { port: number; token: string } | null;
+}
+
+/** Nothing of the service's own environment reaches a tool. Numeric libraries get one thread: threads count as processes. */
+export const BASE_ENV = {
+  PATH: '/usr/local/bin:/usr/bin:/bin',
+  LANG: 'C.UTF-8',
+  HOME: '/tmp',
+  TMPDIR: '/tmp',
+  OMP_NUM_THREADS: '1',
+  OPENBLAS_NUM_THREADS: '1',
+};
+
+export class WorkspaceOutside extends Error {}
+
+export function toJob(call: ToolRun, around: Surroundings): Job {
+  const workspace = call.workspace === undefined ? null : workspaceName(call.workspace, around);
   return {
     name: call.name,
     source: call.source,
     arguments: call.arguments,
-    env: { ...BASE_ENV, ...call.env, PERDURA_CALL_KEY: call.call_key, ...workspace },
-    timeout_ms,
+    env: {
+      ...BASE_ENV,
+      ...proxyEnv(around.proxy),
+      ...call.env,
+      PERDURA_CALL_KEY: call.call_key,
+      ...workspaceEnv(call.workspace, around.tier),
+    },
+    header: { timeout_ms: around.timeout_ms, workspace, network: around.proxy !== null, proxy_port: around.proxy?.port ?? 0 },
   };
+}
+
+/** Throws `WorkspaceOutside`: a confined call can only be given what was set aside for workspaces. */
+export function workspaceName(workspace: string, { tier, workspaces }: Pick<Surroundings, 'tier' | 'workspaces'>): string {
+  if (tier === 'process') return workspace;
+  const name = workspaces === null ? '..' : relative(workspaces, workspace);
+  if (name === '' || name.startsWith('..') || isAbsolute(name))
+    throw new WorkspaceOutside('the workspace is not below the directory for workspaces');
+  return name;
+}
+
+export function workspaceEnv(workspace: string | undefined, tier: Isolation): Record<string, string> {
+  if (workspace === undefined) return {};
+  return { PERDURA_WORKSPACE: tier === 'namespaces' ? '/workspace' : workspace };
+}
+
+/** Every spelling that HTTP clients look for. */
+export function proxyEnv(proxy: Surroundings['proxy']): Record<string, string> {
+  if (!proxy) return {};
+  const url = `http://call:${proxy.token}@127.0.0.1:${proxy.port}`;
+  const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'];
+  return Object.fromEntries(names.flatMap((name) => [name, name.toLowerCase()]).map((name) => [name, url]));
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -8,6 +8,7 @@ import { openBench, processesWith, TIERS } from './support.ts';
 describe.each(Object.entries(TIERS))('closing a runner in the tier %s', (_, options) => {
   it('ends calls in flight and leaves no process, descriptor or directory', async () => {
     const scratch_dir = mkdtempSync(join(tmpdir(), 'closing-'));
+    chmodSync(scratch_dir, 0o711);
     const fds = readdirSync('/proc/self/fd').length;
     const bench = await openBench({ ...options, scratch_dir });
     await bench.runner.inspect('tool', 'def tool(): pass');

@@ -1,19 +1,49 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import {
+  type PythonToolRunner,
   startToolRunner,
   type ToolAnswer,
   type ToolRun,
-  type ToolRunner,
   type ToolRunnerOptions,
 } from '../../src/toolrunner/index.ts';
 
-/** The confinements to test on this machine, by the options that force them. */
-export const TIERS: Record<string, ToolRunnerOptions> = {
-  process: { isolation: 'none' },
+const SYSTEM_PYTHON = existsSync('/usr/bin/python3') ? '/usr/bin/python3' : 'python3';
+const IS_ROOT = process.getuid?.() === 0;
+const ORDINARY_USER = { uid: 61_999, gid: 61_999 };
+
+/** What the kernel offers, asked of the kernel and not of the code under test. */
+const CAN_UNSHARE = works('unshare', IS_ROOT ? ['-pmnf', 'true'] : ['-Urpmnf', 'true']);
+const HAS_LANDLOCK = works(SYSTEM_PYTHON, [
+  '-c',
+  'import ctypes; assert ctypes.CDLL(None).syscall(444, None, ctypes.c_size_t(0), 1) >= 3',
+]);
+
+/** The confinements to test on this machine, by the options that force them; the first word is the tier. */
+export const CONFINED: Record<string, ToolRunnerOptions> = {
+  ...(CAN_UNSHARE && { namespaces: { tier: 'namespaces' } }),
+  ...(HAS_LANDLOCK && { landlock: { tier: 'landlock', python: SYSTEM_PYTHON } }),
+  ...(CAN_UNSHARE &&
+    IS_ROOT && { 'namespaces of an ordinary user': { tier: 'namespaces', python: SYSTEM_PYTHON, run_as: ORDINARY_USER } }),
+  ...(HAS_LANDLOCK &&
+    IS_ROOT && { 'landlock of an ordinary user': { tier: 'landlock', python: SYSTEM_PYTHON, run_as: ORDINARY_USER } }),
 };
+export const TIERS: Record<string, ToolRunnerOptions> = { process: { isolation: 'none' }, ...CONFINED };
+
+if (!CAN_UNSHARE) console.warn('This kernel gives no namespaces here: the tier "namespaces" is NOT tested.');
+if (!HAS_LANDLOCK) console.warn('This kernel has no Landlock 3: the tier "landlock" is NOT tested.');
+
+function works(command: string, args: string[]): boolean {
+  try {
+    execFileSync(command, args, { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 export interface Bench {
-  runner: ToolRunner;
+  runner: PythonToolRunner;
   /** Runs a file whose function is named `tool`. */
   call(source: string, rest?: Partial<ToolRun>, signal?: AbortSignal): Promise<ToolAnswer>;
   /** The value under `result`, or the dict itself; throws when the tool failed. */

@@ -16,6 +16,10 @@ def main() -> None:
             from perdura_tools.inspection.serve import main as command
         elif sys.argv[1] == "one-shot":
             from perdura_tools.one_shot import main as command
+        elif sys.argv[1] == "zygote":
+            from perdura_tools.zygote import main as command
+        elif sys.argv[1] == "confine":
+            from perdura_tools.confine import main as command
         else:
             raise SystemExit(f"unknown command {sys.argv[1]!r}")
     finally:

@@ -7,18 +7,20 @@ import os
 import signal
 import sys
 import time
+from typing import Optional
 
-PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 PATIENCE_S = 5.0
+MOST_PASSES = 50
 
 
 def adopt_orphans() -> None:
-    """Makes this process the parent of orphaned descendants, and mortal with its own parent (Linux)."""
+    """Makes this process the parent of orphaned descendants (Linux).
+
+    It must not die with its own parent: it is the one that ends them, when its input ends.
+    """
     if sys.platform == "linux":
-        libc = ctypes.CDLL(None)
-        libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def descendants() -> list[int]:
@@ -53,24 +55,85 @@ def process_table() -> list[tuple[int, int, int]]:
     return table
 
 
-def kill_descendants(first: int) -> None:
-    """Returns when none is left; a process that forks while it is being killed is met by the next pass."""
-    if sys.platform != "linux":
-        _signal_group(first)
+def kill_descendants(first: Optional[int] = None) -> None:
+    """Returns when none is left; a process that forks while it is being killed is met by the next pass.
+
+    `first` is a child known to be uncollected; it leads the process group that is all one can find without /proc.
+    """
+    if first is not None:
+        if sys.platform != "linux":
+            _signal_group(first)
+        _signal(first)
+        _await(first)
     until = time.monotonic() + PATIENCE_S
-    while time.monotonic() < until:
+    while reap_all() and time.monotonic() < until:
         if sys.platform == "linux":
-            living = descendants()
-            for pid in living:
-                _signal(pid, signal.SIGSTOP)
-            for pid in living:
+            for pid in _stopped():
                 _signal(pid)
-        if not _reap_all():
-            return
         time.sleep(0.001)
 
 
-def _reap_all() -> bool:
+def _stopped() -> list[int]:
+    """Every descendant, none of which can fork any more: what was stopped keeps its place among the user's processes."""
+    stopped: set[int] = set()
+    for _ in range(MOST_PASSES):
+        running = [pid for pid in descendants() if pid not in stopped]
+        if not running:
+            break
+        for pid in running:
+            _signal(pid, signal.SIGSTOP)
+        stopped.update(running)
+    return list(stopped)
+
+
+def _await(pid: int) -> None:
+    try:
+        os.waitpid(pid, 0)
+    except ChildProcessError:
+        return
+
+
+def end_orphans(known: set[int]) -> None:
+    """Ends children this process did not start itself: what a lost supervisor left behind."""
+    for _ in range(1000):
+        strangers = [pid for pid, parent, _ in process_table() if parent == os.getpid() and pid not in known]
+        if not strangers:
+            return
+        for pid in strangers:
+            _signal(pid)
+            _await(pid)
+
+
+def await_children(patience_s: float = PATIENCE_S) -> None:
+    until = time.monotonic() + patience_s
+    while reap_all() and time.monotonic() < until:
+        time.sleep(0.005)
+
+
+def collect(wanted: int) -> Optional[int]:
+    """Collects every child that ended; the exit code of `wanted` (negative: signal) if it is among them."""
+    found = None
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return found
+        if pid == 0:
+            return found
+        if pid == wanted:
+            found = os.waitstatus_to_exitcode(status)
+
+
+def collect_all() -> None:
+    """After everything was killed: waits until it is gone."""
+    while True:
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            return
+
+
+def reap_all() -> bool:
     """Collects what ended; whether any child is left."""
     while True:
         try:

@@ -13,20 +13,28 @@ import os
 import sys
 import traceback
 import types
-from typing import Any
+from typing import Any, Callable
+
+from .header import Header, read_header
 
 MESSAGE_LIMIT = 8000
 CO_COROUTINE = 0x80
 
 
-def serve_job(job_fd: int, result_fd: int) -> None:
-    """Reads the job, runs it, replies and ends the process; never returns."""
+def serve_job(job_fd: int, result_fd: int, confine: Callable[[Header, dict[str, str]], None] | None = None) -> None:
+    """Reads the job, runs it, replies and ends the process; never returns.
+
+    `confine` is the last step before the tool's code; it may add to the environment.
+    """
     pid = os.getpid()
-    data = _read_all(job_fd)
-    os.close(job_fd)
-    if not data:
+    header, _ = read_header(job_fd, patience_s=None)
+    if header is None:
         os._exit(0)
-    reply = execute(json.loads(data))
+    job = json.loads(_read_exactly(job_fd, header.size))
+    os.close(job_fd)
+    if confine:
+        confine(header, job["env"])
+    reply = execute(job)
     finish(result_fd, reply, pid)
 
 
@@ -127,9 +135,12 @@ def finish(fd: int, reply: str, pid: int, _exit: Any = os._exit, _write: Any = o
         _exit(70)
 
 
-def _read_all(fd: int) -> bytes:
+def _read_exactly(fd: int, size: int) -> bytes:
     data = bytearray()
-    while chunk := os.read(fd, 1 << 16):
+    while len(data) < size:
+        chunk = os.read(fd, size - len(data))
+        if not chunk:
+            os._exit(0)
         data += chunk
     return bytes(data)
 

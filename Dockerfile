@@ -1,0 +1,21 @@
+FROM node:24-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc prisma.config.ts ./
+COPY prisma ./prisma
+RUN npm ci && node_modules/.bin/prisma generate
+RUN npm prune --omit=dev
+
+FROM node:24-bookworm-slim
+RUN apt-get update && apt-get install -y --no-install-recommends python3 git ca-certificates && rm -rf /var/lib/apt/lists/*
+WORKDIR /app
+COPY --from=build /app/node_modules ./node_modules
+COPY --from=build /app/src/generated ./src/generated
+COPY package.json ./
+COPY prisma ./prisma
+COPY src ./src
+# The bundled workflow code is kept here; nothing else is written.
+RUN mkdir -p /data && chown node /data
+ENV PERDURA_HOME=/data NODE_ENV=production
+USER node
+ENTRYPOINT ["node", "src/main/cli.ts"]
+CMD ["api"]

@@ -1,0 +1,151 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+import type { Confinement } from './confinement.ts';
+import { BASE_ENV, proxyEnv, workspaceEnv, workspaceName } from './job.ts';
+import type { Limits, User } from './settings.ts';
+
+/** A command to run under the rules of a tool call, for as long as it likes: a stdio MCP server, a shell. */
+export interface ConfinedCommand {
+  /** Found on the PATH inside the sandbox unless it is absolute; the system's directories and `paths` are all there is. */
+  command: string;
+  args?: readonly string[];
+  /** The whole environment, beside PATH, HOME, TMPDIR and LANG, which may be overridden. */
+  env?: Record<string, string>;
+  /** Default: the workspace, or the private temporary directory. */
+  cwd?: string;
+  /** The run's directory, below the runner's `workspaces`; writable, and named by `PERDURA_WORKSPACE`. */
+  workspace?: string;
+  /** Through the egress proxy, by the usual proxy variables. Default false. */
+  network?: boolean;
+  /** Further host paths, at the same place inside; read-only unless said otherwise. */
+  paths?: readonly { path: string; writable?: boolean }[];
+  limits?: Partial<Limits>;
+}
+
+export interface ConfinedProcess {
+  stdin: Writable;
+  stdout: Readable;
+  stderr: Readable;
+  /** Resolves when the command and all it started are gone; 128 + n after signal n, 137 also when it took too much. */
+  exit: Promise<number>;
+  /** Ends the command and everything it started; resolves when that is done. Safe to call again. */
+  kill(): Promise<void>;
+}
+
+export const COMMAND_LIMITS: Limits = {
+  memory_mb: 1024,
+  address_space_mb: 0,
+  processes: 256,
+  open_files: 1024,
+  file_mb: 512,
+  cpu_s: 0,
+  tmp_mb: 256,
+};
+
+const START_MS = 15_000;
+const STOP_MS = 3_000;
+const FIRST_SLOT = 128;
+const SLOTS = 128;
+
+export interface CommandHost {
+  confinement: Confinement;
+  command: readonly string[];
+  run_as?: User | undefined;
+  /** Numbers in use, one per running command: each stands for a user of its own where namespaces are forbidden. */
+  slots: Set<number>;
+}
+
+/** Resolves when the command runs; rejects with the reason when it cannot be confined or found. */
+export async function startConfined(wanted: ConfinedCommand, host: CommandHost): Promise<ConfinedProcess> {
+  const { confinement } = host;
+  if (confinement.tier === 'refused') throw new Error(`commands cannot be confined on this machine (${confinement.reason})`);
+  const slot = takeSlot(host.slots);
+  const pass = wanted.network && confinement.proxy ? confinement.proxy.admit() : null;
+  const [file = '', ...args] = host.command;
+  const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe'], env: {}, detached: true, ...host.run_as });
+  const exit = new Promise<number>((resolve) => {
+    const ended = (code: number) => {
+      host.slots.delete(slot);
+      pass?.revoke();
+      resolve(code);
+    };
+    child.once('exit', (code) => ended(code ?? 137));
+    child.once('error', () => ended(127));
+  });
+  const control = child.stdio[3] as Writable;
+  for (const stream of [child.stdin, control]) stream?.on('error', () => {});
+  control.write(`${JSON.stringify(request(wanted, { slot, confinement, token: pass?.token ?? null }))}\n`);
+  const kill = () => end(child, exit);
+  try {
+    await started(child);
+  } catch (reason) {
+    await kill();
+    throw reason;
+  }
+  return { stdin: child.stdin!, stdout: child.stdout!, stderr: child.stderr!, exit, kill };
+}
+
+function takeSlot(slots: Set<number>): number {
+  for (let slot = FIRST_SLOT; slot < FIRST_SLOT + SLOTS; slot += 1) {
+    if (!slots.has(slot)) {
+      slots.add(slot);
+      return slot;
+    }
+  }
+  throw new Error(`no more than ${SLOTS} confined commands can run at once`);
+}
+
+/** Mirrors `confine.py`. */
+function request(
+  wanted: ConfinedCommand,
+  { slot, confinement, token }: { slot: number; confinement: Confinement; token: string | null },
+) {
+  const settings = confinement.settings({ ...COMMAND_LIMITS, ...wanted.limits });
+  const port = confinement.proxy?.port || 3128;
+  const around = { tier: confinement.tier, workspaces: settings.workspaces };
+  const paths = wanted.paths ?? [];
+  return {
+    ...settings,
+    read_only: [...settings.read_only, ...paths.filter((it) => !it.writable).map((it) => it.path)],
+    writable: paths.filter((it) => it.writable).map((it) => it.path),
+    slot,
+    argv: [wanted.command, ...(wanted.args ?? [])],
+    env: {
+      ...BASE_ENV,
+      ...proxyEnv(token === null ? null : { port, token }),
+      ...workspaceEnv(wanted.workspace, confinement.tier),
+      ...wanted.env,
+    },
+    cwd: wanted.cwd ?? null,
+    workspace: wanted.workspace === undefined ? null : workspaceName(wanted.workspace, around),
+    network: token !== null,
+    proxy_port: port,
+  };
+}
+
+function started(child: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('the command was not started in time')), START_MS);
+    let text = '';
+    const status = child.stdio[4] as Readable;
+    status.on('data', (chunk: Buffer) => {
+      text += chunk;
+    });
+    status.once('close', () => {
+      clearTimeout(timer);
+      const word = text
+        ? (JSON.parse(text) as { started?: true; failed?: string })
+        : { failed: 'the sandbox ended before the command started' };
+      if (word.failed === undefined) resolve();
+      else reject(new Error(word.failed));
+    });
+  });
+}
+
+/** The end of the control channel is the order to stop; the kernel sees to what does not obey. */
+async function end(child: ChildProcess, exit: Promise<number>): Promise<void> {
+  (child.stdio[3] as Writable | null)?.destroy();
+  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
+  await exit;
+  clearTimeout(timer);
+}

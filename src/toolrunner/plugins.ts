@@ -1,0 +1,17 @@
+import { readdir, readFile } from 'node:fs/promises';
+
+export interface Plugin {
+  /** The name of the file without its ending, which is the name of its function. */
+  name: string;
+  source: string;
+}
+
+const FOLDER = new URL('./plugins/', import.meta.url);
+
+/** The tools that come with the installation, by name. They keep the same rules as anybody's. */
+export async function listPlugins(): Promise<Plugin[]> {
+  const files = (await readdir(FOLDER)).filter((file) => file.endsWith('.py')).sort();
+  return Promise.all(
+    files.map(async (file) => ({ name: file.slice(0, -3), source: await readFile(new URL(file, FOLDER), 'utf8') })),
+  );
+}

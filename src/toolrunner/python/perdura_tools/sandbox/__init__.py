@@ -1,0 +1,1 @@
+"""Confinement by the kernel's own means: namespaces, or Landlock and seccomp. Linux only."""

@@ -1,0 +1,41 @@
+"""What a confinement is told at its start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Optional
+
+from . import seccomp
+from .limits import Limits
+
+
+@dataclass(frozen=True)
+class Setting:
+    limits: Limits
+    uid: int
+    gid: int
+    root: str
+    """Empty directory the sealed file system is built on."""
+    scratch: str
+    """Where calls write when the kernel cannot give each its own /tmp."""
+    read_only: tuple[str, ...]
+    writable: tuple[str, ...] = ()
+    workspaces: Optional[str] = None
+    egress_socket: Optional[str] = None
+    landlock_level: Optional[int] = None
+    families: tuple[int, ...] = field(default=(seccomp.AF_UNIX, seccomp.AF_INET, seccomp.AF_INET6))
+
+
+def read_setting(settings: dict[str, Any]) -> Setting:
+    return Setting(
+        limits=Limits(**settings["limits"]),
+        uid=settings["uid"],
+        gid=settings["gid"],
+        root=settings["root"],
+        scratch=settings["scratch"],
+        read_only=tuple(settings["read_only"]),
+        writable=tuple(settings.get("writable", ())),
+        workspaces=settings["workspaces"],
+        egress_socket=settings["egress_socket"],
+        landlock_level=settings["landlock_level"],
+    )

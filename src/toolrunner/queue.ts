@@ -1,0 +1,36 @@
+/** Lets so many at a time pass, in the order they came. */
+export interface Gate {
+  /** Resolves with the function that lets the next one in; rejects with the signal's reason. */
+  enter(signal: AbortSignal): Promise<() => void>;
+}
+
+export function gate(size: number): Gate {
+  let free = size;
+  const waiting: (() => void)[] = [];
+  const leave = () => {
+    const next = waiting.shift();
+    if (next) next();
+    else free += 1;
+  };
+  return {
+    enter(signal) {
+      signal.throwIfAborted();
+      if (free > 0) {
+        free -= 1;
+        return Promise.resolve(leave);
+      }
+      return new Promise((resolve, reject) => {
+        const abort = () => {
+          waiting.splice(waiting.indexOf(pass), 1);
+          reject(signal.reason);
+        };
+        const pass = () => {
+          signal.removeEventListener('abort', abort);
+          resolve(leave);
+        };
+        signal.addEventListener('abort', abort, { once: true });
+        waiting.push(pass);
+      });
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import { chmod, chown, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { User } from './settings.ts';
+
+/** The runner's own directory: sockets, the foot of the sealed file system, and what calls write. */
+export interface Scratch {
+  dir: string;
+  root: string;
+  calls: string;
+  socket(): string;
+  remove(): Promise<void>;
+}
+
+const PREFIX = 'perdura-tools-';
+
+/** Directories whose runner was killed are removed on the way: their name holds the process that made them. */
+export async function makeScratch(parent: string, owner: User | undefined): Promise<Scratch> {
+  await removeStale(parent);
+  const dir = await mkdtemp(join(parent, `${PREFIX}${process.pid}-`));
+  const [root, calls] = [join(dir, 'root'), join(dir, 'calls')];
+  // Calls run as other users pass through these to reach their own directories.
+  for (const [path, mode] of [
+    [dir, 0o711],
+    [root, 0o700],
+    [calls, 0o711],
+  ] as const) {
+    await mkdir(path, { recursive: true });
+    await chmod(path, mode);
+    if (owner) await chown(path, owner.uid, owner.gid);
+  }
+  let sockets = 0;
+  return {
+    dir,
+    root,
+    calls,
+    socket: () => join(dir, `zygote-${++sockets}.sock`),
+    remove: () => rm(dir, { recursive: true, force: true, maxRetries: 3 }),
+  };
+}
+
+async function removeStale(parent: string): Promise<void> {
+  for (const name of await readdir(parent)) {
+    const pid = Number(new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1]);
+    // One that cannot be removed belongs to another user, whose runner will see to it.
+    if (pid && !isRunning(pid)) await rm(join(parent, name), { recursive: true, force: true }).catch(() => {});
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

@@ -1,0 +1,63 @@
+/** What confined processes may use; sizes in MiB. Mirrors `Limits` on the Python side. */
+export interface Limits {
+  /** Resident memory of all its processes together. */
+  memory_mb: number;
+  /** Address space of one process; 0 for no limit. */
+  address_space_mb: number;
+  processes: number;
+  open_files: number;
+  file_mb: number;
+  /** CPU seconds of one process; 0 for no limit. */
+  cpu_s: number;
+  /** Private temporary space. */
+  tmp_mb: number;
+}
+
+export const CALL_LIMITS: Limits = {
+  memory_mb: 512,
+  address_space_mb: 2048,
+  processes: 64,
+  open_files: 256,
+  file_mb: 64,
+  cpu_s: 40,
+  tmp_mb: 64,
+};
+
+export type Tier = 'namespaces' | 'landlock';
+/** What is in force: a tier, none by the operator's decision, or no tool at all. */
+export type Isolation = Tier | 'process' | 'refused';
+
+/** The users confined processes run as when the service is root: one for all in namespaces, one per call without. */
+export const TOOL_UID = 60_800;
+export const TOOL_GID = 60_800;
+
+/** Sent to confined processes as their first line. Mirrors `Setting` on the Python side. */
+export interface ConfinementSettings {
+  tier: Tier | 'process';
+  /** Empty directory the sealed file system is built on. */
+  root: string;
+  /** Directory for what calls write, where the kernel cannot give each its own /tmp. */
+  scratch: string;
+  read_only: string[];
+  /** Paths beside the private places that may be written. */
+  writable: string[];
+  workspaces: string | null;
+  egress_socket: string | null;
+  uid: number;
+  gid: number;
+  limits: Limits;
+  /** Pretends an older kernel; for tests. */
+  landlock_level: number | null;
+}
+
+export interface ZygoteSettings extends ConfinementSettings {
+  /** The socket file to listen on. */
+  socket: string;
+  preload: string[];
+  prefork: number;
+}
+
+export interface User {
+  uid: number;
+  gid: number;
+}

@@ -1,0 +1,26 @@
+import { chmod, lchown, lstat, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { TOOL_GID } from './settings.ts';
+
+const GROUP_FILE = 0o060;
+const GROUP_DIRECTORY = 0o2070;
+
+/**
+ * Lets tools write in a workspace the service made as root: the tools' group gets what the owner has. Done once, before
+ * anything untrusted has run in it; the group of the top directory, set last, says that it was done.
+ */
+export async function shareWorkspace(dir: string): Promise<void> {
+  if (process.getuid?.() !== 0 || (await lstat(dir)).gid === TOOL_GID) return;
+  await share(dir);
+}
+
+async function share(path: string): Promise<void> {
+  const found = await lstat(path);
+  if (found.isDirectory()) {
+    for (const name of await readdir(path)) await share(join(path, name));
+    await chmod(path, (found.mode & 0o7777) | GROUP_DIRECTORY);
+  } else if (found.isFile()) {
+    await chmod(path, (found.mode & 0o7777) | GROUP_FILE);
+  }
+  await lchown(path, found.uid, TOOL_GID);
+}

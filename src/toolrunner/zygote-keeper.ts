@@ -1,0 +1,110 @@
+import { rm, stat } from 'node:fs/promises';
+import type { Frame } from './frame.ts';
+import type { Job } from './job.ts';
+import type { ZygoteSettings } from './settings.ts';
+import { startZygote, type Zygote, ZygoteGone, type ZygoteHost } from './zygote.ts';
+
+/** Keeps one zygote at work: another takes its place when it dies, when packages change, and when told to preload others. */
+export interface ZygoteKeeper {
+  call(job: Job, signal: AbortSignal): Promise<Frame | null>;
+  /** Replaces the zygote; calls in flight end where they are. */
+  replace(preload?: readonly string[]): Promise<void>;
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+export interface KeeperOptions extends ZygoteHost {
+  /** Directories whose change means that packages changed. */
+  watched: readonly string[];
+  settings(preload: readonly string[]): ZygoteSettings;
+  preload: readonly string[];
+}
+
+const LOOK_MS = 2_000;
+const ATTEMPTS = 3;
+
+export async function keepZygote(options: KeeperOptions): Promise<ZygoteKeeper> {
+  let preload = options.preload;
+  let current = await begin();
+  let packages = await fingerprint(options.watched);
+  let looked = performance.now();
+  let changing: Promise<void> | undefined;
+  let stopped = false;
+  const retired = new Set<Promise<void>>();
+
+  function begin(): Promise<Zygote> {
+    return startZygote(options.settings(preload), options);
+  }
+
+  async function change(): Promise<void> {
+    const old = current;
+    current = await begin();
+    if (stopped) await retire(current);
+    const gone = retire(old).finally(() => retired.delete(gone));
+    retired.add(gone);
+  }
+
+  /** One change at a time; whoever comes meanwhile waits for it. */
+  function changed(): Promise<void> {
+    changing ??= change().finally(() => {
+      changing = undefined;
+    });
+    return changing;
+  }
+
+  async function fresh(): Promise<void> {
+    if (!current.alive) return changed();
+    if (performance.now() - looked < LOOK_MS) return;
+    looked = performance.now();
+    const now = await fingerprint(options.watched);
+    if (now === packages) return;
+    packages = now;
+    options.log('tool sandbox: packages changed, starting afresh');
+    await changed();
+  }
+
+  return {
+    async call(job, signal) {
+      for (let attempt = 1; ; attempt += 1) {
+        await fresh();
+        try {
+          return await current.call(job, signal);
+        } catch (reason) {
+          if (!(reason instanceof ZygoteGone) || attempt === ATTEMPTS || stopped) throw reason;
+        }
+      }
+    },
+    async replace(packages_to_preload = preload) {
+      preload = packages_to_preload;
+      await changing;
+      await changed();
+    },
+    get pid() {
+      return current.pid;
+    },
+    async stop() {
+      stopped = true;
+      await changing?.catch(() => {});
+      await Promise.all([current.stop(), ...retired]);
+    },
+  };
+}
+
+/** Waits for the calls it still has. */
+async function retire(zygote: Zygote): Promise<void> {
+  await zygote.idle();
+  await zygote.stop();
+  await rm(zygote.socket, { force: true });
+}
+
+async function fingerprint(paths: readonly string[]): Promise<string> {
+  const times = await Promise.all(
+    paths.map((path) =>
+      stat(path).then(
+        ({ mtimeMs, ino }) => `${ino}:${mtimeMs}`,
+        () => '-',
+      ),
+    ),
+  );
+  return times.join();
+}

@@ -1,0 +1,150 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { type Frame, frameReader } from './frame.ts';
+import { encodeJob, type Job } from './job.ts';
+import type { User, ZygoteSettings } from './settings.ts';
+
+export interface Zygote {
+  /** Null when the call's supervisor was lost; throws `ZygoteGone` when the call was never taken. */
+  call(job: Job, signal: AbortSignal): Promise<Frame | null>;
+  /** Resolves when no call is in flight. */
+  idle(): Promise<void>;
+  /** The socket file it listens on. */
+  readonly socket: string;
+  readonly alive: boolean;
+  readonly pid: number;
+  /** Ends it and everything it started. */
+  stop(): Promise<void>;
+}
+
+export class ZygoteGone extends Error {}
+
+export interface ZygoteHost {
+  command: readonly string[];
+  /** Another user than the service's own. */
+  run_as?: User | undefined;
+  log(line: string): void;
+}
+
+const START_MS = 20_000;
+const STOP_MS = 6_000;
+/** How long a supervisor has, beyond the tool's own time, to take the job and to clean up. */
+const GRACE_MS = 10_000;
+
+/** Throws with the reason when the tier the settings ask for does not work on this machine. */
+export async function startZygote(settings: ZygoteSettings, { command, run_as, log }: ZygoteHost): Promise<Zygote> {
+  const [file = '', ...args] = command;
+  // Its own process group: Ctrl-C in a terminal is for the service, which then ends its calls in order.
+  const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'pipe'], env: {}, detached: true, ...run_as });
+  const exit = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve());
+    child.once('error', () => resolve());
+  });
+  child.stdin.on('error', () => {});
+  child.stdin.write(`${JSON.stringify(settings)}\n`);
+  createInterface({ input: child.stderr }).on('line', (line) => log(`tool sandbox: ${line}`));
+  try {
+    await ready(child, log);
+  } catch (reason) {
+    await stop(child, exit);
+    throw reason;
+  }
+  return handle(child, exit, settings.socket);
+}
+
+/** Resolves when the first confined child has reported; what comes later is logged. */
+function ready(child: ChildProcess, log: (line: string) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('the tool sandbox did not start in time')), START_MS);
+    const settle = (finish: () => void) => {
+      clearTimeout(timer);
+      finish();
+    };
+    child.once('error', (reason) => settle(() => reject(reason)));
+    child.once('exit', (code) => settle(() => reject(new Error(`the tool sandbox ended at its start (exit code ${code})`))));
+    createInterface({ input: child.stdout! }).on('line', (line) => {
+      const note = JSON.parse(line) as { ready?: unknown; failed?: string; log?: string };
+      if (note.ready) settle(resolve);
+      if (note.failed !== undefined) settle(() => reject(new Error(note.failed)));
+      if (note.log) log(`tool sandbox: ${note.log}`);
+    });
+  });
+}
+
+function handle(child: ChildProcess, exit: Promise<void>, socket: string): Zygote {
+  const calls = new Set<Promise<unknown>>();
+  let alive = true;
+  void exit.then(() => {
+    alive = false;
+  });
+  return {
+    call(job, signal) {
+      const mine = exchange(socket, job, signal);
+      const settled = mine.catch(() => {}).finally(() => calls.delete(settled));
+      calls.add(settled);
+      return mine;
+    },
+    async idle() {
+      await Promise.all(calls);
+    },
+    socket,
+    get alive() {
+      return alive;
+    },
+    pid: child.pid ?? 0,
+    stop: () => stop(child, exit),
+  };
+}
+
+/** The end of its stdin is the order to stop; the kernel sees to whatever does not obey. */
+async function stop(child: ChildProcess, exit: Promise<void>): Promise<void> {
+  child.stdin?.end();
+  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
+  await exit;
+  clearTimeout(timer);
+}
+
+/** One connection per call: closing it is how a call is called off. */
+async function exchange(path: string, job: Job, signal: AbortSignal): Promise<Frame | null> {
+  const socket = await open(path);
+  const abort = () => socket.destroy();
+  signal.addEventListener('abort', abort, { once: true });
+  if (signal.aborted) abort();
+  const timer = setTimeout(abort, job.header.timeout_ms + GRACE_MS);
+  try {
+    socket.write(encodeJob(job));
+    return await readFrame(socket);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', abort);
+    socket.destroy();
+  }
+}
+
+async function open(path: string): Promise<Socket> {
+  const socket = connect(path);
+  try {
+    await once(socket, 'connect');
+  } catch (reason) {
+    throw new ZygoteGone('the tool sandbox cannot be reached', { cause: reason });
+  }
+  return socket;
+}
+
+/** Null when the connection broke or said more than any supervisor would. */
+export function readFrame(channel: Readable): Promise<Frame | null> {
+  return new Promise((resolve) => {
+    const reader = frameReader();
+    channel.on('error', () => {});
+    channel.on('close', () => resolve(null));
+    channel.on('data', (chunk: Buffer) => {
+      const going = reader.add(chunk);
+      const frame = reader.frame();
+      if (frame) resolve(frame);
+      else if (!going) channel.destroy();
+    });
+  });
+}

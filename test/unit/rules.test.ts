@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest';
+import { readArguments } from '../../src/domain/arguments.ts';
+import { type CallDecision, type LedgerEntry, moveOf } from '../../src/domain/effects.ts';
+import { progressOf, todosOf } from '../../src/domain/progress.ts';
+import { reminderOf, responseOf, storable } from '../../src/domain/transcript.ts';
+import { costOf } from '../../src/domain/usage.ts';
+import { keyRing } from '../../src/store/key-ring.ts';
+
+const KEY_A = `a:${Buffer.alloc(32, 1).toString('base64')}`;
+const KEY_B = `b:${Buffer.alloc(32, 2).toString('base64')}`;
+
+describe('the rule of tool effects', () => {
+  const entry = (more: Partial<LedgerEntry>): LedgerEntry => ({
+    status: 'planned',
+    effect: 'write',
+    approval: false,
+    attempts: 0,
+    decision: null,
+    ...more,
+  });
+  const said = (decision: CallDecision['decision']) => ({ decision });
+
+  it.each([
+    ['a planned call is run', {}, 'run'],
+    ['one that is done is left alone', { status: 'done', attempts: 1 }, 'nothing'],
+    ['one that was denied is left alone', { status: 'denied' }, 'nothing'],
+    ['one that needs approval waits', { approval: true }, 'ask_approval'],
+    ['an approved one is run', { status: 'waiting_approval', approval: true, decision: said('approve') }, 'run'],
+    ['a denied approval is settled', { status: 'waiting_approval', approval: true, decision: said('deny') }, 'settle'],
+    ['a begun read is run again', { status: 'started', attempts: 1, effect: 'read' }, 'run'],
+    ['a begun idempotent call is run again', { status: 'started', attempts: 1, effect: 'idempotent' }, 'run'],
+    ['a begun write is not', { status: 'started', attempts: 1 }, 'ask_reconciliation'],
+    ['an approved write that was begun is not', { status: 'started', attempts: 1, approval: true }, 'ask_reconciliation'],
+    ['a write to be retried is run', { status: 'waiting_reconciliation', attempts: 1, decision: said('retry') }, 'run'],
+    ['a write said to be done is settled', { status: 'waiting_reconciliation', attempts: 1, decision: said('done') }, 'settle'],
+    ['a write whose source was out of reach is run', { status: 'planned', attempts: 1 }, 'run'],
+  ] as [string, Partial<LedgerEntry>, string][])('%s', (_what, more, move) => {
+    expect(moveOf(entry(more))).toBe(move);
+  });
+});
+
+describe('the transcript', () => {
+  it('parses JSON, fenced or not, and wraps text that is none', () => {
+    expect(responseOf('[1, 2]', 'json')).toEqual([1, 2]);
+    expect(responseOf('```json\n{"a": 1}\n```', 'json')).toEqual({ a: 1 });
+    expect(responseOf('so', 'json')).toEqual({ response: 'so' });
+    expect(responseOf('{"a": 1}', 'markdown')).toBe('{"a": 1}');
+  });
+
+  it('quotes at most 300 characters of the goal, whole ones', () => {
+    const reminder = reminderOf('😀'.repeat(400));
+    expect([...reminder].filter((character) => character === '😀')).toHaveLength(300);
+    expect(reminder.isWellFormed()).toBe(true);
+  });
+
+  it('holds no text that the database cannot', () => {
+    expect(storable('a\u0000b\ud800c')).toBe('a\uFFFDb\uFFFDc');
+  });
+});
+
+describe('arguments of a call', () => {
+  it.each([
+    ['', { arguments: {} }],
+    ['{"a": 1}', { arguments: { a: 1 } }],
+  ])('%j are read', (text, read) => expect(readArguments(text)).toEqual(read));
+
+  it.each(['[1]', 'null', '"x"', '{"a":'])('%j are refused with a reason', (text) => {
+    expect(readArguments(text)).toEqual({ refusal: expect.stringMatching(/JSON/) });
+  });
+});
+
+describe('progress', () => {
+  it('reads completed as done, and refuses what is no list of items', () => {
+    expect(todosOf([{ title: 'a', status: 'completed' }])).toEqual([{ id: '1', title: 'a', status: 'done' }]);
+    for (const wrong of [null, {}, [{ status: 'done' }], [{ title: 'a', status: 'soon' }]]) expect(todosOf(wrong)).toBeNull();
+  });
+
+  it('rounds to a whole per cent', () => {
+    const todos = ['done', 'done', 'in-progress'].map((status, index) => ({ id: String(index), title: `t${index}`, status }));
+    expect(progressOf(todos)).toMatchObject({ percent_complete: 67, current_step: 't2' });
+    expect(progressOf([]).percent_complete).toBe(0);
+  });
+});
+
+describe('cost', () => {
+  const usage = { total_in: 1_000_000, total_out: 500_000, cache_read: 400_000, cache_write: 0 };
+
+  it('counts cached input at its own price', () => {
+    expect(costOf(usage, 'm', { m: { input: 2, output: 8, cache_read: 0.5 } })).toBeCloseTo(0.6 * 2 + 0.4 * 0.5 + 0.5 * 8);
+  });
+
+  it('takes the price for any model where the table names none, and nothing where there is no price', () => {
+    expect(costOf(usage, 'x', { '*': { input: 1, output: 0 } })).toBeCloseTo(1);
+    expect(costOf(usage, 'x', { m: { input: 1, output: 1 } })).toBe(0);
+  });
+});
+
+describe('the key ring', () => {
+  it('seals with the first key, opens with any, and only in the place a value was sealed for', () => {
+    const old = keyRing(KEY_A).seal('secret', 'here');
+    const ring = keyRing(`${KEY_B},${KEY_A}`);
+    expect(ring.open(old, 'here')).toBe('secret');
+    expect(ring.seal('secret', 'here').key_id).toBe('b');
+    expect(() => ring.open(old, 'there')).toThrow();
+    expect(() => keyRing(KEY_B).open(old, 'here')).toThrow(/ENCRYPTION_KEYS/);
+  });
+
+  it('refuses keys of another length', () => {
+    expect(() => keyRing('a:c2hvcnQ=')).toThrow(/32 bytes/);
+  });
+});
