@@ -34,8 +34,7 @@ export async function timedToFirst(work: (on_first: () => void) => Promise<unkno
 
 export interface Load {
   clients: number;
-  /** Completions before this are not counted: the first of all clients start at once. */
-  warmup_ms: number;
+  /** How long runs are counted; longer, until each client has had one counted, where runs take longer than that. */
   window_ms: number;
 }
 
@@ -48,35 +47,40 @@ export interface Loaded {
   longest_pause_ms: number;
 }
 
-/** A closed loop: each client begins its next run when its last has ended. Counts what ends within the window. */
-export async function closedLoop(
-  { clients, warmup_ms, window_ms }: Load,
-  work: (client: number) => Promise<unknown>,
-): Promise<Loaded> {
-  const begin = performance.now() + warmup_ms;
-  const end = begin + window_ms;
-  const ends: number[] = [];
-  const latencies: number[] = [];
+const LONGEST_MS = 120_000;
+const PAUSE_AFTER_ERROR_MS = 100;
+
+/**
+ * A closed loop: each client begins its next run when its last has ended. Counting begins when every client has ended its first,
+ * because the first of all start at once.
+ */
+export async function closedLoop({ clients, window_ms }: Load, work: (client: number) => Promise<unknown>): Promise<Loaded> {
+  const start = performance.now();
+  const counted: { ended: number; took: number }[] = [];
   const failures: string[] = [];
+  let warm = 0;
+  let begin = Number.POSITIVE_INFINITY;
+  const over = (now: number) =>
+    now - start > LONGEST_MS || failures.length > clients * 10 || (now - begin > window_ms && counted.length >= clients);
+
   const loop = async (client: number) => {
-    while (performance.now() < end) {
+    for (let first = true; !over(performance.now()); first = false) {
       try {
         const took = await timed(() => work(client));
-        const now = performance.now();
-        if (now < begin || now > end) continue;
-        ends.push(now);
-        latencies.push(took);
+        const ended = performance.now();
+        if (ended > begin && !over(ended)) counted.push({ ended, took });
       } catch (error) {
         failures.push((error as Error).message);
-        await wait(100);
+        await wait(PAUSE_AFTER_ERROR_MS);
       }
+      if (first && ++warm === clients) begin = performance.now();
     }
   };
   await Promise.all(Array.from({ length: clients }, (_, client) => loop(client)));
-  const marks = [begin, ...ends, end];
+  const marks = [begin, ...counted.map(({ ended }) => ended)];
   return {
-    runs_per_second: ends.length / (window_ms / 1000),
-    latency_ms: spreadOf(latencies),
+    runs_per_second: counted.length / (((marks.at(-1) as number) - begin) / 1000),
+    latency_ms: spreadOf(counted.map(({ took }) => took)),
     errors: failures.length,
     first_error: failures[0] ?? null,
     longest_pause_ms: Math.max(...marks.slice(1).map((mark, index) => mark - (marks[index] as number))),

@@ -1,4 +1,4 @@
-import { closedLoop, type Loaded, type Spread, spreadOf, timed, timedToFirst } from './load.ts';
+import { closedLoop, type Load, type Loaded, type Spread, spreadOf, timed, timedToFirst } from './load.ts';
 import type { Subject } from './subjects.ts';
 import { type ProcessUse, usesOf } from './usage.ts';
 
@@ -45,7 +45,6 @@ export interface Throughput extends Loaded {
 export interface Levels {
   levels: number[];
   rounds: number;
-  warmup_ms: number;
   window_ms: number;
 }
 
@@ -53,24 +52,20 @@ export interface Levels {
 export async function throughput(
   subjects: Subject[],
   pids: Record<string, number>,
-  { levels, rounds, warmup_ms, window_ms }: Levels,
+  { levels, rounds, window_ms }: Levels,
 ): Promise<Throughput[]> {
   const found: Throughput[] = [];
   for (const clients of levels) {
     const measured: Throughput[] = [];
     for (let round = 0; round < rounds; round += 1) {
-      for (const subject of subjects) measured.push(await loaded(subject, pids, { clients, warmup_ms, window_ms }));
+      for (const subject of subjects) measured.push(await loaded(subject, pids, { clients, window_ms }));
     }
     for (const { name } of subjects) found.push(medianOf(measured.filter(({ subject }) => subject === name)));
   }
   return found;
 }
 
-async function loaded(
-  { name, run, three_steps }: Subject,
-  pids: Record<string, number>,
-  load: { clients: number; warmup_ms: number; window_ms: number },
-): Promise<Throughput> {
+async function loaded({ name, run, three_steps }: Subject, pids: Record<string, number>, load: Load): Promise<Throughput> {
   let runs = 0;
   const before = await usesOf(pids);
   const result = await closedLoop(load, async (slot) => {

@@ -17,8 +17,8 @@ const HELP = `npm run bench -- [--quick] [--json FILE] [--only SUBJECT,…] [--l
   --profile   writes CPU profiles of the installation into a folder
 `;
 
-const QUICK = { runs: 20, rounds: 1, warmup_ms: 1_000, window_ms: 4_000, first_tokens: 15, waves: 3, idle_s: 3 };
-const FULL = { runs: 100, rounds: 3, warmup_ms: 2_000, window_ms: 8_000, first_tokens: 60, waves: 10, idle_s: 10 };
+const QUICK = { runs: 20, rounds: 1, window_ms: 4_000, first_tokens: 15, waves: 3, idle_s: 3 };
+const FULL = { runs: 100, rounds: 3, window_ms: 8_000, first_tokens: 60, waves: 10, idle_s: 10 };
 
 const { values: given } = parseArgs({
   options: {
