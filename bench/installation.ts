@@ -31,7 +31,8 @@ export async function startInstallation({ profile_dir }: { profile_dir?: string 
     RATE_LIMIT_PER_MINUTE: '10000000',
   };
   const flags = profile_dir ? ['--cpu-prof', `--cpu-prof-dir=${profile_dir}`] : [];
-  const child = spawn(process.execPath, [QUIET, ...flags, CLI, 'dev'], { env, stdio: ['ignore', 'ignore', 'inherit'] });
+  // By the channel it notices our end, whatever kind of end that is.
+  const child = spawn(process.execPath, [QUIET, ...flags, CLI, 'dev'], { env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   const stop = async () => {
     await ended(child);
     await rm(home, { recursive: true, force: true });

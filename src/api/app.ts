@@ -3,6 +3,7 @@ import multipart from '@fastify/multipart';
 import rateLimit from '@fastify/rate-limit';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { v7 as uuid } from 'uuid';
+import type { BuiltinTool } from '../contracts/builtin-tools.ts';
 import type { Endpoint } from '../contracts/endpoint.ts';
 import type { EventBus } from '../events/bus.ts';
 import type { Store } from '../store/index.ts';
@@ -11,19 +12,29 @@ import type { Engine } from '../temporal/engine.ts';
 import type { ToolRunner } from '../toolrunner/runner.ts';
 import { agentRoutes } from './agents.ts';
 import { requireCaller } from './auth.ts';
+import { builtinToolRoutes } from './builtin-tools.ts';
+import { type ChatServices, chatRoutes } from './chat.ts';
 import type { SharedWrite } from './crud.ts';
 import { customToolRoutes } from './custom-tools.ts';
 import { serveDocs } from './docs.ts';
+import { guardrailRoutes } from './guardrails.ts';
 import { type Checks, healthRoutes } from './health.ts';
 import { idempotencyOf } from './idempotency.ts';
 import type { IdentityCheck } from './identity.ts';
+import { type KnowledgeService, knowledgeRoutes } from './knowledge.ts';
+import { type McpProbe, mcpRoutes } from './mcps.ts';
+import { memoryRoutes } from './memories.ts';
 import { metricsRoute } from './metrics.ts';
 import { type ModelLists, modelRoutes } from './models.ts';
 import type { Api } from './mount.ts';
 import { problemOf, sendProblem } from './problems.ts';
 import { providerRoutes } from './providers.ts';
+import { type ScheduleServices, scheduledAgentRoutes } from './scheduled-agents.ts';
+import { skillRoutes } from './skills.ts';
 import { taskRoutes } from './tasks.ts';
 import { tokenRoutes } from './tokens.ts';
+import { transferRoutes } from './transfer.ts';
+import { webhookRoutes } from './webhooks.ts';
 import { workflowRoutes } from './workflows.ts';
 
 /** What the doors need; made in src/main. */
@@ -34,8 +45,15 @@ export interface Services {
   dispatch: Dispatch;
   runner: ToolRunner;
   models: ModelLists;
+  mcp: McpProbe;
+  knowledge: KnowledgeService;
+  builtin_tools: BuiltinTool[];
   identify: IdentityCheck;
   checks: Checks;
+  replies: ChatServices['replies'];
+  guard: ChatServices['guard'];
+  schedules: ScheduleServices['schedules'];
+  fireNow: ScheduleServices['fireNow'];
 }
 
 export interface ApiSettings {
@@ -56,7 +74,7 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
   const http = Fastify({
     bodyLimit: JSON_BYTES,
     genReqId: () => uuid(),
-    forceCloseConnections: true,
+    forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 500 },
     logger: { level: settings.log_level, redact: ['req.headers.authorization'] },
   });
@@ -67,7 +85,8 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
   await http.register(multipart, { limits: { fileSize: UPLOAD_BYTES, files: 1 } });
 
   const endpoints: Endpoint[] = [];
-  healthRoutes({ http, endpoints, idempotency: idempotencyOf(services.store.idempotency) }, services.checks);
+  const shared = { endpoints, idempotency: idempotencyOf(services.store.idempotency), closing: closingOf(http) };
+  healthRoutes({ http, ...shared }, services.checks);
   metricsRoute(http, settings.metrics_token);
   await http.register(async (guarded) => {
     requireCaller(guarded, { identify: services.identify, admins: settings.admins });
@@ -76,7 +95,7 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
       hook: 'preHandler',
       keyGenerator: (request) => request.caller.key,
     });
-    mountResources({ http: guarded, endpoints, idempotency: idempotencyOf(services.store.idempotency) }, services, settings);
+    mountResources({ http: guarded, ...shared }, services, settings);
     // Unknown paths under /api ask for the token first, as known ones do.
     guarded.all('/api/*', async (request, reply) => sendProblem(request, reply, unknownRoute(request)));
   });
@@ -84,14 +103,44 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
   return http;
 }
 
+/** How long requests under way may take to end when the server is to stop. */
+const PATIENCE_MS = 10_000;
+const SWEEP_MS = 50;
+
+/** Aborted when the server is to stop: it takes nothing new then, ends its streams, and lets requests under way come to their end. */
+function closingOf(http: FastifyInstance): AbortSignal {
+  const closing = new AbortController();
+  http.addHook('preClose', async () => {
+    closing.abort();
+    const timer = setTimeout(() => http.server.closeAllConnections(), PATIENCE_MS);
+    // A connection whose last answer has just left would otherwise be kept for its client's next request.
+    const sweep = setInterval(() => http.server.closeIdleConnections(), SWEEP_MS);
+    http.server.once('close', () => {
+      clearTimeout(timer);
+      clearInterval(sweep);
+    });
+  });
+  return closing.signal;
+}
+
 function mountResources(api: Api, services: Services, { shared_write }: ApiSettings): void {
   agentRoutes(api, services, shared_write);
   providerRoutes(api, services, shared_write);
+  skillRoutes(api, services, shared_write);
+  guardrailRoutes(api, services, shared_write);
+  mcpRoutes(api, services, shared_write);
+  memoryRoutes(api, services, shared_write);
+  knowledgeRoutes(api, services, shared_write);
+  transferRoutes(api, services);
+  builtinToolRoutes(api, services);
   tokenRoutes(api, services, shared_write);
   customToolRoutes(api, services, shared_write);
   workflowRoutes(api, services);
   taskRoutes(api, services);
   modelRoutes(api, services);
+  webhookRoutes(api, services);
+  chatRoutes(api, services);
+  scheduledAgentRoutes(api, services);
 }
 
 const unknownRoute = ({ method, url }: { method: string; url: string }) => ({

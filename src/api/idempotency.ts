@@ -6,7 +6,7 @@ import type { IdempotencyStore } from '../store/idempotency.ts';
 /** Runs a request once for its Idempotency-Key; a repetition is given the first answer. */
 export type Idempotency = (
   request: FastifyRequest,
-  work: () => Promise<unknown>,
+  work: (reserved_id?: string) => Promise<unknown>,
 ) => Promise<{ value: unknown; replayed: boolean }>;
 
 const LONGEST_KEY = 255;
@@ -24,7 +24,7 @@ export function idempotencyOf(store: IdempotencyStore): Idempotency {
     if (claim.kind === 'busy')
       throw conflict('The first request with this Idempotency-Key is still being served', 'idempotency_key_busy');
     try {
-      const value = await work();
+      const value = await work(claim.reserved_id);
       await store.keep(place, value);
       return { value, replayed: false };
     } catch (error) {

@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { AppError, type ErrorKind, type FieldError } from '../domain/errors.ts';
+import { AppError, databaseIsAway, type ErrorKind, type FieldError } from '../domain/errors.ts';
 
 const STATUS: Record<ErrorKind, number> = {
   invalid: 400,
@@ -70,18 +70,12 @@ export function sendProblem(
   return reply.code(status).type('application/problem+json').send(JSON.stringify(body));
 }
 
-/** Connection troubles, as node-postgres, Node and Prisma name them. */
-const DATABASE_AWAY =
-  /ECONNREFUSED|ECONNRESET|EPIPE|ENOTFOUND|57P0[123]|08\d{3}|P1001|P1002|P1008|P1017|P2024|Connection terminated|timeout exceeded when trying to connect|DatabaseNotReachable/i;
-
-const isDatabaseAway = (error: Error & { code?: string }) => DATABASE_AWAY.test(`${error.code ?? ''} ${error.message}`);
-
 /** The one table from what was thrown to what is answered; what is not foreseen is a 500 that tells nothing but its id. */
 export function problemOf(error: FastifyError | AppError | Error): ProblemFacts {
   if (error instanceof AppError)
     return { status: STATUS[error.kind], code: error.code, detail: error.message, errors: error.errors };
   const { code = '', statusCode } = error as FastifyError;
-  if (isDatabaseAway(error))
+  if (databaseIsAway(error))
     return { status: 503, code: 'database_unavailable', detail: 'The database cannot be reached now; try again shortly' };
   if (statusCode === 429)
     return { status: 429, code: 'rate_limited', detail: 'Too many requests; wait as long as Retry-After says' };

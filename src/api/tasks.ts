@@ -1,7 +1,7 @@
 import { tasks } from '../contracts/tasks.ts';
 import type { CallDecision } from '../domain/effects.ts';
 import { conflict, foreign, notFound } from '../domain/errors.ts';
-import { isTerminal } from '../domain/events.ts';
+import { eventsOf, isTerminal } from '../domain/events.ts';
 import { progressOf } from '../domain/progress.ts';
 import type { Store } from '../store/index.ts';
 import type { WiredTask } from '../store/tasks.ts';
@@ -17,13 +17,16 @@ interface Services {
   dispatch: Dispatch;
 }
 
+/** The caller's own task; 404 when there is none, 403 when it is someone else's. */
+export const ownedTask = (store: Pick<Store, 'tasks'>) => async (id: string, caller: Caller) => {
+  const task = await store.tasks.find(id);
+  if (!task) throw notFound('task', id);
+  if (task.owner !== caller.key) throw foreign('task');
+  return task;
+};
+
 export function taskRoutes(api: Api, { store, engine, dispatch }: Services): void {
-  const owned = async (id: string, caller: Caller) => {
-    const task = await store.tasks.find(id);
-    if (!task) throw notFound('task', id);
-    if (task.owner !== caller.key) throw foreign('task');
-    return task;
-  };
+  const owned = ownedTask(store);
   const shown = (task: WiredTask) => ({ ...task, engine_run_url: engine.runUrl(task.id) }) as never;
   const page = async (filter: Parameters<Store['tasks']['list']>[0]) => {
     const found = await store.tasks.list(filter);
@@ -40,6 +43,10 @@ export function taskRoutes(api: Api, { store, engine, dispatch }: Services): voi
     await owned(id, caller);
     return progressOf(await store.tasks.todos(id));
   });
+  mount(api, tasks.steps, async ({ params: { id } }, caller) => {
+    await owned(id, caller);
+    return (await store.inspection.steps(id)) as never;
+  });
   mount(api, tasks.stop, async ({ params: { id } }, caller) => {
     const { status, workflow_id } = await owned(id, caller);
     if (isTerminal(status)) throw conflict(`This task is ${status}; there is nothing to stop`, 'task_ended');
@@ -48,19 +55,24 @@ export function taskRoutes(api: Api, { store, engine, dispatch }: Services): voi
   });
 
   const decide = async ({ id, call_id }: { id: string; call_id: string }, decision: CallDecision, caller: Caller) => {
-    await owned(id, caller);
-    const taken = await store.ledger.decide(id, call_id, { decision, by: caller.key });
+    const { workflow_id } = await owned(id, caller);
+    const taken = await store.ledger.decide(
+      { task_id: id, call_id, workflow_id },
+      { decision, by: caller.key, events: [decided({ id, call_id }, decision, caller)] },
+    );
     if (!taken) throw conflict(`The call ${call_id} of this task waits for no such decision`, 'nothing_to_decide');
-    try {
-      await engine.decide(id, call_id);
-    } catch (error) {
-      await store.ledger.undecide(id, call_id);
-      throw error;
-    }
+    // The decision is on record: where the engine cannot be told now, the reconciler tells it.
+    await engine.decide(id, call_id).catch(() => {});
     return shown(await owned(id, caller));
   };
   mount(api, tasks.approve, ({ params, body: { decision, message } }, caller) =>
     decide(params, { decision, ...(message ? { message } : {}) }, caller),
   );
   mount(api, tasks.reconcile, ({ params, body: { decision, result } }, caller) => decide(params, { decision, result }, caller));
+}
+
+function decided({ id, call_id }: { id: string; call_id: string }, { decision, message }: CallDecision, { login }: Caller) {
+  const { log } = eventsOf(id, () => new Date().toISOString());
+  const name = decision === 'approve' || decision === 'deny' ? 'approval_decided' : 'reconciliation_decided';
+  return log(name, `${login} decided: ${decision}`, { call_id, decision, by: login, ...(message ? { message } : {}) });
 }

@@ -6,9 +6,9 @@ import { follow } from '../events/follow.ts';
 import type { Store } from '../store/index.ts';
 import type { WiredWorkflow } from '../store/workflows.ts';
 import type { Dispatch } from '../temporal/dispatch.ts';
-import { unknownReferences } from './agents.ts';
 import type { Caller } from './auth.ts';
 import { type Api, mount } from './mount.ts';
+import { unknownReferences } from './references.ts';
 import type { Frame } from './sse.ts';
 import { unknownTokens } from './tokens.ts';
 
@@ -75,10 +75,20 @@ function skillRoutes(api: Api, store: Store, withLastRun: (workflow: WiredWorkfl
 
 function runRoutes(api: Api, { store, bus, dispatch }: Services): void {
   const owned = ownedWorkflow(store);
-  mount(api, workflows.prompt, async ({ params: { id }, body }, caller) => {
+  mount(api, workflows.prompt, async ({ params: { id }, body, reserved_id: task_id }, caller) => {
     const { prompt = JSON.stringify(body.request), reasoning_effort, on_busy } = body;
     const { key: owner, login: owner_login, access_token } = caller;
-    const order = { workflow_id: id, owner, owner_login, access_token, prompt, reasoning_effort, on_busy, trigger: 'prompt' };
+    const order = {
+      task_id,
+      workflow_id: id,
+      owner,
+      owner_login,
+      access_token,
+      prompt,
+      reasoning_effort,
+      on_busy,
+      trigger: 'prompt',
+    };
     const accepted = await dispatch.prompt(order);
     return { ...accepted, stream_url: `/api/workflows/${id}/stream?task_id=${accepted.task_id}` };
   });

@@ -91,6 +91,8 @@ export const WorkflowSummary = z
   .object({
     id: Id,
     ...WorkflowCreate.shape,
+    skill_ids: z.array(z.string()),
+    guardrail_ids: z.array(z.string()),
     owner: z.string().meta({ description: 'Login of the owner' }),
     status: z.enum(WORKFLOW_STATUSES),
     current_turn: z.int(),

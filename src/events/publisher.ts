@@ -1,3 +1,5 @@
+import { databaseIsAway } from '../domain/errors.ts';
+
 /** Text waits this long for more of it, so that a fast model does not cost a write a token. */
 const PAUSE_MS = 50;
 const BATCH_CHARACTERS = 4_096;
@@ -5,22 +7,27 @@ const BATCH_CHARACTERS = 4_096;
 export interface DeltaPublisher {
   /** Takes text as it comes; it is told in order, in batches, the first at once. */
   push(delta: string): void;
-  /** Resolves when everything pushed so far has been told. */
+  /** Resolves when everything pushed so far has been told, or given up. */
   flush(): Promise<void>;
-  /** What was not told yet, once everything before it has been: whoever takes it tells it with the record. */
-  rest(): Promise<string>;
-  /** All text so far. */
-  text(): string;
+  /** False when some text may not have been told, because the database was away: the text has to be told anew, as a whole. */
+  complete(): boolean;
 }
 
-/** `send` is never called while an earlier call of it is under way; nothing is sent before `ready`. Its failures surface in `flush`. */
+/**
+ * `send` is never called while an earlier call of it is under way; nothing is sent before `ready`. When it finds the database
+ * away nobody knows what was told, so nothing more is; its other failures surface in `flush`.
+ */
 export function deltaPublisher(send: (delta: string) => Promise<unknown>, ready: Promise<unknown>): DeltaPublisher {
-  let whole = '';
+  let complete = true;
   let waiting = '';
   let chain: Promise<unknown> = ready;
   let timer: NodeJS.Timeout | undefined;
   let last = 0;
 
+  const giveUp = (error: unknown) => {
+    if (!databaseIsAway(error)) throw error;
+    complete = false;
+  };
   const sendWaiting = () => {
     clearTimeout(timer);
     timer = undefined;
@@ -28,14 +35,13 @@ export function deltaPublisher(send: (delta: string) => Promise<unknown>, ready:
     chain = chain.then(() => {
       const batch = waiting;
       waiting = '';
-      return batch ? send(batch) : undefined;
+      return batch && complete ? send(batch).catch(giveUp) : undefined;
     });
     chain.catch(() => {});
   };
 
   return {
     push(delta) {
-      whole += delta;
       waiting += delta;
       const pause = last + PAUSE_MS - performance.now();
       if (pause <= 0 || waiting.length >= BATCH_CHARACTERS) sendWaiting();
@@ -45,13 +51,6 @@ export function deltaPublisher(send: (delta: string) => Promise<unknown>, ready:
       sendWaiting();
       await chain;
     },
-    async rest() {
-      clearTimeout(timer);
-      const taken = waiting;
-      waiting = '';
-      await chain;
-      return taken;
-    },
-    text: () => whole,
+    complete: () => complete,
   };
 }

@@ -43,12 +43,23 @@ const Environment = z.object({
   OPENAI_API_KEY: z.string().optional(),
   OPENAI_BASE_URL: Url.optional(),
   OPENAI_MODEL: z.string().default('gpt-4.1-mini'),
+  EMBEDDINGS_BASE_URL: Url.optional(),
+  EMBEDDINGS_MODEL: z.string().default('text-embedding-3-small'),
+  EMBEDDINGS_API_KEY: z.string().optional(),
   EGRESS_ALLOW: List,
+  WEBHOOK_SECRET: z
+    .string()
+    .regex(/^whsec_[A-Za-z0-9+/=]{32,}$/, 'must be whsec_ and at least 24 bytes in base64')
+    .optional(),
+  DEFAULT_CONTEXT_WINDOW: z.coerce.number().int().min(1_000).default(128_000),
+  REPO_CA_FILE: z.string().optional(),
   TOOLRUNNER_PYTHON: z.string().default('python3'),
   TOOL_ISOLATION: z.enum(['auto', 'strict', 'none']).default('auto'),
   ALLOW_STDIO_MCP: z.stringbool().optional(),
   WORKER_MAX_ACTIVITIES: z.coerce.number().int().min(1).default(100),
   WORKER_SHUTDOWN_SECONDS: z.coerce.number().min(0).default(20),
+  WORKER_BUILD_ID: z.string().optional(),
+  RECONCILE_SECONDS: z.coerce.number().int().min(5).default(60),
 });
 
 export type Config = z.output<typeof Environment>;

@@ -17,6 +17,7 @@ export function modelFailureOf(error: unknown): unknown {
   if (error instanceof APIConnectionTimeoutError)
     return new ModelFailure('The model did not answer in time', { code: 'model_timeout', recoverable: true });
   if (error instanceof APIConnectionError) {
+    if (isDenied(error)) return new ModelFailure(causeOf(error), { code: 'egress_denied', recoverable: false });
     return new ModelFailure(`The model's endpoint cannot be reached: ${causeOf(error)}`, {
       code: 'model_unreachable',
       recoverable: true,
@@ -60,10 +61,17 @@ export function retryAfter(headers: Headers | undefined): number | undefined {
   return Number.isNaN(wait) ? undefined : Math.max(0, wait);
 }
 
+/** The guarded fetch refused to connect; it will again. */
+const isDenied = (error: Error) => (innermost(error) as { code?: string }).code === 'EGRESS_DENIED';
+
 /** The innermost reason, which names the port or the host; the outer ones say `fetch failed`. */
 function causeOf(error: unknown): string {
+  const { code, message } = innermost(error) as { code?: string; message?: string };
+  return message || code || 'no connection';
+}
+
+function innermost(error: unknown): unknown {
   let inner = error;
   while (inner instanceof Error && inner.cause) inner = inner.cause;
-  const { code, message } = inner as { code?: string; message?: string };
-  return message || code || 'no connection';
+  return inner;
 }

@@ -1,5 +1,6 @@
 import OpenAI from 'openai';
 import type { Definition, PinnedProvider, PriceTable } from '../domain/definition.ts';
+import { databaseIsAway } from '../domain/errors.ts';
 import { chatCompletions } from './chat-completions.ts';
 import { ModelFailure, type ModelRuntime } from './runtime.ts';
 
@@ -74,6 +75,7 @@ export async function providerClient(provider: Endpoint, caller: Caller, fetch?:
 async function keyOf(provider: Endpoint, caller: Caller): Promise<string | null> {
   if (provider.api_key_token_name) {
     return caller.openToken(provider.api_key_token_name).catch((error: Error) => {
+      if (databaseIsAway(error)) throw error;
       throw refusal(`The provider ${provider.name} has no usable key: ${error.message}`);
     });
   }

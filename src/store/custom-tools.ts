@@ -8,15 +8,6 @@ export function customToolStore(prisma: PrismaClient) {
   const table = resource<CustomTool>(prisma.customTool, { noun: 'custom tool' });
   return {
     ...table,
-    /** Agents that carry a tool, by name. */
-    async agentsWith(id: string): Promise<string[]> {
-      const found = await prisma.agent.findMany({
-        where: { custom_tool_ids: { has: id } },
-        select: { name: true },
-        orderBy: { name: 'asc' },
-      });
-      return found.map(({ name }) => name);
-    },
     setEnvConfig: (id: string, env_config: CustomTool['env_config']) =>
       table.update(id, { env_config: (env_config ?? {}) as Prisma.InputJsonValue }),
   };

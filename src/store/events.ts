@@ -1,12 +1,6 @@
 import type pg from 'pg';
-import type { RunEvent, StoredEvent } from '../domain/events.ts';
+import type { StoredEvent } from '../domain/events.ts';
 import { row, rows } from './database.ts';
-
-/** Deltas are told before they are safe on disk: their message is the record. */
-const APPEND_DELTAS = {
-  name: 'append_deltas',
-  text: `SELECT append_events($1, $2, $3) AS last FROM (SELECT set_config('synchronous_commit', 'off', true)) AS quick`,
-};
 
 const READ = {
   name: 'read_events',
@@ -37,11 +31,6 @@ export type EventStore = ReturnType<typeof eventStore>;
 
 export function eventStore(pool: pg.Pool) {
   return {
-    /** Returns the number of the last of them. */
-    async appendDeltas(workflow_id: string, task_id: string, events: RunEvent[]): Promise<number> {
-      const told = await row<{ last: number }>(pool, APPEND_DELTAS, [workflow_id, task_id, JSON.stringify(events)]);
-      return told?.last ?? 0;
-    },
     /** Events after a number, oldest first; of one task when it is named. */
     async read(
       workflow_id: string,

@@ -1,7 +1,9 @@
+import { v7 as uuid } from 'uuid';
 import type { Prisma, PrismaClient } from '../generated/prisma/client.ts';
 
 export type Claim =
-  | { kind: 'new' }
+  /** The request is to be served; what it makes has this id, also when it is taken up again after its server was lost. */
+  | { kind: 'new'; reserved_id: string }
   /** The same request was answered before. */
   | { kind: 'replay'; reply: unknown }
   /** The key was used for another request. */
@@ -15,6 +17,8 @@ interface KeyOf {
 }
 
 const KEPT_MS = 24 * 3_600_000;
+/** A request that has had no answer for so long has lost its server. */
+const LOST_MS = 30_000;
 
 export type IdempotencyStore = ReturnType<typeof idempotencyStore>;
 
@@ -22,15 +26,23 @@ export function idempotencyStore(prisma: PrismaClient) {
   const where = ({ principal, key }: KeyOf) => ({ principal_key: { principal, key } });
   return {
     async claim({ principal, key }: KeyOf, request_hash: string): Promise<Claim> {
-      await prisma.idempotencyKey.deleteMany({ where: { principal, key, created_at: { lt: new Date(Date.now() - KEPT_MS) } } });
-      const { count } = await prisma.idempotencyKey.createMany({
-        data: [{ principal, key, request_hash }],
-        skipDuplicates: true,
-      });
-      if (count === 1) return { kind: 'new' };
+      const now = Date.now();
+      await prisma.idempotencyKey.deleteMany({ where: { principal, key, created_at: { lt: new Date(now - KEPT_MS) } } });
+      const reserved_id = uuid();
+      const data = [{ principal, key, request_hash, reserved_id }];
+      const { count } = await prisma.idempotencyKey.createMany({ data, skipDuplicates: true });
+      if (count === 1) return { kind: 'new', reserved_id };
       const known = await prisma.idempotencyKey.findUnique({ where: where({ principal, key }) });
-      if (!known || known.request_hash !== request_hash) return known ? { kind: 'mismatch' } : { kind: 'busy' };
-      return known.reply === null ? { kind: 'busy' } : { kind: 'replay', reply: known.reply };
+      if (known && known.request_hash !== request_hash) return { kind: 'mismatch' };
+      if (!known) return { kind: 'busy' };
+      if (known.reply !== null) return { kind: 'replay', reply: known.reply };
+      const lost = { principal, key, created_at: { equals: known.created_at, lt: new Date(now - LOST_MS) } };
+      const taken = await prisma.idempotencyKey.updateMany({ where: lost, data: { created_at: new Date(now) } });
+      return taken.count === 1 && known.reserved_id ? { kind: 'new', reserved_id: known.reserved_id } : { kind: 'busy' };
+    },
+    /** Forgets keys older than a day. */
+    async expire(): Promise<void> {
+      await prisma.idempotencyKey.deleteMany({ where: { created_at: { lt: new Date(Date.now() - KEPT_MS) } } });
     },
     async keep(key: KeyOf, reply: unknown): Promise<void> {
       await prisma.idempotencyKey.update({ where: where(key), data: { reply: reply as Prisma.InputJsonValue } });

@@ -1,5 +1,8 @@
 export type { Statement } from './database.ts';
 
+/** What a task is while a run is to work on it. */
+export const LIVE = `'pending', 'running', 'waiting'`;
+
 /*
  * Row locks are taken in one order everywhere: workflows, tasks, event_sequences. A data-modifying WITH runs when it is
  * read, so a statement reads the counts of those that must come before append_events.
@@ -27,29 +30,39 @@ const messagesFrom = (
   FROM jsonb_to_recordset(${json}::jsonb) AS m
     (step int, position int, role text, kind text, content text, tool_calls jsonb, call_id text, extra jsonb)`;
 
+/**
+ * The attempt that began last owns its step: what an earlier one, stopped and taken for lost, still writes finds its number
+ * outdated. The check is made under the row's lock, so that nothing of the earlier one comes after the later one's beginning.
+ */
 export const BEGIN = {
   name: 'begin_step',
-  text: `WITH lane AS (
+  text: `WITH fresh AS (
+      SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM task_steps WHERE task_id = $1 AND step = $3 AND (attempts <> $8 OR ended_at IS NOT NULL))),
+    lane AS (
       UPDATE workflows SET status = 'running', current_turn = $4
-      WHERE id = $2 AND active_task_id = $1 AND status <> 'inactive' AND (status <> 'running' OR current_turn <> $4) RETURNING 1),
+      WHERE id = $2 AND active_task_id = $1 AND status <> 'inactive' AND (status <> 'running' OR current_turn <> $4)
+        AND EXISTS (SELECT 1 FROM fresh) RETURNING 1),
     run AS (
       UPDATE tasks SET status = 'running', started_at = coalesce(started_at, now()), turns = $4, steps = $3,
         turn_limit_reached = turn_limit_reached OR cardinality($5::text[]) > 0
-      WHERE id = $1 AND status IN ('pending', 'running', 'waiting') RETURNING 1),
+      WHERE id = $1 AND status IN (${LIVE}) AND EXISTS (SELECT 1 FROM fresh) AND (SELECT count(*) FROM lane) >= 0 RETURNING 1),
     step AS (
-      INSERT INTO task_steps AS s (task_id, step, attempts) VALUES ($1, $3, 1)
-      ON CONFLICT (task_id, step) DO UPDATE SET attempts = s.attempts + 1),
-    denials AS (UPDATE tool_calls SET status = 'denied', failed = true, ended_at = now() WHERE task_id = $1 AND call_id = ANY ($5)),
-    messages AS (INSERT INTO ${MESSAGES} ${messagesFrom('$6')} ON CONFLICT DO NOTHING)
-    SELECT append_events($2, $1, $7) AS last WHERE (SELECT count(*) FROM lane) + (SELECT count(*) FROM run) >= 0`,
+      INSERT INTO task_steps AS s (task_id, step, attempts) SELECT $1, $3, 1 FROM run
+      ON CONFLICT (task_id, step) DO UPDATE SET attempts = s.attempts + 1 WHERE s.attempts = $8 AND s.ended_at IS NULL RETURNING 1),
+    denials AS (
+      UPDATE tool_calls SET status = 'denied', failed = true, ended_at = now()
+      WHERE task_id = $1 AND call_id = ANY ($5) AND EXISTS (SELECT 1 FROM step)),
+    messages AS (INSERT INTO ${MESSAGES} ${messagesFrom('$6')} WHERE EXISTS (SELECT 1 FROM step) ON CONFLICT DO NOTHING)
+    SELECT append_events($2, $1, $7) AS last FROM step`,
 };
 
 export const RECORD = {
   name: 'record_reply',
-  text: `WITH claim AS (
+  text: `WITH live AS (SELECT 1 FROM tasks WHERE id = $1 AND status IN (${LIVE}) FOR NO KEY UPDATE),
+    claim AS (
       UPDATE task_steps SET ended_at = now(), model = $4, finish = $5, error = NULL,
         total_in = $6, total_out = $7, cache_read = $8, cache_write = $9, cost = $10
-      WHERE task_id = $1 AND step = $3 AND ended_at IS NULL RETURNING 1),
+      WHERE task_id = $1 AND step = $3 AND attempts = $16 AND ended_at IS NULL AND EXISTS (SELECT 1 FROM live) RETURNING 1),
     run AS (
       UPDATE tasks SET total_in = total_in + $6, total_out = total_out + $7, cache_read = cache_read + $8,
         cache_write = cache_write + $9, cost = cost + $10, model = coalesce(tasks.model, $4), cursor = $13::jsonb,
@@ -64,19 +77,33 @@ export const RECORD = {
     SELECT append_events($2, $1, $15) AS last FROM claim WHERE (SELECT count(*) FROM run) >= 0`,
 };
 
-export const PARTIAL = {
-  name: 'record_partial',
-  text: `WITH message AS (INSERT INTO ${MESSAGES} ${messagesFrom('$3')} ON CONFLICT DO NOTHING RETURNING 1)
-    SELECT append_events($2, $1, $4) AS last FROM message`,
+/** Told only by the attempt that owns the step. Synchronous: after a crash no number may be given to something else. */
+export const DELTAS = {
+  name: 'append_deltas',
+  text: `SELECT append_events($2, $1, $5) AS last FROM (
+      SELECT 1 FROM tasks t JOIN task_steps s ON s.task_id = t.id
+      WHERE t.id = $1 AND t.status IN (${LIVE}) AND s.step = $3 AND s.attempts = $4 AND s.ended_at IS NULL FOR SHARE OF t, s) AS mine`,
 };
 
 export const NOTE_ERROR = {
   name: 'note_error',
-  text: `WITH step AS (UPDATE task_steps SET errors = errors + 1, error = $4 WHERE task_id = $1 AND step = $3 RETURNING 1)
-    SELECT append_events($2, $1, $5) AS last WHERE (SELECT count(*) FROM step) >= 0`,
+  text: `WITH step AS (
+      UPDATE task_steps SET errors = errors + 1, error = $4
+      WHERE task_id = $1 AND step = $3 AND attempts = $6 AND ended_at IS NULL RETURNING 1)
+    SELECT append_events($2, $1, $5) AS last FROM step`,
 };
 
 export const SETTLE = {
   name: 'settle_task',
-  text: 'SELECT next_task AS next, told_workflow AS workflow_id, told_last AS last FROM settle_task($1, $2, $3, $4, $5)',
+  text: `SELECT next_task AS next, told_workflow AS workflow_id, told_last AS last, pending_webhook($1) AS webhook
+    FROM settle_task($1, $2, $3, $4, $5)`,
+};
+
+export const NOTE = {
+  name: 'note_usage',
+  text: `WITH run AS (
+      UPDATE tasks SET total_in = total_in + $4, total_out = total_out + $5, cache_read = cache_read + $6,
+        cache_write = cache_write + $7, cost = cost + $8
+      WHERE id = $1 AND status IN ('pending', 'running', 'waiting') RETURNING 1)
+    SELECT append_events($2, $1, $3) AS last FROM run`,
 };

@@ -66,6 +66,13 @@ export interface Settlement {
   events: RunEvent[];
 }
 
+export interface Settled {
+  /** The task that has the lane now. */
+  next: string | null;
+  /** The webhook delivery that the end of the task opened. */
+  webhook: string | null;
+}
+
 /** Who wrote events wants to tell others of them: the numbers up to `last` are theirs. */
 export type Tell = (workflow_id: string, task_id: string, told: { events: RunEvent[]; last: number }) => void;
 
@@ -81,14 +88,30 @@ export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
   return {
     open: (task_id: string, step: number) => row<OpenRun>(pool, sql.OPEN, [task_id, step]),
 
-    /** Counts an attempt of a step and writes what the model is told before it answers. */
+    /** Begins the next attempt of a step and writes what the model is told before it answers. False when another attempt was quicker. */
     begin: (run: OpenRun, { step, turns, denied, messages, events }: Begin) =>
       write(sql.BEGIN, run, {
         events,
-        values: [run.task_id, run.workflow_id, step, turns, denied, JSON.stringify(messages), JSON.stringify(events)],
+        values: [
+          run.task_id,
+          run.workflow_id,
+          step,
+          turns,
+          denied,
+          JSON.stringify(messages),
+          JSON.stringify(events),
+          run.attempts,
+        ],
       }),
 
-    /** Writes the reply of a step once. False when another attempt had written it. */
+    /** Tells text of the attempt that followed on `run`. False when a later attempt has the step. */
+    tellDeltas: (run: OpenRun, { step, events }: { step: number; events: RunEvent[] }) =>
+      write(sql.DELTAS, run, {
+        events,
+        values: [run.task_id, run.workflow_id, step, run.attempts + 1, JSON.stringify(events)],
+      }),
+
+    /** Writes the reply of a step once. False when another attempt has written it, or has the step. */
     record: (run: OpenRun, { step, model, finish, usage, message, calls, cursor, response, events }: Record) =>
       write(sql.RECORD, run, {
         events,
@@ -96,28 +119,34 @@ export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
           ...[run.task_id, run.workflow_id, step, model, finish],
           ...[usage.total_in, usage.total_out, usage.cache_read, usage.cache_write, usage.cost],
           ...[JSON.stringify([message]), JSON.stringify(calls), JSON.stringify(cursor ?? null)],
-          ...[response === undefined ? null : JSON.stringify(response), JSON.stringify(events)],
+          ...[response === undefined ? null : JSON.stringify(response), JSON.stringify(events), run.attempts + 1],
         ],
-      }),
-
-    /** Keeps what the model had said when its step was broken off. */
-    recordPartial: (run: OpenRun, { message, events }: { message: TranscriptMessage; events: RunEvent[] }) =>
-      write(sql.PARTIAL, run, {
-        events,
-        values: [run.task_id, run.workflow_id, JSON.stringify([message]), JSON.stringify(events)],
       }),
 
     /** Counts a recoverable failure of a step. */
     noteError: (run: OpenRun, { step, error, events }: { step: number; error: string; events: RunEvent[] }) =>
-      write(sql.NOTE_ERROR, run, { events, values: [run.task_id, run.workflow_id, step, error, JSON.stringify(events)] }),
+      write(sql.NOTE_ERROR, run, {
+        events,
+        values: [run.task_id, run.workflow_id, step, error, JSON.stringify(events), run.attempts + 1],
+      }),
 
-    /** Ends a task once and gives its lane to the next; returns the next task's id. */
-    async settle(task_id: string, { status, error, error_code, events }: Settlement): Promise<{ next: string | null }> {
-      const settled = await row<{ next: string | null; workflow_id: string; last: number | null }>(pool, sql.SETTLE, [
+    /** Adds to what a run has spent, and tells of it. */
+    note: (run: OpenRun, { usage, events }: { usage: Usage; events: RunEvent[] }) =>
+      write(sql.NOTE, run, {
+        events,
+        values: [
+          ...[run.task_id, run.workflow_id, JSON.stringify(events)],
+          ...[usage.total_in, usage.total_out, usage.cache_read, usage.cache_write, usage.cost],
+        ],
+      }),
+
+    /** Ends a task once and gives its lane to the next; returns the next task's id, and the message that is to be delivered. */
+    async settle(task_id: string, { status, error, error_code, events }: Settlement): Promise<Settled> {
+      const settled = await row<Settled & { workflow_id: string; last: number | null }>(pool, sql.SETTLE, [
         ...[task_id, status, error, error_code, JSON.stringify(events)],
       ]);
       if (settled?.last) tell(settled.workflow_id, task_id, { events, last: settled.last });
-      return { next: settled?.next ?? null };
+      return { next: settled?.next ?? null, webhook: settled?.webhook ?? null };
     },
   };
 }

@@ -1,17 +1,17 @@
 import type pg from 'pg';
-import { v7 as uuid } from 'uuid';
 import type { Definition } from '../domain/definition.ts';
 import { eventsOf, type RunEvent } from '../domain/events.ts';
 import type { Todo } from '../domain/progress.ts';
 import { storable } from '../domain/transcript.ts';
 import type { PrismaClient, Task as Row } from '../generated/prisma/client.ts';
-import { row } from './database.ts';
+import { row, rows } from './database.ts';
 import { hashOf } from './definitions.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
-import { idOfCursor, type Paging, pageOf } from './page.ts';
+import { listed, type Paging } from './page.ts';
 import type { Tell } from './runs.ts';
 
 export interface NewTask {
+  task_id: string;
   workflow_id: string;
   owner: string;
   owner_login: string;
@@ -48,7 +48,8 @@ const CREATE = {
       UPDATE workflows SET active_task_id = coalesce(active_task_id, $1), task_count = task_count + 1, last_task_id = $1,
         last_task_status = 'pending', last_task_at = $14, current_turn = CASE WHEN active_task_id IS NULL THEN 0 ELSE current_turn END,
         status = CASE WHEN active_task_id IS NULL THEN 'running' ELSE status END
-      WHERE id = $2 AND status <> 'inactive' AND (active_task_id IS NULL OR $9 <> 'reject') RETURNING active_task_id AS holder),
+      WHERE id = $2 AND status <> 'inactive' AND (active_task_id IS NULL OR $9 <> 'reject')
+        AND NOT EXISTS (SELECT 1 FROM tasks WHERE id = $1) RETURNING active_task_id AS holder),
     definition AS (INSERT INTO definitions (hash, body) SELECT $6, $15::jsonb FROM lane ON CONFLICT DO NOTHING),
     task AS (
       INSERT INTO tasks (id, workflow_id, owner, owner_login, prompt, definition_hash, agent_id, agent_name, on_busy, trigger,
@@ -57,7 +58,49 @@ const CREATE = {
     SELECT holder, append_events($2, $1, $18) AS last FROM lane WHERE (SELECT count(*) FROM task) > 0`,
 };
 
-const DISCARD = { name: 'discard_task', text: 'SELECT discard_task($1)' };
+const CREATED = {
+  name: 'created_task',
+  text: `SELECT t.id AS task_id, to_json(t.created_at) #>> '{}' AS created_at, coalesce(w.active_task_id, t.id) AS holder
+    FROM tasks t JOIN workflows w ON w.id = t.workflow_id WHERE t.id = $1 AND w.id = $2`,
+};
+
+const DISCARD = { name: 'discard_task', text: 'SELECT discard_task($1) AS holder' };
+
+const SETTLE_LANES = { name: 'settle_lanes', text: 'SELECT settle_lanes() AS freed' };
+
+/** Every task that should have a run, with what starting it anew takes and the calls whose decisions it may not have heard of. */
+const UNFINISHED = {
+  name: 'unfinished_tasks',
+  text: `SELECT t.id AS task_id, t.workflow_id, t.owner_login AS owner, t.agent_name AS agent, t.model, t.status, t.on_busy, t.turns,
+      coalesce(t.workflow_title, t.workflow_id::text) AS workflow, t.definition_hash, w.active_task_id AS holder,
+      ARRAY(SELECT c.call_id FROM tool_calls c WHERE c.task_id = t.id AND c.status LIKE 'waiting%' AND c.decision IS NOT NULL) AS decided
+    FROM tasks t JOIN workflows w ON w.id = t.workflow_id
+    WHERE t.status IN ('pending', 'running', 'waiting') AND t.created_at < $1 ORDER BY t.id`,
+};
+
+/** Of these tasks, those that ended before a time or do not exist. */
+const OVER = {
+  name: 'tasks_over',
+  text: `SELECT id FROM unnest($1::uuid[]) AS asked (id) WHERE NOT EXISTS (
+    SELECT 1 FROM tasks t WHERE t.id = asked.id AND (t.status IN ('pending', 'running', 'waiting') OR t.completed_at > $2))`,
+};
+
+export interface UnfinishedTask {
+  task_id: string;
+  workflow_id: string;
+  owner: string;
+  agent: string;
+  model: string | null;
+  status: string;
+  on_busy: string;
+  turns: number;
+  workflow: string;
+  definition_hash: string;
+  /** The task that holds the lane. */
+  holder: string | null;
+  /** Calls of it that were decided about and still wait. */
+  decided: string[];
+}
 
 export type TaskStore = ReturnType<typeof taskStore>;
 
@@ -73,9 +116,9 @@ export function taskStore({
   tell?: Tell;
 }) {
   return {
-    /** Writes a pending task. Null when the workflow takes none now: inactive, gone, or busy and told to reject. */
+    /** Writes a pending task, once. Null when the workflow takes none now: inactive, gone, or busy and told to reject. */
     async create(task: NewTask): Promise<CreatedTask | null> {
-      const task_id = uuid();
+      const { task_id } = task;
       const created_at = new Date();
       const events = [
         eventsOf(task_id, () => created_at.toISOString()).log('prompt_received', excerpt(task.prompt), { task_id }),
@@ -85,28 +128,25 @@ export function taskStore({
         CREATE,
         valuesOf(task, { task_id, created_at, events, keys }),
       );
-      if (!created) return null;
+      if (!created) return (await row<CreatedTask>(pool, CREATED, [task_id, task.workflow_id])) ?? null;
       tell(task.workflow_id, task_id, { events, last: created.last });
       return { task_id, created_at: created_at.toISOString(), holder: created.holder };
     },
 
-    /** Takes back a task that the engine never got. */
-    async discard(task_id: string): Promise<void> {
-      await row(pool, DISCARD, [task_id]);
+    /** Takes back a task that the engine never got. Returns the task that holds the lane now. */
+    async discard(task_id: string): Promise<string | null> {
+      return (await row<{ holder: string | null }>(pool, DISCARD, [task_id]))?.holder ?? null;
     },
 
-    async list({ limit, cursor, owner, since, ...same }: TaskFilter) {
-      const matching = { ...same, ...(owner ? { owner } : {}), ...(since ? { created_at: { gte: new Date(since) } } : {}) };
-      const after = idOfCursor(cursor);
-      const [found, total] = await Promise.all([
-        prisma.task.findMany({
-          where: { AND: [matching, after ? { id: { lt: after } } : {}] },
-          orderBy: { id: 'desc' },
-          take: limit + 1,
-        }),
-        prisma.task.count({ where: matching }),
-      ]);
-      return pageOf(found.map(wiredTask), total, limit);
+    /** The task that holds a workflow's lane. */
+    async holder(workflow_id: string): Promise<string | null> {
+      const found = await prisma.workflow.findUnique({ where: { id: workflow_id }, select: { active_task_id: true } });
+      return found?.active_task_id ?? null;
+    },
+
+    list({ limit, cursor, owner, since, ...same }: TaskFilter) {
+      const where = { ...same, ...(owner ? { owner } : {}), ...(since ? { created_at: { gte: new Date(since) } } : {}) };
+      return listed(prisma.task, { where, paging: { limit, cursor }, shown: wiredTask });
     },
     async find(id: string) {
       const found = await prisma.task.findUnique({ where: { id } });
@@ -116,13 +156,14 @@ export function taskStore({
       const found = await prisma.task.findUnique({ where: { id }, select: { todos: true } });
       return (found?.todos ?? []) as unknown as Todo[];
     },
-    /** Tasks that should have a live execution behind them, oldest first. */
-    unfinished: (before: Date) =>
-      prisma.task.findMany({
-        where: { status: { in: ['pending', 'running', 'waiting'] }, created_at: { lt: before } },
-        select: { id: true, workflow_id: true, definition_hash: true, status: true },
-        orderBy: { id: 'asc' },
-      }),
+    unfinished: (created_before: Date) => rows<UnfinishedTask>(pool, UNFINISHED, [created_before]),
+    async over(ids: string[], ended_before: Date): Promise<string[]> {
+      return (await rows<{ id: string }>(pool, OVER, [ids, ended_before])).map(({ id }) => id);
+    },
+    /** Gives lanes that nobody holds to those who wait for them. */
+    async settleLanes(): Promise<void> {
+      await row(pool, SETTLE_LANES, []);
+    },
     /** The sealed access token of a task's caller, opened; null when the task has ended or had none. */
     callerToken({
       task_id,

@@ -108,6 +108,8 @@ async function usersOf(prisma: PrismaClient, names: string[]): Promise<Map<strin
       WHERE e.value = ANY (${names})
     UNION SELECT n.name, 'MCP server ' || m.name FROM mcp_servers m, unnest(${names}::text[]) AS n (name)
       WHERE position('{{token:' || n.name || '}}' IN m.connection_config::text) > 0
+    UNION SELECT n.name, 'knowledge source ' || k.name FROM knowledge_sources k, unnest(${names}::text[]) AS n (name)
+      WHERE position('{{token:' || n.name || '}}' IN k.connection_config::text) > 0
     ORDER BY 2`;
   const users = new Map<string, string[]>();
   for (const { token, used_by } of found) users.set(token, [...(users.get(token) ?? []), used_by]);

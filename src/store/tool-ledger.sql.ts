@@ -1,3 +1,5 @@
+import { LIVE } from './runs.sql.ts';
+
 /* In each: $1 task, $2 workflow, $3 call, the last one the events. Locks in the order of runs.sql.ts. */
 
 export const OPEN_CALL = {
@@ -7,66 +9,77 @@ export const OPEN_CALL = {
     FROM tool_calls c JOIN tasks t ON t.id = c.task_id WHERE c.task_id = $1 AND c.call_id = $2`,
 };
 
-/** A run goes on when the last of its calls that waited for a person goes on. */
-const RESUME = `
-  resumed AS (
-    UPDATE workflows SET status = 'running' WHERE id = $2 AND active_task_id = $1 AND status = 'waiting'
-      AND NOT EXISTS (SELECT 1 FROM tool_calls o WHERE o.task_id = $1 AND o.call_id <> $3 AND o.status LIKE 'waiting%') RETURNING 1),
-  run AS (
-    UPDATE tasks SET status = 'running' WHERE id = $1 AND status = 'waiting'
-      AND NOT EXISTS (SELECT 1 FROM tool_calls o WHERE o.task_id = $1 AND o.call_id <> $3 AND o.status LIKE 'waiting%') RETURNING 1)`;
-const RESUMED = '(SELECT count(*) FROM resumed) + (SELECT count(*) FROM run) >= 0';
+/* A call moves on only from where its attempt saw it, and only while its task lives: $4 status and $5 attempts are what was seen. */
+const LIVE_TASK = `live AS (SELECT 1 FROM tasks WHERE id = $1 AND status IN (${LIVE}) FOR SHARE)`;
+const SEEN = 'task_id = $1 AND call_id = $3 AND status = $4 AND attempts = $5 AND EXISTS (SELECT 1 FROM live)';
 
 export const START_CALL = {
   name: 'start_call',
-  text: `WITH ${RESUME},
+  text: `WITH ${LIVE_TASK},
     call AS (
-      UPDATE tool_calls SET status = 'started', attempts = attempts + 1, started_at = now(), decision = NULL
-      WHERE task_id = $1 AND call_id = $3 AND attempts = $4 AND status NOT IN ('done', 'denied') RETURNING 1)
-    SELECT append_events($2, $1, $5) AS last FROM call WHERE ${RESUMED}`,
+      UPDATE tool_calls SET status = 'started', attempts = attempts + 1, started_at = now(), decision = NULL WHERE ${SEEN} RETURNING 1)
+    SELECT append_events($2, $1, $6) AS last FROM call`,
 };
 
 export const END_CALL = {
   name: 'end_call',
-  text: `WITH ${RESUME},
+  text: `WITH ${LIVE_TASK},
     call AS (
-      UPDATE tool_calls SET status = CASE WHEN $6 = 'denial' THEN 'denied' ELSE 'done' END, failed = $8, stdout = $9, stderr = $10,
-        duration_ms = $11, ended_at = now(), decision = NULL
-      WHERE task_id = $1 AND call_id = $3 AND status NOT IN ('done', 'denied') RETURNING 1),
+      UPDATE tool_calls SET status = CASE WHEN $8 = 'denial' THEN 'denied' ELSE 'done' END, failed = $10, stdout = $11, stderr = $12,
+        duration_ms = $13, ended_at = now(), decision = NULL
+      WHERE ${SEEN} RETURNING 1),
     message AS (
       INSERT INTO task_messages (task_id, step, position, role, kind, content, call_id)
-      SELECT $1, $4, $5, 'tool', $6, $7, $3 FROM call ON CONFLICT DO NOTHING)
-    SELECT append_events($2, $1, $12) AS last FROM call WHERE ${RESUMED}`,
+      SELECT $1, $6, $7, 'tool', $8, $9, $3 FROM call ON CONFLICT DO NOTHING)
+    SELECT append_events($2, $1, $14) AS last FROM call`,
 };
 
 export const PARK_CALL = {
   name: 'park_call',
-  text: `WITH lane AS (UPDATE workflows SET status = 'waiting' WHERE id = $2 AND active_task_id = $1 AND status = 'running' RETURNING 1),
-    run AS (UPDATE tasks SET status = 'waiting' WHERE id = $1 AND status IN ('pending', 'running') RETURNING 1),
-    call AS (
-      UPDATE tool_calls SET status = $4 WHERE task_id = $1 AND call_id = $3 AND status NOT IN ('done', 'denied') AND status <> $4 RETURNING 1)
-    SELECT append_events($2, $1, $5) AS last FROM call WHERE (SELECT count(*) FROM lane) + (SELECT count(*) FROM run) >= 0`,
+  text: `WITH fresh AS (SELECT 1 FROM tool_calls WHERE task_id = $1 AND call_id = $3 AND status = $4 AND attempts = $5),
+    lane AS (
+      UPDATE workflows SET status = 'waiting' WHERE id = $2 AND active_task_id = $1 AND status = 'running'
+        AND EXISTS (SELECT 1 FROM fresh) RETURNING 1),
+    live AS (
+      UPDATE tasks SET status = 'waiting' WHERE id = $1 AND status IN (${LIVE}) AND EXISTS (SELECT 1 FROM fresh)
+        AND (SELECT count(*) FROM lane) >= 0 RETURNING 1),
+    call AS (UPDATE tool_calls SET status = $6 WHERE ${SEEN} AND status <> $6 RETURNING 1)
+    SELECT append_events($2, $1, $7) AS last FROM call`,
+};
+
+/** A run goes on when the last of its calls that waited for a person goes on. A statement of its own, so that it sees the others' moves. */
+export const RESUME = {
+  name: 'resume_run',
+  text: `WITH quiet AS (SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM tool_calls WHERE task_id = $1 AND status LIKE 'waiting%')),
+    lane AS (
+      UPDATE workflows SET status = 'running' WHERE id = $2 AND active_task_id = $1 AND status = 'waiting'
+        AND EXISTS (SELECT 1 FROM quiet) RETURNING 1),
+    run AS (
+      UPDATE tasks SET status = 'running' WHERE id = $1 AND status = 'waiting' AND EXISTS (SELECT 1 FROM quiet)
+        AND (SELECT count(*) FROM lane) >= 0 RETURNING 1)
+    SELECT append_events($2, $1, $4) AS last FROM run WHERE $3::text IS NOT NULL`,
 };
 
 export const RELEASE_CALL = {
   name: 'release_call',
-  text: `WITH call AS (
-      UPDATE tool_calls SET status = 'planned', errors = errors + 1 WHERE task_id = $1 AND call_id = $3 AND status = 'started' RETURNING 1)
-    SELECT append_events($2, $1, $4) AS last FROM call`,
+  text: `WITH ${LIVE_TASK},
+    call AS (UPDATE tool_calls SET status = 'planned', errors = errors + 1 WHERE ${SEEN} RETURNING 1)
+    SELECT append_events($2, $1, $6) AS last FROM call`,
 };
 
 export const SET_TODOS = {
   name: 'set_todos',
-  text: `WITH run AS (UPDATE tasks SET todos = $4::jsonb WHERE id = $1 AND $3::text IS NOT NULL RETURNING 1)
+  text: `WITH run AS (UPDATE tasks SET todos = $4::jsonb WHERE id = $1 AND status IN (${LIVE}) AND $3::text IS NOT NULL RETURNING 1)
     SELECT append_events($2, $1, $5) AS last FROM run`,
 };
 
+/** $7: only an attempt of this number; null for a person. */
 export const DECIDE_CALL = {
   name: 'decide_call',
-  text: `UPDATE tool_calls SET decision = $4, decided_by = $5 WHERE task_id = $1 AND call_id = $2 AND status = $3 AND decision IS NULL RETURNING 1 AS ok`,
-};
-
-export const UNDECIDE_CALL = {
-  name: 'undecide_call',
-  text: `UPDATE tool_calls SET decision = NULL WHERE task_id = $1 AND call_id = $2 AND status LIKE 'waiting%' RETURNING 1 AS ok`,
+  text: `WITH ${LIVE_TASK},
+    call AS (
+      UPDATE tool_calls SET decision = $5, decided_by = $6
+      WHERE task_id = $1 AND call_id = $3 AND status = $4 AND decision IS NULL AND ($7::int IS NULL OR attempts = $7)
+        AND EXISTS (SELECT 1 FROM live) RETURNING 1)
+    SELECT append_events($2, $1, $8) AS last FROM call`,
 };

@@ -41,6 +41,13 @@ export interface CallEnd {
   events: RunEvent[];
 }
 
+export interface DecisionMade {
+  decision: CallDecision;
+  by: string;
+  attempts?: number | null;
+  events: RunEvent[];
+}
+
 export type ToolLedger = ReturnType<typeof toolLedger>;
 
 export function toolLedger(pool: pg.Pool, tell: Tell = () => {}) {
@@ -59,35 +66,39 @@ export function toolLedger(pool: pg.Pool, tell: Tell = () => {}) {
   return {
     open: (task_id: string, call_id: string) => row<OpenCall>(pool, sql.OPEN_CALL, [task_id, call_id]),
 
-    /** Marks a call as begun. False when another worker moved it meanwhile. */
-    start: (call: OpenCall, events: RunEvent[]) => write(sql.START_CALL, call, { events, values: [call.attempts] }),
+    /** Marks a call as begun. Null when another attempt moved it meanwhile; otherwise the call as it is now. */
+    async start(call: OpenCall, events: RunEvent[]): Promise<OpenCall | null> {
+      const started = await write(sql.START_CALL, call, { events, values: seen(call) });
+      return started ? { ...call, status: 'started', attempts: call.attempts + 1, decision: null } : null;
+    },
 
-    /** Writes a call's result, once, beside its ledger entry. */
+    /** Writes a call's result, once, beside its ledger entry. False when the call is no longer as it was seen. */
     end: (call: OpenCall, { content, failed, kind, stdout, stderr, duration_ms, events }: CallEnd) =>
       write(sql.END_CALL, call, {
         events,
-        values: [call.step, call.position, kind, content, failed, stdout, stderr, duration_ms],
+        values: [...seen(call), call.step, call.position, kind, content, failed, stdout, stderr, duration_ms],
       }),
 
     /** Parks the run until a person decides about this call. */
     park: (call: OpenCall, { status, events }: { status: 'waiting_approval' | 'waiting_reconciliation'; events: RunEvent[] }) =>
-      write(sql.PARK_CALL, call, { events, values: [status] }),
+      write(sql.PARK_CALL, call, { events, values: [...seen(call), status] }),
+
+    /** Lets the run go on when none of its calls waits for a person any more. */
+    resume: (call: CallPlace, events: RunEvent[]) => write(sql.RESUME, call, { events, values: [] }),
 
     /** The source was out of reach, so nothing was done: the next attempt starts afresh. */
-    release: (call: OpenCall, events: RunEvent[]) => write(sql.RELEASE_CALL, call, { events, values: [] }),
+    release: (call: OpenCall, events: RunEvent[]) => write(sql.RELEASE_CALL, call, { events, values: seen(call) }),
 
     setTodos: (call: CallPlace, { todos, events }: { todos: Todo[]; events: RunEvent[] }) =>
       write(sql.SET_TODOS, call, { events, values: [JSON.stringify(todos)] }),
 
-    /** Writes a person's decision. False when the call does not wait for one of this kind, or has one. */
-    async decide(task_id: string, call_id: string, { decision, by }: { decision: CallDecision; by: string }): Promise<boolean> {
-      const waits =
-        decision.decision === 'approve' || decision.decision === 'deny' ? 'waiting_approval' : 'waiting_reconciliation';
-      return (await row(pool, sql.DECIDE_CALL, [task_id, call_id, waits, JSON.stringify(decision), by])) !== undefined;
-    },
-
-    async undecide(task_id: string, call_id: string): Promise<void> {
-      await row(pool, sql.UNDECIDE_CALL, [task_id, call_id]);
+    /** Writes a decision. False when the call does not wait for one of this kind, has one, or is not the attempt's that is named. */
+    decide(call: CallPlace, { decision, by, attempts = null, events }: DecisionMade): Promise<boolean> {
+      const asked = decision.decision === 'approve' || decision.decision === 'deny';
+      const waits = asked ? 'waiting_approval' : 'waiting_reconciliation';
+      return write(sql.DECIDE_CALL, call, { events, values: [waits, JSON.stringify(decision), by, attempts] });
     },
   };
 }
+
+const seen = ({ status, attempts }: OpenCall) => [status, attempts];

@@ -2,7 +2,7 @@ import { v7 as uuid } from 'uuid';
 import { conflict } from '../domain/errors.ts';
 import type { Prisma, Workflow as Row } from '../generated/prisma/client.ts';
 import { type Database, row } from './database.ts';
-import { idOfCursor, type Paging, pageOf, wire } from './page.ts';
+import { listed, type Paging, wire } from './page.ts';
 import { refused } from './resource.ts';
 
 export interface WorkflowFilter extends Paging {
@@ -24,18 +24,9 @@ export function workflowStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'
     async ownerOf(id: string): Promise<string | null> {
       return (await row<{ owner: string }>(pool, OWNER, [id]))?.owner ?? null;
     },
-    async list({ limit, cursor, q, ...same }: WorkflowFilter) {
-      const matching: Prisma.WorkflowWhereInput = { ...same, ...(q ? { title: { contains: q, mode: 'insensitive' } } : {}) };
-      const after = idOfCursor(cursor);
-      const [found, total] = await Promise.all([
-        prisma.workflow.findMany({
-          where: { AND: [matching, after ? { id: { lt: after } } : {}] },
-          orderBy: { id: 'desc' },
-          take: limit + 1,
-        }),
-        prisma.workflow.count({ where: matching }),
-      ]);
-      return pageOf(found.map(wired), total, limit);
+    list({ limit, cursor, q, ...same }: WorkflowFilter) {
+      const where: Prisma.WorkflowWhereInput = { ...same, ...(q ? { title: { contains: q, mode: 'insensitive' } } : {}) };
+      return listed(prisma.workflow, { where, paging: { limit, cursor }, shown: wired });
     },
     async find(id: string) {
       const found = await prisma.workflow.findUnique({ where: { id } });
@@ -55,11 +46,6 @@ export function workflowStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'
     async remove(id: string) {
       const { count } = await prisma.workflow.deleteMany({ where: { id, active_task_id: null } });
       if (count === 0) throw conflict('A run of this workflow is under way; halt it first', 'workflow_running');
-    },
-    /** Titles, or ids, of the workflows bound to an agent. */
-    async ofAgent(agent_id: string): Promise<string[]> {
-      const found = await prisma.workflow.findMany({ where: { agent_id }, select: { id: true, title: true }, take: 10 });
-      return found.map(({ id, title }) => title ?? id);
     },
     /** Messages, logs and usage of the last run. */
     async lastRun(last_task_id: string | null) {

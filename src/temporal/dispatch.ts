@@ -1,11 +1,17 @@
+import { v7 as uuid } from 'uuid';
 import type { Definition } from '../domain/definition.ts';
-import { type AppError, conflict, foreign, notFound } from '../domain/errors.ts';
+import { type AppError, conflict, databaseIsAway, foreign, notFound, unprocessable } from '../domain/errors.ts';
 import type { EventBus } from '../events/bus.ts';
 import type { Store } from '../store/index.ts';
 import type { Snapshot } from '../store/pin.ts';
+import type { CreatedTask, NewTask } from '../store/tasks.ts';
 import type { Engine } from './engine.ts';
+import { rulesOf } from './names.ts';
+import type { Settle } from './settle.ts';
 
 export interface PromptOrder {
+  /** The id of the task, where the request has one to give; a task that has it is taken for this one. */
+  task_id?: string | undefined;
   workflow_id: string;
   owner: string;
   owner_login: string;
@@ -34,33 +40,55 @@ export interface Dispatch {
 }
 
 interface DispatchOptions {
-  store: Pick<Store, 'snapshot' | 'tasks' | 'runs'>;
+  store: Pick<Store, 'snapshot' | 'tasks'>;
   engine: Engine;
   bus: Pick<EventBus, 'halt'>;
+  settle: Settle;
   definitionOf(snapshot: Snapshot, reasoning_effort?: string | null): Definition;
+  /** Why the guardrails do not let a prompt in; null when they do. */
+  refusalOf(definition: Definition, prompt: string): string | null;
 }
 
-export function createDispatch({ store, engine, bus, definitionOf }: DispatchOptions): Dispatch {
-  async function start(order: PromptOrder, definition: Definition, queued: { task_id: string; queued: boolean }): Promise<void> {
-    const labels = {
-      owner: order.owner_login,
-      agent: definition.agent.name,
-      workflow: definition.workflow.title ?? order.workflow_id,
-      workflow_id: order.workflow_id,
-      model: definition.model,
-    };
+export function createDispatch({ store, engine, bus, settle, definitionOf, refusalOf }: DispatchOptions): Dispatch {
+  /** Takes a task back; what it cannot take back now, the reconciler starts later. */
+  async function discard(task_id: string): Promise<void> {
+    const next = await store.tasks.discard(task_id);
+    if (next) await engine.proceed(next);
+  }
+
+  async function create(task: NewTask): Promise<CreatedTask | null> {
     try {
-      await engine.start({ ...queued, max_turns: definition.settings.max_turns }, labels);
+      return await store.tasks.create(task);
     } catch (error) {
-      await store.tasks.discard(queued.task_id);
+      // It may have been written all the same.
+      if (databaseIsAway(error)) await discard(task.task_id).catch(() => {});
       throw error;
     }
+  }
+
+  async function start(order: PromptOrder, definition: Definition, { task_id, holder }: CreatedTask): Promise<void> {
+    const queued = holder !== task_id;
+    const { owner_login: owner, workflow_id } = order;
+    const { agent, workflow, model, settings } = definition;
+    const labels = { owner, agent: agent.name, workflow: workflow.title ?? workflow_id, workflow_id, model };
+    try {
+      await engine.start({ task_id, queued, ...rulesOf(settings) }, labels);
+    } catch (error) {
+      await discard(task_id).catch(() => {});
+      throw error;
+    }
+    // The run before it may have ended meanwhile, and have found nobody to tell.
+    if (queued && (await store.tasks.holder(workflow_id)) === task_id) await engine.proceed(task_id);
   }
 
   async function halt(task_id: string): Promise<void> {
     const known = await engine.halt(task_id);
     await bus.halt(task_id);
-    if (!known) await store.runs.settle(task_id, { status: 'halted', error: null, error_code: null, events: [] });
+    if (known) return;
+    const turns = (await store.tasks.find(task_id))?.turns ?? 0;
+    const { next, webhook } = await settle(task_id, { status: 'halted', error: null, error_code: null, turns });
+    if (webhook) await engine.deliver(webhook);
+    if (next) await engine.proceed(next);
   }
 
   return {
@@ -69,27 +97,27 @@ export function createDispatch({ store, engine, bus, definitionOf }: DispatchOpt
       const snapshot = await store.snapshot(order.workflow_id);
       if (!snapshot) throw notFound('workflow', order.workflow_id);
       if (snapshot.workflow.owner !== order.owner) throw foreign('workflow');
-      const on_busy = order.on_busy ?? snapshot.workflow.on_busy;
       const definition = definitionOf(snapshot, order.reasoning_effort);
-      const { workflow_id, prompt, owner, owner_login, trigger, scheduled_agent_id = null, access_token } = order;
-      const task = {
-        workflow_id,
-        prompt,
-        owner,
-        owner_login,
-        trigger,
-        scheduled_agent_id,
-        on_busy,
-        definition,
-        caller_token: access_token,
-      };
-      const created = await store.tasks.create(task);
+      const refused = refusalOf(definition, order.prompt);
+      if (refused) throw unprocessable([{ path: 'prompt', message: refused }], 'guardrail_blocked');
+      const created = await create(newTask(order, { definition, on_busy: snapshot.workflow.on_busy }));
       if (!created) throw refusal(snapshot.workflow.status);
+      await start(order, definition, created);
       const { task_id, created_at, holder } = created;
-      await start(order, definition, { task_id, queued: holder !== task_id });
-      if (on_busy === 'interrupt' && holder !== task_id) await halt(holder);
+      const { workflow_id, prompt, on_busy = snapshot.workflow.on_busy } = order;
+      // Accepted it is; a halt that does not get through now, the reconciler repeats.
+      if (on_busy === 'interrupt' && holder !== task_id) await halt(holder).catch(() => {});
       return { task_id, workflow_id, status: 'pending', prompt, created_at };
     },
+  };
+}
+
+function newTask(order: PromptOrder, { definition, on_busy }: { definition: Definition; on_busy: string }): NewTask {
+  const { task_id, workflow_id, prompt, owner, owner_login, trigger, scheduled_agent_id = null, access_token } = order;
+  return {
+    ...{ task_id: task_id ?? uuid(), workflow_id, prompt, owner, owner_login, trigger, scheduled_agent_id, definition },
+    on_busy: order.on_busy ?? on_busy,
+    caller_token: access_token,
   };
 }
 

@@ -1,8 +1,9 @@
 import { type Client, isGrpcServiceError, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
 import { AppError } from '../domain/errors.ts';
-import { type RunInput, runIdOf, SEARCH_ATTRIBUTES } from './names.ts';
+import { deliveryIdOf, type RunInput, runIdOf, SEARCH_ATTRIBUTES, taskIdOf } from './names.ts';
 import type { agentRun } from './workflows/agent-run.ts';
+import type { webhookDelivery } from './workflows/webhook-delivery.ts';
 
 /** By what an operator finds a run in the Temporal UI. */
 export interface RunLabels {
@@ -12,6 +13,8 @@ export interface RunLabels {
   workflow_id: string;
   model: string | null;
 }
+
+export type RunState = 'open' | 'closed' | 'unknown';
 
 /** All that the rest of the service knows of Temporal. */
 export interface Engine {
@@ -23,8 +26,18 @@ export interface Engine {
   decide(task_id: string, call_id: string): Promise<boolean>;
   /** Lets a queued run proceed. */
   proceed(task_id: string): Promise<boolean>;
-  /** Whether the engine has an open execution for a task. */
-  isOpen(task_id: string): Promise<boolean>;
+  /** Tells a run that waits for its budget that it was raised. */
+  raise(task_id: string): Promise<boolean>;
+  /** Starts the delivery of a webhook message; `anew` ends one that is under way. */
+  deliver(delivery_id: string, options?: { anew?: boolean }): Promise<void>;
+  /** What the engine has for a task: an execution under way, one that is over, or none that it remembers. */
+  state(task_id: string): Promise<RunState>;
+  /** Ids of the tasks whose executions are under way, as far as the engine's index has them. */
+  openRuns(): AsyncIterable<string>;
+  /** Ends an execution that has no task any more. */
+  terminate(task_id: string, reason: string): Promise<boolean>;
+  /** How many workers ask the engine for work. */
+  workers(): Promise<number>;
   /** Throws when the engine is out of reach. */
   ping(): Promise<void>;
   /** The run in the Temporal UI; null when no UI is configured. */
@@ -41,6 +54,8 @@ interface EngineOptions {
 
 const DEADLINE_MS = 5_000;
 const OPEN = 'RUNNING';
+/** The engine's number for the half of a task queue that activities wait in. */
+const ACTIVITIES = 2;
 /** gRPC: cancelled, deadline exceeded, resource exhausted, unavailable. */
 const OUT_OF_REACH = [1, 4, 8, 14];
 
@@ -48,8 +63,14 @@ const keys = Object.fromEntries(
   SEARCH_ATTRIBUTES.map((name) => [name, defineSearchAttributeKey(name, SearchAttributeType.KEYWORD)]),
 );
 
+/** Work with the engine that must be done soon; an engine out of reach is `unavailable`. */
+export const soonOf =
+  (client: Client) =>
+  <T>(work: () => Promise<T>): Promise<T> =>
+    reached(client.withDeadline(Date.now() + DEADLINE_MS, work));
+
 export function createEngine({ client, task_queue, ui_url, eager }: EngineOptions): Engine {
-  const soon = <T>(work: () => Promise<T>) => reached(client.withDeadline(Date.now() + DEADLINE_MS, work));
+  const soon = soonOf(client);
   const handle = (task_id: string) => client.workflow.getHandle(runIdOf(task_id));
   return {
     async start(run, labels) {
@@ -70,18 +91,31 @@ export function createEngine({ client, task_queue, ui_url, eager }: EngineOption
     halt: (task_id) => soon(() => known(handle(task_id).cancel())),
     decide: (task_id, call_id) => soon(() => known(handle(task_id).signal('decide', call_id))),
     proceed: (task_id) => soon(() => known(handle(task_id).signal('proceed'))),
-    async isOpen(task_id) {
-      let open = false;
-      await soon(() =>
-        known(
-          handle(task_id)
-            .describe()
-            .then(({ status }) => {
-              open = status.name === OPEN;
-            }),
-        ),
-      );
-      return open;
+    raise: (task_id) => soon(() => known(handle(task_id).signal('raise'))),
+    async deliver(delivery_id, { anew = false } = {}) {
+      const workflowIdConflictPolicy = anew ? ('TERMINATE_EXISTING' as const) : ('USE_EXISTING' as const);
+      const options = { workflowId: deliveryIdOf(delivery_id), taskQueue: task_queue, workflowIdConflictPolicy };
+      await soon(() => client.workflow.start<typeof webhookDelivery>('webhookDelivery', { ...options, args: [delivery_id] }));
+    },
+    async state(task_id) {
+      try {
+        const { status } = await soon(() => handle(task_id).describe());
+        return status.name === OPEN ? 'open' : 'closed';
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return 'unknown';
+        throw error;
+      }
+    },
+    async *openRuns() {
+      const query = `WorkflowType = 'agentRun' AND ExecutionStatus = 'Running' AND TaskQueue = '${task_queue}'`;
+      for await (const { workflowId } of client.workflow.list({ query })) yield taskIdOf(workflowId);
+    },
+    terminate: (task_id, reason) => soon(() => known(handle(task_id).terminate(reason))),
+    async workers() {
+      const { namespace } = client.options;
+      const asked = { namespace, taskQueue: { name: task_queue }, taskQueueType: ACTIVITIES };
+      const { pollers } = await soon(() => client.workflowService.describeTaskQueue(asked));
+      return new Set((pollers ?? []).map(({ identity }) => identity)).size;
     },
     async ping() {
       await soon(() => client.workflowService.getSystemInfo({}));
@@ -97,7 +131,6 @@ function attributesOf({ owner, agent, workflow, workflow_id, model }: RunLabels)
     PerduraWorkflow: workflow,
     PerduraWorkflowId: workflow_id,
     PerduraModel: model,
-    PerduraStatus: 'running',
   };
   return new TypedSearchAttributes(
     Object.entries(values).flatMap(([name, value]) => (value === null ? [] : [{ key: keys[name]!, value }])) as never,

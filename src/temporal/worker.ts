@@ -11,7 +11,12 @@ export interface WorkerSettings {
   max_activities: number;
   /** How long a step under way may take to end when the worker is asked to stop. */
   shutdown_seconds: number;
+  /** Names this version of the code: runs stay with workers of the version they began on. Null: any worker takes any run. */
+  build_id: string | null;
 }
+
+/** The name under which the versions of all workers are kept in the engine. */
+export const DEPLOYMENT = 'perdura';
 
 /**
  * Set before the first connection is made: how much of the SDK's own log goes to stderr. The log of its native part is not
@@ -43,6 +48,7 @@ export async function startWorker(ports: ActivityPorts, settings: WorkerSettings
     stickyQueueScheduleToStartTimeout: '4s',
     shutdownGraceTime: `${settings.shutdown_seconds}s`,
     shutdownForceTime: `${settings.shutdown_seconds + 5}s`,
+    ...(settings.build_id ? versioned(settings.build_id) : {}),
   });
   const done = worker.run();
   done.catch(() => {});
@@ -54,3 +60,11 @@ export async function startWorker(ports: ActivityPorts, settings: WorkerSettings
     },
   };
 }
+
+const versioned = (buildId: string) => ({
+  workerDeploymentOptions: {
+    useWorkerVersioning: true as const,
+    version: { buildId, deploymentName: DEPLOYMENT },
+    defaultVersioningBehavior: 'PINNED' as const,
+  },
+});

@@ -1,6 +1,7 @@
 import type { PinnedTool } from '../domain/definition.ts';
+import { databaseIsAway } from '../domain/errors.ts';
 import type { ToolRunner } from '../toolrunner/runner.ts';
-import type { RunContext, ToolSource } from './source.ts';
+import { type RunContext, type ToolSource, ToolUnreachable } from './source.ts';
 
 export type PinnedCustomTool = Extract<PinnedTool, { kind: 'custom' }>;
 
@@ -39,6 +40,7 @@ export async function resolveEnv(
     try {
       env[variable] = await open(token);
     } catch (error) {
+      if (databaseIsAway(error)) throw new ToolUnreachable((error as Error).message);
       return { refusal: `The variable ${variable} cannot be filled: ${(error as Error).message}` };
     }
   }

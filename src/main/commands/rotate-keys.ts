@@ -1,5 +1,6 @@
 import { openDatabase } from '../../store/database.ts';
 import { keyRing } from '../../store/key-ring.ts';
+import { scheduleStore } from '../../store/scheduled-agents.ts';
 import { tokenStore } from '../../store/tokens.ts';
 import type { Config } from '../config.ts';
 
@@ -10,7 +11,10 @@ export async function command({ DATABASE_URL, ENCRYPTION_KEYS }: Config): Promis
   try {
     const keys = keyRing(ENCRYPTION_KEYS);
     const moved = await tokenStore(database, keys).rotate();
-    process.stdout.write(`${moved} stored tokens are now sealed with the key ${keys.active_key_id}\n`);
+    const schedules = await scheduleStore({ ...database, keys }).rotate();
+    process.stdout.write(
+      `${moved} stored tokens and the access tokens of ${schedules} schedules are now sealed with the key ${keys.active_key_id}\n`,
+    );
   } finally {
     await database.close();
   }

@@ -1,4 +1,6 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
+import { databaseIsAway } from '../../domain/errors.ts';
 
 /** Well below the heartbeat timeout, so that one late beat does not count as a lost worker. */
 const BEAT_MS = 2_000;
@@ -28,7 +30,7 @@ export async function attempt<T>(halts: Halts, task_id: string, work: (signal: A
   try {
     return await work(signal);
   } catch (error) {
-    if (!signal.aborted) throw error;
+    if (!signal.aborted) throw judged(error, context.info.attempt);
     const { reason } = signal;
     // A shutdown is not a halt: the engine gives the attempt to another worker.
     if (reason instanceof CancelledFailure && !isHalt(reason))
@@ -37,6 +39,38 @@ export async function attempt<T>(halts: Halts, task_id: string, work: (signal: A
   } finally {
     clearInterval(beat);
     halt.end();
+  }
+}
+
+/** Attempts that may fail for a reason nobody foresaw. */
+const UNFORESEEN = 5;
+
+/** What nobody foresaw is tried again a few times only; a database that is away is waited for. */
+function judged(error: unknown, attempts: number): unknown {
+  if (error instanceof ApplicationFailure || databaseIsAway(error) || attempts < UNFORESEEN) return error;
+  return ApplicationFailure.create({
+    message: (error as Error).message,
+    type: 'internal',
+    nonRetryable: true,
+    cause: error as Error,
+  });
+}
+
+/** The failure of an attempt that was taken for lost: a later one does its work. */
+export const staleAttempt = () => ApplicationFailure.retryable('Another attempt has taken over', 'stale_attempt');
+
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 2_000;
+
+/** Tries again while the database is away: what a model or a tool has answered must not be lost for want of a place to write it. */
+export async function written<T>(write: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!databaseIsAway(error) || signal.aborted) throw error;
+      await wait(pause, undefined, { signal }).catch(() => {});
+    }
   }
 }
 

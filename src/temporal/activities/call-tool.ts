@@ -6,7 +6,7 @@ import { eventsOf, isTerminal } from '../../domain/events.ts';
 import { storable } from '../../domain/transcript.ts';
 import type { OpenCall, ToolLedger } from '../../store/tool-ledger.ts';
 import type { ToolOutcome } from '../../tools/source.ts';
-import { attempt, type Halts, isHalt } from './attempt.ts';
+import { attempt, type Halts, staleAttempt, written } from './attempt.ts';
 import { retryDelay } from './failure.ts';
 
 export interface CallToolPorts {
@@ -15,6 +15,8 @@ export interface CallToolPorts {
   definition(hash: string): Promise<Definition>;
   /** Carries the call out. Reports the tool's own failure in the outcome; throws when its source is out of reach. */
   perform(call: OpenCall, args: Record<string, unknown>, signal: AbortSignal): Promise<ToolOutcome>;
+  /** Tells the run that there is a decision about one of its calls. */
+  nudge(task_id: string, call_id: string): Promise<unknown>;
   isUnreachable(error: unknown): error is Error;
   now(): string;
 }
@@ -42,23 +44,41 @@ export const callToolActivity =
     });
 
 async function run(ports: CallToolPorts, call: OpenCall, signal: AbortSignal): Promise<'done'> {
-  const { log, status } = eventsOf(call.task_id, ports.now);
-  const resumed = call.status.startsWith('waiting') ? [status('running', call.turns)] : [];
+  const { log } = eventsOf(call.task_id, ports.now);
   const again = call.attempts > 0 ? { attempt: call.attempts + 1 } : {};
   const told = log('tool_call', call.name, { call_id: call.call_id, name: call.name, arguments: call.arguments, ...again });
-  if (!(await ports.ledger.start(call, [...resumed, told])))
-    throw ApplicationFailure.retryable('Another attempt has this call', 'stale_attempt');
-  const started = performance.now();
+  const started = await ports.ledger.start(call, [told]);
+  if (!started) throw staleAttempt();
+  await resume(ports, call);
+  const start = performance.now();
   try {
-    const outcome = await outcomeOf(ports, call, signal);
-    await end(ports, call, { ...outcome, kind: 'result', duration_ms: Math.round(performance.now() - started) });
+    const outcome = await outcomeOf(ports, started, signal);
+    const result = { ...outcome, kind: 'result' as const, duration_ms: Math.round(performance.now() - start) };
+    if (!(await written(() => end(ports, started, result), signal))) await tellLate(ports, started, outcome);
     return 'done';
   } catch (error) {
-    if (isHalt(signal.reason))
-      await end(ports, call, { content: 'The run was halted while this tool ran.', failed: true, kind: 'result' });
     if (signal.aborted || !ports.isUnreachable(error)) throw error;
-    throw await noteUnreachable(ports, call, error);
+    throw await noteUnreachable(ports, started, { error, signal });
   }
+}
+
+/** The run goes on when this was the last of its calls that waited for a person. */
+async function resume(ports: CallToolPorts, call: OpenCall): Promise<void> {
+  if (!call.status.startsWith('waiting')) return;
+  await ports.ledger.resume(call, [eventsOf(call.task_id, ports.now).status('running', call.turns)]);
+}
+
+/** A tool came to its end on a worker that was taken for lost: if a person is being asked what became of it, this is the answer. */
+async function tellLate(ports: CallToolPorts, call: OpenCall, { content, failed }: ToolOutcome): Promise<void> {
+  const { call_id, name, task_id, attempts } = call;
+  const result = storable(content);
+  const decision = failed ? { decision: 'fail' as const, message: result } : { decision: 'done' as const, result };
+  const told = eventsOf(task_id, ports.now).log('reconciliation_decided', 'The tool came to its end after all', {
+    call_id,
+    name,
+    decision: decision.decision,
+  });
+  if (await ports.ledger.decide(call, { decision, by: 'worker', attempts, events: [told] })) await ports.nudge(task_id, call_id);
 }
 
 async function outcomeOf(ports: CallToolPorts, call: OpenCall, signal: AbortSignal): Promise<ToolOutcome> {
@@ -72,7 +92,7 @@ async function end(
   ports: CallToolPorts,
   call: OpenCall,
   { content, failed, kind, stdout, stderr, duration_ms }: Result,
-): Promise<void> {
+): Promise<boolean> {
   const { log, message } = eventsOf(call.task_id, ports.now);
   const text = storable(content);
   const { call_id, name } = call;
@@ -80,7 +100,7 @@ async function end(
   const printed = { ...(stdout ? { stdout: storable(stdout) } : {}), ...(stderr ? { stderr: storable(stderr) } : {}) };
   const told =
     kind === 'denial' ? log('tool_denied', text, { call_id, name }) : log('tool_result', name, { ...facts, ...printed });
-  await ports.ledger.end(call, {
+  return ports.ledger.end(call, {
     ...{
       content: text,
       failed,
@@ -108,30 +128,38 @@ async function park(
           name,
           arguments: args,
         });
-  await ports.ledger.park(call, { status, events: [asked, changed('waiting', call.turns)] });
+  // Parked already means that the worker was lost before it could say so.
+  if (call.status === status) return 'waiting';
+  if (!(await ports.ledger.park(call, { status, events: [asked, changed('waiting', call.turns)] }))) throw staleAttempt();
   return 'waiting';
 }
 
 /** Writes what a person said instead of calling the tool. */
 async function settle(ports: CallToolPorts, call: OpenCall): Promise<'done'> {
-  const { decision, message, result } = call.decision as CallDecision;
-  if (decision === 'done')
-    await end(ports, call, {
-      content: typeof result === 'string' ? result : JSON.stringify(result ?? null),
-      failed: false,
-      kind: 'result',
-    });
-  else if (decision === 'fail')
-    await end(ports, call, { content: message ?? 'The tool call failed; its outcome is unknown.', failed: true, kind: 'result' });
-  else await end(ports, call, { content: `Denied by a person${message ? `: ${message}` : '.'}`, failed: true, kind: 'denial' });
+  if (!(await end(ports, call, answerOf(call.decision as CallDecision)))) throw staleAttempt();
+  await resume(ports, call);
   return 'done';
 }
 
-async function noteUnreachable(ports: CallToolPorts, call: OpenCall, error: Error): Promise<ApplicationFailure> {
+function answerOf({ decision, message, result }: CallDecision): Result {
+  if (decision === 'done') {
+    const content = typeof result === 'string' ? result : JSON.stringify(result ?? null);
+    return { content, failed: false, kind: 'result' };
+  }
+  if (decision === 'fail')
+    return { content: message ?? 'The tool call failed; its outcome is unknown.', failed: true, kind: 'result' };
+  return { content: `Denied by a person${message ? `: ${message}` : '.'}`, failed: true, kind: 'denial' };
+}
+
+async function noteUnreachable(
+  ports: CallToolPorts,
+  call: OpenCall,
+  { error, signal }: { error: Error; signal: AbortSignal },
+): Promise<ApplicationFailure> {
   const { final, delay_ms } = retryDelay({ recoverable: true, errors: call.errors });
   const { log } = eventsOf(call.task_id, ports.now);
   const told = log('retry', storable(error.message), { call_id: call.call_id, wait_ms: delay_ms });
-  await ports.ledger.release(call, final ? [] : [told]);
+  await written(() => ports.ledger.release(call, final ? [] : [told]), signal);
   return ApplicationFailure.create({
     message: error.message,
     type: 'tool_unreachable',

@@ -14,23 +14,28 @@ import {
 } from '../../domain/transcript.ts';
 import { addUsage, costOf } from '../../domain/usage.ts';
 import type { DeltaPublisher } from '../../events/publisher.ts';
+import type { Verdict } from '../../guardrails/judge.ts';
 import type { ModelFailure, Reply } from '../../runtimes/runtime.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
-import type { OpenRun, RunStore } from '../../store/runs.ts';
+import type { OpenRun, RunStore, Record as StepRecord } from '../../store/runs.ts';
 import type { Toolbox } from '../../tools/for-agent.ts';
-import { attempt, type Halts, isHalt } from './attempt.ts';
+import { attempt, type Halts, staleAttempt, written } from './attempt.ts';
+import { type Context, type ContextPorts, contextOf } from './context.ts';
 import { retryDelay } from './failure.ts';
 
-export interface ExchangePorts {
+export interface ExchangePorts extends ContextPorts {
   runs: RunStore;
   halts: Halts;
   definition(hash: string): Promise<Definition>;
   runtimeOf(run: OpenRun, definition: Definition): Promise<SelectedRuntime>;
   toolsOf(definition: Definition, runtime: SelectedRuntime): Toolbox;
-  /** Text of the run, told in batches; nothing before `ready`. */
-  publisher(run: OpenRun, ready: Promise<unknown>): DeltaPublisher;
+  /** Sends text on in batches; nothing before `ready`. */
+  publisher(send: (delta: string) => Promise<unknown>, ready: Promise<unknown>): DeltaPublisher;
   isModelFailure(error: unknown): error is ModelFailure;
-  now(): string;
+  /** Judges a text of the model's by the run's output guardrails. */
+  judge(definition: Definition, text: string, facts: { final: boolean }): Verdict;
+  /** Whether texts must be judged before any of them is shown. */
+  holdsBack(definition: Definition): boolean;
 }
 
 /** What one attempt of a step works with. */
@@ -48,25 +53,36 @@ export const exchangeActivity =
     attempt(ports.halts, task_id, async (signal) => {
       const run = await ports.runs.open(task_id, order.step);
       if (!run || isTerminal(run.status)) throw ApplicationFailure.nonRetryable(`The task ${task_id} has ended`, 'task_ended');
-      if (run.recorded) return run.calls;
+      if (run.recorded) return callsOf(run, order.step);
       const work: Attempt = { ports, run, definition: await ports.definition(run.definition_hash), order };
       try {
         return await converse(work, signal);
       } catch (error) {
         if (signal.aborted || !ports.isModelFailure(error)) throw error;
-        throw await noteFailure(work, error);
+        throw await noteFailure(work, error, signal);
       }
     });
 
-async function converse(work: Attempt, signal: AbortSignal): Promise<PlannedCall[]> {
+/** Calls of a recorded reply; a reply that a guardrail withheld ends the run. */
+function callsOf({ messages, calls }: Pick<OpenRun, 'messages' | 'calls'>, step: number): PlannedCall[] {
+  const withheld = messages.find((message) => message.step === step && message.kind === 'withheld');
+  if (withheld) throw ApplicationFailure.nonRetryable(withheld.content, 'guardrail_blocked');
+  return calls;
+}
+
+async function converse(work: Attempt, outer: AbortSignal): Promise<PlannedCall[]> {
   const { ports, run, definition, order } = work;
-  const { messages, events } = opening(work);
-  const begun = ports.runs.begin(run, { step: order.step, turns: order.turns, denied: order.denied, messages, events });
+  const begins = order.step === 1 && run.messages.length === 0;
+  const context = begins ? await contextOf(ports, run, definition) : { messages: [], events: [] };
+  const { messages, events } = opening(work, context);
+  const stale = new AbortController();
+  const signal = AbortSignal.any([outer, stale.signal]);
+  const begun = begin(work, { messages, events }, stale);
   // Awaited before the record is written; until then a failure of the model's must not leave this one unheard.
   begun.catch(() => {});
   const selected = await ports.runtimeOf(run, definition);
   const offered = order.tools_off ? [] : await ports.toolsOf(definition, selected).list(signal);
-  const publisher = ports.publisher(run, begun);
+  const publisher = ports.publisher((delta) => tell(work, delta, stale), begun);
   const input = {
     task_id: run.task_id,
     model: definition.model,
@@ -78,26 +94,52 @@ async function converse(work: Attempt, signal: AbortSignal): Promise<PlannedCall
     cursor: run.cursor,
   };
   try {
-    const { reply, cursor } = await selected.runtime.exchange(input, (delta) => publisher.push(storable(delta)), signal);
-    const rest = await publisher.rest();
-    return await record(work, { reply: order.tools_off ? { ...reply, calls: [] } : reply, cursor, offered, selected, rest });
+    const held = ports.holdsBack(definition);
+    const emit = held ? () => {} : (delta: string) => publisher.push(storable(delta));
+    const { reply, cursor } = await selected.runtime.exchange(input, emit, signal);
+    await publisher.flush();
+    const answer = { reply: order.tools_off ? { ...reply, calls: [] } : reply, cursor, offered, selected };
+    return await record(work, { ...answer, told: !held && publisher.complete() }, outer);
   } catch (error) {
     await begun;
-    if (isHalt(signal.reason)) await keepPartial(work, publisher);
+    // Text that was told is kept when the run ends here, so all of it is told before anyone learns that the attempt has ended.
+    await publisher.flush();
     throw error;
   }
 }
 
+/** Makes this attempt the one that has the step; aborts when another was quicker. */
+async function begin({ ports, run, order }: Attempt, told: ReturnType<typeof opening>, stale: AbortController): Promise<void> {
+  const { step, turns, denied } = order;
+  const begun = await ports.runs.begin(run, { step, turns, denied, ...told }).catch((error) => {
+    // Not known to be on record, so nothing may be said: the model is not listened to for nothing.
+    stale.abort(error);
+    throw error;
+  });
+  if (!begun) giveWay(stale);
+}
+
+async function tell({ ports, run, order: { step } }: Attempt, delta: string, stale: AbortController): Promise<void> {
+  const events = [eventsOf(run.task_id, ports.now).delta(delta)];
+  if (!(await ports.runs.tellDeltas(run, { step, events }))) giveWay(stale);
+}
+
+function giveWay(stale: AbortController): never {
+  const reason = staleAttempt();
+  stale.abort(reason);
+  throw reason;
+}
+
 /** What is written before the model is called: messages it is to see, and events that say so. */
-function opening({ ports, run, definition, order }: Attempt): { messages: TranscriptMessage[]; events: RunEvent[] } {
+function opening({ ports, run, definition, order }: Attempt, context: Context): Context {
   const { log, status, message } = eventsOf(run.task_id, ports.now);
-  const messages: TranscriptMessage[] = [];
+  const messages: TranscriptMessage[] = [...context.messages];
   const events: RunEvent[] = [];
   const blank = { tool_calls: null, call_id: null, extra: null };
   if (order.step === 1 && run.messages.length === 0) {
     messages.push({ ...blank, step: 0, position: 0, role: 'user', kind: 'prompt', content: run.prompt });
     events.push(status('running', order.turns), log('run_started', `Agent ${definition.agent.name}`));
-    events.push(log('context_built', `${definition.skills.length} skills, ${definition.tools.length} tools`));
+    events.push(log('context_built', `${definition.skills.length} skills, ${definition.tools.length} tools`), ...context.events);
   }
   const known = new Set(run.messages.map(({ step, position }) => `${step}/${position}`));
   for (const call_id of order.denied) {
@@ -122,14 +164,26 @@ interface Answer {
   cursor: unknown;
   offered: ToolSpec[];
   selected: SelectedRuntime;
-  /** The end of the text, which was not told yet. */
-  rest: string;
+  /** Whether all of the text has been told; otherwise it is told anew with the reply. */
+  told: boolean;
 }
 
-async function record(work: Attempt, { reply, cursor, offered, selected, rest }: Answer): Promise<PlannedCall[]> {
-  const { ports, run, definition, order } = work;
+async function record(work: Attempt, answer: Answer, signal: AbortSignal): Promise<PlannedCall[]> {
+  const { ports, run, order } = work;
+  const { entry, planned } = entryOf(work, answer);
+  if (await written(() => ports.runs.record(run, entry), signal))
+    return callsOf({ messages: [entry.message], calls: planned }, order.step);
+  const now = await written(() => ports.runs.open(run.task_id, order.step), signal);
+  if (!now?.recorded) throw staleAttempt();
+  return callsOf(now, order.step);
+}
+
+/** What is written of a reply, and the calls that are to be made. */
+function entryOf({ ports, run, definition, order }: Attempt, { reply, cursor, offered, selected, told }: Answer) {
   const { log, message, usage, delta } = eventsOf(run.task_id, ports.now);
-  const calls = reply.calls.map((call, index) => ({
+  const judged = judgedOf({ ports, run, definition, order }, reply);
+  const made = judged.withheld ? [] : reply.calls;
+  const calls = made.map((call, index) => ({
     call_id: callIdOf(order.step, index),
     position: index + 1,
     name: storable(call.name),
@@ -137,11 +191,12 @@ async function record(work: Attempt, { reply, cursor, offered, selected, rest }:
     effect: offered.find(({ name }) => name === call.name)?.effect ?? ('read' as const),
     approval: definition.approval_tools.includes(call.name),
   }));
-  const content = storable(reply.text);
+  const { content } = judged;
   const asked = calls.map(({ call_id, name, arguments: args }) => ({ call_id, name, arguments: args }));
   const model = reply.model ?? definition.model;
   const spent = { ...reply.usage, cost: costOf(reply.usage, model, selected.prices), premium_requests: 0 };
-  const recorded = await ports.runs.record(run, {
+  const anew = [log('attempt_reset', 'The text is told anew', { step: order.step }), delta(content)];
+  const entry: StepRecord = {
     step: order.step,
     model,
     finish: reply.finish,
@@ -150,7 +205,7 @@ async function record(work: Attempt, { reply, cursor, offered, selected, rest }:
       step: order.step,
       position: 0,
       role: 'assistant',
-      kind: 'reply',
+      kind: judged.withheld ? 'withheld' : 'reply',
       content,
       tool_calls: asked,
       call_id: null,
@@ -158,31 +213,36 @@ async function record(work: Attempt, { reply, cursor, offered, selected, rest }:
     },
     calls,
     cursor,
-    response: calls.length === 0 ? responseOf(content, definition.settings.output_format) : undefined,
+    response: calls.length === 0 && !judged.withheld ? responseOf(content, definition.settings.output_format) : undefined,
     events: [
-      ...(rest ? [delta(rest)] : []),
+      ...(told || content === '' ? [] : anew),
       log('model_response', reply.finish, { step: order.step }),
+      ...judged.events,
       message('assistant', content, { step: order.step, ...(asked.length > 0 ? { tool_calls: asked } : {}) }),
       usage(addUsage(run, spent)),
     ],
-  });
-  if (recorded) return calls.map(({ call_id, name }) => ({ call_id, name }));
-  return (await ports.runs.open(run.task_id, order.step))?.calls ?? [];
+  };
+  return { entry, planned: calls.map(({ call_id, name }) => ({ call_id, name })) };
 }
 
-async function keepPartial({ ports, run, order }: Attempt, publisher: DeltaPublisher): Promise<void> {
-  await publisher.flush();
-  const content = publisher.text();
-  if (!content) return;
-  const { message } = eventsOf(run.task_id, ports.now);
-  const blank = { tool_calls: null, call_id: null, extra: null };
-  await ports.runs.recordPartial(run, {
-    message: { ...blank, step: order.step, position: 0, role: 'assistant', kind: 'partial', content },
-    events: [message('assistant', content, { step: order.step, partial: true })],
-  });
+/** A reply's text as the guardrails let it through, or why it is withheld. */
+function judgedOf({ ports, run, definition }: Attempt, { text, calls }: Reply) {
+  const { log } = eventsOf(run.task_id, ports.now);
+  const verdict = ports.judge(definition, storable(text), { final: calls.length === 0 });
+  const events = verdict.findings.map(({ guardrail, action, reasons }) =>
+    log('output_guardrail_violation', `${guardrail}: ${reasons.join('; ')}`, { guardrail, action, reasons }),
+  );
+  if (verdict.text !== null) return { content: storable(verdict.text), withheld: false, events };
+  const { guardrail = '', reasons = [] } = verdict.findings.at(-1) ?? {};
+  const content = `The guardrail ${guardrail} withheld the model's answer: ${reasons.join('; ')}`;
+  return { content, withheld: true, events: [...events, log('guardrail_blocked', content, { guardrail })] };
 }
 
-async function noteFailure({ ports, run, order }: Attempt, failure: ModelFailure): Promise<ApplicationFailure> {
+async function noteFailure(
+  { ports, run, order }: Attempt,
+  failure: ModelFailure,
+  signal: AbortSignal,
+): Promise<ApplicationFailure> {
   const { message, code, recoverable, retry_after_ms } = failure;
   const { final, delay_ms } = retryDelay({ recoverable, errors: run.errors, retry_after_ms });
   const { log } = eventsOf(run.task_id, ports.now);
@@ -191,6 +251,7 @@ async function noteFailure({ ports, run, order }: Attempt, failure: ModelFailure
     error_code: code,
     wait_ms: delay_ms,
   });
-  await ports.runs.noteError(run, { step: order.step, error: storable(message), events: final ? [] : [told] });
+  const noted = { step: order.step, error: storable(message), events: final ? [] : [told] };
+  await written(() => ports.runs.noteError(run, noted), signal);
   return ApplicationFailure.create({ message, type: code, nonRetryable: final, nextRetryDelay: delay_ms });
 }

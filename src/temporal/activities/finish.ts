@@ -1,27 +1,17 @@
-import { eventsOf } from '../../domain/events.ts';
-import { storable } from '../../domain/transcript.ts';
-import type { RunStore } from '../../store/runs.ts';
+import type { Settled } from '../../store/runs.ts';
 import type { FinalState } from '../names.ts';
+import type { Settle } from '../settle.ts';
 
 export interface FinishPorts {
-  runs: RunStore;
+  settle: Settle;
   /** Breaks off what other activities of the task still do. */
   halt(task_id: string): Promise<void>;
-  now(): string;
 }
 
-/** Puts a task into its final state, once, and hands its lane on. */
 export const finishActivity =
-  ({ runs, halt, now }: FinishPorts) =>
-  async (task_id: string, { status, error, error_code, turns }: FinalState): Promise<{ next: string | null }> => {
-    const { log, status: changed } = eventsOf(task_id, now);
-    const reason = error === null ? null : storable(error);
-    const told =
-      status === 'failed'
-        ? log('error', reason ?? 'failed', { error_code })
-        : log(status, status === 'halted' ? 'Halted by a person' : 'The run is complete');
-    const events = [told, changed(status, turns, reason === null ? {} : { error: reason, error_code })];
-    const settled = await runs.settle(task_id, { status, error: reason, error_code, events });
-    if (status === 'failed') await halt(task_id);
+  ({ settle, halt }: FinishPorts) =>
+  async (task_id: string, end: FinalState): Promise<Settled> => {
+    const settled = await settle(task_id, end);
+    if (end.status === 'failed') await halt(task_id);
     return settled;
   };

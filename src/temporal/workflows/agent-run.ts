@@ -1,3 +1,4 @@
+import { defineSearchAttributeKey, SearchAttributeType, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import {
   ActivityCancellationType,
   ActivityFailure,
@@ -12,14 +13,18 @@ import {
   getExternalWorkflowHandle,
   isCancellation,
   log,
+  ParentClosePolicy,
   proxyActivities,
   proxyLocalActivities,
+  setCurrentDetails,
   setHandler,
+  startChild,
+  upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import { type RunPorts, runLoop, START } from '../../domain/run-loop.ts';
+import { type PlannedCall, type RunPorts, runLoop, START } from '../../domain/run-loop.ts';
 import type { RunActivities } from '../activities/index.ts';
-import { type FinalState, type RunEnd, type RunInput, runIdOf } from '../names.ts';
+import { deliveryIdOf, type FinalState, type RunEnd, type RunInput, runIdOf } from '../names.ts';
 
 /** The lane is this run's now. */
 export const proceed = defineSignal('proceed');
@@ -37,6 +42,13 @@ const { exchange, callTool } = proxyActivities<RunActivities>({
   retry: { ...RETRY, maximumAttempts: 100 },
 });
 
+/** A convenience: worth one more attempt, not a run. */
+const { remember } = proxyActivities<Pick<RunActivities, 'remember'>>({
+  startToCloseTimeout: '2 minutes',
+  heartbeatTimeout: '8s',
+  retry: { ...RETRY, maximumAttempts: 2 },
+});
+
 const { finish } = proxyLocalActivities<Pick<RunActivities, 'finish'>>({
   startToCloseTimeout: '30s',
   retry: RETRY,
@@ -44,24 +56,69 @@ const { finish } = proxyLocalActivities<Pick<RunActivities, 'finish'>>({
 
 /** One task: the agent loop bound to the engine. Ends failed or cancelled when the task does, so that operators see it as such. */
 export async function agentRun(input: RunInput): Promise<void> {
-  const { task_id, max_turns } = input;
+  const { task_id, max_turns, renew_after, auto_memory } = input;
   const signals = listen(input);
-  const progress = { turns: input.state?.turns ?? 0 };
+  const progress: Progress = { turns: input.state?.turns ?? 0, rounds: 0, acts: [], parked: 0 };
+  const scope = new CancellationScope();
   let end: RunEnd = { status: 'completed', error: null, error_code: null };
   try {
-    if (!signals.admitted()) await condition(signals.admitted);
-    const { ended, state } = await runLoop(portsOf(task_id, signals, progress), { max_turns }, input.state ?? START);
+    const { ended, state } = await scope.run(async () => {
+      if (!signals.admitted())
+        await park(progress, { details: 'waits for its lane', status: 'pending', until: signals.admitted });
+      return runLoop(portsOf(input, signals, progress), { max_turns }, input.state ?? START);
+    });
     if (!ended) {
       await condition(allHandlersFinished);
-      return await continueAsNew<typeof agentRun>({ task_id, max_turns, queued: false, state, decided: signals.undone() });
+      const again = { task_id, max_turns, queued: false, state, decided: signals.undone() };
+      return await continueAsNew<typeof agentRun>({
+        ...again,
+        ...(renew_after ? { renew_after } : {}),
+        ...(auto_memory ? { auto_memory } : {}),
+      });
     }
+    // The answer is there: what goes wrong now is not the run's failure.
+    if (auto_memory) await remember(task_id).catch((error: unknown) => log.warn('Nothing was remembered', { error }));
   } catch (error) {
     if (error instanceof ContinueAsNew) throw error;
     end = endOf(error);
+    // Other calls of the round are still under way: they end, and write what they have to, before the task does.
+    scope.cancel();
+    await Promise.allSettled(progress.acts);
   }
   await CancellationScope.nonCancellable(() => close(task_id, { ...end, turns: progress.turns }));
   if (end.status === 'halted') throw new CancelledFailure('The run was halted');
   if (end.status === 'failed') throw ApplicationFailure.nonRetryable(end.error ?? 'failed', end.error_code ?? 'failed');
+}
+
+/** Where the loop stands. */
+interface Progress {
+  turns: number;
+  rounds: number;
+  /** Calls of the round under way. */
+  acts: Promise<void>[];
+  /** How many things are waited for. */
+  parked: number;
+}
+
+const STATUS = defineSearchAttributeKey('PerduraStatus', SearchAttributeType.KEYWORD);
+
+interface Wait {
+  details: string;
+  status: 'pending' | 'waiting';
+  until: () => boolean;
+}
+
+/** Waits until something holds, findable and readable as waiting meanwhile. */
+async function park(progress: Progress, { details, status, until }: Wait): Promise<void> {
+  setCurrentDetails(details);
+  progress.parked += 1;
+  if (progress.parked === 1) upsertSearchAttributes([{ key: STATUS, value: status }]);
+  try {
+    await condition(until);
+  } finally {
+    progress.parked -= 1;
+    if (progress.parked === 0) upsertSearchAttributes([{ key: STATUS, value: null }]);
+  }
 }
 
 type Signals = ReturnType<typeof listen>;
@@ -79,25 +136,35 @@ function listen({ queued, decided = [] }: RunInput) {
   return { admitted: () => admitted, take: (call_id: string) => pending.delete(call_id), undone: () => [...pending] };
 }
 
-function portsOf(task_id: string, signals: Signals, progress: { turns: number }): RunPorts {
+function portsOf({ task_id, max_turns, renew_after }: RunInput, signals: Signals, progress: Progress): RunPorts {
+  async function act({ call_id, name }: PlannedCall): Promise<void> {
+    const summary = `${name} (${call_id})`;
+    while ((await callTool.executeWithOptions({ summary }, [task_id, call_id])) === 'waiting') {
+      const details = `waits for a person to decide about ${summary}`;
+      await park(progress, { details, status: 'waiting', until: () => signals.take(call_id) });
+    }
+  }
   return {
     exchange(order) {
       progress.turns = order.turns;
+      progress.rounds += 1;
+      progress.acts = [];
+      setCurrentDetails(`step ${order.step}, ${order.turns} of ${max_turns} turns used`);
       return exchange.executeWithOptions({ summary: `step ${order.step}` }, [task_id, order]);
     },
-    async act({ call_id, name }) {
-      const summary = `${name} (${call_id})`;
-      while ((await callTool.executeWithOptions({ summary }, [task_id, call_id])) === 'waiting') {
-        await condition(() => signals.take(call_id));
-      }
+    act(call) {
+      const acting = act(call);
+      progress.acts.push(acting);
+      return acting;
     },
-    renew: () => workflowInfo().continueAsNewSuggested,
+    renew: () => workflowInfo().continueAsNewSuggested || progress.rounds === renew_after,
   };
 }
 
 /** Settles the task and lets the next one in its lane proceed. */
 async function close(task_id: string, end: FinalState): Promise<void> {
-  const { next } = await finish(task_id, end);
+  const { next, webhook } = await finish(task_id, end);
+  if (webhook) await sendOff(webhook);
   if (!next) return;
   try {
     await getExternalWorkflowHandle(runIdOf(next)).signal(proceed);
@@ -107,9 +174,19 @@ async function close(task_id: string, end: FinalState): Promise<void> {
   }
 }
 
+/** The delivery outlives this run: it may take a day. */
+async function sendOff(delivery_id: string): Promise<void> {
+  const options = { workflowId: deliveryIdOf(delivery_id), args: [delivery_id], parentClosePolicy: ParentClosePolicy.ABANDON };
+  await startChild('webhookDelivery', options).catch((error: unknown) => {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+  });
+}
+
 function endOf(error: unknown): RunEnd {
   const cause = error instanceof ActivityFailure && error.cause instanceof ApplicationFailure ? error.cause : error;
   const type = cause instanceof ApplicationFailure ? (cause.type ?? 'internal') : 'internal';
-  if (isCancellation(error) || type === 'Halted') return { status: 'halted', error: null, error_code: null };
+  // A task that has ended already was settled by someone else; nothing more is to be said of it.
+  if (isCancellation(error) || type === 'Halted' || type === 'task_ended')
+    return { status: 'halted', error: null, error_code: null };
   return { status: 'failed', error: cause instanceof Error ? cause.message : String(cause), error_code: type };
 }

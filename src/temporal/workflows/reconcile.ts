@@ -1,0 +1,12 @@
+import { proxyActivities } from '@temporalio/workflow';
+import type { RunActivities } from '../activities/index.ts';
+import type { Reconciled } from '../reconciler.ts';
+
+const { reconcile } = proxyActivities<Pick<RunActivities, 'reconcile'>>({
+  startToCloseTimeout: '10 minutes',
+  // The next one is due soon anyway.
+  retry: { maximumAttempts: 1 },
+});
+
+/** Fired by a schedule; what it put right can be read as its result. */
+export const reconcileTasks = (): Promise<Reconciled> => reconcile();
