@@ -2,7 +2,7 @@ import type { Installation } from '../src/main/dev.ts';
 
 type Json = Record<string, unknown>;
 
-/** Sends a prompt and follows its stream to the end, as any client would: two requests a run. Throws when the run does not complete. */
+/** Sends a prompt and follows its stream to the end, as any client would: two requests a run. Throws when its tool fails or the run does not complete. */
 export type Run = (workflow_id: string, prompt: string, on_first?: () => void) => Promise<void>;
 
 export interface Client {
@@ -49,6 +49,8 @@ async function followed(body: ReadableStream<Uint8Array>, on_first: () => void):
         on_first();
       }
       if (type === 'status') status = data.status;
+      // A tool that cannot run answers fast.
+      if (data.event === 'tool_result' && data.failed) throw new Error('The tool of the run failed');
     }
   }
   if (status !== 'completed') throw new Error(`The run ended as ${TERMINAL.includes(String(status)) ? status : 'nothing'}`);
