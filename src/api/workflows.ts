@@ -87,7 +87,6 @@ function skillRoutes(api: Api, store: Store, withLastRun: (workflow: WiredWorkfl
 function runRoutes(api: Api, { store, bus, dispatch }: Services): void {
   const owned = ownedWorkflow(store);
   mount(api, workflows.prompt, async ({ params: { id }, body, reserved_id: task_id }, caller) => {
-    await owned(id, caller);
     const { prompt = JSON.stringify(body.request), reasoning_effort, on_busy } = body;
     const { key: owner, login: owner_login, access_token } = caller;
     const order = {
@@ -111,7 +110,9 @@ function runRoutes(api: Api, { store, bus, dispatch }: Services): void {
     return { status: 'halt_requested' as const, workflow_id: id, task_id: active_task_id };
   });
   mount(api, workflows.stream, async ({ params: { id }, query: { after, task_id }, last_event_id, signal }, caller) => {
-    await owned(id, caller);
+    const owner = await store.workflows.ownerOf(id);
+    if (!owner) throw notFound('workflow', id);
+    if (owner !== caller.key) throw foreign('workflow');
     const given = after ?? numberOf(last_event_id);
     const start = given ?? (task_id ? 0 : await store.events.beforeLastRun(id));
     return framesOf(follow({ bus, log: store.events }, { workflow_id: id, after: start, task_id }, signal));

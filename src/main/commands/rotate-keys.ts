@@ -10,7 +10,7 @@ export async function command({ DATABASE_URL, ENCRYPTION_KEYS }: Config): Promis
   const database = openDatabase({ url: DATABASE_URL });
   try {
     const keys = keyRing(ENCRYPTION_KEYS);
-    const moved = await tokenStore(database.prisma, keys).rotate();
+    const moved = await tokenStore(database, keys).rotate();
     const schedules = await scheduleStore({ ...database, keys }).rotate();
     process.stdout.write(
       `${moved} stored tokens and the access tokens of ${schedules} schedules are now sealed with the key ${keys.active_key_id}\n`,
