@@ -59,7 +59,7 @@ export function sendProblem(
   if (status === 503) reply.header('retry-after', RETRY_AFTER_S);
   const title = TITLES[status] ?? 'Error';
   const body = {
-    type: `about:blank#${code}`,
+    type: `urn:perdura:problem:${code}`,
     title,
     status,
     detail,

@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
-import { channelOf, type EventBus, HALT_CHANNEL, MISSED, type Notice } from './bus.ts';
+import { channelOf, type EventBus, HALT_CHANNEL } from './bus.ts';
 import { listeners } from './listeners.ts';
+import { noticeOf } from './notice.ts';
 
 interface PostgresBusOptions {
   url: string;
@@ -69,12 +70,4 @@ export async function postgresBus({ url, pool, log }: PostgresBusOptions): Promi
       await client?.end();
     },
   };
-}
-
-function noticeOf(payload: string): Notice {
-  try {
-    return payload ? (JSON.parse(payload) as Notice) : MISSED;
-  } catch {
-    return MISSED;
-  }
 }

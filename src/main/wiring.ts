@@ -7,6 +7,7 @@ import { cachedIdentity, type IdentityCheck } from '../api/identity.ts';
 import { type GuardedFetch, guardedFetch } from '../egress/guarded-fetch.ts';
 import type { EventBus } from '../events/bus.ts';
 import { postgresBus } from '../events/postgres-bus.ts';
+import { redisBus } from '../events/redis-bus.ts';
 import type { Knowledge } from '../knowledge/knowledge.ts';
 import type { EmbeddingsEndpoint } from '../runtimes/embeddings.ts';
 import { type Database, openDatabase } from '../store/database.ts';
@@ -76,7 +77,9 @@ export async function openCore(setting: Setting, resources: Resources, log: (mes
     it.close(),
   );
   const keys = keyRing(setting.encryption_keys);
-  const bus = resources.hold(await postgresBus({ url, pool: database.pool, log }), (it) => it.close());
+  const { REDIS_URL } = config;
+  const opened = REDIS_URL ? redisBus({ url: REDIS_URL, log }) : postgresBus({ url, pool: database.pool, log });
+  const bus = resources.hold(await opened, (it) => it.close());
   const store = createStore({
     database,
     keys,

@@ -1,7 +1,7 @@
 import type OpenAI from 'openai';
 import type { TranscriptMessage } from '../domain/transcript.ts';
 import type { ExchangeUsage } from '../domain/usage.ts';
-import { modelFailureOf } from './failures.ts';
+import { modelFailureOf, withoutSecret } from './failures.ts';
 import { type Exchange, ModelFailure, type ModelRuntime, type Reply } from './runtime.ts';
 
 type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;
@@ -37,7 +37,7 @@ export function chatCompletions({ client, default_model, idle_ms = IDLE_MS }: Ch
         signal.throwIfAborted();
         if (watch.expired())
           throw new ModelFailure(`The model sent nothing for ${idle_ms / 1000} s`, { code: 'model_timeout', recoverable: true });
-        throw modelFailureOf(error);
+        throw withoutSecret(modelFailureOf(error), client.apiKey);
       } finally {
         watch.end();
       }

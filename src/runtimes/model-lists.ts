@@ -2,7 +2,7 @@ import type OpenAI from 'openai';
 import type { Model } from '../contracts/models.ts';
 import type { PriceTable } from '../domain/definition.ts';
 import { AppError } from '../domain/errors.ts';
-import { modelFailureOf } from './failures.ts';
+import { modelFailureOf, withoutSecret } from './failures.ts';
 
 const KEPT_MS = 10 * 60_000;
 const MOST_KEPT = 1_000;
@@ -47,6 +47,8 @@ async function ask(
     }
     return models;
   } catch (error) {
-    throw new AppError('upstream', (modelFailureOf(error) as Error).message, { code: 'models_unavailable' });
+    throw new AppError('upstream', (withoutSecret(modelFailureOf(error), client.apiKey) as Error).message, {
+      code: 'models_unavailable',
+    });
   }
 }

@@ -44,8 +44,12 @@ function settle(frame: Frame): Outcome {
       return refused('timed out');
     case 'out_of_memory':
       return refused('out of memory');
+    case 'too_many_processes':
+      return refused('the tool started too many processes');
+    case 'too_much_data':
+      return refused('the tool wrote too much data');
     case 'refused':
-      return refused(frame.text);
+      return refused(frame.message);
     case 'ended':
       return refused(ended(frame.exit));
     default:

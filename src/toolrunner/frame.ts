@@ -1,28 +1,82 @@
-/** What the supervisor of one call reports: one JSON line, made by trusted code from untrusted bytes. */
+/** What the supervisor of one call reports: made by trusted code from untrusted bytes. */
 export interface Frame {
-  kind: 'returned' | 'raised' | 'invalid' | 'too_large' | 'timed_out' | 'out_of_memory' | 'ended' | 'refused';
+  kind: string;
   /** JSON text of the result, JSON string of the error message, or ''. */
   text: string;
+  /** Why a call was refused, or ''. */
+  message: string;
   /** Exit code, negative for a signal. */
   exit: number | null;
   stdout: string;
   stderr: string;
+  /** How much was printed, of which the first 64 KiB are here. */
   stdout_bytes: number;
   stderr_bytes: number;
   duration_ms: number;
 }
 
-/** The longest a frame can be: every character of result and output escaped, and some room for the rest. */
-export const FRAME_LIMIT = 6 * (1_048_576 + 2 * 65_536) + 4_096;
+interface Head extends Omit<Frame, 'text' | 'stdout' | 'stderr'> {
+  /** Bytes of text, stdout and stderr, which follow in this order. */
+  sizes: [number, number, number];
+}
 
-/** Null when the bytes are not a frame: the supervisor was lost. */
-export function parseFrame(line: string): Frame | null {
+const LINE_BREAK = 0x0a;
+const HEAD_LIMIT = 16_384;
+/** The most a supervisor sends: a result of 1 MiB and twice 64 KiB of output. */
+const BODY_LIMIT = 1_048_576 + 2 * 65_536;
+
+/** Puts a frame together from chunks. */
+export interface FrameReader {
+  /** False when the bytes so far cannot become a frame. */
+  add(chunk: Buffer): boolean;
+  /** Null until it is complete. */
+  frame(): Frame | null;
+}
+
+export function frameReader(): FrameReader {
+  let bytes: Buffer = Buffer.alloc(0);
+  let head: Head | null = null;
+  let start = 0;
+  return {
+    add(chunk) {
+      bytes = bytes.length === 0 ? chunk : Buffer.concat([bytes, chunk]);
+      if (bytes.length > HEAD_LIMIT + BODY_LIMIT) return false;
+      if (head) return true;
+      const end = bytes.indexOf(LINE_BREAK);
+      if (end < 0) return bytes.length <= HEAD_LIMIT;
+      head = parseHead(bytes.subarray(0, end).toString());
+      start = end + 1;
+      return head !== null;
+    },
+    frame() {
+      if (!head || bytes.length < start + sum(head.sizes)) return null;
+      const { sizes, ...rest } = head;
+      const [text, stdout, stderr] = cut(bytes.subarray(start), sizes);
+      return { ...rest, text: text ?? '', stdout: stdout ?? '', stderr: stderr ?? '' };
+    },
+  };
+}
+
+function parseHead(line: string): Head | null {
   try {
-    const value = JSON.parse(line) as Frame;
+    const head = JSON.parse(line) as Head;
+    const numbers = [...head.sizes, head.stdout_bytes, head.stderr_bytes, head.duration_ms];
     const sound =
-      typeof value.kind === 'string' && [value.text, value.stdout, value.stderr].every((it) => typeof it === 'string');
-    return sound ? value : null;
+      head.sizes.length === 3 && numbers.every((it) => Number.isFinite(it) && it >= 0) && sum(head.sizes) <= BODY_LIMIT;
+    return sound && typeof head.kind === 'string' && typeof head.message === 'string' ? head : null;
   } catch {
     return null;
   }
+}
+
+function sum(sizes: readonly number[]): number {
+  return sizes.reduce((total, size) => total + size, 0);
+}
+
+function cut(bytes: Buffer, sizes: readonly number[]): string[] {
+  let at = 0;
+  return sizes.map((size) => {
+    at += size;
+    return bytes.subarray(at - size, at).toString();
+  });
 }

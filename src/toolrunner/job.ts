@@ -2,18 +2,33 @@ import { isAbsolute, relative } from 'node:path';
 import type { ToolRun } from './runner.ts';
 import type { Isolation } from './settings.ts';
 
-/** One call as it goes to the Python side: a single JSON line. */
+/** What the tool process is told. */
 export interface Job {
   name: string;
   source: string;
   arguments: Record<string, unknown>;
   env: Record<string, string>;
+  header: JobHeader;
+}
+
+/** What the supervisor is told, which never sees the rest. Mirrors `Header` on the Python side. */
+export interface JobHeader {
   timeout_ms: number;
-  /** Below the workspaces' directory where the tier mounts it, absolute where it does not. */
+  /** Relative to the directory for workspaces; null without one and where nothing is confined. */
   workspace: string | null;
   network: boolean;
   /** Where the egress proxy is reached from inside. */
   proxy_port: number;
+}
+
+const HEADER_BYTES = 1024;
+
+/** The job on the wire: a header of fixed length, then JSON. */
+export function encodeJob({ header, ...body }: Job): Buffer {
+  const bytes = Buffer.from(JSON.stringify(body));
+  const head = Buffer.from(JSON.stringify({ ...header, size: bytes.length }));
+  if (head.length > HEADER_BYTES) throw new WorkspaceOutside('the path of the workspace is too long');
+  return Buffer.concat([head, Buffer.alloc(HEADER_BYTES - head.length, ' '), bytes]);
 }
 
 /** Where a call finds the world: what its tier and its permissions make of it. */
@@ -49,16 +64,13 @@ export function toJob(call: ToolRun, around: Surroundings): Job {
       PERDURA_CALL_KEY: call.call_key,
       ...workspaceEnv(call.workspace, around.tier),
     },
-    timeout_ms: around.timeout_ms,
-    workspace,
-    network: around.proxy !== null,
-    proxy_port: around.proxy?.port ?? 0,
+    header: { timeout_ms: around.timeout_ms, workspace, network: around.proxy !== null, proxy_port: around.proxy?.port ?? 0 },
   };
 }
 
-/** Throws `WorkspaceOutside`: a confined call can only be given what was set aside for workspaces. */
-export function workspaceName(workspace: string, { tier, workspaces }: Pick<Surroundings, 'tier' | 'workspaces'>): string {
-  if (tier === 'process') return workspace;
+/** Null where nothing is mounted. Throws `WorkspaceOutside`: a confined call can only be given what was set aside for workspaces. */
+export function workspaceName(workspace: string, { tier, workspaces }: Pick<Surroundings, 'tier' | 'workspaces'>): string | null {
+  if (tier === 'process') return null;
   const name = workspaces === null ? '..' : relative(workspaces, workspace);
   if (name === '' || name.startsWith('..') || isAbsolute(name))
     throw new WorkspaceOutside('the workspace is not below the directory for workspaces');

@@ -3,8 +3,9 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import { FRAME_LIMIT, type Frame, parseFrame } from './frame.ts';
-import type { Job } from './job.ts';
+import type { Frame } from './frame.ts';
+import { encodeJob, type Job } from './job.ts';
+import { readFrame } from './zygote.ts';
 
 /** How long the supervisor has, beyond the tool's own time, to start and to clean up. */
 const GRACE_MS = 10_000;
@@ -36,32 +37,21 @@ async function supervised(
   const stdin = child.stdin as unknown as Writable;
   // A supervisor that dies early breaks this pipe; the missing frame tells the same.
   stdin.on('error', () => {});
-  stdin.write(`${JSON.stringify(job)}\n`);
+  stdin.write(encodeJob(job));
   const abort = () => stdin.destroy();
   signal.addEventListener('abort', abort, { once: true });
-  const timer = setTimeout(() => killGroup(child), job.timeout_ms + GRACE_MS);
+  const timer = setTimeout(() => killGroup(child), job.header.timeout_ms + GRACE_MS);
   const exit = once(child, 'exit').catch(() => {});
   try {
-    const line = await readFrame(child.stdio[3] as Readable);
+    const frame = await readFrame(child.stdio[3] as Readable);
     stdin.destroy();
     await exit;
-    return parseFrame(line);
+    return frame;
   } finally {
     signal.removeEventListener('abort', abort);
     clearTimeout(timer);
     killGroup(child);
   }
-}
-
-async function readFrame(channel: Readable): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of channel as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > FRAME_LIMIT) break;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
 }
 
 /** Only what has not been collected yet: a number may belong to someone else afterwards. */

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { vi } from 'vitest';
 import {
   type PythonToolRunner,
   startToolRunner,
@@ -7,6 +8,9 @@ import {
   type ToolRun,
   type ToolRunnerOptions,
 } from '../../src/toolrunner/index.ts';
+
+// The machine that runs the tests may be busy; no test here measures time.
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 
 const SYSTEM_PYTHON = existsSync('/usr/bin/python3') ? '/usr/bin/python3' : 'python3';
 const IS_ROOT = process.getuid?.() === 0;

@@ -19,7 +19,9 @@ function world() {
       for (const fresh of events) record.push({ ...fresh, seq: record.length + 1, task_id: TASK });
       return { last: record.length, task_id: TASK, events };
     },
-    tell: (notice: Notice) => listeners.forEach((listener) => listener(notice)),
+    tell(notice: Notice) {
+      for (const listener of listeners) listener(notice);
+    },
     source: {
       bus: {
         async subscribe(_workflow: string, listener: (notice: Notice) => void) {

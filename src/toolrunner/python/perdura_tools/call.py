@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import array
 import gc
-import json
 import os
 import select
 import socket
 import sys
 import time
-from typing import Any, Optional, Protocol
+from typing import Optional, Protocol
 
 from . import runtime
-from .supervise import Outcome, Tool, close_all_but, fork_tool, forget_wake_up, frame, supervise, write_all
+from .buffers import Buffers
+from .descendants import collect
+from .header import Header, read_header
+from .supervise import Delivery, Outcome, Tool, close_all_but, fork_tool, forget_wake_up, send_frame, supervise, write_all
 
 CONFINED = b"!"
-JOB_LIMIT = 64 << 20
-JOB_PATIENCE_S = 10.0
+TAKEN = b"+"
 START_PATIENCE_MS = 10_000
 CALLS_PER_SLOT = 1_000
+ATTEMPTS = 3
 
 
 class Tier(Protocol):
@@ -31,8 +33,8 @@ class Tier(Protocol):
     def enter(self, slot: int) -> None: ...
     def before_fork(self) -> None: ...
     def confine(self) -> None: ...
-    def confine_for(self, job: dict[str, Any]) -> None: ...
-    def prepare(self, job: dict[str, Any], tool: int) -> None: ...
+    def confine_for(self, header: Header, env: dict[str, str]) -> None: ...
+    def prepare(self, header: Header, tool: int) -> None: ...
     def trouble(self) -> Optional[str]: ...
     def kill(self, tool: Optional[int]) -> None: ...
     def end(self) -> None: ...
@@ -45,8 +47,9 @@ def supervise_slot(tier: Tier, channel: socket.socket, slot: int) -> None:
         close_all_but(channel.fileno(), *tier.descriptors())
         gc.disable()
         tier.enter(slot)
+        buffers = Buffers()
         for _ in range(CALLS_PER_SLOT):
-            if not _serve_one(tier, channel):
+            if not _serve_one(tier, channel, buffers):
                 break
     except BaseException as failure:  # noqa: BLE001 - the zygote is told, and reports it at its start
         _tell(channel, f"{type(failure).__name__}: {failure}"[:2000])
@@ -54,20 +57,26 @@ def supervise_slot(tier: Tier, channel: socket.socket, slot: int) -> None:
     os._exit(0)
 
 
-def _serve_one(tier: Tier, channel: socket.socket) -> bool:
-    """One call; False when the zygote went away."""
-    tier.before_fork()
-    tool = fork_tool(lambda job_fd, result_fd: _tool_process(tier, job_fd, result_fd), tier.descriptors())
-    try:
-        _await_confined(tool)
-        connection = _receive_connection(channel)
-        if connection is not None:
-            _answer(tier, tool, connection)
-            os.close(connection)
-        return connection is not None
-    finally:
-        tier.end()
-        tool.close()
+def _serve_one(tier: Tier, channel: socket.socket, buffers: Buffers) -> bool:
+    """One call; False when the zygote went away. A process that died while it was waiting is replaced first."""
+    connection: Optional[int] = None
+    for _ in range(ATTEMPTS):
+        tier.before_fork()
+        tool = fork_tool(lambda job_fd, result_fd: _tool_process(tier, job_fd, result_fd), buffers, tier.descriptors())
+        try:
+            _await_confined(tool)
+            connection = _receive_connection(channel) if connection is None else connection
+            if connection is None:
+                return False
+            tool.ended = collect(tool.pid) is not None
+            if not tool.ended:
+                _answer(tier, tool, connection, buffers)
+                break
+        finally:
+            tier.end()
+            tool.close()
+    os.close(connection)
+    return True
 
 
 def _tell(channel: socket.socket, reason: str) -> None:
@@ -97,11 +106,11 @@ def _await_confined(tool: Tool) -> None:
     poll.register(tool.result.fd, select.POLLIN)
     poll.poll(START_PATIENCE_MS)
     tool.result.drain()
-    if bytes(tool.result.data) != CONFINED:
+    if bytes(tool.result.region.content()) != CONFINED:
         tool.stderr.drain()
-        raise OSError(tool.stderr.data.decode("utf-8", "replace").strip() or "the tool process was not confined in time")
-    tool.result.data.clear()
-    tool.result.seen = 0
+        said = bytes(tool.stderr.region.content()).decode("utf-8", "replace").strip()
+        raise OSError(said or "the tool process was not confined in time")
+    tool.result.region.size = tool.result.seen = 0
 
 
 def _receive_connection(channel: socket.socket) -> int | None:
@@ -116,51 +125,23 @@ def _receive_connection(channel: socket.socket) -> int | None:
     return array.array("i", ancillary[0][2])[0]
 
 
-def _answer(tier: Tier, tool: Tool, connection: int) -> None:
+def _answer(tier: Tier, tool: Tool, connection: int, buffers: Buffers) -> None:
     started = time.monotonic()
-    line = _read_job(connection)
-    job = _parse(line)
-    if job is None:
+    header, raw = read_header(connection)
+    if header is None:
         return
     try:
-        tier.prepare(job, tool.pid)
-        outcome = supervise(tool, line, connection, job["timeout_ms"], tier.trouble)
+        # From here on the call may have had effects, so the service must not give it to another.
+        os.write(connection, TAKEN)
+        tier.prepare(header, tool.pid)
+        write_all(tool.job_fd, [raw])
+        outcome = supervise(tool, Delivery(connection, tool.job_fd, buffers["job"], header.size), header.timeout_ms, tier.trouble)
     except OSError as refusal:
-        outcome = Outcome("refused", str(refusal))
+        outcome = Outcome("refused", message=str(refusal))
     tier.kill(None if tool.ended else tool.pid)
     tool.ended = True
     if outcome.kind != "gone":
         try:
-            write_all(connection, frame(outcome, tool, started))
+            send_frame(connection, outcome, tool, started)
         except OSError:
             return
-
-
-def _read_job(connection: int) -> bytes:
-    """One line, from whoever reached the socket: bounded in size and time."""
-    data = bytearray()
-    deadline = time.monotonic() + JOB_PATIENCE_S
-    poll = select.poll()
-    poll.register(connection, select.POLLIN)
-    while not data.endswith(b"\n"):
-        left = deadline - time.monotonic()
-        if left <= 0 or len(data) > JOB_LIMIT or not poll.poll(left * 1000):
-            return b""
-        chunk = os.read(connection, 1 << 18)
-        if not chunk:
-            return b""
-        data += chunk
-    return bytes(data)
-
-
-def _parse(line: bytes) -> dict[str, Any] | None:
-    """A job is complete or it is nobody's."""
-    try:
-        job = json.loads(line)
-        texts = (job["name"], job["source"], *job["env"], *job["env"].values())
-        sound = b"\n" not in line[:-1] and all(isinstance(text, str) for text in texts) and isinstance(job["arguments"], dict)
-        workspace = job.get("workspace") or "x"
-        sound = sound and isinstance(workspace, str) and not set(workspace.split("/")) & {"", ".", ".."}
-        return job if sound and isinstance(job["timeout_ms"], int) else None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None

@@ -15,12 +15,13 @@ from typing import Any, NoReturn
 
 from . import descendants
 from .call import Tier
+from .header import Header
 from .sandbox import namespaces
 from .sandbox.landlock_tier import LandlockTier
 from .sandbox.namespace_tier import NamespaceTier
 from .sandbox.setting import read_setting
 from .sandbox.unconfined_tier import UnconfinedTier
-from .supervise import close_all_but, forget_wake_up, wake_up_reader
+from .supervise import close_all_but, forget_wake_up, quiet_read, wake_up_reader
 
 CONTROL, STATUS = 3, 4
 LOOK_MS = 250
@@ -78,7 +79,7 @@ def _fork_command(tier: Tier, settings: dict[str, Any]) -> int:
     for fd in (ready[1], go[0], failure[1]):
         os.close(fd)
     if os.read(ready[0], 1) == b"+":
-        tier.prepare(settings, child)
+        tier.prepare(_header(settings), child)
         os.write(go[1], b"+")
     reason = os.read(failure[0], 4096)
     for fd in (ready[0], go[1], failure[0]):
@@ -88,10 +89,14 @@ def _fork_command(tier: Tier, settings: dict[str, Any]) -> int:
     return child
 
 
+def _header(settings: dict[str, Any]) -> Header:
+    return Header(1, 0, settings["workspace"], settings["network"], settings["proxy_port"])
+
+
 def _become(tier: Tier, settings: dict[str, Any], failure: int) -> NoReturn:
     """An exec that works closes every pipe; that is how the supervisor knows."""
     close_all_but(failure, *tier.descriptors())
-    tier.confine_for(settings)
+    tier.confine_for(_header(settings), settings["env"])
     if settings["cwd"]:
         os.chdir(settings["cwd"])
     for number in (signal.SIGPIPE, signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -124,17 +129,10 @@ def _keep(tier: Tier, child: int) -> int:
             if fd == CONTROL:
                 tier.kill(child)
                 return KILLED + signal.SIGKILL
-            _drain(waker)
+            quiet_read(waker)
         if tier.trouble():
             tier.kill(child)
             return KILLED + signal.SIGKILL
-
-
-def _drain(fd: int) -> None:
-    try:
-        os.read(fd, 4096)
-    except BlockingIOError:
-        return
 
 
 def _first_line(fd: int) -> bytes:

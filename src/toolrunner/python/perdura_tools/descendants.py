@@ -11,6 +11,7 @@ from typing import Optional
 
 PR_SET_CHILD_SUBREAPER = 36
 PATIENCE_S = 5.0
+MOST_PASSES = 50
 
 
 def adopt_orphans() -> None:
@@ -64,19 +65,25 @@ def kill_descendants(first: Optional[int] = None) -> None:
             _signal_group(first)
         _signal(first)
         _await(first)
-    if not reap_all():
-        return
     until = time.monotonic() + PATIENCE_S
-    while time.monotonic() < until:
+    while reap_all() and time.monotonic() < until:
         if sys.platform == "linux":
-            living = descendants()
-            for pid in living:
-                _signal(pid, signal.SIGSTOP)
-            for pid in living:
+            for pid in _stopped():
                 _signal(pid)
-        if not reap_all():
-            return
         time.sleep(0.001)
+
+
+def _stopped() -> list[int]:
+    """Every descendant, none of which can fork any more: what was stopped keeps its place among the user's processes."""
+    stopped: set[int] = set()
+    for _ in range(MOST_PASSES):
+        running = [pid for pid in descendants() if pid not in stopped]
+        if not running:
+            break
+        for pid in running:
+            _signal(pid, signal.SIGSTOP)
+        stopped.update(running)
+    return list(stopped)
 
 
 def _await(pid: int) -> None:

@@ -1,19 +1,19 @@
 """The runner without confinement: one fresh interpreter per call.
 
-Reads the job from stdin, answers on descriptor 3, and treats the end of stdin as the
-order to stop. What the tool started is found again by being its descendant, which holds
-even for processes that left its process group.
+Reads the job from stdin, answers on descriptor 3, and treats the end of stdin as the order to stop. What the tool
+started is found again by being its descendant, which holds even for processes that left its process group.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import time
 
 from . import runtime
+from .buffers import Buffers
 from .descendants import adopt_orphans, kill_descendants
-from .supervise import fork_tool, frame, supervise, write_all
+from .header import Header, read_header
+from .supervise import Delivery, fork_tool, send_frame, supervise, write_all
 
 RESULT_FD = 3
 
@@ -21,26 +21,21 @@ RESULT_FD = 3
 def main() -> None:
     started = time.monotonic()
     adopt_orphans()
-    line, rest = _first_line(0)
-    if not line or rest:
+    header, raw = read_header(0)
+    if header is None:
         os._exit(64)
-    job = json.loads(line)
-    tool = fork_tool(runtime.serve_job)
+    buffers = Buffers()
+    tool = fork_tool(lambda job_fd, result_fd: runtime.serve_job(job_fd, result_fd, _settle), buffers)
     try:
-        outcome = supervise(tool, line, 0, job["timeout_ms"])
+        write_all(tool.job_fd, [raw])
+        outcome = supervise(tool, Delivery(0, tool.job_fd, buffers["job"], header.size), header.timeout_ms)
     finally:
         kill_descendants(None if tool.ended else tool.pid)
     if outcome.kind != "gone":
-        write_all(RESULT_FD, frame(outcome, tool, started))
+        send_frame(RESULT_FD, outcome, tool, started)
     os._exit(0)
 
 
-def _first_line(fd: int) -> tuple[bytes, bytes]:
-    data = bytearray()
-    while b"\n" not in data:
-        chunk = os.read(fd, 1 << 16)
-        if not chunk:
-            return b"", b""
-        data += chunk
-    end = data.index(b"\n") + 1
-    return bytes(data[:end]), bytes(data[end:])
+def _settle(_: Header, env: dict[str, str]) -> None:
+    if "PERDURA_WORKSPACE" in env:
+        os.chdir(env["PERDURA_WORKSPACE"])

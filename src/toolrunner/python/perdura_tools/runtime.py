@@ -15,20 +15,25 @@ import traceback
 import types
 from typing import Any, Callable
 
+from .header import Header, read_header
+
 MESSAGE_LIMIT = 8000
-CO_COROUTINE = 0x80
+PLAIN = {str, int, float, bool, list, dict, None, "str", "int", "float", "bool", "list", "dict", "None"}
 
 
-def serve_job(job_fd: int, result_fd: int, confine: Callable[[dict[str, Any]], None] | None = None) -> None:
-    """Reads the job, runs it, replies and ends the process; never returns. `confine` is the last step before the tool's code."""
+def serve_job(job_fd: int, result_fd: int, confine: Callable[[Header, dict[str, str]], None] | None = None) -> None:
+    """Reads the job, runs it, replies and ends the process; never returns.
+
+    `confine` is the last step before the tool's code; it may add to the environment.
+    """
     pid = os.getpid()
-    data = _read_line(job_fd)
-    os.close(job_fd)
-    if not data:
+    header, _ = read_header(job_fd, patience_s=None)
+    if header is None:
         os._exit(0)
-    job = json.loads(data)
+    job = json.loads(_read_exactly(job_fd, header.size))
+    os.close(job_fd)
     if confine:
-        confine(job)
+        confine(header, job["env"])
     reply = execute(job)
     finish(result_fd, reply, pid)
 
@@ -64,7 +69,7 @@ def _call(job: dict[str, Any], name: str, filename: str) -> Any:
     sys.modules["tool"] = module
     exec(compile(source, filename, "exec", dont_inherit=True), module.__dict__)
     function = module.__dict__[name]
-    args, kwargs = _bind(function, job.get("arguments") or {})
+    args, kwargs = _bind(function, _coerced(function, job.get("arguments") or {}))
     value = function(*args, **kwargs)
     if hasattr(value, "__await__"):
         import asyncio
@@ -74,6 +79,16 @@ def _call(job: dict[str, Any], name: str, filename: str) -> Any:
 
         value = asyncio.run(wait())
     return value
+
+
+def _coerced(function: Any, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Most tools declare nothing that JSON does not have, and do not pay for those that do."""
+    hints = (getattr(function, "__annotations__", None) or {}).values()
+    if all(isinstance(hint, (type, str, type(None))) and hint in PLAIN for hint in hints):
+        return arguments
+    from .coerce import coerce_arguments
+
+    return coerce_arguments(function, arguments)
 
 
 def _bind(function: Any, arguments: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
@@ -130,12 +145,12 @@ def finish(fd: int, reply: str, pid: int, _exit: Any = os._exit, _write: Any = o
         _exit(70)
 
 
-def _read_line(fd: int) -> bytes:
+def _read_exactly(fd: int, size: int) -> bytes:
     data = bytearray()
-    while not data.endswith(b"\n"):
-        chunk = os.read(fd, 1 << 16)
+    while len(data) < size:
+        chunk = os.read(fd, size - len(data))
         if not chunk:
-            return b""
+            os._exit(0)
         data += chunk
     return bytes(data)
 

@@ -1,7 +1,7 @@
-"""Keeps one tool process: gives it its job, collects what it says, ends it and everything it started.
+"""Keeps one tool process: gives it its job, collects what it says, notices how it ends.
 
-The supervisor runs trusted code only. The tool holds nothing but the write ends of three
-pipes, so it cannot forge, close or flood the channel to Node: Node gets one JSON line, from here.
+The supervisor runs trusted code only. The tool holds nothing but the ends of its pipes, so it cannot forge, close or
+flood the channel to Node: what Node gets comes from here.
 """
 
 from __future__ import annotations
@@ -12,42 +12,18 @@ import select
 import signal
 import sys
 import time
-from dataclasses import dataclass, field
-from typing import Callable, Optional, Sequence
+from dataclasses import dataclass
+from typing import Any, Callable, Optional, Sequence
 
+from .buffers import REPLY_LIMIT, Buffers, Region, Stream
 from .descendants import collect
 
-OUTPUT_LIMIT = 64 * 1024
-RESULT_LIMIT = 1 << 20
+HEADER_BYTES = 1024
+"""A job begins with a header of this length, padded with spaces: what a supervisor has to know, and no secret."""
 TICK_MS = 100
-
 
 Trouble = Callable[[], Optional[str]]
 """Looks at a running call; names what is wrong with it, if anything."""
-
-
-@dataclass
-class Pipe:
-    """The reading end of a pipe and the first `limit` bytes that came through it."""
-
-    fd: int
-    limit: int
-    data: bytearray = field(default_factory=bytearray)
-    seen: int = 0
-
-    def drain(self) -> bool:
-        """Takes what is there; False when the pipe is at its end."""
-        for _ in range(64):
-            try:
-                chunk = os.read(self.fd, 1 << 16)
-            except BlockingIOError:
-                return True
-            if not chunk:
-                return False
-            self.seen += len(chunk)
-            if len(self.data) < self.limit:
-                self.data += chunk[: self.limit - len(self.data)]
-        return True
 
 
 @dataclass
@@ -56,9 +32,9 @@ class Tool:
 
     pid: int
     job_fd: int
-    result: Pipe
-    stdout: Pipe
-    stderr: Pipe
+    result: Stream
+    stdout: Stream
+    stderr: Stream
     job_open: bool = True
     ended: bool = False
     """Its end was collected; its number may be someone else's now."""
@@ -70,20 +46,21 @@ class Tool:
 
     def close(self) -> None:
         self.close_job()
-        for pipe in (self.result, self.stdout, self.stderr):
-            os.close(pipe.fd)
+        for stream in (self.result, self.stdout, self.stderr):
+            os.close(stream.fd)
 
 
 @dataclass(frozen=True)
 class Outcome:
     kind: str
     """returned, raised, invalid, too_large, timed_out, ended, gone, refused, or the watch's trouble"""
-    text: str = ""
-    exit: int | None = None
+    exit: Optional[int] = None
+    message: str = ""
 
 
-def fork_tool(body: Callable[[int, int], None], keep: Sequence[int] = ()) -> Tool:
+def fork_tool(body: Callable[[int, int], None], buffers: Buffers, keep: Sequence[int] = ()) -> Tool:
     """Forks; the child has /dev/null, two pipes and what is kept, and runs `body(job_fd, result_fd)`."""
+    buffers.empty()
     job, result, out, err = (os.pipe() for _ in range(4))
     wake_up_reader()
     pid = os.fork()
@@ -102,9 +79,10 @@ def fork_tool(body: Callable[[int, int], None], keep: Sequence[int] = ()) -> Too
         os._exit(71)
     for fd in (job[0], result[1], out[1], err[1]):
         os.close(fd)
-    for fd in (result[0], out[0], err[0]):
+    for fd in (result[0], out[0], err[0], job[1]):
         os.set_blocking(fd, False)
-    return Tool(pid, job[1], Pipe(result[0], RESULT_LIMIT + 2), Pipe(out[0], OUTPUT_LIMIT), Pipe(err[0], OUTPUT_LIMIT))
+    streams = [Stream(fd, buffers[name], buffers["waste"]) for fd, name in ((result[0], "result"), (out[0], "stdout"), (err[0], "stderr"))]
+    return Tool(pid, job[1], *streams)
 
 
 def close_all_but(*keep: int) -> None:
@@ -138,18 +116,47 @@ def forget_wake_up() -> None:
     _wake_up.clear()
 
 
-def supervise(tool: Tool, job: bytes, hang_up_fd: int, timeout_ms: int, trouble: Trouble | None = None) -> Outcome:
+@dataclass
+class Delivery:
+    """The job on its way from the connection to the tool, a window at a time."""
+
+    source: int
+    target: int
+    window: Region
+    left: int
+    """Bytes that have not been read yet."""
+    sent: int = 0
+    dropped: bool = False
+    """Nobody takes it any more: the tool process is gone, which its own end will tell."""
+
+    def done(self) -> bool:
+        return self.left == 0 and self.sent == self.window.size
+
+    def receive(self) -> bool:
+        """False when the source is at its end too early."""
+        self.window.size = self.sent = 0
+        count = os.readv(self.source, [self.window.view[: min(self.left, len(self.window.view))]])
+        self.window.size, self.left = count, self.left - count
+        return count > 0
+
+    def send(self) -> None:
+        if self.dropped:
+            self.sent = self.window.size
+            return
+        try:
+            self.sent += os.write(self.target, self.window.view[self.sent : self.window.size])
+        except BlockingIOError:
+            return
+        except OSError:
+            self.dropped, self.sent = True, self.window.size
+
+
+def supervise(tool: Tool, delivery: Delivery, timeout_ms: int, trouble: Optional[Trouble] = None) -> Outcome:
     """Hands the job over and waits for the reply, the end of the process, the deadline or a hang-up."""
     deadline = time.monotonic() + timeout_ms / 1000
-    waker = wake_up_reader()
-    poll = select.poll()
-    pipes = {pipe.fd: pipe for pipe in (tool.result, tool.stdout, tool.stderr)}
-    for fd in (*pipes, hang_up_fd, waker):
-        poll.register(fd, select.POLLIN)
-    pending = memoryview(job)
-    os.set_blocking(tool.job_fd, False)
-    poll.register(tool.job_fd, select.POLLOUT)
     next_look = time.monotonic() + TICK_MS / 1000
+    streams = {stream.fd: stream for stream in (tool.result, tool.stdout, tool.stderr)}
+    waker = wake_up_reader()
     while True:
         now = time.monotonic()
         if now >= deadline:
@@ -159,41 +166,44 @@ def supervise(tool: Tool, job: bytes, hang_up_fd: int, timeout_ms: int, trouble:
             if found:
                 return Outcome(found)
             next_look = time.monotonic() + TICK_MS / 1000
-        wait = min(deadline, next_look if trouble else deadline) - now
-        for fd, event in poll.poll(max(1, int(wait * 1000) + 1)):
-            if fd == tool.job_fd:
-                pending = _feed(tool.job_fd, pending)
-                if not pending:
-                    poll.unregister(fd)
-                    tool.close_job()
+        until = min(deadline, next_look) if trouble else deadline
+        for fd in _await((*streams, waker), delivery, until - now):
+            if fd == delivery.source:
+                if delivery.done() or not delivery.receive():
+                    return Outcome("gone")
+            elif fd == delivery.target:
+                delivery.send()
             elif fd == waker:
-                _drain_quietly(waker)
-            elif fd == hang_up_fd:
-                return Outcome("gone")
-            elif not pipes[fd].drain():
-                poll.unregister(fd)
+                quiet_read(waker)
+            elif not streams[fd].drain():
+                del streams[fd]
+        if delivery.done():
+            tool.close_job()
         outcome = _settled(tool)
         if outcome:
             return outcome
 
 
-def _feed(fd: int, pending: memoryview) -> memoryview:
-    try:
-        return pending[os.write(fd, pending) :]
-    except BlockingIOError:
-        return pending
-    except OSError:
-        return pending[:0]
+def _await(readable: Sequence[int], delivery: Delivery, seconds: float) -> list[int]:
+    """The descriptors something can be done with; the job's two ends take turns."""
+    poll = select.poll()
+    for fd in readable:
+        poll.register(fd, select.POLLIN)
+    if delivery.sent < delivery.window.size:
+        poll.register(delivery.target, select.POLLOUT)
+    else:
+        poll.register(delivery.source, select.POLLIN)
+    return [fd for fd, _ in poll.poll(max(1, int(seconds * 1000) + 1))]
 
 
-def _drain_quietly(fd: int) -> None:
+def quiet_read(fd: int) -> None:
     try:
         os.read(fd, 4096)
     except BlockingIOError:
         return
 
 
-def _settled(tool: Tool) -> Outcome | None:
+def _settled(tool: Tool) -> Optional[Outcome]:
     """A complete reply wins; else a reply beyond the limit; else the end of the process."""
     reply = _reply(tool)
     if reply:
@@ -206,43 +216,43 @@ def _settled(tool: Tool) -> Outcome | None:
     return _reply(tool) or Outcome("ended", exit=status)
 
 
-def _reply(tool: Tool) -> Outcome | None:
-    data = tool.result.data
-    end = data.find(b"\n")
+def _reply(tool: Tool) -> Optional[Outcome]:
+    region = tool.result.region
+    end = region.find(ord("\n"))
     if end < 0:
-        return Outcome("too_large") if tool.result.seen > RESULT_LIMIT + 1 else None
-    text = data[1:end].decode("utf-8", "replace")
-    if data[:1] == b"R":
-        return Outcome("returned", text)
-    if data[:1] == b"E":
-        return Outcome("raised", text)
-    return Outcome("invalid")
+        return Outcome("too_large") if tool.result.seen >= REPLY_LIMIT else None
+    letter = region.view[0]
+    region.size = end
+    kinds = {ord("R"): "returned", ord("E"): "raised"}
+    return Outcome(kinds.get(letter, "invalid"))
 
 
-def frame(outcome: Outcome, tool: Tool, started: float) -> bytes:
-    """The one line Node reads."""
-    report = {
+def send_frame(fd: int, outcome: Outcome, tool: Tool, started: float) -> None:
+    """One line that says what follows, and then the bytes as they came."""
+    has_text = outcome.kind in ("returned", "raised")
+    for stream in (tool.stdout, tool.stderr):
+        stream.drain()
+    parts = [tool.result.region.content()[1:] if has_text else b"", tool.stdout.region.content(), tool.stderr.region.content()]
+    report: dict[str, Any] = {
         "kind": outcome.kind,
-        "text": outcome.text,
         "exit": outcome.exit,
-        "stdout": _text(tool.stdout),
-        "stderr": _text(tool.stderr),
+        "message": outcome.message,
+        "sizes": [len(part) for part in parts],
         "stdout_bytes": tool.stdout.seen,
         "stderr_bytes": tool.stderr.seen,
         "duration_ms": round((time.monotonic() - started) * 1000, 3),
     }
-    return json.dumps(report).encode("ascii") + b"\n"
+    write_all(fd, [json.dumps(report).encode("ascii") + b"\n", *parts])
 
 
-def _text(pipe: Pipe) -> str:
-    pipe.drain()
-    return pipe.data.decode("utf-8", "replace")
-
-
-def write_all(fd: int, data: bytes) -> None:
-    rest = memoryview(data)
+def write_all(fd: int, parts: Sequence[Any]) -> None:
+    rest = [memoryview(part) for part in parts if len(part)]
     while rest:
-        rest = rest[os.write(fd, rest) :]
+        count = os.writev(fd, rest)
+        while rest and count >= len(rest[0]):
+            count -= len(rest.pop(0))
+        if rest:
+            rest[0] = rest[0][count:]
 
 
 if sys.version_info < (3, 9):

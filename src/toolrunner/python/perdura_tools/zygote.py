@@ -17,14 +17,14 @@ import sys
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from . import descendants
+from . import coerce, descendants  # noqa: F401 - loaded here, since nothing of ours can be loaded inside the sandbox
 from .call import Tier, supervise_slot
 from .sandbox import namespaces
 from .sandbox.landlock_tier import LandlockTier
 from .sandbox.namespace_tier import NamespaceTier
 from .sandbox.setting import read_setting
 from .sandbox.syscalls import PR_SET_CHILD_SUBREAPER, prctl
-from .supervise import close_all_but, wake_up_reader
+from .supervise import close_all_but, quiet_read, wake_up_reader
 
 MOST_SLOTS = 128
 SPARE = 8
@@ -189,10 +189,7 @@ class Zygote:
             self._forget(idle[-1])
 
     def _reap(self) -> None:
-        try:
-            os.read(self.waker, 4096)
-        except BlockingIOError:
-            pass
+        quiet_read(self.waker)
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import Any, Optional
+from typing import Optional
 
 from .. import descendants
+from ..header import Header
 from . import landlock, limits, namespaces, root_tree, scratch, seccomp
 from .limits import MB
 from .setting import Setting
@@ -59,32 +60,31 @@ class LandlockTier:
         no_new_privileges()
         limits.apply(self._setting.limits, self._allowance)
 
-    def confine_for(self, job: dict[str, Any]) -> None:
+    def confine_for(self, header: Header, env: dict[str, str]) -> None:
         """The last step before the tool's code: the rules depend on the job and cannot be widened later."""
-        job["env"].update(HOME=self._home, TMPDIR=self._home)
+        env.update(HOME=self._home, TMPDIR=self._home)
         rules = replace(self._rules, paths=list(self._rules.paths))
         rules.allow([self._home], writable=True)
-        if job.get("workspace"):
-            workspace = os.path.join(self._setting.workspaces or "", job["workspace"])
+        if header.workspace:
+            workspace = os.path.join(self._setting.workspaces or "", header.workspace)
             rules.allow([workspace], writable=True)
             os.umask(0o002)
             os.chdir(workspace)
-        network = bool(job.get("network"))
-        rules.enforce(connect_port=job.get("proxy_port") if network else None)
-        program = seccomp.build_filter(self._policy(network, os.getpid())) if self._unscoped else self._filters[network]
+        rules.enforce(connect_port=header.proxy_port if header.network else None)
+        program = seccomp.build_filter(self._policy(header.network, os.getpid())) if self._unscoped else self._filters[header.network]
         seccomp.install(program)
 
     def _policy(self, network: bool, own_pid: Optional[int] = None) -> seccomp.Policy:
         return seccomp.Policy(
             families=(seccomp.AF_INET, seccomp.AF_INET6) if network else (),
             tcp_only=True,
-            shared_processes=True,
+            on_host=True,
             shared_files=not self._switches_user,
             own_pid=own_pid,
         )
 
-    def prepare(self, job: dict[str, Any], tool: int) -> None:
-        if job.get("network") and self._rules.level < NEEDED_FOR_NETWORK:
+    def prepare(self, header: Header, tool: int) -> None:
+        if header.network and self._rules.level < NEEDED_FOR_NETWORK:
             raise PermissionError(f"network access cannot be confined here: Landlock version {NEEDED_FOR_NETWORK} is needed (Linux 6.7)")
 
     def trouble(self) -> Optional[str]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Optional
+from typing import Optional
 
 from .. import descendants
+from ..header import Header
 from . import limits, namespaces, relay, root_tree, seccomp
 from .limits import MB
 from .setting import Setting
@@ -57,17 +58,17 @@ class NamespaceTier:
         limits.apply(self._setting.limits)
         seccomp.install(self._filter)
 
-    def confine_for(self, job: dict[str, Any]) -> None:
+    def confine_for(self, header: Header, env: dict[str, str]) -> None:
         """In the tool process, when the job is known and none of its code has run."""
-        if job.get("workspace"):
+        if header.workspace:
             os.umask(0o002)
             os.chdir(root_tree.WORKSPACE)
 
-    def prepare(self, job: dict[str, Any], tool: int) -> None:
+    def prepare(self, header: Header, tool: int) -> None:
         """In the supervisor, when the job is known and the tool process does not have it yet."""
-        if job.get("workspace"):
-            self._mount_workspace(job["workspace"], tool)
-        if job.get("network"):
+        if header.workspace:
+            self._mount_workspace(header.workspace, tool)
+        if header.network:
             relay.fork_relay(lambda: self._into_network(tool), self._hidden.path("egress.sock"), self._hidden.fd)
 
     def _mount_workspace(self, name: str, tool: int) -> None:

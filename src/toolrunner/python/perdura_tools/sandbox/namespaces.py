@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 
-from ..supervise import close_all_but
 from . import root_tree
 from .syscalls import (
     CLONE_NEWCGROUP, CLONE_NEWIPC, CLONE_NEWNET, CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWUSER, CLONE_NEWUTS, MS_NODEV,
@@ -13,6 +12,7 @@ from .syscalls import (
     map_own_ids, mount, no_new_privileges, prctl, setns, unshare, write_file,
 )  # fmt: skip
 
+MOST_DESCRIPTORS = 4096
 SEALED = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP | CLONE_NEWNET
 
 
@@ -56,7 +56,8 @@ def become(uid: int, gid: int) -> None:
 def stay_outside(pid: int) -> None:
     """The process the service knows: it waits for the one inside, and neither outlives the other."""
     die_with_parent()
-    close_all_but()
+    # Not by listing them: the one inside may have mounted its own /proc here, in which this process does not exist.
+    os.closerange(3, MOST_DESCRIPTORS)
     for fd in (0, 1):
         os.close(fd)
     _, status = os.waitpid(pid, 0)

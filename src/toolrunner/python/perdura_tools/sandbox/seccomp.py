@@ -30,10 +30,10 @@ class Policy:
     """What `socket()` may be asked for."""
     tcp_only: bool = False
     """Internet sockets can only be plain TCP, the one protocol Landlock has rules for."""
-    shared_processes: bool = False
-    """The tool can name processes that are not its own (no PID namespace)."""
+    on_host: bool = False
+    """The tool can name processes and files that are not its own (no namespaces)."""
     shared_files: bool = False
-    """The tool can name files that belong to its own user and are not its own."""
+    """Files of the service belong to the tool's own user."""
     own_pid: Optional[int] = None
     """The only process signals may go to, where nothing else limits them."""
     big_memory: bool = False
@@ -95,7 +95,8 @@ def build_filter(policy: Policy, machine: str = MACHINE) -> bytes:
 
 
 def _denied(policy: Policy) -> list[calls.Table]:
-    return [calls.DENIED, *([calls.DENIED_ON_FOREIGN_FILES] if policy.shared_files else [])]
+    on_host = [calls.DENIED_ON_HOST] if policy.on_host else []
+    return [calls.DENIED, *on_host, *([calls.DENIED_ON_FOREIGN_FILES] if policy.shared_files else [])]
 
 
 def _numbers(tables: Iterable[calls.Table], column: int) -> list[int]:
@@ -119,8 +120,8 @@ def _ioctl(program: Program, special: dict[str, int]) -> None:
 
 
 def _processes(program: Program, policy: Policy, column: int) -> None:
-    first = [calls.SELF_ONLY_FIRST, *([calls.SELF_ONLY_FIRST_SHARED_PIDS] if policy.shared_processes else [])]
-    second = [calls.SELF_ONLY_SECOND_SHARED_PIDS] if policy.shared_processes else []
+    first = [calls.SELF_ONLY_FIRST, *([calls.SELF_ONLY_FIRST_SHARED_PIDS] if policy.on_host else [])]
+    second = [calls.SELF_ONLY_SECOND_SHARED_PIDS] if policy.on_host else []
     rules = [(number, 0, 0) for number in _numbers(first, column)] + [(number, 1, 0) for number in _numbers(second, column)]
     if policy.own_pid is not None:
         rules += [(number, 0, policy.own_pid) for number in _numbers([calls.SIGNALS], column)]

@@ -36,14 +36,16 @@ DENIED_MEMORY: Table = {
     "mq_open": (240, 180),
 }  # fmt: skip
 
-# Landlock does not cover these: what belongs to the service's own user could be changed or watched.
+# Landlock does not cover these: what belongs to the service's own user could be changed.
 DENIED_ON_FOREIGN_FILES: Table = {
     "chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "chown": (92, None), "fchown": (93, 55),
     "lchown": (94, None), "fchownat": (260, 54), "utime": (132, None), "utimes": (235, None), "futimesat": (261, None),
     "utimensat": (280, 88), "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7), "removexattr": (197, 14),
-    "lremovexattr": (198, 15), "fremovexattr": (199, 16), "inotify_init": (253, None), "inotify_init1": (294, 26),
-    **_same(fchmodat2=452),
+    "lremovexattr": (198, 15), "fremovexattr": (199, 16), **_same(fchmodat2=452),
 }  # fmt: skip
+
+# Nor does it keep a tool from being told what happens in directories it cannot list.
+DENIED_ON_HOST: Table = {"inotify_init": (253, None), "inotify_init1": (294, 26)}
 
 # First (or second) argument is a process; only 0, the caller itself, is allowed.
 SELF_ONLY_FIRST: Table = {"prlimit64": (302, 261)}

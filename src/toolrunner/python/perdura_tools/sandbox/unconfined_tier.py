@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Optional
+from typing import Optional
 
 from .. import descendants
+from ..header import Header
 from .setting import Setting
 
 
@@ -27,10 +28,10 @@ class UnconfinedTier:
     def confine(self) -> None:
         os.chdir(self._home)
 
-    def confine_for(self, job: dict[str, Any]) -> None:
-        job["env"].update(HOME=self._home, TMPDIR=self._home)
+    def confine_for(self, header: Header, env: dict[str, str]) -> None:
+        env.update(HOME=self._home, TMPDIR=self._home)
 
-    def prepare(self, job: dict[str, Any], tool: int) -> None:
+    def prepare(self, header: Header, tool: int) -> None:
         return
 
     def trouble(self) -> Optional[str]:

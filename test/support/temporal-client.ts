@@ -1,0 +1,11 @@
+import { Client, Connection } from '@temporalio/client';
+import type { Setting } from '../../src/main/wiring.ts';
+
+/** The engine as an operator's own client sees it. */
+export async function clientForTests({ temporal_address: address, config }: Setting) {
+  const connection = await Connection.connect({ address });
+  return {
+    client: new Client({ connection, namespace: config.TEMPORAL_NAMESPACE }),
+    [Symbol.asyncDispose]: () => connection.close(),
+  };
+}
