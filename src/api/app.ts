@@ -74,7 +74,7 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
   const http = Fastify({
     bodyLimit: JSON_BYTES,
     genReqId: () => uuid(),
-    forceCloseConnections: true,
+    forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 500 },
     logger: { level: settings.log_level, redact: ['req.headers.authorization'] },
   });
@@ -85,7 +85,8 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
   await http.register(multipart, { limits: { fileSize: UPLOAD_BYTES, files: 1 } });
 
   const endpoints: Endpoint[] = [];
-  healthRoutes({ http, endpoints, idempotency: idempotencyOf(services.store.idempotency) }, services.checks);
+  const shared = { endpoints, idempotency: idempotencyOf(services.store.idempotency), closing: closingOf(http) };
+  healthRoutes({ http, ...shared }, services.checks);
   metricsRoute(http, settings.metrics_token);
   await http.register(async (guarded) => {
     requireCaller(guarded, { identify: services.identify, admins: settings.admins });
@@ -94,12 +95,32 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
       hook: 'preHandler',
       keyGenerator: (request) => request.caller.key,
     });
-    mountResources({ http: guarded, endpoints, idempotency: idempotencyOf(services.store.idempotency) }, services, settings);
+    mountResources({ http: guarded, ...shared }, services, settings);
     // Unknown paths under /api ask for the token first, as known ones do.
     guarded.all('/api/*', async (request, reply) => sendProblem(request, reply, unknownRoute(request)));
   });
   await serveDocs(http, { endpoints, version: settings.version });
   return http;
+}
+
+/** How long requests under way may take to end when the server is to stop. */
+const PATIENCE_MS = 10_000;
+const SWEEP_MS = 50;
+
+/** Aborted when the server is to stop: it takes nothing new then, ends its streams, and lets requests under way come to their end. */
+function closingOf(http: FastifyInstance): AbortSignal {
+  const closing = new AbortController();
+  http.addHook('preClose', async () => {
+    closing.abort();
+    const timer = setTimeout(() => http.server.closeAllConnections(), PATIENCE_MS);
+    // A connection whose last answer has just left would otherwise be kept for its client's next request.
+    const sweep = setInterval(() => http.server.closeIdleConnections(), SWEEP_MS);
+    http.server.once('close', () => {
+      clearTimeout(timer);
+      clearInterval(sweep);
+    });
+  });
+  return closing.signal;
 }
 
 function mountResources(api: Api, services: Services, { shared_write }: ApiSettings): void {

@@ -28,7 +28,7 @@ export interface Input<P, Q, B> {
   reserved_id: string | undefined;
   /** Does the work once for the request's Idempotency-Key; a repetition is given what it came to. For replies that are streams. */
   once<T>(work: (reserved_id?: string) => Promise<T>): Promise<{ value: T; replayed: boolean }>;
-  /** Aborted when the client goes away. */
+  /** Aborted when the client goes away or the server is to stop. */
   signal: AbortSignal;
   /** Last-Event-ID, where a stream was asked for. */
   last_event_id: string | undefined;
@@ -63,6 +63,8 @@ export interface Api {
   http: FastifyInstance;
   endpoints: Endpoint[];
   idempotency: Idempotency;
+  /** Aborted when the server is to stop: streams end then. */
+  closing: AbortSignal;
 }
 
 interface MountOptions {
@@ -89,14 +91,15 @@ export function mount<
     url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     ...(endpoint.large ? { bodyLimit: LARGE_BYTES } : {}),
     async handler(request, reply) {
+      const { closing } = api;
       const once = onceOf({ api, endpoint, request, reply });
-      const input = { ...(await inputOf(endpoint, request, reply)), once };
+      const input = { ...(await inputOf(endpoint, { request, reply }, closing)), once };
       const { caller } = request;
       if (current) await matched(request, () => current(input as never, caller));
       const work = (reserved_id?: string) => serve({ ...input, reserved_id }, caller);
-      if (endpoint.kind === 'events') return send(endpoint, { request, reply }, await work());
+      if (endpoint.kind === 'events') return send(endpoint, { request, reply, closing }, await work());
       const { value, replayed } = await input.once(work);
-      return send({ ...endpoint, status: replayed ? 200 : endpoint.status }, { request, reply }, value);
+      return send({ ...endpoint, status: replayed ? 200 : endpoint.status }, { request, reply, closing }, value);
     },
   });
 }
@@ -119,8 +122,8 @@ const onceOf = ({ api, endpoint, request, reply }: Serving): Input<unknown, unkn
 
 async function inputOf(
   endpoint: Endpoint,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  { request, reply }: Exchange,
+  closing: AbortSignal,
 ): Promise<Omit<Input<unknown, unknown, unknown>, 'once'>> {
   const params = endpoint.params.safeParse(request.params);
   if (!params.success) throw new AppError('not_found', `Nothing is at ${request.url.split('?')[0]}: the id has the wrong form`);
@@ -135,7 +138,7 @@ async function inputOf(
     body: endpoint.body ? validated(endpoint.body, request.body ?? {}, 'body') : undefined,
     file: endpoint.upload ? await uploadOf(request) : { filename: '', content: Buffer.alloc(0), fields: {} },
     reserved_id: undefined,
-    signal: gone.signal,
+    signal: endpoint.kind === 'events' ? AbortSignal.any([gone.signal, closing]) : gone.signal,
     last_event_id: request.headers['last-event-id'] as string | undefined,
   };
 }
@@ -157,9 +160,13 @@ interface Exchange {
   reply: FastifyReply;
 }
 
-function send({ kind, reply: schema, status }: Endpoint, { request, reply }: Exchange, answer: unknown): FastifyReply {
+function send(
+  { kind, reply: schema, status }: Endpoint,
+  { request, reply, closing }: Exchange & { closing: AbortSignal },
+  answer: unknown,
+): FastifyReply {
   reply.code(status);
-  if (kind === 'events') return sendEvents(reply, answer as AsyncIterable<Frame>);
+  if (kind === 'events') return sendEvents(reply, answer as AsyncIterable<Frame>, closing);
   if (kind === 'none' || !schema) return reply.send();
   if (kind === 'page') return sendPage(schema, { request, reply }, answer as PageReply<unknown>);
   const body = JSON.stringify(schema.parse(answer));

@@ -43,6 +43,10 @@ export function taskRoutes(api: Api, { store, engine, dispatch }: Services): voi
     await owned(id, caller);
     return progressOf(await store.tasks.todos(id));
   });
+  mount(api, tasks.steps, async ({ params: { id } }, caller) => {
+    await owned(id, caller);
+    return (await store.inspection.steps(id)) as never;
+  });
   mount(api, tasks.stop, async ({ params: { id } }, caller) => {
     const { status, workflow_id } = await owned(id, caller);
     if (isTerminal(status)) throw conflict(`This task is ${status}; there is nothing to stop`, 'task_ended');

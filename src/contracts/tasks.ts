@@ -48,6 +48,47 @@ export const TaskQuery = ListQuery.extend({
 });
 export type TaskQuery = z.output<typeof TaskQuery>;
 
+export const ToolCallRecord = z
+  .object({
+    call_id: z.string(),
+    name: z.string(),
+    arguments: z.string().meta({ description: "The model's own text" }),
+    effect: z.enum(['read', 'idempotent', 'write']),
+    approval: z.boolean(),
+    status: z.enum(['planned', 'started', 'done', 'denied', 'waiting_approval', 'waiting_reconciliation']),
+    attempts: z.int(),
+    errors: z.int(),
+    failed: z.boolean().nullable(),
+    result: z.string().nullable(),
+    decided_by: z.string().nullable(),
+    stdout: z.string().nullable(),
+    stderr: z.string().nullable(),
+    duration_ms: z.int().nullable(),
+    started_at: Timestamp.nullable(),
+    ended_at: Timestamp.nullable(),
+  })
+  .meta({ id: 'ToolCallRecord' });
+
+export const TaskStep = z
+  .object({
+    step: z.int(),
+    model: z.string().nullable(),
+    attempts: z.int().meta({ description: 'Lost workers and recoverable errors included' }),
+    errors: z.int(),
+    error: z.string().nullable(),
+    finish: z.string().nullable(),
+    usage: Usage.omit({ premium_requests: true }),
+    input: z.array(z.object({ role: z.string(), kind: z.string(), content: z.string() })).meta({
+      description: 'What the model was told since the step before',
+    }),
+    output: z.string().nullable(),
+    started_at: Timestamp,
+    ended_at: Timestamp.nullable(),
+    duration_ms: z.int().nullable(),
+    tool_calls: z.array(ToolCallRecord),
+  })
+  .meta({ id: 'TaskStep', description: 'One exchange with the model and the tool calls it asked for' });
+
 const tag = 'Tasks';
 const base = { tag, reply: Task };
 
@@ -72,6 +113,15 @@ export const tasks = {
     summary: "The agent's to-do list",
     params: IdParams,
     reply: TaskProgress,
+    refuses: [403],
+  }),
+  steps: endpoint('GET /api/tasks/{id}/steps', {
+    operation: 'get_task_steps',
+    tag,
+    summary: 'What a run did, step by step',
+    description: 'Model calls and tool calls with their times, attempts, usage, inputs and outputs.',
+    params: IdParams,
+    reply: z.array(TaskStep),
     refuses: [403],
   }),
   ofWorkflow: endpoint('GET /api/tasks/workflow/{workflow_id}', {

@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises';
 import { Client, Connection } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { NativeConnection } from '@temporalio/worker';
@@ -87,6 +88,7 @@ export async function openCore(setting: Setting, resources: Resources, log: (mes
   });
   const egress_allow = [...setting.egress_allow, hostOf(setting.default_runtime.base_url)];
   const egress = resources.hold(guardedFetch(egress_allow), (it) => it.close());
+  await mkdir(workspacesOf(config), { recursive: true, mode: 0o711 });
   const runner = resources.hold(
     await startToolRunner({
       python: config.TOOLRUNNER_PYTHON,

@@ -10,6 +10,7 @@ import { type Database, rows } from './database.ts';
 import { definitionStore } from './definitions.ts';
 import { eventStore } from './events.ts';
 import { idempotencyStore } from './idempotency.ts';
+import { inspectionStore } from './inspection.ts';
 import type { KeyRing } from './key-ring.ts';
 import { knowledgeItemStore } from './knowledge.ts';
 import { memoryStore } from './memories.ts';
@@ -47,6 +48,7 @@ export function createStore({ database: { pool, prisma }, keys, tell }: { databa
     transfer: transferStore(prisma, keys),
     ...connectionStores(prisma, keys),
     definitions: definitionStore(pool),
+    inspection: inspectionStore(prisma),
     events: eventStore(pool),
     scheduledAgents: scheduleStore({ pool, prisma, keys }),
     chat: chatStore(prisma),

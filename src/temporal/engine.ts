@@ -36,6 +36,8 @@ export interface Engine {
   openRuns(): AsyncIterable<string>;
   /** Ends an execution that has no task any more. */
   terminate(task_id: string, reason: string): Promise<boolean>;
+  /** How many workers ask the engine for work. */
+  workers(): Promise<number>;
   /** Throws when the engine is out of reach. */
   ping(): Promise<void>;
   /** The run in the Temporal UI; null when no UI is configured. */
@@ -52,6 +54,8 @@ interface EngineOptions {
 
 const DEADLINE_MS = 5_000;
 const OPEN = 'RUNNING';
+/** The engine's number for the half of a task queue that activities wait in. */
+const ACTIVITIES = 2;
 /** gRPC: cancelled, deadline exceeded, resource exhausted, unavailable. */
 const OUT_OF_REACH = [1, 4, 8, 14];
 
@@ -107,6 +111,12 @@ export function createEngine({ client, task_queue, ui_url, eager }: EngineOption
       for await (const { workflowId } of client.workflow.list({ query })) yield taskIdOf(workflowId);
     },
     terminate: (task_id, reason) => soon(() => known(handle(task_id).terminate(reason))),
+    async workers() {
+      const { namespace } = client.options;
+      const asked = { namespace, taskQueue: { name: task_queue }, taskQueueType: ACTIVITIES };
+      const { pollers } = await soon(() => client.workflowService.describeTaskQueue(asked));
+      return new Set((pollers ?? []).map(({ identity }) => identity)).size;
+    },
     async ping() {
       await soon(() => client.workflowService.getSystemInfo({}));
     },

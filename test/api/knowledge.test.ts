@@ -30,7 +30,7 @@ async function upload(filename: string, content: Uint8Array | string, source_id:
   const form = new FormData();
   form.set('source_id', source_id);
   form.set('tags', 'uploaded, file');
-  form.set('file', new Blob([content as string]), filename);
+  form.set('file', new Blob([content as never]), filename);
   return home.alice.send('POST', '/api/knowledge-items/upload', { body: form });
 }
 

@@ -145,7 +145,7 @@ it('refuses bodies that are no bundles', async () => {
 it('takes a bundle of 1,000 items in less than ten seconds', async () => {
   const { alice } = to;
   const each = (make: (index: number) => object) => Array.from({ length: 250 }, (_, index) => make(index));
-  const agent = (await alice.get('/api/agents')).body[0];
+  const agent = (await alice.get('/api/agents')).body.at(0);
   const bundle = {
     version: '1.0',
     skills: each((index) => ({ name: `skill ${index}`, instructions: 'x'.repeat(3_000) })),

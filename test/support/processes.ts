@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import type { Setting } from '../../src/main/wiring.ts';
 
 const CLI = fileURLToPath(new URL('../../src/main/cli.ts', import.meta.url));
 
@@ -12,6 +13,10 @@ export interface Child {
   output(): string;
   /** Resolves when its output matches; rejects when it ends before. */
   prints(pattern: RegExp, timeout_ms?: number): Promise<void>;
+  /** Resolves when it is gone. */
+  ended: Promise<unknown>;
+  /** Sends a signal, such as SIGSTOP, and does not wait. */
+  signal(signal: NodeJS.Signals): void;
   /** Sends a signal and waits for the end; returns the exit code, or null after a signal. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
@@ -24,6 +29,25 @@ export function perdura(command: string, env: Record<string, string>): Child {
       stdio: ['ignore', 'pipe', 'pipe'],
     }),
   );
+}
+
+/** A worker in a process of its own, on an installation's database and task queue. */
+export async function startWorkerProcess(
+  { config, database_url, temporal_address, encryption_keys, default_runtime }: Setting,
+  env: Record<string, string> = {},
+): Promise<Child> {
+  const worker = perdura('worker', {
+    DATABASE_URL: database_url,
+    TEMPORAL_ADDRESS: temporal_address,
+    TEMPORAL_TASK_QUEUE: config.TEMPORAL_TASK_QUEUE,
+    ENCRYPTION_KEYS: encryption_keys,
+    PERDURA_HOME: config.PERDURA_HOME,
+    DEFAULT_RUNTIME_BASE_URL: default_runtime.base_url,
+    EGRESS_ALLOW: '127.0.0.1',
+    ...env,
+  });
+  await worker.prints(/takes work/);
+  return worker;
 }
 
 export function childOf(child: ChildProcess): Child {
@@ -41,6 +65,7 @@ export function childOf(child: ChildProcess): Child {
   void ended.then(() => process.off('exit', kill));
   return {
     pid: child.pid!,
+    ended,
     output: () => printed,
     prints(pattern, timeout_ms = 30_000) {
       return new Promise((resolve, reject) => {
@@ -59,6 +84,7 @@ export function childOf(child: ChildProcess): Child {
         check();
       });
     },
+    signal: (signal) => void child.kill(signal),
     async end(signal) {
       child.kill(signal);
       const [code] = await ended;

@@ -1,0 +1,41 @@
+import type { Checks } from '../api/health.ts';
+import { SEARCH_ATTRIBUTES } from '../temporal/names.ts';
+import type { Core, Driver } from './wiring.ts';
+
+/** A run may be on its way between record and engine for so long. */
+const SETTLED_MS = 120_000;
+const LOOKED_AT = 200;
+
+/** What `doctor` looks at beyond readiness: whether work is done, and whether what is on record is true. */
+export function doctorChecks({ store, setting }: Core, { engine, client }: Driver): Checks {
+  return {
+    async workers() {
+      const count = await engine.workers();
+      if (count > 0) return `${count} take work from ${setting.config.TEMPORAL_TASK_QUEUE}`;
+      throw new Error(
+        `None takes work from ${setting.config.TEMPORAL_TASK_QUEUE}: runs wait until one is started (perdura worker)`,
+      );
+    },
+    async 'search attributes'() {
+      const { operatorService } = client.connection as unknown as { operatorService: Operator };
+      const { customAttributes } = await operatorService.listSearchAttributes({ namespace: client.options.namespace });
+      const missing = SEARCH_ATTRIBUTES.filter((name) => !(name in customAttributes));
+      if (missing.length === 0) return `${SEARCH_ATTRIBUTES.length} registered`;
+      throw new Error(`Not registered: ${missing.join(', ')}; a worker registers them when it starts, if its account may`);
+    },
+    async runs() {
+      const tasks = await store.tasks.unfinished(new Date(Date.now() - SETTLED_MS));
+      const states = await Promise.all(tasks.slice(0, LOOKED_AT).map(({ task_id }) => engine.state(task_id)));
+      const strays = tasks.filter((_, index) => states[index] && states[index] !== 'open').map(({ task_id }) => task_id);
+      const waiting = tasks.filter(({ status }) => status === 'waiting').length;
+      if (strays.length === 0) return `${tasks.length} under way for more than two minutes, ${waiting} of them wait for a person`;
+      throw new Error(
+        `${strays.length} have no execution: ${strays.slice(0, 5).join(', ')}; a worker settles them within a minute`,
+      );
+    },
+  };
+}
+
+interface Operator {
+  listSearchAttributes(asked: { namespace: string }): Promise<{ customAttributes: Record<string, unknown> }>;
+}

@@ -1,0 +1,27 @@
+import type { PrismaClient, ToolCall } from '../generated/prisma/client.ts';
+import { wire } from './page.ts';
+
+export type InspectionStore = ReturnType<typeof inspectionStore>;
+
+/** Runs as their owner looks at them afterwards, or meanwhile. */
+export function inspectionStore(prisma: PrismaClient) {
+  return {
+    /** Each step with what the model was told before it, what it said, and the calls that came of it. */
+    async steps(task_id: string) {
+      const [steps, messages, calls] = await Promise.all([
+        prisma.taskStep.findMany({ where: { task_id }, orderBy: { step: 'asc' } }),
+        prisma.taskMessage.findMany({ where: { task_id }, orderBy: [{ step: 'asc' }, { position: 'asc' }] }),
+        prisma.toolCall.findMany({ where: { task_id }, orderBy: [{ step: 'asc' }, { position: 'asc' }] }),
+      ]);
+      const resultOf = ({ call_id }: ToolCall) => messages.find((message) => message.call_id === call_id)?.content ?? null;
+      return steps.map(({ total_in, total_out, cache_read, cache_write, cost, ...step }) => ({
+        ...wire(step),
+        usage: { total_in, total_out, cache_read, cache_write, cost },
+        duration_ms: step.ended_at && step.ended_at.getTime() - step.started_at.getTime(),
+        input: messages.filter((message) => message.step === step.step - 1 && message.role !== 'assistant'),
+        output: messages.find((message) => message.step === step.step && message.position === 0)?.content ?? null,
+        tool_calls: calls.filter((call) => call.step === step.step).map((call) => ({ ...wire(call), result: resultOf(call) })),
+      }));
+    },
+  };
+}

@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { localToken } from '../../src/embedded/local-identity.ts';
+import { MIGRATIONS } from '../../src/main/places.ts';
+import { createResources, type Resources } from '../../src/main/resources.ts';
+import { applyMigrations } from '../../src/store/migrations.ts';
+import { baseEnv } from '../support/processes.ts';
+import { clientOf, type Watched } from './client.ts';
+import { type Counts, injectFaults, KILLS, noFaults } from './faults.ts';
+import { type Fleet, startFleet } from './fleet.ts';
+import { type ChaosModel, startChaosModel } from './model.ts';
+import { planOf } from './plan.ts';
+import { type Random, randomOf } from './random.ts';
+import { report } from './report.ts';
+import { type ChaosServers, startChaosServers } from './servers.ts';
+import { makeTools, type Tools } from './tools.ts';
+
+export interface ChaosOptions {
+  home: string;
+  seed: number;
+  /** Ends after so many kills or so many minutes, whichever comes first. */
+  kills: number;
+  minutes: number;
+  workers: number;
+  apis: number;
+  clients: number;
+  pace_ms: number;
+  verbose: boolean;
+}
+
+/** A whole installation with everything real but the model, under faults; returns the number of violations. */
+export async function chaos(options: ChaosOptions): Promise<number> {
+  const resources = createResources((error) => console.error(error));
+  const start = Date.now();
+  const log = (line: string) => options.verbose && console.log(`${((Date.now() - start) / 1000).toFixed(1)} s ${line}`);
+  console.log(`seed ${options.seed}: ${options.workers} workers, ${options.apis} APIs, ${options.clients} clients`);
+  try {
+    const scene = await setTheScene(options, resources, log);
+    const counts = noFaults();
+    const runs = await disturb(options, scene, { counts, log });
+    const exits = await Promise.all([...scene.fleet.workers, ...scene.fleet.apis].map((member) => member.stop()));
+    return await report({ ...scene, options, counts, runs, exits, started: start });
+  } finally {
+    await resources.close();
+  }
+}
+
+export interface Scene {
+  servers: ChaosServers;
+  fleet: Fleet;
+  model: ChaosModel;
+  tools: Tools;
+  token: string;
+  workflows: string[];
+  random: Random;
+}
+
+type Log = (line: string) => void;
+
+async function setTheScene(options: ChaosOptions, resources: Resources, log: Log): Promise<Scene> {
+  const { home, seed, workers, apis, clients } = options;
+  const random = randomOf(seed);
+  const servers = resources.hold(await startChaosServers(home), (it) => it.stop());
+  await applyMigrations(servers.database_url, MIGRATIONS);
+  const { token } = await localToken(home);
+  const env = {
+    ...baseEnv(),
+    DATABASE_URL: servers.database_url,
+    TEMPORAL_ADDRESS: servers.temporal_address,
+    ENCRYPTION_KEYS: `chaos:${randomBytes(32).toString('base64')}`,
+    PERDURA_HOME: home,
+    IDENTITY_PROVIDERS: 'local',
+    EGRESS_ALLOW: '127.0.0.1',
+    TOOL_ISOLATION: 'none',
+    RECONCILE_SECONDS: '10',
+    RATE_LIMIT_PER_MINUTE: '1000000',
+    DATABASE_POOL_SIZE: '10',
+  };
+  const fleet = await startFleet(env, { workers, apis, log });
+  const urls = fleet.apis.map(({ url }) => url);
+  const client = clientOf({ urls, token, random: random.fork('setting'), dropped() {} });
+  const tools = await makeTools(client, join(home, 'effects'));
+  const model = resources.hold(await startChaosModel(random.fork('model'), tools.names), (it) => it.stop());
+  const made = async (path: string, body: object) => (await client.insist('POST', path, { body })).body.id as string;
+  const base = { provider_type: 'openai_compatible', base_url: model.url, default_model: 'scripted' };
+  const provider_id = await made('/api/providers', { name: 'scripted', ...base });
+  const approval_tools = [tools.names.approved];
+  const agent_id = await made('/api/agents', { name: 'chaos', provider_id, custom_tool_ids: tools.ids, approval_tools });
+  const workflows: string[] = [];
+  // Fewer workflows than clients, so that some wait for their lane.
+  for (let index = 0; index < Math.ceil(clients * 0.75); index += 1)
+    workflows.push(
+      await made('/api/workflows', { agent_id, title: `chaos ${index}`, max_turns: 100, output_format: 'markdown' }),
+    );
+  return { servers, fleet, model, tools, token, workflows, random };
+}
+
+/** Clients send one prompt after the other while faults happen; ends when every run that was asked for has ended. */
+async function disturb(options: ChaosOptions, scene: Scene, { counts, log }: { counts: Counts; log: Log }): Promise<Watched[]> {
+  const { fleet, servers, tools, random, token, workflows } = scene;
+  const over = new AbortController();
+  const until = Date.now() + options.minutes * 60_000;
+  const kills = () => KILLS.reduce((sum, kind) => sum + counts[kind], 0);
+  const enough = () => kills() >= options.kills || Date.now() > until;
+  const faults = injectFaults(
+    { fleet, servers, tools, random: random.fork('faults'), counts, pace_ms: options.pace_ms, log },
+    over.signal,
+  );
+  const runs: Watched[] = [];
+  const plans = random.fork('plans');
+  let made = 0;
+  const work = Array.from({ length: options.clients }, async (_, index) => {
+    const urls = fleet.apis.map(({ url }) => url);
+    const dropped = () => {
+      counts['client dropped'] += 1;
+    };
+    const own = random.fork(`client ${index}`);
+    const client = clientOf({ urls, token, random: own, dropped });
+    while (!enough()) {
+      runs.push(await client.run(own.pick(workflows), planOf(++made, plans)));
+      log(`run ${runs.length} ended`);
+    }
+  });
+  const progress = setInterval(() => console.log(`${kills()} kills, ${runs.length} of ${made} runs ended`), 30_000);
+  while (!enough()) await wait(200);
+  over.abort();
+  await faults;
+  await Promise.all(work);
+  clearInterval(progress);
+  return runs;
+}

@@ -1,0 +1,131 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { StreamedEvent } from '../support/client.ts';
+import { type Plan, promptOf } from './plan.ts';
+import type { Random } from './random.ts';
+
+/** One run as its client saw it. */
+export interface Watched {
+  plan: Plan;
+  workflow_id: string;
+  task_id: string;
+  events: StreamedEvent[];
+  /** The client asked for a halt. */
+  halted: boolean;
+  /** What it decided, by call. */
+  decided: Record<string, string[]>;
+}
+
+export interface ClientOptions {
+  urls: string[];
+  token: string;
+  random: Random;
+  /** Counts connections that the client gave up on purpose. */
+  dropped(): void;
+}
+
+const TRY_AGAIN_MS = 400;
+const HALTED = 0.08;
+
+type Json = Record<string, any>;
+export type Client = ReturnType<typeof clientOf>;
+
+/** A client that goes on whatever happens: another server for each try, one Idempotency-Key for all tries, a stream taken up where it broke. */
+export function clientOf({ urls, token, random, dropped }: ClientOptions) {
+  const authorization = `Bearer ${token}`;
+
+  async function call(method: string, path: string, { body, key }: { body?: Json; key?: string } = {}) {
+    const headers = { authorization, 'content-type': 'application/json', ...(key ? { 'idempotency-key': key } : {}) };
+    const signal = AbortSignal.timeout(15_000);
+    const init = { method, headers, signal, ...(body ? { body: JSON.stringify(body) } : {}) };
+    const answer = await fetch(`${random.pick(urls)}${path}`, init);
+    return { status: answer.status, body: (await answer.json()) as Json };
+  }
+
+  /** Until it is answered otherwise than with 5xx, or with 409 for a key whose first request is still being served. */
+  async function insist(method: string, path: string, more: { body?: Json; key?: string } = {}) {
+    for (;;) {
+      const answer = await call(method, path, more).catch(() => null);
+      if (answer && answer.status < 500 && answer.body.code !== 'idempotency_key_busy') return answer;
+      await wait(TRY_AGAIN_MS);
+    }
+  }
+
+  async function watch(run: Watched): Promise<void> {
+    for (let ended = false; !ended; await wait(ended ? 0 : TRY_AGAIN_MS / 4)) {
+      const gone = new AbortController();
+      const patience = random.chance(0.3) ? random.between(200, 4_000) : 30_000;
+      const timer = setTimeout(() => {
+        if (patience < 30_000) dropped();
+        gone.abort();
+      }, patience);
+      try {
+        ended = await follow(run, gone.signal);
+      } catch {
+        // Dropped by either side: taken up again after the event seen last.
+      } finally {
+        clearTimeout(timer);
+        gone.abort();
+      }
+    }
+  }
+
+  async function follow(run: Watched, signal: AbortSignal): Promise<boolean> {
+    const path = `/api/workflows/${run.workflow_id}/stream?task_id=${run.task_id}`;
+    const headers = { authorization, 'last-event-id': String(run.events.at(-1)?.id ?? 0) };
+    const answer = await fetch(`${random.pick(urls)}${path}`, { headers, signal });
+    if (answer.status !== 200) throw new Error(`the stream was answered with ${answer.status}`);
+    let buffer = '';
+    for await (const text of answer.body!.pipeThrough(new TextDecoderStream())) {
+      const frames = (buffer + text).split('\n\n');
+      buffer = frames.pop() ?? '';
+      for (const event of frames.map(eventIn)) if (event && see(run, event)) return true;
+    }
+    return false;
+  }
+
+  /** Whether this event ends the run. */
+  function see(run: Watched, event: StreamedEvent): boolean {
+    run.events.push(event);
+    const { type, data } = event;
+    if (type === 'log' && /^(approval|reconciliation)_requested$/.test(data.event)) void decide(run, data);
+    return type === 'status' && ['completed', 'failed', 'halted'].includes(data.status);
+  }
+
+  async function decide(run: Watched, { event, call_id }: Json): Promise<void> {
+    const approval = event === 'approval_requested';
+    const decision = approval ? (random.chance(0.8) ? 'approve' : 'deny') : random.pick(['retry', 'done', 'fail']);
+    const body = { decision, ...(decision === 'done' ? { result: { settled: 'by hand' } } : {}) };
+    const path = `/api/tasks/${run.task_id}/${approval ? 'approvals' : 'reconciliations'}/${call_id}`;
+    await wait(random.between(0, 800));
+    // 409: it was decided by an earlier try whose answer was lost, or has answered for itself; both are well.
+    const { status } = await insist('POST', path, { body });
+    if (status === 200 || status === 409) run.decided[call_id] = [...(run.decided[call_id] ?? []), decision];
+  }
+
+  return {
+    insist,
+    /** One prompt from beginning to end. */
+    async run(workflow_id: string, plan: Plan): Promise<Watched> {
+      const key = `plan-${plan.id}`;
+      const sent = await insist('POST', `/api/workflows/${workflow_id}/prompt`, { body: { prompt: promptOf(plan) }, key });
+      if (sent.status > 201)
+        throw new Error(`The prompt of plan ${plan.id} was answered with ${sent.status}: ${sent.body.detail}`);
+      const run: Watched = { plan, workflow_id, task_id: sent.body.task_id, events: [], halted: false, decided: {} };
+      const halting = random.chance(HALTED) ? wait(random.between(50, 3_000)).then(() => halt(run)) : null;
+      await watch(run);
+      await halting;
+      return run;
+    },
+  };
+
+  async function halt(run: Watched): Promise<void> {
+    const { status } = await insist('POST', `/api/tasks/${run.task_id}/stop`);
+    run.halted = status === 202 || status === 409;
+  }
+}
+
+function eventIn(frame: string): StreamedEvent | null {
+  const [, id] = /^id: (\d+)$/m.exec(frame) ?? [];
+  const [, data] = /^data: (.*)$/m.exec(frame) ?? [];
+  return data ? { id: Number(id), ...JSON.parse(data) } : null;
+}

@@ -1,0 +1,146 @@
+import type pg from 'pg';
+import { rebuilt } from '../support/client.ts';
+import type { Watched } from './client.ts';
+import { type ChaosModel, TOKENS_IN, TOKENS_OUT } from './model.ts';
+import type { Effect } from './tools.ts';
+
+/** What is held against what: the record, what the clients saw, what the tools and the model noted themselves. */
+export interface Evidence {
+  database: pg.Client;
+  runs: Watched[];
+  effects: Effect[];
+  model: ChaosModel;
+}
+
+interface Row {
+  [column: string]: any;
+}
+
+export interface Verdict {
+  invariant: string;
+  checked: number;
+  violations: string[];
+}
+
+type Check = (evidence: Evidence) => Promise<Verdict>;
+
+const verdict = (invariant: string): Verdict => ({ invariant, checked: 0, violations: [] });
+
+/** Notes a violation unless something holds. */
+function hold(to: Verdict, holds: boolean, otherwise: () => string): void {
+  to.checked += 1;
+  if (!holds) to.violations.push(otherwise());
+}
+
+const statesAreTrue: Check = async ({ database, runs }) => {
+  const found = verdict('every prompt is one task, ended in a state that is true');
+  const { rows } = await database.query<Row>('SELECT * FROM tasks');
+  hold(found, rows.length === runs.length, () => `${runs.length} prompts made ${rows.length} tasks`);
+  for (const run of runs) {
+    const task = rows.find(({ id }) => id === run.task_id);
+    const allowed = run.halted ? ['halted', 'completed'] : ['completed'];
+    hold(found, allowed.includes(task?.status), () => `${run.task_id} is ${task?.status}: ${task?.error_code} ${task?.error}`);
+    const told = run.events.findLast(({ type }) => type === 'status')?.data.status;
+    hold(found, told === task?.status, () => `${run.task_id} is ${task?.status}, its client was told ${told}`);
+  }
+  const { rows: lanes } = await database.query<Row>('SELECT id FROM workflows WHERE active_task_id IS NOT NULL');
+  hold(found, lanes.length === 0, () => `${lanes.length} lanes are held by nobody`);
+  return found;
+};
+
+const transcriptsAreWhole: Check = async ({ database, runs }) => {
+  const found = verdict('each call has exactly one result, in the round that asked for it');
+  for (const { task_id } of runs) {
+    const messages = await messagesOf(database, task_id);
+    const asked = messages.flatMap(({ step, tool_calls }) =>
+      ((tool_calls ?? []) as Row[]).map(({ call_id }) => `${step} ${call_id}`),
+    );
+    const answered = messages.filter(({ role }) => role === 'tool').map(({ step, call_id }) => `${step} ${call_id}`);
+    hold(found, same(asked, answered), () => `${task_id} asked for ${asked} and was answered ${answered}`);
+    const { rows: open } = await database.query<Row>(
+      `SELECT call_id FROM tool_calls WHERE task_id = $1 AND status NOT IN ('done', 'denied')`,
+      [task_id],
+    );
+    hold(found, open.length === 0, () => `${task_id} has ${open.length} open calls`);
+  }
+  return found;
+};
+
+const effectsAreKnown: Check = async ({ database, runs, effects }) => {
+  const found = verdict('effects counted outside match the ledger; a write is repeated only when a person said so');
+  const { rows } = await database.query<Row>('SELECT * FROM tool_calls');
+  const begun = (key: string) => effects.filter((effect) => effect.key === key && effect.phase === 'begin').length;
+  for (const { task_id, call_id, effect, attempts, status, failed, errors } of rows) {
+    const times = begun(`${task_id}:${call_id}`);
+    const told = `${task_id} ${call_id} (${effect}) had ${times} effects in ${attempts} attempts`;
+    hold(found, times <= attempts, () => told);
+    const retries = runs.find((run) => run.task_id === task_id)?.decided[call_id]?.filter((it) => it === 'retry').length ?? 0;
+    if (effect === 'write') hold(found, times <= 1 + retries + errors, () => `${told}, ${retries} asked for`);
+    const unsettled = runs.find((run) => run.task_id === task_id)?.decided[call_id]?.some((it) => it === 'done');
+    if (status === 'done' && !failed && !unsettled) hold(found, times > 0, () => `${told}, and yet a result`);
+  }
+  const keys = new Set(rows.map(({ task_id, call_id }) => `${task_id}:${call_id}`));
+  for (const key of new Set(effects.map((effect) => effect.key))) hold(found, keys.has(key), () => `${key} is in no ledger`);
+  return found;
+};
+
+const usageIsRight: Check = async ({ database, runs, model }) => {
+  const found = verdict('usage is what the model served, less announced resets');
+  for (const { task_id, plan } of runs) {
+    const { rows: steps } = await database.query<Row>('SELECT * FROM task_steps WHERE task_id = $1 AND ended_at IS NOT NULL', [
+      task_id,
+    ]);
+    const { rows } = await database.query<Row>('SELECT total_in, total_out FROM tasks WHERE id = $1', [task_id]);
+    const right = rows[0]?.total_in === steps.length * TOKENS_IN && rows[0]?.total_out === steps.length * TOKENS_OUT;
+    hold(found, right, () => `${task_id} has ${steps.length} steps and ${JSON.stringify(rows[0])}`);
+    const served = model.served.filter((it) => it.plan === plan.id).length;
+    const { rows: resets } = await database.query<Row>(
+      `SELECT count(*)::int AS n FROM events WHERE task_id = $1 AND type = 'log' AND data ->> 'event' = 'attempt_reset'`,
+      [task_id],
+    );
+    const spare = served - steps.length;
+    // A run that was halted may have been served an answer that nobody waited for.
+    hold(
+      found,
+      spare >= 0 && spare <= resets[0]?.n + 1,
+      () => `${task_id}: ${served} served, ${steps.length} recorded, ${resets[0]?.n} resets`,
+    );
+  }
+  return found;
+};
+
+const streamsAreRight: Check = async ({ database, runs }) => {
+  const found = verdict('text rebuilt from each stream is the record, byte for byte; numbers grow');
+  for (const { task_id, events } of runs) {
+    const stored = (await messagesOf(database, task_id)).filter(({ role }) => role === 'assistant').map(({ content }) => content);
+    const { texts, unfinished } = rebuilt(events);
+    hold(
+      found,
+      same(stored, texts) && unfinished === '',
+      () => `${task_id}: stored ${JSON.stringify(stored)}, seen ${JSON.stringify(texts)} + ${JSON.stringify(unfinished)}`,
+    );
+    hold(
+      found,
+      events.every(({ id }, index) => index === 0 || id > events[index - 1]!.id),
+      () => `${task_id}: numbers do not grow`,
+    );
+    const { rows } = await database.query<Row>('SELECT seq FROM events WHERE task_id = $1 ORDER BY seq', [task_id]);
+    const logged = rows.map(({ seq }) => seq);
+    hold(
+      found,
+      same(
+        logged,
+        events.map(({ id }) => id),
+      ),
+      () => `${task_id}: ${logged.length} events on record, ${events.length} seen`,
+    );
+  }
+  return found;
+};
+
+const messagesOf = async (database: pg.Client, task_id: string) =>
+  (await database.query<Row>('SELECT * FROM task_messages WHERE task_id = $1 ORDER BY step, position', [task_id])).rows;
+
+const same = (some: unknown[], others: unknown[]) => JSON.stringify(some) === JSON.stringify(others);
+
+export const CHECKS: Check[] = [statesAreTrue, transcriptsAreWhole, effectsAreKnown, usageIsRight, streamsAreRight];

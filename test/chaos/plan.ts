@@ -1,0 +1,21 @@
+import type { Random } from './random.ts';
+
+export type Kind = 'read' | 'idempotent' | 'write' | 'approved';
+
+/** What one run is to do: rounds of tool calls, then an answer. It travels in the prompt, so that the model can follow it. */
+export interface Plan {
+  id: number;
+  rounds: Kind[][];
+  words: number;
+}
+
+const KINDS: Kind[] = ['read', 'idempotent', 'write', 'write', 'approved'];
+
+export function planOf(id: number, random: Random): Plan {
+  const rounds = Array.from({ length: random.int(4) }, () => Array.from({ length: 1 + random.int(2) }, () => random.pick(KINDS)));
+  return { id, rounds, words: 10 + random.int(40) };
+}
+
+export const promptOf = (plan: Plan) => `Follow the plan: ${JSON.stringify(plan)}`;
+
+export const planIn = (prompt: string): Plan => JSON.parse(prompt.slice(prompt.indexOf('{')));

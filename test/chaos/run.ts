@@ -1,0 +1,37 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { chaos } from './chaos.ts';
+
+const { values } = parseArgs({
+  options: {
+    short: { type: 'boolean', default: false },
+    seed: { type: 'string' },
+    kills: { type: 'string' },
+    minutes: { type: 'string' },
+    workers: { type: 'string', default: '3' },
+    apis: { type: 'string', default: '2' },
+    clients: { type: 'string', default: '8' },
+    pace: { type: 'string', default: '900' },
+    verbose: { type: 'boolean', default: false },
+  },
+});
+
+const home = await mkdtemp(join(tmpdir(), 'perdura-chaos-'));
+try {
+  const violations = await chaos({
+    home,
+    seed: Number(values.seed ?? Math.floor(Math.random() * 2 ** 31)),
+    kills: Number(values.kills ?? (values.short ? 40 : 1_000)),
+    minutes: Number(values.minutes ?? (values.short ? 1.2 : 60)),
+    workers: Number(values.workers),
+    apis: Number(values.apis),
+    clients: Number(values.clients),
+    pace_ms: Number(values.pace),
+    verbose: values.verbose,
+  });
+  process.exitCode = violations > 0 ? 1 : 0;
+} finally {
+  await rm(home, { recursive: true, force: true });
+}

@@ -1,0 +1,35 @@
+import { startPostgres } from '../../src/embedded/postgres.ts';
+import { startTemporal } from '../../src/embedded/temporal.ts';
+import { temporalForTests } from '../support/embedded-temporal.ts';
+
+/** Postgres and Temporal, which can be killed and started again on the same data and ports. */
+export interface ChaosServers {
+  database_url: string;
+  temporal_address: string;
+  restart(which: 'postgres' | 'temporal'): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const log = () => {};
+
+export async function startChaosServers(home: string): Promise<ChaosServers> {
+  const executable = await temporalForTests();
+  const start = {
+    postgres: () => startPostgres({ home, log, port: 26_432 }),
+    temporal: () => startTemporal({ executable, home, log, port: 27_933, ui_port: 28_933 }),
+  };
+  const [postgres, temporal] = await Promise.all([start.postgres(), start.temporal()]);
+  const running = { postgres, temporal };
+  return {
+    database_url: postgres.url,
+    temporal_address: temporal.address,
+    async restart(which) {
+      process.kill(running[which].pid, 'SIGKILL');
+      if (which === 'postgres') running.postgres = await start.postgres();
+      else running.temporal = await start.temporal();
+    },
+    async stop() {
+      await Promise.all([running.postgres.stop(), running.temporal.stop()]);
+    },
+  };
+}
