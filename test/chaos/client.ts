@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { StreamedEvent } from '../support/client.ts';
+import { parseFrame, type StreamedEvent } from '../support/client.ts';
 import { type Plan, promptOf } from './plan.ts';
 import type { Random } from './random.ts';
 
@@ -86,7 +86,7 @@ export function clientOf({ urls, token, random, dropped }: ClientOptions) {
       if (done) return false;
       const frames = (buffer + decoder.decode(value, { stream: true })).split('\n\n');
       buffer = frames.pop() ?? '';
-      for (const event of frames.map(eventIn)) if (event && see(run, event)) return true;
+      for (const event of frames.map(parseFrame)) if (event && see(run, event)) return true;
     }
   }
 
@@ -129,10 +129,4 @@ export function clientOf({ urls, token, random, dropped }: ClientOptions) {
     const { status } = await insist('POST', `/api/tasks/${run.task_id}/stop`);
     run.halted = status === 202 || status === 409;
   }
-}
-
-function eventIn(frame: string): StreamedEvent | null {
-  const [, id] = /^id: (\d+)$/m.exec(frame) ?? [];
-  const [, data] = /^data: (.*)$/m.exec(frame) ?? [];
-  return data ? { id: Number(id), ...JSON.parse(data) } : null;
 }
