@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { contextWindowOf } from '../domain/context-window.ts';
 import type { Definition } from '../domain/definition.ts';
 import { eventsOf } from '../domain/events.ts';
 import { webhookSender } from '../egress/webhook-sender.ts';
@@ -12,9 +12,11 @@ import type { ActivityPorts } from '../temporal/activities/index.ts';
 import { reconcile } from '../temporal/reconciler.ts';
 import { type ToolPorts, type Toolset, toolsFor } from '../tools/for-agent.ts';
 import { type ToolCall, ToolUnreachable } from '../tools/source.ts';
+import { reconcileSchedules, reconcileWorkspaces } from './reconcile.ts';
 import { contextPorts, knowingPorts } from './run-context.ts';
 import { mcpPorts, openMcpPool, progressTeller, runTools } from './run-tools.ts';
-import { type Core, type Driver, workspacesOf } from './wiring.ts';
+import { runWorkspaces, type WorkspaceOwner } from './run-workspaces.ts';
+import type { Core, Driver } from './wiring.ts';
 
 const now = () => new Date().toISOString();
 
@@ -26,6 +28,9 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
   const unheard = await bus.onHalt(halts.halt);
   const pool = openMcpPool(core);
   const tools = { ...toolPorts(core), mcp: mcpPorts(core, pool) };
+  const workspaces = runWorkspaces(core);
+  const opened = (run: WorkspaceOwner, signal: AbortSignal) =>
+    workspaces.open(run, signal).catch((error: Error) => Promise.reject(new ToolUnreachable(error.message)));
   const definition = (hash: string) => store.definitions.get(hash);
   const ports: ActivityPorts = {
     runs: store.runs,
@@ -45,7 +50,9 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
     async perform({ call_id, name, ...call }, args, signal) {
       const pinned = await definition(call.definition_hash);
       const { task_id, workflow_id, owner } = call;
-      const run = { task_id, workflow_id, owner, agent_id: pinned.agent.id, definition_hash: call.definition_hash };
+      const { definition_hash } = call;
+      const { directory: workspace } = await opened({ task_id, owner, repository: pinned.repository }, signal);
+      const run = { task_id, workflow_id, owner, agent_id: pinned.agent.id, definition_hash, workspace };
       const progress = progressTeller(core, { task_id, workflow_id, call_id });
       const asked: ToolCall = { call_id, name, arguments: args, call_key: `${task_id}:${call_id}`, run, progress };
       const rules = { custom_tools: pinned.provider !== null, toolset: call.toolset as Toolset | null };
@@ -55,10 +62,21 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
     ...contextPorts(core),
     webhooks: store.webhooks,
     sendWebhook: webhookSender({ fetch: core.egress.fetch, secret: setting.webhook_secret }),
+    windowOf: ({ model, provider }) =>
+      contextWindowOf(model ?? (provider ? null : setting.default_runtime.model), {
+        set: provider?.context_window ?? null,
+        fallback: setting.config.DEFAULT_CONTEXT_WINDOW,
+      }),
+    workspaces,
     settle,
     halt: (task_id) => bus.halt(task_id),
     nudge: (task_id, call_id) => engine.decide(task_id, call_id),
-    reconcile: () => reconcile({ store, engine, settle, definition, now: () => new Date() }),
+    async reconcile() {
+      const done = await reconcile({ store, engine, settle, definition, now: () => new Date() });
+      await reconcileSchedules(store, driver.schedules);
+      await reconcileWorkspaces(store, workspaces);
+      return done;
+    },
     isModelFailure: (error): error is ModelFailure => error instanceof ModelFailure,
     isUnreachable: (error): error is ToolUnreachable => error instanceof ToolUnreachable,
   };
@@ -107,11 +125,6 @@ function toolPorts(core: Core): Omit<ToolPorts, 'mcp'> {
     fetch: egress.fetch,
     bash_network: config.BASH_NETWORK,
     search_url: config.SEARCH_API_URL ?? null,
-    async workspaceOf({ task_id }) {
-      const dir = `${workspacesOf(config)}/${task_id}`;
-      await mkdir(dir, { recursive: true });
-      return dir;
-    },
     async openToken(name, tool, { owner, task_id }) {
       const opened = await store.tokens.open({ name, principal: owner, purpose: `tool ${tool}`, task_id });
       if ('refusal' in opened) throw new Error(opened.refusal);

@@ -10,7 +10,6 @@ import { type Toolbox, type ToolPorts, type Toolset, toolsFor } from '../tools/f
 import { discover } from '../tools/mcp/discover.ts';
 import { type McpPool, mcpPool } from '../tools/mcp/pool.ts';
 import type { McpToolPorts } from '../tools/mcp/tools.ts';
-import type { RunContext } from '../tools/source.ts';
 import { VERSION } from './places.ts';
 import type { Core } from './wiring.ts';
 
@@ -47,8 +46,7 @@ export function runTools({ store }: Core, ports: ToolPorts) {
     const boxOf = (toolset: Toolset | null) => toolsFor(here, ports, { custom_tools, toolset });
     if (run.toolset || !here.mcp_servers.length) return boxOf(run.toolset as Toolset | null);
     await ready;
-    const context: RunContext = { ...run, agent_id: definition.agent.id };
-    const openToken = (name: string) => ports.mcp.openToken(name, 'of the run', context);
+    const openToken = (name: string) => ports.mcp.openToken(name, 'of the run', run);
     const { tools, notes, missing } = await discover(here.mcp_servers, { ...ports.mcp, openToken }, signal);
     if (missing.length > 0)
       throw new ModelFailure(`A required MCP server is out of reach. ${missing.join('. ')}`, {

@@ -29,6 +29,8 @@ export interface SelectedRuntime {
   custom_tools: boolean;
   /** Tools that run at the vendor, and so are not offered from here. */
   elsewhere?: { builtins: string[]; mcp_server_ids: string[] };
+  /** The runtime keeps the conversation on its own side, so there is nothing to compact here. */
+  keeps_context?: boolean;
 }
 
 /** What decides about the runtime. Without `tools` it is for a chat, which the vendor's sessions are not made for. */
@@ -82,6 +84,7 @@ function vendorRuntime(
     runtime: managedSession({ client, default_model, hosted }),
     prices: price_table,
     custom_tools: true,
+    keeps_context: true,
     elsewhere: { builtins, mcp_server_ids: handed.map(({ id }) => id) },
   };
 }

@@ -1,11 +1,10 @@
 import type { Agent } from '../contracts/agents.ts';
 import type { Guardrail } from '../contracts/guardrails.ts';
-import type { KnowledgeSource } from '../contracts/knowledge.ts';
-import type { McpServer } from '../contracts/mcps.ts';
 import type { Provider } from '../contracts/providers.ts';
 import type { Skill } from '../contracts/skills.ts';
 import type { PinnedGuardrail } from '../domain/definition.ts';
 import { chatStore } from './chat.ts';
+import { connectionStores } from './connections.ts';
 import { customToolStore } from './custom-tools.ts';
 import { type Database, rows } from './database.ts';
 import { definitionStore } from './definitions.ts';
@@ -21,7 +20,6 @@ import { providerRates } from './provider-rates.ts';
 import { refused, resource } from './resource.ts';
 import { runStore, type Tell } from './runs.ts';
 import { scheduleStore } from './scheduled-agents.ts';
-import { sealedResource } from './sealed-resource.ts';
 import { taskStore } from './tasks.ts';
 import { tokenStore } from './tokens.ts';
 import { toolLedger } from './tool-ledger.ts';
@@ -39,22 +37,17 @@ export function createStore({ database: { pool, prisma }, keys, tell }: { databa
     agents: resource<Agent>(prisma.agent, { noun: 'agent', tagged: false }),
     providers: resource<Provider>(prisma.provider, { noun: 'provider', tagged: false }),
     customTools: customToolStore(prisma),
-    tokens: tokenStore(prisma, keys),
-    workflows: workflowStore(prisma),
+    tokens: tokenStore({ pool, prisma }, keys),
+    workflows: workflowStore({ pool, prisma }),
     tasks: taskStore({ pool, prisma, keys, ...(tell ? { tell } : {}) }),
     runs: runStore(pool, tell),
     ledger: toolLedger(pool, tell),
     skills: resource<Skill>(prisma.skill, { noun: 'skill' }),
     guardrails: resource<Guardrail>(prisma.guardrail, { noun: 'guardrail' }),
-    mcpServers: sealedResource<McpServer>(prisma.mcpServer, { noun: 'MCP server', keys, context: 'mcp-server' }),
     memories,
     knowledgeItems: knowledgeItemStore(pool, prisma),
     transfer: transferStore(prisma, keys),
-    knowledgeSources: sealedResource<KnowledgeSource>(prisma.knowledgeSource, {
-      noun: 'knowledge source',
-      keys,
-      context: 'knowledge-source',
-    }),
+    ...connectionStores(prisma, keys),
     definitions: definitionStore(pool),
     rates: providerRates(pool),
     inspection: inspectionStore(prisma),

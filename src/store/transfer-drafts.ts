@@ -2,6 +2,7 @@ import { SOURCE_TYPES } from '../contracts/knowledge.ts';
 import type { FullImport } from '../contracts/transfer.ts';
 import { mapTexts } from '../domain/secrets.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
+import { KNOWLEDGE_SOURCE } from './connections.ts';
 import type { KeyRing } from './key-ring.ts';
 import { configSealer, MASK } from './sealed-config.ts';
 import type { Importer, PartName } from './transfer.ts';
@@ -38,7 +39,7 @@ export function draftMakers(tx: Tables, { importer, keys }: { importer: Importer
       return items.map(({ id: _, ...item }) => draft(item.name, { ...item, created_by }));
     },
     async knowledge_sources(items: Items<'knowledge_sources'>) {
-      const sealer = configSealer(keys, 'knowledge-source');
+      const sealer = configSealer(keys, KNOWLEDGE_SOURCE);
       return items.map(({ id: _, source_type: given, connection_config, ...item }) => {
         const source_type = ALIASES[given] ?? given;
         if (!(SOURCE_TYPES as readonly string[]).includes(source_type))

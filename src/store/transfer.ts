@@ -1,6 +1,7 @@
 import { v7 as uuid } from 'uuid';
 import type { FullImport, ImportResult, ResourceType } from '../contracts/transfer.ts';
 import type { Prisma, PrismaClient } from '../generated/prisma/client.ts';
+import { KNOWLEDGE_SOURCE } from './connections.ts';
 import type { KeyRing } from './key-ring.ts';
 import { configSealer } from './sealed-config.ts';
 import { type Draft, type DraftMaker, draftMakers } from './transfer-drafts.ts';
@@ -52,7 +53,7 @@ class Undone extends Error {}
 export type TransferStore = ReturnType<typeof transferStore>;
 
 export function transferStore(prisma: PrismaClient, keys: KeyRing) {
-  const sealer = configSealer(keys, 'knowledge-source');
+  const sealer = configSealer(keys, KNOWLEDGE_SOURCE);
   return {
     /** Records of a type, oldest first, secrets sealed. */
     async records(type: ResourceType, { owner, id }: { owner?: string; id?: string } = {}) {

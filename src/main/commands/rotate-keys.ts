@@ -1,3 +1,4 @@
+import { connectionStores } from '../../store/connections.ts';
 import { openDatabase } from '../../store/database.ts';
 import { keyRing } from '../../store/key-ring.ts';
 import { scheduleStore } from '../../store/scheduled-agents.ts';
@@ -10,10 +11,12 @@ export async function command({ DATABASE_URL, ENCRYPTION_KEYS }: Config): Promis
   const database = openDatabase({ url: DATABASE_URL });
   try {
     const keys = keyRing(ENCRYPTION_KEYS);
-    const moved = await tokenStore(database.prisma, keys).rotate();
+    const moved = await tokenStore(database, keys).rotate();
     const schedules = await scheduleStore({ ...database, keys }).rotate();
+    const { mcpServers, knowledgeSources } = connectionStores(database.prisma, keys);
+    const connections = (await mcpServers.rotate()) + (await knowledgeSources.rotate());
     process.stdout.write(
-      `${moved} stored tokens and the access tokens of ${schedules} schedules are now sealed with the key ${keys.active_key_id}\n`,
+      `${moved} stored tokens, the access tokens of ${schedules} schedules and the secrets of ${connections} connections are now sealed with the key ${keys.active_key_id}\n`,
     );
   } finally {
     await database.close();

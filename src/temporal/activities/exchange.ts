@@ -1,6 +1,5 @@
-import { activityInfo, ApplicationFailure } from '@temporalio/activity';
-import { ApplicationFailureCategory } from '@temporalio/common';
-import type { Definition, ToolSpec } from '../../domain/definition.ts';
+import { ApplicationFailure } from '@temporalio/activity';
+import type { Definition, PinnedRepository, ToolSpec } from '../../domain/definition.ts';
 import { eventsOf, isTerminal, type RunEvent } from '../../domain/events.ts';
 import { instructionsOf } from '../../domain/instructions.ts';
 import type { ExchangeOrder, PlannedCall } from '../../domain/run-loop.ts';
@@ -20,11 +19,14 @@ import type { ModelFailure, Reply } from '../../runtimes/runtime.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
 import type { OpenRun, RunStore, Record as StepRecord } from '../../store/runs.ts';
 import type { Toolbox } from '../../tools/for-agent.ts';
+import { type AdmissionPorts, admitted } from './admission.ts';
 import { attempt, type Halts, staleAttempt, written } from './attempt.ts';
 import { type Context, type ContextPorts, contextOf } from './context.ts';
 import { retryDelay } from './failure.ts';
+import { type FitPorts, fitted } from './fit.ts';
+import { reserve } from './reserve.ts';
 
-export interface ExchangePorts extends ContextPorts {
+export interface ExchangePorts extends AdmissionPorts, ContextPorts, Omit<FitPorts, 'runs'> {
   runs: RunStore;
   halts: Halts;
   definition(hash: string): Promise<Definition>;
@@ -33,8 +35,7 @@ export interface ExchangePorts extends ContextPorts {
   toolsOf(asked: ToolsAsked, signal: AbortSignal): Promise<Toolbox>;
   /** Sends text on in batches; nothing before `ready`. */
   publisher(send: (delta: string) => Promise<unknown>, ready: Promise<unknown>): DeltaPublisher;
-  /** Takes a place in the provider's rate: 0, or how many milliseconds to wait before asking again. */
-  admit(provider: Definition['provider']): Promise<number>;
+  workspaces: { open(run: WorkspaceRun, signal: AbortSignal): Promise<{ commit: string | null }> };
   isModelFailure(error: unknown): error is ModelFailure;
   /** Judges a text of the model's by the run's output guardrails. */
   judge(definition: Definition, text: string, facts: { final: boolean }): Verdict;
@@ -49,6 +50,12 @@ export interface ToolsAsked {
   ready: Promise<unknown>;
 }
 
+interface WorkspaceRun {
+  task_id: string;
+  owner: string;
+  repository: PinnedRepository | null;
+}
+
 /** What one attempt of a step works with. */
 interface Attempt {
   ports: ExchangePorts;
@@ -60,13 +67,13 @@ interface Attempt {
 /** One exchange with the model, recorded once by (task, step): a step that is on record is not paid again. */
 export const exchangeActivity =
   (ports: ExchangePorts) =>
-  (task_id: string, order: ExchangeOrder): Promise<PlannedCall[]> =>
+  (task_id: string, order: ExchangeOrder): Promise<PlannedCall[] | 'waiting'> =>
     attempt(ports.halts, task_id, async (signal) => {
       const run = await ports.runs.open(task_id, order.step);
       if (!run || isTerminal(run.status)) throw ApplicationFailure.nonRetryable(`The task ${task_id} has ended`, 'task_ended');
       if (run.recorded) return callsOf(run, order.step);
       const work: Attempt = { ports, run, definition: await ports.definition(run.definition_hash), order };
-      await admitted(work);
+      await admitted(ports, run, { provider: work.definition.provider, step: order.step });
       try {
         return await converse(work, signal);
       } catch (error) {
@@ -75,17 +82,6 @@ export const exchangeActivity =
       }
     });
 
-/** A provider whose rate is used up is waited for by the engine, which holds no place of a worker meanwhile; it is no error. */
-async function admitted({ ports, run, definition, order }: Attempt): Promise<void> {
-  const wait_ms = await ports.admit(definition.provider);
-  if (wait_ms === 0) return;
-  const { attempt: asked } = activityInfo();
-  const message = `The provider's requests_per_minute are used up; asking again in ${(wait_ms / 1000).toFixed(1)} s`;
-  const { log } = eventsOf(run.task_id, ports.now);
-  if (asked === 1) await ports.runs.tell(run, [log('rate_limited', message, { step: order.step, wait_ms })]);
-  throw ApplicationFailure.create({ message, type: 'rate_limited', nextRetryDelay: wait_ms, category: ApplicationFailureCategory.BENIGN });
-}
-
 /** Calls of a recorded reply; a reply that a guardrail withheld ends the run. */
 function callsOf({ messages, calls }: Pick<OpenRun, 'messages' | 'calls'>, step: number): PlannedCall[] {
   const withheld = messages.find((message) => message.step === step && message.kind === 'withheld');
@@ -93,7 +89,7 @@ function callsOf({ messages, calls }: Pick<OpenRun, 'messages' | 'calls'>, step:
   return calls;
 }
 
-async function converse(work: Attempt, outer: AbortSignal): Promise<PlannedCall[]> {
+async function converse(work: Attempt, outer: AbortSignal): Promise<PlannedCall[] | 'waiting'> {
   const { ports, run, definition, order } = work;
   const begins = order.step === 1 && run.messages.length === 0;
   const context = begins ? await contextOf(ports, run, definition) : { messages: [], events: [] };
@@ -103,15 +99,21 @@ async function converse(work: Attempt, outer: AbortSignal): Promise<PlannedCall[
   const begun = begin(work, { messages, events }, stale);
   // Awaited before the record is written; until then a failure of the model's must not leave this one unheard.
   begun.catch(() => {});
+  if (order.step === 1 && definition.repository) await checkOut(work, definition.repository, { signal, ready: begun });
   const selected = await ports.runtimeOf(run, definition);
   const asked = { run, definition, runtime: selected, ready: begun };
   const offered = order.tools_off ? [] : await (await ports.toolsOf(asked, signal)).list(signal);
   const publisher = ports.publisher((delta) => tell(work, delta, stale), begun);
+  const instructions = instructionsOf(definition);
+  const about = { ready: begun, ports, run, definition, step: order.step, selected, instructions, tools: offered };
+  const fit = await fitted(about, [...run.messages, ...messages], signal);
+  work.run = fit.run;
+  if ((await reserve({ ...about, ...fit })) === 'waiting') return 'waiting';
   const input = {
     task_id: run.task_id,
     model: definition.model,
-    instructions: instructionsOf(definition),
-    transcript: [...run.messages, ...messages],
+    instructions,
+    transcript: fit.transcript,
     tools: offered,
     reasoning_effort: definition.settings.reasoning_effort,
     wants_json: definition.settings.output_format === 'json',
@@ -130,6 +132,22 @@ async function converse(work: Attempt, outer: AbortSignal): Promise<PlannedCall[
     await publisher.flush();
     throw error;
   }
+}
+
+/** Fetches the repository that the run works on, before its model is asked anything. */
+async function checkOut(
+  { ports, run, order: { step } }: Attempt,
+  repository: PinnedRepository,
+  { signal, ready }: { signal: AbortSignal; ready: Promise<unknown> },
+): Promise<void> {
+  await ready;
+  const { commit } = await ports.workspaces.open({ ...run, repository }, signal).catch((error: Error) => {
+    signal.throwIfAborted();
+    throw ApplicationFailure.nonRetryable(error.message, 'repository_failed');
+  });
+  const { url, branch } = repository;
+  const { log } = eventsOf(run.task_id, ports.now);
+  if (commit) await ports.runs.tellDeltas(run, { step, events: [log('repo_synced', url, { branch, commit })] });
 }
 
 /** Makes this attempt the one that has the step; aborts when another was quicker. */
@@ -177,6 +195,7 @@ function opening({ ports, run, definition, order }: Attempt, context: Context): 
     messages.push({ ...blank, step: order.step - 1, position: REMINDER_POSITION, role: 'user', kind: 'reminder', content });
     events.push(log('goal_reminder', content));
   }
+  if (run.status === 'waiting') events.push(status('running', order.turns));
   if (run.attempts > 0)
     events.push(log('attempt_reset', 'The step is tried again; drop its unfinished text', { step: order.step }));
   events.push(log('model_call', definition.model ?? 'default model', { step: order.step }));

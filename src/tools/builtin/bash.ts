@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { ToolSpec } from '../../domain/definition.ts';
 import type { StartConfined } from '../mcp/stdio.ts';
-import type { RunContext, ToolCall, ToolOutcome } from '../source.ts';
+import type { ToolCall, ToolOutcome } from '../source.ts';
 
 export const spec: ToolSpec = {
   name: 'bash',
@@ -21,7 +21,6 @@ export const spec: ToolSpec = {
 
 export interface BashPorts {
   startConfined: StartConfined;
-  workspaceOf(run: RunContext): Promise<string>;
   /** Whether commands may reach the network, through the egress guard. */
   bash_network: boolean;
 }
@@ -30,12 +29,12 @@ const TIMEOUT_MS = 120_000;
 const LONGEST_MS = 600_000;
 const OUTPUT_CHARACTERS = 30_000;
 
-export function bash({ startConfined, workspaceOf, bash_network }: BashPorts) {
+export function bash({ startConfined, bash_network }: BashPorts) {
   return async ({ arguments: args, call_key, run }: ToolCall, signal: AbortSignal): Promise<ToolOutcome> => {
     const { command, timeout } = args;
     if (typeof command !== 'string' || command.trim() === '') return { content: 'command must be a text', failed: true };
     const limit = Math.min(typeof timeout === 'number' && timeout > 0 ? timeout : TIMEOUT_MS, LONGEST_MS);
-    const workspace = await workspaceOf(run);
+    const { workspace } = run;
     const expiry = new AbortController();
     const started = startConfined(
       {
