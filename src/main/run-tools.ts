@@ -5,7 +5,7 @@ import { ModelFailure } from '../runtimes/runtime.ts';
 import type { SelectedRuntime } from '../runtimes/select.ts';
 import type { OpenRun } from '../store/runs.ts';
 import type { CallPlace } from '../store/tool-ledger.ts';
-import type { ToolsAsked } from '../temporal/activities/exchange.ts';
+import type { ToolsAsked } from '../temporal/activities/tools-asked.ts';
 import { type Toolbox, type ToolPorts, type Toolset, toolsFor } from '../tools/for-agent.ts';
 import { discover } from '../tools/mcp/discover.ts';
 import { type McpPool, mcpPool } from '../tools/mcp/pool.ts';

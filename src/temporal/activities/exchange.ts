@@ -25,6 +25,7 @@ import { type Context, type ContextPorts, contextOf } from './context.ts';
 import { retryDelay } from './failure.ts';
 import { type FitPorts, fitted } from './fit.ts';
 import { reserve } from './reserve.ts';
+import type { ToolsAsked } from './tools-asked.ts';
 
 export interface ExchangePorts extends AdmissionPorts, ContextPorts, Omit<FitPorts, 'runs'> {
   runs: RunStore;
@@ -41,13 +42,6 @@ export interface ExchangePorts extends AdmissionPorts, ContextPorts, Omit<FitPor
   judge(definition: Definition, text: string, facts: { final: boolean }): Verdict;
   /** Whether texts must be judged before any of them is shown. */
   holdsBack(definition: Definition): boolean;
-}
-
-export interface ToolsAsked {
-  run: OpenRun;
-  definition: Definition;
-  runtime: SelectedRuntime;
-  ready: Promise<unknown>;
 }
 
 interface WorkspaceRun {
