@@ -149,6 +149,17 @@ export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
     wait: (run: OpenRun, { step, events }: { step: number; events: RunEvent[] }) =>
       write(WAIT, run, { events, values: [run.task_id, run.workflow_id, step, run.attempts + 1, JSON.stringify(events)] }),
 
+    /** Tells of a run that waits. */
+    tell: (run: OpenRun, events: RunEvent[]) =>
+      write(sql.TELL, run, { events, values: [run.task_id, run.workflow_id, JSON.stringify(events)] }),
+
+    /** Freezes the tools found for a run. False when that was done before. */
+    freezeToolset: (run: OpenRun, { toolset, events }: { toolset: unknown; events: RunEvent[] }) =>
+      write(sql.FREEZE_TOOLSET, run, {
+        events,
+        values: [run.task_id, run.workflow_id, JSON.stringify(toolset), JSON.stringify(events)],
+      }),
+
     /** Counts a recoverable failure of a step. */
     noteError: (run: OpenRun, { step, error, events }: { step: number; error: string; events: RunEvent[] }) =>
       write(sql.NOTE_ERROR, run, {

@@ -1,17 +1,10 @@
-import { ApplicationFailure } from '@temporalio/activity';
+import { ApplicationFailure, activityInfo } from '@temporalio/activity';
+import { ApplicationFailureCategory } from '@temporalio/common';
 import type { Definition, PinnedRepository, ToolSpec } from '../../domain/definition.ts';
-import { eventsOf, isTerminal, type RunEvent } from '../../domain/events.ts';
+import { eventsOf, isTerminal } from '../../domain/events.ts';
 import { instructionsOf } from '../../domain/instructions.ts';
 import type { ExchangeOrder, PlannedCall } from '../../domain/run-loop.ts';
-import {
-  callIdOf,
-  DENIAL,
-  REMINDER_POSITION,
-  reminderOf,
-  responseOf,
-  storable,
-  type TranscriptMessage,
-} from '../../domain/transcript.ts';
+import { callIdOf, responseOf, storable } from '../../domain/transcript.ts';
 import { addUsage, costOf } from '../../domain/usage.ts';
 import type { DeltaPublisher } from '../../events/publisher.ts';
 import type { Verdict } from '../../guardrails/judge.ts';
@@ -23,6 +16,7 @@ import { attempt, type Halts, staleAttempt, written } from './attempt.ts';
 import { type Context, type ContextPorts, contextOf } from './context.ts';
 import { retryDelay } from './failure.ts';
 import { type FitPorts, fitted } from './fit.ts';
+import { opening } from './opening.ts';
 import { reserve } from './reserve.ts';
 
 export interface ExchangePorts extends ContextPorts, Omit<FitPorts, 'runs'> {
@@ -30,10 +24,13 @@ export interface ExchangePorts extends ContextPorts, Omit<FitPorts, 'runs'> {
   halts: Halts;
   definition(hash: string): Promise<Definition>;
   runtimeOf(run: OpenRun, definition: Definition): Promise<SelectedRuntime>;
-  toolsOf(definition: Definition, runtime: SelectedRuntime): Toolbox;
+  /** Tools that have to be asked for are found once a run; nothing is told of them before `ready`. */
+  toolsOf(asked: ToolsAsked, signal: AbortSignal): Promise<Toolbox>;
   /** Sends text on in batches; nothing before `ready`. */
   publisher(send: (delta: string) => Promise<unknown>, ready: Promise<unknown>): DeltaPublisher;
   workspaces: { open(run: WorkspaceRun, signal: AbortSignal): Promise<{ commit: string | null }> };
+  /** Takes a place in the provider's rate: 0, or how many milliseconds to wait before asking again. */
+  admit(provider: Definition['provider']): Promise<number>;
   isModelFailure(error: unknown): error is ModelFailure;
   /** Judges a text of the model's by the run's output guardrails. */
   judge(definition: Definition, text: string, facts: { final: boolean }): Verdict;
@@ -45,6 +42,13 @@ interface WorkspaceRun {
   task_id: string;
   owner: string;
   repository: PinnedRepository | null;
+}
+
+export interface ToolsAsked {
+  run: OpenRun;
+  definition: Definition;
+  runtime: SelectedRuntime;
+  ready: Promise<unknown>;
 }
 
 /** What one attempt of a step works with. */
@@ -64,6 +68,7 @@ export const exchangeActivity =
       if (!run || isTerminal(run.status)) throw ApplicationFailure.nonRetryable(`The task ${task_id} has ended`, 'task_ended');
       if (run.recorded) return callsOf(run, order.step);
       const work: Attempt = { ports, run, definition: await ports.definition(run.definition_hash), order };
+      await admitted(work);
       try {
         return await converse(work, signal);
       } catch (error) {
@@ -71,6 +76,22 @@ export const exchangeActivity =
         throw await noteFailure(work, error, signal);
       }
     });
+
+/** A provider whose rate is used up is waited for by the engine, which holds no place of a worker meanwhile; it is no error. */
+async function admitted({ ports, run, definition, order }: Attempt): Promise<void> {
+  const wait_ms = await ports.admit(definition.provider);
+  if (wait_ms === 0) return;
+  const { attempt: asked } = activityInfo();
+  const message = `The provider's requests_per_minute are used up; asking again in ${(wait_ms / 1000).toFixed(1)} s`;
+  const { log } = eventsOf(run.task_id, ports.now);
+  if (asked === 1) await ports.runs.tell(run, [log('rate_limited', message, { step: order.step, wait_ms })]);
+  throw ApplicationFailure.create({
+    message,
+    type: 'rate_limited',
+    nextRetryDelay: wait_ms,
+    category: ApplicationFailureCategory.BENIGN,
+  });
+}
 
 /** Calls of a recorded reply; a reply that a guardrail withheld ends the run. */
 function callsOf({ messages, calls }: Pick<OpenRun, 'messages' | 'calls'>, step: number): PlannedCall[] {
@@ -83,7 +104,7 @@ async function converse(work: Attempt, outer: AbortSignal): Promise<PlannedCall[
   const { ports, run, definition, order } = work;
   const begins = order.step === 1 && run.messages.length === 0;
   const context = begins ? await contextOf(ports, run, definition) : { messages: [], events: [] };
-  const { messages, events } = opening(work, context);
+  const { messages, events } = opening({ ...work, now: ports.now }, context);
   const stale = new AbortController();
   const signal = AbortSignal.any([outer, stale.signal]);
   const begun = begin(work, { messages, events }, stale);
@@ -91,7 +112,8 @@ async function converse(work: Attempt, outer: AbortSignal): Promise<PlannedCall[
   begun.catch(() => {});
   if (order.step === 1 && definition.repository) await checkOut(work, definition.repository, { signal, ready: begun });
   const selected = await ports.runtimeOf(run, definition);
-  const offered = order.tools_off ? [] : await ports.toolsOf(definition, selected).list(signal);
+  const asked = { run, definition, runtime: selected, ready: begun };
+  const offered = order.tools_off ? [] : await (await ports.toolsOf(asked, signal)).list(signal);
   const publisher = ports.publisher((delta) => tell(work, delta, stale), begun);
   const instructions = instructionsOf(definition);
   const about = { ready: begun, ports, run, definition, step: order.step, selected, instructions, tools: offered };
@@ -140,7 +162,7 @@ async function checkOut(
 }
 
 /** Makes this attempt the one that has the step; aborts when another was quicker. */
-async function begin({ ports, run, order }: Attempt, told: ReturnType<typeof opening>, stale: AbortController): Promise<void> {
+async function begin({ ports, run, order }: Attempt, told: Context, stale: AbortController): Promise<void> {
   const { step, turns, denied } = order;
   const begun = await ports.runs.begin(run, { step, turns, denied, ...told }).catch((error) => {
     // Not known to be on record, so nothing may be said: the model is not listened to for nothing.
@@ -159,36 +181,6 @@ function giveWay(stale: AbortController): never {
   const reason = staleAttempt();
   stale.abort(reason);
   throw reason;
-}
-
-/** What is written before the model is called: messages it is to see, and events that say so. */
-function opening({ ports, run, definition, order }: Attempt, context: Context): Context {
-  const { log, status, message } = eventsOf(run.task_id, ports.now);
-  const messages: TranscriptMessage[] = [...context.messages];
-  const events: RunEvent[] = [];
-  const blank = { tool_calls: null, call_id: null, extra: null };
-  if (order.step === 1 && run.messages.length === 0) {
-    messages.push({ ...blank, step: 0, position: 0, role: 'user', kind: 'prompt', content: run.prompt });
-    events.push(status('running', order.turns), log('run_started', `Agent ${definition.agent.name}`));
-    events.push(log('context_built', `${definition.skills.length} skills, ${definition.tools.length} tools`), ...context.events);
-  }
-  const known = new Set(run.messages.map(({ step, position }) => `${step}/${position}`));
-  for (const call_id of order.denied) {
-    const position = Number(call_id.split('-')[1]);
-    if (known.has(`${order.step - 1}/${position}`)) continue;
-    messages.push({ ...blank, step: order.step - 1, position, role: 'tool', kind: 'denial', content: DENIAL, call_id });
-    events.push(log('tool_denied', 'The turn limit is reached', { call_id }), message('tool', DENIAL, { call_id }));
-  }
-  if (order.remind && !known.has(`${order.step - 1}/${REMINDER_POSITION}`)) {
-    const content = reminderOf(run.prompt);
-    messages.push({ ...blank, step: order.step - 1, position: REMINDER_POSITION, role: 'user', kind: 'reminder', content });
-    events.push(log('goal_reminder', content));
-  }
-  if (run.status === 'waiting') events.push(status('running', order.turns));
-  if (run.attempts > 0)
-    events.push(log('attempt_reset', 'The step is tried again; drop its unfinished text', { step: order.step }));
-  events.push(log('model_call', definition.model ?? 'default model', { step: order.step }));
-  return { messages, events };
 }
 
 interface Answer {
