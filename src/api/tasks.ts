@@ -54,6 +54,14 @@ export function taskRoutes(api: Api, { store, engine, dispatch }: Services): voi
     return { status: 'halt_requested' as const, workflow_id };
   });
 
+  mount(api, tasks.budget, async ({ params: { id }, body }, caller) => {
+    await owned(id, caller);
+    if (!(await store.tasks.setBudget(id, body)))
+      throw conflict('This task has ended; its budget cannot be changed', 'task_ended');
+    await engine.raise(id);
+    return shown(await owned(id, caller));
+  });
+
   const decide = async ({ id, call_id }: { id: string; call_id: string }, decision: CallDecision, caller: Caller) => {
     const { workflow_id } = await owned(id, caller);
     const taken = await store.ledger.decide(

@@ -11,7 +11,7 @@ export const WebhookAttempt = z.object({
 
 export const WebhookDelivery = z
   .object({
-    id: z.uuid().meta({ description: 'Sent as webhook-id; the same for every attempt' }),
+    id: z.uuidv7().meta({ description: 'Sent as webhook-id; the same for every attempt' }),
     task_id: Id,
     url: z.string(),
     status: z.enum(['pending', 'delivered', 'failed']).meta({ description: 'pending: attempts go on; failed: given up' }),

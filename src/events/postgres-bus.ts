@@ -35,9 +35,14 @@ export async function postgresBus({ url, pool, log }: PostgresBusOptions): Promi
     fresh.on('notification', ({ channel, payload = '' }) => channels.tell(channel, payload));
     fresh.on('error', () => {});
     await fresh.connect();
-    for (const channel of channels.names()) await fresh.query(`LISTEN "${channel}"`);
-    fresh.once('end', () => void reconnect());
+    let listening = false;
+    fresh.once('end', () => {
+      if (listening) void reconnect();
+    });
+    // From here on a new channel is listened to by its first listener; those there are already, here.
     client = fresh;
+    for (const channel of channels.names()) await fresh.query(`LISTEN "${channel}"`);
+    listening = true;
     for (const channel of channels.names()) channels.tell(channel, '');
   }
 
@@ -47,6 +52,7 @@ export async function postgresBus({ url, pool, log }: PostgresBusOptions): Promi
       try {
         return await connect();
       } catch (error) {
+        client = null;
         log(`The event connection is down, trying again: ${(error as Error).message}`);
         await wait(pause, undefined, { ref: false });
       }

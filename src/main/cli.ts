@@ -35,6 +35,7 @@ if (!load) {
   } catch (error) {
     process.stderr.write(`perdura ${name}: ${(error as Error).message}\n`);
     if (process.env.LOG_LEVEL === 'debug') console.error(error);
-    process.exitCode = 1;
+    // What failed half-way may leave a native thread behind that would keep the process for ever.
+    process.exit(1);
   }
 }

@@ -52,6 +52,7 @@ const Environment = z.object({
     .regex(/^whsec_[A-Za-z0-9+/=]{32,}$/, 'must be whsec_ and at least 24 bytes in base64')
     .optional(),
   DEFAULT_CONTEXT_WINDOW: z.coerce.number().int().min(1_000).default(128_000),
+  PATH: z.string().default('/usr/local/bin:/usr/bin:/bin'),
   REPO_CA_FILE: z.string().optional(),
   TOOLRUNNER_PYTHON: z.string().default('python3'),
   TOOL_ISOLATION: z.enum(['auto', 'strict', 'none']).default('auto'),

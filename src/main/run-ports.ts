@@ -1,3 +1,4 @@
+import { contextWindowOf } from '../domain/context-window.ts';
 import { eventsOf } from '../domain/events.ts';
 import { webhookSender } from '../egress/webhook-sender.ts';
 import { deltaPublisher } from '../events/publisher.ts';
@@ -10,7 +11,9 @@ import type { ActivityPorts } from '../temporal/activities/index.ts';
 import { reconcile } from '../temporal/reconciler.ts';
 import { type ToolPorts, toolsFor } from '../tools/for-agent.ts';
 import { type ToolCall, ToolUnreachable } from '../tools/source.ts';
+import { reconcileSchedules, reconcileWorkspaces } from './reconcile.ts';
 import { contextPorts, knowingPorts } from './run-context.ts';
+import { runWorkspaces, type WorkspaceOwner } from './run-workspaces.ts';
 import type { Core, Driver } from './wiring.ts';
 
 const now = () => new Date().toISOString();
@@ -22,6 +25,9 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
   const halts = haltRegistry();
   const unwatch = await bus.onHalt(halts.halt);
   const tools = toolPorts(core);
+  const workspaces = runWorkspaces(core);
+  const opened = (run: WorkspaceOwner, signal: AbortSignal) =>
+    workspaces.open(run, signal).catch((error: Error) => Promise.reject(new ToolUnreachable(error.message)));
   const definition = (hash: string) => store.definitions.get(hash);
   const ports: ActivityPorts = {
     runs: store.runs,
@@ -36,7 +42,9 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
     async perform({ call_id, name, ...call }, args, signal) {
       const pinned = await definition(call.definition_hash);
       const { task_id, workflow_id, owner } = call;
-      const run = { task_id, workflow_id, owner, agent_id: pinned.agent.id, definition_hash: call.definition_hash };
+      const { definition_hash } = call;
+      const { directory: workspace } = await opened({ task_id, owner, repository: pinned.repository }, signal);
+      const run = { task_id, workflow_id, owner, agent_id: pinned.agent.id, definition_hash, workspace };
       const asked: ToolCall = { call_id, name, arguments: args, call_key: `${task_id}:${call_id}`, run };
       return toolsFor(pinned, tools, { custom_tools: pinned.provider !== null }).call(asked, signal);
     },
@@ -44,10 +52,21 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
     ...contextPorts(core),
     webhooks: store.webhooks,
     sendWebhook: webhookSender({ fetch: core.egress.fetch, secret: setting.webhook_secret }),
+    windowOf: ({ model, provider }) =>
+      contextWindowOf(model ?? (provider ? null : setting.default_runtime.model), {
+        set: provider?.context_window ?? null,
+        fallback: setting.config.DEFAULT_CONTEXT_WINDOW,
+      }),
+    workspaces,
     settle,
     halt: (task_id) => bus.halt(task_id),
     nudge: (task_id, call_id) => engine.decide(task_id, call_id),
-    reconcile: () => reconcile({ store, engine, settle, definition, now: () => new Date() }),
+    async reconcile() {
+      const done = await reconcile({ store, engine, settle, definition, now: () => new Date() });
+      await reconcileSchedules(store, driver.schedules);
+      await reconcileWorkspaces(store, workspaces);
+      return done;
+    },
     isModelFailure: (error): error is ModelFailure => error instanceof ModelFailure,
     isUnreachable: (error): error is ToolUnreachable => error instanceof ToolUnreachable,
   };

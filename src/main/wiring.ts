@@ -34,7 +34,6 @@ import { chatGuardOf, promptRefusal } from './guardrails.ts';
 import { knowledgeOf, knowledgeServiceOf } from './knowledge.ts';
 import { mcpProbe } from './mcp-probe.ts';
 import { modelListsOf } from './model-lists.ts';
-import { reconcileSchedules } from './reconcile.ts';
 import type { Resources } from './resources.ts';
 import { activityPorts, firePortsOf } from './run-ports.ts';
 
@@ -88,6 +87,7 @@ export async function openCore(setting: Setting, resources: Resources, log: (mes
   });
   const egress_allow = [...setting.egress_allow, hostOf(setting.default_runtime.base_url)];
   const egress = resources.hold(guardedFetch(egress_allow), (it) => it.close());
+  // The sandbox opens the way to it when it is set up.
   await mkdir(workspacesOf(config), { recursive: true, mode: 0o711 });
   const runner = resources.hold(
     await startToolRunner({
@@ -156,9 +156,7 @@ export async function openWorker(core: Core, connection: NativeConnection, resou
   };
   resources.hold(unwatch, (end) => end());
   await prepareEngine({ client: driver.client, task_queue: settings.task_queue, every_seconds: config.RECONCILE_SECONDS });
-  const worker = resources.hold(await startWorker(ports, settings), (it) => it.stop());
-  await reconcileSchedules(core.store, driver.schedules);
-  return worker;
+  return resources.hold(await startWorker(ports, settings), (it) => it.stop());
 }
 
 /** How long replies of chats may take to end when the service is stopped. */

@@ -33,7 +33,7 @@ export function modelFailureOf(error: unknown): unknown {
   return error;
 }
 
-function refusalOf({ status, message, headers }: APIError): ModelFailure {
+function refusalOf({ status, message, headers, code: named }: APIError): ModelFailure {
   const code =
     status === 401 || status === 403
       ? 'model_unauthorized'
@@ -41,7 +41,9 @@ function refusalOf({ status, message, headers }: APIError): ModelFailure {
         ? 'unknown_model'
         : status === TOO_MANY
           ? 'rate_limited'
-          : 'model_error';
+          : named === 'context_length_exceeded'
+            ? 'context_window_full'
+            : 'model_error';
   // A stream may carry an error and no status: the request itself was accepted.
   const recoverable = status === undefined || status === TOO_MANY || TIMEOUTS.includes(status) || status >= SERVER_ERRORS;
   return new ModelFailure(`The model's endpoint answered: ${message}`, {

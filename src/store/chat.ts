@@ -21,7 +21,10 @@ export function chatStore(prisma: PrismaClient) {
     ]);
   };
   return {
-    find: (id: string) => prisma.chatSession.findUnique({ where: { id } }),
+    async find(id: string) {
+      const found = await prisma.chatSession.findUnique({ where: { id } });
+      return found && wire(found);
+    },
     async list({ owner, agent_id, skip, limit }: { owner: string; agent_id: string; skip: number; limit: number }) {
       const where = { owner, agent_id };
       const [found, total] = await Promise.all([

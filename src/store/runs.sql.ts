@@ -11,7 +11,7 @@ export const LIVE = `'pending', 'running', 'waiting'`;
 export const OPEN = {
   name: 'open_run',
   text: `SELECT t.id AS task_id, t.workflow_id, t.owner, t.owner_login, t.prompt, t.status, t.definition_hash, t.cursor, t.toolset,
-      t.turns, t.started_at, t.caller_token, t.caller_key_id,
+      t.turns, t.started_at, t.budget, t.caller_token, t.caller_key_id,
       t.total_in, t.total_out, t.cache_read, t.cache_write, t.cost, t.premium_requests,
       coalesce(s.attempts, 0) AS attempts, coalesce(s.errors, 0) AS errors, s.ended_at IS NOT NULL AS recorded,
       coalesce((SELECT json_agg(json_build_object('step', m.step, 'position', m.position, 'role', m.role, 'kind', m.kind,
@@ -23,8 +23,8 @@ export const OPEN = {
     WHERE t.id = $1`,
 };
 
-const MESSAGES = `task_messages (task_id, step, position, role, kind, content, tool_calls, call_id, extra)`;
-const messagesFrom = (
+export const MESSAGES = `task_messages (task_id, step, position, role, kind, content, tool_calls, call_id, extra)`;
+export const messagesFrom = (
   json: string,
 ) => `SELECT $1::uuid, m.step, m.position, m.role, m.kind, m.content, m.tool_calls, m.call_id, m.extra
   FROM jsonb_to_recordset(${json}::jsonb) AS m

@@ -1,10 +1,12 @@
 import type pg from 'pg';
+import type { Budget } from '../domain/budget.ts';
 import type { ToolEffect } from '../domain/definition.ts';
 import type { RunEvent } from '../domain/events.ts';
 import type { PlannedCall } from '../domain/run-loop.ts';
 import type { ModelCall, TranscriptMessage } from '../domain/transcript.ts';
 import type { Usage } from '../domain/usage.ts';
 import { row } from './database.ts';
+import { COMPACT, WAIT } from './pauses.sql.ts';
 import * as sql from './runs.sql.ts';
 
 /** A task as the engine's activities see it, at one of its steps. */
@@ -19,6 +21,8 @@ export interface OpenRun extends Usage {
   cursor: unknown;
   toolset: unknown;
   turns: number;
+  /** Set where a person changed the budget of this run. */
+  budget: Budget | null;
   started_at: Date | null;
   caller_token: Uint8Array<ArrayBuffer> | null;
   caller_key_id: string | null;
@@ -56,6 +60,13 @@ export interface Record {
   cursor: unknown;
   /** The final answer; undefined while the loop goes on. */
   response: unknown;
+  events: RunEvent[];
+}
+
+export interface Compaction {
+  step: number;
+  message: TranscriptMessage;
+  usage: Usage;
   events: RunEvent[];
 }
 
@@ -122,6 +133,21 @@ export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
           ...[response === undefined ? null : JSON.stringify(response), JSON.stringify(events), run.attempts + 1],
         ],
       }),
+
+    /** Writes a summary of older messages, and what it has cost. False when another attempt has the step. */
+    compact: (run: OpenRun, { step, message, usage, events }: Compaction) =>
+      write(COMPACT, run, {
+        events,
+        values: [
+          ...[run.task_id, run.workflow_id, step, run.attempts + 1],
+          ...[usage.total_in, usage.total_out, usage.cache_read, usage.cache_write, usage.cost],
+          ...[JSON.stringify([message]), JSON.stringify(events)],
+        ],
+      }),
+
+    /** Parks the run until its budget is raised. */
+    wait: (run: OpenRun, { step, events }: { step: number; events: RunEvent[] }) =>
+      write(WAIT, run, { events, values: [run.task_id, run.workflow_id, step, run.attempts + 1, JSON.stringify(events)] }),
 
     /** Counts a recoverable failure of a step. */
     noteError: (run: OpenRun, { step, error, events }: { step: number; error: string; events: RunEvent[] }) =>

@@ -135,14 +135,18 @@ function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
     async noteMissed(row: Row, now: number): Promise<void> {
       if (!row.enabled) return;
       const until = now - row.catchup_window_seconds * 1000 - GRACE_MS;
-      const last = await prisma.scheduleFire.findFirst({
-        where: { scheduled_agent_id: row.id, outcome: 'missed' },
-        orderBy: { due_at: 'desc' },
+      const due = dueBetween(cadenceOf(row), { after: row.updated_at.getTime(), until, limit: MOST_MISSED });
+      if (due.length === 0) return;
+      const span = { gte: new Date(due[0]!), lte: new Date(until) };
+      const served = await prisma.scheduleFire.findMany({
+        where: { scheduled_agent_id: row.id, due_at: span },
+        select: { due_at: true },
       });
-      const after = Math.max(row.updated_at.getTime(), last?.due_at.getTime() ?? 0);
-      const due = dueBetween(cadenceOf(row), { after, until, limit: MOST_MISSED });
+      const known = new Set(served.map(({ due_at }) => due_at.getTime()));
       const detail = 'The service was away when it was due, for longer than the catch-up window';
-      const data = due.map((time) => ({ scheduled_agent_id: row.id, due_at: new Date(time), outcome: 'missed', detail }));
+      const data = due
+        .filter((time) => !known.has(time))
+        .map((time) => ({ scheduled_agent_id: row.id, due_at: new Date(time), outcome: 'missed', detail }));
       if (data.length > 0) await prisma.scheduleFire.createMany({ data, skipDuplicates: true });
     },
     async runsOf(scheduled_agent_id: string, { limit, before }: { limit: number; before?: string | undefined }) {

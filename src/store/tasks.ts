@@ -1,6 +1,7 @@
 import type pg from 'pg';
+import type { Budget } from '../domain/budget.ts';
 import type { Definition } from '../domain/definition.ts';
-import { eventsOf, type RunEvent } from '../domain/events.ts';
+import { eventsOf, type RunEvent, TERMINAL } from '../domain/events.ts';
 import type { Todo } from '../domain/progress.ts';
 import { storable } from '../domain/transcript.ts';
 import type { PrismaClient, Task as Row } from '../generated/prisma/client.ts';
@@ -8,6 +9,7 @@ import { row, rows } from './database.ts';
 import { hashOf } from './definitions.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
 import { listed, type Paging } from './page.ts';
+import { SET_BUDGET } from './pauses.sql.ts';
 import type { Tell } from './runs.ts';
 
 export interface NewTask {
@@ -133,6 +135,17 @@ export function taskStore({
       return { task_id, created_at: created_at.toISOString(), holder: created.holder };
     },
 
+    /** Of these ids, those of tasks that have ended. */
+    async ended(ids: string[]): Promise<string[]> {
+      const where = { id: { in: ids.filter((id) => UUID.test(id)) }, status: { in: [...TERMINAL] } };
+      return (await prisma.task.findMany({ where, select: { id: true } })).map(({ id }) => id);
+    },
+
+    /** Gives a run under way another budget. False when the task has ended. */
+    async setBudget(task_id: string, budget: Budget | null): Promise<boolean> {
+      return (await row(pool, SET_BUDGET, [task_id, budget === null ? null : JSON.stringify(budget)])) !== undefined;
+    },
+
     /** Takes back a task that the engine never got. Returns the task that holds the lane now. */
     async discard(task_id: string): Promise<string | null> {
       return (await row<{ holder: string | null }>(pool, DISCARD, [task_id]))?.holder ?? null;
@@ -180,6 +193,7 @@ export function taskStore({
   };
 }
 
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const EXCERPT = 200;
 const excerpt = (text: string) => storable([...text].slice(0, EXCERPT).join(''));
 

@@ -1,6 +1,7 @@
 import { v7 as uuid } from 'uuid';
 import { conflict } from '../domain/errors.ts';
-import type { Prisma, PrismaClient, Workflow as Row } from '../generated/prisma/client.ts';
+import type { Prisma, Workflow as Row } from '../generated/prisma/client.ts';
+import { type Database, row } from './database.ts';
 import { listed, type Paging, wire } from './page.ts';
 import { refused } from './resource.ts';
 
@@ -15,8 +16,14 @@ const NOUN = 'workflow';
 
 export type WorkflowStore = ReturnType<typeof workflowStore>;
 
-export function workflowStore(prisma: PrismaClient) {
+/** On the path of every stream, where a whole row through Prisma would show. */
+const OWNER = { name: 'owner_of_workflow', text: 'SELECT owner FROM workflows WHERE id = $1' };
+
+export function workflowStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>) {
   return {
+    async ownerOf(id: string): Promise<string | null> {
+      return (await row<{ owner: string }>(pool, OWNER, [id]))?.owner ?? null;
+    },
     list({ limit, cursor, q, ...same }: WorkflowFilter) {
       const where: Prisma.WorkflowWhereInput = { ...same, ...(q ? { title: { contains: q, mode: 'insensitive' } } : {}) };
       return listed(prisma.workflow, { where, paging: { limit, cursor }, shown: wired });

@@ -1,6 +1,6 @@
 import { v7 as uuid } from 'uuid';
 import type { Definition } from '../domain/definition.ts';
-import { type AppError, conflict, databaseIsAway, notFound, unprocessable } from '../domain/errors.ts';
+import { type AppError, conflict, databaseIsAway, foreign, notFound, unprocessable } from '../domain/errors.ts';
 import type { EventBus } from '../events/bus.ts';
 import type { Store } from '../store/index.ts';
 import type { Snapshot } from '../store/pin.ts';
@@ -33,7 +33,7 @@ export interface Accepted {
 }
 
 export interface Dispatch {
-  /** Writes a task and starts its run; when the engine cannot be reached, nothing is left behind. */
+  /** Writes a task of the owner's workflow and starts its run; when the engine cannot be reached, nothing is left behind. */
   prompt(order: PromptOrder): Promise<Accepted>;
   /** Asks a task's run to end; text and usage so far are kept. */
   halt(task_id: string): Promise<void>;
@@ -96,6 +96,7 @@ export function createDispatch({ store, engine, bus, settle, definitionOf, refus
     async prompt(order) {
       const snapshot = await store.snapshot(order.workflow_id);
       if (!snapshot) throw notFound('workflow', order.workflow_id);
+      if (snapshot.workflow.owner !== order.owner) throw foreign('workflow');
       const definition = definitionOf(snapshot, order.reasoning_effort);
       const refused = refusalOf(definition, order.prompt);
       if (refused) throw unprocessable([{ path: 'prompt', message: refused }], 'guardrail_blocked');

@@ -10,6 +10,9 @@ export const scheduleIdOf = (id: string) => `${SCHEDULE_PREFIX}${id}`;
 export const deliveryIdOf = (delivery_id: string) => `webhook-${delivery_id}`;
 export const taskIdOf = (run_id: string) => run_id.replace(/^task-/, '');
 
+/** Type of the failure that ends a run whose budget is used up. */
+export const BUDGET_HALT = 'budget_exhausted';
+
 /** What the engine is told of a run: ids and small rules, never content. */
 export interface RunInput {
   task_id: string;

@@ -22,8 +22,8 @@ export interface Schedules {
   save(schedule: EngineSchedule): Promise<void>;
   /** Resolves once the engine has none of this id. */
   remove(id: string): Promise<void>;
-  /** Ids of all that the engine has for this installation. */
-  ids(): Promise<string[]>;
+  /** Those of this installation by id, each with whether it looks as its row; an overview, a moment old. */
+  overview(rows: readonly EngineSchedule[]): Promise<Map<string, boolean>>;
   /** Null when the engine has none, or a different one. */
   nextRun(id: string): Promise<Date | null>;
   /** Whether the engine's schedule is as given. */
@@ -54,18 +54,24 @@ export function createSchedules(client: Client, task_queue: string): Schedules {
         await new Promise((resolve) => setTimeout(resolve, GONE_CHECK_MS));
       }
     },
-    ids: () =>
+    overview: (rows) =>
       soon(async () => {
-        const found: string[] = [];
-        for await (const { scheduleId, memo } of client.schedule.list())
-          if (scheduleId.startsWith(SCHEDULE_PREFIX) && memo?.task_queue === task_queue)
-            found.push(scheduleId.slice(SCHEDULE_PREFIX.length));
+        const wanted = new Map(rows.map((row) => [row.id, factsOf(optionsOf(row, task_queue))]));
+        const found = new Map<string, boolean>();
+        for await (const schedule of client.schedule.list()) {
+          if (schedule.memo?.task_queue !== task_queue) continue;
+          const id = schedule.scheduleId.slice(SCHEDULE_PREFIX.length);
+          found.set(id, wanted.get(id) === factsOf(schedule));
+        }
         return found;
       }),
     nextRun: async (id) => (await describe(id))?.info.nextActionTimes[0] ?? null,
     async matches(schedule) {
       const found = await describe(schedule.id);
-      return found !== null && factsOf(found) === factsOf(optionsOf(schedule, task_queue));
+      const wanted = optionsOf(schedule, task_queue);
+      return (
+        found !== null && factsOf(found) === factsOf(wanted) && found.policies.catchupWindow === wanted.policies.catchupWindow
+      );
     },
   };
 }
@@ -98,12 +104,11 @@ function optionsOf({ id, name, enabled, catchup_window_seconds, ...stored }: Eng
 
 interface Facts {
   spec: { intervals?: { every: unknown; offset?: unknown }[]; startAt?: Date; endAt?: Date };
-  policies: { catchupWindow: number };
   state: { paused: boolean };
 }
 
 const factsOf = (of: unknown): string => {
-  const { spec, policies, state } = of as Facts;
+  const { spec, state } = of as Facts;
   const [interval] = spec.intervals ?? [];
-  return JSON.stringify([interval?.every, interval?.offset ?? 0, spec.startAt, spec.endAt, policies.catchupWindow, state.paused]);
+  return JSON.stringify([interval?.every, interval?.offset ?? 0, spec.startAt, spec.endAt, state.paused]);
 };

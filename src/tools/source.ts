@@ -9,6 +9,8 @@ export interface RunContext {
   definition_hash: string;
   /** The principal in whose name tools use stored tokens. */
   owner: string;
+  /** The run's own directory. */
+  workspace: string;
 }
 
 export interface ToolCall {

@@ -27,6 +27,8 @@ export interface ChaosOptions {
   clients: number;
   pace_ms: number;
   verbose: boolean;
+  /** Ends it early, with a verdict on what was done. */
+  stop: AbortSignal;
 }
 
 /** A whole installation with everything real but the model, under faults; returns the number of violations. */
@@ -102,7 +104,7 @@ async function disturb(options: ChaosOptions, scene: Scene, { counts, log }: { c
   const over = new AbortController();
   const until = Date.now() + options.minutes * 60_000;
   const kills = () => KILLS.reduce((sum, kind) => sum + counts[kind], 0);
-  const enough = () => kills() >= options.kills || Date.now() > until;
+  const enough = () => kills() >= options.kills || Date.now() > until || options.stop.aborted;
   const faults = injectFaults(
     { fleet, servers, tools, random: random.fork('faults'), counts, pace_ms: options.pace_ms, log },
     over.signal,

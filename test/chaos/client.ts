@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { StreamedEvent } from '../support/client.ts';
+import { parseFrame, type StreamedEvent } from '../support/client.ts';
 import { type Plan, promptOf } from './plan.ts';
 import type { Random } from './random.ts';
 
@@ -74,13 +75,19 @@ export function clientOf({ urls, token, random, dropped }: ClientOptions) {
     const headers = { authorization, 'last-event-id': String(run.events.at(-1)?.id ?? 0) };
     const answer = await fetch(`${random.pick(urls)}${path}`, { headers, signal });
     if (answer.status !== 200) throw new Error(`the stream was answered with ${answer.status}`);
+    const reader = answer.body!.getReader();
+    // A body that is given up may leave its reader waiting for ever.
+    const given_up = once(signal, 'abort').then(() => Promise.reject(new Error('given up')));
+    given_up.catch(() => {});
+    const decoder = new TextDecoder();
     let buffer = '';
-    for await (const text of answer.body!.pipeThrough(new TextDecoderStream())) {
-      const frames = (buffer + text).split('\n\n');
+    for (;;) {
+      const { done, value } = await Promise.race([reader.read(), given_up]);
+      if (done) return false;
+      const frames = (buffer + decoder.decode(value, { stream: true })).split('\n\n');
       buffer = frames.pop() ?? '';
-      for (const event of frames.map(eventIn)) if (event && see(run, event)) return true;
+      for (const event of frames.map(parseFrame)) if (event && see(run, event)) return true;
     }
-    return false;
   }
 
   /** Whether this event ends the run. */
@@ -122,10 +129,4 @@ export function clientOf({ urls, token, random, dropped }: ClientOptions) {
     const { status } = await insist('POST', `/api/tasks/${run.task_id}/stop`);
     run.halted = status === 202 || status === 409;
   }
-}
-
-function eventIn(frame: string): StreamedEvent | null {
-  const [, id] = /^id: (\d+)$/m.exec(frame) ?? [];
-  const [, data] = /^data: (.*)$/m.exec(frame) ?? [];
-  return data ? { id: Number(id), ...JSON.parse(data) } : null;
 }

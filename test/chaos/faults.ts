@@ -81,7 +81,9 @@ async function inflict(
       return holdUp(random.pick(fleet.apis), random.between(500, 5_000), held);
     case 'postgres':
     case 'temporal':
-      await servers.restart(fault);
+      servers.kill(fault);
+      await wait(random.between(0, 3_000));
+      await servers.start(fault);
       return true;
     default:
       return false;

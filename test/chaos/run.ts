@@ -18,6 +18,10 @@ const { values } = parseArgs({
   },
 });
 
+// Its servers and processes are ended in an orderly way, or would be left behind.
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+
 const home = await mkdtemp(join(tmpdir(), 'perdura-chaos-'));
 try {
   const violations = await chaos({
@@ -30,6 +34,7 @@ try {
     clients: Number(values.clients),
     pace_ms: Number(values.pace),
     verbose: values.verbose,
+    stop: stop.signal,
   });
   process.exitCode = violations > 0 ? 1 : 0;
 } finally {

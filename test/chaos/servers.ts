@@ -6,7 +6,8 @@ import { temporalForTests } from '../support/embedded-temporal.ts';
 export interface ChaosServers {
   database_url: string;
   temporal_address: string;
-  restart(which: 'postgres' | 'temporal'): Promise<void>;
+  kill(which: 'postgres' | 'temporal'): void;
+  start(which: 'postgres' | 'temporal'): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -23,8 +24,8 @@ export async function startChaosServers(home: string): Promise<ChaosServers> {
   return {
     database_url: postgres.url,
     temporal_address: temporal.address,
-    async restart(which) {
-      process.kill(running[which].pid, 'SIGKILL');
+    kill: (which) => void process.kill(running[which].pid, 'SIGKILL'),
+    async start(which) {
       if (which === 'postgres') running.postgres = await start.postgres();
       else running.temporal = await start.temporal();
     },

@@ -73,7 +73,7 @@ export function clientOf(url: string, token: string | null) {
           const frames = buffer.split('\n\n');
           buffer = frames.pop() ?? '';
           for (const frame of frames) {
-            const event = parse(frame);
+            const event = parseFrame(frame);
             if (!event) continue;
             events.push(event);
             if (enough(event)) return events;
@@ -88,10 +88,12 @@ export function clientOf(url: string, token: string | null) {
   };
 }
 
-function parse(frame: string): StreamedEvent | null {
-  const [, id] = /^id: (\d+)$/m.exec(frame) ?? [];
-  const [, data] = /^data: (.*)$/m.exec(frame) ?? [];
-  return data ? { id: Number(id), ...JSON.parse(data) } : null;
+/** Lines end with a line feed and nothing else: U+2028 is text. */
+export function parseFrame(frame: string): StreamedEvent | null {
+  const lines = frame.split('\n');
+  const field = (name: string) => lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
+  const data = field('data');
+  return data ? { id: Number(field('id')), ...JSON.parse(data) } : null;
 }
 
 /** The text a watcher has after these events, by the documented rule: deltas add up, a reset drops them, a message replaces them. */

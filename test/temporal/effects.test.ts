@@ -109,7 +109,7 @@ describe('when a worker is lost', () => {
 
   let files = 0;
   /** A run whose tool has begun to have its effect. */
-  async function begun(effect: string, seconds = 2) {
+  async function begun(effect: string, seconds: number) {
     const file = join(folder, `count-${++files}`);
     const workflow_id = await here.workflow({ tools: [counting(file, { effect, seconds })] });
     const { name } = await toolOf(workflow_id);
@@ -123,9 +123,9 @@ describe('when a worker is lost', () => {
   it('a call that reads is repeated unasked, one that writes is asked about and not repeated silently', async () => {
     const worker = await startWorker();
     const [reads, again, done, failed] = [
-      await begun('read'),
-      await begun('write', 3),
-      await begun('write', 3),
+      await begun('read', 6),
+      await begun('write', 5),
+      await begun('write', 4),
       await begun('write', 3),
     ];
     here.model.always(says('Finished.'));
@@ -154,7 +154,7 @@ describe('when a worker is lost', () => {
 
   it('only seemingly, it harms nothing: a call answers for itself, and a step keeps one text', async () => {
     const worker = await startWorker();
-    const writes = await begun('write', 1);
+    const writes = await begun('write', 6);
     here.model.always(says('Finished.'));
     here.model.script(says('One two three four five six seven eight.', { pause_ms: 400 }), says('Another answer, quickly.'));
     const workflow_id = await here.workflow();

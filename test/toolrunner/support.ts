@@ -32,6 +32,8 @@ export const CONFINED: Record<string, ToolRunnerOptions> = {
   ...(HAS_LANDLOCK &&
     IS_ROOT && { 'landlock of an ordinary user': { tier: 'landlock', python: SYSTEM_PYTHON, run_as: ORDINARY_USER } }),
 };
+/** Without the variants for an ordinary user, which differ in rights to files and processes and not in the rest. */
+export const MAIN_TIERS = Object.fromEntries(Object.entries(CONFINED).filter(([name]) => !name.includes(' ')));
 export const TIERS: Record<string, ToolRunnerOptions> = { process: { isolation: 'none' }, ...CONFINED };
 
 if (!CAN_UNSHARE) console.warn('This kernel gives no namespaces here: the tier "namespaces" is NOT tested.');

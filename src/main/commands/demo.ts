@@ -119,8 +119,8 @@ async function watch(url: string, token: string): Promise<void> {
       const frames = buffer.split('\n\n');
       buffer = frames.pop() ?? '';
       for (const frame of frames) {
-        const [, id = last] = /^id: (\d+)$/m.exec(frame) ?? [];
-        const [, data] = /^data: (.*)$/m.exec(frame) ?? [];
+        const [, id = last] = /^id: (\d+)\n/m.exec(frame) ?? [];
+        const [, data] = /^data: ([^\n]*)/m.exec(frame) ?? [];
         last = id;
         if (data) ended = show(JSON.parse(data)) || ended;
       }

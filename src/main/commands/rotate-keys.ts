@@ -11,7 +11,7 @@ export async function command({ DATABASE_URL, ENCRYPTION_KEYS }: Config): Promis
   const database = openDatabase({ url: DATABASE_URL });
   try {
     const keys = keyRing(ENCRYPTION_KEYS);
-    const moved = await tokenStore(database.prisma, keys).rotate();
+    const moved = await tokenStore(database, keys).rotate();
     const schedules = await scheduleStore({ ...database, keys }).rotate();
     const { mcpServers, knowledgeSources } = connectionStores(database.prisma, keys);
     const connections = (await mcpServers.rotate()) + (await knowledgeSources.rotate());

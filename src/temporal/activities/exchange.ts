@@ -1,5 +1,5 @@
 import { ApplicationFailure } from '@temporalio/activity';
-import type { Definition, ToolSpec } from '../../domain/definition.ts';
+import type { Definition, PinnedRepository, ToolSpec } from '../../domain/definition.ts';
 import { eventsOf, isTerminal, type RunEvent } from '../../domain/events.ts';
 import { instructionsOf } from '../../domain/instructions.ts';
 import type { ExchangeOrder, PlannedCall } from '../../domain/run-loop.ts';
@@ -22,8 +22,10 @@ import type { Toolbox } from '../../tools/for-agent.ts';
 import { attempt, type Halts, staleAttempt, written } from './attempt.ts';
 import { type Context, type ContextPorts, contextOf } from './context.ts';
 import { retryDelay } from './failure.ts';
+import { type FitPorts, fitted } from './fit.ts';
+import { reserve } from './reserve.ts';
 
-export interface ExchangePorts extends ContextPorts {
+export interface ExchangePorts extends ContextPorts, Omit<FitPorts, 'runs'> {
   runs: RunStore;
   halts: Halts;
   definition(hash: string): Promise<Definition>;
@@ -31,11 +33,18 @@ export interface ExchangePorts extends ContextPorts {
   toolsOf(definition: Definition, runtime: SelectedRuntime): Toolbox;
   /** Sends text on in batches; nothing before `ready`. */
   publisher(send: (delta: string) => Promise<unknown>, ready: Promise<unknown>): DeltaPublisher;
+  workspaces: { open(run: WorkspaceRun, signal: AbortSignal): Promise<{ commit: string | null }> };
   isModelFailure(error: unknown): error is ModelFailure;
   /** Judges a text of the model's by the run's output guardrails. */
   judge(definition: Definition, text: string, facts: { final: boolean }): Verdict;
   /** Whether texts must be judged before any of them is shown. */
   holdsBack(definition: Definition): boolean;
+}
+
+interface WorkspaceRun {
+  task_id: string;
+  owner: string;
+  repository: PinnedRepository | null;
 }
 
 /** What one attempt of a step works with. */
@@ -49,7 +58,7 @@ interface Attempt {
 /** One exchange with the model, recorded once by (task, step): a step that is on record is not paid again. */
 export const exchangeActivity =
   (ports: ExchangePorts) =>
-  (task_id: string, order: ExchangeOrder): Promise<PlannedCall[]> =>
+  (task_id: string, order: ExchangeOrder): Promise<PlannedCall[] | 'waiting'> =>
     attempt(ports.halts, task_id, async (signal) => {
       const run = await ports.runs.open(task_id, order.step);
       if (!run || isTerminal(run.status)) throw ApplicationFailure.nonRetryable(`The task ${task_id} has ended`, 'task_ended');
@@ -70,7 +79,7 @@ function callsOf({ messages, calls }: Pick<OpenRun, 'messages' | 'calls'>, step:
   return calls;
 }
 
-async function converse(work: Attempt, outer: AbortSignal): Promise<PlannedCall[]> {
+async function converse(work: Attempt, outer: AbortSignal): Promise<PlannedCall[] | 'waiting'> {
   const { ports, run, definition, order } = work;
   const begins = order.step === 1 && run.messages.length === 0;
   const context = begins ? await contextOf(ports, run, definition) : { messages: [], events: [] };
@@ -80,14 +89,20 @@ async function converse(work: Attempt, outer: AbortSignal): Promise<PlannedCall[
   const begun = begin(work, { messages, events }, stale);
   // Awaited before the record is written; until then a failure of the model's must not leave this one unheard.
   begun.catch(() => {});
+  if (order.step === 1 && definition.repository) await checkOut(work, definition.repository, { signal, ready: begun });
   const selected = await ports.runtimeOf(run, definition);
   const offered = order.tools_off ? [] : await ports.toolsOf(definition, selected).list(signal);
   const publisher = ports.publisher((delta) => tell(work, delta, stale), begun);
+  const instructions = instructionsOf(definition);
+  const about = { ready: begun, ports, run, definition, step: order.step, selected, instructions, tools: offered };
+  const fit = await fitted(about, [...run.messages, ...messages], signal);
+  work.run = fit.run;
+  if ((await reserve({ ...about, ...fit })) === 'waiting') return 'waiting';
   const input = {
     task_id: run.task_id,
     model: definition.model,
-    instructions: instructionsOf(definition),
-    transcript: [...run.messages, ...messages],
+    instructions,
+    transcript: fit.transcript,
     tools: offered,
     reasoning_effort: definition.settings.reasoning_effort,
     wants_json: definition.settings.output_format === 'json',
@@ -106,6 +121,22 @@ async function converse(work: Attempt, outer: AbortSignal): Promise<PlannedCall[
     await publisher.flush();
     throw error;
   }
+}
+
+/** Fetches the repository that the run works on, before its model is asked anything. */
+async function checkOut(
+  { ports, run, order: { step } }: Attempt,
+  repository: PinnedRepository,
+  { signal, ready }: { signal: AbortSignal; ready: Promise<unknown> },
+): Promise<void> {
+  await ready;
+  const { commit } = await ports.workspaces.open({ ...run, repository }, signal).catch((error: Error) => {
+    signal.throwIfAborted();
+    throw ApplicationFailure.nonRetryable(error.message, 'repository_failed');
+  });
+  const { url, branch } = repository;
+  const { log } = eventsOf(run.task_id, ports.now);
+  if (commit) await ports.runs.tellDeltas(run, { step, events: [log('repo_synced', url, { branch, commit })] });
 }
 
 /** Makes this attempt the one that has the step; aborts when another was quicker. */
@@ -153,6 +184,7 @@ function opening({ ports, run, definition, order }: Attempt, context: Context): 
     messages.push({ ...blank, step: order.step - 1, position: REMINDER_POSITION, role: 'user', kind: 'reminder', content });
     events.push(log('goal_reminder', content));
   }
+  if (run.status === 'waiting') events.push(status('running', order.turns));
   if (run.attempts > 0)
     events.push(log('attempt_reset', 'The step is tried again; drop its unfinished text', { step: order.step }));
   events.push(log('model_call', definition.model ?? 'default model', { step: order.step }));

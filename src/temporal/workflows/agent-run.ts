@@ -24,10 +24,12 @@ import {
 } from '@temporalio/workflow';
 import { type PlannedCall, type RunPorts, runLoop, START } from '../../domain/run-loop.ts';
 import type { RunActivities } from '../activities/index.ts';
-import { deliveryIdOf, type FinalState, type RunEnd, type RunInput, runIdOf } from '../names.ts';
+import { BUDGET_HALT, deliveryIdOf, type FinalState, type RunEnd, type RunInput, runIdOf } from '../names.ts';
 
 /** The lane is this run's now. */
 export const proceed = defineSignal('proceed');
+/** The budget that the run waits for was raised. */
+export const raise = defineSignal('raise');
 /** A person has decided about a call; the decision itself is in the ledger. */
 export const decide = defineSignal<[call_id: string]>('decide');
 
@@ -133,7 +135,20 @@ function listen({ queued, decided = [] }: RunInput) {
   setHandler(decide, (call_id) => {
     pending.add(call_id);
   });
-  return { admitted: () => admitted, take: (call_id: string) => pending.delete(call_id), undone: () => [...pending] };
+  let raised = false;
+  setHandler(raise, () => {
+    raised = true;
+  });
+  return {
+    admitted: () => admitted,
+    take: (call_id: string) => pending.delete(call_id),
+    undone: () => [...pending],
+    raised: () => {
+      const told = raised;
+      raised = false;
+      return told;
+    },
+  };
 }
 
 function portsOf({ task_id, max_turns, renew_after }: RunInput, signals: Signals, progress: Progress): RunPorts {
@@ -145,12 +160,16 @@ function portsOf({ task_id, max_turns, renew_after }: RunInput, signals: Signals
     }
   }
   return {
-    exchange(order) {
+    async exchange(order) {
       progress.turns = order.turns;
       progress.rounds += 1;
       progress.acts = [];
       setCurrentDetails(`step ${order.step}, ${order.turns} of ${max_turns} turns used`);
-      return exchange.executeWithOptions({ summary: `step ${order.step}` }, [task_id, order]);
+      while (true) {
+        const calls = await exchange.executeWithOptions({ summary: `step ${order.step}` }, [task_id, order]);
+        if (calls !== 'waiting') return calls;
+        await park(progress, { details: 'waits for a higher budget', status: 'waiting', until: signals.raised });
+      }
     },
     act(call) {
       const acting = act(call);
@@ -188,5 +207,6 @@ function endOf(error: unknown): RunEnd {
   // A task that has ended already was settled by someone else; nothing more is to be said of it.
   if (isCancellation(error) || type === 'Halted' || type === 'task_ended')
     return { status: 'halted', error: null, error_code: null };
+  if (type === BUDGET_HALT) return { status: 'halted', error: cause instanceof Error ? cause.message : null, error_code: type };
   return { status: 'failed', error: cause instanceof Error ? cause.message : String(cause), error_code: type };
 }

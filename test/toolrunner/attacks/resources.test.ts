@@ -1,11 +1,12 @@
 import { expect } from 'vitest';
+import { MAIN_TIERS } from '../support.ts';
 import { attack, attacks } from './host.ts';
 
 const says = (pattern: RegExp) => ({ expect: (answer: { error: string | null }) => expect(answer.error).toMatch(pattern) });
 const MEMORY = /out of memory|Cannot allocate memory|signal 9|cannot allocate|^MemoryError|too much data/;
 
 attacks(
-  'an attack on resources',
+  'an attack on memory',
   [
     attack('more memory than one process may have', 'return len(bytearray(3 << 30))', says(MEMORY)),
     attack('memory a little at a time', 'kept = []\nwhile True: kept.append(bytearray(os.urandom(1) * (8 << 20)))', says(MEMORY)),
@@ -28,6 +29,14 @@ while True:
     ),
     attack('memory behind a descriptor', 'fd = os.memfd_create("x"); return os.write(fd, b"x" * 1000)'),
     attack('memory of the System V kind', 'return libc.shmget(0, 1 << 30, 0o1600) >= 0'),
+  ],
+  { timeout_ms: 15_000 },
+  MAIN_TIERS,
+);
+
+attacks(
+  'an attack on resources',
+  [
     attack(
       'filling the temporary directory',
       `
@@ -118,4 +127,5 @@ return False`,
     attack('a core dump', 'resource.setrlimit(resource.RLIMIT_CORE, (1 << 30, 1 << 30)); return True'),
   ],
   { timeout_ms: 1_500 },
+  MAIN_TIERS,
 );

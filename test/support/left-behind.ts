@@ -1,0 +1,22 @@
+import { v7 as uuid } from 'uuid';
+import { definitionOf } from '../../src/store/pin.ts';
+import type { TestInstallation } from './installation.ts';
+
+/** A task that is on record and that the engine has not heard of, as a server leaves it that dies in between. */
+export async function leftBehind({ core }: TestInstallation, workflow_id: string, prompt = 'Left behind.'): Promise<string> {
+  const snapshot = (await core.store.snapshot(workflow_id))!;
+  const { owner, owner_login } = snapshot.workflow;
+  const task = { task_id: uuid(), workflow_id, owner, owner_login, prompt, definition: definitionOf(snapshot) };
+  await core.store.tasks.create({ ...task, on_busy: 'enqueue', trigger: 'prompt', caller_token: null });
+  return task.task_id;
+}
+
+/** Starts the run of such a task with a history that is begun anew after so many rounds. */
+export async function startRenewing(
+  { driver }: TestInstallation,
+  task_id: string,
+  { max_turns, renew_after }: { max_turns: number; renew_after: number },
+) {
+  const labels = { owner: 'alice', agent: 'test', workflow: 'test', workflow_id: 'test', model: null };
+  await driver.engine.start({ task_id, max_turns, queued: false, renew_after }, labels);
+}

@@ -1,0 +1,142 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { reconcile } from '../../src/temporal/reconciler.ts';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { leftBehind } from '../support/left-behind.ts';
+import { asks, fails, hangs, says } from '../support/model-server.ts';
+
+let here: TestInstallation;
+beforeAll(async () => {
+  here = await startTestInstallation();
+});
+afterAll(() => here.stop());
+
+/** A comparison as it would be made some time from now, when nothing is on its way any more. */
+const compareLater = () => {
+  const { store } = here.core;
+  const { engine, settle } = here.driver;
+  const definition = (hash: string) => store.definitions.get(hash);
+  return reconcile({ store, engine, settle, definition, now: () => new Date(Date.now() + 60_000) });
+};
+const sql = (text: string, ...values: unknown[]) => here.core.database.pool.query(text, values);
+
+async function streaming(workflow_id: string) {
+  here.model.script(hangs('Half'));
+  const task_id = await here.prompt(workflow_id);
+  await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
+    enough: ({ type }) => type === 'message_delta',
+  });
+  return task_id;
+}
+
+describe('the reconciler', () => {
+  it('starts a task that the engine never had', async () => {
+    const task_id = await leftBehind(here, await here.workflow());
+    here.model.script(says('Found again.'));
+    expect((await compareLater()).restarted).toBe(1);
+    expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'Found again.' });
+    expect(await compareLater()).toMatchObject({ compared: 0, restarted: 0, lost: 0, strays: 0 });
+  });
+
+  it('fails a task whose run was ended in the engine, keeps its text, and lets the next one proceed', async () => {
+    const workflow_id = await here.workflow();
+    const task_id = await streaming(workflow_id);
+    here.model.script(says('Next.'));
+    const next = await here.prompt(workflow_id);
+    await here.driver.engine.terminate(task_id, 'by an operator');
+    expect((await compareLater()).lost).toBe(1);
+    expect(await here.ended(task_id)).toMatchObject({ status: 'failed', error_code: 'run_lost' });
+    expect(await here.ended(next)).toMatchObject({ status: 'completed', response: 'Next.' });
+    const kept = await sql(`SELECT kind, content FROM task_messages WHERE task_id = $1 AND role = 'assistant'`, task_id);
+    expect(kept.rows).toEqual([{ kind: 'partial', content: 'Half' }]);
+    const events = await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}&after=0`);
+    expect(events.at(-1)?.data).toMatchObject({ status: 'failed', error_code: 'run_lost' });
+  });
+
+  it('ends an execution whose task is gone', async () => {
+    const workflow_id = await here.workflow();
+    const task_id = await streaming(workflow_id);
+    await sql('DELETE FROM workflows WHERE id = $1', workflow_id);
+    let strays = 0;
+    // The engine's index of open executions lags behind a little.
+    for (let tries = 0; strays === 0 && tries < 40; tries += 1) {
+      strays = (await compareLater()).strays;
+      await wait(250);
+    }
+    expect(await here.driver.engine.state(task_id)).toBe('closed');
+  });
+
+  it('gives a lane that nobody holds to the task that waits for it', async () => {
+    const workflow_id = await here.workflow();
+    const first = await streaming(workflow_id);
+    const second = await here.prompt(workflow_id);
+    // As if the one who handed the lane on had died before it could tell.
+    await sql(`UPDATE tasks SET status = 'halted', completed_at = now() WHERE id = $1`, first);
+    here.model.script(says('My turn.'));
+    await compareLater();
+    expect(await here.ended(second)).toMatchObject({ status: 'completed', response: 'My turn.' });
+  });
+
+  it('tells a run of a decision that it did not hear of', async () => {
+    const workflow_id = await here.workflow({
+      agent: { builtin_tools: ['manage_todo_list'], approval_tools: ['manage_todo_list'] },
+    });
+    here.model.script(asks({ name: 'manage_todo_list', args: { todoList: [] } }), says('Done.'));
+    const task_id = await here.prompt(workflow_id);
+    await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
+      enough: ({ data }) => data.status === 'waiting',
+    });
+    await sql(`UPDATE tool_calls SET decision = '{"decision": "approve"}' WHERE task_id = $1`, task_id);
+    await compareLater();
+    expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'Done.' });
+  });
+
+  it('runs by itself, by a schedule of the engine', async () => {
+    const schedule = here.driver.client.schedule.getHandle(`reconcile-${here.setting.config.TEMPORAL_TASK_QUEUE}`);
+    const { info, spec } = await schedule.describe();
+    expect(spec.intervals?.[0]?.every).toBe(60_000);
+    expect(info.numActionsTaken).toBeGreaterThan(0);
+  });
+});
+
+describe('an Idempotency-Key', () => {
+  it('leads to one task although its first server was lost before it could answer', async () => {
+    const workflow_id = await here.workflow();
+    here.model.script(says('Once.'));
+    const send = () =>
+      here.alice.post(`/api/workflows/${workflow_id}/prompt`, { prompt: 'x' }, { 'idempotency-key': 'lost-one' });
+    const { task_id } = await here.alice.ok(send(), 201);
+    // As it is when the server dies between the start of the run and its answer.
+    await sql(`UPDATE idempotency_keys SET reply = NULL WHERE key = 'lost-one'`);
+    expect((await send()).body.code).toBe('idempotency_key_busy');
+    await sql(`UPDATE idempotency_keys SET created_at = now() - interval '1 minute' WHERE key = 'lost-one'`);
+    expect((await here.alice.ok(send(), 201)).task_id).toBe(task_id);
+    expect(await here.ended(task_id)).toMatchObject({ status: 'completed' });
+    expect((await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`))).task_count).toBe(1);
+  });
+});
+
+describe('the steps of a run', () => {
+  it('show what went in, what came out and how often it was tried', async () => {
+    const workflow_id = await here.workflow({ agent: { builtin_tools: ['manage_todo_list'] } });
+    here.model.script(fails(500), asks({ name: 'manage_todo_list', args: { todoList: [] } }), says('Done.'));
+    const task_id = await here.prompt(workflow_id, 'Tidy up.');
+    await here.ended(task_id);
+    const [first, second] = (await here.alice.ok(here.alice.get(`/api/tasks/${task_id}/steps`))) as any;
+    expect(first).toMatchObject({ step: 1, attempts: 2, errors: 1, input: [{ kind: 'prompt', content: 'Tidy up.' }] });
+    expect(first.tool_calls[0]).toMatchObject({
+      call_id: '1-1',
+      name: 'manage_todo_list',
+      status: 'done',
+      attempts: 1,
+      failed: false,
+    });
+    expect(second).toMatchObject({
+      step: 2,
+      output: 'Done.',
+      usage: { total_in: 10, total_out: 5 },
+      input: [{ kind: 'result' }],
+    });
+    expect((await here.bob.get(`/api/tasks/${task_id}/steps`)).status).toBe(403);
+  });
+});

@@ -1,0 +1,101 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { Worker } from '@temporalio/worker';
+import { describe, expect, inject, it } from 'vitest';
+import { workflowBundle } from '../../src/temporal/bundle.ts';
+import { runIdOf } from '../../src/temporal/names.ts';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { leftBehind, startRenewing } from '../support/left-behind.ts';
+import { asks, fails, hangs, says } from '../support/model-server.ts';
+
+const FOLDER = join(import.meta.dirname, 'histories');
+
+/** A run that began on yesterday's workflow code has to be understood by today's. */
+describe('workflow code understands the runs of earlier code', async () => {
+  const files = await readdir(FOLDER).catch(() => []);
+  it.each(files)('%s', async (file) => {
+    const history: unknown = JSON.parse(await readFile(join(FOLDER, file), 'utf8'));
+    await Worker.runReplayHistory({ workflowBundle: await workflowBundle(inject('cache_dir')) }, history);
+  });
+
+  it('and notices when it does not', async () => {
+    const history = JSON.parse(await readFile(join(FOLDER, 'tools.json'), 'utf8'));
+    const scheduled = history.events.find(
+      (event: { activityTaskScheduledEventAttributes?: object }) => event.activityTaskScheduledEventAttributes,
+    );
+    scheduled.activityTaskScheduledEventAttributes.activityType.name = 'somethingElse';
+    const replay = Worker.runReplayHistory({ workflowBundle: await workflowBundle(inject('cache_dir')) }, history);
+    await expect(replay).rejects.toThrow(/determinism/i);
+  });
+});
+
+const TODO = { name: 'manage_todo_list', args: { todoList: [] } };
+const agent = { builtin_tools: ['manage_todo_list'] };
+
+/** Each leaves a run behind that has ended; returns its task. */
+const SCENES: Record<string, (here: TestInstallation) => Promise<string>> = {
+  async tools(here) {
+    here.model.script(asks(TODO, { ...TODO, id: 'second' }), asks(TODO), says('Done.'));
+    return here.prompt(await here.workflow({ agent }));
+  },
+  async denied(here) {
+    here.model.script(asks(TODO), asks(TODO), asks(TODO), says('Enough.'));
+    return here.prompt(await here.workflow({ agent, workflow: { max_turns: 1 } }));
+  },
+  async failed(here) {
+    here.model.script(fails(401));
+    return here.prompt(await here.workflow());
+  },
+  async approved(here) {
+    here.model.script(asks(TODO), says('Approved.'));
+    const workflow_id = await here.workflow({ agent: { ...agent, approval_tools: ['manage_todo_list'] } });
+    const task_id = await here.prompt(workflow_id);
+    await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
+      enough: ({ data }) => data.status === 'waiting',
+    });
+    await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/approvals/1-1`, { decision: 'approve' }));
+    return task_id;
+  },
+  async halted(here) {
+    here.model.script(hangs('Half'));
+    const workflow_id = await here.workflow();
+    const task_id = await here.prompt(workflow_id);
+    await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
+      enough: ({ type }) => type === 'message_delta',
+    });
+    await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/stop`));
+    return task_id;
+  },
+  async queued(here) {
+    here.model.script(says('One two three.', { pause_ms: 150 }), says('Next.'));
+    const workflow_id = await here.workflow();
+    await here.prompt(workflow_id);
+    return here.prompt(workflow_id);
+  },
+  async renewed(here) {
+    here.model.script(asks(TODO), asks(TODO), asks(TODO), says('Renewed.'));
+    const task_id = await leftBehind(here, await here.workflow({ agent }));
+    await startRenewing(here, task_id, { max_turns: 10, renew_after: 2 });
+    return task_id;
+  },
+};
+
+describe.runIf(process.env.RECORD_HISTORIES)('recording', () => {
+  it('runs each scene and keeps its history', { timeout: 120_000 }, async () => {
+    const here = await startTestInstallation();
+    try {
+      await mkdir(FOLDER, { recursive: true });
+      for (const [name, scene] of Object.entries(SCENES)) {
+        const task_id = await scene(here);
+        await here.ended(task_id, 60_000);
+        const handle = here.driver.client.workflow.getHandle(runIdOf(task_id));
+        await handle.result().catch(() => {});
+        const { events } = await handle.fetchHistory();
+        await writeFile(join(FOLDER, `${name}.json`), `${historyToJSON({ events: events ?? [] })}\n`);
+      }
+    } finally {
+      await here.stop();
+    }
+  });
+});
