@@ -1,4 +1,5 @@
 import type { Reconciled } from '../reconciler.ts';
+import { beating } from './attempt.ts';
 import { type CallToolPorts, callToolActivity } from './call-tool.ts';
 import { type ExchangePorts, exchangeActivity } from './exchange.ts';
 import { type FinishPorts, finishActivity } from './finish.ts';
@@ -12,6 +13,6 @@ export function runActivities(ports: ActivityPorts) {
     exchange: exchangeActivity(ports),
     callTool: callToolActivity(ports),
     finish: finishActivity(ports),
-    reconcile: () => ports.reconcile(),
+    reconcile: () => beating(ports.reconcile),
   };
 }
