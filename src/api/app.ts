@@ -3,6 +3,7 @@ import multipart from '@fastify/multipart';
 import rateLimit from '@fastify/rate-limit';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { v7 as uuid } from 'uuid';
+import type { BuiltinTool } from '../contracts/builtin-tools.ts';
 import type { Endpoint } from '../contracts/endpoint.ts';
 import type { EventBus } from '../events/bus.ts';
 import type { Store } from '../store/index.ts';
@@ -11,19 +12,29 @@ import type { Engine } from '../temporal/engine.ts';
 import type { ToolRunner } from '../toolrunner/runner.ts';
 import { agentRoutes } from './agents.ts';
 import { requireCaller } from './auth.ts';
+import { builtinToolRoutes } from './builtin-tools.ts';
+import { type ChatServices, chatRoutes } from './chat.ts';
 import type { SharedWrite } from './crud.ts';
 import { customToolRoutes } from './custom-tools.ts';
 import { serveDocs } from './docs.ts';
+import { guardrailRoutes } from './guardrails.ts';
 import { type Checks, healthRoutes } from './health.ts';
 import { idempotencyOf } from './idempotency.ts';
 import type { IdentityCheck } from './identity.ts';
+import { type KnowledgeService, knowledgeRoutes } from './knowledge.ts';
+import { type McpProbe, mcpRoutes } from './mcps.ts';
+import { memoryRoutes } from './memories.ts';
 import { metricsRoute } from './metrics.ts';
 import { type ModelLists, modelRoutes } from './models.ts';
 import type { Api } from './mount.ts';
 import { problemOf, sendProblem } from './problems.ts';
 import { providerRoutes } from './providers.ts';
+import { type ScheduleServices, scheduledAgentRoutes } from './scheduled-agents.ts';
+import { skillRoutes } from './skills.ts';
 import { taskRoutes } from './tasks.ts';
 import { tokenRoutes } from './tokens.ts';
+import { transferRoutes } from './transfer.ts';
+import { webhookRoutes } from './webhooks.ts';
 import { workflowRoutes } from './workflows.ts';
 
 /** What the doors need; made in src/main. */
@@ -34,8 +45,15 @@ export interface Services {
   dispatch: Dispatch;
   runner: ToolRunner;
   models: ModelLists;
+  mcp: McpProbe;
+  knowledge: KnowledgeService;
+  builtin_tools: BuiltinTool[];
   identify: IdentityCheck;
   checks: Checks;
+  replies: ChatServices['replies'];
+  guard: ChatServices['guard'];
+  schedules: ScheduleServices['schedules'];
+  fireNow: ScheduleServices['fireNow'];
 }
 
 export interface ApiSettings {
@@ -108,11 +126,21 @@ function closingOf(http: FastifyInstance): AbortSignal {
 function mountResources(api: Api, services: Services, { shared_write }: ApiSettings): void {
   agentRoutes(api, services, shared_write);
   providerRoutes(api, services, shared_write);
+  skillRoutes(api, services, shared_write);
+  guardrailRoutes(api, services, shared_write);
+  mcpRoutes(api, services, shared_write);
+  memoryRoutes(api, services, shared_write);
+  knowledgeRoutes(api, services, shared_write);
+  transferRoutes(api, services);
+  builtinToolRoutes(api, services);
   tokenRoutes(api, services, shared_write);
   customToolRoutes(api, services, shared_write);
   workflowRoutes(api, services);
   taskRoutes(api, services);
   modelRoutes(api, services);
+  webhookRoutes(api, services);
+  chatRoutes(api, services);
+  scheduledAgentRoutes(api, services);
 }
 
 const unknownRoute = ({ method, url }: { method: string; url: string }) => ({

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { crud } from '../contracts/endpoint.ts';
-import { AppError, type FieldError, notFound, unprocessable } from '../domain/errors.ts';
+import { AppError, conflict, type FieldError, notFound, unprocessable } from '../domain/errors.ts';
 import type { Resource } from '../store/resource.ts';
 import type { Caller } from './auth.ts';
 import { type Api, mount } from './mount.ts';
@@ -13,27 +13,37 @@ interface Shared {
   created_by: string;
 }
 
-export type CrudEndpoints<R extends z.ZodType, C extends z.ZodType, U extends z.ZodType> = ReturnType<typeof crud<R, C, U>>;
+export type CrudEndpoints<R extends z.ZodType, C extends z.ZodType, U extends z.ZodType> = ReturnType<
+  typeof crud<R, C, U, z.ZodType>
+>;
 
 export interface CrudRules {
   shared_write: SharedWrite;
   /** What is wrong with values beyond their types, such as references to what does not exist. */
   check?: (values: Record<string, unknown>, caller: Caller) => Promise<FieldError[]>;
-  /** Refuses the removal of what is in use by throwing. */
+  /** What refers to a record, such as `agent researcher`: while there is any, the record stays. */
+  users?: (record: Shared) => Promise<string[]>;
+  /** Refuses a removal for other reasons by throwing. */
   mayRemove?: (record: Shared) => Promise<void>;
 }
+
+/** Finds a record by its id, or answers 404. */
+export const foundIn =
+  <T>(store: Pick<Resource<T>, 'find'>, noun: string) =>
+  async (id: string): Promise<T> => {
+    const record = await store.find(id);
+    if (!record) throw notFound(noun, id);
+    return record;
+  };
 
 /** Mounts the five operations of a resource that the installation shares: everyone reads; who may write is a setting. */
 export function mountCrud<T extends Shared>(
   api: Api,
   endpoints: CrudEndpoints<z.ZodType, z.ZodType, z.ZodType>,
-  { store, shared_write, check = async () => [], mayRemove = async () => {} }: CrudRules & { store: Resource<T> },
+  rules: CrudRules & { store: Resource<T> },
 ): void {
-  const found = async (id: string): Promise<T> => {
-    const record = await store.find(id);
-    if (!record) throw notFound(endpoints.noun, id);
-    return record;
-  };
+  const { store, shared_write, check = async () => [], users = async () => [], mayRemove = async () => {} } = rules;
+  const found = foundIn(store, endpoints.noun);
   const writable = async (id: string, caller: Caller): Promise<T> => {
     const record = await found(id);
     refuseForeign({ record, noun: endpoints.noun, shared_write }, caller);
@@ -67,6 +77,9 @@ export function mountCrud<T extends Shared>(
     async (input, caller) => {
       const record = await writable(idOf(input), caller);
       await mayRemove(record);
+      const used_by = await users(record);
+      if (used_by.length > 0)
+        throw conflict(`This ${endpoints.noun} is used by ${used_by.join(', ')}; change them first`, 'in_use');
       await store.remove(record.id);
     },
     { current },

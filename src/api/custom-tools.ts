@@ -40,10 +40,8 @@ export function customToolRoutes(api: Api, services: Services, shared_write: Sha
     check: ({ env_config }) => unknownEnvTokens(store, env_config as CustomTool['env_config']),
     async mayRemove({ id }) {
       if ((await find(id)).is_plugin) throw conflict('This tool came with the installation; disable it instead', 'plugin_tool');
-      const agents = await store.customTools.agentsWith(id);
-      if (agents.length > 0)
-        throw conflict(`This tool is used by the agents ${agents.join(', ')}; take it from them first`, 'in_use');
     },
+    users: ({ id }) => store.usersOf('customTool', id),
   });
   mount(api, customTools.upload, async ({ file }, caller) => create({ ...fileFields(file), created_by: caller.key }));
   mount(api, customTools.validate, async ({ body: { name, source_code } }) => {

@@ -11,6 +11,8 @@ import { validated } from './validate.ts';
 export interface Upload {
   filename: string;
   content: Buffer;
+  /** The form's other fields. */
+  fields: Record<string, string>;
 }
 
 /** What a handler is given, parsed and checked. */
@@ -18,10 +20,14 @@ export interface Input<P, Q, B> {
   params: P;
   query: Q;
   body: B;
+  /** The body as it was sent, for those who tell what they left aside. */
+  raw_body: unknown;
   /** The file of an upload. */
   file: Upload;
   /** The id to give what is made, when the request carries an Idempotency-Key. */
   reserved_id: string | undefined;
+  /** Does the work once for the request's Idempotency-Key; a repetition is given what it came to. For replies that are streams. */
+  once<T>(work: (reserved_id?: string) => Promise<T>): Promise<{ value: T; replayed: boolean }>;
   /** Aborted when the client goes away or the server is to stop. */
   signal: AbortSignal;
   /** Last-Event-ID, where a stream was asked for. */
@@ -66,6 +72,8 @@ interface MountOptions {
   current?: (input: Input<never, never, never>, caller: Caller) => Promise<unknown>;
 }
 
+const LARGE_BYTES = 25 * 1024 * 1024;
+
 type AnyHandler = (input: Input<unknown, unknown, unknown>, caller: Caller) => Promise<unknown>;
 
 /** Mounts an endpoint: its schemas judge what comes in and what leaves; the handler is a function from input to reply. */
@@ -81,24 +89,42 @@ export function mount<
   api.http.route({
     method: endpoint.method,
     url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    ...(endpoint.large ? { bodyLimit: LARGE_BYTES } : {}),
     async handler(request, reply) {
-      const input = await inputOf(endpoint, { request, reply }, api.closing);
+      const { closing } = api;
+      const once = onceOf({ api, endpoint, request, reply });
+      const input = { ...(await inputOf(endpoint, { request, reply }, closing)), once };
       const { caller } = request;
       if (current) await matched(request, () => current(input as never, caller));
       const work = (reserved_id?: string) => serve({ ...input, reserved_id }, caller);
-      if (!endpoint.idempotent) return send(endpoint, { request, reply, closing: api.closing }, await work());
-      const { value, replayed } = await api.idempotency(request, work);
-      if (replayed) reply.header('idempotent-replayed', 'true');
-      return send({ ...endpoint, status: replayed ? 200 : endpoint.status }, { request, reply, closing: api.closing }, value);
+      if (endpoint.kind === 'events') return send(endpoint, { request, reply, closing }, await work());
+      const { value, replayed } = await input.once(work);
+      return send({ ...endpoint, status: replayed ? 200 : endpoint.status }, { request, reply, closing }, value);
     },
   });
 }
+
+interface Serving {
+  api: Api;
+  endpoint: Pick<Endpoint, 'idempotent'>;
+  request: FastifyRequest;
+  reply: FastifyReply;
+}
+
+const onceOf = ({ api, endpoint, request, reply }: Serving): Input<unknown, unknown, unknown>['once'] => {
+  return async (work) => {
+    if (!endpoint.idempotent) return { value: await work(), replayed: false };
+    const { value, replayed } = await api.idempotency(request, work);
+    if (replayed) reply.header('idempotent-replayed', 'true');
+    return { value: value as Awaited<ReturnType<typeof work>>, replayed };
+  };
+};
 
 async function inputOf(
   endpoint: Endpoint,
   { request, reply }: Exchange,
   closing: AbortSignal,
-): Promise<Input<unknown, unknown, unknown>> {
+): Promise<Omit<Input<unknown, unknown, unknown>, 'once'>> {
   const params = endpoint.params.safeParse(request.params);
   if (!params.success) throw new AppError('not_found', `Nothing is at ${request.url.split('?')[0]}: the id has the wrong form`);
   const gone = new AbortController();
@@ -108,8 +134,9 @@ async function inputOf(
   return {
     params: params.data,
     query: validated(endpoint.query, request.query, 'query'),
+    raw_body: request.body,
     body: endpoint.body ? validated(endpoint.body, request.body ?? {}, 'body') : undefined,
-    file: endpoint.upload ? await uploadOf(request) : { filename: '', content: Buffer.alloc(0) },
+    file: endpoint.upload ? await uploadOf(request) : { filename: '', content: Buffer.alloc(0), fields: {} },
     reserved_id: undefined,
     signal: endpoint.kind === 'events' ? AbortSignal.any([gone.signal, closing]) : gone.signal,
     last_event_id: request.headers['last-event-id'] as string | undefined,
@@ -121,7 +148,11 @@ async function uploadOf(request: FastifyRequest): Promise<Upload> {
   const part = await request.file();
   if (part?.fieldname !== 'file')
     throw new AppError('unprocessable', 'file: Send the file in the field `file`', { code: 'no_file' });
-  return { filename: part.filename, content: await part.toBuffer() };
+  const content = await part.toBuffer();
+  const texts = Object.entries(part.fields).flatMap(([name, field]) =>
+    field && 'value' in field && typeof field.value === 'string' ? [[name, field.value]] : [],
+  );
+  return { filename: part.filename, content, fields: Object.fromEntries(texts) };
 }
 
 interface Exchange {

@@ -1,5 +1,5 @@
 import { providers } from '../contracts/providers.ts';
-import { conflict, notFound } from '../domain/errors.ts';
+import { notFound } from '../domain/errors.ts';
 import type { Store } from '../store/index.ts';
 import { mountCrud, type SharedWrite } from './crud.ts';
 import type { ModelLists } from './models.ts';
@@ -13,12 +13,7 @@ export function providerRoutes(api: Api, { store, models }: Services, shared_wri
     store: store.providers,
     shared_write,
     check: ({ api_key_token_name }) => unknownTokens(store, { api_key_token_name }),
-    async mayRemove({ id }) {
-      const agents = await store.agents.list({ limit: 10 }, { provider_id: id });
-      const names = agents.items.map(({ name }) => name);
-      if (names.length > 0)
-        throw conflict(`This provider is used by the agents ${names.join(', ')}; give them another first`, 'in_use');
-    },
+    users: ({ id }) => store.usersOf('provider', id),
   });
   mount(api, providers.test, async ({ params: { id } }, caller) => {
     const provider = await store.providers.find(id as string);

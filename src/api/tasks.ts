@@ -17,13 +17,16 @@ interface Services {
   dispatch: Dispatch;
 }
 
+/** The caller's own task; 404 when there is none, 403 when it is someone else's. */
+export const ownedTask = (store: Pick<Store, 'tasks'>) => async (id: string, caller: Caller) => {
+  const task = await store.tasks.find(id);
+  if (!task) throw notFound('task', id);
+  if (task.owner !== caller.key) throw foreign('task');
+  return task;
+};
+
 export function taskRoutes(api: Api, { store, engine, dispatch }: Services): void {
-  const owned = async (id: string, caller: Caller) => {
-    const task = await store.tasks.find(id);
-    if (!task) throw notFound('task', id);
-    if (task.owner !== caller.key) throw foreign('task');
-    return task;
-  };
+  const owned = ownedTask(store);
   const shown = (task: WiredTask) => ({ ...task, engine_run_url: engine.runUrl(task.id) }) as never;
   const page = async (filter: Parameters<Store['tasks']['list']>[0]) => {
     const found = await store.tasks.list(filter);
@@ -49,6 +52,14 @@ export function taskRoutes(api: Api, { store, engine, dispatch }: Services): voi
     if (isTerminal(status)) throw conflict(`This task is ${status}; there is nothing to stop`, 'task_ended');
     await dispatch.halt(id);
     return { status: 'halt_requested' as const, workflow_id };
+  });
+
+  mount(api, tasks.budget, async ({ params: { id }, body }, caller) => {
+    await owned(id, caller);
+    if (!(await store.tasks.setBudget(id, body)))
+      throw conflict('This task has ended; its budget cannot be changed', 'task_ended');
+    await engine.raise(id);
+    return shown(await owned(id, caller));
   });
 
   const decide = async ({ id, call_id }: { id: string; call_id: string }, decision: CallDecision, caller: Caller) => {

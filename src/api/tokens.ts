@@ -1,5 +1,5 @@
 import { tokens } from '../contracts/tokens.ts';
-import { conflict, type FieldError, notFound } from '../domain/errors.ts';
+import { type FieldError, notFound } from '../domain/errors.ts';
 import type { Store } from '../store/index.ts';
 import type { Resource } from '../store/resource.ts';
 import { mountCrud, type SharedWrite } from './crud.ts';
@@ -26,10 +26,7 @@ export function tokenRoutes(api: Api, { store: { tokens: store } }: { store: Sto
   mountCrud(api, tokens, {
     store: resource,
     shared_write,
-    async mayRemove({ id }) {
-      const { used_by } = await named(id);
-      if (used_by.length > 0) throw conflict(`This token is used by ${used_by.join(', ')}; change them first`, 'in_use');
-    },
+    users: async ({ id }) => (await named(id)).used_by,
   });
 }
 

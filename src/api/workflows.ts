@@ -6,9 +6,10 @@ import { follow } from '../events/follow.ts';
 import type { Store } from '../store/index.ts';
 import type { WiredWorkflow } from '../store/workflows.ts';
 import type { Dispatch } from '../temporal/dispatch.ts';
-import { unknownReferences } from './agents.ts';
+import type { Engine } from '../temporal/engine.ts';
 import type { Caller } from './auth.ts';
 import { type Api, mount } from './mount.ts';
+import { unknownReferences } from './references.ts';
 import type { Frame } from './sse.ts';
 import { unknownTokens } from './tokens.ts';
 
@@ -16,6 +17,7 @@ interface Services {
   store: Store;
   bus: EventBus;
   dispatch: Dispatch;
+  engine: Engine;
 }
 
 const REFERENCES = { agent_id: 'agent', skill_ids: 'skill', guardrail_ids: 'guardrail' } as const;
@@ -38,10 +40,12 @@ export function workflowRoutes(api: Api, services: Services): void {
     api,
     workflows.update,
     async ({ params: { id }, body: { status, ...values } }, caller) => {
-      await owned(id, caller);
-      await refuseUnknown(store, values);
+      const before = await owned(id, caller);
+      await refuseUnknown(store, values, before);
       if (status) await store.workflows.switch(id, status);
-      return withLastRun(await store.workflows.update(id, values as never));
+      const after = await store.workflows.update(id, values as never);
+      if (values.budget !== undefined) await raiseBudget(services, after);
+      return withLastRun(after);
     },
     { current },
   );
@@ -56,6 +60,13 @@ export function workflowRoutes(api: Api, services: Services): void {
   );
   skillRoutes(api, store, withLastRun);
   runRoutes(api, services);
+}
+
+/** A run that waits for its budget is given the workflow's new one; any other keeps what it began with. */
+async function raiseBudget({ store, engine }: Services, { active_task_id, budget }: WiredWorkflow): Promise<void> {
+  if (!active_task_id || (await store.tasks.find(active_task_id))?.status !== 'waiting') return;
+  await store.tasks.setBudget(active_task_id, budget as never);
+  await engine.raise(active_task_id);
 }
 
 function skillRoutes(api: Api, store: Store, withLastRun: (workflow: WiredWorkflow) => Promise<never>): void {
@@ -76,7 +87,6 @@ function skillRoutes(api: Api, store: Store, withLastRun: (workflow: WiredWorkfl
 function runRoutes(api: Api, { store, bus, dispatch }: Services): void {
   const owned = ownedWorkflow(store);
   mount(api, workflows.prompt, async ({ params: { id }, body, reserved_id: task_id }, caller) => {
-    await owned(id, caller);
     const { prompt = JSON.stringify(body.request), reasoning_effort, on_busy } = body;
     const { key: owner, login: owner_login, access_token } = caller;
     const order = {
@@ -100,7 +110,9 @@ function runRoutes(api: Api, { store, bus, dispatch }: Services): void {
     return { status: 'halt_requested' as const, workflow_id: id, task_id: active_task_id };
   });
   mount(api, workflows.stream, async ({ params: { id }, query: { after, task_id }, last_event_id, signal }, caller) => {
-    await owned(id, caller);
+    const owner = await store.workflows.ownerOf(id);
+    if (!owner) throw notFound('workflow', id);
+    if (owner !== caller.key) throw foreign('workflow');
     const given = after ?? numberOf(last_event_id);
     const start = given ?? (task_id ? 0 : await store.events.beforeLastRun(id));
     return framesOf(follow({ bus, log: store.events }, { workflow_id: id, after: start, task_id }, signal));
@@ -124,6 +136,7 @@ export const ownedWorkflow = (store: Store) => async (id: string, caller: Caller
 async function refuseUnknown(
   store: Store,
   values: { repo_token_name?: unknown; agent_id?: unknown; credential_overrides?: unknown },
+  before?: WiredWorkflow,
 ): Promise<void> {
   const overrides = (values.credential_overrides ?? {}) as Record<string, string>;
   const errors: FieldError[] = [
@@ -134,5 +147,18 @@ async function refuseUnknown(
       Object.fromEntries(Object.entries(overrides).map(([name, token]) => [`credential_overrides.${name}`, token])),
     )),
   ];
+  const agent_id = (values.agent_id ?? before?.agent_id) as string;
+  if (errors.length === 0 && Object.keys(overrides).length > 0) errors.push(...(await undeclared(store, agent_id, overrides)));
   if (errors.length > 0) throw unprocessable(errors);
+}
+
+/** Only variables that a tool of the agent declares can be given another token. */
+async function undeclared(store: Store, agent_id: string, overrides: Record<string, string>): Promise<FieldError[]> {
+  const declared = await store.customTools.variablesOf(agent_id);
+  const unknown = Object.keys(overrides).filter((name) => !declared.includes(name));
+  const known = declared.join(', ') || 'none';
+  return unknown.map((name) => ({
+    path: `credential_overrides.${name}`,
+    message: `No tool of the agent declares this variable; declared are: ${known}`,
+  }));
 }

@@ -38,7 +38,19 @@ export const AgentCreate = z
 
 export const AgentUpdate = patchOf(AgentCreate).meta({ id: 'AgentUpdate' });
 
-export const Agent = z.object({ ...Record, ...AgentCreate.shape }).meta({ id: 'Agent' });
+/** What an import brought may name what is not here. */
+const StoredIds = z.array(z.string());
+
+export const Agent = z
+  .object({
+    ...Record,
+    ...AgentCreate.shape,
+    mcp_server_ids: StoredIds,
+    custom_tool_ids: StoredIds,
+    knowledge_source_ids: StoredIds,
+    required_mcp_servers: StoredIds,
+  })
+  .meta({ id: 'Agent' });
 export type Agent = z.output<typeof Agent>;
 
 export const agents = crud(

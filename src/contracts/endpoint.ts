@@ -34,6 +34,8 @@ export interface Endpoint<
   refuses: number[];
   /** Honours an Idempotency-Key. */
   idempotent: boolean;
+  /** Takes a body as large as an upload. */
+  large?: boolean;
 }
 
 const None = z.object({});
@@ -53,6 +55,7 @@ interface Facts<P, Q, B, R, K> {
   status?: number;
   refuses?: number[];
   idempotent?: boolean;
+  large?: boolean;
 }
 
 /** Declares an endpoint: `endpoint('GET /api/skills/{id}', {...})`. Parameters named in the path are ids unless said otherwise. */
@@ -88,24 +91,27 @@ interface CrudFacts {
   path: string;
   /** Singular, for people: `skill`. */
   noun: string;
+  /** Where it is not the noun with an s. */
+  plural?: string;
   tag: string;
 }
 
 /** The five operations every stored resource has. */
 export function crud<R extends z.ZodType, C extends z.ZodType, U extends z.ZodType, Q extends z.ZodType = typeof FilterQuery>(
-  { path, noun, tag }: CrudFacts,
+  { path, noun, plural = `${noun}s`, tag }: CrudFacts,
   schemas: { record: R; create: C; update: U; query?: Q },
 ) {
   const one = `${path}/{id}` as `/${string}`;
-  const name = noun.replaceAll(' ', '_');
+  const named = (words: string) => words.toLowerCase().replaceAll(' ', '_');
+  const name = named(noun);
   const article = /^[aeiou]/i.test(noun) ? 'an' : 'a';
   const base = { tag, reply: schemas.record };
   return {
     noun,
     list: endpoint(`GET ${path as `/${string}`}`, {
       ...base,
-      operation: `list_${name}s`,
-      summary: `List ${noun}s, newest first`,
+      operation: `list_${named(plural)}`,
+      summary: `List ${plural}, newest first`,
       query: (schemas.query ?? FilterQuery) as Q,
       kind: 'page',
     }),

@@ -31,6 +31,12 @@ export const ProviderCreate = z
     default_model: z.string().min(1).nullable().default(null),
     requests_per_minute: z.int().min(1).max(1_000_000).nullable().default(null),
     price_table: PriceTable.default({}),
+    context_window: z
+      .int()
+      .min(1_000)
+      .nullable()
+      .default(null)
+      .meta({ description: 'Tokens its models can read; null: by the table of known models' }),
   })
   .meta({ id: 'ProviderCreate' });
 

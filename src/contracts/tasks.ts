@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Id, ListQuery, Timestamp } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
-import { Usage } from './workflows.ts';
+import { Budget, Usage } from './workflows.ts';
 
 export const TASK_STATUSES = ['pending', 'running', 'waiting', 'completed', 'failed', 'halted'] as const;
 
@@ -140,6 +140,15 @@ export const tasks = {
     params: IdParams,
     reply: z.object({ status: z.literal('halt_requested'), workflow_id: Id }).meta({ id: 'StopRequested' }),
     status: 202,
+    refuses: [403, 409, 503],
+  }),
+  budget: endpoint('POST /api/tasks/{id}/budget', {
+    ...base,
+    operation: 'set_task_budget',
+    summary: 'Change the budget of a run under way',
+    description: 'A run that waits for its budget goes on when the next model call fits the new one.',
+    params: IdParams,
+    body: Budget,
     refuses: [403, 409, 503],
   }),
   approve: endpoint('POST /api/tasks/{id}/approvals/{call_id}', {

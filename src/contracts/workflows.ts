@@ -9,6 +9,8 @@ export const ON_BUSY = ['enqueue', 'reject', 'interrupt'] as const;
 export const WORKFLOW_STATUSES = ['active', 'running', 'waiting', 'completed', 'failed', 'halted', 'inactive'] as const;
 
 const WebUrl = z.url({ protocol: /^https?$/ });
+/** A token belongs in repo_token_name; in the URL it would end up in logs. */
+const RepoUrl = z.url({ protocol: /^https$/ }).regex(/^[^/]+:\/\/[^/@]+(\/|$)/, 'Leave out user and password');
 const Ids = z.array(Id).default([]);
 
 export const Budget = z
@@ -41,11 +43,14 @@ export const WorkflowCreate = z
     caveman: z.boolean().default(false).meta({ description: 'Terse instructions, terse answer' }),
     guardrail_ids: Ids,
     guardrail_tags: Tags,
-    repo_url: z
-      .url({ protocol: /^https$/ })
+    repo_url: RepoUrl.nullable()
+      .default(null)
+      .meta({ description: "Checked out into the run's workspace before its first step" }),
+    repo_branch: z
+      .string()
+      .regex(/^[^-\s][^\s~^:?*[\\]*$/, 'Not a branch name')
       .nullable()
       .default(null),
-    repo_branch: z.string().min(1).nullable().default(null),
     repo_token_name: z.string().min(1).nullable().default(null),
     webhook_url: WebUrl.nullable().default(null),
     error_webhook_url: WebUrl.nullable().default(null),
@@ -91,6 +96,8 @@ export const WorkflowSummary = z
   .object({
     id: Id,
     ...WorkflowCreate.shape,
+    skill_ids: z.array(z.string()),
+    guardrail_ids: z.array(z.string()),
     owner: z.string().meta({ description: 'Login of the owner' }),
     status: z.enum(WORKFLOW_STATUSES),
     current_turn: z.int(),

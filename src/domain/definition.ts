@@ -1,3 +1,5 @@
+import type { Budget } from './budget.ts';
+
 /** What a run works with, frozen when its task is created. Holds names of stored tokens, never their values. */
 export interface Definition {
   agent: { id: string; name: string; system_prompt: string };
@@ -7,9 +9,17 @@ export interface Definition {
   provider: PinnedProvider | null;
   settings: RunSettings;
   skills: PinnedSkill[];
+  /** Absent: none. In the order they judge. */
+  guardrails?: PinnedGuardrail[];
+  /** Ids of the sources that may be searched; absent: none. */
+  knowledge_source_ids?: string[];
   tools: PinnedTool[];
   /** Names of tools whose calls wait for a person. */
   approval_tools: string[];
+  /** Who is told of the end: of a completed run, and of one that failed or was halted. */
+  webhooks: { completed: string | null; error: string | null };
+  repository: PinnedRepository | null;
+  budget: Budget | null;
 }
 
 export interface PinnedProvider {
@@ -24,6 +34,14 @@ export interface PinnedProvider {
   default_model: string | null;
   requests_per_minute: number | null;
   price_table: PriceTable;
+  context_window: number | null;
+}
+
+/** What is checked out into a run's workspace before its first step. */
+export interface PinnedRepository {
+  url: string;
+  branch: string | null;
+  token_name: string | null;
 }
 
 export interface RunSettings {
@@ -40,6 +58,12 @@ export interface RunSettings {
 export interface PinnedSkill {
   name: string;
   instructions: string;
+}
+
+export interface PinnedGuardrail {
+  name: string;
+  guardrail_type: string;
+  config: Record<string, unknown>;
 }
 
 export type ToolEffect = 'read' | 'idempotent' | 'write';

@@ -1,3 +1,4 @@
+import { TERSE_ANSWER, terse } from './caveman.ts';
 import type { Definition } from './definition.ts';
 
 const JSON_ANSWER = 'Give your final answer as one JSON value and nothing else: no code fence, no text before or after it.';
@@ -7,5 +8,6 @@ export function instructionsOf({ agent, skills, settings }: Definition): string 
   const parts = [agent.system_prompt];
   for (const { name, instructions } of skills) parts.push(`## Skill: ${name}\n\n${instructions}`);
   if (settings.output_format === 'json') parts.push(JSON_ANSWER);
-  return parts.filter((part) => part.trim() !== '').join('\n\n');
+  const whole = parts.filter((part) => part.trim() !== '').join('\n\n');
+  return settings.caveman ? `${terse(whole)}\n\n${TERSE_ANSWER}` : whole;
 }

@@ -5,12 +5,12 @@ export interface ModelCall {
   arguments: string;
 }
 
-export type MessageKind = 'prompt' | 'reply' | 'partial' | 'result' | 'denial' | 'reminder' | 'summary';
+export type MessageKind = 'prompt' | 'reply' | 'partial' | 'result' | 'denial' | 'reminder' | 'summary' | 'context' | 'withheld';
 
 export interface TranscriptMessage {
   step: number;
   position: number;
-  role: 'user' | 'assistant' | 'tool';
+  role: 'user' | 'assistant' | 'tool' | 'system';
   kind: MessageKind;
   content: string;
   tool_calls: ModelCall[] | null;
@@ -21,6 +21,10 @@ export interface TranscriptMessage {
 
 /** Where a reminder stands among the messages of a step: after every tool result. */
 export const REMINDER_POSITION = 100_000;
+
+/** Where context stands: before the prompt. */
+export const MEMORY_POSITION = -2;
+export const KNOWLEDGE_POSITION = -1;
 
 const GOAL_CHARACTERS = 300;
 

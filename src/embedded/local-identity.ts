@@ -9,6 +9,12 @@ export async function localToken(home: string): Promise<{ token: string; token_f
   return { token: text, token_file, created };
 }
 
+/** The secret that webhook messages are signed with, as Standard Webhooks spells it. */
+export async function webhookSecret(home: string): Promise<string> {
+  const make = () => `whsec_${randomBytes(32).toString('base64')}`;
+  return (await keepFile(join(home, 'webhook-secret'), make)).text;
+}
+
 /** The key that stored tokens are encrypted with: 32 bytes in base64. Losing the file loses those tokens. */
 export async function encryptionKey(home: string): Promise<{ key: string; key_file: string; created: boolean }> {
   const key_file = join(home, 'encryption-key');

@@ -43,7 +43,17 @@ const Environment = z.object({
   OPENAI_API_KEY: z.string().optional(),
   OPENAI_BASE_URL: Url.optional(),
   OPENAI_MODEL: z.string().default('gpt-4.1-mini'),
+  EMBEDDINGS_BASE_URL: Url.optional(),
+  EMBEDDINGS_MODEL: z.string().default('text-embedding-3-small'),
+  EMBEDDINGS_API_KEY: z.string().optional(),
   EGRESS_ALLOW: List,
+  WEBHOOK_SECRET: z
+    .string()
+    .regex(/^whsec_[A-Za-z0-9+/=]{32,}$/, 'must be whsec_ and at least 24 bytes in base64')
+    .optional(),
+  DEFAULT_CONTEXT_WINDOW: z.coerce.number().int().min(1_000).default(128_000),
+  PATH: z.string().default('/usr/local/bin:/usr/bin:/bin'),
+  REPO_CA_FILE: z.string().optional(),
   TOOLRUNNER_PYTHON: z.string().default('python3'),
   TOOL_ISOLATION: z.enum(['auto', 'strict', 'none']).default('auto'),
   ALLOW_STDIO_MCP: z.stringbool().optional(),

@@ -9,10 +9,12 @@ import type { Config } from './config.ts';
 import { MIGRATIONS, VERSION } from './places.ts';
 import { createResources, type Resources } from './resources.ts';
 import { type Servers, startServers } from './servers.ts';
-import { defaultRuntimeOf, encryptionKeysOf, identityOf } from './setting.ts';
+import { defaultRuntimeOf, embeddingsOf, encryptionKeysOf, identityOf, webhookSecretOf } from './setting.ts';
 import { openApi, openCore, openDriver, openWorker, openWorkerConnection, type Setting } from './wiring.ts';
 
 const HOST = '127.0.0.1';
+/** One's own machine is part of an installation that is all on it. */
+const LOOPBACK = ['127.0.0.0/8', '::1'];
 
 type Log = (line: string) => void;
 
@@ -62,6 +64,9 @@ async function settingOf(config: Config, servers: Servers): Promise<Setting> {
     default_runtime: config.DEFAULT_RUNTIME_BASE_URL
       ? defaultRuntimeOf(config)
       : { base_url: servers.demo_model_url, model: 'perdura-demo' },
+    embeddings: embeddingsOf(config) ?? { base_url: servers.demo_model_url, model: 'perdura-demo', api_key: null },
+    webhook_secret: await webhookSecretOf(config),
+    egress_allow: [...config.EGRESS_ALLOW, ...LOOPBACK],
     identity_providers: await identityOf(config, 'local'),
   };
 }

@@ -12,7 +12,9 @@ export function doctorChecks({ store, setting }: Core, { engine, client }: Drive
     async workers() {
       const count = await engine.workers();
       if (count > 0) return `${count} take work from ${setting.config.TEMPORAL_TASK_QUEUE}`;
-      throw new Error(`None takes work from ${setting.config.TEMPORAL_TASK_QUEUE}: runs wait until one is started (perdura worker)`);
+      throw new Error(
+        `None takes work from ${setting.config.TEMPORAL_TASK_QUEUE}: runs wait until one is started (perdura worker)`,
+      );
     },
     async 'search attributes'() {
       const { operatorService } = client.connection as unknown as { operatorService: Operator };
@@ -27,7 +29,9 @@ export function doctorChecks({ store, setting }: Core, { engine, client }: Drive
       const strays = tasks.filter((_, index) => states[index] && states[index] !== 'open').map(({ task_id }) => task_id);
       const waiting = tasks.filter(({ status }) => status === 'waiting').length;
       if (strays.length === 0) return `${tasks.length} under way for more than two minutes, ${waiting} of them wait for a person`;
-      throw new Error(`${strays.length} have no execution: ${strays.slice(0, 5).join(', ')}; a worker settles them within a minute`);
+      throw new Error(
+        `${strays.length} have no execution: ${strays.slice(0, 5).join(', ')}; a worker settles them within a minute`,
+      );
     },
   };
 }

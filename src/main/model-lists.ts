@@ -7,7 +7,7 @@ import { providerClient } from '../runtimes/select.ts';
 import type { Core } from './wiring.ts';
 
 /** Lists of models in the name of a caller. */
-export function modelListsOf({ store, setting }: Pick<Core, 'store' | 'setting'>): ModelLists {
+export function modelListsOf({ store, setting, egress }: Pick<Core, 'store' | 'setting' | 'egress'>): ModelLists {
   const list = modelLister();
   const openToken = (caller: Caller) => async (name: string) => {
     const opened = await store.tokens.open({ name, principal: caller.key, purpose: 'list of models' });
@@ -16,11 +16,12 @@ export function modelListsOf({ store, setting }: Pick<Core, 'store' | 'setting'>
   };
   return {
     ofDefaultRuntime({ key, access_token }) {
-      const client = async () => new OpenAI({ baseURL: setting.default_runtime.base_url, apiKey: access_token, maxRetries: 0 });
+      const client = async () =>
+        new OpenAI({ baseURL: setting.default_runtime.base_url, apiKey: access_token, maxRetries: 0, fetch: egress.fetch });
       return list({ key: `default ${key}`, client });
     },
     ofProvider(provider, caller) {
-      const client = () => providerClient(provider, { access_token: null, openToken: openToken(caller) });
+      const client = () => providerClient(provider, { access_token: null, openToken: openToken(caller) }, egress.fetch);
       const key = `${provider.id} ${provider.updated_at} ${caller.key}`;
       return list({ key, client, provider_id: provider.id, prices: provider.price_table });
     },

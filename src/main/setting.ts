@@ -1,6 +1,6 @@
 import type { IdentityCheck } from '../api/identity.ts';
 import { codeHostIdentity, localIdentity } from '../api/identity-providers.ts';
-import { encryptionKey, localToken } from '../embedded/local-identity.ts';
+import { encryptionKey, localToken, webhookSecret } from '../embedded/local-identity.ts';
 import type { Config } from './config.ts';
 import type { Setting } from './wiring.ts';
 
@@ -38,6 +38,14 @@ export async function encryptionKeysOf(config: Config): Promise<string> {
   return config.ENCRYPTION_KEYS ?? `home:${(await encryptionKey(config.PERDURA_HOME)).key}`;
 }
 
+/** Where texts become vectors; null when the environment names no endpoint. */
+export const embeddingsOf = ({ EMBEDDINGS_BASE_URL: base_url, EMBEDDINGS_MODEL: model, EMBEDDINGS_API_KEY }: Config) =>
+  base_url ? { base_url, model, api_key: EMBEDDINGS_API_KEY ?? null } : null;
+
+/** WEBHOOK_SECRET, or the secret kept in the home folder. */
+export const webhookSecretOf = async ({ WEBHOOK_SECRET, PERDURA_HOME }: Config): Promise<string> =>
+  WEBHOOK_SECRET ?? webhookSecret(PERDURA_HOME);
+
 /** The setting of a process that joins servers run elsewhere. */
 export async function externalSetting(config: Config): Promise<Setting> {
   const { DATABASE_URL, TEMPORAL_ADDRESS } = config;
@@ -51,6 +59,9 @@ export async function externalSetting(config: Config): Promise<Setting> {
     temporal_ui_url: config.TEMPORAL_UI_URL ?? null,
     encryption_keys: await encryptionKeysOf(config),
     default_runtime: defaultRuntimeOf(config),
+    embeddings: embeddingsOf(config),
+    webhook_secret: await webhookSecretOf(config),
+    egress_allow: config.EGRESS_ALLOW,
     identity_providers: await identityOf(config, 'github'),
   };
 }

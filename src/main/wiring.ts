@@ -1,29 +1,41 @@
+import { mkdir } from 'node:fs/promises';
 import { Client, Connection } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { NativeConnection } from '@temporalio/worker';
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../api/app.ts';
 import { cachedIdentity, type IdentityCheck } from '../api/identity.ts';
+import { type GuardedFetch, guardedFetch } from '../egress/guarded-fetch.ts';
 import type { EventBus } from '../events/bus.ts';
 import { postgresBus } from '../events/postgres-bus.ts';
 import { redisBus } from '../events/redis-bus.ts';
+import type { Knowledge } from '../knowledge/knowledge.ts';
+import type { EmbeddingsEndpoint } from '../runtimes/embeddings.ts';
 import { type Database, openDatabase } from '../store/database.ts';
 import { createStore, type Store } from '../store/index.ts';
 import { type KeyRing, keyRing } from '../store/key-ring.ts';
 import { definitionOf } from '../store/pin.ts';
 import type { Principal } from '../store/principals.ts';
+import type { ScheduleRow } from '../store/scheduled-agents.ts';
+import { serve } from '../temporal/activities/fire.ts';
 import { createDispatch, type Dispatch } from '../temporal/dispatch.ts';
 import { createEngine, type Engine } from '../temporal/engine.ts';
 import { prepareEngine } from '../temporal/housekeeping.ts';
+import { createSchedules, type Schedules } from '../temporal/schedules.ts';
 import { type Settle, settler } from '../temporal/settle.ts';
 import { type RunningWorker, startWorker } from '../temporal/worker.ts';
 import { startToolRunner } from '../toolrunner/index.ts';
 import type { ToolRunner } from '../toolrunner/runner.ts';
+import { builtinSpecs } from '../tools/builtin/index.ts';
+import { chatRepliesOf } from './chat.ts';
 import { checksOf } from './checks.ts';
 import type { Config } from './config.ts';
+import { chatGuardOf, promptRefusal } from './guardrails.ts';
+import { knowledgeOf, knowledgeServiceOf } from './knowledge.ts';
+import { mcpProbe } from './mcp-probe.ts';
 import { modelListsOf } from './model-lists.ts';
 import type { Resources } from './resources.ts';
-import { activityPorts } from './run-ports.ts';
+import { activityPorts, firePortsOf } from './run-ports.ts';
 
 /** What has to be known before anything is opened: addresses, and who may come in. */
 export interface Setting {
@@ -33,8 +45,16 @@ export interface Setting {
   temporal_ui_url: string | null;
   encryption_keys: string;
   default_runtime: { base_url: string; model: string | null };
+  webhook_secret: string;
+  /** Null: knowledge is searched by words alone. */
+  embeddings: EmbeddingsEndpoint | null;
+  /** Addresses beyond the public internet that users may name, besides the default runtime's own. */
+  egress_allow: readonly string[];
   identity_providers: IdentityCheck[];
 }
+
+/** Where runs have their working directories. */
+export const workspacesOf = ({ PERDURA_HOME }: Config) => `${PERDURA_HOME}/workspaces`;
 
 /** What API and worker share in one process. */
 export interface Core {
@@ -44,6 +64,9 @@ export interface Core {
   store: Store;
   bus: EventBus;
   runner: ToolRunner;
+  egress: GuardedFetch;
+  knowledge: Knowledge;
+  identify: IdentityCheck;
   log: (message: string) => void;
 }
 
@@ -62,12 +85,31 @@ export async function openCore(setting: Setting, resources: Resources, log: (mes
     keys,
     tell: (workflow_id, task_id, told) => bus.announce(workflow_id, { task_id, ...told }),
   });
+  const egress_allow = [...setting.egress_allow, hostOf(setting.default_runtime.base_url)];
+  const egress = resources.hold(guardedFetch(egress_allow), (it) => it.close());
+  // The sandbox opens the way to it when it is set up.
+  await mkdir(workspacesOf(config), { recursive: true, mode: 0o711 });
   const runner = resources.hold(
-    await startToolRunner({ python: config.TOOLRUNNER_PYTHON, isolation: config.TOOL_ISOLATION, log }),
+    await startToolRunner({
+      python: config.TOOLRUNNER_PYTHON,
+      isolation: config.TOOL_ISOLATION,
+      workspaces: workspacesOf(config),
+      egress_allow,
+      log,
+    }),
     (it) => it.close(),
   );
-  return { setting, database, keys, store, bus, runner, log };
+  const on_seen = (principal: Principal) => void store.principals.seen(principal).catch((error: Error) => log(error.message));
+  const identify = cachedIdentity(setting.identity_providers, { on_seen });
+  const knowledge = knowledgeOf({ store, egress, embeddings: setting.embeddings });
+  return { setting, database, keys, store, bus, runner, egress, knowledge, identify, log };
 }
+
+/** The operator chose this address, so it may be private. */
+const hostOf = (url: string) => {
+  const { hostname, port, protocol } = new URL(url);
+  return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`;
+};
 
 /** TLS and API keys come by Temporal's own variables; the address is ours to know. */
 function connectOptions({ temporal_address: address }: Setting) {
@@ -86,14 +128,17 @@ export interface Driver {
   engine: Engine;
   settle: Settle;
   dispatch: Dispatch;
+  schedules: Schedules;
 }
 
 /** How runs are started and stopped; `eager` where a worker shares the connection. */
 export function openDriver({ setting, store, bus }: Core, connection: Connection | NativeConnection, eager: boolean): Driver {
   const client = new Client({ connection, namespace: setting.config.TEMPORAL_NAMESPACE });
-  const engine = createEngine({ client, task_queue: setting.config.TEMPORAL_TASK_QUEUE, ui_url: setting.temporal_ui_url, eager });
+  const { TEMPORAL_TASK_QUEUE: task_queue } = setting.config;
+  const engine = createEngine({ client, task_queue, ui_url: setting.temporal_ui_url, eager });
   const settle = settler({ runs: store.runs, now: () => new Date().toISOString() });
-  return { client, engine, settle, dispatch: createDispatch({ store, engine, bus, settle, definitionOf }) };
+  const dispatch = createDispatch({ store, engine, bus, settle, definitionOf, refusalOf: promptRefusal });
+  return { client, engine, settle, dispatch, schedules: createSchedules(client, task_queue) };
 }
 
 export async function openWorker(core: Core, connection: NativeConnection, resources: Resources): Promise<RunningWorker> {
@@ -114,16 +159,28 @@ export async function openWorker(core: Core, connection: NativeConnection, resou
   return resources.hold(await startWorker(ports, settings), (it) => it.stop());
 }
 
+/** How long replies of chats may take to end when the service is stopped. */
+const CHAT_GRACE_MS = 5_000;
+
 export async function openApi(
   core: Core,
   driver: Driver,
   { version, resources }: { version: string; resources: Resources },
 ): Promise<FastifyInstance> {
-  const { setting, store, bus, runner, log } = core;
+  const { setting, store, bus, runner, identify } = core;
   const { config } = setting;
-  const on_seen = (principal: Principal) => void store.principals.seen(principal).catch((error: Error) => log(error.message));
-  const identify = cachedIdentity(setting.identity_providers, { on_seen });
-  const services = { store, bus, runner, ...driver, identify, models: modelListsOf(core), checks: checksOf(core, driver.engine) };
+  const replies = resources.hold(chatRepliesOf(core), (it) => it.close(CHAT_GRACE_MS));
+  const services = {
+    ...{ store, bus, runner, ...driver, identify },
+    models: modelListsOf(core),
+    checks: checksOf(core, driver.engine),
+    replies,
+    guard: chatGuardOf(core),
+    knowledge: knowledgeServiceOf(core),
+    fireNow: (row: ScheduleRow, due_at: Date) => serve(firePortsOf(core, driver), row, { due_at, by_hand: true }),
+    mcp: mcpProbe(),
+    builtin_tools: builtinSpecs(),
+  };
   const app = await buildApp(services, {
     version,
     admins: config.ADMIN_SUBJECTS,

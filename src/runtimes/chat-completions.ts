@@ -68,7 +68,7 @@ function requestOf({ instructions, transcript, tools, reasoning_effort, wants_js
 
 function messageOf({ role, content, tool_calls, call_id, extra }: TranscriptMessage): Message {
   if (role === 'tool') return { role, content, tool_call_id: call_id ?? '' };
-  if (role === 'user') return { role, content };
+  if (role === 'user' || role === 'system') return { role, content };
   const calls = tool_calls?.map((call) => ({
     id: call.call_id,
     type: 'function' as const,

@@ -17,6 +17,7 @@ export function modelFailureOf(error: unknown): unknown {
   if (error instanceof APIConnectionTimeoutError)
     return new ModelFailure('The model did not answer in time', { code: 'model_timeout', recoverable: true });
   if (error instanceof APIConnectionError) {
+    if (isDenied(error)) return new ModelFailure(causeOf(error), { code: 'egress_denied', recoverable: false });
     return new ModelFailure(`The model's endpoint cannot be reached: ${causeOf(error)}`, {
       code: 'model_unreachable',
       recoverable: true,
@@ -32,7 +33,7 @@ export function modelFailureOf(error: unknown): unknown {
   return error;
 }
 
-function refusalOf({ status, message, headers }: APIError): ModelFailure {
+function refusalOf({ status, message, headers, code: named }: APIError): ModelFailure {
   const code =
     status === 401 || status === 403
       ? 'model_unauthorized'
@@ -40,7 +41,9 @@ function refusalOf({ status, message, headers }: APIError): ModelFailure {
         ? 'unknown_model'
         : status === TOO_MANY
           ? 'rate_limited'
-          : 'model_error';
+          : named === 'context_length_exceeded'
+            ? 'context_window_full'
+            : 'model_error';
   // A stream may carry an error and no status: the request itself was accepted.
   const recoverable = status === undefined || status === TOO_MANY || TIMEOUTS.includes(status) || status >= SERVER_ERRORS;
   return new ModelFailure(`The model's endpoint answered: ${message}`, {
@@ -60,10 +63,17 @@ export function retryAfter(headers: Headers | undefined): number | undefined {
   return Number.isNaN(wait) ? undefined : Math.max(0, wait);
 }
 
+/** The guarded fetch refused to connect; it will again. */
+const isDenied = (error: Error) => (innermost(error) as { code?: string }).code === 'EGRESS_DENIED';
+
 /** The innermost reason, which names the port or the host; the outer ones say `fetch failed`. */
 function causeOf(error: unknown): string {
+  const { code, message } = innermost(error) as { code?: string; message?: string };
+  return message || code || 'no connection';
+}
+
+function innermost(error: unknown): unknown {
   let inner = error;
   while (inner instanceof Error && inner.cause) inner = inner.cause;
-  const { code, message } = inner as { code?: string; message?: string };
-  return message || code || 'no connection';
+  return inner;
 }

@@ -28,6 +28,8 @@ export interface SelectedRuntime {
   prices: PriceTable;
   /** The default runtime knows no custom tools. */
   custom_tools: boolean;
+  /** The runtime keeps the conversation on its own side, so there is nothing to compact here. */
+  keeps_context?: boolean;
 }
 
 const TIMEOUT_MS = 120_000;

@@ -8,14 +8,14 @@ export function customToolStore(prisma: PrismaClient) {
   const table = resource<CustomTool>(prisma.customTool, { noun: 'custom tool' });
   return {
     ...table,
-    /** Agents that carry a tool, by name. */
-    async agentsWith(id: string): Promise<string[]> {
-      const found = await prisma.agent.findMany({
-        where: { custom_tool_ids: { has: id } },
-        select: { name: true },
-        orderBy: { name: 'asc' },
+    /** Environment variables that the custom tools of an agent declare. */
+    async variablesOf(agent_id: string): Promise<string[]> {
+      const agent = await prisma.agent.findUnique({ where: { id: agent_id }, select: { custom_tool_ids: true } });
+      const found = await prisma.customTool.findMany({
+        where: { id: { in: agent?.custom_tool_ids ?? [] } },
+        select: { env_config: true },
       });
-      return found.map(({ name }) => name);
+      return [...new Set(found.flatMap(({ env_config }) => Object.keys(env_config as object)))].sort();
     },
     setEnvConfig: (id: string, env_config: CustomTool['env_config']) =>
       table.update(id, { env_config: (env_config ?? {}) as Prisma.InputJsonValue }),

@@ -1,43 +1,73 @@
 import type { Agent } from '../contracts/agents.ts';
+import type { Guardrail } from '../contracts/guardrails.ts';
 import type { Provider } from '../contracts/providers.ts';
+import type { Skill } from '../contracts/skills.ts';
+import type { PinnedGuardrail } from '../domain/definition.ts';
+import { chatStore } from './chat.ts';
+import { connectionStores } from './connections.ts';
 import { customToolStore } from './custom-tools.ts';
-import type { Database } from './database.ts';
+import { type Database, rows } from './database.ts';
 import { definitionStore } from './definitions.ts';
 import { eventStore } from './events.ts';
 import { idempotencyStore } from './idempotency.ts';
 import { inspectionStore } from './inspection.ts';
 import type { KeyRing } from './key-ring.ts';
-import { snapshotOf } from './pin.ts';
+import { knowledgeItemStore } from './knowledge.ts';
+import { memoryStore } from './memories.ts';
+import { CHAT_GUARDRAILS, snapshotOf } from './pin.ts';
 import { principalStore } from './principals.ts';
-import { resource } from './resource.ts';
+import { refused, resource } from './resource.ts';
 import { runStore, type Tell } from './runs.ts';
+import { scheduleStore } from './scheduled-agents.ts';
 import { taskStore } from './tasks.ts';
 import { tokenStore } from './tokens.ts';
 import { toolLedger } from './tool-ledger.ts';
+import { transferStore } from './transfer.ts';
+import { type Used, usersOf } from './uses.ts';
+import { webhookStore } from './webhooks.ts';
 import { workflowStore } from './workflows.ts';
 
 export type Store = ReturnType<typeof createStore>;
 
 /** Everything that is kept, one part a resource. `tell` hears of events once they are written. */
 export function createStore({ database: { pool, prisma }, keys, tell }: { database: Database; keys: KeyRing; tell?: Tell }) {
+  const memories = memoryStore(pool, prisma);
   return {
     agents: resource<Agent>(prisma.agent, { noun: 'agent', tagged: false }),
     providers: resource<Provider>(prisma.provider, { noun: 'provider', tagged: false }),
     customTools: customToolStore(prisma),
-    tokens: tokenStore(prisma, keys),
-    workflows: workflowStore(prisma),
+    tokens: tokenStore({ pool, prisma }, keys),
+    workflows: workflowStore({ pool, prisma }),
     tasks: taskStore({ pool, prisma, keys, ...(tell ? { tell } : {}) }),
     runs: runStore(pool, tell),
     ledger: toolLedger(pool, tell),
+    skills: resource<Skill>(prisma.skill, { noun: 'skill' }),
+    guardrails: resource<Guardrail>(prisma.guardrail, { noun: 'guardrail' }),
+    memories,
+    knowledgeItems: knowledgeItemStore(pool, prisma),
+    transfer: transferStore(prisma, keys),
+    ...connectionStores(prisma, keys),
     definitions: definitionStore(pool),
     inspection: inspectionStore(prisma),
     events: eventStore(pool),
+    scheduledAgents: scheduleStore({ pool, prisma, keys }),
+    chat: chatStore(prisma),
+    webhooks: webhookStore({ pool, prisma }),
     principals: principalStore(prisma),
     idempotency: idempotencyStore(prisma),
+    /** The guardrails of a principal's workflows with an agent: they hold in chats with it, too. */
+    chatGuardrails: (agent_id: string, owner: string) => rows<PinnedGuardrail>(pool, CHAT_GUARDRAILS, [agent_id, owner]),
+    /** What refers to a record, as `agent name` or `workflow title`. */
+    usersOf: (table: Used, id: string) => usersOf(prisma, table, id),
+    /** An agent goes with what it remembers and with its chats. */
+    async removeAgent(id: string): Promise<void> {
+      await refused('agent', prisma.agent.delete({ where: { id } }));
+      await memories.forgetAgent(id);
+    },
     snapshot: (workflow_id: string) => snapshotOf(pool, workflow_id),
     /** Of these ids, the ones that a table does not hold. */
     async missing(
-      table: 'agent' | 'provider' | 'customTool' | 'skill' | 'guardrail' | 'mcpServer' | 'knowledgeSource',
+      table: 'agent' | 'provider' | 'customTool' | 'skill' | 'guardrail' | 'mcpServer' | 'knowledgeSource' | 'workflow',
       ids: string[],
     ) {
       if (ids.length === 0) return [];

@@ -31,6 +31,31 @@ export function pageOf<T extends { id: string }>(found: T[], total: number, limi
   return { items, total, next: found.length > limit ? cursorOf(items.at(-1)!.id) : null };
 }
 
+/** The part of a Prisma model that a list needs. */
+interface Listed<Row> {
+  findMany(args: object): Promise<Row[]>;
+  count(args: object): Promise<number>;
+}
+
+/** A page of a table's matching rows, newest first, each as `shown` makes it. */
+export async function listed<Row, T extends { id: string }>(
+  model: unknown,
+  { where, paging: { limit, cursor }, shown, more }: { where: object; paging: Paging; shown: (row: Row) => T; more?: object },
+): Promise<Page<T>> {
+  const table = model as Listed<Row>;
+  const after = idOfCursor(cursor);
+  const [found, total] = await Promise.all([
+    table.findMany({
+      where: { AND: [where, after ? { id: { lt: after } } : {}] },
+      orderBy: { id: 'desc' },
+      take: limit + 1,
+      ...more,
+    }),
+    table.count({ where }),
+  ]);
+  return pageOf(found.map(shown), total, limit);
+}
+
 /** Rows as they go on the wire: dates as ISO 8601 in UTC. */
 export function wire<T extends object>(row: T): Wire<T> {
   return Object.fromEntries(

@@ -1,5 +1,15 @@
 import type pg from 'pg';
-import type { Definition, PinnedProvider, PinnedSkill, PinnedTool, RunSettings, ToolEffect } from '../domain/definition.ts';
+import type { Budget } from '../domain/budget.ts';
+import type {
+  Definition,
+  PinnedGuardrail,
+  PinnedProvider,
+  PinnedSkill,
+  PinnedTool,
+  RunSettings,
+  ToolEffect,
+} from '../domain/definition.ts';
+import { conflict } from '../domain/errors.ts';
 import { row } from './database.ts';
 
 interface ToolRow {
@@ -21,6 +31,7 @@ interface AgentRow {
   name: string;
   system_prompt: string;
   model: string | null;
+  provider_id: string | null;
   builtin_tools: string[];
   tool_definitions: DefinedTool[];
   approval_tools: string[];
@@ -35,6 +46,12 @@ interface WorkflowRow extends RunSettings {
   on_busy: string;
   status: string;
   credential_overrides: Record<string, string>;
+  webhook_url: string | null;
+  error_webhook_url: string | null;
+  repo_url: string | null;
+  repo_branch: string | null;
+  repo_token_name: string | null;
+  budget: Budget | null;
 }
 
 export interface Snapshot {
@@ -43,17 +60,32 @@ export interface Snapshot {
   provider: PinnedProvider | null;
   tools: ToolRow[];
   skills: PinnedSkill[];
+  guardrails: PinnedGuardrail[];
+  knowledge_source_ids: string[];
 }
 
 const SNAPSHOT = {
   name: 'snapshot_workflow',
   text: `SELECT to_jsonb(w) AS workflow, to_jsonb(a) AS agent, to_jsonb(p) AS provider,
       coalesce((SELECT jsonb_agg(to_jsonb(t) ORDER BY array_position(a.custom_tool_ids, t.id::text)) FROM custom_tools t
-        WHERE t.id = ANY (a.custom_tool_ids::uuid[]) AND t.is_enabled), '[]') AS tools,
+        WHERE t.id::text = ANY (a.custom_tool_ids) AND t.is_enabled), '[]') AS tools,
       coalesce((SELECT jsonb_agg(jsonb_build_object('name', s.name, 'instructions', s.instructions)
           ORDER BY array_position(w.skill_ids, s.id::text) NULLS LAST, s.id) FROM skills s
-        WHERE s.id = ANY (w.skill_ids::uuid[]) OR s.tags && w.skill_tags), '[]') AS skills
+        WHERE s.id::text = ANY (w.skill_ids) OR s.tags && w.skill_tags), '[]') AS skills,
+      coalesce((SELECT jsonb_agg(jsonb_build_object('name', g.name, 'guardrail_type', g.guardrail_type, 'config', g.config)
+          ORDER BY array_position(w.guardrail_ids, g.id::text) NULLS LAST, g.id) FROM guardrails g
+        WHERE g.enabled AND (g.id::text = ANY (w.guardrail_ids) OR g.tags && w.guardrail_tags)), '[]') AS guardrails,
+      coalesce((SELECT jsonb_agg(k.id ORDER BY array_position(a.knowledge_source_ids, k.id::text) NULLS LAST, k.id)
+        FROM knowledge_sources k WHERE k.id::text = ANY (a.knowledge_source_ids) OR k.tags && a.knowledge_tags), '[]') AS knowledge_source_ids
     FROM workflows w JOIN agents a ON a.id = w.agent_id LEFT JOIN providers p ON p.id = a.provider_id WHERE w.id = $1`,
+};
+
+/* $1 agent, $2 owner. */
+export const CHAT_GUARDRAILS = {
+  name: 'chat_guardrails',
+  text: `SELECT DISTINCT ON (g.id) g.name, g.guardrail_type, g.config FROM guardrails g
+    JOIN workflows w ON g.id::text = ANY (w.guardrail_ids) OR g.tags && w.guardrail_tags
+    WHERE g.enabled AND w.agent_id = $1 AND w.owner = $2 ORDER BY g.id`,
 };
 
 /** Everything a task of this workflow would run with, read in one statement. */
@@ -61,9 +93,11 @@ export const snapshotOf = (pool: pg.Pool, workflow_id: string) => row<Snapshot>(
 
 /** Freezes a snapshot. Keys come in one order, so that equal content has one hash. */
 export function definitionOf(
-  { workflow, agent, provider, tools, skills }: Snapshot,
+  { workflow, agent, provider, tools, skills, guardrails, knowledge_source_ids }: Snapshot,
   reasoning_effort?: string | null,
 ): Definition {
+  if (agent.provider_id && !provider)
+    throw conflict(`The provider of the agent ${agent.name} does not exist; give the agent another`, 'provider_missing');
   return {
     agent: { id: agent.id, name: agent.name, system_prompt: agent.system_prompt },
     workflow: { id: workflow.id, title: workflow.title },
@@ -80,10 +114,19 @@ export function definitionOf(
       caveman: workflow.caveman,
     },
     skills,
+    guardrails,
+    knowledge_source_ids,
     tools: pinnedTools({ workflow, agent, tools }),
     approval_tools: agent.approval_tools,
+    webhooks: { completed: workflow.webhook_url, error: workflow.error_webhook_url },
+    repository: workflow.repo_url
+      ? { url: workflow.repo_url, branch: workflow.repo_branch, token_name: workflow.repo_token_name }
+      : null,
+    budget: workflow.budget,
   };
 }
+
+const MEMORY_TOOLS = ['store_memory', 'search_memory'];
 
 function pinnedTools({ workflow, agent, tools }: Pick<Snapshot, 'workflow' | 'agent' | 'tools'>): PinnedTool[] {
   const custom = tools.map((tool): PinnedTool => {
@@ -107,15 +150,16 @@ function pinnedTools({ workflow, agent, tools }: Pick<Snapshot, 'workflow' | 'ag
       return { kind: 'definition', name, description, parameters, effect: 'read' };
     },
   );
-  return [...custom, ...agent.builtin_tools.map((name): PinnedTool => ({ kind: 'builtin', name })), ...defined];
+  const builtin = agent.builtin_tools.filter((name) => !(workflow.bypass_memory && MEMORY_TOOLS.includes(name)));
+  return [...custom, ...builtin.map((name): PinnedTool => ({ kind: 'builtin', name })), ...defined];
 }
 
 /** Only what a run needs of a provider: its times of change would make a new hash for the same content. */
 function pinnedProvider(row: PinnedProvider): PinnedProvider {
   const { id, name, provider_type, api_key_token_name, base_url, auth_type, azure_api_version, azure_deployment } = row;
-  const { default_model, requests_per_minute, price_table } = row;
+  const { default_model, requests_per_minute, price_table, context_window } = row;
   return {
     ...{ id, name, provider_type, api_key_token_name, base_url, auth_type, azure_api_version, azure_deployment },
-    ...{ default_model, requests_per_minute, price_table },
+    ...{ default_model, requests_per_minute, price_table, context_window },
   };
 }

@@ -1,13 +1,11 @@
 import { v7 as uuid } from 'uuid';
 import { AppError, conflict } from '../domain/errors.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import { idOfCursor, type Page, pageOf, wire } from './page.ts';
+import { listed, type Page, wire } from './page.ts';
 
 /** The part of a Prisma model that a resource needs. */
 interface Table {
-  findMany(args: object): Promise<unknown[]>;
   findUnique(args: object): Promise<unknown>;
-  count(args: object): Promise<number>;
   create(args: object): Promise<unknown>;
   update(args: object): Promise<unknown>;
   delete(args: object): Promise<unknown>;
@@ -29,27 +27,24 @@ export interface Resource<R> {
   remove(id: string): Promise<void>;
 }
 
-/** A stored resource with the columns `id`, `name` and `description`, and `tags` where it has them. Newest first. */
+interface ResourceFacts {
+  noun: string;
+  /** Whether it has a column `tags`. */
+  tagged?: boolean;
+  /** Columns that the filter `q` looks into. */
+  searched?: readonly string[];
+}
+
+/** A stored resource: a table with a UUIDv7 as `id`. Newest first. */
 export function resource<R extends { id: string }>(
   model: unknown,
-  { noun, tagged = true }: { noun: string; tagged?: boolean },
+  { noun, tagged = true, searched = ['name', 'description'] }: ResourceFacts,
 ): Resource<R> {
   const table = model as Table;
   const wired = (row: unknown) => wire(row as object) as R;
   return {
-    async list(filter, where = {}) {
-      const matching = { AND: [where, ...conditions(filter, tagged)] };
-      const after = idOfCursor(filter.cursor);
-      const [found, total] = await Promise.all([
-        table.findMany({
-          where: { AND: [matching, after ? { id: { lt: after } } : {}] },
-          orderBy: { id: 'desc' },
-          take: filter.limit + 1,
-        }),
-        table.count({ where: matching }),
-      ]);
-      return pageOf(found.map(wired), total, filter.limit);
-    },
+    list: (filter, where = {}) =>
+      listed(table, { where: { AND: [where, ...conditions(filter, { tagged, searched })] }, paging: filter, shown: wired }),
     async find(id) {
       const found = await table.findUnique({ where: { id } });
       return found ? wired(found) : null;
@@ -62,11 +57,14 @@ export function resource<R extends { id: string }>(
   };
 }
 
-function conditions({ q, tag, tags }: Filter, tagged: boolean): object[] {
+export function conditions(
+  { q, tag, tags }: Filter,
+  { tagged, searched }: { tagged: boolean; searched: readonly string[] },
+): object[] {
   const wanted = [tag, ...(tags?.split(',') ?? [])].map((name) => name?.trim()).filter(Boolean);
   const text = { contains: q, mode: 'insensitive' };
   return [
-    q ? { OR: [{ name: text }, { description: text }] } : {},
+    q ? { OR: searched.map((column) => ({ [column]: text })) } : {},
     tagged && wanted.length > 0 ? { tags: { hasSome: wanted } } : {},
   ];
 }

@@ -11,7 +11,7 @@ export const LIVE = `'pending', 'running', 'waiting'`;
 export const OPEN = {
   name: 'open_run',
   text: `SELECT t.id AS task_id, t.workflow_id, t.owner, t.owner_login, t.prompt, t.status, t.definition_hash, t.cursor, t.toolset,
-      t.turns, t.started_at, t.caller_token, t.caller_key_id,
+      t.turns, t.started_at, t.budget, t.caller_token, t.caller_key_id,
       t.total_in, t.total_out, t.cache_read, t.cache_write, t.cost, t.premium_requests,
       coalesce(s.attempts, 0) AS attempts, coalesce(s.errors, 0) AS errors, s.ended_at IS NOT NULL AS recorded,
       coalesce((SELECT json_agg(json_build_object('step', m.step, 'position', m.position, 'role', m.role, 'kind', m.kind,
@@ -23,8 +23,8 @@ export const OPEN = {
     WHERE t.id = $1`,
 };
 
-const MESSAGES = `task_messages (task_id, step, position, role, kind, content, tool_calls, call_id, extra)`;
-const messagesFrom = (
+export const MESSAGES = `task_messages (task_id, step, position, role, kind, content, tool_calls, call_id, extra)`;
+export const messagesFrom = (
   json: string,
 ) => `SELECT $1::uuid, m.step, m.position, m.role, m.kind, m.content, m.tool_calls, m.call_id, m.extra
   FROM jsonb_to_recordset(${json}::jsonb) AS m
@@ -95,5 +95,15 @@ export const NOTE_ERROR = {
 
 export const SETTLE = {
   name: 'settle_task',
-  text: 'SELECT next_task AS next, told_workflow AS workflow_id, told_last AS last FROM settle_task($1, $2, $3, $4, $5)',
+  text: `SELECT next_task AS next, told_workflow AS workflow_id, told_last AS last, pending_webhook($1) AS webhook
+    FROM settle_task($1, $2, $3, $4, $5)`,
+};
+
+export const NOTE = {
+  name: 'note_usage',
+  text: `WITH run AS (
+      UPDATE tasks SET total_in = total_in + $4, total_out = total_out + $5, cache_read = cache_read + $6,
+        cache_write = cache_write + $7, cost = cost + $8
+      WHERE id = $1 AND status IN ('pending', 'running', 'waiting') RETURNING 1)
+    SELECT append_events($2, $1, $3) AS last FROM run`,
 };

@@ -1,10 +1,12 @@
 import type pg from 'pg';
+import type { Budget } from '../domain/budget.ts';
 import type { ToolEffect } from '../domain/definition.ts';
 import type { RunEvent } from '../domain/events.ts';
 import type { PlannedCall } from '../domain/run-loop.ts';
 import type { ModelCall, TranscriptMessage } from '../domain/transcript.ts';
 import type { Usage } from '../domain/usage.ts';
 import { row } from './database.ts';
+import { COMPACT, WAIT } from './pauses.sql.ts';
 import * as sql from './runs.sql.ts';
 
 /** A task as the engine's activities see it, at one of its steps. */
@@ -19,6 +21,8 @@ export interface OpenRun extends Usage {
   cursor: unknown;
   toolset: unknown;
   turns: number;
+  /** Set where a person changed the budget of this run. */
+  budget: Budget | null;
   started_at: Date | null;
   caller_token: Uint8Array<ArrayBuffer> | null;
   caller_key_id: string | null;
@@ -59,11 +63,25 @@ export interface Record {
   events: RunEvent[];
 }
 
+export interface Compaction {
+  step: number;
+  message: TranscriptMessage;
+  usage: Usage;
+  events: RunEvent[];
+}
+
 export interface Settlement {
   status: 'completed' | 'failed' | 'halted';
   error: string | null;
   error_code: string | null;
   events: RunEvent[];
+}
+
+export interface Settled {
+  /** The task that has the lane now. */
+  next: string | null;
+  /** The webhook delivery that the end of the task opened. */
+  webhook: string | null;
 }
 
 /** Who wrote events wants to tell others of them: the numbers up to `last` are theirs. */
@@ -116,6 +134,21 @@ export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
         ],
       }),
 
+    /** Writes a summary of older messages, and what it has cost. False when another attempt has the step. */
+    compact: (run: OpenRun, { step, message, usage, events }: Compaction) =>
+      write(COMPACT, run, {
+        events,
+        values: [
+          ...[run.task_id, run.workflow_id, step, run.attempts + 1],
+          ...[usage.total_in, usage.total_out, usage.cache_read, usage.cache_write, usage.cost],
+          ...[JSON.stringify([message]), JSON.stringify(events)],
+        ],
+      }),
+
+    /** Parks the run until its budget is raised. */
+    wait: (run: OpenRun, { step, events }: { step: number; events: RunEvent[] }) =>
+      write(WAIT, run, { events, values: [run.task_id, run.workflow_id, step, run.attempts + 1, JSON.stringify(events)] }),
+
     /** Counts a recoverable failure of a step. */
     noteError: (run: OpenRun, { step, error, events }: { step: number; error: string; events: RunEvent[] }) =>
       write(sql.NOTE_ERROR, run, {
@@ -123,13 +156,23 @@ export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
         values: [run.task_id, run.workflow_id, step, error, JSON.stringify(events), run.attempts + 1],
       }),
 
-    /** Ends a task once and gives its lane to the next; returns the next task's id. */
-    async settle(task_id: string, { status, error, error_code, events }: Settlement): Promise<{ next: string | null }> {
-      const settled = await row<{ next: string | null; workflow_id: string; last: number | null }>(pool, sql.SETTLE, [
+    /** Adds to what a run has spent, and tells of it. */
+    note: (run: OpenRun, { usage, events }: { usage: Usage; events: RunEvent[] }) =>
+      write(sql.NOTE, run, {
+        events,
+        values: [
+          ...[run.task_id, run.workflow_id, JSON.stringify(events)],
+          ...[usage.total_in, usage.total_out, usage.cache_read, usage.cache_write, usage.cost],
+        ],
+      }),
+
+    /** Ends a task once and gives its lane to the next; returns the next task's id, and the message that is to be delivered. */
+    async settle(task_id: string, { status, error, error_code, events }: Settlement): Promise<Settled> {
+      const settled = await row<Settled & { workflow_id: string; last: number | null }>(pool, sql.SETTLE, [
         ...[task_id, status, error, error_code, JSON.stringify(events)],
       ]);
       if (settled?.last) tell(settled.workflow_id, task_id, { events, last: settled.last });
-      return { next: settled?.next ?? null };
+      return { next: settled?.next ?? null, webhook: settled?.webhook ?? null };
     },
   };
 }

@@ -1,13 +1,15 @@
 import type pg from 'pg';
+import type { Budget } from '../domain/budget.ts';
 import type { Definition } from '../domain/definition.ts';
-import { eventsOf, type RunEvent } from '../domain/events.ts';
+import { eventsOf, type RunEvent, TERMINAL } from '../domain/events.ts';
 import type { Todo } from '../domain/progress.ts';
 import { storable } from '../domain/transcript.ts';
 import type { PrismaClient, Task as Row } from '../generated/prisma/client.ts';
 import { row, rows } from './database.ts';
 import { hashOf } from './definitions.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
-import { idOfCursor, type Paging, pageOf } from './page.ts';
+import { listed, type Paging } from './page.ts';
+import { SET_BUDGET } from './pauses.sql.ts';
 import type { Tell } from './runs.ts';
 
 export interface NewTask {
@@ -133,6 +135,17 @@ export function taskStore({
       return { task_id, created_at: created_at.toISOString(), holder: created.holder };
     },
 
+    /** Of these ids, those of tasks that have ended. */
+    async ended(ids: string[]): Promise<string[]> {
+      const where = { id: { in: ids.filter((id) => UUID.test(id)) }, status: { in: [...TERMINAL] } };
+      return (await prisma.task.findMany({ where, select: { id: true } })).map(({ id }) => id);
+    },
+
+    /** Gives a run under way another budget. False when the task has ended. */
+    async setBudget(task_id: string, budget: Budget | null): Promise<boolean> {
+      return (await row(pool, SET_BUDGET, [task_id, budget === null ? null : JSON.stringify(budget)])) !== undefined;
+    },
+
     /** Takes back a task that the engine never got. Returns the task that holds the lane now. */
     async discard(task_id: string): Promise<string | null> {
       return (await row<{ holder: string | null }>(pool, DISCARD, [task_id]))?.holder ?? null;
@@ -144,18 +157,9 @@ export function taskStore({
       return found?.active_task_id ?? null;
     },
 
-    async list({ limit, cursor, owner, since, ...same }: TaskFilter) {
-      const matching = { ...same, ...(owner ? { owner } : {}), ...(since ? { created_at: { gte: new Date(since) } } : {}) };
-      const after = idOfCursor(cursor);
-      const [found, total] = await Promise.all([
-        prisma.task.findMany({
-          where: { AND: [matching, after ? { id: { lt: after } } : {}] },
-          orderBy: { id: 'desc' },
-          take: limit + 1,
-        }),
-        prisma.task.count({ where: matching }),
-      ]);
-      return pageOf(found.map(wiredTask), total, limit);
+    list({ limit, cursor, owner, since, ...same }: TaskFilter) {
+      const where = { ...same, ...(owner ? { owner } : {}), ...(since ? { created_at: { gte: new Date(since) } } : {}) };
+      return listed(prisma.task, { where, paging: { limit, cursor }, shown: wiredTask });
     },
     async find(id: string) {
       const found = await prisma.task.findUnique({ where: { id } });
@@ -189,6 +193,7 @@ export function taskStore({
   };
 }
 
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const EXCERPT = 200;
 const excerpt = (text: string) => storable([...text].slice(0, EXCERPT).join(''));
 

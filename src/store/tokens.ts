@@ -1,5 +1,6 @@
 import { v7 as uuid } from 'uuid';
 import type { PrismaClient, StoredToken as Row } from '../generated/prisma/client.ts';
+import { type Database, row } from './database.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
 import { type Filter, refused, resource } from './resource.ts';
 
@@ -26,7 +27,17 @@ const context = (name: string) => `stored-token:${name}`;
 
 export type TokenStore = ReturnType<typeof tokenStore>;
 
-export function tokenStore(prisma: PrismaClient, keys: KeyRing) {
+/** One statement, because every step of a run with a provider's key goes through it. */
+const OPEN = {
+  name: 'open_token',
+  text: `WITH token AS (SELECT sealed, key_id, shared OR created_by = $3 AS granted FROM stored_tokens WHERE name = $2),
+    used AS (
+      INSERT INTO token_uses (id, token_name, principal, purpose, task_id, granted)
+      SELECT $1, $2, $3, $4, $5, coalesce((SELECT granted FROM token), false))
+    SELECT sealed, key_id, granted FROM token`,
+};
+
+export function tokenStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>, keys: KeyRing) {
   const table = resource<Row & { created_at: never; updated_at: never }>(prisma.storedToken, { noun: NOUN, tagged: false });
   const sealed = (name: string, value: string) => ({ ...keys.seal(value, context(name)), fingerprint: keys.fingerprint(value) });
 
@@ -67,14 +78,11 @@ export function tokenStore(prisma: PrismaClient, keys: KeyRing) {
     },
     /** The one place where a stored token is opened; every attempt is kept. */
     async open({ name, principal, purpose, task_id }: TokenRequest): Promise<Opened> {
-      const token = await prisma.storedToken.findUnique({ where: { name } });
-      const granted = token !== null && (token.shared || token.created_by === principal);
-      await prisma.tokenUse.create({
-        data: { id: uuid(), token_name: name, principal, purpose, task_id: task_id ?? null, granted },
-      });
+      const values = [uuid(), name, principal, purpose, task_id ?? null];
+      const token = await row<Sealed & { granted: boolean }>(pool, OPEN, values);
       if (!token) return { refusal: `There is no stored token named ${name}` };
-      if (!granted) return { refusal: `The stored token ${name} belongs to someone else and is not shared` };
-      return { value: keys.open(token as Sealed, context(name)) };
+      if (!token.granted) return { refusal: `The stored token ${name} belongs to someone else and is not shared` };
+      return { value: keys.open(token, context(name)) };
     },
     /** Seals every value anew with the active key. Returns how many were moved. */
     async rotate(): Promise<number> {
@@ -100,6 +108,8 @@ async function usersOf(prisma: PrismaClient, names: string[]): Promise<Map<strin
       WHERE e.value = ANY (${names})
     UNION SELECT n.name, 'MCP server ' || m.name FROM mcp_servers m, unnest(${names}::text[]) AS n (name)
       WHERE position('{{token:' || n.name || '}}' IN m.connection_config::text) > 0
+    UNION SELECT n.name, 'knowledge source ' || k.name FROM knowledge_sources k, unnest(${names}::text[]) AS n (name)
+      WHERE position('{{token:' || n.name || '}}' IN k.connection_config::text) > 0
     ORDER BY 2`;
   const users = new Map<string, string[]>();
   for (const { token, used_by } of found) users.set(token, [...(users.get(token) ?? []), used_by]);

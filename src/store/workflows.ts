@@ -1,7 +1,8 @@
 import { v7 as uuid } from 'uuid';
 import { conflict } from '../domain/errors.ts';
-import type { Prisma, PrismaClient, Workflow as Row } from '../generated/prisma/client.ts';
-import { idOfCursor, type Paging, pageOf, wire } from './page.ts';
+import type { Prisma, Workflow as Row } from '../generated/prisma/client.ts';
+import { type Database, row } from './database.ts';
+import { listed, type Paging, wire } from './page.ts';
 import { refused } from './resource.ts';
 
 export interface WorkflowFilter extends Paging {
@@ -15,20 +16,17 @@ const NOUN = 'workflow';
 
 export type WorkflowStore = ReturnType<typeof workflowStore>;
 
-export function workflowStore(prisma: PrismaClient) {
+/** On the path of every stream, where a whole row through Prisma would show. */
+const OWNER = { name: 'owner_of_workflow', text: 'SELECT owner FROM workflows WHERE id = $1' };
+
+export function workflowStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>) {
   return {
-    async list({ limit, cursor, q, ...same }: WorkflowFilter) {
-      const matching: Prisma.WorkflowWhereInput = { ...same, ...(q ? { title: { contains: q, mode: 'insensitive' } } : {}) };
-      const after = idOfCursor(cursor);
-      const [found, total] = await Promise.all([
-        prisma.workflow.findMany({
-          where: { AND: [matching, after ? { id: { lt: after } } : {}] },
-          orderBy: { id: 'desc' },
-          take: limit + 1,
-        }),
-        prisma.workflow.count({ where: matching }),
-      ]);
-      return pageOf(found.map(wired), total, limit);
+    async ownerOf(id: string): Promise<string | null> {
+      return (await row<{ owner: string }>(pool, OWNER, [id]))?.owner ?? null;
+    },
+    list({ limit, cursor, q, ...same }: WorkflowFilter) {
+      const where: Prisma.WorkflowWhereInput = { ...same, ...(q ? { title: { contains: q, mode: 'insensitive' } } : {}) };
+      return listed(prisma.workflow, { where, paging: { limit, cursor }, shown: wired });
     },
     async find(id: string) {
       const found = await prisma.workflow.findUnique({ where: { id } });
@@ -48,11 +46,6 @@ export function workflowStore(prisma: PrismaClient) {
     async remove(id: string) {
       const { count } = await prisma.workflow.deleteMany({ where: { id, active_task_id: null } });
       if (count === 0) throw conflict('A run of this workflow is under way; halt it first', 'workflow_running');
-    },
-    /** Titles, or ids, of the workflows bound to an agent. */
-    async ofAgent(agent_id: string): Promise<string[]> {
-      const found = await prisma.workflow.findMany({ where: { agent_id }, select: { id: true, title: true }, take: 10 });
-      return found.map(({ id, title }) => title ?? id);
     },
     /** Messages, logs and usage of the last run. */
     async lastRun(last_task_id: string | null) {

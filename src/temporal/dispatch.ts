@@ -1,11 +1,12 @@
 import { v7 as uuid } from 'uuid';
 import type { Definition } from '../domain/definition.ts';
-import { type AppError, conflict, databaseIsAway, notFound } from '../domain/errors.ts';
+import { type AppError, conflict, databaseIsAway, foreign, notFound, unprocessable } from '../domain/errors.ts';
 import type { EventBus } from '../events/bus.ts';
 import type { Store } from '../store/index.ts';
 import type { Snapshot } from '../store/pin.ts';
 import type { CreatedTask, NewTask } from '../store/tasks.ts';
 import type { Engine } from './engine.ts';
+import { rulesOf } from './names.ts';
 import type { Settle } from './settle.ts';
 
 export interface PromptOrder {
@@ -32,7 +33,7 @@ export interface Accepted {
 }
 
 export interface Dispatch {
-  /** Writes a task and starts its run; when the engine cannot be reached, nothing is left behind. */
+  /** Writes a task of the owner's workflow and starts its run; when the engine cannot be reached, nothing is left behind. */
   prompt(order: PromptOrder): Promise<Accepted>;
   /** Asks a task's run to end; text and usage so far are kept. */
   halt(task_id: string): Promise<void>;
@@ -44,9 +45,11 @@ interface DispatchOptions {
   bus: Pick<EventBus, 'halt'>;
   settle: Settle;
   definitionOf(snapshot: Snapshot, reasoning_effort?: string | null): Definition;
+  /** Why the guardrails do not let a prompt in; null when they do. */
+  refusalOf(definition: Definition, prompt: string): string | null;
 }
 
-export function createDispatch({ store, engine, bus, settle, definitionOf }: DispatchOptions): Dispatch {
+export function createDispatch({ store, engine, bus, settle, definitionOf, refusalOf }: DispatchOptions): Dispatch {
   /** Takes a task back; what it cannot take back now, the reconciler starts later. */
   async function discard(task_id: string): Promise<void> {
     const next = await store.tasks.discard(task_id);
@@ -69,7 +72,7 @@ export function createDispatch({ store, engine, bus, settle, definitionOf }: Dis
     const { agent, workflow, model, settings } = definition;
     const labels = { owner, agent: agent.name, workflow: workflow.title ?? workflow_id, workflow_id, model };
     try {
-      await engine.start({ task_id, queued, max_turns: settings.max_turns }, labels);
+      await engine.start({ task_id, queued, ...rulesOf(settings) }, labels);
     } catch (error) {
       await discard(task_id).catch(() => {});
       throw error;
@@ -83,7 +86,8 @@ export function createDispatch({ store, engine, bus, settle, definitionOf }: Dis
     await bus.halt(task_id);
     if (known) return;
     const turns = (await store.tasks.find(task_id))?.turns ?? 0;
-    const { next } = await settle(task_id, { status: 'halted', error: null, error_code: null, turns });
+    const { next, webhook } = await settle(task_id, { status: 'halted', error: null, error_code: null, turns });
+    if (webhook) await engine.deliver(webhook);
     if (next) await engine.proceed(next);
   }
 
@@ -92,7 +96,10 @@ export function createDispatch({ store, engine, bus, settle, definitionOf }: Dis
     async prompt(order) {
       const snapshot = await store.snapshot(order.workflow_id);
       if (!snapshot) throw notFound('workflow', order.workflow_id);
+      if (snapshot.workflow.owner !== order.owner) throw foreign('workflow');
       const definition = definitionOf(snapshot, order.reasoning_effort);
+      const refused = refusalOf(definition, order.prompt);
+      if (refused) throw unprocessable([{ path: 'prompt', message: refused }], 'guardrail_blocked');
       const created = await create(newTask(order, { definition, on_busy: snapshot.workflow.on_busy }));
       if (!created) throw refusal(snapshot.workflow.status);
       await start(order, definition, created);

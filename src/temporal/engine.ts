@@ -1,8 +1,9 @@
 import { type Client, isGrpcServiceError, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
 import { AppError } from '../domain/errors.ts';
-import { type RunInput, runIdOf, SEARCH_ATTRIBUTES, taskIdOf } from './names.ts';
+import { deliveryIdOf, type RunInput, runIdOf, SEARCH_ATTRIBUTES, taskIdOf } from './names.ts';
 import type { agentRun } from './workflows/agent-run.ts';
+import type { webhookDelivery } from './workflows/webhook-delivery.ts';
 
 /** By what an operator finds a run in the Temporal UI. */
 export interface RunLabels {
@@ -25,6 +26,10 @@ export interface Engine {
   decide(task_id: string, call_id: string): Promise<boolean>;
   /** Lets a queued run proceed. */
   proceed(task_id: string): Promise<boolean>;
+  /** Tells a run that waits for its budget that it was raised. */
+  raise(task_id: string): Promise<boolean>;
+  /** Starts the delivery of a webhook message; `anew` ends one that is under way. */
+  deliver(delivery_id: string, options?: { anew?: boolean }): Promise<void>;
   /** What the engine has for a task: an execution under way, one that is over, or none that it remembers. */
   state(task_id: string): Promise<RunState>;
   /** Ids of the tasks whose executions are under way, as far as the engine's index has them. */
@@ -58,8 +63,14 @@ const keys = Object.fromEntries(
   SEARCH_ATTRIBUTES.map((name) => [name, defineSearchAttributeKey(name, SearchAttributeType.KEYWORD)]),
 );
 
+/** Work with the engine that must be done soon; an engine out of reach is `unavailable`. */
+export const soonOf =
+  (client: Client) =>
+  <T>(work: () => Promise<T>): Promise<T> =>
+    reached(client.withDeadline(Date.now() + DEADLINE_MS, work));
+
 export function createEngine({ client, task_queue, ui_url, eager }: EngineOptions): Engine {
-  const soon = <T>(work: () => Promise<T>) => reached(client.withDeadline(Date.now() + DEADLINE_MS, work));
+  const soon = soonOf(client);
   const handle = (task_id: string) => client.workflow.getHandle(runIdOf(task_id));
   return {
     async start(run, labels) {
@@ -80,6 +91,12 @@ export function createEngine({ client, task_queue, ui_url, eager }: EngineOption
     halt: (task_id) => soon(() => known(handle(task_id).cancel())),
     decide: (task_id, call_id) => soon(() => known(handle(task_id).signal('decide', call_id))),
     proceed: (task_id) => soon(() => known(handle(task_id).signal('proceed'))),
+    raise: (task_id) => soon(() => known(handle(task_id).signal('raise'))),
+    async deliver(delivery_id, { anew = false } = {}) {
+      const workflowIdConflictPolicy = anew ? ('TERMINATE_EXISTING' as const) : ('USE_EXISTING' as const);
+      const options = { workflowId: deliveryIdOf(delivery_id), taskQueue: task_queue, workflowIdConflictPolicy };
+      await soon(() => client.workflow.start<typeof webhookDelivery>('webhookDelivery', { ...options, args: [delivery_id] }));
+    },
     async state(task_id) {
       try {
         const { status } = await soon(() => handle(task_id).describe());

@@ -1,9 +1,17 @@
+import type { RunSettings } from '../domain/definition.ts';
 import type { LoopState } from '../domain/run-loop.ts';
 
 /** The engine's id of a task's run: unique, so that starting twice is starting once. */
 export const runIdOf = (task_id: string) => `task-${task_id}`;
 
+export const SCHEDULE_PREFIX = 'schedule-';
+export const scheduleIdOf = (id: string) => `${SCHEDULE_PREFIX}${id}`;
+
+export const deliveryIdOf = (delivery_id: string) => `webhook-${delivery_id}`;
 export const taskIdOf = (run_id: string) => run_id.replace(/^task-/, '');
+
+/** Type of the failure that ends a run whose budget is used up. */
+export const BUDGET_HALT = 'budget_exhausted';
 
 /** What the engine is told of a run: ids and small rules, never content. */
 export interface RunInput {
@@ -11,6 +19,8 @@ export interface RunInput {
   max_turns: number;
   /** Another task of the same workflow holds the lane: wait to be let in. */
   queued: boolean;
+  /** Facts worth keeping are looked for when the run is complete. */
+  auto_memory?: boolean;
   /** Where the run before this one in the same chain stopped. */
   state?: LoopState;
   /** Calls that a person decided and that were not yet taken up. */
@@ -18,6 +28,12 @@ export interface RunInput {
   /** Rounds after which the history is begun anew; otherwise the engine says when. */
   renew_after?: number;
 }
+
+/** The rules of a run that its loop must know. */
+export const rulesOf = ({ max_turns, auto_memory, bypass_memory }: RunSettings) => ({
+  max_turns,
+  ...(auto_memory && !bypass_memory ? { auto_memory } : {}),
+});
 
 export interface RunEnd {
   status: 'completed' | 'failed' | 'halted';

@@ -2,10 +2,11 @@ import type { Definition } from '../domain/definition.ts';
 import type { Store } from '../store/index.ts';
 import type { UnfinishedTask } from '../store/tasks.ts';
 import type { Engine } from './engine.ts';
+import { rulesOf } from './names.ts';
 import type { Settle } from './settle.ts';
 
 export interface ReconcilerPorts {
-  store: Pick<Store, 'tasks' | 'events' | 'idempotency'>;
+  store: Pick<Store, 'tasks' | 'events' | 'idempotency' | 'webhooks'>;
   engine: Engine;
   settle: Settle;
   definition(hash: string): Promise<Definition>;
@@ -43,6 +44,7 @@ export async function reconcile(ports: ReconcilerPorts): Promise<Reconciled> {
     const moves = await Promise.all(tasks.slice(from, from + AT_A_TIME).map((task) => compare(ports, task)));
     for (const move of moves) if (move) done[move] += 1;
   }
+  for (const delivery_id of await store.webhooks.pending()) await ports.engine.deliver(delivery_id);
   done.strays = await endStrays(ports, settled);
   await store.events.trimDeltas(new Date(now().getTime() - DELTAS_KEPT_MS));
   await store.idempotency.expire();
@@ -84,7 +86,7 @@ async function restart({ engine, definition }: ReconcilerPorts, task: Unfinished
   const { settings } = await definition(task.definition_hash);
   const { task_id, holder, owner, agent, workflow, workflow_id, model } = task;
   const queued = holder !== null && holder !== task_id;
-  await engine.start({ task_id, queued, max_turns: settings.max_turns }, { owner, agent, workflow, workflow_id, model });
+  await engine.start({ task_id, queued, ...rulesOf(settings) }, { owner, agent, workflow, workflow_id, model });
 }
 
 async function endStrays({ store, engine }: ReconcilerPorts, settled: Date): Promise<number> {

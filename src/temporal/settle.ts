@@ -1,10 +1,10 @@
 import { eventsOf } from '../domain/events.ts';
 import { storable } from '../domain/transcript.ts';
-import type { RunStore } from '../store/runs.ts';
+import type { RunStore, Settled } from '../store/runs.ts';
 import type { FinalState } from './names.ts';
 
-/** Puts a task into its final state, once, and hands its lane on; `next` has it then. */
-export type Settle = (task_id: string, end: FinalState) => Promise<{ next: string | null }>;
+/** Puts a task into its final state, once, and hands its lane on; `next` has it then, and `webhook` is to be delivered. */
+export type Settle = (task_id: string, end: FinalState) => Promise<Settled>;
 
 export const settler =
   ({ runs, now }: { runs: Pick<RunStore, 'settle'>; now(): string }): Settle =>

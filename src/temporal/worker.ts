@@ -18,9 +18,12 @@ export interface WorkerSettings {
 /** The name under which the versions of all workers are kept in the engine. */
 export const DEPLOYMENT = 'perdura';
 
-/** Set before the first connection is made: how much of the SDK's own log goes to stderr. */
+/**
+ * Set before the first connection is made: how much of the SDK's own log goes to stderr. The log of its native part is not
+ * forwarded there, because with that every trace of both parts would be kept, put in order and then dropped.
+ */
 export function quietSdk(level: 'WARN' | 'ERROR' = 'WARN'): void {
-  Runtime.install({ logger: new DefaultLogger(level), telemetryOptions: { logging: { forward: {}, filter: 'ERROR' } } });
+  Runtime.install({ logger: new DefaultLogger(level), telemetryOptions: { logging: { console: {}, filter: 'ERROR' } } });
 }
 
 export interface RunningWorker {

@@ -116,7 +116,7 @@ function request(
       ...workspaceEnv(wanted.workspace, confinement.tier),
       ...wanted.env,
     },
-    cwd: wanted.cwd ?? null,
+    cwd: wanted.cwd ?? (confinement.tier === 'process' ? wanted.workspace : null) ?? null,
     workspace: wanted.workspace === undefined ? null : workspaceName(wanted.workspace, around),
     network: token !== null,
     proxy_port: port,

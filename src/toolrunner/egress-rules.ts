@@ -34,14 +34,15 @@ const NOT_PUBLIC_V6 = [
  * Throws for an entry that is none of these.
  */
 export function egressRules(allow: readonly string[] = []): EgressRules {
-  const denied = listOf([...NOT_PUBLIC_V4, ...NOT_PUBLIC_V6]);
+  // Apart, because a list compares an IPv4 address with IPv6 ranges by its mapped form.
+  const denied = { 4: listOf(NOT_PUBLIC_V4), 6: listOf(NOT_PUBLIC_V6) };
   const allowed = allow.map(parseEntry);
   return ({ address, hostname, port }) => {
     const plain = unmapped(address);
     const family = isIP(plain);
-    if (family === 0 || plain.includes('%')) return false;
+    if ((family !== 4 && family !== 6) || plain.includes('%')) return false;
     if (allowed.some((entry) => entry({ address: plain, hostname, port }))) return true;
-    return !denied.check(plain, family === 6 ? 'ipv6' : 'ipv4');
+    return !denied[family].check(plain, family === 6 ? 'ipv6' : 'ipv4');
   };
 }
 
@@ -52,6 +53,7 @@ export async function resolveEgress(
   resolve: Resolve = lookupAll,
 ): Promise<string> {
   const hostname = target.hostname.replace(/^\[(.*)\]$/, '$1');
+  if (hostname === '') throw new EgressDenied('Connections to nowhere are not allowed from here');
   const found = isIP(hostname) ? [{ address: hostname }] : await resolve(hostname);
   const permitted = found.find(({ address }) => rules({ address, hostname, port: target.port }));
   if (!permitted) throw new EgressDenied(`Connections to ${hostname} are not allowed from here`);

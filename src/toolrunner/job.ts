@@ -14,7 +14,7 @@ export interface Job {
 /** What the supervisor is told, which never sees the rest. Mirrors `Header` on the Python side. */
 export interface JobHeader {
   timeout_ms: number;
-  /** Below the workspaces' directory where the tier mounts it, absolute where it does not. */
+  /** Relative to the directory for workspaces; null without one and where nothing is confined. */
   workspace: string | null;
   network: boolean;
   /** Where the egress proxy is reached from inside. */
@@ -68,9 +68,9 @@ export function toJob(call: ToolRun, around: Surroundings): Job {
   };
 }
 
-/** Throws `WorkspaceOutside`: a confined call can only be given what was set aside for workspaces. */
-export function workspaceName(workspace: string, { tier, workspaces }: Pick<Surroundings, 'tier' | 'workspaces'>): string {
-  if (tier === 'process') return workspace;
+/** Null where nothing is mounted. Throws `WorkspaceOutside`: a confined call can only be given what was set aside for workspaces. */
+export function workspaceName(workspace: string, { tier, workspaces }: Pick<Surroundings, 'tier' | 'workspaces'>): string | null {
+  if (tier === 'process') return null;
   const name = workspaces === null ? '..' : relative(workspaces, workspace);
   if (name === '' || name.startsWith('..') || isAbsolute(name))
     throw new WorkspaceOutside('the workspace is not below the directory for workspaces');

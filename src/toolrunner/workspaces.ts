@@ -1,5 +1,6 @@
 import { chmod, lchown, lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { WorkspaceOutside } from './job.ts';
 import { TOOL_GID } from './settings.ts';
 
 const GROUP_FILE = 0o060;
@@ -10,8 +11,12 @@ const GROUP_DIRECTORY = 0o2070;
  * anything untrusted has run in it; the group of the top directory, set last, says that it was done.
  */
 export async function shareWorkspace(dir: string): Promise<void> {
-  if (process.getuid?.() !== 0 || (await lstat(dir)).gid === TOOL_GID) return;
-  await share(dir);
+  if (process.getuid?.() !== 0) return;
+  try {
+    if ((await lstat(dir)).gid !== TOOL_GID) await share(dir);
+  } catch (reason) {
+    throw new WorkspaceOutside(`the workspace cannot be used: ${(reason as Error).message}`);
+  }
 }
 
 async function share(path: string): Promise<void> {

@@ -67,10 +67,12 @@ export async function keepZygote(options: KeeperOptions): Promise<ZygoteKeeper> 
     async call(job, signal) {
       for (let attempt = 1; ; attempt += 1) {
         await fresh();
+        const zygote = current;
         try {
-          return await current.call(job, signal);
+          return await zygote.call(job, signal);
         } catch (reason) {
           if (!(reason instanceof ZygoteGone) || attempt === ATTEMPTS || stopped) throw reason;
+          if (zygote === current) await changed();
         }
       }
     },

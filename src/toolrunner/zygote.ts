@@ -29,6 +29,7 @@ export interface ZygoteHost {
   log(line: string): void;
 }
 
+const TAKEN = 0x2b;
 const START_MS = 20_000;
 const STOP_MS = 6_000;
 /** How long a supervisor has, beyond the tool's own time, to take the job and to clean up. */
@@ -110,18 +111,37 @@ async function stop(child: ChildProcess, exit: Promise<void>): Promise<void> {
 /** One connection per call: closing it is how a call is called off. */
 async function exchange(path: string, job: Job, signal: AbortSignal): Promise<Frame | null> {
   const socket = await open(path);
-  const abort = () => socket.destroy();
+  let called_off = false;
+  const abort = () => {
+    called_off = true;
+    socket.destroy();
+  };
   signal.addEventListener('abort', abort, { once: true });
   if (signal.aborted) abort();
   const timer = setTimeout(abort, job.header.timeout_ms + GRACE_MS);
   try {
     socket.write(encodeJob(job));
-    return await readFrame(socket);
+    const taken = await firstByte(socket);
+    if (!taken && !called_off) throw new ZygoteGone('the tool sandbox did not take the call');
+    return taken ? await readFrame(socket) : null;
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', abort);
     socket.destroy();
   }
+}
+
+/** A supervisor says one byte when it takes a call; before that nothing has happened. */
+function firstByte(socket: Socket): Promise<boolean> {
+  return new Promise((resolve) => {
+    socket.on('error', () => {});
+    socket.once('close', () => resolve(false));
+    socket.once('data', (chunk: Buffer) => {
+      socket.pause();
+      if (chunk.length > 1) socket.unshift(chunk.subarray(1));
+      resolve(chunk[0] === TAKEN);
+    });
+  });
 }
 
 async function open(path: string): Promise<Socket> {
@@ -140,11 +160,13 @@ export function readFrame(channel: Readable): Promise<Frame | null> {
     const reader = frameReader();
     channel.on('error', () => {});
     channel.on('close', () => resolve(null));
+    if (channel.destroyed) resolve(null);
     channel.on('data', (chunk: Buffer) => {
       const going = reader.add(chunk);
       const frame = reader.frame();
       if (frame) resolve(frame);
       else if (!going) channel.destroy();
     });
+    channel.resume();
   });
 }

@@ -21,7 +21,8 @@ export function pythonTools({ runner, openToken }: PythonPorts, tools: readonly 
       const resolved = await resolveEnv(tool.env, (token) => openToken(token, name, run));
       if ('refusal' in resolved) return { content: JSON.stringify({ error: resolved.refusal }), failed: true };
       const { source_code: source, network } = tool;
-      const answer = await runner.run({ name, source, arguments: args, env: resolved.env, call_key, network }, signal);
+      const { workspace } = run;
+      const answer = await runner.run({ name, source, arguments: args, env: resolved.env, call_key, network, workspace }, signal);
       return { content: answer.result, failed: answer.error !== null, stdout: answer.stdout, stderr: answer.stderr };
     },
   };

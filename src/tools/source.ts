@@ -5,8 +5,12 @@ export interface RunContext {
   task_id: string;
   workflow_id: string;
   agent_id: string;
+  /** Of what the run was pinned with. */
+  definition_hash: string;
   /** The principal in whose name tools use stored tokens. */
   owner: string;
+  /** The run's own directory. */
+  workspace: string;
 }
 
 export interface ToolCall {

@@ -116,7 +116,7 @@ export function clientOf({ urls, token, random, dropped }: ClientOptions) {
     await wait(random.between(0, 800));
     // 409: it was decided by an earlier try whose answer was lost, or has answered for itself; both are well.
     const { status } = await insist('POST', path, { body });
-    if (status === 200 || status === 409) (run.decided[call_id] ??= []).push(decision);
+    if (status === 200 || status === 409) run.decided[call_id] = [...(run.decided[call_id] ?? []), decision];
   }
 
   return {

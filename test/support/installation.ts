@@ -20,6 +20,7 @@ import { testDatabase } from './database.ts';
 import { type ModelServer, startModelServer } from './model-server.ts';
 
 export const ALICE = 'token-of-alice';
+export const WEBHOOK_SECRET = `whsec_${Buffer.alloc(24, 'k').toString('base64')}`;
 export const BOB = 'token-of-bob';
 
 export interface TestInstallation {
@@ -78,6 +79,9 @@ export async function startTestInstallation({
     temporal_ui_url: 'http://temporal.example',
     encryption_keys: `test:${randomBytes(32).toString('base64')}`,
     default_runtime: { base_url: model.url, model: 'default-model' },
+    webhook_secret: WEBHOOK_SECRET,
+    embeddings: null,
+    egress_allow: config.EGRESS_ALLOW,
     identity_providers: [localIdentity(accounts)],
     ...overrides,
   };

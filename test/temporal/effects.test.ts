@@ -122,7 +122,12 @@ describe('when a worker is lost', () => {
 
   it('a call that reads is repeated unasked, one that writes is asked about and not repeated silently', async () => {
     const worker = await startWorker();
-    const [reads, again, done, failed] = [await begun('read', 6), await begun('write', 5), await begun('write', 4), await begun('write', 3)];
+    const [reads, again, done, failed] = [
+      await begun('read', 6),
+      await begun('write', 5),
+      await begun('write', 4),
+      await begun('write', 3),
+    ];
     here.model.always(says('Finished.'));
     await worker.end('SIGKILL');
     const next = await startWorker();

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, readdirSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -19,6 +19,7 @@ describe.each(Object.entries(TIERS))('closing a runner in the tier %s', (_, opti
     expect((await pending).error).toBe('the tool runner was closed');
     expect(processesWith(scratch_dir)).toEqual([]);
     expect(readdirSync(scratch_dir)).toEqual([]);
+    rmdirSync(scratch_dir);
     expect(readdirSync('/proc/self/fd').length).toBeLessThanOrEqual(fds);
     await expect(bench.call('def tool(): pass')).rejects.toThrow('the tool runner was closed');
   });

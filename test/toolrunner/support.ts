@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { vi } from 'vitest';
 import {
   type PythonToolRunner,
   startToolRunner,
@@ -7,6 +8,9 @@ import {
   type ToolRun,
   type ToolRunnerOptions,
 } from '../../src/toolrunner/index.ts';
+
+// The machine that runs the tests may be busy; no test here measures time.
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 
 const SYSTEM_PYTHON = existsSync('/usr/bin/python3') ? '/usr/bin/python3' : 'python3';
 const IS_ROOT = process.getuid?.() === 0;
@@ -28,6 +32,8 @@ export const CONFINED: Record<string, ToolRunnerOptions> = {
   ...(HAS_LANDLOCK &&
     IS_ROOT && { 'landlock of an ordinary user': { tier: 'landlock', python: SYSTEM_PYTHON, run_as: ORDINARY_USER } }),
 };
+/** Without the variants for an ordinary user, which differ in rights to files and processes and not in the rest. */
+export const MAIN_TIERS = Object.fromEntries(Object.entries(CONFINED).filter(([name]) => !name.includes(' ')));
 export const TIERS: Record<string, ToolRunnerOptions> = { process: { isolation: 'none' }, ...CONFINED };
 
 if (!CAN_UNSHARE) console.warn('This kernel gives no namespaces here: the tier "namespaces" is NOT tested.');

@@ -40,7 +40,10 @@ async function checksFor(config: Config, resources: Resources): Promise<Checks> 
   } catch (error) {
     return {
       database: () => Promise.reject(error),
-      engine: () => connection.withDeadline(Date.now() + PATIENCE_MS, () => connection.workflowService.getSystemInfo({})).then(() => 'answers'),
+      engine: () =>
+        connection
+          .withDeadline(Date.now() + PATIENCE_MS, () => connection.workflowService.getSystemInfo({}))
+          .then(() => 'answers'),
     };
   }
 }

@@ -1,5 +1,5 @@
 import { ApplicationFailure } from '@temporalio/activity';
-import type { Definition, ToolSpec } from '../../domain/definition.ts';
+import type { Definition, PinnedRepository, ToolSpec } from '../../domain/definition.ts';
 import { eventsOf, isTerminal, type RunEvent } from '../../domain/events.ts';
 import { instructionsOf } from '../../domain/instructions.ts';
 import type { ExchangeOrder, PlannedCall } from '../../domain/run-loop.ts';
@@ -14,14 +14,18 @@ import {
 } from '../../domain/transcript.ts';
 import { addUsage, costOf } from '../../domain/usage.ts';
 import type { DeltaPublisher } from '../../events/publisher.ts';
+import type { Verdict } from '../../guardrails/judge.ts';
 import type { ModelFailure, Reply } from '../../runtimes/runtime.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
 import type { OpenRun, RunStore, Record as StepRecord } from '../../store/runs.ts';
 import type { Toolbox } from '../../tools/for-agent.ts';
 import { attempt, type Halts, staleAttempt, written } from './attempt.ts';
+import { type Context, type ContextPorts, contextOf } from './context.ts';
 import { retryDelay } from './failure.ts';
+import { type FitPorts, fitted } from './fit.ts';
+import { reserve } from './reserve.ts';
 
-export interface ExchangePorts {
+export interface ExchangePorts extends ContextPorts, Omit<FitPorts, 'runs'> {
   runs: RunStore;
   halts: Halts;
   definition(hash: string): Promise<Definition>;
@@ -29,8 +33,18 @@ export interface ExchangePorts {
   toolsOf(definition: Definition, runtime: SelectedRuntime): Toolbox;
   /** Sends text on in batches; nothing before `ready`. */
   publisher(send: (delta: string) => Promise<unknown>, ready: Promise<unknown>): DeltaPublisher;
+  workspaces: { open(run: WorkspaceRun, signal: AbortSignal): Promise<{ commit: string | null }> };
   isModelFailure(error: unknown): error is ModelFailure;
-  now(): string;
+  /** Judges a text of the model's by the run's output guardrails. */
+  judge(definition: Definition, text: string, facts: { final: boolean }): Verdict;
+  /** Whether texts must be judged before any of them is shown. */
+  holdsBack(definition: Definition): boolean;
+}
+
+interface WorkspaceRun {
+  task_id: string;
+  owner: string;
+  repository: PinnedRepository | null;
 }
 
 /** What one attempt of a step works with. */
@@ -44,11 +58,11 @@ interface Attempt {
 /** One exchange with the model, recorded once by (task, step): a step that is on record is not paid again. */
 export const exchangeActivity =
   (ports: ExchangePorts) =>
-  (task_id: string, order: ExchangeOrder): Promise<PlannedCall[]> =>
+  (task_id: string, order: ExchangeOrder): Promise<PlannedCall[] | 'waiting'> =>
     attempt(ports.halts, task_id, async (signal) => {
       const run = await ports.runs.open(task_id, order.step);
       if (!run || isTerminal(run.status)) throw ApplicationFailure.nonRetryable(`The task ${task_id} has ended`, 'task_ended');
-      if (run.recorded) return run.calls;
+      if (run.recorded) return callsOf(run, order.step);
       const work: Attempt = { ports, run, definition: await ports.definition(run.definition_hash), order };
       try {
         return await converse(work, signal);
@@ -58,38 +72,71 @@ export const exchangeActivity =
       }
     });
 
-async function converse(work: Attempt, outer: AbortSignal): Promise<PlannedCall[]> {
+/** Calls of a recorded reply; a reply that a guardrail withheld ends the run. */
+function callsOf({ messages, calls }: Pick<OpenRun, 'messages' | 'calls'>, step: number): PlannedCall[] {
+  const withheld = messages.find((message) => message.step === step && message.kind === 'withheld');
+  if (withheld) throw ApplicationFailure.nonRetryable(withheld.content, 'guardrail_blocked');
+  return calls;
+}
+
+async function converse(work: Attempt, outer: AbortSignal): Promise<PlannedCall[] | 'waiting'> {
   const { ports, run, definition, order } = work;
-  const { messages, events } = opening(work);
+  const begins = order.step === 1 && run.messages.length === 0;
+  const context = begins ? await contextOf(ports, run, definition) : { messages: [], events: [] };
+  const { messages, events } = opening(work, context);
   const stale = new AbortController();
   const signal = AbortSignal.any([outer, stale.signal]);
   const begun = begin(work, { messages, events }, stale);
   // Awaited before the record is written; until then a failure of the model's must not leave this one unheard.
   begun.catch(() => {});
+  if (order.step === 1 && definition.repository) await checkOut(work, definition.repository, { signal, ready: begun });
   const selected = await ports.runtimeOf(run, definition);
   const offered = order.tools_off ? [] : await ports.toolsOf(definition, selected).list(signal);
   const publisher = ports.publisher((delta) => tell(work, delta, stale), begun);
+  const instructions = instructionsOf(definition);
+  const about = { ready: begun, ports, run, definition, step: order.step, selected, instructions, tools: offered };
+  const fit = await fitted(about, [...run.messages, ...messages], signal);
+  work.run = fit.run;
+  if ((await reserve({ ...about, ...fit })) === 'waiting') return 'waiting';
   const input = {
     task_id: run.task_id,
     model: definition.model,
-    instructions: instructionsOf(definition),
-    transcript: [...run.messages, ...messages],
+    instructions,
+    transcript: fit.transcript,
     tools: offered,
     reasoning_effort: definition.settings.reasoning_effort,
     wants_json: definition.settings.output_format === 'json',
     cursor: run.cursor,
   };
   try {
-    const { reply, cursor } = await selected.runtime.exchange(input, (delta) => publisher.push(storable(delta)), signal);
+    const held = ports.holdsBack(definition);
+    const emit = held ? () => {} : (delta: string) => publisher.push(storable(delta));
+    const { reply, cursor } = await selected.runtime.exchange(input, emit, signal);
     await publisher.flush();
     const answer = { reply: order.tools_off ? { ...reply, calls: [] } : reply, cursor, offered, selected };
-    return await record(work, { ...answer, told: publisher.complete() }, outer);
+    return await record(work, { ...answer, told: !held && publisher.complete() }, outer);
   } catch (error) {
     await begun;
     // Text that was told is kept when the run ends here, so all of it is told before anyone learns that the attempt has ended.
     await publisher.flush();
     throw error;
   }
+}
+
+/** Fetches the repository that the run works on, before its model is asked anything. */
+async function checkOut(
+  { ports, run, order: { step } }: Attempt,
+  repository: PinnedRepository,
+  { signal, ready }: { signal: AbortSignal; ready: Promise<unknown> },
+): Promise<void> {
+  await ready;
+  const { commit } = await ports.workspaces.open({ ...run, repository }, signal).catch((error: Error) => {
+    signal.throwIfAborted();
+    throw ApplicationFailure.nonRetryable(error.message, 'repository_failed');
+  });
+  const { url, branch } = repository;
+  const { log } = eventsOf(run.task_id, ports.now);
+  if (commit) await ports.runs.tellDeltas(run, { step, events: [log('repo_synced', url, { branch, commit })] });
 }
 
 /** Makes this attempt the one that has the step; aborts when another was quicker. */
@@ -115,15 +162,15 @@ function giveWay(stale: AbortController): never {
 }
 
 /** What is written before the model is called: messages it is to see, and events that say so. */
-function opening({ ports, run, definition, order }: Attempt): { messages: TranscriptMessage[]; events: RunEvent[] } {
+function opening({ ports, run, definition, order }: Attempt, context: Context): Context {
   const { log, status, message } = eventsOf(run.task_id, ports.now);
-  const messages: TranscriptMessage[] = [];
+  const messages: TranscriptMessage[] = [...context.messages];
   const events: RunEvent[] = [];
   const blank = { tool_calls: null, call_id: null, extra: null };
   if (order.step === 1 && run.messages.length === 0) {
     messages.push({ ...blank, step: 0, position: 0, role: 'user', kind: 'prompt', content: run.prompt });
     events.push(status('running', order.turns), log('run_started', `Agent ${definition.agent.name}`));
-    events.push(log('context_built', `${definition.skills.length} skills, ${definition.tools.length} tools`));
+    events.push(log('context_built', `${definition.skills.length} skills, ${definition.tools.length} tools`), ...context.events);
   }
   const known = new Set(run.messages.map(({ step, position }) => `${step}/${position}`));
   for (const call_id of order.denied) {
@@ -137,6 +184,7 @@ function opening({ ports, run, definition, order }: Attempt): { messages: Transc
     messages.push({ ...blank, step: order.step - 1, position: REMINDER_POSITION, role: 'user', kind: 'reminder', content });
     events.push(log('goal_reminder', content));
   }
+  if (run.status === 'waiting') events.push(status('running', order.turns));
   if (run.attempts > 0)
     events.push(log('attempt_reset', 'The step is tried again; drop its unfinished text', { step: order.step }));
   events.push(log('model_call', definition.model ?? 'default model', { step: order.step }));
@@ -155,16 +203,19 @@ interface Answer {
 async function record(work: Attempt, answer: Answer, signal: AbortSignal): Promise<PlannedCall[]> {
   const { ports, run, order } = work;
   const { entry, planned } = entryOf(work, answer);
-  if (await written(() => ports.runs.record(run, entry), signal)) return planned;
+  if (await written(() => ports.runs.record(run, entry), signal))
+    return callsOf({ messages: [entry.message], calls: planned }, order.step);
   const now = await written(() => ports.runs.open(run.task_id, order.step), signal);
   if (!now?.recorded) throw staleAttempt();
-  return now.calls;
+  return callsOf(now, order.step);
 }
 
 /** What is written of a reply, and the calls that are to be made. */
 function entryOf({ ports, run, definition, order }: Attempt, { reply, cursor, offered, selected, told }: Answer) {
   const { log, message, usage, delta } = eventsOf(run.task_id, ports.now);
-  const calls = reply.calls.map((call, index) => ({
+  const judged = judgedOf({ ports, run, definition, order }, reply);
+  const made = judged.withheld ? [] : reply.calls;
+  const calls = made.map((call, index) => ({
     call_id: callIdOf(order.step, index),
     position: index + 1,
     name: storable(call.name),
@@ -172,7 +223,7 @@ function entryOf({ ports, run, definition, order }: Attempt, { reply, cursor, of
     effect: offered.find(({ name }) => name === call.name)?.effect ?? ('read' as const),
     approval: definition.approval_tools.includes(call.name),
   }));
-  const content = storable(reply.text);
+  const { content } = judged;
   const asked = calls.map(({ call_id, name, arguments: args }) => ({ call_id, name, arguments: args }));
   const model = reply.model ?? definition.model;
   const spent = { ...reply.usage, cost: costOf(reply.usage, model, selected.prices), premium_requests: 0 };
@@ -186,7 +237,7 @@ function entryOf({ ports, run, definition, order }: Attempt, { reply, cursor, of
       step: order.step,
       position: 0,
       role: 'assistant',
-      kind: 'reply',
+      kind: judged.withheld ? 'withheld' : 'reply',
       content,
       tool_calls: asked,
       call_id: null,
@@ -194,15 +245,29 @@ function entryOf({ ports, run, definition, order }: Attempt, { reply, cursor, of
     },
     calls,
     cursor,
-    response: calls.length === 0 ? responseOf(content, definition.settings.output_format) : undefined,
+    response: calls.length === 0 && !judged.withheld ? responseOf(content, definition.settings.output_format) : undefined,
     events: [
       ...(told || content === '' ? [] : anew),
       log('model_response', reply.finish, { step: order.step }),
+      ...judged.events,
       message('assistant', content, { step: order.step, ...(asked.length > 0 ? { tool_calls: asked } : {}) }),
       usage(addUsage(run, spent)),
     ],
   };
   return { entry, planned: calls.map(({ call_id, name }) => ({ call_id, name })) };
+}
+
+/** A reply's text as the guardrails let it through, or why it is withheld. */
+function judgedOf({ ports, run, definition }: Attempt, { text, calls }: Reply) {
+  const { log } = eventsOf(run.task_id, ports.now);
+  const verdict = ports.judge(definition, storable(text), { final: calls.length === 0 });
+  const events = verdict.findings.map(({ guardrail, action, reasons }) =>
+    log('output_guardrail_violation', `${guardrail}: ${reasons.join('; ')}`, { guardrail, action, reasons }),
+  );
+  if (verdict.text !== null) return { content: storable(verdict.text), withheld: false, events };
+  const { guardrail = '', reasons = [] } = verdict.findings.at(-1) ?? {};
+  const content = `The guardrail ${guardrail} withheld the model's answer: ${reasons.join('; ')}`;
+  return { content, withheld: true, events: [...events, log('guardrail_blocked', content, { guardrail })] };
 }
 
 async function noteFailure(

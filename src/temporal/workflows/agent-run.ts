@@ -1,4 +1,4 @@
-import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import { defineSearchAttributeKey, SearchAttributeType, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import {
   ActivityCancellationType,
   ActivityFailure,
@@ -13,19 +13,23 @@ import {
   getExternalWorkflowHandle,
   isCancellation,
   log,
+  ParentClosePolicy,
   proxyActivities,
   proxyLocalActivities,
   setCurrentDetails,
   setHandler,
+  startChild,
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
 import { type PlannedCall, type RunPorts, runLoop, START } from '../../domain/run-loop.ts';
 import type { RunActivities } from '../activities/index.ts';
-import { type FinalState, type RunEnd, type RunInput, runIdOf } from '../names.ts';
+import { BUDGET_HALT, deliveryIdOf, type FinalState, type RunEnd, type RunInput, runIdOf } from '../names.ts';
 
 /** The lane is this run's now. */
 export const proceed = defineSignal('proceed');
+/** The budget that the run waits for was raised. */
+export const raise = defineSignal('raise');
 /** A person has decided about a call; the decision itself is in the ledger. */
 export const decide = defineSignal<[call_id: string]>('decide');
 
@@ -40,6 +44,13 @@ const { exchange, callTool } = proxyActivities<RunActivities>({
   retry: { ...RETRY, maximumAttempts: 100 },
 });
 
+/** A convenience: worth one more attempt, not a run. */
+const { remember } = proxyActivities<Pick<RunActivities, 'remember'>>({
+  startToCloseTimeout: '2 minutes',
+  heartbeatTimeout: '8s',
+  retry: { ...RETRY, maximumAttempts: 2 },
+});
+
 const { finish } = proxyLocalActivities<Pick<RunActivities, 'finish'>>({
   startToCloseTimeout: '30s',
   retry: RETRY,
@@ -47,7 +58,7 @@ const { finish } = proxyLocalActivities<Pick<RunActivities, 'finish'>>({
 
 /** One task: the agent loop bound to the engine. Ends failed or cancelled when the task does, so that operators see it as such. */
 export async function agentRun(input: RunInput): Promise<void> {
-  const { task_id, max_turns, renew_after } = input;
+  const { task_id, max_turns, renew_after, auto_memory } = input;
   const signals = listen(input);
   const progress: Progress = { turns: input.state?.turns ?? 0, rounds: 0, acts: [], parked: 0 };
   const scope = new CancellationScope();
@@ -61,8 +72,14 @@ export async function agentRun(input: RunInput): Promise<void> {
     if (!ended) {
       await condition(allHandlersFinished);
       const again = { task_id, max_turns, queued: false, state, decided: signals.undone() };
-      return await continueAsNew<typeof agentRun>({ ...again, ...(renew_after ? { renew_after } : {}) });
+      return await continueAsNew<typeof agentRun>({
+        ...again,
+        ...(renew_after ? { renew_after } : {}),
+        ...(auto_memory ? { auto_memory } : {}),
+      });
     }
+    // The answer is there: what goes wrong now is not the run's failure.
+    if (auto_memory) await remember(task_id).catch((error: unknown) => log.warn('Nothing was remembered', { error }));
   } catch (error) {
     if (error instanceof ContinueAsNew) throw error;
     end = endOf(error);
@@ -118,7 +135,20 @@ function listen({ queued, decided = [] }: RunInput) {
   setHandler(decide, (call_id) => {
     pending.add(call_id);
   });
-  return { admitted: () => admitted, take: (call_id: string) => pending.delete(call_id), undone: () => [...pending] };
+  let raised = false;
+  setHandler(raise, () => {
+    raised = true;
+  });
+  return {
+    admitted: () => admitted,
+    take: (call_id: string) => pending.delete(call_id),
+    undone: () => [...pending],
+    raised: () => {
+      const told = raised;
+      raised = false;
+      return told;
+    },
+  };
 }
 
 function portsOf({ task_id, max_turns, renew_after }: RunInput, signals: Signals, progress: Progress): RunPorts {
@@ -130,12 +160,16 @@ function portsOf({ task_id, max_turns, renew_after }: RunInput, signals: Signals
     }
   }
   return {
-    exchange(order) {
+    async exchange(order) {
       progress.turns = order.turns;
       progress.rounds += 1;
       progress.acts = [];
       setCurrentDetails(`step ${order.step}, ${order.turns} of ${max_turns} turns used`);
-      return exchange.executeWithOptions({ summary: `step ${order.step}` }, [task_id, order]);
+      while (true) {
+        const calls = await exchange.executeWithOptions({ summary: `step ${order.step}` }, [task_id, order]);
+        if (calls !== 'waiting') return calls;
+        await park(progress, { details: 'waits for a higher budget', status: 'waiting', until: signals.raised });
+      }
     },
     act(call) {
       const acting = act(call);
@@ -148,7 +182,8 @@ function portsOf({ task_id, max_turns, renew_after }: RunInput, signals: Signals
 
 /** Settles the task and lets the next one in its lane proceed. */
 async function close(task_id: string, end: FinalState): Promise<void> {
-  const { next } = await finish(task_id, end);
+  const { next, webhook } = await finish(task_id, end);
+  if (webhook) await sendOff(webhook);
   if (!next) return;
   try {
     await getExternalWorkflowHandle(runIdOf(next)).signal(proceed);
@@ -158,11 +193,20 @@ async function close(task_id: string, end: FinalState): Promise<void> {
   }
 }
 
+/** The delivery outlives this run: it may take a day. */
+async function sendOff(delivery_id: string): Promise<void> {
+  const options = { workflowId: deliveryIdOf(delivery_id), args: [delivery_id], parentClosePolicy: ParentClosePolicy.ABANDON };
+  await startChild('webhookDelivery', options).catch((error: unknown) => {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+  });
+}
+
 function endOf(error: unknown): RunEnd {
   const cause = error instanceof ActivityFailure && error.cause instanceof ApplicationFailure ? error.cause : error;
   const type = cause instanceof ApplicationFailure ? (cause.type ?? 'internal') : 'internal';
   // A task that has ended already was settled by someone else; nothing more is to be said of it.
   if (isCancellation(error) || type === 'Halted' || type === 'task_ended')
     return { status: 'halted', error: null, error_code: null };
+  if (type === BUDGET_HALT) return { status: 'halted', error: cause instanceof Error ? cause.message : null, error_code: type };
   return { status: 'failed', error: cause instanceof Error ? cause.message : String(cause), error_code: type };
 }

@@ -1,2 +1,4 @@
 export { agentRun } from './agent-run.ts';
 export { reconcileTasks } from './reconcile.ts';
+export { scheduledRun } from './scheduled-run.ts';
+export { webhookDelivery } from './webhook-delivery.ts';

@@ -1,8 +1,11 @@
 import type { ToolSpec } from '../../domain/definition.ts';
 import type { ToolCall, ToolOutcome, ToolSource } from '../source.ts';
 import * as manage_todo_list from './manage-todo-list.ts';
+import * as memory from './memory.ts';
+import * as search_knowledge from './search-knowledge.ts';
 
-export interface BuiltinPorts {
+export interface BuiltinPorts extends memory.MemoryPorts {
+  searchKnowledge: search_knowledge.SearchKnowledge;
   saveTodos: manage_todo_list.SaveTodos;
 }
 
@@ -13,7 +16,13 @@ interface BuiltinTool {
 
 const builtinTools = (ports: BuiltinPorts): BuiltinTool[] => [
   { spec: manage_todo_list.spec, call: manage_todo_list.manageTodoList(ports.saveTodos) },
+  { spec: memory.storeSpec, call: memory.storeMemory(ports) },
+  { spec: memory.searchSpec, call: memory.searchMemory(ports) },
+  { spec: search_knowledge.spec, call: search_knowledge.searchKnowledge(ports.searchKnowledge) },
 ];
+
+/** What there is to choose from. */
+export const builtinSpecs = (): ToolSpec[] => [manage_todo_list.spec, memory.storeSpec, memory.searchSpec, search_knowledge.spec];
 
 /** The tools that come with Perdura, as far as an agent names them. */
 export function builtins(ports: BuiltinPorts, names: readonly string[]): ToolSource {

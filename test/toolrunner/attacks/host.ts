@@ -107,8 +107,8 @@ const PATIENCE_MS = 20_000;
 const MISTAKE = /NameError|SyntaxError|AttributeError|ImportError|UnboundLocalError|IndentationError|TypeError/;
 
 /** Runs every attack in every confined tier; each must fail, change nothing, reveal nothing, and leave the next call unharmed. */
-export function attacks(title: string, table: readonly Attack[], options: ToolRunnerOptions = {}): void {
-  describe.each(Object.entries(CONFINED))(`${title} in the tier %s`, (_, tier) => {
+export function attacks(title: string, table: readonly Attack[], options: ToolRunnerOptions = {}, tiers = CONFINED): void {
+  describe.each(Object.entries(tiers))(`${title} in the tier %s`, (_, tier) => {
     let host: Host;
     let bench: Bench;
     beforeAll(async () => {

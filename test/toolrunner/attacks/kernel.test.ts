@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { MAIN_TIERS } from '../support.ts';
 import { attack, attacks } from './host.ts';
 
 const PACKAGE = fileURLToPath(new URL('../../../src/toolrunner/python', import.meta.url));
@@ -20,24 +21,26 @@ print(json.dumps([platform.machine(), [[n, p[column]] for table in (t.DENIED, t.
 
 const EPERM_OR_ENOSYS = '(-1, -38)';
 
-attacks('an attack on the kernel', [
-  ...denied.map(([name, number]) =>
-    attack(`the system call ${name}`, `return syscall(${number}, 0, 0, 0, 0, 0, 0) not in ${EPERM_OR_ENOSYS}`),
-  ),
-  attack('system calls newer than the filter', `return [n for n in range(457, 520) if syscall(n, 0, 0, 0, 0, 0, 0) != -38]`),
-  attack('clone3, whose flags no filter can see', 'return syscall(435, 0, 0) != -38'),
-  attack(
-    'clone with a new user namespace',
-    `return syscall(${machine === 'x86_64' ? 56 : 220}, 0x10000000 | 17, 0, 0, 0, 0) != -1`,
-  ),
-  attack('loosening the filter', 'return libc.prctl(22, 0, 0) == 0 or libc.prctl(38, 0, 0, 0, 0) == 0'),
-  attack(
-    'undoing Landlock with another ruleset',
-    'import struct\nr = syscall(444, struct.pack("QQQ", 1, 0, 0), 24, 0)\nlibc.syscall(446, r, 0)\nreturn open(h["files"][0]).read()',
-  ),
-  attack(
-    'sockets of families with a large attack surface',
-    `
+attacks(
+  'an attack on the kernel',
+  [
+    ...denied.map(([name, number]) =>
+      attack(`the system call ${name}`, `return syscall(${number}, 0, 0, 0, 0, 0, 0) not in ${EPERM_OR_ENOSYS}`),
+    ),
+    attack('system calls newer than the filter', `return [n for n in range(457, 520) if syscall(n, 0, 0, 0, 0, 0, 0) != -38]`),
+    attack('clone3, whose flags no filter can see', 'return syscall(435, 0, 0) != -38'),
+    attack(
+      'clone with a new user namespace',
+      `return syscall(${machine === 'x86_64' ? 56 : 220}, 0x10000000 | 17, 0, 0, 0, 0) != -1`,
+    ),
+    attack('loosening the filter', 'return libc.prctl(22, 0, 0) == 0 or libc.prctl(38, 0, 0, 0, 0) == 0'),
+    attack(
+      'undoing Landlock with another ruleset',
+      'import struct\nr = syscall(444, struct.pack("QQQ", 1, 0, 0), 24, 0)\nlibc.syscall(446, r, 0)\nreturn open(h["files"][0]).read()',
+    ),
+    attack(
+      'sockets of families with a large attack surface',
+      `
 found = []
 for family in range(3, 48):
     if family == 10: continue
@@ -45,25 +48,31 @@ for family in range(3, 48):
         try: socket.socket(family, kind, 0); found.append((family, kind))
         except OSError: pass
 return found`,
-  ),
-  attack(
-    'a raw socket',
-    'return [k for k in (socket.IPPROTO_ICMP, socket.IPPROTO_RAW) for s in [socket.socket(socket.AF_INET, socket.SOCK_RAW, k)]]',
-  ),
-  ...(machine === 'x86_64'
-    ? [
-        attack('system calls of the x32 kind', 'return [n for n in (0, 1, 59, 101) if syscall(0x40000000 | n, 0, 0, 0) != -38]'),
-        attack(
-          'system calls of the 32-bit kind',
-          `
+    ),
+    attack(
+      'a raw socket',
+      'return [k for k in (socket.IPPROTO_ICMP, socket.IPPROTO_RAW) for s in [socket.socket(socket.AF_INET, socket.SOCK_RAW, k)]]',
+    ),
+    ...(machine === 'x86_64'
+      ? [
+          attack(
+            'system calls of the x32 kind',
+            'return [n for n in (0, 1, 59, 101) if syscall(0x40000000 | n, 0, 0, 0) != -38]',
+          ),
+          attack(
+            'system calls of the 32-bit kind',
+            `
 m = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
 m.write(bytes([0x53, 0xb8, 20, 0, 0, 0, 0xcd, 0x80, 0x5b, 0xc3]))
 return ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(m)))() > 0`,
-          { expect: (answer) => expect(answer.error).toMatch(/signal 31/) },
-        ),
-      ]
-    : []),
-]);
+            { expect: (answer) => expect(answer.error).toMatch(/signal 31/) },
+          ),
+        ]
+      : []),
+  ],
+  {},
+  MAIN_TIERS,
+);
 
 describe('the filter', () => {
   it.each(['x86_64', 'aarch64'])('has only jumps that land inside the program for %s', (arch) => {

@@ -86,7 +86,8 @@ describe.each(Object.entries(CONFINED))('the protocol of the tier %s', (_, tier)
     const jobs = wrongJobs();
     for (let at = 0; at < jobs.length; at += 16) {
       const said = await Promise.all(jobs.slice(at, at + 16).map((job) => send(path, job)));
-      for (const bytes of said) expect(bytes.length === 0 || parse(bytes) !== null, bytes.toString().slice(0, 200)).toBe(true);
+      for (const bytes of said)
+        expect(bytes.length <= 1 || parse(bytes.subarray(1)) !== null, bytes.toString().slice(0, 200)).toBe(true);
     }
     expect(await bench.value('def tool(): return "unharmed"')).toBe('unharmed');
   }, 60_000);

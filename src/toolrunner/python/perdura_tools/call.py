@@ -13,12 +13,15 @@ from typing import Optional, Protocol
 
 from . import runtime
 from .buffers import Buffers
+from .descendants import collect
 from .header import Header, read_header
 from .supervise import Delivery, Outcome, Tool, close_all_but, fork_tool, forget_wake_up, send_frame, supervise, write_all
 
 CONFINED = b"!"
+TAKEN = b"+"
 START_PATIENCE_MS = 10_000
 CALLS_PER_SLOT = 1_000
+ATTEMPTS = 3
 
 
 class Tier(Protocol):
@@ -55,19 +58,25 @@ def supervise_slot(tier: Tier, channel: socket.socket, slot: int) -> None:
 
 
 def _serve_one(tier: Tier, channel: socket.socket, buffers: Buffers) -> bool:
-    """One call; False when the zygote went away."""
-    tier.before_fork()
-    tool = fork_tool(lambda job_fd, result_fd: _tool_process(tier, job_fd, result_fd), buffers, tier.descriptors())
-    try:
-        _await_confined(tool)
-        connection = _receive_connection(channel)
-        if connection is not None:
-            _answer(tier, tool, connection, buffers)
-            os.close(connection)
-        return connection is not None
-    finally:
-        tier.end()
-        tool.close()
+    """One call; False when the zygote went away. A process that died while it was waiting is replaced first."""
+    connection: Optional[int] = None
+    for _ in range(ATTEMPTS):
+        tier.before_fork()
+        tool = fork_tool(lambda job_fd, result_fd: _tool_process(tier, job_fd, result_fd), buffers, tier.descriptors())
+        try:
+            _await_confined(tool)
+            connection = _receive_connection(channel) if connection is None else connection
+            if connection is None:
+                return False
+            tool.ended = collect(tool.pid) is not None
+            if not tool.ended:
+                _answer(tier, tool, connection, buffers)
+                break
+        finally:
+            tier.end()
+            tool.close()
+    os.close(connection)
+    return True
 
 
 def _tell(channel: socket.socket, reason: str) -> None:
@@ -122,6 +131,8 @@ def _answer(tier: Tier, tool: Tool, connection: int, buffers: Buffers) -> None:
     if header is None:
         return
     try:
+        # From here on the call may have had effects, so the service must not give it to another.
+        os.write(connection, TAKEN)
         tier.prepare(header, tool.pid)
         write_all(tool.job_fd, [raw])
         outcome = supervise(tool, Delivery(connection, tool.job_fd, buffers["job"], header.size), header.timeout_ms, tier.trouble)

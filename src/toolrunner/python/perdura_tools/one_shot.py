@@ -12,7 +12,7 @@ import time
 from . import runtime
 from .buffers import Buffers
 from .descendants import adopt_orphans, kill_descendants
-from .header import read_header
+from .header import Header, read_header
 from .supervise import Delivery, fork_tool, send_frame, supervise, write_all
 
 RESULT_FD = 3
@@ -25,7 +25,7 @@ def main() -> None:
     if header is None:
         os._exit(64)
     buffers = Buffers()
-    tool = fork_tool(runtime.serve_job, buffers)
+    tool = fork_tool(lambda job_fd, result_fd: runtime.serve_job(job_fd, result_fd, _settle), buffers)
     try:
         write_all(tool.job_fd, [raw])
         outcome = supervise(tool, Delivery(0, tool.job_fd, buffers["job"], header.size), header.timeout_ms)
@@ -34,3 +34,8 @@ def main() -> None:
     if outcome.kind != "gone":
         send_frame(RESULT_FD, outcome, tool, started)
     os._exit(0)
+
+
+def _settle(_: Header, env: dict[str, str]) -> None:
+    if "PERDURA_WORKSPACE" in env:
+        os.chdir(env["PERDURA_WORKSPACE"])

@@ -18,7 +18,7 @@ from typing import Any, Callable
 from .header import Header, read_header
 
 MESSAGE_LIMIT = 8000
-CO_COROUTINE = 0x80
+PLAIN = {str, int, float, bool, list, dict, None, "str", "int", "float", "bool", "list", "dict", "None"}
 
 
 def serve_job(job_fd: int, result_fd: int, confine: Callable[[Header, dict[str, str]], None] | None = None) -> None:
@@ -69,7 +69,7 @@ def _call(job: dict[str, Any], name: str, filename: str) -> Any:
     sys.modules["tool"] = module
     exec(compile(source, filename, "exec", dont_inherit=True), module.__dict__)
     function = module.__dict__[name]
-    args, kwargs = _bind(function, job.get("arguments") or {})
+    args, kwargs = _bind(function, _coerced(function, job.get("arguments") or {}))
     value = function(*args, **kwargs)
     if hasattr(value, "__await__"):
         import asyncio
@@ -79,6 +79,16 @@ def _call(job: dict[str, Any], name: str, filename: str) -> Any:
 
         value = asyncio.run(wait())
     return value
+
+
+def _coerced(function: Any, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Most tools declare nothing that JSON does not have, and do not pay for those that do."""
+    hints = (getattr(function, "__annotations__", None) or {}).values()
+    if all(isinstance(hint, (type, str, type(None))) and hint in PLAIN for hint in hints):
+        return arguments
+    from .coerce import coerce_arguments
+
+    return coerce_arguments(function, arguments)
 
 
 def _bind(function: Any, arguments: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:

@@ -17,7 +17,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from . import descendants
+from . import coerce, descendants  # noqa: F401 - loaded here, since nothing of ours can be loaded inside the sandbox
 from .call import Tier, supervise_slot
 from .sandbox import namespaces
 from .sandbox.landlock_tier import LandlockTier

@@ -1,0 +1,57 @@
+import type { Installation } from '../src/main/dev.ts';
+
+type Json = Record<string, unknown>;
+
+/** Sends a prompt and follows its stream to the end, as any client would: two requests a run. Throws when its tool fails or the run does not complete. */
+export type Run = (workflow_id: string, prompt: string, on_first?: () => void) => Promise<void>;
+
+export interface Client {
+  create(path: string, values: Json): Promise<string>;
+  run: Run;
+}
+
+const TERMINAL = ['completed', 'failed', 'halted'];
+
+export function client({ api_url }: Pick<Installation, 'api_url'>, token: string): Client {
+  const authorization = `Bearer ${token}`;
+  async function post(path: string, values: Json): Promise<Json> {
+    const headers = { authorization, 'content-type': 'application/json' };
+    const reply = await fetch(`${api_url}${path}`, { method: 'POST', headers, body: JSON.stringify(values) });
+    const answer = (await reply.json()) as Json;
+    if (!reply.ok) throw new Error(`POST ${path} was answered with ${reply.status}: ${answer.detail}`);
+    return answer;
+  }
+  return {
+    create: async (path, values) => String((await post(path, values)).id),
+    async run(workflow_id, prompt, on_first = () => {}) {
+      const { stream_url } = await post(`/api/workflows/${workflow_id}/prompt`, { prompt });
+      const stream = await fetch(`${api_url}${stream_url}`, { headers: { authorization } });
+      if (!stream.ok || !stream.body) throw new Error(`The stream was answered with ${stream.status}`);
+      await followed(stream.body, on_first);
+    },
+  };
+}
+
+async function followed(body: ReadableStream<Uint8Array>, on_first: () => void): Promise<void> {
+  const decoder = new TextDecoder();
+  let first = true;
+  let status: unknown;
+  let rest = '';
+  for await (const chunk of body) {
+    const frames = `${rest}${decoder.decode(chunk, { stream: true })}`.split('\n\n');
+    rest = frames.pop() ?? '';
+    for (const frame of frames) {
+      const at = frame.indexOf('data: ');
+      if (at < 0) continue;
+      const { type, data } = JSON.parse(frame.slice(at + 6)) as { type: string; data: Json };
+      if (type === 'message_delta' && first) {
+        first = false;
+        on_first();
+      }
+      if (type === 'status') status = data.status;
+      // A tool that cannot run answers fast.
+      if (data.event === 'tool_result' && data.failed) throw new Error('The tool of the run failed');
+    }
+  }
+  if (status !== 'completed') throw new Error(`The run ended as ${TERMINAL.includes(String(status)) ? status : 'nothing'}`);
+}

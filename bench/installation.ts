@@ -1,0 +1,83 @@
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Installation } from '../src/main/dev.ts';
+
+const CLI = fileURLToPath(new URL('../src/main/cli.ts', import.meta.url));
+const MODEL = fileURLToPath(new URL('scripted-model.ts', import.meta.url));
+const START_LIMIT_MS = 15 * 60_000;
+const QUIET = '--disable-warning=ExperimentalWarning';
+
+export interface Started {
+  installation: Installation;
+  token: string;
+  /** Process ids by part: the node process, and the two servers. */
+  pids: { node: number; temporal: number; postgres: number };
+  stop(): Promise<void>;
+}
+
+/** A whole installation in a home of its own, as `npm start` runs it. `profile_dir` receives CPU profiles when it ends. */
+export async function startInstallation({ profile_dir }: { profile_dir?: string | undefined } = {}): Promise<Started> {
+  const home = await mkdtemp(join(tmpdir(), 'perdura-bench-'));
+  const ready = join(home, 'bench-ready.json');
+  const env = {
+    ...process.env,
+    ...{ PERDURA_HOME: home, PERDURA_READY_FILE: ready, PERDURA_PORT: '0' },
+    // The limit is for each caller, and here one caller is everyone.
+    RATE_LIMIT_PER_MINUTE: '10000000',
+  };
+  const flags = profile_dir ? ['--cpu-prof', `--cpu-prof-dir=${profile_dir}`] : [];
+  // By the channel it notices our end, whatever kind of end that is.
+  const child = spawn(process.execPath, [QUIET, ...flags, CLI, 'dev'], { env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const stop = async () => {
+    await ended(child);
+    await rm(home, { recursive: true, force: true });
+  };
+  try {
+    const installation = await readied(child, ready);
+    const token = (await readFile(installation.token_file, 'utf8')).trim();
+    const { api: node = 0, temporal = 0, postgres = 0 } = installation.pids;
+    return { installation, token, pids: { node, temporal, postgres }, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** The file appears once everything answers; half of it is not JSON yet. */
+async function readied(child: ChildProcess, file: string): Promise<Installation> {
+  for (const last = Date.now() + START_LIMIT_MS; Date.now() < last && child.exitCode === null; await wait(100)) {
+    const text = await readFile(file, 'utf8').catch(() => '');
+    if (text.endsWith('}\n')) return JSON.parse(text) as Installation;
+  }
+  throw new Error('The installation did not start');
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exit = once(child, 'exit');
+  child.kill('SIGINT');
+  await exit;
+}
+
+export interface Model {
+  url: string;
+  stop(): Promise<void>;
+}
+
+export async function startModel(): Promise<Model> {
+  const child = fork(MODEL, { execArgv: [QUIET] });
+  const [port] = (await once(child, 'message')) as [number];
+  return {
+    url: `http://127.0.0.1:${port}/v1`,
+    async stop() {
+      const exit = once(child, 'exit');
+      child.disconnect();
+      await exit;
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import type { Agent } from '../contracts/agents.ts';
+import type { ChatEvent } from '../contracts/chat.ts';
+import { storable } from '../domain/transcript.ts';
+import type { ChatStore } from '../store/chat.ts';
+import type { Caller } from './auth.ts';
+
+export interface ChatTurn {
+  agent: Agent;
+  caller: Caller;
+  session_id: string;
+  /** The id that the reply will be stored under. */
+  message_id: string;
+}
+
+export interface ChatAnswer {
+  text: string;
+  usage: { prompt_tokens: number; completion_tokens: number };
+}
+
+/** Asks the agent's model. Text is emitted as it comes; throws a sentence when the provider failed. */
+export type AskModel = (
+  turn: ChatTurn,
+  history: { role: string; content: string }[],
+  hear: { emit: (delta: string) => void; signal: AbortSignal },
+) => Promise<ChatAnswer>;
+
+export interface ChatReplies {
+  /** Begins a reply; it is finished and stored whether or not anyone listens to the end. */
+  start(turn: ChatTurn): AsyncIterable<ChatEvent>;
+  /** Gives replies under way `grace_ms` to end, then breaks them off. */
+  close(grace_ms: number): Promise<void>;
+}
+
+export function chatReplies({ store, ask }: { store: Pick<ChatStore, 'messages' | 'answer'>; ask: AskModel }): ChatReplies {
+  const closing = new AbortController();
+  const underway = new Set<Promise<void>>();
+
+  async function reply(turn: ChatTurn, tell: (event: ChatEvent) => void): Promise<void> {
+    const { session_id, message_id } = turn;
+    try {
+      const history = await store.messages(session_id);
+      const emit = (content: string) => tell({ type: 'delta', content });
+      const { text, usage } = await ask(turn, history, { emit, signal: closing.signal });
+      await store.answer(session_id, { id: message_id, content: storable(text), usage });
+      tell({ type: 'done', usage, message_id });
+    } catch (error) {
+      tell({ type: 'error', message: (error as Error).message });
+    }
+  }
+
+  return {
+    start(turn) {
+      const events = mailbox<ChatEvent>();
+      events.put({ type: 'session', session_id: turn.session_id });
+      const work = reply(turn, events.put).finally(() => {
+        events.end();
+        underway.delete(work);
+      });
+      underway.add(work);
+      return events.read();
+    },
+    async close(grace_ms) {
+      const timer = setTimeout(() => closing.abort(new Error('The service is being stopped')), grace_ms);
+      await Promise.all(underway);
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** A queue that one reader takes from; the writer never waits for it. */
+function mailbox<T>() {
+  const waiting: T[] = [];
+  let ended = false;
+  let wake = () => {};
+  return {
+    put(item: T) {
+      waiting.push(item);
+      wake();
+    },
+    end() {
+      ended = true;
+      wake();
+    },
+    async *read(): AsyncGenerator<T> {
+      while (true) {
+        while (waiting.length > 0) yield waiting.shift() as T;
+        if (ended) return;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    },
+  };
+}

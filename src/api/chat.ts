@@ -1,0 +1,103 @@
+import { v7 as uuid } from 'uuid';
+import type { Agent } from '../contracts/agents.ts';
+import { type ChatEvent, chat } from '../contracts/chat.ts';
+import { Id } from '../contracts/common.ts';
+import { AppError, conflict, foreign, notFound } from '../domain/errors.ts';
+import type { Store } from '../store/index.ts';
+import type { Caller } from './auth.ts';
+import type { ChatReplies } from './chat-replies.ts';
+import { type Api, mount } from './mount.ts';
+import type { Frame } from './sse.ts';
+
+export interface ChatServices {
+  store: Store;
+  replies: ChatReplies;
+  /** Judges a text before anything is stored; refuses it by throwing. */
+  guard(text: string, agent: Agent, caller: Caller): Promise<void>;
+}
+
+/** What an Idempotency-Key stands for: where the reply is, or will be. */
+interface Begun {
+  session_id: string;
+  message_id: string;
+}
+
+export function chatRoutes(api: Api, { store, replies, guard }: ChatServices): void {
+  const agentOf = async (id: string): Promise<Agent> => {
+    const agent = await store.agents.find(id);
+    if (!agent) throw notFound('agent', id);
+    return agent;
+  };
+  const owned = ownedSession(store);
+
+  mount(api, chat.sessions, async ({ params: { agent_id }, query }, caller) => {
+    await agentOf(agent_id);
+    return store.chat.list({ ...query, agent_id, owner: caller.key });
+  });
+  mount(api, chat.session, async ({ params }, caller) => {
+    await agentOf(params.agent_id);
+    const session = await owned(params, caller);
+    return { ...session, messages: await store.chat.messages(session.id) } as never;
+  });
+  mount(api, chat.remove, async ({ params }, caller) => {
+    await agentOf(params.agent_id);
+    await store.chat.remove((await owned(params, caller)).id);
+  });
+  mount(api, chat.send, async ({ params: { agent_id }, body: { message, session_id }, once }, caller) => {
+    const agent = await agentOf(agent_id);
+    if (session_id !== undefined) await owned({ agent_id, session_id }, caller);
+    await guard(message, agent, caller);
+    let live: AsyncIterable<ChatEvent> | null = null;
+    const { value } = await once(async (): Promise<Begun> => {
+      const begun = await begin(store, { agent_id, message, session_id }, caller);
+      live = replies.start({ agent, caller, ...begun });
+      return begun;
+    });
+    return numbered(live ?? (await stored(store, value)));
+  });
+}
+
+/** Stores the message, in a new session or in the given one. */
+async function begin(
+  store: Store,
+  sent: { agent_id: string; message: string; session_id?: string | undefined },
+  caller: Caller,
+): Promise<Begun> {
+  const { agent_id, message: content, session_id } = sent;
+  if (session_id !== undefined) await store.chat.ask(session_id, content);
+  const id = session_id ?? (await store.chat.begin({ agent_id, owner: caller.key, content }));
+  return { session_id: id, message_id: uuid() };
+}
+
+/** A reply given before, told again. */
+async function stored(store: Store, { session_id, message_id }: Begun): Promise<AsyncIterable<ChatEvent>> {
+  const message = await store.chat.message(message_id);
+  if (!message)
+    throw conflict(
+      'The reply to the first request with this Idempotency-Key is not stored: it is on its way, or its model failed',
+      'reply_missing',
+    );
+  const { content, usage } = message;
+  return (async function* () {
+    yield { type: 'session', session_id };
+    yield { type: 'delta', content };
+    yield { type: 'done', usage: usage ?? { prompt_tokens: 0, completion_tokens: 0 }, message_id };
+  })();
+}
+
+async function* numbered(events: AsyncIterable<ChatEvent>): AsyncGenerator<Frame> {
+  let id = 0;
+  for await (const data of events) yield { id: ++id, data };
+}
+
+/** 404 unknown, 403 someone else's, 400 of another agent. */
+const ownedSession =
+  (store: Store) =>
+  async ({ agent_id, session_id }: { agent_id: string; session_id: string }, caller: Caller) => {
+    const session = Id.safeParse(session_id).success ? await store.chat.find(session_id) : null;
+    if (!session) throw notFound('chat session', session_id);
+    if (session.owner !== caller.key) throw foreign('chat session');
+    if (session.agent_id !== agent_id)
+      throw new AppError('invalid', 'This chat session is with a different agent', { code: 'session_of_other_agent' });
+    return session;
+  };

@@ -1,0 +1,108 @@
+import {
+  type KnowledgeItem,
+  type KnowledgeSource,
+  KnowledgeUpload,
+  knowledgeItems,
+  knowledgeSources,
+} from '../contracts/knowledge.ts';
+import { type FieldError, unprocessable } from '../domain/errors.ts';
+import type { Extracted } from '../knowledge/extract.ts';
+import type { Knowledge } from '../knowledge/knowledge.ts';
+import type { Store } from '../store/index.ts';
+import type { ItemValues } from '../store/knowledge.ts';
+import type { Resource } from '../store/resource.ts';
+import type { Caller } from './auth.ts';
+import { foundIn, mountCrud, type SharedWrite } from './crud.ts';
+import { unknownTokensIn } from './mcps.ts';
+import { type Api, mount, type Upload } from './mount.ts';
+import { unknownReferences } from './references.ts';
+import { validated } from './validate.ts';
+
+/** Knowledge as the API needs it: the index, text out of files, and a try of a source elsewhere. */
+export interface KnowledgeService extends Pick<Knowledge, 'index' | 'search' | 'embeds'> {
+  extract(file: Upload): Promise<Extracted>;
+  /** Throws a sentence when the source cannot be searched. */
+  probe(source: KnowledgeSource, caller: Caller): Promise<void>;
+}
+
+interface Services {
+  store: Store;
+  knowledge: KnowledgeService;
+}
+
+export function knowledgeRoutes(api: Api, services: Services, shared_write: SharedWrite): void {
+  sourceRoutes(api, services, shared_write);
+  itemRoutes(api, services, shared_write);
+}
+
+function sourceRoutes(api: Api, { store, knowledge }: Services, shared_write: SharedWrite): void {
+  const found = foundIn(store.knowledgeSources, knowledgeSources.noun);
+  mountCrud(api, knowledgeSources, {
+    store: store.knowledgeSources,
+    shared_write,
+    check: ({ connection_config }) => unknownTokensIn(store, connection_config),
+    users: ({ id }) => store.usersOf('knowledgeSource', id),
+  });
+  mount(api, knowledgeSources.test, async ({ params: { id } }, caller) => {
+    const source = await found(id);
+    const answer = { success: true, items: null, embeddings: knowledge.embeds, error: null };
+    if (source.source_type === 'builtin') return { ...answer, items: await store.knowledgeItems.count(id) };
+    try {
+      await knowledge.probe(source, caller);
+      await store.knowledgeSources.setStatus(id, 'connected', null);
+      return answer;
+    } catch (error) {
+      const { message } = error as Error;
+      await store.knowledgeSources.setStatus(id, 'error', message);
+      return { ...answer, success: false, error: message };
+    }
+  });
+}
+
+function itemRoutes(api: Api, { store, knowledge }: Services, shared_write: SharedWrite): void {
+  const found = foundIn(store.knowledgeItems, knowledgeItems.noun);
+  const check = (values: Record<string, unknown>) => sourceErrors(store, values);
+  const create = async (values: ItemValues) => store.knowledgeItems.write(values, await knowledge.index(values.content));
+  const resource: Resource<KnowledgeItem> = {
+    list: store.knowledgeItems.list,
+    find: store.knowledgeItems.find,
+    create: (values) => create(values as ItemValues),
+    async update(id, values) {
+      const before = await found(id);
+      // What could not be embedded is tried again with any change.
+      if (!('content' in values) && before.status === 'indexed') return store.knowledgeItems.describe(id, values);
+      const kept = (await store.knowledgeItems.content(id))?.content ?? '';
+      const item = { content: kept, ...before, ...values } as ItemValues;
+      return store.knowledgeItems.write(item, await knowledge.index(item.content), id);
+    },
+    remove: store.knowledgeItems.remove,
+  };
+  mountCrud(api, knowledgeItems, { store: resource, shared_write, check });
+
+  mount(api, knowledgeItems.upload, async ({ file, query }, caller) => {
+    const { source_id, tags, name = file.filename } = validated(KnowledgeUpload, { ...file.fields, ...query }, 'form');
+    const errors = await check({ source_id });
+    if (errors.length > 0) throw unprocessable(errors);
+    const { text: content, content_type } = await knowledge.extract(file);
+    const facts = { source_id, name, description: '', tags, metadata: { filename: file.filename, bytes: file.content.length } };
+    return create({ ...facts, content, content_type, created_by: caller.key });
+  });
+  mount(api, knowledgeItems.content, async ({ params: { id } }) => {
+    await found(id);
+    return (await store.knowledgeItems.content(id)) as never;
+  });
+  mount(api, knowledgeItems.query, async ({ body }, caller) => {
+    const errors = await unknownReferences(store, body, { source_ids: 'knowledgeSource' });
+    if (errors.length > 0) throw unprocessable(errors);
+    return knowledge.search({ ...body, principal: caller.key });
+  });
+}
+
+/** An item belongs to a source that exists and is kept here. */
+async function sourceErrors(store: Store, { source_id }: Record<string, unknown>): Promise<FieldError[]> {
+  if (typeof source_id !== 'string') return [];
+  const source = await store.knowledgeSources.find(source_id);
+  if (!source) return [{ path: 'source_id', message: `Nothing has the id ${source_id}` }];
+  if (source.source_type === 'builtin') return [];
+  return [{ path: 'source_id', message: `The source ${source.name} lives in another database; only builtin sources take items` }];
+}

@@ -1,0 +1,8 @@
+import { skills } from '../contracts/skills.ts';
+import type { Store } from '../store/index.ts';
+import { mountCrud, type SharedWrite } from './crud.ts';
+import type { Api } from './mount.ts';
+
+export function skillRoutes(api: Api, { store }: { store: Store }, shared_write: SharedWrite): void {
+  mountCrud(api, skills, { store: store.skills, shared_write, users: ({ id }) => store.usersOf('skill', id) });
+}

@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import { Id, QueryInt, Timestamp } from './common.ts';
+import { endpoint } from './endpoint.ts';
+
+export const ChatRequest = z
+  .object({
+    message: z.string().min(1),
+    session_id: z.string().optional().meta({ description: 'Omit to start a new session' }),
+  })
+  .meta({ id: 'ChatRequest', example: { message: 'What can you do?' } });
+
+export const ChatUsage = z.object({ prompt_tokens: z.int(), completion_tokens: z.int() }).meta({ id: 'ChatUsage' });
+
+export const ChatEvent = z
+  .discriminatedUnion('type', [
+    z.object({ type: z.literal('session'), session_id: Id }),
+    z.object({ type: z.literal('delta'), content: z.string() }),
+    z.object({ type: z.literal('done'), usage: ChatUsage, message_id: Id }),
+    z.object({ type: z.literal('error'), message: z.string() }),
+  ])
+  .meta({ id: 'ChatEvent', description: 'The `data` line of a frame; the `id` line counts from 1' });
+export type ChatEvent = z.output<typeof ChatEvent>;
+
+export const ChatSession = z
+  .object({
+    id: Id,
+    agent_id: Id,
+    title: z.string(),
+    message_count: z.int(),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  })
+  .meta({ id: 'ChatSession' });
+
+export const ChatMessage = z
+  .object({
+    id: Id,
+    role: z.enum(['user', 'assistant']),
+    content: z.string(),
+    usage: ChatUsage.nullable(),
+    created_at: Timestamp,
+  })
+  .meta({ id: 'ChatMessage' });
+
+export const ChatSessionDetail = ChatSession.extend({ messages: z.array(ChatMessage) }).meta({ id: 'ChatSessionDetail' });
+
+const tag = 'Chat';
+const AgentParams = z.object({ agent_id: Id });
+const SessionParams = z.object({ agent_id: Id, session_id: Id });
+
+export const chat = {
+  send: endpoint('POST /api/agents/{agent_id}/chat', {
+    operation: 'chat_with_agent',
+    tag,
+    summary: 'Send a message and stream the reply',
+    description:
+      'Server-sent events: session, delta …, done; or error when the model failed. The reply is finished and stored even if the client leaves.',
+    params: AgentParams,
+    body: ChatRequest,
+    reply: ChatEvent,
+    kind: 'events',
+    refuses: [400, 403, 409],
+    idempotent: true,
+  }),
+  sessions: endpoint('GET /api/agents/{agent_id}/chat/sessions', {
+    operation: 'list_chat_sessions',
+    tag,
+    summary: "List the caller's sessions with an agent, newest first",
+    params: AgentParams,
+    query: z.object({ skip: QueryInt(0, 1_000_000, 0), limit: QueryInt(1, 1_000, 20) }),
+    reply: ChatSession,
+    kind: 'page',
+  }),
+  session: endpoint('GET /api/agents/{agent_id}/chat/sessions/{session_id}', {
+    operation: 'get_chat_session',
+    tag,
+    summary: 'Get a session with its messages in order',
+    params: SessionParams,
+    reply: ChatSessionDetail,
+    refuses: [400, 403],
+  }),
+  remove: endpoint('DELETE /api/agents/{agent_id}/chat/sessions/{session_id}', {
+    operation: 'delete_chat_session',
+    tag,
+    summary: 'Delete a session and all its messages',
+    params: SessionParams,
+    refuses: [400, 403],
+  }),
+};

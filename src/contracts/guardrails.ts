@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import { FilterQuery, Name, patchOf, Record, Tags } from './common.ts';
+import { crud, endpoint, IdParams } from './endpoint.ts';
+
+export const GUARDRAIL_TYPES = ['prompt', 'request', 'output'] as const;
+export const GUARDRAIL_ACTIONS = ['block', 'redact', 'warn'] as const;
+
+const Patterns = z
+  .array(z.string().min(1).max(1_000))
+  .max(100)
+  .default([])
+  .meta({ description: 'RE2 syntax; matched in linear time' });
+const Length = z.int().min(0).nullable().default(null);
+
+const shape = {
+  forbidden_patterns: Patterns,
+  required_patterns: Patterns,
+  min_length: Length,
+  max_length: Length,
+};
+
+/** What each kind looks at. Lengths are in characters. */
+export const PromptConfig = z.object(shape).meta({ id: 'PromptGuardrailConfig' });
+export const RequestConfig = z
+  .object({ json_schema: z.record(z.string(), z.unknown()).meta({ description: 'The prompt must be JSON that it accepts' }) })
+  .meta({ id: 'RequestGuardrailConfig' });
+export const OutputConfig = z
+  .object({
+    forbidden_patterns: Patterns,
+    required_patterns: Patterns,
+    max_length: Length,
+    pii_detection: z
+      .boolean()
+      .default(false)
+      .meta({ description: 'E-mail, phone, card, IBAN, IP address, US social security number' }),
+    must_be_valid_json: z.boolean().default(false),
+    action: z.enum(GUARDRAIL_ACTIONS).default('warn'),
+  })
+  .meta({ id: 'OutputGuardrailConfig' });
+
+export const GUARDRAIL_CONFIGS = { prompt: PromptConfig, request: RequestConfig, output: OutputConfig } as const;
+
+export const GuardrailCreate = z
+  .object({
+    name: Name.meta({ example: 'no-secrets' }),
+    description: z.string().default(''),
+    guardrail_type: z.enum(GUARDRAIL_TYPES).meta({ description: 'Fixed once created' }),
+    enabled: z.boolean().default(true),
+    tags: Tags,
+    config: z
+      .record(z.string(), z.unknown())
+      .default({})
+      .meta({ description: 'Fields of the configuration of this type', example: { forbidden_patterns: ['(?i)password'] } }),
+  })
+  .meta({ id: 'GuardrailCreate' });
+
+export const GuardrailUpdate = patchOf(GuardrailCreate).meta({ id: 'GuardrailUpdate' });
+
+export const Guardrail = z.object({ ...Record, ...GuardrailCreate.shape }).meta({ id: 'Guardrail' });
+export type Guardrail = z.output<typeof Guardrail>;
+
+export const GuardrailCheck = z
+  .object({
+    passed: z.boolean(),
+    action: z.enum(GUARDRAIL_ACTIONS).nullable().meta({ description: 'What would be done; null when the text passes' }),
+    violations: z.array(z.string()),
+    text: z.string().nullable().meta({ description: 'What would be let through; null when nothing would' }),
+  })
+  .meta({ id: 'GuardrailCheck' });
+
+export const guardrails = {
+  ...crud(
+    { path: '/api/guardrails', noun: 'guardrail', tag: 'Guardrails' },
+    {
+      record: Guardrail,
+      create: GuardrailCreate,
+      update: GuardrailUpdate,
+      query: FilterQuery.extend({ guardrail_type: z.enum(GUARDRAIL_TYPES).optional() }),
+    },
+  ),
+  check: endpoint('POST /api/guardrails/{id}/check', {
+    operation: 'check_guardrail',
+    tag: 'Guardrails',
+    summary: 'Try a text against a guardrail',
+    description: 'Works for a disabled guardrail too. Nothing is stored.',
+    params: IdParams,
+    body: z.object({ text: z.string() }).meta({ id: 'GuardrailCheckRequest', example: { text: 'my password is …' } }),
+    reply: GuardrailCheck,
+  }),
+};

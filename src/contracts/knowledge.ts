@@ -1,0 +1,176 @@
+import { z } from 'zod';
+import { FilterQuery, Id, Name, patchOf, Record, Tags } from './common.ts';
+import { crud, endpoint, IdParams } from './endpoint.ts';
+
+/** `builtin` is kept here; the others are searched where they are. */
+export const SOURCE_TYPES = ['builtin', 'vector_db', 'pgvector'] as const;
+
+export const KnowledgeSourceCreate = z
+  .object({
+    name: Name.meta({ example: 'handbook' }),
+    description: z.string().default(''),
+    source_type: z
+      .enum(SOURCE_TYPES)
+      .default('builtin')
+      .meta({ description: 'builtin; vector_db: Qdrant; pgvector: another Postgres' }),
+    connection_config: z.record(z.string(), z.unknown()).default({}).meta({
+      description:
+        'vector_db: url, collection, api_key, text_field. pgvector: url, table, text_column, embedding_column. Values may hold {{token:NAME}}; secret values come back masked.',
+      example: {},
+    }),
+    tags: Tags,
+  })
+  .meta({ id: 'KnowledgeSourceCreate' });
+
+export const KnowledgeSourceUpdate = patchOf(KnowledgeSourceCreate).meta({ id: 'KnowledgeSourceUpdate' });
+
+export const KnowledgeSource = z
+  .object({
+    ...Record,
+    ...KnowledgeSourceCreate.shape,
+    status: z.enum(['registered', 'connected', 'error']),
+    last_error: z.string().nullable(),
+  })
+  .meta({ id: 'KnowledgeSource' });
+export type KnowledgeSource = z.output<typeof KnowledgeSource>;
+
+export const KnowledgeTest = z
+  .object({
+    success: z.boolean(),
+    items: z.int().nullable().meta({ description: 'How many it holds, where that is known' }),
+    embeddings: z.boolean().meta({ description: 'Whether this installation can embed; without, search is full-text only' }),
+    error: z.string().nullable(),
+  })
+  .meta({ id: 'KnowledgeTest' });
+
+export const knowledgeSources = {
+  ...crud(
+    { path: '/api/knowledge-sources', noun: 'knowledge source', tag: 'Knowledge' },
+    { record: KnowledgeSource, create: KnowledgeSourceCreate, update: KnowledgeSourceUpdate },
+  ),
+  test: endpoint('POST /api/knowledge-sources/{id}/test', {
+    operation: 'test_knowledge_source',
+    tag: 'Knowledge',
+    summary: 'Try whether a source can be searched',
+    description: 'A 200 says that the test was made; `success` says how it went.',
+    params: IdParams,
+    reply: KnowledgeTest,
+  }),
+};
+
+export const KnowledgeItemCreate = z
+  .object({
+    source_id: Id.meta({ description: 'A builtin source' }),
+    name: Name.meta({ example: 'Travel policy' }),
+    description: z.string().default(''),
+    content: z.string().min(1).meta({ example: 'Trains are booked in second class.' }),
+    content_type: z.string().min(1).max(200).default('text/plain'),
+    tags: Tags,
+    metadata: z.record(z.string(), z.unknown()).default({}),
+  })
+  .meta({ id: 'KnowledgeItemCreate' });
+
+export const KnowledgeItemUpdate = patchOf(KnowledgeItemCreate).meta({ id: 'KnowledgeItemUpdate' });
+
+const { content: _, ...shown } = KnowledgeItemCreate.shape;
+export const KnowledgeItem = z
+  .object({
+    ...Record,
+    ...shown,
+    status: z.enum(['indexed', 'text_only']).meta({ description: 'text_only: found by its words alone, see last_error' }),
+    last_error: z.string().nullable(),
+    chunks: z.int(),
+  })
+  .meta({ id: 'KnowledgeItem', description: 'Without its text; that is at /content' });
+export type KnowledgeItem = z.output<typeof KnowledgeItem>;
+
+export const KnowledgeQuery = z
+  .object({
+    query: z
+      .string()
+      .max(10_000)
+      .optional()
+      .meta({ description: 'Left out: the newest items', example: 'Which class do we travel in?' }),
+    tags: z.array(z.string()).optional().meta({ description: 'Any of them' }),
+    source_ids: z.array(Id).optional(),
+    limit: z.int().min(1).max(100).default(10),
+  })
+  .meta({ id: 'KnowledgeQuery' });
+
+export const KnowledgeFound = z
+  .object({
+    item_id: Id.nullable().meta({ description: 'Null for what another database found' }),
+    source_id: Id,
+    name: z.string(),
+    tags: z.array(z.string()),
+    position: z.int().meta({ description: 'Which chunk of the item' }),
+    content: z.string().meta({ description: 'The chunk' }),
+    score: z.number().meta({ description: '0 to 1' }),
+    text_score: z.number().nullable(),
+    vector_score: z.number().nullable(),
+  })
+  .meta({ id: 'KnowledgeFound' });
+export type KnowledgeFound = z.output<typeof KnowledgeFound>;
+
+export const KnowledgeAnswer = z
+  .object({
+    items: z.array(KnowledgeFound),
+    warnings: z.array(z.string()).meta({ description: 'Such as a search without vectors' }),
+  })
+  .meta({ id: 'KnowledgeAnswer' });
+export type KnowledgeAnswer = z.output<typeof KnowledgeAnswer>;
+
+/** What comes with an uploaded file. */
+export const KnowledgeUpload = z.object({
+  source_id: Id,
+  name: Name.optional(),
+  tags: z
+    .string()
+    .default('')
+    .transform((text) =>
+      text
+        .split(',')
+        .map((tag) => tag.trim())
+        .filter(Boolean),
+    ),
+});
+
+const tag = 'Knowledge';
+
+export const knowledgeItems = {
+  ...crud(
+    { path: '/api/knowledge-items', noun: 'knowledge item', tag },
+    {
+      record: KnowledgeItem,
+      create: KnowledgeItemCreate,
+      update: KnowledgeItemUpdate,
+      query: FilterQuery.extend({ source_id: Id.optional(), content_type: z.string().optional() }),
+    },
+  ),
+  upload: endpoint('POST /api/knowledge-items/upload', {
+    operation: 'upload_knowledge_item',
+    tag,
+    summary: 'Create an item from a file: pdf, docx, html, md, csv, txt, json',
+    description:
+      'The text is taken out of the file, cut into chunks and embedded. `source_id`, `name` (the name of the file by default) and `tags` (comma separated) come as further fields of the form or in the query.',
+    query: z.object({ source_id: z.string().optional(), name: z.string().optional(), tags: z.string().optional() }),
+    upload: true,
+    reply: KnowledgeItem,
+    status: 201,
+    refuses: [409],
+  }),
+  content: endpoint('GET /api/knowledge-items/{id}/content', {
+    operation: 'get_knowledge_content',
+    tag,
+    summary: "Get an item's text",
+    params: IdParams,
+    reply: z.object({ id: Id, name: z.string(), content_type: z.string(), content: z.string() }).meta({ id: 'KnowledgeContent' }),
+  }),
+  query: endpoint('POST /api/knowledge-items/query', {
+    operation: 'query_knowledge',
+    tag,
+    summary: 'Search by words and by meaning',
+    body: KnowledgeQuery,
+    reply: KnowledgeAnswer,
+  }),
+};

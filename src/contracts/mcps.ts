@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import { Name, patchOf, Record, Tags } from './common.ts';
+import { crud, endpoint, IdParams } from './endpoint.ts';
+import { ImportResult } from './transfer.ts';
+
+export const TRANSPORTS = ['stdio', 'http', 'sse'] as const;
+
+/** Stands for a value that is kept sealed. Sent back, it leaves the value as it is. */
+export const MASK = '********';
+
+const Texts = z.record(z.string(), z.string()).default({});
+
+export const StdioConfig = z.object({ command: z.string().min(1), args: z.array(z.string()).default([]), env: Texts });
+export const UrlConfig = z.object({ url: z.union([z.url({ protocol: /^https?$/ }), z.literal(MASK)]), headers: Texts });
+
+export const McpServerCreate = z
+  .object({
+    name: Name.meta({ example: 'weather' }),
+    description: z.string().default(''),
+    transport_type: z.enum(TRANSPORTS),
+    connection_config: z.record(z.string(), z.unknown()).meta({
+      description: `stdio: command, args, env; http and sse: url, headers. Values may hold {{token:NAME}} of a stored token. Secret values come back as ${MASK}; sent back, they stay as they are.`,
+      example: { url: 'https://mcp.example.com/mcp', headers: { Authorization: 'Bearer {{token:weather-key}}' } },
+    }),
+    allowed_tools: z.array(z.string()).default([]).meta({ description: 'Empty: all' }),
+    tags: Tags,
+    network: z.boolean().default(false).meta({ description: 'Whether a stdio server may reach the network' }),
+    paths: z.array(z.string()).default([]).meta({ description: 'Folders that a stdio server may read and write' }),
+  })
+  .meta({ id: 'McpServerCreate' });
+
+export const McpServerUpdate = patchOf(McpServerCreate).meta({ id: 'McpServerUpdate' });
+
+export const McpServer = z
+  .object({
+    ...Record,
+    ...McpServerCreate.shape,
+    status: z.enum(['registered', 'connected', 'error']),
+    last_error: z.string().nullable(),
+  })
+  .meta({ id: 'McpServer' });
+export type McpServer = z.output<typeof McpServer>;
+
+export const McpTool = z
+  .object({
+    name: z.string(),
+    description: z.string(),
+    parameters: z.record(z.string(), z.unknown()),
+    effect: z.string(),
+    allowed: z.boolean(),
+  })
+  .meta({ id: 'McpTool' });
+export type McpTool = z.output<typeof McpTool>;
+
+export const McpTest = z
+  .object({ success: z.boolean(), tools: z.array(z.string()), error: z.string().nullable() })
+  .meta({ id: 'McpTest' });
+export type McpTest = z.output<typeof McpTest>;
+
+const McpEntry = z.object({
+  type: z.string().optional(),
+  transport: z.string().optional(),
+  command: z.string().optional(),
+  args: z.array(z.string()).optional(),
+  env: z.record(z.string(), z.string()).optional(),
+  url: z.string().optional(),
+  headers: z.record(z.string(), z.string()).optional(),
+});
+export type McpEntry = z.output<typeof McpEntry>;
+
+export const McpImport = z
+  .object({ mcpServers: z.record(z.string(), McpEntry) })
+  .meta({ id: 'McpImport', example: { mcpServers: { files: { command: 'npx', args: ['-y', 'files-mcp'] } } } });
+
+const tag = 'MCP servers';
+
+export const mcps = {
+  ...crud(
+    { path: '/api/mcps', noun: 'MCP server', tag },
+    { record: McpServer, create: McpServerCreate, update: McpServerUpdate },
+  ),
+  test: endpoint('POST /api/mcps/{id}/test', {
+    operation: 'test_mcp_server',
+    tag,
+    summary: 'Connect to a server and ask for its tools',
+    description: 'A 200 says that the test was made; `success` says how it went.',
+    params: IdParams,
+    reply: McpTest,
+    refuses: [502],
+  }),
+  tools: endpoint('GET /api/mcps/{id}/tools', {
+    operation: 'list_mcp_tools',
+    tag,
+    summary: "List a server's tools",
+    params: IdParams,
+    reply: z.object({ tools: z.array(McpTool) }).meta({ id: 'McpTools' }),
+    refuses: [502],
+  }),
+  allow: endpoint('PUT /api/mcps/{id}/tools', {
+    operation: 'allow_mcp_tools',
+    tag,
+    summary: 'Say which tools of a server may be used',
+    description: 'An empty list allows all.',
+    params: IdParams,
+    body: z.object({ allowed_tools: z.array(z.string()) }).meta({ id: 'McpAllowList' }),
+    reply: McpServer,
+    refuses: [403],
+  }),
+  import: endpoint('POST /api/mcps/import', {
+    operation: 'import_mcp_servers',
+    tag,
+    summary: 'Create servers from the common mcpServers JSON',
+    description: 'Each entry by itself: what fails is listed in `errors`.',
+    body: McpImport,
+    reply: ImportResult,
+    status: 201,
+    large: true,
+  }),
+};

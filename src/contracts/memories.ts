@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { Id, ListQuery, patchOf, Record, Timestamp } from './common.ts';
+import { crud, endpoint } from './endpoint.ts';
+
+export const MEMORY_SCOPES = ['session', 'agent', 'global'] as const;
+
+export const MemoryCreate = z
+  .object({
+    agent_id: Id,
+    scope: z
+      .enum(MEMORY_SCOPES)
+      .default('agent')
+      .meta({ description: 'Seen by runs of one workflow (session), of the agent, or of all agents (global)' }),
+    workflow_id: Id.nullable().default(null).meta({ description: 'Of a session memory; null otherwise' }),
+    key: z.string().min(1).max(500).meta({ example: 'favourite colour' }),
+    value: z.string().min(1).max(100_000).meta({ example: 'green' }),
+    metadata: z.record(z.string(), z.unknown()).default({}),
+    ttl: z.iso.datetime({ offset: true }).nullable().default(null).meta({ description: 'When it expires; null: never' }),
+  })
+  .meta({ id: 'MemoryCreate' });
+
+export const MemoryUpdate = patchOf(MemoryCreate.pick({ value: true, metadata: true, ttl: true })).meta({ id: 'MemoryUpdate' });
+
+export const Memory = z
+  .object({
+    ...Record,
+    ...MemoryCreate.shape,
+    ttl: Timestamp.nullable(),
+    task_id: Id.nullable().meta({ description: 'The run that stored it' }),
+  })
+  .meta({ id: 'Memory' });
+export type Memory = z.output<typeof Memory>;
+
+export const MemoryFound = Memory.extend({ score: z.number() }).meta({ id: 'MemoryFound' });
+
+export const MemorySearch = z
+  .object({
+    agent_id: Id,
+    query: z.string().min(1),
+    scope: z.enum(MEMORY_SCOPES).optional(),
+    workflow_id: Id.optional().meta({ description: 'Whose session memories to look into; left out: of all workflows' }),
+    limit: z.int().min(1).max(100).default(10),
+  })
+  .meta({ id: 'MemorySearch' });
+
+const tag = 'Memories';
+
+export const memories = {
+  ...crud(
+    { path: '/api/memories', noun: 'memory', plural: 'memories', tag },
+    {
+      record: Memory,
+      create: MemoryCreate,
+      update: MemoryUpdate,
+      query: ListQuery.extend({
+        q: z.string().optional().meta({ description: 'Part of the key or value' }),
+        agent_id: Id.optional(),
+        scope: z.enum(MEMORY_SCOPES).optional(),
+      }),
+    },
+  ),
+  search: endpoint('POST /api/memories/search', {
+    operation: 'search_memories',
+    tag,
+    summary: 'Search what an agent remembers',
+    description: 'Full text over key and value, best first. Expired memories are never found.',
+    body: MemorySearch,
+    reply: z.array(MemoryFound),
+  }),
+  stm: endpoint('GET /api/memories/stm/{agent_id}', {
+    operation: 'short_term_memory',
+    tag,
+    summary: "An agent's newest memories",
+    description: 'The 20 that were written last.',
+    params: z.object({ agent_id: Id }),
+    reply: z.array(Memory),
+  }),
+};

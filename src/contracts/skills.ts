@@ -1,0 +1,25 @@
+import { z } from 'zod';
+import { Name, patchOf, Record, Tags } from './common.ts';
+import { crud } from './endpoint.ts';
+
+export const SkillCreate = z
+  .object({
+    name: Name.meta({ example: 'cite-sources' }),
+    description: z.string().default(''),
+    instructions: z
+      .string()
+      .min(1)
+      .meta({ description: 'Added to the instructions of a run', example: 'Cite a source for every fact.' }),
+    tags: Tags,
+  })
+  .meta({ id: 'SkillCreate' });
+
+export const SkillUpdate = patchOf(SkillCreate).meta({ id: 'SkillUpdate' });
+
+export const Skill = z.object({ ...Record, ...SkillCreate.shape }).meta({ id: 'Skill' });
+export type Skill = z.output<typeof Skill>;
+
+export const skills = crud(
+  { path: '/api/skills', noun: 'skill', tag: 'Skills' },
+  { record: Skill, create: SkillCreate, update: SkillUpdate },
+);

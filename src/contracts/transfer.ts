@@ -1,0 +1,157 @@
+import { z } from 'zod';
+import { AgentCreate } from './agents.ts';
+import { endpoint, IdParams } from './endpoint.ts';
+import { KnowledgeSourceCreate } from './knowledge.ts';
+import { SkillCreate } from './skills.ts';
+import { WorkflowCreate } from './workflows.ts';
+
+export const BUNDLE_VERSION = '1.0';
+
+const Version = z.string().regex(/^1\.\d+$/, 'This service reads bundles of version 1.x');
+const Ids = z.array(z.string()).default([]);
+const ExportedId = z
+  .string()
+  .optional()
+  .meta({ description: 'Of the exported record. An import gives it to the new record if it is free, so that references hold' });
+
+export const ExportedSkill = z.object({ id: ExportedId, ...SkillCreate.shape }).meta({ id: 'ExportedSkill' });
+/** Ids are taken as they are: what they name may come later, or live elsewhere. */
+export const ExportedAgent = z
+  .object({
+    id: ExportedId,
+    ...AgentCreate.shape,
+    mcp_server_ids: Ids,
+    custom_tool_ids: Ids,
+    knowledge_source_ids: Ids,
+    required_mcp_servers: Ids,
+    provider_id: z.string().nullable().default(null),
+  })
+  .meta({ id: 'ExportedAgent' });
+export const ExportedWorkflow = z
+  .object({ id: ExportedId, ...WorkflowCreate.shape, agent_id: z.string(), skill_ids: Ids, guardrail_ids: Ids })
+  .meta({ id: 'ExportedWorkflow' });
+export const ExportedKnowledgeSource = z
+  .object({ id: ExportedId, ...KnowledgeSourceCreate.shape, source_type: z.string() })
+  .meta({ id: 'ExportedKnowledgeSource', description: 'The source without its items; secrets are masked' });
+
+/** What can be exported, in the order of an import: agents come before the workflows that name them. */
+export const EXPORTED = {
+  skill: ExportedSkill,
+  agent: ExportedAgent,
+  workflow: ExportedWorkflow,
+  knowledge_source: ExportedKnowledgeSource,
+} as const;
+export type ResourceType = keyof typeof EXPORTED;
+
+export const ImportResult = z
+  .object({
+    created: z.int(),
+    errors: z.array(z.string()).meta({ description: 'One message for each item that was not created' }),
+    ids: z.array(z.string()),
+    warnings: z.array(z.string()).meta({ description: 'What was left aside, such as unknown fields' }),
+  })
+  .meta({ id: 'ImportResult' });
+export type ImportResult = z.output<typeof ImportResult>;
+
+export const ImportQuery = z.object({
+  dry_run: z.stringbool().default(false).meta({ description: 'Report what would be done, and do nothing' }),
+});
+
+const head = { version: Version, exported_at: z.iso.datetime({ offset: true }) };
+const tag = 'Export and import';
+
+function transferOf<I extends z.ZodType>(type: ResourceType, { path, noun, item }: { path: string; noun: string; item: I }) {
+  const title = noun.replaceAll(/(?:^| )(\w)/g, (_, letter: string) => letter.toUpperCase());
+  const bundle = z.object({ ...head, resource_type: z.literal(type), items: z.array(item) }).meta({ id: `${title}ExportBundle` });
+  const name = noun.replaceAll(' ', '_');
+  return {
+    type,
+    exportAll: endpoint(`GET ${path}/export` as 'GET /', {
+      operation: `export_${name}s`,
+      tag,
+      summary: `Export all ${noun}s`,
+      reply: bundle,
+    }),
+    exportOne: endpoint(`GET ${path}/{id}/export` as 'GET /', {
+      operation: `export_${name}`,
+      tag,
+      summary: `Export one ${noun}`,
+      params: IdParams,
+      reply: bundle,
+      refuses: type === 'workflow' ? [403] : [],
+    }),
+    import: endpoint(`POST ${path}/import` as 'POST /', {
+      operation: `import_${name}s`,
+      tag,
+      summary: `Import ${noun}s`,
+      description: 'Answers 201 even when items fail: `errors` tells which and why. Takes an export bundle as it is.',
+      query: ImportQuery,
+      body: z
+        .object({ version: Version.optional(), resource_type: z.literal(type).optional(), items: z.array(item).max(10_000) })
+        .meta({ id: `${title}Import` }),
+      reply: ImportResult,
+      status: 201,
+      large: true,
+    }),
+  };
+}
+
+export const transfers = {
+  skill: transferOf('skill', { path: '/api/skills', noun: 'skill', item: ExportedSkill }),
+  agent: transferOf('agent', { path: '/api/agents', noun: 'agent', item: ExportedAgent }),
+  workflow: transferOf('workflow', { path: '/api/workflows', noun: 'workflow', item: ExportedWorkflow }),
+  knowledge_source: transferOf('knowledge_source', {
+    path: '/api/knowledge-sources',
+    noun: 'knowledge source',
+    item: ExportedKnowledgeSource,
+  }),
+};
+
+const parts = {
+  skills: z.array(ExportedSkill),
+  agents: z.array(ExportedAgent),
+  workflows: z.array(ExportedWorkflow),
+  knowledge_sources: z.array(ExportedKnowledgeSource),
+};
+
+export const FullExportBundle = z
+  .object({ ...head, resource_type: z.literal('bundle'), ...parts })
+  .meta({ id: 'FullExportBundle' });
+
+export const FullImport = z
+  .object({
+    version: Version,
+    exported_at: z.iso.datetime({ offset: true }).optional(),
+    resource_type: z.literal('bundle').default('bundle'),
+    skills: parts.skills.max(10_000).default([]),
+    agents: parts.agents.max(10_000).default([]),
+    workflows: parts.workflows.max(10_000).default([]),
+    knowledge_sources: parts.knowledge_sources.max(10_000).default([]),
+  })
+  .meta({ id: 'FullImport' });
+export type FullImport = z.output<typeof FullImport>;
+
+export const BundleImportResult = z
+  .object({ skills: ImportResult, agents: ImportResult, workflows: ImportResult, knowledge_sources: ImportResult })
+  .meta({ id: 'BundleImportResult' });
+export type BundleImportResult = z.output<typeof BundleImportResult>;
+
+export const bundle = {
+  export: endpoint('GET /api/export', {
+    operation: 'export_everything',
+    tag,
+    summary: "Export skills, agents, the caller's workflows and knowledge sources",
+    reply: FullExportBundle,
+  }),
+  import: endpoint('POST /api/import', {
+    operation: 'import_everything',
+    tag,
+    summary: 'Import a full bundle',
+    description: 'Skills and knowledge sources first, then agents, then workflows. What fails is listed by item.',
+    query: ImportQuery,
+    body: FullImport,
+    reply: BundleImportResult,
+    status: 201,
+    large: true,
+  }),
+};

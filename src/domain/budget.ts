@@ -1,0 +1,29 @@
+/** What a run may use up. Reserved before each model call: a call that would go beyond is not made. */
+export interface Budget {
+  max_cost_usd: number | null;
+  max_tokens: number | null;
+  max_seconds: number | null;
+  on_exhausted: 'wait' | 'halt';
+}
+
+/** What a run has used, or a call is expected to use. */
+export interface Spent {
+  cost: number;
+  tokens: number;
+  seconds: number;
+}
+
+/** Why the next call may not be made, as a sentence; null when it may. */
+export function exhaustedBy(budget: Budget | null, spent: Spent, next: Spent): string | null {
+  if (!budget) return null;
+  const { max_cost_usd, max_tokens, max_seconds } = budget;
+  if (max_tokens !== null && spent.tokens + next.tokens > max_tokens)
+    return `The budget of ${max_tokens} tokens is used up: ${spent.tokens} are spent and the next call needs about ${next.tokens}`;
+  if (max_cost_usd !== null && (spent.cost + next.cost > max_cost_usd || spent.cost >= max_cost_usd))
+    return `The budget of ${max_cost_usd} US dollars is used up: ${dollars(spent.cost)} are spent and the next call costs about ${dollars(next.cost)}`;
+  if (max_seconds !== null && spent.seconds >= max_seconds)
+    return `The budget of ${max_seconds} seconds is used up: the run has taken ${Math.round(spent.seconds)}`;
+  return null;
+}
+
+const dollars = (amount: number) => Number(amount.toPrecision(3));

@@ -1,0 +1,20 @@
+const FILLER =
+  /\b(?:a|an|the|please|kindly|very|really|quite|just|simply|actually|basically|certainly|of course|in order(?= to)|you should|you must always|make sure (?:that )?(?:you )?|it is important (?:that|to))\b[ \t]*/gi;
+
+export const TERSE_ANSWER = 'Answer terse: fewest words that say all. No greeting, no filler, no repeat of question.';
+
+/** Instructions in fewer words. What is fenced or quoted as code is left as it is. */
+export function terse(text: string): string {
+  return text
+    .split(/(```[\s\S]*?```|`[^`\n]*`)/)
+    .map((part, index) => (index % 2 === 1 ? part : squeezed(part)))
+    .join('')
+    .trim();
+}
+
+const squeezed = (text: string): string =>
+  text
+    .replace(FILLER, '')
+    .replace(/[ \t]{2,}/g, ' ')
+    .replace(/[ \t]+(?=\n)/g, '')
+    .replace(/\n{3,}/g, '\n\n');

@@ -1,0 +1,70 @@
+import { MESSAGE_TOKENS, tokensOf } from './context-window.ts';
+import type { TranscriptMessage } from './transcript.ts';
+
+/** Where a summary stands among the messages of the last step it covers: after its reminder. */
+export const SUMMARY_POSITION = 200_000;
+
+/** What the model reads of a transcript: the goal, and from the last summary on. */
+export function sinceSummary(messages: readonly TranscriptMessage[]): TranscriptMessage[] {
+  const last = messages.findLastIndex(({ kind }) => kind === 'summary');
+  if (last < 0) return [...messages];
+  return [...messages.slice(0, last).filter(isStanding), ...messages.slice(last)];
+}
+
+export const sizeOf = (messages: readonly TranscriptMessage[]): number =>
+  messages.reduce((sum, { content, tool_calls }) => sum + MESSAGE_TOKENS + tokensOf(content) + callTokens(tool_calls), 0);
+
+const callTokens = (calls: TranscriptMessage['tool_calls']) =>
+  (calls ?? []).reduce((sum, { name, arguments: args }) => sum + tokensOf(name) + tokensOf(args) + MESSAGE_TOKENS, 0);
+
+export interface Cut {
+  /** What the summary is to cover. */
+  older: TranscriptMessage[];
+  /** What is read after it, whole rounds: a call is never parted from its results. */
+  kept: TranscriptMessage[];
+  /** The last step that it covers. */
+  step: number;
+}
+
+/** Parts what the model reads between two rounds, so that about `keep_tokens` follow; the latest round always does. Null: there is nothing older. */
+export function cutOf(read: readonly TranscriptMessage[], keep_tokens: number): Cut | null {
+  const steps = [...new Set(read.filter(isOfRound).map(({ step }) => step))].sort((a, b) => b - a);
+  let first = steps[0];
+  if (first === undefined) return null;
+  let left = keep_tokens - sizeOf(ofStep(read, first));
+  for (const step of steps.slice(1)) {
+    left -= sizeOf(ofStep(read, step));
+    if (left < 0) break;
+    first = step;
+  }
+  const kept = read.filter((message) => isOfRound(message) && message.step >= first);
+  const older = read.filter((message) => !isStanding(message) && !kept.includes(message));
+  return older.some(isOfRound) ? { older, kept, step: first - 1 } : null;
+}
+
+/** The goal, and what the run was told beside it: never summed up. */
+export const isStanding = ({ kind }: TranscriptMessage) => kind === 'prompt' || kind === 'context';
+const isOfRound = (message: TranscriptMessage) => !isStanding(message) && message.kind !== 'summary';
+const ofStep = (messages: readonly TranscriptMessage[], step: number) =>
+  messages.filter((message) => isOfRound(message) && message.step === step);
+
+export const SUMMARY_INSTRUCTIONS =
+  'You keep the notes of an agent at work. Summarise the work below for the agent, which goes on with the summary instead of it: ' +
+  'what was asked, what was found out (with names, numbers, paths and identifiers as they are), what was done, what is open.';
+
+const LONGEST = 8_000;
+
+/** The part of a conversation that is summarised, as one text. */
+export function renderedFor(older: readonly TranscriptMessage[]): string {
+  return older
+    .map(({ role, kind, content, tool_calls }) => {
+      const calls = (tool_calls ?? []).map(({ name, arguments: args }) => `calls ${name}(${shortened(args)})`);
+      const who = kind === 'summary' ? 'notes so far' : role === 'tool' ? 'tool result' : role;
+      return [`${who}: ${shortened(content)}`, ...calls].join('\n');
+    })
+    .join('\n\n');
+}
+
+const shortened = (text: string) => (text.length > LONGEST ? `${text.slice(0, LONGEST)} […]` : text);
+
+export const summaryMessage = (text: string) => `Notes on the work so far, which replace its older messages:\n\n${text}`;

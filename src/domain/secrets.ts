@@ -1,0 +1,49 @@
+/** Changes texts of a configuration; `secret` tells those that must not be shown. Everything else stays as it is. */
+export function mapTexts(config: unknown, change: (text: string, place: { secret: boolean; path: string }) => unknown): unknown {
+  const walk = (value: unknown, place: { secret: boolean; path: string }, before?: unknown): unknown => {
+    if (typeof value === 'string') return change(value, { ...place, secret: place.secret || tells(value) || afterFlag(before) });
+    if (Array.isArray(value))
+      return value.map((item, index) => walk(item, { ...place, path: join(place.path, index) }, value[index - 1]));
+    if (typeof value !== 'object' || value === null) return value;
+    const entries = Object.entries(value).map(([key, inner]) => {
+      const secret = place.secret || SECRET_NAME.test(key) || SECRET_PART.has(key);
+      return [key, walk(inner, { secret, path: join(place.path, key) })];
+    });
+    return Object.fromEntries(entries);
+  };
+  return walk(config, { secret: false, path: '' });
+}
+
+const join = (path: string, key: string | number) => (path ? `${path}.${key}` : String(key));
+
+const SECRET_NAME = /token|key|secret|passw|credential|authorization|cookie|signature/i;
+/** Parts that carry secrets under any name. */
+const SECRET_PART = new Set(['env', 'headers']);
+
+/** A text that holds nothing but names of stored tokens, around which a word such as `Bearer` may stand. */
+const TEMPLATE = /^(?:[A-Za-z]+ )?\{\{token:[\w.-]+\}\}$/;
+export const isTemplate = (text: string) => TEMPLATE.test(text);
+
+/** Texts that are secret wherever they stand: a password in a URL, a flag with a key, a token of a known make. */
+const tells = (text: string) =>
+  /^[a-z][a-z0-9+.-]*:\/\/[^/?#\s]*:[^/?#\s]+@/i.test(text) ||
+  /^[a-z][a-z0-9+.-]*:\/\/\S*[?&][^=&]*(?:token|key|secret|passw|signature)[^=&]*=/i.test(text) ||
+  /^--?[\w-]*(?:token|key|secret|passw)[\w-]*=./i.test(text) ||
+  /^(?:gh[a-z]_|github_pat_|glpat-|sk-|xox[a-z]-|AKIA|eyJ)[\w.-]{8,}/.test(text);
+
+const afterFlag = (before: unknown) => typeof before === 'string' && /^--?[\w-]*(?:token|key|secret|passw)[\w-]*$/i.test(before);
+
+/** Names of stored tokens that a configuration refers to, each once. */
+export function tokensIn(config: unknown): string[] {
+  const names = new Set<string>();
+  mapTexts(config, (text) => {
+    for (const [, name] of text.matchAll(/\{\{token:([\w.-]+)\}\}/g)) names.add(name as string);
+    return text;
+  });
+  return [...names];
+}
+
+/** Puts the values of stored tokens where a configuration names them. */
+export function filled(text: string, values: ReadonlyMap<string, string>): string {
+  return text.replaceAll(/\{\{token:([\w.-]+)\}\}/g, (whole, name: string) => values.get(name) ?? whole);
+}

@@ -1,0 +1,39 @@
+type Scalar = string | number | boolean | null;
+
+/** A tool's result as the model is shown it: an array of flat objects as tab-separated values, where that is shorter. */
+export function shorterAsTsv(result: string): string {
+  const rows = rowsOf(result);
+  if (!rows) return result;
+  const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  if (columns.length === 0 || columns.some((name) => /[\t\n\r]/.test(name))) return result;
+  const lines = rows.map((row) => columns.map((name) => cellOf(row[name])).join('\t'));
+  const table = [columns.join('\t'), ...lines].join('\n');
+  return table.length < result.length ? table : result;
+}
+
+/** The rows of a result that is one array of flat objects, by itself or as a tool's wrapped `result`. */
+function rowsOf(text: string): Record<string, Scalar>[] | null {
+  if (!/^\s*[[{]/.test(text)) return null;
+  try {
+    const value: unknown = JSON.parse(text);
+    const list = isRecord(value) && Object.keys(value).length === 1 ? value.result : value;
+    return Array.isArray(list) && list.length > 0 && list.every(isFlat) ? list : null;
+  } catch {
+    return null;
+  }
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isFlat = (value: unknown): value is Record<string, Scalar> =>
+  isRecord(value) && Object.values(value).every((cell) => typeof cell !== 'object' || cell === null);
+
+/** What would break the table is escaped; nothing at all is told from null and from the empty text. */
+function cellOf(value: Scalar | undefined): string {
+  if (value === undefined) return '';
+  if (typeof value !== 'string') return String(value);
+  const plain = value.replaceAll('\\', '\\\\').replaceAll('\t', '\\t').replaceAll('\n', '\\n').replaceAll('\r', '\\r');
+  return plain === '' || plain === 'null' || plain === 'true' || plain === 'false' || isNumeric(plain) ? `"${plain}"` : plain;
+}
+
+const isNumeric = (text: string) => text.trim() !== '' && !Number.isNaN(Number(text));

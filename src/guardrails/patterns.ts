@@ -1,0 +1,39 @@
+import { RE2JS, RE2JSSyntaxException } from 're2js';
+
+/** A stretch of a text, end exclusive. */
+export interface Span {
+  start: number;
+  end: number;
+}
+
+/** RE2 matches in time linear in the text, whatever the pattern. Throws a sentence when it is not one. */
+export function patternOf(source: string): RE2JS {
+  try {
+    return RE2JS.compile(source);
+  } catch (error) {
+    if (error instanceof RE2JSSyntaxException) throw new Error(`Not a pattern in RE2 syntax: ${error.message}`);
+    throw error;
+  }
+}
+
+export function* matchesOf(pattern: RE2JS, text: string): Generator<Span> {
+  const matcher = pattern.matcher(text);
+  while (matcher.find()) {
+    // An empty match hides nothing.
+    if (matcher.end() > matcher.start()) yield { start: matcher.start(), end: matcher.end() };
+  }
+}
+
+const REDACTED = '[REDACTED]';
+
+/** The text with every stretch replaced; stretches that touch become one. */
+export function redacted(text: string, spans: readonly Span[]): string {
+  let out = '';
+  let at = 0;
+  for (const { start, end } of spans.toSorted((a, b) => a.start - b.start)) {
+    if (end <= at) continue;
+    if (start > at || at === 0) out += text.slice(at, start) + REDACTED;
+    at = end;
+  }
+  return out + text.slice(at);
+}

@@ -1,0 +1,64 @@
+import { isValidPhoneNumber } from 'libphonenumber-js/min';
+import { RE2JS } from 're2js';
+import validator from 'validator';
+import { matchesOf, type Span } from './patterns.ts';
+
+export interface PersonalData extends Span {
+  kind: string;
+}
+
+interface Kind {
+  kind: string;
+  /** What may be one; found in linear time. */
+  candidate: RE2JS;
+  /** What is one. */
+  confirm(text: string): boolean;
+}
+
+const digits = (text: string) => text.replaceAll(/\D/g, '');
+
+/** Candidates are found by pattern, and confirmed by check digits, number plans and formats that libraries know. */
+const KINDS: readonly Kind[] = [
+  {
+    kind: 'e-mail address',
+    candidate: RE2JS.compile('[\\p{L}\\p{N}._%+-]+@[\\p{L}\\p{N}-]+(?:\\.[\\p{L}\\p{N}-]+)+'),
+    confirm: (text) => validator.isEmail(text),
+  },
+  {
+    kind: 'IBAN',
+    candidate: RE2JS.compile('\\b[A-Z]{2}\\d{2}(?: ?[A-Z0-9]){11,30}\\b'),
+    confirm: (text) => validator.isIBAN(text.replaceAll(' ', '')),
+  },
+  {
+    kind: 'card number',
+    candidate: RE2JS.compile('\\b\\d(?:[ -]?\\d){12,18}\\b'),
+    confirm: (text) => validator.isCreditCard(digits(text)),
+  },
+  {
+    kind: 'US social security number',
+    candidate: RE2JS.compile('\\b\\d{3}-\\d{2}-\\d{4}\\b'),
+    confirm: (text) => !/^(?:000|666|9\d\d)|-00-|-0000$/.test(text),
+  },
+  {
+    kind: 'IP address',
+    candidate: RE2JS.compile('\\b\\d{1,3}(?:\\.\\d{1,3}){3}\\b|\\b[0-9A-Fa-f]{1,4}(?::[0-9A-Fa-f]{0,4}){3,7}\\b'),
+    confirm: (text) => validator.isIP(text),
+  },
+  {
+    kind: 'phone number',
+    candidate: RE2JS.compile('(?:\\+\\d|\\(\\d|\\b\\d)(?:[ ().-]{0,2}\\d){7,14}\\b'),
+    confirm: (text) => isValidPhoneNumber(text, 'US'),
+  },
+];
+
+/** Personal data in a text, by kind. What two kinds claim belongs to the first. */
+export function personalDataIn(text: string): PersonalData[] {
+  const found: PersonalData[] = [];
+  for (const { kind, candidate, confirm } of KINDS) {
+    for (const { start, end } of matchesOf(candidate, text)) {
+      const taken = found.some((other) => start < other.end && other.start < end);
+      if (!taken && confirm(text.slice(start, end))) found.push({ kind, start, end });
+    }
+  }
+  return found;
+}

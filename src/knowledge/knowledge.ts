@@ -1,0 +1,137 @@
+import { chunksOf } from '../domain/chunks.ts';
+import { type Passage, tellingWords } from '../domain/knowledge.ts';
+import { type RemotePorts, type RemoteSource, searchRemote } from './remote.ts';
+
+/** Turns texts into vectors; see the endpoint behind it for what it throws. */
+interface Embedder {
+  name: string;
+  embed(texts: readonly string[]): Promise<number[][]>;
+}
+
+export interface IndexedText {
+  chunks: { content: string; embedding: number[] | null }[];
+  embedder: string | null;
+  status: 'indexed' | 'text_only';
+  last_error: string | null;
+}
+
+export interface Search {
+  query?: string | undefined;
+  tags?: string[] | undefined;
+  /** Left out: all sources. */
+  source_ids?: string[] | undefined;
+  limit: number;
+  /** In whose name stored tokens are opened. */
+  principal: string;
+}
+
+export interface SearchResult {
+  items: Passage[];
+  /** What was not searched, or not fully, and why. */
+  warnings: string[];
+}
+
+interface SourceRow extends RemoteSource {
+  id: string;
+  name: string;
+}
+
+export interface KnowledgePorts extends RemotePorts {
+  /** Null: there is no embedding endpoint. */
+  embedder: Embedder | null;
+  /** Chunks kept here that share words with a question, or resemble it. */
+  find(wanted: LocalSearch): Promise<Passage[]>;
+  /** Sources that live elsewhere, secrets opened; of these ids when they are given. */
+  remoteSources(ids: string[] | undefined, principal: string): Promise<SourceRow[]>;
+}
+
+export interface LocalSearch {
+  words: string[];
+  vector: number[] | null;
+  embedder: string | null;
+  tags: string[] | undefined;
+  source_ids: string[] | undefined;
+  limit: number;
+}
+
+export type Knowledge = ReturnType<typeof createKnowledge>;
+
+const NO_EMBEDDER = 'No embedding endpoint is configured (EMBEDDINGS_BASE_URL); the search goes by words alone';
+
+/** Indexes texts and searches them by words and by meaning. An endpoint that is down costs the meaning, not the search. */
+export function createKnowledge(ports: KnowledgePorts) {
+  const { embedder } = ports;
+
+  async function vectorOf(query: string): Promise<{ vector: number[] | null; warning: string | null }> {
+    if (!embedder) return { vector: null, warning: NO_EMBEDDER };
+    try {
+      return { vector: (await embedder.embed([query]))[0] ?? null, warning: null };
+    } catch (error) {
+      return { vector: null, warning: `${(error as Error).message}; the search goes by words alone` };
+    }
+  }
+
+  async function searchElsewhere({ source_ids, principal, limit }: Search, vector: number[] | null): Promise<SearchResult> {
+    const warnings: string[] = [];
+    const found = await Promise.all(
+      (await ports.remoteSources(source_ids, principal)).map(async (source) => {
+        try {
+          if (!vector) throw new Error('it can be searched by meaning only');
+          return (await searchRemote(source, vector, { limit, ports })).map((hit) => passageOf(source, hit));
+        } catch (error) {
+          warnings.push(`The source ${source.name} was not searched: ${(error as Error).message}`);
+          return [];
+        }
+      }),
+    );
+    return { items: found.flat(), warnings };
+  }
+
+  return {
+    embeds: embedder !== null,
+
+    /** A text in chunks, with their vectors where they can be had. */
+    async index(text: string): Promise<IndexedText> {
+      const contents = chunksOf(text);
+      const bare = contents.map((content) => ({ content, embedding: null }));
+      if (!embedder) return { chunks: bare, embedder: null, status: 'text_only', last_error: NO_EMBEDDER };
+      try {
+        const vectors = await embedder.embed(contents);
+        const chunks = contents.map((content, index) => ({ content, embedding: vectors[index] ?? null }));
+        return { chunks, embedder: embedder.name, status: 'indexed', last_error: null };
+      } catch (error) {
+        return { chunks: bare, embedder: null, status: 'text_only', last_error: (error as Error).message };
+      }
+    },
+
+    async search(search: Search): Promise<SearchResult> {
+      const { query, tags, source_ids, limit } = search;
+      if (!query?.trim())
+        return { items: await ports.find({ words: [], vector: null, embedder: null, tags, source_ids, limit }), warnings: [] };
+      const { vector, warning } = await vectorOf(query);
+      const wanted = { words: tellingWords(query), vector, embedder: embedder?.name ?? null, tags, source_ids, limit };
+      const [here, elsewhere] = await Promise.all([
+        ports.find(wanted),
+        tags?.length ? { items: [], warnings: [] } : searchElsewhere(search, vector),
+      ]);
+      const items = [...here, ...elsewhere.items].sort((a, b) => b.score - a.score).slice(0, limit);
+      return { items, warnings: [...(warning ? [warning] : []), ...elsewhere.warnings] };
+    },
+
+    /** Throws a sentence when a source elsewhere cannot be searched. */
+    async probe(source: SourceRow): Promise<void> {
+      if (!embedder) throw new Error(NO_EMBEDDER);
+      const [vector] = await embedder.embed(['test']);
+      await searchRemote(source, vector ?? [], { limit: 1, ports });
+    },
+  };
+}
+
+function passageOf(
+  source: SourceRow,
+  { content, name, score }: { content: string; name: string | null; score: number },
+): Passage {
+  const vector_score = Math.min(1, Math.max(0, score));
+  const facts = { item_id: null, source_id: source.id, tags: [], position: 0, text_score: null };
+  return { ...facts, name: name ?? source.name, content, score: vector_score, vector_score };
+}

@@ -1,0 +1,89 @@
+import { isIP } from 'node:net';
+import pg from 'pg';
+
+/** A source that lives in another database, its secrets opened and filled. */
+export interface RemoteSource {
+  source_type: string;
+  connection_config: Record<string, unknown>;
+}
+
+export interface RemoteHit {
+  content: string;
+  name: string | null;
+  score: number;
+}
+
+export interface RemotePorts {
+  /** Guarded: addresses of sources are set by users. */
+  fetch: typeof globalThis.fetch;
+  /** The address to dial for a host; throws a sentence when it may not be reached. */
+  addressOf(hostname: string, port: number): Promise<string>;
+}
+
+const TIMEOUT_MS = 10_000;
+
+/** The nearest texts to a vector in another database. Throws a sentence when it cannot be searched. */
+export async function searchRemote(
+  source: RemoteSource,
+  vector: readonly number[],
+  { limit, ports }: { limit: number; ports: RemotePorts },
+) {
+  return source.source_type === 'vector_db'
+    ? searchQdrant(source, vector, { limit, ports })
+    : searchPgvector(source, vector, { limit, ports });
+}
+
+const text = (config: Record<string, unknown>, field: string, fallback = ''): string => {
+  const value = config[field] ?? fallback;
+  if (typeof value !== 'string' || value === '') throw new Error(`connection_config.${field} is missing`);
+  return value;
+};
+
+async function searchQdrant(
+  { connection_config: config }: RemoteSource,
+  vector: readonly number[],
+  { limit, ports }: { limit: number; ports: RemotePorts },
+): Promise<RemoteHit[]> {
+  const url = `${text(config, 'url').replace(/\/$/, '')}/collections/${encodeURIComponent(text(config, 'collection'))}/points/query`;
+  const key = typeof config.api_key === 'string' && config.api_key ? { 'api-key': config.api_key } : {};
+  const response = await ports.fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...key },
+    body: JSON.stringify({ query: vector, limit, with_payload: true }),
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });
+  if (!response.ok) throw new Error(`The vector database answered ${response.status}`);
+  const { result } = (await response.json()) as { result?: { points?: { score: number; payload?: Record<string, unknown> }[] } };
+  const field = text(config, 'text_field', 'text');
+  return (result?.points ?? []).flatMap(({ score, payload = {} }) => {
+    const content = payload[field];
+    return typeof content === 'string' ? [{ content, score, name: typeof payload.name === 'string' ? payload.name : null }] : [];
+  });
+}
+
+async function searchPgvector(
+  { connection_config: config }: RemoteSource,
+  vector: readonly number[],
+  { limit, ports }: { limit: number; ports: RemotePorts },
+): Promise<RemoteHit[]> {
+  const url = new URL(text(config, 'url'));
+  const hostname = url.hostname;
+  url.hostname = bracketed(await ports.addressOf(hostname, Number(url.port) || 5432));
+  const table = text(config, 'table').split('.').map(pg.escapeIdentifier).join('.');
+  const [content, embedding] = [text(config, 'text_column', 'content'), text(config, 'embedding_column', 'embedding')].map(
+    pg.escapeIdentifier,
+  );
+  const client = new pg.Client({ connectionString: url.href, connectionTimeoutMillis: TIMEOUT_MS, query_timeout: TIMEOUT_MS });
+  // A connection that breaks later tells the query that waits on it.
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    const sql = `SELECT ${content} AS content, 1 - (${embedding} <=> $1::vector) AS score FROM ${table} ORDER BY ${embedding} <=> $1::vector LIMIT $2`;
+    const { rows } = await client.query<{ content: string; score: number }>(sql, [`[${vector.join(',')}]`, limit]);
+    return rows.map((row) => ({ ...row, name: null }));
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+const bracketed = (address: string) => (isIP(address) === 6 ? `[${address}]` : address);

@@ -1,0 +1,54 @@
+import { type AskModel, type ChatReplies, chatReplies } from '../api/chat-replies.ts';
+import { contextWindowOf, latestThatFit, tokensOf } from '../domain/context-window.ts';
+import type { PinnedGuardrail } from '../domain/definition.ts';
+import type { TranscriptMessage } from '../domain/transcript.ts';
+import { holdsBack, verdictOf } from '../guardrails/judge.ts';
+import { selectRuntime } from '../runtimes/select.ts';
+import type { Core } from './wiring.ts';
+
+/** Kept free for the reply: this part of the window. */
+const REPLY_SHARE = 0.25;
+
+/** Replies of chats, by the agent's own runtime and without tools. */
+export const chatRepliesOf = (core: Core): ChatReplies => chatReplies({ store: core.store.chat, ask: askModel(core) });
+
+function askModel({ store, setting, egress }: Core): AskModel {
+  return async ({ agent, caller, session_id }, history, { emit, signal }) => {
+    const provider = agent.provider_id ? await store.providers.find(agent.provider_id) : null;
+    const model = agent.model ?? provider?.default_model ?? null;
+    const openToken = async (name: string) => {
+      const opened = await store.tokens.open({ name, principal: caller.key, purpose: 'chat' });
+      if ('refusal' in opened) throw new Error(opened.refusal);
+      return opened.value;
+    };
+    const options = { default_runtime: setting.default_runtime, fetch: egress.fetch };
+    const selected = await selectRuntime({ provider }, { access_token: caller.access_token, openToken }, options);
+    const fallback = setting.config.DEFAULT_CONTEXT_WINDOW;
+    const name = model ?? (provider ? null : setting.default_runtime.model);
+    const window = contextWindowOf(name, { set: provider?.context_window ?? null, fallback });
+    const room = window * (1 - REPLY_SHARE) - tokensOf(agent.system_prompt);
+    const exchange = {
+      ...{ task_id: session_id, model, instructions: agent.system_prompt, tools: [] },
+      ...{ transcript: latestThatFit(history, room).map(transcribed), reasoning_effort: null, wants_json: false, cursor: null },
+    };
+    const guardrails = await store.chatGuardrails(agent.id, caller.key);
+    const held = holdsBack(guardrails);
+    const { reply } = await selected.runtime.exchange(exchange, held ? () => {} : emit, signal);
+    const text = allowed(guardrails, reply.text);
+    if (held) emit(text);
+    return { text, usage: { prompt_tokens: reply.usage.total_in, completion_tokens: reply.usage.total_out } };
+  };
+}
+
+/** The reply as the output guardrails let it through. */
+function allowed(guardrails: readonly PinnedGuardrail[], answer: string): string {
+  const { text, findings } = verdictOf(guardrails, answer);
+  if (text !== null) return text;
+  const { guardrail, reasons } = findings.at(-1) as (typeof findings)[number];
+  throw new Error(`The guardrail ${guardrail} withheld the answer: ${reasons.join('; ')}`);
+}
+
+const transcribed = ({ role, content }: { role: string; content: string }, step: number): TranscriptMessage => ({
+  ...{ step, position: 0, content, tool_calls: null, call_id: null, extra: null },
+  ...(role === 'user' ? { role: 'user', kind: 'prompt' } : { role: 'assistant', kind: 'reply' }),
+});

@@ -1,0 +1,46 @@
+import type { PinnedRepository } from '../domain/definition.ts';
+import { type CheckoutOrder, checkouts } from '../tools/checkout.ts';
+import { type Workspaces, workspaces } from '../tools/workspaces.ts';
+import { type Core, workspacesOf } from './wiring.ts';
+
+/** The run that a workspace belongs to. */
+export interface WorkspaceOwner {
+  task_id: string;
+  /** In whose name the repository is read. */
+  owner: string;
+  repository: PinnedRepository | null;
+}
+
+export interface RunWorkspaces extends Pick<Workspaces, 'remove' | 'kept'> {
+  /** The run's directory, its repository checked out into it; `commit` where that was done now. Throws a sentence when it cannot be. */
+  open(run: WorkspaceOwner, signal: AbortSignal): Promise<{ directory: string; commit: string | null }>;
+}
+
+export function runWorkspaces({ store, egress, setting: { config } }: Core): RunWorkspaces {
+  const kept = workspaces(workspacesOf(config));
+  const checkout = checkouts({ rules: egress.rules, path: config.PATH, ca_file: config.REPO_CA_FILE });
+
+  async function orderOf(
+    { owner, task_id }: WorkspaceOwner,
+    { url, branch, token_name }: PinnedRepository,
+  ): Promise<Omit<CheckoutOrder, 'into'>> {
+    if (!token_name) return { url, branch, token: null };
+    const opened = await store.tokens.open({ name: token_name, principal: owner, purpose: 'repository', task_id });
+    if ('refusal' in opened) throw new Error(opened.refusal);
+    return { url, branch, token: opened.value };
+  }
+
+  return {
+    remove: kept.remove,
+    kept: kept.kept,
+    async open(run, signal) {
+      const { repository } = run;
+      if (!repository) return { directory: await kept.of(run.task_id), commit: null };
+      let commit: string | null = null;
+      const directory = await kept.of(run.task_id, async (into) => {
+        ({ commit } = await checkout({ ...(await orderOf(run, repository)), into }, signal));
+      });
+      return { directory, commit };
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import { v7 as uuid } from 'uuid';
+import type { ChatMessage as MessageRow, PrismaClient } from '../generated/prisma/client.ts';
+import { wire } from './page.ts';
+
+export interface Usage {
+  prompt_tokens: number;
+  completion_tokens: number;
+}
+
+const TITLE_CHARACTERS = 80;
+const titleOf = (message: string) => [...message.trim()].slice(0, TITLE_CHARACTERS).join('').trim();
+
+export type ChatStore = ReturnType<typeof chatStore>;
+
+export function chatStore(prisma: PrismaClient) {
+  const append = (session_id: string, message: { id: string; role: string; content: string; usage?: Usage }) => {
+    const { usage, ...rest } = message;
+    return prisma.$transaction([
+      prisma.chatMessage.create({ data: { ...rest, ...usage, session_id } }),
+      prisma.chatSession.update({ where: { id: session_id }, data: { message_count: { increment: 1 } } }),
+    ]);
+  };
+  return {
+    async find(id: string) {
+      const found = await prisma.chatSession.findUnique({ where: { id } });
+      return found && wire(found);
+    },
+    async list({ owner, agent_id, skip, limit }: { owner: string; agent_id: string; skip: number; limit: number }) {
+      const where = { owner, agent_id };
+      const [found, total] = await Promise.all([
+        prisma.chatSession.findMany({ where, orderBy: { id: 'desc' }, skip, take: limit }),
+        prisma.chatSession.count({ where }),
+      ]);
+      return { items: found.map(wire), total, next: null };
+    },
+    /** Oldest first. */
+    async messages(session_id: string) {
+      const found = await prisma.chatMessage.findMany({ where: { session_id }, orderBy: { id: 'asc' } });
+      return found.map(wiredMessage);
+    },
+    async message(id: string) {
+      const found = await prisma.chatMessage.findUnique({ where: { id } });
+      return found && wiredMessage(found);
+    },
+    /** Begins a session with its first message, whose beginning is the title. */
+    async begin({ agent_id, owner, content }: { agent_id: string; owner: string; content: string }): Promise<string> {
+      const id = uuid();
+      const first = { id: uuid(), role: 'user', content };
+      await prisma.chatSession.create({
+        data: { id, agent_id, owner, title: titleOf(content), message_count: 1, messages: { create: first } },
+      });
+      return id;
+    },
+    async ask(session_id: string, content: string): Promise<void> {
+      await append(session_id, { id: uuid(), role: 'user', content });
+    },
+    async answer(session_id: string, { id, content, usage }: { id: string; content: string; usage: Usage }): Promise<void> {
+      await append(session_id, { id, role: 'assistant', content, usage });
+    },
+    async remove(id: string): Promise<void> {
+      await prisma.chatSession.deleteMany({ where: { id } });
+    },
+  };
+}
+
+function wiredMessage({ prompt_tokens, completion_tokens, ...row }: MessageRow) {
+  const usage =
+    row.role === 'assistant' ? { prompt_tokens: prompt_tokens ?? 0, completion_tokens: completion_tokens ?? 0 } : null;
+  return { ...wire(row), usage };
+}

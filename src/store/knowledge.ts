@@ -1,0 +1,128 @@
+import type pg from 'pg';
+import { v7 as uuid } from 'uuid';
+import type { KnowledgeItem } from '../contracts/knowledge.ts';
+import type { Passage } from '../domain/knowledge.ts';
+import type { PrismaClient } from '../generated/prisma/client.ts';
+import { rows, type Statement } from './database.ts';
+import * as sql from './knowledge.sql.ts';
+import { listed, wire } from './page.ts';
+import { conditions, type Filter, refused } from './resource.ts';
+
+export interface ItemValues {
+  source_id: string;
+  name: string;
+  description: string;
+  content_type: string;
+  content: string;
+  tags: string[];
+  metadata: Record<string, unknown>;
+  created_by: string;
+}
+
+interface Indexed {
+  chunks: { content: string; embedding: number[] | null }[];
+  embedder: string | null;
+  status: string;
+  last_error: string | null;
+}
+
+export interface ChunkSearch {
+  words: string[];
+  vector: number[] | null;
+  embedder: string | null;
+  tags: string[] | undefined;
+  source_ids: string[] | undefined;
+  limit: number;
+}
+
+export interface ItemFilter extends Filter {
+  source_id?: string | undefined;
+  content_type?: string | undefined;
+}
+
+const SHOWN = { omit: { content: true }, include: { _count: { select: { chunks: true } } } } as const;
+
+interface Row {
+  id: string;
+  _count: { chunks: number };
+}
+
+const shown = ({ _count, ...item }: Row) => ({ ...wire(item), chunks: _count.chunks }) as unknown as KnowledgeItem;
+
+export type KnowledgeItemStore = ReturnType<typeof knowledgeItemStore>;
+
+export function knowledgeItemStore(pool: pg.Pool, prisma: PrismaClient) {
+  // The extension compares vectors many times faster; without it the same is done over arrays.
+  let extension: Promise<boolean> | undefined;
+  const hasExtension = () => {
+    extension ??= rows(pool, sql.HAS_VECTOR, []).then((found) => found.length > 0);
+    return extension;
+  };
+
+  const find = async (id: string) => {
+    const found = await prisma.knowledgeItem.findUnique({ where: { id }, ...SHOWN });
+    return found && shown(found);
+  };
+
+  return {
+    list({ source_id, content_type, ...filter }: ItemFilter) {
+      const same = { ...(source_id ? { source_id } : {}), ...(content_type ? { content_type } : {}) };
+      const where = { AND: [same, ...conditions(filter, { tagged: true, searched: ['name', 'description'] })] };
+      return listed(prisma.knowledgeItem, { where, paging: filter, shown, more: SHOWN });
+    },
+    find,
+    content: (id: string) =>
+      prisma.knowledgeItem.findUnique({ where: { id }, select: { id: true, name: true, content_type: true, content: true } }),
+    /** Writes an item and its chunks, both or neither; what was there is replaced. */
+    async write(values: ItemValues, indexed: Indexed, id: string = uuid()): Promise<KnowledgeItem> {
+      await inTransaction(pool, async (run) => {
+        await run(sql.WRITE_ITEM, [
+          ...[id, values.source_id, values.name, values.description, values.content_type, values.content],
+          ...[values.tags, JSON.stringify(values.metadata), indexed.status, indexed.last_error, values.created_by],
+        ]);
+        await run(sql.DROP_CHUNKS, [id]);
+        await run(sql.ADD_CHUNKS, [
+          id,
+          indexed.chunks.map(({ content }) => content),
+          indexed.chunks.map(({ embedding }) => (embedding ? `{${embedding.join(',')}}` : '{}')),
+          indexed.embedder,
+        ]);
+      });
+      return (await find(id)) as KnowledgeItem;
+    },
+    /** Changes what is not in the index. */
+    async describe(id: string, values: object): Promise<KnowledgeItem> {
+      return shown(await refused('knowledge item', prisma.knowledgeItem.update({ where: { id }, data: values, ...SHOWN })));
+    },
+    async remove(id: string): Promise<void> {
+      await refused('knowledge item', prisma.knowledgeItem.delete({ where: { id } }));
+    },
+    count: (source_id: string) => prisma.knowledgeItem.count({ where: { source_id } }),
+
+    /** Best chunks first; with neither words nor vector, the newest items. */
+    async search({ words, vector, embedder, tags, source_ids, limit }: ChunkSearch): Promise<Passage[]> {
+      const within = [source_ids ?? null, tags?.length ? tags : null, limit];
+      if (words.length === 0 && !vector) return rows<Passage>(pool, sql.NEWEST, within);
+      const query = words.map((word) => `'${word}'`).join(' | ');
+      const near = vector ? `{${vector.join(',')}}` : null;
+      const statement = (await hasExtension()) ? sql.SEARCH_EXTENDED : sql.SEARCH;
+      return rows<Passage>(pool, statement, [...within, query, near, embedder]);
+    },
+  };
+}
+
+type Run = (statement: Statement, values: unknown[]) => Promise<unknown>;
+
+async function inTransaction(pool: pg.Pool, work: (run: Run) => Promise<void>): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await client.query('BEGIN');
+    await work((statement, values) => client.query({ ...statement, values }));
+    await client.query('COMMIT');
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => {});
+    throw error;
+  } finally {
+    client.release();
+  }
+}

@@ -1,0 +1,172 @@
+import type pg from 'pg';
+import { v7 as uuid } from 'uuid';
+import type { ScheduledAgent as Wired } from '../contracts/scheduled-agents.ts';
+import { cadenceOf, dueBetween, nextDue } from '../domain/cadence.ts';
+import type { Prisma, PrismaClient, ScheduledAgent as Row } from '../generated/prisma/client.ts';
+import type { KeyRing, Sealed } from './key-ring.ts';
+import { idOfCursor, type Paging, pageOf, wire } from './page.ts';
+import { refused } from './resource.ts';
+
+export type { Row as ScheduleRow };
+
+export interface ScheduleValues {
+  name?: string | undefined;
+  prompt?: string | undefined;
+  interval_value?: number | undefined;
+  interval_unit?: string | undefined;
+  start_at?: string | undefined;
+  end_at?: string | null | undefined;
+  overlap_policy?: string | undefined;
+  catchup_window_seconds?: number | undefined;
+  enabled?: boolean | undefined;
+}
+
+export interface NewSchedule extends ScheduleValues {
+  owner: string;
+  owner_login: string;
+  workflow_id: string;
+}
+
+const NOUN = 'scheduled agent';
+const MOST_MISSED = 1_000;
+/** The engine is given this long to fire after its catch-up window before a time counts as missed. */
+const GRACE_MS = 60_000;
+const context = (id: string) => `schedule-token:${id}`;
+
+export type ScheduleStore = ReturnType<typeof scheduleStore>;
+
+export function scheduleStore({ pool, prisma, keys }: { pool: pg.Pool; prisma: PrismaClient; keys: KeyRing }) {
+  const table = prisma.scheduledAgent;
+  const sealed = (id: string, access_token: string) => {
+    const { sealed: caller_token, key_id: caller_key_id } = keys.seal(access_token, context(id));
+    return { caller_token, caller_key_id };
+  };
+  return {
+    ...fires({ pool, prisma }),
+    shown: (row: Row): Wired => shown(row, Date.now()),
+    async list({
+      limit,
+      cursor,
+      q,
+      ...same
+    }: Paging & { owner: string; workflow_id?: string | undefined; q?: string | undefined }) {
+      const where: Prisma.ScheduledAgentWhereInput = { ...same, ...(q ? { name: { contains: q, mode: 'insensitive' } } : {}) };
+      const after = idOfCursor(cursor);
+      const [found, total] = await Promise.all([
+        table.findMany({ where: { AND: [where, after ? { id: { lt: after } } : {}] }, orderBy: { id: 'desc' }, take: limit + 1 }),
+        table.count({ where }),
+      ]);
+      const page = pageOf(found, total, limit);
+      return { ...page, items: page.items.map((row) => shown(row, Date.now())) };
+    },
+    find: (id: string): Promise<Row | null> => table.findUnique({ where: { id } }),
+    all: (): Promise<Row[]> => table.findMany({ orderBy: { id: 'asc' } }),
+    create: ({ ...values }: NewSchedule, access_token: string): Promise<Row> => {
+      const id = uuid();
+      const data = { id, ...values, ...sealed(id, access_token) };
+      return refused(NOUN, table.create({ data: data as Prisma.ScheduledAgentUncheckedCreateInput }));
+    },
+    /** Changes a schedule; the access token of who changes it takes the place of the one before. */
+    update: (id: string, values: ScheduleValues, access_token: string): Promise<Row> =>
+      refused(
+        NOUN,
+        table.update({ where: { id }, data: { ...values, ...sealed(id, access_token) } as Prisma.ScheduledAgentUpdateInput }),
+      ),
+    /** Puts a row back as it was. */
+    async restore({ id, ...row }: Row): Promise<void> {
+      await table.updateMany({ where: { id }, data: row });
+    },
+    async remove(id: string): Promise<void> {
+      await table.deleteMany({ where: { id } });
+    },
+    /** The access token of who saved the schedule last; null when there is none. */
+    tokenOf({ id, caller_token, caller_key_id }: Row): string | null {
+      if (!caller_token || !caller_key_id) return null;
+      return keys.open({ sealed: caller_token, key_id: caller_key_id } as Sealed, context(id));
+    },
+    /** Seals every access token anew with the active key. Returns how many were moved. */
+    async rotate(): Promise<number> {
+      const stale = await table.findMany({ where: { caller_key_id: { not: keys.active_key_id } } });
+      for (const row of stale) {
+        const token = keys.open({ sealed: row.caller_token, key_id: row.caller_key_id } as Sealed, context(row.id));
+        await table.update({ where: { id: row.id }, data: { ...sealed(row.id, token), updated_at: row.updated_at } });
+      }
+      return stale.length;
+    },
+  };
+}
+
+/** What became of each time a schedule was due. */
+function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
+  const place = (scheduled_agent_id: string, due_at: Date) => ({ scheduled_agent_id_due_at: { scheduled_agent_id, due_at } });
+  return {
+    /** Writes that a time is being served, with the id its task will have. A time that was settled is not served again. */
+    async claimFire(scheduled_agent_id: string, due_at: Date): Promise<{ task_id: string; settled: boolean }> {
+      const data = { scheduled_agent_id, due_at, task_id: uuid(), outcome: 'firing' };
+      await prisma.scheduleFire.createMany({ data: [data], skipDuplicates: true });
+      const fire = await prisma.scheduleFire.findUniqueOrThrow({ where: place(scheduled_agent_id, due_at) });
+      return { task_id: fire.task_id ?? data.task_id, settled: fire.outcome !== 'firing' };
+    },
+    async settleFire(
+      scheduled_agent_id: string,
+      due_at: Date,
+      end: { outcome: string; detail?: string; task_id: string | null },
+    ) {
+      const { outcome, detail = null, task_id } = end;
+      await prisma.scheduleFire.updateMany({
+        where: { scheduled_agent_id, due_at, outcome: 'firing' },
+        data: { outcome, detail, task_id },
+      });
+      if (task_id)
+        await pool.query('UPDATE scheduled_agents SET last_run_at = greatest(last_run_at, now()) WHERE id = $1', [
+          scheduled_agent_id,
+        ]);
+    },
+    /** A run of this schedule that has not ended. */
+    async openTask(scheduled_agent_id: string, beside: string): Promise<string | null> {
+      const open = { in: ['pending', 'running', 'waiting'] };
+      const found = await prisma.task.findFirst({
+        where: { scheduled_agent_id, status: open, id: { not: beside } },
+        select: { id: true },
+      });
+      return found?.id ?? null;
+    },
+    /** Writes down the times since the last change of the schedule that nobody served and nobody will. */
+    async noteMissed(row: Row, now: number): Promise<void> {
+      if (!row.enabled) return;
+      const until = now - row.catchup_window_seconds * 1000 - GRACE_MS;
+      const due = dueBetween(cadenceOf(row), { after: row.updated_at.getTime(), until, limit: MOST_MISSED });
+      if (due.length === 0) return;
+      const span = { gte: new Date(due[0]!), lte: new Date(until) };
+      const served = await prisma.scheduleFire.findMany({
+        where: { scheduled_agent_id: row.id, due_at: span },
+        select: { due_at: true },
+      });
+      const known = new Set(served.map(({ due_at }) => due_at.getTime()));
+      const detail = 'The service was away when it was due, for longer than the catch-up window';
+      const data = due
+        .filter((time) => !known.has(time))
+        .map((time) => ({ scheduled_agent_id: row.id, due_at: new Date(time), outcome: 'missed', detail }));
+      if (data.length > 0) await prisma.scheduleFire.createMany({ data, skipDuplicates: true });
+    },
+    async runsOf(scheduled_agent_id: string, { limit, before }: { limit: number; before?: string | undefined }) {
+      const where = { scheduled_agent_id, ...(before ? { due_at: { lt: new Date(before) } } : {}) };
+      const [found, total] = await Promise.all([
+        prisma.scheduleFire.findMany({ where, orderBy: { due_at: 'desc' }, take: limit }),
+        prisma.scheduleFire.count({ where: { scheduled_agent_id } }),
+      ]);
+      const ids = found.flatMap(({ task_id }) => (task_id ? [task_id] : []));
+      const tasks = await prisma.task.findMany({ where: { id: { in: ids } }, select: { id: true, status: true } });
+      const statuses = new Map(tasks.map(({ id, status }) => [id, status]));
+      const items = found.map((fire) => ({ ...wire(fire), task_status: statuses.get(fire.task_id ?? '') ?? null }));
+      return { items, total, next: null };
+    },
+  };
+}
+
+/** As on the wire. The next time is computed the way the engine does, so it is true whether the engine answers or not. */
+function shown(row: Row, now: number): Wired {
+  const { owner: _owner, owner_login: _login, caller_token: _token, caller_key_id: _key, ...rest } = row;
+  const next = row.enabled ? nextDue(cadenceOf(row), now) : null;
+  return { ...wire(rest), next_run_at: next === null ? null : new Date(next).toISOString() } as Wired;
+}

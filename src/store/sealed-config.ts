@@ -1,0 +1,47 @@
+import { isTemplate, mapTexts } from '../domain/secrets.ts';
+import type { KeyRing, Sealed } from './key-ring.ts';
+
+/** What stands in a configuration for a value that is kept sealed. */
+export const MASK = '********';
+
+const SEAL = /^\{\{sealed:([^:}]+):([^}]+)\}\}$/;
+
+/** Seals, shows and opens the secrets inside a resource's configuration. `context` ties a seal to its resource. */
+export function configSealer(keys: KeyRing, context: string) {
+  const seal = (text: string) => {
+    const { sealed, key_id } = keys.seal(text, context);
+    return `{{sealed:${key_id}:${Buffer.from(sealed).toString('base64')}}}`;
+  };
+  const unseal = (text: string) => {
+    const [, key_id, body] = SEAL.exec(text) ?? [];
+    return key_id && body ? keys.open({ sealed: new Uint8Array(Buffer.from(body, 'base64')), key_id } as Sealed, context) : text;
+  };
+  return {
+    /** As it is stored. A mask that came back stands for what was stored before. */
+    seal(config: unknown, before: unknown = {}): Record<string, unknown> {
+      const known = new Map<string, string>();
+      mapTexts(before, (text, { path }) => known.set(path, text));
+      const sealed = mapTexts(config, (text, { secret, path }) => {
+        if (text === MASK) return known.get(path) ?? '';
+        return SEAL.test(text) || (secret && text !== '' && !isTemplate(text)) ? seal(text) : text;
+      });
+      return sealed as Record<string, unknown>;
+    },
+    /** As it is shown. */
+    mask: (config: unknown) => mapTexts(config, (text) => (SEAL.test(text) ? MASK : text)) as Record<string, unknown>,
+    /** As it is used: names of stored tokens are still to be filled. */
+    open: (config: unknown) => mapTexts(config, unseal) as Record<string, unknown>,
+    /** Sealed anew with the active key; null when nothing was sealed with another. */
+    renew(config: unknown): Record<string, unknown> | null {
+      let stale = false;
+      const renewed = mapTexts(config, (text) => {
+        const key_id = SEAL.exec(text)?.[1];
+        if (!key_id || key_id === keys.active_key_id) return text;
+        stale = true;
+        return seal(unseal(text));
+      });
+      return stale ? (renewed as Record<string, unknown>) : null;
+    },
+  };
+}
+export type ConfigSealer = ReturnType<typeof configSealer>;

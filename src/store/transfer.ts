@@ -1,0 +1,132 @@
+import { v7 as uuid } from 'uuid';
+import type { FullImport, ImportResult, ResourceType } from '../contracts/transfer.ts';
+import type { Prisma, PrismaClient } from '../generated/prisma/client.ts';
+import { KNOWLEDGE_SOURCE } from './connections.ts';
+import type { KeyRing } from './key-ring.ts';
+import { configSealer } from './sealed-config.ts';
+import { type Draft, type DraftMaker, draftMakers } from './transfer-drafts.ts';
+
+/** What may be imported at once; a part left out is empty. */
+export type ImportParts = Partial<Pick<FullImport, 'skills' | 'agents' | 'workflows' | 'knowledge_sources'>>;
+export type PartName = keyof ImportParts;
+
+export interface Importer {
+  /** `provider:subject` and login. */
+  key: string;
+  login: string;
+}
+
+interface Part {
+  name: PartName;
+  noun: string;
+  model: 'skill' | 'agent' | 'workflow' | 'knowledgeSource';
+}
+
+/** In this order: what is referred to comes before what refers. */
+const PARTS: readonly Part[] = [
+  { name: 'skills', noun: 'skill', model: 'skill' },
+  { name: 'knowledge_sources', noun: 'knowledge source', model: 'knowledgeSource' },
+  { name: 'agents', noun: 'agent', model: 'agent' },
+  { name: 'workflows', noun: 'workflow', model: 'workflow' },
+];
+
+const MODELS: Record<ResourceType, Part['model']> = {
+  skill: 'skill',
+  agent: 'agent',
+  workflow: 'workflow',
+  knowledge_source: 'knowledgeSource',
+};
+
+/** The part of a Prisma model that imports and exports need. */
+interface Table {
+  findMany(args: object): Promise<({ id: string } & object)[]>;
+  createManyAndReturn(args: object): Promise<{ id: string }[]>;
+}
+type Tables = Pick<Prisma.TransactionClient, 'skill' | 'agent' | 'workflow' | 'knowledgeSource' | 'storedToken'>;
+
+const BATCH = 200;
+const TIMEOUT_MS = 60_000;
+
+/** Leaves a transaction without keeping what it did. */
+class Undone extends Error {}
+
+export type TransferStore = ReturnType<typeof transferStore>;
+
+export function transferStore(prisma: PrismaClient, keys: KeyRing) {
+  const sealer = configSealer(keys, KNOWLEDGE_SOURCE);
+  return {
+    /** Records of a type, oldest first, secrets sealed. */
+    async records(type: ResourceType, { owner, id }: { owner?: string; id?: string } = {}) {
+      const table = prisma[MODELS[type]] as unknown as Table;
+      return table.findMany({ where: { ...(owner ? { owner } : {}), ...(id ? { id } : {}) }, orderBy: { id: 'asc' } });
+    },
+
+    /** As it may be shown: secrets of a connection are masked. */
+    masked: (record: object) =>
+      'connection_config' in record ? { ...record, connection_config: sealer.mask(record.connection_config) } : record,
+
+    /** Creates what can be created, in one transaction; a dry run does the same and undoes it. */
+    async import(parts: ImportParts, { importer, dry_run }: { importer: Importer; dry_run: boolean }) {
+      const results: Partial<Record<PartName, ImportResult>> = {};
+      const work = async (tx: Prisma.TransactionClient) => {
+        const makers = draftMakers(tx, { importer, keys });
+        for (const part of PARTS) {
+          results[part.name] = await createAll(tx, part, { items: parts[part.name] ?? [], maker: makers[part.name] });
+        }
+        if (dry_run) throw new Undone();
+      };
+      await prisma.$transaction(work, { timeout: TIMEOUT_MS, maxWait: TIMEOUT_MS }).catch((error: unknown) => {
+        if (!(error instanceof Undone)) throw error;
+      });
+      if (dry_run) for (const result of Object.values(results)) result.ids = [];
+      return results as Record<PartName, ImportResult>;
+    },
+  };
+}
+
+async function createAll(
+  tx: Tables,
+  { name, noun, model }: Part,
+  { items, maker }: { items: { id?: string | undefined }[]; maker: DraftMaker },
+): Promise<ImportResult> {
+  const result: ImportResult = { created: 0, errors: [], ids: [], warnings: [] };
+  if (items.length === 0) return result;
+  const table = tx[model] as unknown as Table;
+  const taken = await idsIn(table, items);
+  const drafts = (await maker(items)).map((draft, index): Draft & { label: string; id: string } => {
+    const wanted = items[index]?.id;
+    const id = wanted && UUID.test(wanted) && !taken.has(wanted) ? wanted : uuid();
+    taken.add(id);
+    return { ...draft, id, label: `${name}.${index}${draft.title ? ` (${draft.title})` : ''}` };
+  });
+  const created = await insert(
+    table,
+    drafts.filter(({ values }) => values),
+  );
+  for (const { id, label, values, error, warnings } of drafts) {
+    if (error) result.errors.push(`${label}: ${error}`);
+    else if (values && !created.has(id)) result.errors.push(`${label}: There is already a ${noun} with this name`);
+    else result.ids.push(id);
+    result.warnings.push(...warnings.map((warning) => `${label}: ${warning}`));
+  }
+  result.created = result.ids.length;
+  return result;
+}
+
+/** Inserts in batches; what the database holds already is passed over. Returns the ids that are new. */
+async function insert(table: Table, drafts: { id: string; values: object | null }[]): Promise<Set<string>> {
+  const created = new Set<string>();
+  for (let at = 0; at < drafts.length; at += BATCH) {
+    const data = drafts.slice(at, at + BATCH).map(({ id, values }) => ({ id, ...values }));
+    for (const { id } of await table.createManyAndReturn({ data, skipDuplicates: true, select: { id: true } })) created.add(id);
+  }
+  return created;
+}
+
+export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+async function idsIn(table: Table, items: { id?: string | undefined }[]): Promise<Set<string>> {
+  const ids = items.flatMap(({ id }) => (id && UUID.test(id) ? [id] : []));
+  if (ids.length === 0) return new Set();
+  return new Set((await table.findMany({ where: { id: { in: ids } }, select: { id: true } })).map(({ id }) => id));
+}

@@ -1,0 +1,61 @@
+import type { Definition } from '../../domain/definition.ts';
+import { eventsOf, type RunEvent } from '../../domain/events.ts';
+import { type Passage, quoted, worthQuoting } from '../../domain/knowledge.ts';
+import { type Remembered, recalled, worthRecalling } from '../../domain/memory.ts';
+import { KNOWLEDGE_POSITION, MEMORY_POSITION, storable, type TranscriptMessage } from '../../domain/transcript.ts';
+import type { OpenRun } from '../../store/runs.ts';
+
+export interface ContextPorts {
+  /** What runs of the agent in this workflow may recall: what fits the prompt, and the newest. Expired memories are not among it. */
+  recall(run: OpenRun, definition: Definition): Promise<Remembered[]>;
+  /** What the sources hold about the prompt, best first. */
+  lookUp(run: OpenRun, definition: Definition): Promise<{ items: Passage[]; warnings: string[] }>;
+  now(): string;
+}
+
+export interface Context {
+  messages: TranscriptMessage[];
+  events: RunEvent[];
+}
+
+/** What a run is told besides its prompt, found once and written into its transcript: a step that is tried again sees the same. */
+export async function contextOf(ports: ContextPorts, run: OpenRun, definition: Definition): Promise<Context> {
+  const parts = await Promise.all([memoryOf(ports, run, definition), knowledgeOf(ports, run, definition)]);
+  return { messages: parts.flatMap(({ messages }) => messages), events: parts.flatMap(({ events }) => events) };
+}
+
+const NOTHING: Context = { messages: [], events: [] };
+
+async function memoryOf(ports: ContextPorts, run: OpenRun, definition: Definition): Promise<Context> {
+  if (definition.settings.bypass_memory) return NOTHING;
+  const memories = worthRecalling(await ports.recall(run, definition));
+  if (memories.length === 0) return NOTHING;
+  const { log } = eventsOf(run.task_id, ports.now);
+  const keys = memories.map(({ key }) => key);
+  return {
+    messages: [message(MEMORY_POSITION, recalled(memories))],
+    events: [log('memory_loaded', `${memories.length} memories`, { keys })],
+  };
+}
+
+async function knowledgeOf(ports: ContextPorts, run: OpenRun, definition: Definition): Promise<Context> {
+  if (!definition.knowledge_source_ids?.length) return NOTHING;
+  const { log } = eventsOf(run.task_id, ports.now);
+  const { items, warnings } = await ports.lookUp(run, definition);
+  const passages = worthQuoting(items);
+  const names = [...new Set(passages.map(({ name }) => name))];
+  const told = log(
+    'knowledge_loaded',
+    passages.length > 0 ? `${passages.length} passages of ${names.join(', ')}` : 'nothing found',
+    {
+      items: passages.map(({ item_id, name, position, score }) => ({ item_id, name, position, score })),
+      ...(warnings.length > 0 ? { warnings } : {}),
+    },
+  );
+  return { messages: passages.length > 0 ? [message(KNOWLEDGE_POSITION, quoted(passages))] : [], events: [told] };
+}
+
+const message = (position: number, content: string): TranscriptMessage => ({
+  ...{ step: 0, position, role: 'system', kind: 'context', content: storable(content) },
+  ...{ tool_calls: null, call_id: null, extra: null },
+});

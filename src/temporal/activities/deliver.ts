@@ -1,0 +1,26 @@
+import { ApplicationFailure, Context } from '@temporalio/activity';
+import type { SendWebhook } from '../../egress/webhook-sender.ts';
+import type { WebhookStore } from '../../store/webhooks.ts';
+
+export interface DeliverPorts {
+  webhooks: Pick<WebhookStore, 'open' | 'note' | 'giveUp'>;
+  sendWebhook: SendWebhook;
+}
+
+/** One attempt to deliver a message, recorded whatever came of it. Throws while another attempt may fare better. */
+export const deliverActivity =
+  ({ webhooks, sendWebhook }: DeliverPorts) =>
+  async (delivery_id: string): Promise<void> => {
+    const delivery = await webhooks.open(delivery_id);
+    if (delivery?.status !== 'pending') return;
+    const { delivered, response_status, error, retry } = await sendWebhook(delivery, Context.current().cancellationSignal);
+    await webhooks.note(delivery_id, { delivered, response_status, error });
+    if (!delivered)
+      throw ApplicationFailure.create({ message: error ?? 'not delivered', type: 'undelivered', nonRetryable: !retry });
+  };
+
+/** No further attempt will be made. */
+export const giveUpDeliveryActivity =
+  ({ webhooks }: DeliverPorts) =>
+  (delivery_id: string): Promise<void> =>
+    webhooks.giveUp(delivery_id);

@@ -1,0 +1,124 @@
+import { ApplicationFailure } from '@temporalio/activity';
+import { terse } from '../../domain/caveman.ts';
+import {
+  type Cut,
+  cutOf,
+  isStanding,
+  renderedFor,
+  SUMMARY_INSTRUCTIONS,
+  SUMMARY_POSITION,
+  sinceSummary,
+  sizeOf,
+  summaryMessage,
+} from '../../domain/compaction.ts';
+import { tokensOf } from '../../domain/context-window.ts';
+import type { Definition, ToolSpec } from '../../domain/definition.ts';
+import { eventsOf } from '../../domain/events.ts';
+import { storable, type TranscriptMessage } from '../../domain/transcript.ts';
+import { shorterAsTsv } from '../../domain/tsv.ts';
+import { addUsage, costOf } from '../../domain/usage.ts';
+import type { SelectedRuntime } from '../../runtimes/select.ts';
+import type { OpenRun, RunStore } from '../../store/runs.ts';
+import { staleAttempt, written } from './attempt.ts';
+
+export interface FitPorts {
+  runs: Pick<RunStore, 'compact'>;
+  /** Tokens that the run's model can read. */
+  windowOf(definition: Definition): number;
+  now(): string;
+}
+
+export interface FitWork {
+  ports: FitPorts;
+  run: OpenRun;
+  definition: Definition;
+  step: number;
+  selected: SelectedRuntime;
+  instructions: string;
+  tools: ToolSpec[];
+  /** Resolves once the attempt has the step. */
+  ready: Promise<unknown>;
+}
+
+export interface Fitted {
+  transcript: TranscriptMessage[];
+  /** The run, with what the summary has cost. */
+  run: OpenRun;
+  /** About how much the model is sent. */
+  tokens: number;
+}
+
+/** A window filled beyond the first share is compacted until the rounds that are kept fill the second. */
+const FULL = 0.8;
+const KEPT = 0.4;
+
+/** What the model is sent of a transcript. Compacts it where the window is nearly full; fails the run where that is not wanted or not enough. */
+export async function fitted(work: FitWork, messages: readonly TranscriptMessage[], signal: AbortSignal): Promise<Fitted> {
+  const { ports, run, definition, instructions, tools } = work;
+  const { infinite_session, tsv_tool_results, caveman } = definition.settings;
+  const window = ports.windowOf(definition);
+  const fixed = tokensOf(instructions) + (tools.length > 0 ? tokensOf(JSON.stringify(tools)) : 0);
+  const shown = (message: TranscriptMessage) => shownTo(message, { tsv_tool_results, caveman });
+  const fittedFrom = (read: TranscriptMessage[], paid: OpenRun): Fitted => {
+    const transcript = read.map(shown);
+    return { transcript, run: paid, tokens: fixed + sizeOf(transcript) };
+  };
+  const read = sinceSummary(messages);
+  let fit = fittedFrom(read, run);
+  if (work.selected.keeps_context) return fit;
+  const cut = infinite_session && fit.tokens > window * FULL ? cutOf(read, window * KEPT - fixed) : null;
+  if (cut) {
+    await work.ready;
+    const { summary, paid } = await summarised(work, cut, signal);
+    fit = fittedFrom([...read.filter(isStanding), summary, ...cut.kept], paid);
+  }
+  if (fit.tokens > window) throw windowFull(fit.tokens, window, infinite_session);
+  return fit;
+}
+
+/** A message in the shorter form that the workflow asks for; what is stored stays as it came. */
+function shownTo(
+  message: TranscriptMessage,
+  { tsv_tool_results, caveman }: { tsv_tool_results: boolean; caveman: boolean },
+): TranscriptMessage {
+  const { kind, content } = message;
+  if (tsv_tool_results && kind === 'result') return { ...message, content: shorterAsTsv(content) };
+  return caveman && kind === 'context' ? { ...message, content: terse(content) } : message;
+}
+
+function windowFull(tokens: number, window: number, infinite: boolean): ApplicationFailure {
+  const advice = infinite ? 'what is left cannot be made shorter' : 'infinite_session is off';
+  const message = `The model's context window is full: about ${tokens} of ${window} tokens, and ${advice}`;
+  return ApplicationFailure.nonRetryable(message, 'context_window_full');
+}
+
+/** Has the model sum up older rounds and writes that down; later steps read it instead of them. */
+async function summarised(work: FitWork, { older, step: covered }: Cut, signal: AbortSignal) {
+  const { ports, run, definition, selected, step } = work;
+  const asked: TranscriptMessage = {
+    ...{ step: 0, position: 0, role: 'user', kind: 'prompt', tool_calls: null, call_id: null, extra: null },
+    content: renderedFor(older),
+  };
+  const exchange = {
+    ...{ task_id: run.task_id, model: definition.model, instructions: SUMMARY_INSTRUCTIONS, transcript: [asked], tools: [] },
+    ...{ reasoning_effort: null, wants_json: false, cursor: null },
+  };
+  const { reply } = await selected.runtime.exchange(exchange, () => {}, signal);
+  const content = summaryMessage(storable(reply.text));
+  const spent = {
+    ...reply.usage,
+    cost: costOf(reply.usage, reply.model ?? definition.model, selected.prices),
+    premium_requests: 0,
+  };
+  const summary: TranscriptMessage = { ...asked, step: covered, position: SUMMARY_POSITION, kind: 'summary', content };
+  const { log, usage } = eventsOf(run.task_id, ports.now);
+  const paid = { ...run, ...addUsage(run, spent) };
+  const told = log('compaction', `${older.length} messages became a summary`, {
+    step,
+    messages: older.length,
+    up_to_step: covered,
+  });
+  const entry = { step, message: summary, usage: spent, events: [told, usage(paid)] };
+  if (!(await written(() => ports.runs.compact(run, entry), signal))) throw staleAttempt();
+  return { summary, paid };
+}

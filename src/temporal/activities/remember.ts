@@ -1,0 +1,61 @@
+import type { Definition } from '../../domain/definition.ts';
+import { eventsOf } from '../../domain/events.ts';
+import { EXTRACT_FACTS, factsOf, type Remembered } from '../../domain/memory.ts';
+import { storable, type TranscriptMessage } from '../../domain/transcript.ts';
+import { costOf } from '../../domain/usage.ts';
+import type { SelectedRuntime } from '../../runtimes/select.ts';
+import type { OpenRun, RunStore } from '../../store/runs.ts';
+import { attempt, type Halts } from './attempt.ts';
+
+export interface RememberPorts {
+  runs: Pick<RunStore, 'open' | 'note'>;
+  halts: Halts;
+  definition(hash: string): Promise<Definition>;
+  runtimeOf(run: OpenRun, definition: Definition): Promise<SelectedRuntime>;
+  /** Keeps a fact for later runs of the agent. */
+  remember(run: OpenRun, definition: Definition, fact: Remembered): Promise<void>;
+  now(): string;
+}
+
+/** Characters of the conversation that are read for facts: its end, where the results are. */
+const READ = 20_000;
+
+/** Asks the run's own model what of the conversation is worth knowing later, and keeps that. */
+export const rememberActivity =
+  (ports: RememberPorts) =>
+  (task_id: string): Promise<number> =>
+    attempt(ports.halts, task_id, async (signal) => {
+      const run = await ports.runs.open(task_id, 0);
+      if (!run) return 0;
+      const definition = await ports.definition(run.definition_hash);
+      if (definition.settings.bypass_memory) return 0;
+      const { runtime, prices } = await ports.runtimeOf(run, definition);
+      const input = {
+        task_id,
+        model: definition.model,
+        instructions: EXTRACT_FACTS,
+        transcript: [conversation(run.messages)],
+        tools: [],
+        reasoning_effort: null,
+        wants_json: true,
+        cursor: null,
+      };
+      const { reply } = await runtime.exchange(input, () => {}, signal);
+      const facts = factsOf(storable(reply.text));
+      for (const fact of facts) await ports.remember(run, definition, fact);
+      const { log } = eventsOf(task_id, ports.now);
+      const usage = { ...reply.usage, cost: costOf(reply.usage, reply.model ?? definition.model, prices), premium_requests: 0 };
+      const told = log('memory_stored', `${facts.length} facts`, { keys: facts.map(({ key }) => key) });
+      await ports.runs.note(run, { usage, events: facts.length > 0 ? [told] : [] });
+      return facts.length;
+    });
+
+function conversation(messages: readonly TranscriptMessage[]): TranscriptMessage {
+  const said = messages.filter(({ kind }) => kind === 'prompt' || kind === 'reply' || kind === 'result');
+  const content = said
+    .map(({ role, content }) => `${role}: ${content}`)
+    .join('\n\n')
+    .slice(-READ)
+    .toWellFormed();
+  return { step: 0, position: 0, role: 'user', kind: 'prompt', content, tool_calls: null, call_id: null, extra: null };
+}

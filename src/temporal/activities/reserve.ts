@@ -1,0 +1,44 @@
+import { ApplicationFailure } from '@temporalio/activity';
+import { exhaustedBy } from '../../domain/budget.ts';
+import type { Definition } from '../../domain/definition.ts';
+import { eventsOf } from '../../domain/events.ts';
+import { costOf } from '../../domain/usage.ts';
+import type { SelectedRuntime } from '../../runtimes/select.ts';
+import type { OpenRun, RunStore } from '../../store/runs.ts';
+import { BUDGET_HALT } from '../names.ts';
+
+interface Reservation {
+  ports: { runs: Pick<RunStore, 'wait'>; now(): string };
+  run: OpenRun;
+  definition: Definition;
+  selected: SelectedRuntime;
+  /** About how many tokens the call sends. */
+  tokens: number;
+  step: number;
+  /** Resolves once the attempt has the step. */
+  ready: Promise<unknown>;
+}
+
+/**
+ * Judges whether the next model call fits the run's budget. `waiting`: it does not, and the run waits for a raise. Throws where
+ * the budget says that the run is to be halted then.
+ */
+export async function reserve({ ports, run, definition, selected, tokens, step, ready }: Reservation): Promise<'go' | 'waiting'> {
+  const budget = run.budget ?? definition.budget;
+  if (!budget) return 'go';
+  await ready;
+  const now = ports.now();
+  const seconds = run.started_at ? (Date.parse(now) - run.started_at.getTime()) / 1000 : 0;
+  const call = { total_in: tokens, total_out: 0, cache_read: 0, cache_write: 0 };
+  const next = { cost: costOf(call, definition.model, selected.prices), tokens, seconds: 0 };
+  const reason = exhaustedBy(budget, { cost: run.cost, tokens: run.total_in + run.total_out, seconds }, next);
+  if (!reason) return 'go';
+  const { log, status } = eventsOf(run.task_id, ports.now);
+  const told = log('budget_exhausted', reason, { step, on_exhausted: budget.on_exhausted });
+  if (budget.on_exhausted === 'wait') {
+    await ports.runs.wait(run, { step, events: [told, status('waiting', run.turns)] });
+    return 'waiting';
+  }
+  await ports.runs.wait(run, { step, events: [told] });
+  throw ApplicationFailure.nonRetryable(reason, BUDGET_HALT);
+}

@@ -1,0 +1,114 @@
+import {
+  type Client,
+  ScheduleAlreadyRunning,
+  type ScheduleDescription,
+  ScheduleNotFoundError,
+  ScheduleOverlapPolicy,
+} from '@temporalio/client';
+import { cadenceOf, phaseOf, type StoredCadence } from '../domain/cadence.ts';
+import { soonOf } from './engine.ts';
+import { SCHEDULE_PREFIX, scheduleIdOf } from './names.ts';
+
+export interface EngineSchedule extends StoredCadence {
+  id: string;
+  name: string;
+  enabled: boolean;
+  catchup_window_seconds: number;
+}
+
+/** All that the rest of the service knows of the engine's schedules. Out of reach, every call throws `unavailable`. */
+export interface Schedules {
+  /** Makes the engine's schedule be as given, whether it had one or not. */
+  save(schedule: EngineSchedule): Promise<void>;
+  /** Resolves once the engine has none of this id. */
+  remove(id: string): Promise<void>;
+  /** Those of this installation by id, each with whether it looks as its row; an overview, a moment old. */
+  overview(rows: readonly EngineSchedule[]): Promise<Map<string, boolean>>;
+  /** Null when the engine has none, or a different one. */
+  nextRun(id: string): Promise<Date | null>;
+  /** Whether the engine's schedule is as given. */
+  matches(schedule: EngineSchedule): Promise<boolean>;
+}
+
+const GONE_CHECKS = 20;
+const GONE_CHECK_MS = 50;
+
+export function createSchedules(client: Client, task_queue: string): Schedules {
+  const soon = soonOf(client);
+  const handle = (id: string) => client.schedule.getHandle(scheduleIdOf(id));
+  const describe = (id: string): Promise<ScheduleDescription | null> => soon(() => handle(id).describe().catch(noneIfUnknown));
+  return {
+    async save(schedule) {
+      const options = optionsOf(schedule, task_queue);
+      try {
+        await soon(() => client.schedule.create({ ...options, scheduleId: scheduleIdOf(schedule.id), memo: { task_queue } }));
+      } catch (error) {
+        if (!(error instanceof ScheduleAlreadyRunning)) throw error;
+        await soon(() => handle(schedule.id).update(() => options));
+      }
+    },
+    async remove(id) {
+      await soon(() => handle(id).delete().catch(noneIfUnknown));
+      for (let check = 0; (await describe(id)) !== null; check += 1) {
+        if (check >= GONE_CHECKS) throw new Error(`The engine still has the schedule ${id} after it was deleted`);
+        await new Promise((resolve) => setTimeout(resolve, GONE_CHECK_MS));
+      }
+    },
+    overview: (rows) =>
+      soon(async () => {
+        const wanted = new Map(rows.map((row) => [row.id, factsOf(optionsOf(row, task_queue))]));
+        const found = new Map<string, boolean>();
+        for await (const schedule of client.schedule.list()) {
+          if (schedule.memo?.task_queue !== task_queue) continue;
+          const id = schedule.scheduleId.slice(SCHEDULE_PREFIX.length);
+          found.set(id, wanted.get(id) === factsOf(schedule));
+        }
+        return found;
+      }),
+    nextRun: async (id) => (await describe(id))?.info.nextActionTimes[0] ?? null,
+    async matches(schedule) {
+      const found = await describe(schedule.id);
+      const wanted = optionsOf(schedule, task_queue);
+      return (
+        found !== null && factsOf(found) === factsOf(wanted) && found.policies.catchupWindow === wanted.policies.catchupWindow
+      );
+    },
+  };
+}
+
+const noneIfUnknown = (error: unknown): null => {
+  if (error instanceof ScheduleNotFoundError) return null;
+  throw error;
+};
+
+/** Overlap is judged when a run is due, by the state of the task before: the engine only sees that the task was made. */
+function optionsOf({ id, name, enabled, catchup_window_seconds, ...stored }: EngineSchedule, task_queue: string) {
+  return {
+    spec: {
+      intervals: [phaseOf(cadenceOf(stored))],
+      startAt: stored.start_at,
+      ...(stored.end_at === null ? {} : { endAt: stored.end_at }),
+    },
+    action: {
+      type: 'startWorkflow' as const,
+      workflowType: 'scheduledRun',
+      workflowId: `scheduled-${id}`,
+      taskQueue: task_queue,
+      args: [id],
+      staticSummary: name,
+    },
+    policies: { overlap: ScheduleOverlapPolicy.ALLOW_ALL, catchupWindow: catchup_window_seconds * 1000 },
+    state: { paused: !enabled },
+  };
+}
+
+interface Facts {
+  spec: { intervals?: { every: unknown; offset?: unknown }[]; startAt?: Date; endAt?: Date };
+  state: { paused: boolean };
+}
+
+const factsOf = (of: unknown): string => {
+  const { spec, state } = of as Facts;
+  const [interval] = spec.intervals ?? [];
+  return JSON.stringify([interval?.every, interval?.offset ?? 0, spec.startAt, spec.endAt, state.paused]);
+};

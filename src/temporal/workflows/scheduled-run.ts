@@ -1,0 +1,24 @@
+import { proxyActivities, workflowInfo } from '@temporalio/workflow';
+import type { RunActivities } from '../activities/index.ts';
+
+const { fire } = proxyActivities<Pick<RunActivities, 'fire'>>({
+  startToCloseTimeout: '1 minute',
+  scheduleToCloseTimeout: '10 minutes',
+  retry: { initialInterval: '1s', maximumInterval: '30s' },
+});
+
+const { failFire } = proxyActivities<Pick<RunActivities, 'failFire'>>({ startToCloseTimeout: '30s' });
+
+/** One time a schedule was due: makes its task, or writes down why there is none. The task's own run takes it from there. */
+export async function scheduledRun(schedule_id: string): Promise<void> {
+  const { searchAttributes, startTime } = workflowInfo();
+  const [planned] = (searchAttributes.TemporalScheduledStartTime ?? []) as Date[];
+  const due_at = (planned ?? startTime).toISOString();
+  try {
+    await fire(schedule_id, due_at);
+  } catch (error) {
+    const cause = error instanceof Error ? (error.cause ?? error) : error;
+    await failFire(schedule_id, due_at, cause instanceof Error ? cause.message : String(cause));
+    throw error;
+  }
+}

@@ -1,0 +1,72 @@
+import type { ToolSpec } from '../../domain/definition.ts';
+import type { Remembered } from '../../domain/memory.ts';
+import type { RunContext, ToolCall, ToolOutcome } from '../source.ts';
+
+export interface MemoryPorts {
+  /** Keeps a value under a key; what was there is replaced. */
+  storeMemory(run: RunContext, memory: Remembered & { scope: 'agent' | 'session' | 'global' }): Promise<void>;
+  /** What the run may recall about a question, best first. */
+  searchMemory(run: RunContext, query: string, limit: number): Promise<Remembered[]>;
+}
+
+const SCOPES = ['agent', 'session', 'global'] as const;
+type Scope = (typeof SCOPES)[number];
+
+export const storeSpec: ToolSpec = {
+  name: 'store_memory',
+  description: 'Remembers a fact for later runs. The same key again replaces what was remembered under it.',
+  effect: 'idempotent',
+  parameters: {
+    type: 'object',
+    properties: {
+      key: { type: 'string', description: 'A short name' },
+      value: { type: 'string', description: 'The fact, as a sentence' },
+      scope: {
+        type: 'string',
+        enum: [...SCOPES],
+        description: 'Who recalls it: all runs of this agent (default), runs of this workflow, or all agents',
+      },
+    },
+    required: ['key', 'value'],
+  },
+};
+
+export const searchSpec: ToolSpec = {
+  name: 'search_memory',
+  description: 'Looks up what was remembered in earlier runs.',
+  effect: 'read',
+  parameters: {
+    type: 'object',
+    properties: { query: { type: 'string' }, limit: { type: 'integer', description: '1 to 50, 10 by default' } },
+    required: ['query'],
+  },
+};
+
+const MOST = 50;
+const USUAL = 10;
+const LONGEST_KEY = 500;
+const LONGEST_VALUE = 100_000;
+
+export const countOf = (value: unknown) => (Number.isInteger(value) ? Math.min(MOST, Math.max(1, value as number)) : USUAL);
+
+export function storeMemory(ports: MemoryPorts) {
+  return async ({ arguments: { key, value, scope = 'agent' }, run }: ToolCall): Promise<ToolOutcome> => {
+    if (!isText(key, LONGEST_KEY) || !isText(value, LONGEST_VALUE))
+      return { content: 'key and value must be texts that are not empty', failed: true };
+    if (!SCOPES.includes(scope as Scope)) return { content: `scope must be one of ${SCOPES.join(', ')}`, failed: true };
+    await ports.storeMemory(run, { key, value, scope: scope as Scope });
+    return { content: `Remembered under ${key}.`, failed: false };
+  };
+}
+
+export function searchMemory(ports: MemoryPorts) {
+  return async ({ arguments: { query, limit }, run }: ToolCall): Promise<ToolOutcome> => {
+    if (!isText(query, LONGEST_VALUE)) return { content: 'query must be a text that is not empty', failed: true };
+    const found = await ports.searchMemory(run, query, countOf(limit));
+    if (found.length === 0) return { content: 'Nothing is remembered about that.', failed: false };
+    return { content: JSON.stringify(found.map(({ key, value }) => ({ key, value }))), failed: false };
+  };
+}
+
+export const isText = (value: unknown, longest: number): value is string =>
+  typeof value === 'string' && value.trim() !== '' && value.length <= longest;

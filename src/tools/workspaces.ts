@@ -1,0 +1,42 @@
+import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** A directory for each run, under one parent. */
+export interface Workspaces {
+  /** The run's directory; made where there is none, and filled then. One that could not be filled is not left behind. */
+  of(task_id: string, fill?: (directory: string) => Promise<void>): Promise<string>;
+  remove(task_id: string): Promise<void>;
+  /** Ids of the runs that have one. */
+  kept(): Promise<string[]>;
+}
+
+const DRAFT = '.draft-';
+
+export function workspaces(parent: string): Workspaces {
+  return {
+    async of(task_id, fill = async () => {}) {
+      const directory = join(parent, task_id);
+      if (await exists(directory)) return directory;
+      await mkdir(parent, { recursive: true, mode: 0o711 });
+      const draft = await mkdtemp(join(parent, `${DRAFT}${task_id}-`));
+      try {
+        await fill(draft);
+        // Of two calls that make it at once, the first one's stays.
+        await rename(draft, directory).catch(async (error) => {
+          if (!(await exists(directory))) throw error;
+        });
+        return directory;
+      } finally {
+        await rm(draft, { recursive: true, force: true });
+      }
+    },
+    remove: (task_id) => rm(join(parent, task_id), { recursive: true, force: true }),
+    kept: async () => (await readdir(parent).catch(() => [])).filter((name) => !name.startsWith(DRAFT)),
+  };
+}
+
+const exists = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );

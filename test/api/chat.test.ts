@@ -1,0 +1,161 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { fails, says } from '../support/model-server.ts';
+import { until } from '../support/until.ts';
+
+let at: TestInstallation;
+let agent_id: string;
+beforeAll(async () => {
+  at = await startTestInstallation({ worker: false });
+  agent_id = await agent();
+});
+afterAll(() => at?.stop());
+
+let made = 0;
+async function agent(provider: object = {}): Promise<string> {
+  const name = `chat ${++made}`;
+  const values = { name, provider_type: 'openai_compatible', base_url: at.model.url, default_model: 'scripted', ...provider };
+  const { id: provider_id } = await at.alice.ok(at.alice.post('/api/providers', values));
+  return (await at.alice.ok(at.alice.post('/api/agents', { name, provider_id, system_prompt: 'You are Ada.' }))).id;
+}
+
+interface Sent {
+  to?: string;
+  token?: string;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+}
+const path = (to: string) => `/api/agents/${to}/chat`;
+const post = (body: object, { to = agent_id, token = ALICE, headers = {}, signal }: Sent = {}) =>
+  fetch(`${at.url}${path(to)}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+    ...(signal ? { signal } : {}),
+  });
+
+async function chat(body: object, sent: Sent = {}) {
+  const answer = await post(body, sent);
+  const frames = (await answer.text()).split('\n\n').filter((frame) => frame.startsWith('id: '));
+  const events = frames.map((frame) => ({
+    id: Number(/^id: (\d+)$/m.exec(frame)![1]),
+    ...JSON.parse(/^data: (.*)$/m.exec(frame)![1]!),
+  }));
+  return { answer, events, session_id: events[0]?.session_id as string };
+}
+const session = (id: string) => at.alice.ok(at.alice.get(`${path(agent_id)}/sessions/${id}`));
+
+it('streams session, deltas and done with ids from 1, and stores both messages', async () => {
+  at.model.script(says('Hello there, friend.'));
+  const { answer, events, session_id } = await chat({ message: `  ${'Hi '.repeat(60)}` });
+  expect(answer.status).toBe(200);
+  expect(answer.headers.get('content-type')).toContain('text/event-stream');
+  expect(events.map(({ id }) => id)).toEqual(events.map((_, index) => index + 1));
+  expect(events.map(({ type }) => type)).toEqual(['session', 'delta', 'delta', 'delta', 'done']);
+  expect(events.at(-1)).toMatchObject({ usage: { prompt_tokens: 10, completion_tokens: 5 } });
+  const stored = await session(session_id);
+  expect(stored).toMatchObject({ agent_id, message_count: 2, title: 'Hi '.repeat(60).slice(0, 80).trim() });
+  expect(stored.messages).toMatchObject([
+    { role: 'user', usage: null },
+    {
+      id: events.at(-1).message_id,
+      role: 'assistant',
+      content: 'Hello there, friend.',
+      usage: { prompt_tokens: 10, completion_tokens: 5 },
+    },
+  ]);
+});
+
+it('sends the model the agent’s persona and the whole conversation, and no tools', async () => {
+  at.model.script(says('Four.'), says('Five.'));
+  const { session_id } = await chat({ message: 'Two and two?' });
+  await chat({ message: 'And one?', session_id });
+  const { messages, tools } = at.model.requests.at(-1)!;
+  expect(messages.map(({ role, content }) => [role, content])).toEqual([
+    ['system', 'You are Ada.'],
+    ['user', 'Two and two?'],
+    ['assistant', 'Four.'],
+    ['user', 'And one?'],
+  ]);
+  expect(tools).toBeUndefined();
+});
+
+it('cuts the history to what the model’s window holds, oldest first', async () => {
+  const narrow = await agent({ context_window: 1_000 });
+  at.model.always(says('ok'));
+  const { session_id } = await chat({ message: `first ${'x'.repeat(1_500)}` }, { to: narrow });
+  await chat({ message: `second ${'x'.repeat(1_500)}`, session_id }, { to: narrow });
+  await chat({ message: 'third', session_id }, { to: narrow });
+  const sent = at.model.requests
+    .at(-1)!
+    .messages.slice(1)
+    .map(({ content }) => content!.split(' ')[0]);
+  expect(sent).toEqual(['second', 'ok', 'third']);
+});
+
+it('finishes and stores the reply of a client that has left', async () => {
+  at.model.script(says('one two three four five', { pause_ms: 100 }));
+  const gone = new AbortController();
+  const answer = await post({ message: 'Count.' }, { signal: gone.signal });
+  await answer.body!.getReader().read();
+  gone.abort();
+  const newest = (await at.alice.ok(at.alice.get(`${path(agent_id)}/sessions`)))[0];
+  const stored = await until('the reply', async () => {
+    const found = await session(newest.id);
+    return found.messages.length === 2 && found;
+  });
+  expect(stored.messages[1].content).toBe('one two three four five');
+});
+
+it('tells a provider’s failure as an error event', async () => {
+  at.model.script(fails(400, { message: 'not today' }));
+  const { answer, events } = await chat({ message: 'Hello?' });
+  expect(answer.status).toBe(200);
+  expect(events.at(-1)).toMatchObject({ type: 'error', message: expect.stringContaining('not today') });
+});
+
+it('answers 400, 403, 404 and 422 as the interface has it', async () => {
+  at.model.script(says('ok'));
+  const { session_id } = await chat({ message: 'Mine.' });
+  const other = await agent();
+  const unknown = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001';
+  const status = async (body: object, sent?: Sent) => (await post(body, sent)).status;
+  expect(await status({ message: 'x', session_id }, { to: other })).toBe(400);
+  expect(await status({ message: 'x', session_id }, { token: BOB })).toBe(403);
+  expect(await status({ message: 'x', session_id: unknown })).toBe(404);
+  expect(await status({ message: 'x', session_id: 'nonsense' })).toBe(404);
+  expect(await status({ message: 'x' }, { to: unknown })).toBe(404);
+  expect(await status({ message: '' })).toBe(422);
+  expect(await status({ message: 'x' }, { token: 'nobody' })).toBe(401);
+  const one = `${path(agent_id)}/sessions/${session_id}`;
+  expect((await at.bob.get(one)).status).toBe(403);
+  expect((await at.bob.del(one)).status).toBe(403);
+  expect((await at.alice.del(one)).status).toBe(204);
+  expect((await at.alice.get(one)).status).toBe(404);
+});
+
+it('lists one’s own sessions, newest first, by skip and limit', async () => {
+  const mine = await agent();
+  at.model.always(says('ok'));
+  const ids: string[] = [];
+  for (const message of ['a', 'b', 'c']) ids.unshift((await chat({ message }, { to: mine })).session_id);
+  await chat({ message: 'd' }, { to: mine, token: BOB });
+  const { body, headers } = await at.alice.get(`${path(mine)}/sessions?skip=1&limit=1`);
+  expect((body as any[]).map(({ id }) => id)).toEqual([ids[1]]);
+  expect(headers.get('x-total-count')).toBe('3');
+});
+
+it('gives the same reply for the same Idempotency-Key, and asks the model once', async () => {
+  at.model.script(says('Only once.'));
+  const before = at.model.requests.length;
+  const headers = { 'idempotency-key': `chat-${Date.now()}` };
+  const first = await chat({ message: 'Say it.' }, { headers });
+  await wait(50);
+  const second = await chat({ message: 'Say it.' }, { headers });
+  expect(second.answer.headers.get('idempotent-replayed')).toBe('true');
+  expect(second.events.map(({ type }) => type)).toEqual(['session', 'delta', 'done']);
+  expect(second.events.at(-1).message_id).toBe(first.events.at(-1).message_id);
+  expect(at.model.requests.length).toBe(before + 1);
+  expect((await post({ message: 'Another.' }, { headers })).status).toBe(409);
+});

@@ -1,0 +1,106 @@
+import type { TestInstallation } from '../support/installation.ts';
+import { says } from '../support/model-server.ts';
+import type { Row } from './interface-rows.ts';
+
+export const UNKNOWN = '01900000-0000-7000-8000-000000000000';
+
+/** One of everything, owned by Alice where it is owned; `id` is what a row's path would put in place of its parameters. */
+export interface World {
+  ids: Record<string, string>;
+  /** A body that the operation takes. */
+  bodyOf(row: Row): object | undefined;
+  /** The row's path with ids that exist. Where the operation deletes, of something made for it. */
+  pathOf(row: Row): Promise<string>;
+}
+
+const FUNCTION = 'def NAME(a: int) -> int:\n    return a\n';
+
+/** The collection of a path, such as `skills`. */
+export const collectionOf = ({ path }: Row) => path.split('/')[2] as string;
+
+export async function worldOf(home: TestInstallation): Promise<World> {
+  const { alice } = home;
+  let made = 0;
+  const ids: Record<string, string> = {};
+  const unique = (name: string) => `${name}_${++made}`;
+  const later = () => new Date(Date.now() + 3_600_000).toISOString();
+
+  const creates: Record<string, () => object> = {
+    'custom-tools': () => {
+      const name = unique('tool');
+      return { name, source_code: FUNCTION.replace('NAME', name), env_config: { KEY: {} } };
+    },
+    agents: () => ({ name: unique('agent'), provider_id: ids.providers }),
+    skills: () => ({ name: unique('skill'), instructions: 'x' }),
+    workflows: () => ({ agent_id: ids.agents }),
+    'scheduled-agents': () => ({
+      ...{ name: unique('schedule'), workflow_id: ids.workflows, prompt: 'x', interval_value: 1, interval_unit: 'weeks' },
+      start_at: later(),
+    }),
+    mcps: () => ({ name: unique('server'), transport_type: 'http', connection_config: { url: 'http://127.0.0.1:1/mcp' } }),
+    guardrails: () => ({ name: unique('guardrail'), guardrail_type: 'prompt', config: { max_length: 100_000 } }),
+    'knowledge-sources': () => ({ name: unique('source') }),
+    'knowledge-items': () => ({ source_id: ids['knowledge-sources'], name: unique('item'), content: 'text' }),
+    memories: () => ({ agent_id: ids.agents, key: unique('key'), value: 'x' }),
+    tokens: () => ({ name: unique('token'), value: 'x' }),
+    providers: () => ({
+      name: unique('provider'),
+      provider_type: 'openai_compatible',
+      base_url: home.model.url,
+      default_model: 'm',
+    }),
+  };
+  const create = async (collection: string) =>
+    (await alice.ok(alice.post(`/api/${collection}`, creates[collection]?.()), 201)).id as string;
+
+  const ORDER = ['providers', 'agents', 'skills', 'workflows', 'custom-tools', 'scheduled-agents', 'mcps', 'guardrails'];
+  for (const collection of [...ORDER, 'knowledge-sources', 'knowledge-items', 'memories', 'tokens'])
+    ids[collection] = await create(collection).catch((error: Error) => `none: ${error.message}`);
+  home.model.always(says('ok'));
+  ids.tasks = await home.prompt(ids.workflows as string, 'x');
+  await home.ended(ids.tasks);
+  await alice.ok(alice.post(`/api/workflows/${ids.workflows}/skills/${ids.skills}`));
+  ids.sessions = await chatOf(home, ids.agents as string).catch(() => UNKNOWN);
+
+  const special: Record<string, object> = {
+    'POST /api/custom-tools/{id}/run': { arguments: { a: 1 } },
+    'PUT /api/custom-tools/{id}/env-mapping': { env_mapping: { KEY: null } },
+    'POST /api/custom-tools/validate': { name: 'f', source_code: FUNCTION.replace('NAME', 'f') },
+    'POST /api/workflows/{id}/prompt': { prompt: 'x' },
+    'POST /api/agents/{agent_id}/chat': { message: 'hello' },
+    'POST /api/import': { version: '1.0' },
+    'POST /api/mcps/import': { mcpServers: {} },
+    'PUT /api/mcps/{id}/tools': { allowed_tools: [] },
+    'POST /api/guardrails/{id}/check': { text: 'x' },
+    'POST /api/knowledge-items/query': { query: 'x' },
+    'POST /api/memories/search': { agent_id: ids.agents as string, query: 'x' },
+  };
+  return {
+    ids,
+    bodyOf(row) {
+      const { method, path } = row;
+      const found = special[`${method} ${path}`];
+      if (found) return found;
+      if (path.endsWith('/import')) return { items: [] };
+      if (method === 'POST' && path === `/api/${collectionOf(row)}`) return creates[collectionOf(row)]?.();
+      return method === 'PUT' ? {} : path === '/api/scheduled-agents/{sa_id}' && method === 'PATCH' ? {} : undefined;
+    },
+    async pathOf(row) {
+      const collection = collectionOf(row);
+      const own: Record<string, string> = {
+        skill_id: ids.skills as string,
+        session_id: ids.sessions as string,
+        agent_id: ids.agents as string,
+        workflow_id: ids.workflows as string,
+      };
+      const fresh = row.method === 'DELETE' && /^\/api\/[\w-]+\/\{\w+\}$/.test(row.path) ? await create(collection) : null;
+      return row.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => own[name] ?? fresh ?? (ids[collection] as string));
+    },
+  };
+}
+
+async function chatOf({ alice }: TestInstallation, agent_id: string): Promise<string> {
+  const answer = await alice.post(`/api/agents/${agent_id}/chat`, { message: 'hello' });
+  if (answer.status !== 200) throw new Error('no chat');
+  return (await alice.get(`/api/agents/${agent_id}/chat/sessions`)).body[0].id as string;
+}

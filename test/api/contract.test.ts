@@ -1,0 +1,177 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { collectionOf, UNKNOWN, type World, worldOf } from './contract-world.ts';
+import { INTERFACE, type Row, SETTLED } from './interface-rows.ts';
+
+interface Operation {
+  summary?: string;
+  operationId?: string;
+  requestBody?: { content: Record<string, { schema: Schema }> };
+  responses: Record<string, { content?: Record<string, { schema: object }> }>;
+}
+interface Schema {
+  $ref?: string;
+  type?: string;
+  enum?: unknown[];
+  anyOf?: Schema[];
+  properties?: Record<string, Schema>;
+}
+interface Description {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Schema> };
+}
+
+let home: TestInstallation;
+let world: World;
+let api: Description;
+const ajv = new Ajv2020({ strict: false, validateFormats: false });
+
+beforeAll(async () => {
+  home = await startTestInstallation();
+  world = await worldOf(home);
+  api = (await home.anonymous.get('/openapi.json')).body as Description;
+  ajv.addSchema(api, 'api');
+});
+afterAll(() => home.stop());
+
+const ROWS = [...INTERFACE, ...SETTLED];
+const titled = (rows: Row[]) => rows.map((row) => [`${row.method} ${row.path}`, row] as const);
+const owned = (row: Row) => /^\/api\/(?:workflows|tasks|scheduled-agents)\/.*\{|\{session_id\}/.test(row.path);
+const streams = ({ path }: Row) => /\/stream$|\/chat$/.test(path);
+const uploads = ({ path }: Row) => path.endsWith('/upload');
+
+/** The described operation; parameters may be named otherwise. */
+function described(row: Row): { path: string; operation: Operation } | null {
+  const bare = (path: string) => path.replaceAll(/\{\w+\}/g, '{}');
+  const path = Object.keys(api.paths).find(
+    (known) => bare(known) === bare(row.path) && row.method.toLowerCase() in (api.paths[known] ?? {}),
+  );
+  return path ? { path, operation: api.paths[path]?.[row.method.toLowerCase()] as Operation } : null;
+}
+
+const unknown = ({ path }: Row, id = UNKNOWN) => path.replaceAll(/\{\w+\}/g, id);
+
+function sent(row: Row, path: string, { client = home.alice, body = world.bodyOf(row) as unknown } = {}) {
+  if (!uploads(row)) return client.send(row.method, path, body === undefined ? {} : { body });
+  const form = new FormData();
+  const knowledge = collectionOf(row) === 'knowledge-items';
+  if (knowledge) form.set('source_id', world.ids['knowledge-sources'] as string);
+  form.set('file', new Blob(['def uploaded(a: int):\n    return a\n']), knowledge ? 'note.txt' : 'uploaded.py');
+  return client.send(row.method, path, { body: form });
+}
+
+describe.each(titled(ROWS))('%s', (_, row) => {
+  it('is mounted and described', () => {
+    const found = described(row);
+    expect(found, 'no such operation in /openapi.json').not.toBeNull();
+    expect(found?.operation.summary).toBeTruthy();
+    expect(found?.operation.operationId).toBeTruthy();
+  });
+
+  it('asks for a token, and for a good one', async () => {
+    const { clientOf } = await import('../support/client.ts');
+    for (const token of [null, 'not-a-token']) {
+      const answer = await sent(row, unknown(row), { client: clientOf(home.url, token) });
+      expect(answer).toMatchObject({ status: 401, body: { code: 'unauthorized', status: 401, request_id: expect.any(String) } });
+    }
+  });
+});
+
+describe.each(titled(ROWS.filter(({ path }) => path.includes('{') && !/stm\/|\/sessions$/.test(path))))('%s', (_, row) => {
+  it.each([
+    ['unknown', UNKNOWN],
+    ['malformed', 'no-such-id'],
+  ])('answers 404 for an %s id', async (_name, id) => {
+    const answer = await sent(row, unknown(row, id));
+    expect(answer).toMatchObject({ status: 404, body: { status: 404, code: 'not_found', detail: expect.any(String) } });
+  });
+});
+
+describe.each(titled(ROWS.filter(owned)))('%s', (_, row) => {
+  it('answers 403 for what belongs to someone else', async () => {
+    const path = await world.pathOf(row);
+    const answer = await sent(row, path, { client: home.bob });
+    expect(answer).toMatchObject({ status: 403, body: { code: 'forbidden' } });
+  });
+});
+
+const resolved = (schema: Schema): Schema =>
+  schema.$ref ? resolved(api.components.schemas[schema.$ref.split('/').at(-1) as string] as Schema) : schema;
+
+/** Types that a field takes; none where it takes anything. */
+function typesOf(schema: Schema): string[] {
+  const { type, anyOf, enum: values } = resolved(schema);
+  if (anyOf) return anyOf.flatMap(typesOf);
+  return type ? [type].flat() : values ? ['string'] : [];
+}
+
+describe.each(titled(ROWS.filter((row) => row.method !== 'GET' && row.request !== '' && !uploads(row))))('%s', (_, row) => {
+  it('answers 422 for each field of a wrong type, and names it', async () => {
+    const schema = described(row)?.operation.requestBody?.content['application/json']?.schema;
+    expect(schema, 'no described body').toBeTruthy();
+    const { properties = {} } = resolved(schema as Schema);
+    for (const [field, inner] of Object.entries(properties)) {
+      const types = typesOf(inner);
+      if (types.length === 0) continue;
+      const wrong = types.includes('object') ? 5 : { wrong: true };
+      const body = { ...world.bodyOf(row), [field]: wrong };
+      const answer = await sent(row, await world.pathOf(row), { body });
+      expect([field, answer.status, answer.body.code]).toEqual([field, 422, 'invalid_fields']);
+      expect(answer.body.errors.some(({ path }: { path: string }) => path.split('.')[0] === field)).toBe(true);
+    }
+  });
+
+  it('answers 422 for a body that is no object, 400 for one that is no JSON', async () => {
+    const path = await world.pathOf(row);
+    expect((await sent(row, path, { body: [1] })).status).toBe(422);
+    expect((await sent(row, path, { body: '{"a": ' })).status).toBe(400);
+  });
+});
+
+/** Statuses that are right for a row without being its success: what it acts on is not in the state for it, or cannot be reached. */
+const OTHERWISE: Record<string, number[]> = {
+  'POST /api/workflows/{id}/halt': [200, 409],
+  'POST /api/tasks/{id}/stop': [409],
+  'GET /api/mcps/{id}/tools': [502],
+};
+
+describe.each(titled(ROWS.filter((row) => !streams(row))))('%s', (title, row) => {
+  it('answers as it is described', async () => {
+    const found = described(row);
+    expect(found, 'no such operation in /openapi.json').not.toBeNull();
+    const answer = await sent(row, await world.pathOf(row));
+    const wanted = Number(/^\d{3}/.exec(row.response)?.[0] ?? 0);
+    const right = OTHERWISE[title] ?? [wanted || answer.status];
+    expect(right, JSON.stringify(answer.body)).toContain(answer.status);
+    expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(OTHERWISE[title] ? 503 : 300);
+    const content = found?.operation.responses[String(answer.status)]?.content;
+    if (answer.status === 204) return expect(answer.body).toBe('');
+    const [type] = Object.keys(content ?? {});
+    expect(answer.headers.get('content-type')).toContain(type);
+    const pointer = [
+      'paths',
+      found?.path,
+      row.method.toLowerCase(),
+      'responses',
+      String(answer.status),
+      'content',
+      type,
+      'schema',
+    ];
+    const $ref = `api#/${pointer.map((part) => encodeURIComponent(String(part).replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`;
+    const fits = ajv.compile({ $ref });
+    fits(answer.body);
+    expect(fits.errors ?? []).toEqual([]);
+  });
+});
+
+it('describes the two streams as such', () => {
+  for (const row of ROWS.filter(streams))
+    expect(Object.keys(described(row)?.operation.responses['200']?.content ?? {})).toEqual(['text/event-stream']);
+});
+
+it('mounts nothing under /api that is not described', () => {
+  const ids = Object.values(api.paths).flatMap((operations) => Object.values(operations).map(({ operationId }) => operationId));
+  expect(new Set(ids).size).toBe(ids.length);
+});

@@ -1,0 +1,186 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+
+let it_: TestInstallation;
+beforeAll(async () => {
+  it_ = await startTestInstallation({ worker: false });
+});
+afterAll(() => it_.stop());
+
+let made = 0;
+const unique = (name: string) => `${name} ${++made}`;
+const agent = async (more: object = {}) =>
+  (await it_.alice.ok(it_.alice.post('/api/agents', { name: unique('agent'), ...more }), 201)).id as string;
+const workflow = async (agent_id: string, more: object = {}) =>
+  (await it_.alice.ok(it_.alice.post('/api/workflows', { agent_id, ...more }), 201)).id as string;
+
+describe('skills', () => {
+  it('keeps, changes and lists them by tag', async () => {
+    const { alice } = it_;
+    const tag = unique('tag');
+    const skill = await alice.ok(alice.post('/api/skills', { name: 'cite', instructions: 'Cite.', tags: [tag] }), 201);
+    expect(skill).toMatchObject({ name: 'cite', description: '', instructions: 'Cite.', tags: [tag] });
+    const changed = await alice.ok(alice.put(`/api/skills/${skill.id}`, { description: 'How to cite' }));
+    expect(changed).toMatchObject({ name: 'cite', instructions: 'Cite.', description: 'How to cite', tags: [tag] });
+    expect((await alice.get(`/api/skills?tag=${encodeURIComponent(tag)}`)).body).toMatchObject([{ id: skill.id }]);
+    expect((await alice.put(`/api/skills/${skill.id}`, { name: null })).status).toBe(422);
+  });
+
+  it('stays while a workflow uses it, and the workflow is named', async () => {
+    const { alice } = it_;
+    const skill = await alice.ok(alice.post('/api/skills', { name: 'used', instructions: 'x' }), 201);
+    const id = await workflow(await agent(), { title: 'the user', skill_ids: [skill.id] });
+    expect(await alice.del(`/api/skills/${skill.id}`)).toMatchObject({
+      status: 409,
+      body: { code: 'in_use', detail: expect.stringContaining('workflow the user') },
+    });
+    await alice.ok(alice.del(`/api/workflows/${id}`));
+    expect((await alice.del(`/api/skills/${skill.id}`)).status).toBe(204);
+  });
+});
+
+describe('guardrails', () => {
+  it('completes a configuration by its type and refuses what is wrong in it', async () => {
+    const { alice } = it_;
+    const create = (values: object) => alice.post('/api/guardrails', { name: unique('guardrail'), ...values });
+    const output = await alice.ok(create({ guardrail_type: 'output', config: { forbidden_patterns: ['x'] } }), 201);
+    expect(output.config).toEqual({
+      ...{ forbidden_patterns: ['x'], required_patterns: [], max_length: null, pii_detection: false, must_be_valid_json: false },
+      action: 'warn',
+    });
+    const wrong = [
+      { guardrail_type: 'prompt', config: { forbidden_patterns: ['ok', '(?=lookahead)'] } },
+      { guardrail_type: 'prompt', config: { max_length: 'long' } },
+      { guardrail_type: 'request', config: {} },
+      { guardrail_type: 'request', config: { json_schema: { type: 'nonsense' } } },
+      { guardrail_type: 'other' },
+    ];
+    const answers = await Promise.all(wrong.map(create));
+    expect(answers.map(({ status, body }) => [status, body.errors[0].path])).toEqual([
+      [422, 'config.forbidden_patterns.1'],
+      [422, 'config.max_length'],
+      [422, 'config.json_schema'],
+      [422, 'config.json_schema'],
+      [422, 'guardrail_type'],
+    ]);
+    expect(await alice.put(`/api/guardrails/${output.id}`, { guardrail_type: 'prompt' })).toMatchObject({ status: 422 });
+  });
+
+  it('tries a text', async () => {
+    const { alice } = it_;
+    const config = { pii_detection: true, forbidden_patterns: ['(?i)secret'], action: 'redact' };
+    const values = { name: unique('guardrail'), guardrail_type: 'output', enabled: false, config };
+    const { id } = await alice.ok(alice.post('/api/guardrails', values), 201);
+    const check = (text: string) => alice.ok(alice.post(`/api/guardrails/${id}/check`, { text }));
+    expect(await check('All is well')).toEqual({ passed: true, action: null, violations: [], text: 'All is well' });
+    const found = await check('A SECRET of bob@example.com, +41 44 668 18 00, 4111 1111 1111 1111');
+    expect(found.text).toBe('A [REDACTED] of [REDACTED], [REDACTED], [REDACTED]');
+    expect(found.violations.join()).toContain('personal data (e-mail address, card number, phone number)');
+  });
+
+  it('matches a catastrophic pattern in no time', async () => {
+    const { alice } = it_;
+    const config = { forbidden_patterns: ['(a+)+$', '(a|a)*b', '(x+x+)+y'] };
+    const { id } = await alice.ok(alice.post('/api/guardrails', { name: unique('g'), guardrail_type: 'prompt', config }), 201);
+    const started = performance.now();
+    await alice.ok(alice.post(`/api/guardrails/${id}/check`, { text: `${'a'.repeat(50_000)}!` }));
+    expect(performance.now() - started).toBeLessThan(2_000);
+  });
+});
+
+describe('MCP servers', () => {
+  it('never returns a secret, keeps it when the mask comes back, and leaves references to stored tokens readable', async () => {
+    const { alice } = it_;
+    await alice.ok(alice.post('/api/tokens', { name: 'mcp-key', value: 'CANARY-token' }), 201);
+    const connection_config = {
+      url: 'https://mcp.example.com/?api_key=CANARY-query',
+      headers: { Authorization: 'Bearer CANARY-header', 'X-Ref': 'Bearer {{token:mcp-key}}' },
+    };
+    const values = { name: unique('server'), transport_type: 'http', connection_config };
+    const created = await alice.post('/api/mcps', values);
+    expect(created.status).toBe(201);
+    expect(created.body.connection_config.headers).toEqual({ Authorization: '********', 'X-Ref': 'Bearer {{token:mcp-key}}' });
+    const { id } = created.body;
+    const changed = await alice.ok(alice.put(`/api/mcps/${id}`, { connection_config: created.body.connection_config }));
+    const all = JSON.stringify([created.body, changed, (await alice.get('/api/mcps')).body]);
+    expect(all).not.toContain('CANARY');
+    expect((await it_.core.store.mcpServers.opened(id))?.connection_config).toEqual(connection_config);
+    const { rows } = await it_.core.database.pool.query('SELECT connection_config::text AS text FROM mcp_servers');
+    expect(JSON.stringify(rows)).not.toContain('CANARY');
+    expect((await alice.get('/api/tokens?q=mcp-key')).body[0].used_by).toEqual([`MCP server ${created.body.name}`]);
+  });
+
+  it('imports the common JSON entry by entry', async () => {
+    const { alice } = it_;
+    const mcpServers = {
+      [unique('files')]: { command: 'npx', args: ['-y', 'files-mcp'], env: { API_KEY: 'CANARY' } },
+      [unique('events')]: { type: 'sse', url: 'https://mcp.example.com/sse' },
+      broken: { url: 'not a url' },
+      unknown: { url: 'https://mcp.example.com', headers: { Authorization: 'Bearer {{token:nowhere}}' } },
+    };
+    const result = await alice.ok(alice.post('/api/mcps/import', { mcpServers }), 201);
+    expect(result).toMatchObject({ created: 2, ids: [expect.any(String), expect.any(String)] });
+    expect(result.errors).toEqual([expect.stringMatching(/^broken: .*url/), expect.stringMatching(/^unknown: .*nowhere/)]);
+    const first = await alice.ok(alice.get(`/api/mcps/${result.ids[0]}`));
+    expect(first).toMatchObject({ transport_type: 'stdio', connection_config: { command: 'npx', env: { API_KEY: '********' } } });
+    const allowed = await alice.ok(alice.put(`/api/mcps/${first.id}/tools`, { allowed_tools: ['read'] }));
+    expect(allowed.allowed_tools).toEqual(['read']);
+  });
+
+  it('refuses a connection that does not fit the transport', async () => {
+    const { alice } = it_;
+    const values = { name: unique('server'), transport_type: 'stdio', connection_config: { url: 'https://x.example' } };
+    expect(await alice.post('/api/mcps', values)).toMatchObject({
+      status: 422,
+      body: { errors: [{ path: 'connection_config.command' }] },
+    });
+  });
+});
+
+describe('memories', () => {
+  it('writes a key once, finds it by its words, and forgets it when it expires', async () => {
+    const { alice } = it_;
+    const agent_id = await agent();
+    const remember = (values: object) => alice.ok(alice.post('/api/memories', { agent_id, ...values }), 201);
+    const first = await remember({ key: 'colour', value: 'The favourite colour is green' });
+    const second = await remember({ key: 'colour', value: 'The favourite colour is blue' });
+    expect(second).toMatchObject({ id: first.id, scope: 'agent', workflow_id: null, value: 'The favourite colour is blue' });
+    await remember({ key: 'old', value: 'green once', ttl: '2020-01-01T00:00:00Z' });
+    const found = (await alice.post('/api/memories/search', { agent_id, query: 'what COLOUR is it? green' })).body;
+    expect(found).toMatchObject([{ key: 'colour', score: expect.any(Number) }]);
+    expect((await alice.get(`/api/memories?agent_id=${agent_id}`)).body).toHaveLength(1);
+    expect((await alice.get(`/api/memories/stm/${agent_id}`)).body).toMatchObject([{ key: 'colour' }]);
+    const changed = await alice.ok(alice.put(`/api/memories/${first.id}`, { ttl: '2001-01-01T00:00:00+01:00' }));
+    expect(changed.ttl).toBe('2000-12-31T23:00:00.000Z');
+    expect((await alice.get(`/api/memories/${first.id}`)).status).toBe(404);
+  });
+
+  it('keeps a session memory to its workflow, and goes with its agent', async () => {
+    const { alice } = it_;
+    const agent_id = await agent();
+    expect(await alice.post('/api/memories', { agent_id, scope: 'session', key: 'k', value: 'v' })).toMatchObject({
+      status: 422,
+      body: { errors: [{ path: 'workflow_id' }] },
+    });
+    const workflow_id = await workflow(agent_id);
+    const memory = await alice.ok(
+      alice.post('/api/memories', { agent_id, workflow_id, scope: 'session', key: 'k', value: 'v' }),
+      201,
+    );
+    expect(memory.workflow_id).toBe(workflow_id);
+    const { memories } = it_.core.store;
+    expect(await memories.newest(agent_id, { workflow_id, limit: 5 })).toHaveLength(1);
+    expect(await memories.newest(agent_id, { workflow_id: agent_id, limit: 5 })).toHaveLength(0);
+    await alice.ok(alice.del(`/api/workflows/${workflow_id}`));
+    await alice.ok(alice.del(`/api/agents/${agent_id}`));
+    expect((await alice.get(`/api/memories/${memory.id}`)).status).toBe(404);
+  });
+
+  it('refuses an agent that does not exist', async () => {
+    const values = { agent_id: '01900000-0000-7000-8000-000000000000', key: 'k', value: 'v' };
+    expect(await it_.alice.post('/api/memories', values)).toMatchObject({
+      status: 422,
+      body: { errors: [{ path: 'agent_id' }] },
+    });
+  });
+});

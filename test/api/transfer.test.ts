@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+
+let from: TestInstallation;
+let to: TestInstallation;
+beforeAll(async () => {
+  [from, to] = await Promise.all([startTestInstallation({ worker: false }), startTestInstallation({ worker: false })]);
+});
+afterAll(async () => {
+  await Promise.all([from.stop(), to.stop()]);
+});
+
+const NOWHERE = '01900000-0000-7000-8000-000000000000';
+let made = 0;
+const unique = (name: string) => `${name} ${++made}`;
+const created = async (path: string, values: object, { alice } = from) =>
+  (await alice.ok(alice.post(path, values), 201)).id as string;
+const PARTS = ['skills', 'agents', 'workflows', 'knowledge_sources'] as const;
+
+it('carries everything into an empty installation, where references still hold', async () => {
+  const { alice } = from;
+  await created('/api/tokens', { name: 'repo', value: 'CANARY-token' });
+  const skill = await created('/api/skills', { name: 'cite', instructions: 'Cite.', tags: ['a'] });
+  const connection_config = { url: 'https://q.example', collection: 'c', api_key: 'CANARY-key' };
+  const source = await created('/api/knowledge-sources', { name: 'remote', source_type: 'vector_db', connection_config });
+  const provider_id = await created('/api/providers', {
+    name: 'own',
+    provider_type: 'openai_compatible',
+    base_url: 'https://m.example',
+  });
+  const agent = await created('/api/agents', {
+    ...{ name: 'researcher', system_prompt: 'Be exact.', knowledge_source_ids: [source], builtin_tools: ['search_knowledge'] },
+    ...{ provider_id, approval_tools: ['x'], tool_definitions: [{ type: 'function', function: { name: 'f' } }] },
+  });
+  await created('/api/workflows', {
+    ...{ agent_id: agent, title: 'daily', skill_ids: [skill], repo_token_name: 'repo', reasoning_effort: 'medium', max_turns: 9 },
+    ...{ budget: { max_tokens: 5 }, webhook_url: 'https://hook.example/x' },
+  });
+  await from.bob.ok(from.bob.post('/api/workflows', { agent_id: agent, title: 'of someone else' }), 201);
+
+  const bundle = await alice.ok(alice.get('/api/export'));
+  expect(bundle).toMatchObject({ version: '1.0', resource_type: 'bundle', exported_at: expect.any(String) });
+  expect(bundle.workflows.map(({ title }: { title: string }) => title)).toEqual(['daily']);
+  expect(JSON.stringify(bundle)).not.toContain('CANARY');
+
+  const dry = await to.alice.ok(to.alice.post('/api/import?dry_run=true', bundle), 201);
+  expect(PARTS.map((part) => dry[part].created)).toEqual([1, 1, 1, 1]);
+  expect((await to.alice.get('/api/skills')).body).toEqual([]);
+
+  const result = await to.alice.ok(to.alice.post('/api/import', bundle), 201);
+  expect(PARTS.map((part) => [result[part].created, result[part].errors])).toEqual(PARTS.map(() => [1, []]));
+  expect(result.knowledge_sources.warnings).toEqual([expect.stringContaining('connection_config.api_key was masked')]);
+  expect(result.workflows.warnings).toEqual([expect.stringContaining('stored token named repo')]);
+  const again = await to.alice.ok(to.alice.get('/api/export'));
+  const bare = ({ exported_at: _, knowledge_sources, ...rest }: Record<string, any>) => ({
+    ...rest,
+    knowledge_sources: knowledge_sources.map((it: object) => ({ ...it, connection_config: null })),
+  });
+  expect(bare(again)).toEqual(bare(bundle));
+  const workflow = (await to.alice.get('/api/workflows')).body[0];
+  expect(workflow).toMatchObject({ owner: 'alice', agent_id: again.agents[0].id, skill_ids: [again.skills[0].id], max_turns: 9 });
+  const prompted = await to.alice.post(`/api/workflows/${workflow.id}/prompt`, { prompt: 'x' });
+  expect(prompted).toMatchObject({ status: 409, body: { code: 'provider_missing' } });
+});
+
+it.each([
+  ['skills', 'skill', { instructions: 'x' }],
+  ['agents', 'agent', {}],
+  ['knowledge-sources', 'knowledge_source', { source_type: 'builtin' }],
+])('exports and imports %s by themselves, each item for itself', async (path, resource_type, more) => {
+  const { alice } = from;
+  const [name, other] = [unique('item'), unique('item')];
+  const id = await created(`/api/${path}`, { name, ...more });
+  const one = await alice.ok(alice.get(`/api/${path}/${id}/export`));
+  expect(one).toMatchObject({ version: '1.0', resource_type, items: [{ name, ...more }] });
+  expect((await alice.ok(alice.get(`/api/${path}/export`))).items.map((item: { name: string }) => item.name)).toContain(name);
+  expect((await alice.get(`/api/${path}/${NOWHERE}/export`)).status).toBe(404);
+  const items = [{ ...one.items[0], name: other, color: 'red' }];
+  const result = await alice.ok(alice.post(`/api/${path}/import`, { ...one, items }), 201);
+  expect(result).toMatchObject({
+    created: 1,
+    errors: [],
+    ids: [expect.any(String)],
+    warnings: [expect.stringContaining('color')],
+  });
+  expect(result.ids[0]).not.toBe(id);
+  expect((await alice.ok(alice.get(`/api/${path}/${result.ids[0]}`))).name).toBe(other);
+});
+
+it('tells which items failed and keeps the others', async () => {
+  const { alice } = from;
+  const name = unique('agent');
+  const items = [
+    { name },
+    { name },
+    { name: unique('agent'), provider_id: 'p-1' },
+    { name: unique('agent'), mcp_server_ids: ['srv-1'] },
+  ];
+  const result = await alice.ok(alice.post('/api/agents/import', { items }), 201);
+  expect(result.created).toBe(2);
+  expect(result.errors).toEqual([
+    expect.stringContaining(`agents.1 (${name}): There is already`),
+    expect.stringContaining('provider_id'),
+  ]);
+  expect((await alice.ok(alice.get(`/api/agents/${result.ids[1]}`))).mcp_server_ids).toEqual(['srv-1']);
+  const workflows = await alice.ok(
+    alice.post('/api/workflows/import', { items: [{ agent_id: 'agent-1' }, { agent_id: NOWHERE }, { agent_id: result.ids[0] }] }),
+    201,
+  );
+  expect(workflows).toMatchObject({
+    created: 1,
+    errors: [expect.stringContaining('No agent has the id agent-1'), expect.stringContaining(NOWHERE)],
+  });
+  const sources = [
+    { name: 'm', source_type: 'mongo_db' },
+    { name: 'n', source_type: 'fax' },
+  ];
+  const imported = await alice.ok(alice.post('/api/knowledge-sources/import', { items: sources }), 201);
+  expect(imported).toMatchObject({ created: 1, errors: [expect.stringContaining('fax')] });
+  expect((await alice.ok(alice.get(`/api/knowledge-sources/${imported.ids[0]}`))).source_type).toBe('builtin');
+});
+
+it("exports nobody else's workflow", async () => {
+  const agent_id = await created('/api/agents', { name: unique('agent') });
+  const id = await created('/api/workflows', { agent_id });
+  expect((await from.bob.get(`/api/workflows/${id}/export`)).status).toBe(403);
+  const { items } = await from.alice.ok(from.alice.get(`/api/workflows/${id}/export`));
+  expect(items).toMatchObject([{ agent_id, output_format: 'json', infinite_session: true, reasoning_effort: null }]);
+});
+
+it('refuses bodies that are no bundles', async () => {
+  const { alice } = from;
+  const refused = [
+    ['/api/import', { version: '2.0', skills: [] }],
+    ['/api/import', { skills: [] }],
+    ['/api/skills/import', { items: [{ name: 'no instructions' }] }],
+    ['/api/skills/import', { version: '2.0', items: [] }],
+    ['/api/skills/import', { resource_type: 'agent', items: [] }],
+    ['/api/skills/import', { items: 'all' }],
+    ['/api/agents/import', [{ name: 'x' }]],
+  ] as const;
+  for (const [path, body] of refused) expect([path, (await alice.post(path, body)).status]).toEqual([path, 422]);
+});
+
+it('takes a bundle of 1,000 items in less than ten seconds', async () => {
+  const { alice } = to;
+  const each = (make: (index: number) => object) => Array.from({ length: 250 }, (_, index) => make(index));
+  const agent = (await alice.get('/api/agents')).body.at(0);
+  const bundle = {
+    version: '1.0',
+    skills: each((index) => ({ name: `skill ${index}`, instructions: 'x'.repeat(3_000) })),
+    agents: each((index) => ({ name: `bulk ${index}`, system_prompt: 'y'.repeat(3_000) })),
+    workflows: each((index) => ({ agent_id: agent.id, title: `workflow ${index}` })),
+    knowledge_sources: each((index) => ({ name: `source ${index}`, source_type: 'builtin' })),
+  };
+  const started = performance.now();
+  const result = await alice.ok(alice.post('/api/import', bundle), 201);
+  expect(performance.now() - started).toBeLessThan(10_000);
+  expect(PARTS.map((part) => result[part].created)).toEqual([250, 250, 250, 250]);
+});

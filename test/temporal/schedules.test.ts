@@ -1,0 +1,153 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { IdentityCheck } from '../../src/api/identity.ts';
+import { reconcileSchedules } from '../../src/main/reconcile.ts';
+import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { hangs, says } from '../support/model-server.ts';
+import { until } from '../support/until.ts';
+
+const known = new Set([ALICE]);
+/** Vouches for tokens until it is told not to. */
+const identify: IdentityCheck = async (token) =>
+  known.has(token) || token.startsWith('fleeting-') ? { provider: 'local', subject: 'alice', login: 'alice' } : null;
+
+let at: TestInstallation;
+beforeAll(async () => {
+  at = await startTestInstallation({ setting: { identity_providers: [identify] } });
+  at.model.always(says('done'));
+});
+afterAll(() => at?.stop());
+
+const PATH = '/api/scheduled-agents';
+const soon = (ms = 1500) => new Date(Date.now() + ms).toISOString();
+const later = () => new Date(Date.now() + 3_600_000).toISOString();
+
+async function create(values: object = {}, workflow_id?: string) {
+  const body = { name: 'every minute', prompt: 'Report.', interval_value: 1, interval_unit: 'minutes', start_at: later() };
+  return at.alice.ok(at.alice.post(PATH, { ...body, workflow_id: workflow_id ?? (await at.workflow()), ...values }), 201);
+}
+const read = (id: string) => at.alice.ok(at.alice.get(`${PATH}/${id}`));
+const runs = (id: string) => at.alice.ok(at.alice.get(`${PATH}/${id}/runs`)) as Promise<any[]>;
+const fired = (id: string) => until('the run', async () => (await runs(id)).find(({ outcome }) => outcome !== 'firing'));
+const whole = (time: string) => new Date(Math.floor(Date.parse(time) / 1000) * 1000).toISOString();
+
+it('runs first at start_at, in the name of its creator, and says when it ran and will run', async () => {
+  const workflow_id = await at.workflow();
+  const start_at = soon(3_000);
+  const { id, next_run_at, last_run_at, enabled } = await create({ start_at }, workflow_id);
+  expect({ next_run_at, last_run_at, enabled }).toEqual({ next_run_at: whole(start_at), last_run_at: null, enabled: true });
+  const run = await fired(id);
+  expect(run).toMatchObject({ outcome: 'started', due_at: whole(start_at) });
+  const task = await at.ended(run.task_id);
+  expect(task).toMatchObject({ status: 'completed', prompt: 'Report.', trigger: 'schedule', scheduled_agent_id: id });
+  const after = await read(id);
+  expect(Date.parse(after.last_run_at)).toBeGreaterThanOrEqual(Date.parse(whole(start_at)));
+  expect(Date.parse(after.next_run_at)).toBe(Date.parse(whole(start_at)) + 60_000);
+  expect(await runs(id)).toHaveLength(1);
+});
+
+it('tells the same next time as the engine, in every unit, after every change', async () => {
+  const engines = async (id: string) => (await at.driver.schedules.nextRun(id))?.toISOString() ?? null;
+  const agrees = (id: string) =>
+    until('the engine’s next time', async () => (await engines(id)) === (await read(id)).next_run_at);
+  const { id } = await create();
+  await agrees(id);
+  for (const interval_unit of ['hours', 'days', 'weeks']) {
+    const start_at = new Date(Date.now() - 1_000_000).toISOString();
+    await at.alice.ok(at.alice.patch(`${PATH}/${id}`, { interval_unit, interval_value: 2, start_at }));
+    await agrees(id);
+  }
+  await at.alice.ok(at.alice.patch(`${PATH}/${id}`, { end_at: soon(60_000) }));
+  expect((await read(id)).next_run_at).toBeNull();
+  await agrees(id);
+  await at.alice.ok(at.alice.patch(`${PATH}/${id}`, { end_at: null }));
+  expect((await read(id)).next_run_at).not.toBeNull();
+  await agrees(id);
+});
+
+it('does not run while it is disabled', async () => {
+  const { id } = await create({ start_at: soon(2_500) });
+  expect(await at.alice.ok(at.alice.patch(`${PATH}/${id}/disable`))).toMatchObject({ enabled: false, next_run_at: null });
+  await new Promise((resolve) => setTimeout(resolve, 3_500));
+  expect(await runs(id)).toEqual([]);
+  const enabled = await at.alice.ok(at.alice.patch(`${PATH}/${id}/enable`));
+  expect(enabled.enabled).toBe(true);
+  expect(Date.parse(enabled.next_run_at)).toBeGreaterThan(Date.now());
+});
+
+it('skips a run while the one before goes on, and says so; interrupt ends that one', async () => {
+  const workflow_id = await at.workflow();
+  const { id } = await create({}, workflow_id);
+  at.model.script(hangs('thinking'));
+  const first = await at.alice.ok(at.alice.post(`${PATH}/${id}/trigger`), 201);
+  expect(first).toMatchObject({ outcome: 'triggered', task_id: expect.any(String) });
+  const refused = await at.alice.post(`${PATH}/${id}/trigger`);
+  expect(refused).toMatchObject({ status: 409, body: { code: 'trigger_skipped' } });
+  expect((await runs(id)).map(({ outcome }) => outcome)).toEqual(['skipped', 'triggered']);
+  await at.alice.ok(at.alice.patch(`${PATH}/${id}`, { overlap_policy: 'interrupt' }));
+  const second = await at.alice.ok(at.alice.post(`${PATH}/${id}/trigger`), 201);
+  expect((await at.ended(first.task_id)).status).toBe('halted');
+  expect((await at.ended(second.task_id)).status).toBe('completed');
+});
+
+it('records a fire as failed when the identity provider refuses the token it was saved with', async () => {
+  const token = `fleeting-${randomBytes(4).toString('hex')}`;
+  known.delete(token);
+  const workflow_id = await at.workflow();
+  const { id } = await create({ start_at: later() }, workflow_id);
+  await at.core.store.scheduledAgents.update(id, { start_at: soon() }, 'withdrawn-token');
+  await at.driver.schedules.save((await at.core.store.scheduledAgents.find(id))!);
+  expect(await fired(id)).toMatchObject({ outcome: 'failed', task_id: null, detail: expect.stringContaining('access token') });
+  expect((await read(id)).last_run_at).toBeNull();
+});
+
+it('lists the times it missed while the service was away', async () => {
+  const { id } = await create({ catchup_window_seconds: 10 });
+  const long_ago = new Date(Date.now() - 200_000).toISOString();
+  await at.core.database.pool.query('UPDATE scheduled_agents SET start_at = $2, updated_at = $2 WHERE id = $1', [id, long_ago]);
+  const missed = await runs(id);
+  expect(missed.map(({ outcome }) => outcome)).toEqual(['missed', 'missed']);
+  expect(missed[0].task_id).toBeNull();
+});
+
+it('keeps rows and the engine alike: what differs is saved anew, what has no row is removed', async () => {
+  const { id } = await create();
+  const stray = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001';
+  await at.driver.schedules.save({ ...(await at.core.store.scheduledAgents.find(id))!, id: stray });
+  await at.driver.schedules.remove(id);
+  await until('the engine to list it', async () => {
+    const listed = await at.driver.schedules.overview([]);
+    return listed.has(stray) && !listed.has(id);
+  });
+  const { saved, removed } = await reconcileSchedules(at.core.store, at.driver.schedules);
+  expect(saved).toContain(id);
+  expect(removed).toEqual([stray]);
+  expect((await reconcileSchedules(at.core.store, at.driver.schedules)).saved).toEqual([]);
+});
+
+it('is gone from the engine when it is deleted; its runs stay', async () => {
+  const { id } = await create();
+  const { task_id } = await at.alice.ok(at.alice.post(`${PATH}/${id}/trigger`), 201);
+  await at.ended(task_id);
+  expect((await at.alice.del(`${PATH}/${id}`)).status).toBe(204);
+  expect(await at.driver.schedules.nextRun(id)).toBeNull();
+  expect((await at.alice.get(`${PATH}/${id}`)).status).toBe(404);
+  expect((await at.alice.get(`/api/tasks/${task_id}`)).status).toBe(200);
+});
+
+it('refuses what makes no sense, naming the field', async () => {
+  const workflow_id = await at.workflow();
+  const body = { name: 'n', prompt: 'p', interval_value: 1, interval_unit: 'hours', start_at: later(), workflow_id };
+  const fields = async (values: object) => {
+    const { status, body: problem } = await at.alice.post(PATH, { ...body, ...values });
+    return [status, problem.errors?.[0]?.path];
+  };
+  expect(await fields({ end_at: soon(-10_000) })).toEqual([422, 'end_at']);
+  expect(await fields({ interval_value: 0 })).toEqual([422, 'interval_value']);
+  expect(await fields({ interval_unit: 'seconds' })).toEqual([422, 'interval_unit']);
+  expect(await fields({ start_at: 'tomorrow' })).toEqual([422, 'start_at']);
+  expect(await fields({ workflow_id: '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001' })).toEqual([422, 'workflow_id']);
+  const { id } = await create();
+  const patched = await at.alice.patch(`${PATH}/${id}`, { end_at: soon(-10_000) });
+  expect(patched.body.errors[0].path).toBe('end_at');
+});

@@ -1,0 +1,201 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { type Answer, asks, type ModelRequest, says } from '../support/model-server.ts';
+import { until } from '../support/until.ts';
+
+let at: TestInstallation;
+beforeAll(async () => {
+  at = await startTestInstallation();
+});
+beforeEach(() => at.model.always(says('done')));
+afterAll(() => at?.stop());
+
+let made = 0;
+async function provider(values: object): Promise<string> {
+  const name = `special ${++made}`;
+  const body = { name, provider_type: 'openai_compatible', base_url: at.model.url, default_model: 'scripted', ...values };
+  return (await at.alice.ok(at.alice.post('/api/providers', body))).id;
+}
+const workflowOf = (id: string) => at.alice.ok(at.alice.get(`/api/workflows/${id}`));
+const taskOf = (id: string) => at.alice.ok(at.alice.get(`/api/tasks/${id}`));
+const waiting = (task_id: string) => until('the wait', async () => (await taskOf(task_id)).status === 'waiting');
+const eventsOf = async (id: string) => ((await workflowOf(id)).logs as any[]).map(({ event }) => event);
+
+/** Calls the first tool `times` times, one a round, then answers. */
+const callsTool =
+  (times: number): Answer =>
+  (response, request) => {
+    const done = request.messages.filter(({ role }) => role === 'tool').length;
+    const name = request.tools?.[0]?.function.name ?? '';
+    return (done < times ? asks({ name }) : says('done'))(response, request);
+  };
+
+it('passes reasoning_effort on, the prompt’s own before the workflow’s', async () => {
+  const id = await at.workflow({ workflow: { reasoning_effort: 'low' } });
+  await at.ended(await at.prompt(id));
+  expect(at.model.requests.at(-1)!.reasoning_effort).toBe('low');
+  await at.ended(await at.prompt(id, 'Again.', { reasoning_effort: 'high' }));
+  expect(at.model.requests.at(-1)!.reasoning_effort).toBe('high');
+});
+
+const PEOPLE = `
+def people() -> list:
+    """Lists people."""
+    return [{"name": "Ada", "age": 36, "note": "a\\tb"}, {"name": "Grace", "age": 85, "note": ""}]
+`;
+
+it('shows the model arrays of flat objects as TSV, and keeps the JSON', async () => {
+  at.model.always(callsTool(1));
+  const shown = async (tsv_tool_results: boolean) => {
+    const id = await at.workflow({ tools: [PEOPLE], workflow: { tsv_tool_results } });
+    await at.ended(await at.prompt(id));
+    const stored = (await workflowOf(id)).messages.find(({ kind }: { kind: string }) => kind === 'result').content;
+    return { sent: at.model.requests.at(-1)!.messages.at(-1)!.content, stored };
+  };
+  const { sent, stored } = await shown(true);
+  expect(sent).toBe('name\tage\tnote\nAda\t36\ta\\tb\nGrace\t85\t""');
+  expect(JSON.parse(stored).result[0].name).toBe('Ada');
+  const plain = await shown(false);
+  expect(plain.sent).toBe(plain.stored);
+});
+
+it('compresses instructions for caveman and asks for a terse answer, code left as it is', async () => {
+  const system_prompt = 'You are a very helpful assistant. Please use `the  very  tool` in order to  answer the question.';
+  const id = await at.workflow({ agent: { system_prompt }, workflow: { caveman: true } });
+  await at.ended(await at.prompt(id));
+  const sent = at.model.requests.at(-1)!.messages[0]!.content!;
+  expect(sent).toContain('You are helpful assistant. use `the  very  tool` to answer question.');
+  expect(sent).toContain('Answer terse');
+});
+
+const LONG = `
+def page() -> str:
+    """Reads a page."""
+    return "word " * 300
+`;
+const isSummary = ({ messages }: ModelRequest) => messages[0]!.content!.startsWith('You keep the notes');
+
+/** Every result stands after the call it answers. */
+function expectWhole({ messages }: ModelRequest): void {
+  const open = new Set<string>();
+  for (const { role, tool_calls, tool_call_id } of messages) {
+    for (const { id } of tool_calls ?? []) open.add(id);
+    if (role === 'tool') expect(open.delete(tool_call_id!), `${tool_call_id} has its call`).toBe(true);
+  }
+  expect([...open]).toEqual([]);
+}
+
+it('compacts older rounds when the window fills, whole rounds at a time, and goes on from the summary', async () => {
+  let rounds = 0;
+  at.model.always((response, request) => {
+    if (isSummary(request)) return says('NOTES: six pages.')(response, request);
+    rounds += 1;
+    return (rounds <= 8 ? asks({ name: request.tools![0]!.function.name }) : says('done'))(response, request);
+  });
+  const first = at.model.requests.length;
+  const provider_id = await provider({ context_window: 2_500 });
+  const id = await at.workflow({ tools: [LONG], agent: { provider_id }, workflow: { max_turns: 20 } });
+  const task = await at.ended(await at.prompt(id, 'Read the pages.'));
+  expect(task.status).toBe('completed');
+  const requests = at.model.requests.slice(first);
+  const summaries = requests.filter(isSummary);
+  expect(summaries.length).toBeGreaterThan(1);
+  expect(summaries[0]!.tools).toBeUndefined();
+  for (const request of requests) expectWhole(request);
+  const last = requests.at(-1)!.messages;
+  expect(last[1]).toMatchObject({ role: 'user', content: 'Read the pages.' });
+  expect(last[2]!.content).toContain('NOTES: six pages.');
+  expect(last.length).toBeLessThan(10);
+  const { messages, logs } = await workflowOf(id);
+  expect(messages.filter(({ kind }: any) => kind === 'result')).toHaveLength(8);
+  expect(messages.filter(({ kind }: any) => kind === 'summary')).toHaveLength(summaries.length);
+  expect(logs.filter(({ event }: any) => event === 'compaction')).toHaveLength(summaries.length);
+  expect(task.usage.total_in).toBe(requests.length * 10);
+});
+
+it('fails clearly when the window is full and infinite_session is off', async () => {
+  at.model.always(callsTool(20));
+  const provider_id = await provider({ context_window: 2_500 });
+  const workflow = { max_turns: 20, infinite_session: false };
+  const task = await at.ended(await at.prompt(await at.workflow({ tools: [LONG], agent: { provider_id }, workflow })));
+  expect(task).toMatchObject({ status: 'failed', error_code: 'context_window_full' });
+  expect(task.error).toContain('of 2500 tokens, and infinite_session is off');
+});
+
+it('waits when the token budget is used up, and goes on when it is raised', async () => {
+  at.model.always(callsTool(3));
+  const budget = { max_tokens: 60, on_exhausted: 'wait' };
+  const id = await at.workflow({ tools: [PEOPLE], workflow: { budget } });
+  const task_id = await at.prompt(id);
+  await waiting(task_id);
+  const asked = at.model.requests.length;
+  expect((await workflowOf(id)).status).toBe('waiting');
+  expect(await eventsOf(id)).toContain('budget_exhausted');
+  expect((await at.bob.post(`/api/tasks/${task_id}/budget`, { max_tokens: 1_000 })).status).toBe(403);
+  expect((await at.alice.post(`/api/tasks/${task_id}/budget`, { max_tokens: -1 })).status).toBe(422);
+  await at.alice.ok(at.alice.post(`/api/tasks/${task_id}/budget`, { max_tokens: 70 }));
+  await until('the second thought', async () => (await eventsOf(id)).filter((event) => event === 'budget_exhausted').length > 1);
+  expect(at.model.requests.length).toBe(asked);
+  await at.alice.ok(at.alice.post(`/api/tasks/${task_id}/budget`, { max_tokens: 100_000 }));
+  expect((await at.ended(task_id)).status).toBe('completed');
+  expect((await at.alice.post(`/api/tasks/${task_id}/budget`, {})).status).toBe(409);
+});
+
+it('goes on when the workflow’s budget is raised', async () => {
+  const id = await at.workflow({ workflow: { budget: { max_tokens: 5 } } });
+  const task_id = await at.prompt(id, 'A prompt that is longer than five tokens are, by far.');
+  await waiting(task_id);
+  await at.alice.ok(at.alice.put(`/api/workflows/${id}`, { budget: { max_tokens: 10_000 } }));
+  expect((await at.ended(task_id)).status).toBe('completed');
+});
+
+it('halts a run that has cost too much, keeping what it has said', async () => {
+  at.model.always(callsTool(3));
+  const price_table = { '*': { input: 100_000, output: 0 } };
+  const agent = { provider_id: await provider({ price_table }) };
+  const budget = { max_cost_usd: 8, on_exhausted: 'halt' };
+  const id = await at.workflow({ tools: [PEOPLE], agent, workflow: { budget } });
+  const task = await at.ended(await at.prompt(id));
+  expect(task).toMatchObject({
+    status: 'halted',
+    error_code: 'budget_exhausted',
+    error: expect.stringContaining('8 US dollars'),
+  });
+});
+
+it('halts a run that takes too long', async () => {
+  at.model.always((response, request) =>
+    new Promise<void>((resolve) => setTimeout(resolve, 1_200)).then(() => callsTool(3)(response, request)),
+  );
+  const id = await at.workflow({ tools: [PEOPLE], workflow: { budget: { max_seconds: 1, on_exhausted: 'halt' } } });
+  expect(await at.ended(await at.prompt(id))).toMatchObject({ status: 'halted', error_code: 'budget_exhausted', steps: 2 });
+});
+
+const TELLS = `
+import os
+ENV = {"API_NAME": "what to tell"}
+def tells() -> str:
+    """Tells its variable."""
+    return os.environ["API_NAME"].upper()
+`;
+
+it('gives tools the overriding token, and refuses variables that no tool declares', async () => {
+  for (const [name, value] of [
+    ['plain', 'ordinary-value'],
+    ['special', 'special-value'],
+  ])
+    await at.alice.ok(at.alice.post('/api/tokens', { name, value }));
+  at.model.always(callsTool(1));
+  const id = await at.workflow({ tools: [TELLS] });
+  const [tool_id] = (await at.alice.ok(at.alice.get(`/api/agents/${(await workflowOf(id)).agent_id}`))).custom_tool_ids;
+  await at.alice.ok(at.alice.put(`/api/custom-tools/${tool_id}/env-mapping`, { env_mapping: { API_NAME: 'plain' } }));
+  const told = async () => {
+    await at.ended(await at.prompt(id));
+    return at.model.requests.at(-1)!.messages.at(-1)!.content;
+  };
+  expect(await told()).toContain('ORDINARY-VALUE');
+  await at.alice.ok(at.alice.put(`/api/workflows/${id}`, { credential_overrides: { API_NAME: 'special' } }));
+  expect(await told()).toContain('SPECIAL-VALUE');
+  const refused = await at.alice.put(`/api/workflows/${id}`, { credential_overrides: { PATH: 'special' } });
+  expect(refused).toMatchObject({ status: 422, body: { errors: [{ path: 'credential_overrides.PATH' }] } });
+});

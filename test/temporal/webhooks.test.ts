@@ -1,0 +1,110 @@
+import { createHmac } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { startTestInstallation, type TestInstallation, WEBHOOK_SECRET } from '../support/installation.ts';
+import { fails, hangs, says } from '../support/model-server.ts';
+import { freePort } from '../support/processes.ts';
+import { type Received, startReceiver } from '../support/receiver.ts';
+import { until } from '../support/until.ts';
+
+let at: TestInstallation;
+let receiver: Awaited<ReturnType<typeof startReceiver>>;
+beforeAll(async () => {
+  at = await startTestInstallation();
+});
+beforeEach(async () => {
+  receiver = await startReceiver();
+  return () => receiver.stop();
+});
+afterAll(() => at?.stop());
+
+const deliveries = (task_id: string) => at.alice.ok(at.alice.get(`/api/tasks/${task_id}/webhooks`)) as Promise<any[]>;
+const settled = (task_id: string) =>
+  until('the delivery', async () => (await deliveries(task_id)).find(({ status }) => status !== 'pending')).catch(
+    async (error) => {
+      throw new Error(`${error.message}: ${JSON.stringify(await deliveries(task_id))}`);
+    },
+  );
+
+const signatureOf = ({ headers, body }: Received) => {
+  const key = Buffer.from(WEBHOOK_SECRET.slice('whsec_'.length), 'base64');
+  return `v1,${createHmac('sha256', key).update(`${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`).digest('base64')}`;
+};
+
+it('tells webhook_url of a completed run, signed, and shows the attempt', async () => {
+  at.model.script(says('All is well.'));
+  const id = await at.workflow({ workflow: { webhook_url: receiver.url, title: 'Daily' } });
+  const task_id = await at.prompt(id, 'How is it?');
+  await at.ended(task_id);
+  const delivery = await settled(task_id);
+  expect(delivery).toMatchObject({
+    status: 'delivered',
+    url: receiver.url,
+    attempts: [{ attempt: 1, response_status: 200, error: null }],
+  });
+  const [message] = receiver.received;
+  expect(message!.headers['webhook-id']).toBe(delivery.id);
+  expect(message!.headers['webhook-signature']).toBe(signatureOf(message!));
+  expect(JSON.parse(message!.body)).toMatchObject({
+    ...{ task_id, workflow_id: id, workflow_title: 'Daily', prompt: 'How is it?', response: 'All is well.' },
+    ...{ status: 'completed', error: null, error_code: null, usage: { total_in: 10, total_out: 5 } },
+    ...{ elapsed_seconds: expect.any(Number), timestamp: expect.stringMatching(/Z$/) },
+  });
+});
+
+it('tells error_webhook_url of a failed run and of a halted one, and nobody else', async () => {
+  const id = await at.workflow({ workflow: { webhook_url: 'http://127.0.0.1:9/never', error_webhook_url: receiver.url } });
+  at.model.script(fails(400, { message: 'no such thing' }));
+  const failed = await at.prompt(id);
+  await at.ended(failed);
+  await settled(failed);
+  at.model.script(hangs('Well'));
+  const asked = at.model.requests.length;
+  const halted = await at.prompt(id);
+  await until('the model call', async () => at.model.requests.length > asked);
+  await at.alice.ok(at.alice.post(`/api/workflows/${id}/halt`));
+  await at.ended(halted);
+  await settled(halted);
+  const told = receiver.received.map(({ body }) => JSON.parse(body));
+  expect(told.map(({ status }) => status)).toEqual(['failed', 'halted']);
+  expect(told[0].error).toContain('no such thing');
+});
+
+it('tries again what was refused and keeps every attempt, under one webhook-id', async () => {
+  at.model.script(says('done'));
+  receiver.answers(503);
+  const task_id = await at.prompt(await at.workflow({ workflow: { webhook_url: receiver.url } }));
+  const delivery = await settled(task_id);
+  expect(delivery.attempts).toMatchObject([
+    { attempt: 1, response_status: 503, error: 'It answered 503' },
+    { attempt: 2, response_status: 200, error: null },
+  ]);
+  expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+});
+
+it('delivers again on request, and 403s and 404s what is not the caller’s', async () => {
+  at.model.script(says('done'));
+  const task_id = await at.prompt(await at.workflow({ workflow: { webhook_url: receiver.url } }));
+  const { id } = await settled(task_id);
+  const path = `/api/tasks/${task_id}/webhooks/${id}/redeliver`;
+  expect((await at.bob.post(path)).status).toBe(403);
+  expect((await at.alice.post(`/api/tasks/${task_id}/webhooks/${task_id}/redeliver`)).status).toBe(404);
+  expect((await at.alice.post(path)).status).toBe(202);
+  const again = await settled(task_id);
+  expect(again.attempts).toHaveLength(2);
+  expect(receiver.received[1]!.body).toBe(receiver.received[0]!.body);
+});
+
+it('records a private address as denied and gives up; a closed port is tried on', async () => {
+  at.model.script(says('one'), says('two'));
+  const denied = await at.prompt(await at.workflow({ workflow: { webhook_url: 'http://169.254.169.254/latest' } }));
+  expect(await settled(denied)).toMatchObject({
+    status: 'failed',
+    attempts: [{ response_status: null, error: 'Connections to 169.254.169.254 are not allowed from here' }],
+  });
+  const closed = await at.prompt(await at.workflow({ workflow: { webhook_url: `http://127.0.0.1:${await freePort()}/closed` } }));
+  const [pending] = await until('an attempt', async () => {
+    const found = await deliveries(closed);
+    return found[0]?.attempts.length > 0 && found;
+  });
+  expect(pending).toMatchObject({ status: 'pending', attempts: [{ error: expect.stringContaining('ECONNREFUSED') }] });
+});

@@ -1,0 +1,256 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, it } from 'vitest';
+import { startToolRunner } from '../../src/toolrunner/index.ts';
+import { type Bench, CONFINED, eventually, openBench, processesWith, TIERS } from './support.ts';
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).reverse()) await clean();
+});
+
+function directory(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'lifecycle-'));
+  chmodSync(dir, 0o711);
+  cleanups.push(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+async function open(options: Parameters<typeof openBench>[0]): Promise<Bench> {
+  const bench = await openBench(options);
+  cleanups.push(() => bench.runner.close());
+  return bench;
+}
+
+/** A service of its own, so that it can be killed. */
+function service(options: object): string {
+  const index = fileURLToPath(new URL('../../src/toolrunner/index.ts', import.meta.url));
+  return `
+    const { startToolRunner } = await import(${JSON.stringify(index)});
+    const runner = await startToolRunner(${JSON.stringify(options)});
+    const source = 'import subprocess, time\\ndef tool():\\n subprocess.Popen(["sleep", "777"], start_new_session=True)\\n time.sleep(777)';
+    void runner.run({ name: 'tool', source, arguments: {}, env: {}, call_key: 'k' }, new AbortController().signal);
+    await runner.startConfined({ command: '/bin/sh', args: ['-c', 'setsid sleep 777 & sleep 777'] });
+    await runner.inspect('tool', source);
+    setTimeout(() => console.log('busy'), 500);`;
+}
+
+/** Every process that came from this one. */
+function family(root: number): number[] {
+  const lines = execFileSync('ps', ['-eo', 'pid=,ppid='])
+    .toString()
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number));
+  const found = [root];
+  for (const pid of found) found.push(...lines.filter(([, parent]) => parent === pid).map(([child]) => child!));
+  return found.slice(1);
+}
+
+const isRunning = (pid: number) =>
+  !/^$|Z/.test(
+    execFileSync('sh', ['-c', `ps -o stat= -p ${pid} || true`])
+      .toString()
+      .trim(),
+  );
+
+describe.each(Object.entries(TIERS))('a service that is killed in the tier %s', (_, options) => {
+  it('leaves no process behind, and its directory goes with the next start', async () => {
+    const scratch_dir = directory();
+    const child = spawn(process.execPath, ['--input-type=module', '-e', service({ ...options, scratch_dir })], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await once(child.stdout, 'data');
+    const processes = family(child.pid!);
+    expect(processes.length).toBeGreaterThan(3);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    expect(await eventually(() => !processes.some(isRunning), 8_000)).toBe(true);
+    expect(readdirSync(scratch_dir)).toHaveLength(1);
+    const next = await startToolRunner({ ...options, scratch_dir });
+    expect(readdirSync(scratch_dir)).toHaveLength(1);
+    await next.close();
+    expect(readdirSync(scratch_dir)).toEqual([]);
+  }, 20_000);
+});
+
+describe.each(Object.entries(CONFINED))('the sandbox in the tier %s', (_, options) => {
+  it('is replaced when it dies; calls in flight fail, later ones do not', async () => {
+    const scratch_dir = directory();
+    const bench = await open({ ...options, scratch_dir });
+    const mark = `7${Math.random()}`.replace('.', '');
+    const pending = bench.call(`import subprocess\ndef tool(): subprocess.run(["sleep", "${mark}"])`);
+    expect(await eventually(() => processesWith(`sleep ${mark}`).length > 0)).toBe(true);
+    const pids = execFileSync('pgrep', ['-f', `main.py zygote ${scratch_dir}`])
+      .toString()
+      .trim()
+      .split('\n')
+      .map(Number);
+    for (const pid of pids) kill(pid);
+    expect((await pending).error).toBe('the tool process was lost');
+    expect(await bench.value('def tool(): return 1')).toBe(1);
+    expect(await Promise.all([1, 2, 3].map(() => bench.value('def tool(): return 2')))).toEqual([2, 2, 2]);
+  }, 15_000);
+
+  it('recovers when supervisors are killed one by one', async () => {
+    const scratch_dir = directory();
+    const bench = await open({ ...options, scratch_dir, prefork: 2 });
+    for (let round = 0; round < 3; round += 1) {
+      const [, ...rest] = family(process.pid).filter(
+        (pid) => processOf(pid).includes(scratch_dir) && processOf(pid).includes('zygote'),
+      );
+      const victim = rest.at(-1);
+      if (victim) kill(victim);
+      expect(await eventually(() => true)).toBe(true);
+      const answers = await Promise.all([0, 1, 2].map(() => bench.call('def tool(): return 1')));
+      expect(answers.filter((it) => it.error === null).length).toBeGreaterThan(0);
+    }
+    expect(await bench.value('def tool(): return 1')).toBe(1);
+  }, 15_000);
+
+  it('preloads packages, starts afresh when told others, and does not mind one that fails', async () => {
+    const lines: string[] = [];
+    const bench = await open({ ...options, preload: ['colorsys', 'no_such_package'], log: (line) => lines.push(line) });
+    const loaded = 'import sys\ndef tool(): return ["colorsys" in sys.modules, "wave" in sys.modules]';
+    expect(await bench.value(loaded)).toEqual([true, false]);
+    expect(lines.join('\n')).toContain('could not preload no_such_package: ModuleNotFoundError');
+    const pending = bench.value('import time\ndef tool():\n time.sleep(0.5)\n return "finished"');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await bench.runner.preload(['wave']);
+    expect(await bench.value(loaded)).toEqual([false, true]);
+    expect(await pending).toBe('finished');
+  });
+
+  it('lets only so many calls in at once, and an abort leave the queue', async () => {
+    const bench = await open({ ...options, max_concurrent: 2 });
+    const began = performance.now();
+    const slow = () => bench.value('import time\ndef tool(): time.sleep(0.3)');
+    const calls = [slow(), slow(), slow(), slow()];
+    const stop = new AbortController();
+    const queued = bench.call('def tool(): pass', {}, stop.signal);
+    stop.abort(new Error('changed my mind'));
+    await expect(queued).rejects.toThrow('changed my mind');
+    await Promise.all(calls);
+    expect(performance.now() - began).toBeGreaterThan(590);
+  });
+
+  it('leaves no process or file after many calls', async () => {
+    const scratch_dir = directory();
+    const bench = await open({ ...options, scratch_dir, prefork: 2 });
+    await bench.value('def tool(): return 1');
+    const fds = readdirSync('/proc/self/fd').length;
+    for (let round = 0; round < 12; round += 1) {
+      await Promise.all(
+        Array.from({ length: 10 }, (_, n) =>
+          bench.value(
+            'import os, subprocess\ndef tool(n):\n open(os.environ["TMPDIR"] + "/f", "w").close(); subprocess.Popen(["sleep", "778"]); return n',
+            { arguments: { n } },
+          ),
+        ),
+      );
+    }
+    expect(await eventually(() => processesWith('sleep 778').length === 0)).toBe(true);
+    expect(readdirSync('/proc/self/fd').length).toBeLessThanOrEqual(fds + 2);
+  }, 30_000);
+});
+
+describe('workspaces', () => {
+  it.each(Object.entries(TIERS))('are the only place of the service a call of the tier %s can write', async (_, options) => {
+    const workspaces = directory();
+    chmodSync(workspaces, 0o755);
+    const workspace = join(workspaces, 'run-1');
+    mkdirSync(join(workspace, 'sub'), { recursive: true });
+    writeFileSync(join(workspace, 'sub', 'given.txt'), 'given');
+    if (options.run_as) execFileSync('chown', ['-R', `${options.run_as.uid}:${options.run_as.gid}`, workspaces]);
+    const bench = await open({ ...options, workspaces });
+    const source = `
+import os
+def tool():
+    base = os.environ["PERDURA_WORKSPACE"]
+    with open(base + "/sub/given.txt", "a") as f: f.write(" more")
+    with open("here.txt", "a") as f: f.write("x")
+    return [os.getcwd() == base, open(base + "/sub/given.txt").read(), sorted(os.listdir(base))]`;
+    expect(await bench.value(source, { workspace })).toEqual([true, 'given more', ['here.txt', 'sub']]);
+    expect(await bench.value(source, { workspace })).toEqual([true, 'given more more', ['here.txt', 'sub']]);
+    if (options.isolation !== 'none') {
+      expect((await bench.call('def tool(): pass', { workspace: '/etc' })).error).toContain(
+        'not below the directory for workspaces',
+      );
+      expect((await bench.call('def tool(): pass', { workspace: workspaces })).error).toContain(
+        'not below the directory for workspaces',
+      );
+      expect((await bench.call('def tool(): pass', { workspace: join(workspaces, 'missing') })).error).not.toBeNull();
+    }
+  });
+});
+
+describe('where tools cannot be confined', () => {
+  it('a runner starts, judges files, refuses to run any, and says why', async () => {
+    const lines: string[] = [];
+    const bench = await open({ tier: 'landlock', landlock_level: 1, log: (line) => lines.push(line) });
+    expect(bench.runner.isolation).toBe('refused');
+    expect(bench.runner.isolation_reason).toContain('Landlock version 3 is needed');
+    expect(lines.join()).toContain('tools will NOT run');
+    expect((await bench.call('def tool(): return 1')).error).toContain('tools cannot be confined on this machine');
+    await expect(bench.runner.startConfined({ command: 'true' })).rejects.toThrow('cannot be confined');
+    expect((await bench.runner.inspect('tool', 'def tool(): pass')).valid).toBe(true);
+  });
+
+  it('a runner told to go without says so loudly', async () => {
+    const lines: string[] = [];
+    const bench = await open({ isolation: 'none', log: (line) => lines.push(line) });
+    expect([bench.runner.isolation, lines.join()]).toEqual(['process', expect.stringContaining('WITHOUT confinement')]);
+  });
+
+  it.skipIf(!CONFINED.landlock)('network access is refused on kernels whose Landlock has no rules for it', async () => {
+    const bench = await open({ ...CONFINED.landlock, landlock_level: 3 });
+    expect((await bench.call('def tool(): return 1', { network: true })).error).toContain('Landlock version 4 is needed');
+    expect(await bench.value('def tool(): return 1')).toBe(1);
+  });
+
+  it.skipIf(!CONFINED['landlock of an ordinary user'])(
+    'signals go nowhere on kernels whose Landlock has no rules for them',
+    async () => {
+      const bench = await open({ ...CONFINED['landlock of an ordinary user'], landlock_level: 4 });
+      const source = 'import os\ndef tool(pid):\n try: os.kill(pid, 0)\n except PermissionError: return "refused"';
+      expect(
+        await bench.value(
+          'import os, signal\ndef tool(pid):\n try: os.kill(os.getppid(), 0)\n except PermissionError: return "refused"',
+          { arguments: { pid: 1 } },
+        ),
+      ).toBe('refused');
+      expect(await bench.value(source, { arguments: { pid: process.pid } })).toBe('refused');
+    },
+  );
+});
+
+describe('packages', () => {
+  it.skipIf(!CONFINED.namespaces)('that change while the runner runs are noticed', async () => {
+    const lines: string[] = [];
+    const bench = await open({ ...CONFINED.namespaces, log: (line) => lines.push(line) });
+    const [site = ''] = bench.runner.interpreter.site_packages;
+    const now = new Date();
+    await bench.value('def tool(): return 1');
+    await new Promise((resolve) => setTimeout(resolve, 2_100));
+    utimesSync(site, now, now);
+    expect(await bench.value('def tool(): return 1')).toBe(1);
+    expect(lines.join()).toContain('packages changed');
+  });
+});
+
+function processOf(pid: number): string {
+  return execFileSync('sh', ['-c', `ps -o args= -p ${pid} || true`]).toString();
+}
+
+/** One that is gone already is what was wanted. */
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
