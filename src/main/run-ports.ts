@@ -125,7 +125,6 @@ function toolPorts(core: Core): Omit<ToolPorts, 'mcp'> {
     fetch: egress.fetch,
     bash_network: config.BASH_NETWORK,
     search_url: config.SEARCH_API_URL ?? null,
-    workspaceOf: async ({ workspace }) => workspace,
     async openToken(name, tool, { owner, task_id }) {
       const opened = await store.tokens.open({ name, principal: owner, purpose: `tool ${tool}`, task_id });
       if ('refusal' in opened) throw new Error(opened.refusal);

@@ -27,10 +27,10 @@ export interface SelectedRuntime {
   prices: PriceTable;
   /** The default runtime knows no custom tools. */
   custom_tools: boolean;
-  /** The runtime keeps the conversation on its own side, so there is nothing to compact here. */
-  keeps_context?: boolean;
   /** Tools that run at the vendor, and so are not offered from here. */
   elsewhere?: { builtins: string[]; mcp_server_ids: string[] };
+  /** The runtime keeps the conversation on its own side, so there is nothing to compact here. */
+  keeps_context?: boolean;
 }
 
 /** What decides about the runtime. Without `tools` it is for a chat, which the vendor's sessions are not made for. */

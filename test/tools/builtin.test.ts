@@ -19,7 +19,8 @@ let web: Server;
 let web_url: string;
 let egress: ReturnType<typeof guardedFetch>;
 const none = new AbortController().signal;
-const use = (name: string, args: object, signal = none) => tools.call(callOf(name, args), signal);
+const use = (name: string, args: object, signal = none) =>
+  tools.call(callOf(name, args, { run: { ...callOf(name).run, workspace } }), signal);
 const NAMES = ['bash', 'read', 'write', 'edit', 'glob', 'grep', 'web_fetch', 'web_search'];
 
 const PAGE = `<html><head><title>T</title><style>x{}</style><script>evil()</script></head><body><nav>menu</nav>
@@ -49,7 +50,6 @@ beforeAll(async () => {
     {
       ...{ runner, startConfined: runner.startConfined, bash_network: false, fetch: egress.fetch },
       search_url: `${web_url}/search`,
-      workspaceOf: async () => workspace,
       saveTodos: async () => {},
       storeMemory: async () => {},
       searchMemory: async () => [],

@@ -1,7 +1,6 @@
-import { ApplicationFailure, activityInfo } from '@temporalio/activity';
-import { ApplicationFailureCategory } from '@temporalio/common';
+import { ApplicationFailure } from '@temporalio/activity';
 import type { Definition, PinnedRepository, ToolSpec } from '../../domain/definition.ts';
-import { eventsOf, isTerminal } from '../../domain/events.ts';
+import { eventsOf, isTerminal, type RunEvent } from '../../domain/events.ts';
 import { instructionsOf } from '../../domain/instructions.ts';
 import type { ExchangeOrder, PlannedCall } from '../../domain/run-loop.ts';
 import { callIdOf, responseOf, storable } from '../../domain/transcript.ts';
@@ -12,6 +11,7 @@ import type { ModelFailure, Reply } from '../../runtimes/runtime.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
 import type { OpenRun, RunStore, Record as StepRecord } from '../../store/runs.ts';
 import type { Toolbox } from '../../tools/for-agent.ts';
+import { type AdmissionPorts, admitted } from './admission.ts';
 import { attempt, type Halts, staleAttempt, written } from './attempt.ts';
 import { type Context, type ContextPorts, contextOf } from './context.ts';
 import { retryDelay } from './failure.ts';
@@ -19,7 +19,7 @@ import { type FitPorts, fitted } from './fit.ts';
 import { opening } from './opening.ts';
 import { reserve } from './reserve.ts';
 
-export interface ExchangePorts extends ContextPorts, Omit<FitPorts, 'runs'> {
+export interface ExchangePorts extends AdmissionPorts, ContextPorts, Omit<FitPorts, 'runs'> {
   runs: RunStore;
   halts: Halts;
   definition(hash: string): Promise<Definition>;
@@ -29,8 +29,6 @@ export interface ExchangePorts extends ContextPorts, Omit<FitPorts, 'runs'> {
   /** Sends text on in batches; nothing before `ready`. */
   publisher(send: (delta: string) => Promise<unknown>, ready: Promise<unknown>): DeltaPublisher;
   workspaces: { open(run: WorkspaceRun, signal: AbortSignal): Promise<{ commit: string | null }> };
-  /** Takes a place in the provider's rate: 0, or how many milliseconds to wait before asking again. */
-  admit(provider: Definition['provider']): Promise<number>;
   isModelFailure(error: unknown): error is ModelFailure;
   /** Judges a text of the model's by the run's output guardrails. */
   judge(definition: Definition, text: string, facts: { final: boolean }): Verdict;
@@ -38,17 +36,17 @@ export interface ExchangePorts extends ContextPorts, Omit<FitPorts, 'runs'> {
   holdsBack(definition: Definition): boolean;
 }
 
-interface WorkspaceRun {
-  task_id: string;
-  owner: string;
-  repository: PinnedRepository | null;
-}
-
 export interface ToolsAsked {
   run: OpenRun;
   definition: Definition;
   runtime: SelectedRuntime;
   ready: Promise<unknown>;
+}
+
+interface WorkspaceRun {
+  task_id: string;
+  owner: string;
+  repository: PinnedRepository | null;
 }
 
 /** What one attempt of a step works with. */
@@ -68,7 +66,7 @@ export const exchangeActivity =
       if (!run || isTerminal(run.status)) throw ApplicationFailure.nonRetryable(`The task ${task_id} has ended`, 'task_ended');
       if (run.recorded) return callsOf(run, order.step);
       const work: Attempt = { ports, run, definition: await ports.definition(run.definition_hash), order };
-      await admitted(work);
+      await admitted(ports, run, { provider: work.definition.provider, step: order.step });
       try {
         return await converse(work, signal);
       } catch (error) {
@@ -76,22 +74,6 @@ export const exchangeActivity =
         throw await noteFailure(work, error, signal);
       }
     });
-
-/** A provider whose rate is used up is waited for by the engine, which holds no place of a worker meanwhile; it is no error. */
-async function admitted({ ports, run, definition, order }: Attempt): Promise<void> {
-  const wait_ms = await ports.admit(definition.provider);
-  if (wait_ms === 0) return;
-  const { attempt: asked } = activityInfo();
-  const message = `The provider's requests_per_minute are used up; asking again in ${(wait_ms / 1000).toFixed(1)} s`;
-  const { log } = eventsOf(run.task_id, ports.now);
-  if (asked === 1) await ports.runs.tell(run, [log('rate_limited', message, { step: order.step, wait_ms })]);
-  throw ApplicationFailure.create({
-    message,
-    type: 'rate_limited',
-    nextRetryDelay: wait_ms,
-    category: ApplicationFailureCategory.BENIGN,
-  });
-}
 
 /** Calls of a recorded reply; a reply that a guardrail withheld ends the run. */
 function callsOf({ messages, calls }: Pick<OpenRun, 'messages' | 'calls'>, step: number): PlannedCall[] {

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { ToolSpec } from '../../domain/definition.ts';
 import type { StartConfined } from '../mcp/stdio.ts';
-import type { RunContext, ToolCall, ToolOutcome } from '../source.ts';
+import type { ToolCall, ToolOutcome } from '../source.ts';
 
 export const spec: ToolSpec = {
   name: 'bash',
@@ -21,7 +21,6 @@ export const spec: ToolSpec = {
 
 export interface BashPorts {
   startConfined: StartConfined;
-  workspaceOf(run: RunContext): Promise<string>;
   /** Whether commands may reach the network, through the egress guard. */
   bash_network: boolean;
 }
@@ -30,13 +29,13 @@ const TIMEOUT_MS = 120_000;
 const LONGEST_MS = 600_000;
 const OUTPUT_CHARACTERS = 30_000;
 
-export function bash({ startConfined, workspaceOf, bash_network }: BashPorts) {
+export function bash({ startConfined, bash_network }: BashPorts) {
   return async ({ arguments: args, call_key, run }: ToolCall, signal: AbortSignal): Promise<ToolOutcome> => {
     const { command, timeout } = args;
     if (typeof command !== 'string' || command.trim() === '') return { content: 'command must be a text', failed: true };
     const limit = Math.min(typeof timeout === 'number' && timeout > 0 ? timeout : TIMEOUT_MS, LONGEST_MS);
-    const workspace = await workspaceOf(run);
-    const expiry = AbortSignal.timeout(limit);
+    const { workspace } = run;
+    const expiry = new AbortController();
     const started = startConfined(
       {
         command: '/bin/bash',
@@ -44,17 +43,20 @@ export function bash({ startConfined, workspaceOf, bash_network }: BashPorts) {
         env: { PERDURA_CALL_KEY: call_key },
         ...{ workspace, network: bash_network },
       },
-      AbortSignal.any([signal, expiry]),
+      AbortSignal.any([signal, expiry.signal]),
     );
     const child = await started.catch((error: Error) => error);
     signal.throwIfAborted();
     if (child instanceof Error) return { content: `The command could not be run: ${child.message}`, failed: true };
+    // The time is the command's own: how long the sandbox took to start is not its fault.
+    const timer = setTimeout(() => expiry.abort(), limit);
     child.stdin.end();
     const output = gathered([child.stdout, child.stderr]);
     const exit = await child.exit;
+    clearTimeout(timer);
     signal.throwIfAborted();
     const printed = output();
-    if (expiry.aborted) return { content: `${printed}\n[ended after ${limit} ms: the time limit]`.trim(), failed: true };
+    if (expiry.signal.aborted) return { content: `${printed}\n[ended after ${limit} ms: the time limit]`.trim(), failed: true };
     if (exit === 0) return { content: printed || '(no output)', failed: false };
     return { content: `${printed}\n[exit code ${exit}]`.trim(), failed: true };
   };

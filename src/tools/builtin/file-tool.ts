@@ -1,11 +1,9 @@
 import { readFileSync } from 'node:fs';
 import type { ToolRunner } from '../../toolrunner/runner.ts';
-import type { RunContext, ToolCall, ToolOutcome } from '../source.ts';
+import type { ToolCall, ToolOutcome } from '../source.ts';
 
 export interface FilePorts {
   runner: ToolRunner;
-  /** The run's own directory; made when it is first asked for. */
-  workspaceOf(run: RunContext): Promise<string>;
 }
 
 const sourceOf = (name: string) => readFileSync(new URL(`./python/${name}.py`, import.meta.url), 'utf8');
@@ -17,7 +15,7 @@ export function fileTool(name: string, ports: FilePorts, rename: Record<string, 
   return async ({ arguments: given, call_key, run }: ToolCall, signal: AbortSignal): Promise<ToolOutcome> => {
     const entries = Object.entries(given).filter(([, value]) => value !== null);
     const args = Object.fromEntries(entries.map(([key, value]) => [rename[key] ?? key, value]));
-    const workspace = await ports.workspaceOf(run);
+    const { workspace } = run;
     const answer = await ports.runner.run({ name, source, arguments: args, env: {}, call_key, workspace }, signal);
     if (answer.error !== null) return { content: answer.error, failed: true };
     const { result } = JSON.parse(answer.result) as { result: string };

@@ -8,7 +8,7 @@ import type { McpPorts } from './discover.ts';
 
 export interface McpToolPorts extends McpPorts {
   /** Opens a stored token in the name of the run's owner; throws a sentence when it may not be used. */
-  openToken(name: string, tool: string, run: Pick<RunContext, 'owner' | 'task_id'>): Promise<string>;
+  openToken(name: string, server: string, run: Pick<RunContext, 'owner' | 'task_id'>): Promise<string>;
 }
 
 /** The tools of one server, as they were found when the run began. */
