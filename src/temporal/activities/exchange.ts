@@ -3,7 +3,15 @@ import type { Definition, PinnedRepository, ToolSpec } from '../../domain/defini
 import { eventsOf, isTerminal, type RunEvent } from '../../domain/events.ts';
 import { instructionsOf } from '../../domain/instructions.ts';
 import type { ExchangeOrder, PlannedCall } from '../../domain/run-loop.ts';
-import { callIdOf, responseOf, storable } from '../../domain/transcript.ts';
+import {
+  callIdOf,
+  DENIAL,
+  REMINDER_POSITION,
+  reminderOf,
+  responseOf,
+  storable,
+  type TranscriptMessage,
+} from '../../domain/transcript.ts';
 import { addUsage, costOf } from '../../domain/usage.ts';
 import type { DeltaPublisher } from '../../events/publisher.ts';
 import type { Verdict } from '../../guardrails/judge.ts';
@@ -16,7 +24,6 @@ import { attempt, type Halts, staleAttempt, written } from './attempt.ts';
 import { type Context, type ContextPorts, contextOf } from './context.ts';
 import { retryDelay } from './failure.ts';
 import { type FitPorts, fitted } from './fit.ts';
-import { opening } from './opening.ts';
 import { reserve } from './reserve.ts';
 
 export interface ExchangePorts extends AdmissionPorts, ContextPorts, Omit<FitPorts, 'runs'> {
@@ -86,7 +93,7 @@ async function converse(work: Attempt, outer: AbortSignal): Promise<PlannedCall[
   const { ports, run, definition, order } = work;
   const begins = order.step === 1 && run.messages.length === 0;
   const context = begins ? await contextOf(ports, run, definition) : { messages: [], events: [] };
-  const { messages, events } = opening({ ...work, now: ports.now }, context);
+  const { messages, events } = opening(work, context);
   const stale = new AbortController();
   const signal = AbortSignal.any([outer, stale.signal]);
   const begun = begin(work, { messages, events }, stale);
@@ -144,7 +151,7 @@ async function checkOut(
 }
 
 /** Makes this attempt the one that has the step; aborts when another was quicker. */
-async function begin({ ports, run, order }: Attempt, told: Context, stale: AbortController): Promise<void> {
+async function begin({ ports, run, order }: Attempt, told: ReturnType<typeof opening>, stale: AbortController): Promise<void> {
   const { step, turns, denied } = order;
   const begun = await ports.runs.begin(run, { step, turns, denied, ...told }).catch((error) => {
     // Not known to be on record, so nothing may be said: the model is not listened to for nothing.
@@ -163,6 +170,36 @@ function giveWay(stale: AbortController): never {
   const reason = staleAttempt();
   stale.abort(reason);
   throw reason;
+}
+
+/** What is written before the model is called: messages it is to see, and events that say so. */
+function opening({ ports, run, definition, order }: Attempt, context: Context): Context {
+  const { log, status, message } = eventsOf(run.task_id, ports.now);
+  const messages: TranscriptMessage[] = [...context.messages];
+  const events: RunEvent[] = [];
+  const blank = { tool_calls: null, call_id: null, extra: null };
+  if (order.step === 1 && run.messages.length === 0) {
+    messages.push({ ...blank, step: 0, position: 0, role: 'user', kind: 'prompt', content: run.prompt });
+    events.push(status('running', order.turns), log('run_started', `Agent ${definition.agent.name}`));
+    events.push(log('context_built', `${definition.skills.length} skills, ${definition.tools.length} tools`), ...context.events);
+  }
+  const known = new Set(run.messages.map(({ step, position }) => `${step}/${position}`));
+  for (const call_id of order.denied) {
+    const position = Number(call_id.split('-')[1]);
+    if (known.has(`${order.step - 1}/${position}`)) continue;
+    messages.push({ ...blank, step: order.step - 1, position, role: 'tool', kind: 'denial', content: DENIAL, call_id });
+    events.push(log('tool_denied', 'The turn limit is reached', { call_id }), message('tool', DENIAL, { call_id }));
+  }
+  if (order.remind && !known.has(`${order.step - 1}/${REMINDER_POSITION}`)) {
+    const content = reminderOf(run.prompt);
+    messages.push({ ...blank, step: order.step - 1, position: REMINDER_POSITION, role: 'user', kind: 'reminder', content });
+    events.push(log('goal_reminder', content));
+  }
+  if (run.status === 'waiting') events.push(status('running', order.turns));
+  if (run.attempts > 0)
+    events.push(log('attempt_reset', 'The step is tried again; drop its unfinished text', { step: order.step }));
+  events.push(log('model_call', definition.model ?? 'default model', { step: order.step }));
+  return { messages, events };
 }
 
 interface Answer {
