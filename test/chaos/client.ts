@@ -25,6 +25,7 @@ export interface ClientOptions {
 }
 
 const TRY_AGAIN_MS = 400;
+const PATIENCE_MS = 15_000;
 const HALTED = 0.08;
 
 type Json = Record<string, any>;
@@ -36,10 +37,20 @@ export function clientOf({ urls, token, random, dropped }: ClientOptions) {
 
   async function call(method: string, path: string, { body, key }: { body?: Json; key?: string } = {}) {
     const headers = { authorization, 'content-type': 'application/json', ...(key ? { 'idempotency-key': key } : {}) };
-    const signal = AbortSignal.timeout(15_000);
-    const init = { method, headers, signal, ...(body ? { body: JSON.stringify(body) } : {}) };
-    const answer = await fetch(`${random.pick(urls)}${path}`, init);
-    return { status: answer.status, body: (await answer.json()) as Json };
+    const init = { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) };
+    const asked = fetch(`${random.pick(urls)}${path}`, init).then(async (answer) => ({
+      status: answer.status,
+      body: (await answer.json()) as Json,
+    }));
+    const late = new AbortController();
+    const patience = wait(PATIENCE_MS, undefined, { signal: late.signal });
+    try {
+      return await Promise.race([asked, patience.then(() => Promise.reject(new Error('no answer in time')))]);
+    } finally {
+      late.abort();
+      patience.catch(() => {});
+      asked.catch(() => {});
+    }
   }
 
   /** Until it is answered otherwise than with 5xx, or with 409 for a key whose first request is still being served. */
@@ -73,12 +84,11 @@ export function clientOf({ urls, token, random, dropped }: ClientOptions) {
   async function follow(run: Watched, signal: AbortSignal): Promise<boolean> {
     const path = `/api/workflows/${run.workflow_id}/stream?task_id=${run.task_id}`;
     const headers = { authorization, 'last-event-id': String(run.events.at(-1)?.id ?? 0) };
-    const answer = await fetch(`${random.pick(urls)}${path}`, { headers, signal });
-    if (answer.status !== 200) throw new Error(`the stream was answered with ${answer.status}`);
-    const reader = answer.body!.getReader();
-    // A body that is given up may leave its reader waiting for ever.
     const given_up = once(signal, 'abort').then(() => Promise.reject(new Error('given up')));
     given_up.catch(() => {});
+    const answer = await Promise.race([fetch(`${random.pick(urls)}${path}`, { headers, signal }), given_up]);
+    if (answer.status !== 200) throw new Error(`the stream was answered with ${answer.status}`);
+    const reader = answer.body!.getReader();
     const decoder = new TextDecoder();
     let buffer = '';
     for (;;) {

@@ -44,7 +44,14 @@ export const callOf = (name: string, args: object = {}, more: Partial<ToolCall> 
   name,
   arguments: args as Record<string, unknown>,
   call_key: 'task:1-1',
-  run: { task_id: 'task', workflow_id: 'workflow', agent_id: 'agent', owner: 'local:alice', definition_hash: 'hash', workspace: '/nowhere' },
+  run: {
+    task_id: 'task',
+    workflow_id: 'workflow',
+    agent_id: 'agent',
+    owner: 'local:alice',
+    definition_hash: 'hash',
+    workspace: '/nowhere',
+  },
   ...more,
 });
 

@@ -42,6 +42,17 @@ export async function attempt<T>(halts: Halts, task_id: string, work: (signal: A
   }
 }
 
+/** Runs an activity's work under heartbeats, nothing else. */
+export async function beating<T>(work: () => Promise<T>): Promise<T> {
+  const context = Context.current();
+  const beat = setInterval(() => context.heartbeat(), BEAT_MS);
+  try {
+    return await work();
+  } finally {
+    clearInterval(beat);
+  }
+}
+
 /** Attempts that may fail for a reason nobody foresaw. */
 const UNFORESEEN = 5;
 

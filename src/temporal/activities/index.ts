@@ -1,4 +1,5 @@
 import type { Reconciled } from '../reconciler.ts';
+import { beating } from './attempt.ts';
 import { type CallToolPorts, callToolActivity } from './call-tool.ts';
 import { type DeliverPorts, deliverActivity, giveUpDeliveryActivity } from './deliver.ts';
 import { type ExchangePorts, exchangeActivity } from './exchange.ts';
@@ -25,6 +26,6 @@ export function runActivities(ports: ActivityPorts) {
     failFire: failFireActivity(ports),
     deliver: deliverActivity(ports),
     giveUpDelivery: giveUpDeliveryActivity(ports),
-    reconcile: () => ports.reconcile(),
+    reconcile: () => beating(ports.reconcile),
   };
 }

@@ -4,6 +4,8 @@ import type { Reconciled } from '../reconciler.ts';
 
 const { reconcile } = proxyActivities<Pick<RunActivities, 'reconcile'>>({
   startToCloseTimeout: '10 minutes',
+  // A comparison whose worker is lost must not keep the next one waiting.
+  heartbeatTimeout: '10s',
   // The next one is due soon anyway.
   retry: { maximumAttempts: 1 },
 });
