@@ -12,7 +12,11 @@ export async function leftBehind({ core }: TestInstallation, workflow_id: string
 }
 
 /** Starts the run of such a task with a history that is begun anew after so many rounds. */
-export async function startRenewing({ driver }: TestInstallation, task_id: string, { max_turns, renew_after }: { max_turns: number; renew_after: number }) {
+export async function startRenewing(
+  { driver }: TestInstallation,
+  task_id: string,
+  { max_turns, renew_after }: { max_turns: number; renew_after: number },
+) {
   const labels = { owner: 'alice', agent: 'test', workflow: 'test', workflow_id: 'test', model: null };
   await driver.engine.start({ task_id, max_turns, queued: false, renew_after }, labels);
 }

@@ -11,7 +11,8 @@ beforeAll(async () => {
 });
 afterAll(() => here.stop());
 
-const napping = (seconds: number) => `import time\nEFFECT = "read"\ndef nap() -> str:\n    time.sleep(${seconds})\n    return "rested"\n`;
+const napping = (seconds: number) =>
+  `import time\nEFFECT = "read"\ndef nap() -> str:\n    time.sleep(${seconds})\n    return "rested"\n`;
 
 async function toolOf(workflow_id: string) {
   const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
@@ -72,7 +73,9 @@ describe('SIGTERM', () => {
     const client = clientOf(`http://127.0.0.1:${port}`, token);
     const { id: agent_id } = await client.ok(client.post('/api/agents', { name: 'streams' }));
     const { id } = await client.ok(client.post('/api/workflows', { agent_id }));
-    const stream = await fetch(`http://127.0.0.1:${port}/api/workflows/${id}/stream`, { headers: { authorization: `Bearer ${token}` } });
+    const stream = await fetch(`http://127.0.0.1:${port}/api/workflows/${id}/stream`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
     const text = stream.text();
     const start = Date.now();
     expect(await api.end('SIGTERM')).toBe(0);

@@ -21,7 +21,9 @@ describe('workflow code understands the runs of earlier code', async () => {
 
   it('and notices when it does not', async () => {
     const history = JSON.parse(await readFile(join(FOLDER, 'tools.json'), 'utf8'));
-    const scheduled = history.events.find((event: { activityTaskScheduledEventAttributes?: object }) => event.activityTaskScheduledEventAttributes);
+    const scheduled = history.events.find(
+      (event: { activityTaskScheduledEventAttributes?: object }) => event.activityTaskScheduledEventAttributes,
+    );
     scheduled.activityTaskScheduledEventAttributes.activityType.name = 'somethingElse';
     const replay = Worker.runReplayHistory({ workflowBundle: await workflowBundle(inject('cache_dir')) }, history);
     await expect(replay).rejects.toThrow(/determinism/i);
@@ -49,7 +51,9 @@ const SCENES: Record<string, (here: TestInstallation) => Promise<string>> = {
     here.model.script(asks(TODO), says('Approved.'));
     const workflow_id = await here.workflow({ agent: { ...agent, approval_tools: ['manage_todo_list'] } });
     const task_id = await here.prompt(workflow_id);
-    await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, { enough: ({ data }) => data.status === 'waiting' });
+    await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
+      enough: ({ data }) => data.status === 'waiting',
+    });
     await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/approvals/1-1`, { decision: 'approve' }));
     return task_id;
   },
@@ -57,7 +61,9 @@ const SCENES: Record<string, (here: TestInstallation) => Promise<string>> = {
     here.model.script(hangs('Half'));
     const workflow_id = await here.workflow();
     const task_id = await here.prompt(workflow_id);
-    await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, { enough: ({ type }) => type === 'message_delta' });
+    await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
+      enough: ({ type }) => type === 'message_delta',
+    });
     await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/stop`));
     return task_id;
   },
