@@ -62,7 +62,8 @@ const CREATE = {
 
 const CREATED = {
   name: 'created_task',
-  text: `SELECT t.id AS task_id, to_json(t.created_at) #>> '{}' AS created_at, coalesce(w.active_task_id, t.id) AS holder
+  text: `SELECT t.id AS task_id, to_char(t.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS created_at,
+      coalesce(w.active_task_id, t.id) AS holder
     FROM tasks t JOIN workflows w ON w.id = t.workflow_id WHERE t.id = $1 AND w.id = $2`,
 };
 
