@@ -39,6 +39,6 @@ it('a run in a vendor session calls a Python tool here and keeps answer, usage a
   expect(session?.events.filter(({ type }) => type === 'user.custom_tool_result').map(({ content }) => content[0].text)).toEqual([
     '{"result": 3}',
   ]);
-  const given = (vendor.agents[0]?.tools as { type: string; name?: string }[]).map(({ type, name: shown }) => shown ?? type);
+  const given = (vendor.agents[0]!.tools as { type: string; name?: string }[]).map(({ type, name: shown }) => shown ?? type);
   expect(given).toEqual(['manage_todo_list', name, 'agent_toolset_20260401']);
 });
