@@ -13,7 +13,12 @@ const MODULES = join(ROOT, 'node_modules');
 const CLIENT = join(ROOT, 'src/generated/prisma');
 const SCHEMA = join(ROOT, 'prisma/schema.prisma');
 const LOCKFILE = join(ROOT, 'package-lock.json');
-const SCRIPTS = { test: 'test/support/run-tests.ts', bench: 'bench/run.ts', chaos: 'test/chaos/run.ts' };
+const SCRIPTS = {
+  test: 'test/support/run-tests.ts',
+  bench: 'bench/run.ts',
+  'bench:tools': 'bench/tools.ts',
+  chaos: 'test/chaos/run.ts',
+};
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const OLDEST_NODE = [22, 12];
 

@@ -4,7 +4,7 @@ import { AppError, conflict, type FieldError, notFound, unprocessable } from '..
 import type { Store } from '../store/index.ts';
 import type { Resource } from '../store/resource.ts';
 import type { ToolRunner } from '../toolrunner/runner.ts';
-import { resolveEnv } from '../tools/python.ts';
+import { needsNetwork, resolveEnv } from '../tools/python.ts';
 import type { Caller } from './auth.ts';
 import { mountCrud, refuseForeign, type SharedWrite } from './crud.ts';
 import { type Api, mount, type Upload } from './mount.ts';
@@ -123,7 +123,8 @@ interface AdHoc {
 
 async function runOnce({ store, runner }: Services, { tool, args, caller }: AdHoc, signal: AbortSignal) {
   if (!tool.is_enabled) throw conflict('This tool is disabled; enable it first', 'tool_disabled');
-  const { name, source_code: source, network, env_config = {} } = tool;
+  const { name, source_code: source, env_config = {} } = tool;
+  const network = needsNetwork({ network: tool.network, env: env_config });
   const mapping = Object.fromEntries(
     Object.entries(env_config).map(([variable, { token_name }]) => [variable, token_name ?? null]),
   );

@@ -1,5 +1,6 @@
 import type { CustomTool } from '../contracts/custom-tools.ts';
 import { conflict, unprocessable } from '../domain/errors.ts';
+import { withDeclared } from '../domain/tool-env.ts';
 import type { Inspection, ToolRunner } from '../toolrunner/runner.ts';
 
 type EnvConfig = NonNullable<CustomTool['env_config']>;
@@ -22,7 +23,7 @@ export async function newTool<F extends ToolFields & { name: string; source_code
     ...fields,
     description: fields.description || file.description,
     parameters_schema: fields.parameters_schema ?? file.inferred_schema,
-    env_config: withDeclared(fields.env_config ?? {}, file),
+    env_config: withDeclared(fields.env_config ?? {}, file.env),
     effect: fields.effect ?? file.effect ?? 'write',
     network: fields.network ?? file.network,
   };
@@ -39,7 +40,7 @@ export async function changedTool(runner: ToolRunner, tool: CustomTool, fields: 
   return {
     ...fields,
     parameters_schema: fields.parameters_schema ?? file.inferred_schema,
-    env_config: withDeclared(fields.env_config ?? tool.env_config ?? {}, file),
+    env_config: withDeclared(fields.env_config ?? tool.env_config ?? {}, file.env),
     ...(fields.effect === undefined && file.effect ? { effect: file.effect } : {}),
     ...(fields.network === undefined && file.network ? { network: true } : {}),
   };
@@ -49,9 +50,4 @@ async function inspected(runner: ToolRunner, { name, source_code }: { name: stri
   const file = await runner.inspect(name, source_code);
   if (!file.valid) throw unprocessable([{ path: 'source_code', message: file.error ?? 'Not a tool file' }], 'invalid_tool');
   return file;
-}
-
-function withDeclared(config: EnvConfig, { env }: Inspection): EnvConfig {
-  const declared = Object.entries(env).map(([name, description]) => [name, { token_name: null, description }]);
-  return { ...Object.fromEntries(declared), ...config };
 }

@@ -32,6 +32,6 @@ export function checksOf(
       if (missing.length > 0) throw new Error(`Not applied: ${missing.join(', ')}; run perdura migrate`);
       return `${wanted.length} applied`;
     },
-    tools: async () => `isolation: ${runner.isolation}`,
+    tools: async () => `isolation: ${runner.isolation}${runner.isolation_reason ? ` (${runner.isolation_reason})` : ''}`,
   };
 }

@@ -8,6 +8,7 @@ const HELP = `perdura <command>
   worker        a worker          } and ENCRYPTION_KEYS set
   migrate       apply database migrations
   rotate-keys   seal stored tokens anew with the first of ENCRYPTION_KEYS
+  tools         install <package> …: for custom tools to import
   doctor        say what is unhealthy and why
 `;
 
@@ -20,6 +21,7 @@ const COMMANDS: Record<string, () => Promise<{ command: Command }>> = {
   worker: () => import('./commands/worker.ts'),
   migrate: () => import('./commands/migrate.ts'),
   'rotate-keys': () => import('./commands/rotate-keys.ts'),
+  tools: () => import('./commands/tools.ts'),
   doctor: () => import('./commands/doctor.ts'),
 };
 

@@ -7,6 +7,7 @@ import { applyMigrations } from '../store/migrations.ts';
 import { quietSdk } from '../temporal/worker.ts';
 import type { Config } from './config.ts';
 import { MIGRATIONS, VERSION } from './places.ts';
+import { registerPlugins } from './plugins.ts';
 import { createResources, type Resources } from './resources.ts';
 import { type Servers, startServers } from './servers.ts';
 import { defaultRuntimeOf, embeddingsOf, encryptionKeysOf, identityOf, webhookSecretOf } from './setting.ts';
@@ -77,6 +78,7 @@ async function startDoors(setting: Setting, resources: Resources, log: Log): Pro
   quietSdk();
   const { config } = setting;
   const core = await openCore(setting, resources, log);
+  await registerPlugins(core);
   const connection = await openWorkerConnection(setting, resources);
   const worker = await openWorker(core, connection, resources);
   const app = await openApi(core, openDriver(core, connection, true), { version: VERSION, resources });

@@ -35,6 +35,7 @@ import { mcpProbe } from './mcp-probe.ts';
 import { modelListsOf } from './model-lists.ts';
 import type { Resources } from './resources.ts';
 import { activityPorts, firePortsOf } from './run-ports.ts';
+import { toolsPython } from './tools-python.ts';
 
 /** What has to be known before anything is opened: addresses, and who may come in. */
 export interface Setting {
@@ -90,7 +91,8 @@ export async function openCore(setting: Setting, resources: Resources, log: (mes
   await mkdir(workspacesOf(config), { recursive: true, mode: 0o711 });
   const runner = resources.hold(
     await startToolRunner({
-      python: config.TOOLRUNNER_PYTHON,
+      python: await toolsPython(config),
+      preload: config.TOOLRUNNER_PRELOAD,
       isolation: config.TOOL_ISOLATION,
       workspaces: workspacesOf(config),
       egress_allow,

@@ -1,5 +1,6 @@
 import type { CustomTool } from '../contracts/custom-tools.ts';
 import type { Prisma, PrismaClient } from '../generated/prisma/client.ts';
+import { wire } from './page.ts';
 import { resource } from './resource.ts';
 
 export type CustomToolStore = ReturnType<typeof customToolStore>;
@@ -8,6 +9,10 @@ export function customToolStore(prisma: PrismaClient) {
   const table = resource<CustomTool>(prisma.customTool, { noun: 'custom tool' });
   return {
     ...table,
+    async named(name: string): Promise<CustomTool | null> {
+      const found = await prisma.customTool.findUnique({ where: { name } });
+      return found && (wire(found) as CustomTool);
+    },
     /** Environment variables that the custom tools of an agent declare. */
     async variablesOf(agent_id: string): Promise<string[]> {
       const agent = await prisma.agent.findUnique({ where: { id: agent_id }, select: { custom_tool_ids: true } });

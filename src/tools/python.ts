@@ -20,13 +20,19 @@ export function pythonTools({ runner, openToken }: PythonPorts, tools: readonly 
       if (!tool) return { content: `There is no tool named ${name}`, failed: true };
       const resolved = await resolveEnv(tool.env, (token) => openToken(token, name, run));
       if ('refusal' in resolved) return { content: JSON.stringify({ error: resolved.refusal }), failed: true };
-      const { source_code: source, network } = tool;
+      const { source_code: source } = tool;
+      const network = needsNetwork(tool);
       const { workspace } = run;
       const answer = await runner.run({ name, source, arguments: args, env: resolved.env, call_key, network, workspace }, signal);
-      return { content: answer.result, failed: answer.error !== null, stdout: answer.stdout, stderr: answer.stderr };
+      const { result, error, stdout, stderr } = answer;
+      return { content: result, failed: error !== null, stdout, stderr, isolation: runner.isolation };
     },
   };
 }
+
+/** A tool reaches out if it says so, or if it is given a secret to use elsewhere. */
+export const needsNetwork = ({ network, env }: { network: boolean; env: Record<string, unknown> }): boolean =>
+  network || Object.keys(env).length > 0;
 
 export type ResolvedEnv = { env: Record<string, string> } | { refusal: string };
 

@@ -31,6 +31,8 @@ export interface ToolOutcome {
   /** What the tool printed, for the run's log. */
   stdout?: string;
   stderr?: string;
+  /** What confined it, where something did. */
+  isolation?: string;
 }
 
 /** Somewhere tools come from. `call` reports a tool's own failure in the outcome; it throws only when the source is out of reach. */

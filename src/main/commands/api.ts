@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts';
 import { VERSION } from '../places.ts';
+import { registerPlugins } from '../plugins.ts';
 import { createResources } from '../resources.ts';
 import { externalSetting } from '../setting.ts';
 import { untilSignal } from '../until-signal.ts';
@@ -14,6 +15,7 @@ export async function command(config: Config): Promise<void> {
   try {
     const setting = await externalSetting(config);
     const core = await openCore(setting, resources, log);
+    await registerPlugins(core);
     const driver = openDriver(core, openClientConnection(setting, resources), false);
     const app = await openApi(core, driver, { version: VERSION, resources });
     log(`Perdura API at ${await app.listen({ host: config.PERDURA_HOST ?? '0.0.0.0', port: config.PERDURA_PORT })}`);

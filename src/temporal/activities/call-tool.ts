@@ -91,12 +91,18 @@ type Result = ToolOutcome & { kind: 'result' | 'denial'; duration_ms?: number };
 async function end(
   ports: CallToolPorts,
   call: OpenCall,
-  { content, failed, kind, stdout, stderr, duration_ms }: Result,
+  { content, failed, kind, stdout, stderr, duration_ms, isolation }: Result,
 ): Promise<boolean> {
   const { log, message } = eventsOf(call.task_id, ports.now);
   const text = storable(content);
   const { call_id, name } = call;
-  const facts = { call_id, name, failed, ...(duration_ms === undefined ? {} : { duration_ms }) };
+  const facts = {
+    call_id,
+    name,
+    failed,
+    ...(duration_ms === undefined ? {} : { duration_ms }),
+    ...(isolation ? { isolation } : {}),
+  };
   const printed = { ...(stdout ? { stdout: storable(stdout) } : {}), ...(stderr ? { stderr: storable(stderr) } : {}) };
   const told =
     kind === 'denial' ? log('tool_denied', text, { call_id, name }) : log('tool_result', name, { ...facts, ...printed });
