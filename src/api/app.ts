@@ -17,6 +17,8 @@ import { type ChatServices, chatRoutes } from './chat.ts';
 import type { SharedWrite } from './crud.ts';
 import { customToolRoutes } from './custom-tools.ts';
 import { serveDocs } from './docs.ts';
+import { mcpDoor } from './doors/mcp.ts';
+import { openaiDoor } from './doors/openai.ts';
 import { guardrailRoutes } from './guardrails.ts';
 import { type Checks, healthRoutes } from './health.ts';
 import { idempotencyOf } from './idempotency.ts';
@@ -96,6 +98,8 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
       keyGenerator: (request) => request.caller.key,
     });
     mountResources({ http: guarded, ...shared }, services, settings);
+    await guarded.register(async (door) => openaiDoor(door, services));
+    await guarded.register(async (door) => mcpDoor(door, services, settings.version));
     // Unknown paths under /api ask for the token first, as known ones do.
     guarded.all('/api/*', async (request, reply) => sendProblem(request, reply, unknownRoute(request)));
   });

@@ -104,7 +104,7 @@ export function crud<R extends z.ZodType, C extends z.ZodType, U extends z.ZodTy
   const one = `${path}/{id}` as `/${string}`;
   const named = (words: string) => words.toLowerCase().replaceAll(' ', '_');
   const name = named(noun);
-  const article = /^[aeiou]/i.test(noun) ? 'an' : 'a';
+  const article = /^(?:[aeiou]|MCP)/i.test(noun) ? 'an' : 'a';
   const base = { tag, reply: schemas.record };
   return {
     noun,

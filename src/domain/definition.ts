@@ -14,6 +14,8 @@ export interface Definition {
   /** Ids of the sources that may be searched; absent: none. */
   knowledge_source_ids?: string[];
   tools: PinnedTool[];
+  /** Left out where the agent names none. */
+  mcp_servers?: PinnedMcpServer[];
   /** Names of tools whose calls wait for a person. */
   approval_tools: string[];
   /** Who is told of the end: of a completed run, and of one that failed or was halted. */
@@ -42,6 +44,31 @@ export interface PinnedRepository {
   url: string;
   branch: string | null;
   token_name: string | null;
+}
+
+export interface PinnedMcpServer {
+  id: string;
+  name: string;
+  transport_type: string;
+  /** As stored: `{command, args, env}` or `{url, headers}`; names of stored tokens and sealed values, no secret in clear. */
+  connection_config: Record<string, unknown>;
+  /** Empty: all. */
+  allowed_tools: string[];
+  /** Whether its process may reach the network. */
+  network: boolean;
+  /** Host paths its process may read; with `:rw` at the end, write too. */
+  paths: string[];
+  /** Without it the run fails instead of going on. */
+  required: boolean;
+}
+
+/** A tool found at an MCP server when the run began; the run keeps to it whatever the server says later. */
+export interface McpTool {
+  server_id: string;
+  /** The server's own name of it. */
+  tool: string;
+  /** With a name that models take; of two tools with one name, the toolbox tells them apart. */
+  spec: ToolSpec;
 }
 
 export interface RunSettings {

@@ -32,6 +32,9 @@ export class AppError extends Error {
   }
 }
 
+/** The noun as a sentence needs it. */
+export const one = (noun: string) => `${/^(?:[aeiou]|MCP)/i.test(noun) ? 'an' : 'a'} ${noun}`;
+
 export const notFound = (noun: string, id: string) => new AppError('not_found', `No ${noun} has the id ${id}`);
 
 export const foreign = (noun: string) => new AppError('forbidden', `This ${noun} belongs to someone else`);

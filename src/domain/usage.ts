@@ -28,7 +28,8 @@ export function costOf(usage: ExchangeUsage, model: string | null, prices: Price
     usage.cache_read * (price.cache_read ?? price.input) +
     usage.cache_write * (price.cache_write ?? price.input) +
     usage.total_out * price.output;
-  return dollars / PER_MILLION;
+  // A table that came in past the checks may hold anything; a sum must stay a sum.
+  return Number.isFinite(dollars) && dollars > 0 ? dollars / PER_MILLION : 0;
 }
 
 export const addUsage = (sum: Usage, more: Usage): Usage => ({

@@ -56,7 +56,8 @@ export async function startInstallation(config: Config, log: Log): Promise<Runni
 
 async function settingOf(config: Config, servers: Servers): Promise<Setting> {
   return {
-    config,
+    // What is all on one's own machine may start commands of one's own.
+    config: { ...config, ALLOW_STDIO_MCP: config.ALLOW_STDIO_MCP ?? true },
     database_url: servers.database_url,
     temporal_address: servers.temporal_address,
     temporal_ui_url: servers.temporal_ui_url,

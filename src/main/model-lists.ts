@@ -1,9 +1,8 @@
-import OpenAI from 'openai';
 import type { Caller } from '../api/auth.ts';
 import type { ModelLists } from '../api/models.ts';
 import { AppError } from '../domain/errors.ts';
+import { defaultClient, providerClient } from '../runtimes/clients.ts';
 import { modelLister } from '../runtimes/model-lists.ts';
-import { providerClient } from '../runtimes/select.ts';
 import type { Core } from './wiring.ts';
 
 /** Lists of models in the name of a caller. */
@@ -16,8 +15,7 @@ export function modelListsOf({ store, setting, egress }: Pick<Core, 'store' | 's
   };
   return {
     ofDefaultRuntime({ key, access_token }) {
-      const client = async () =>
-        new OpenAI({ baseURL: setting.default_runtime.base_url, apiKey: access_token, maxRetries: 0, fetch: egress.fetch });
+      const client = async () => defaultClient(setting.default_runtime.base_url, access_token);
       return list({ key: `default ${key}`, client });
     },
     ofProvider(provider, caller) {

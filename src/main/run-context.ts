@@ -31,7 +31,10 @@ export function contextPorts({ store, knowledge }: Pick<Core, 'store' | 'knowled
 }
 
 /** What tools may know. */
-export function knowingPorts({ store, knowledge }: Pick<Core, 'store' | 'knowledge'>): Omit<BuiltinPorts, 'saveTodos'> {
+export function knowingPorts({
+  store,
+  knowledge,
+}: Pick<Core, 'store' | 'knowledge'>): Pick<BuiltinPorts, 'storeMemory' | 'searchMemory' | 'searchKnowledge'> {
   return {
     async storeMemory({ agent_id, workflow_id, task_id, owner }, memory) {
       await store.memories.upsert({ ...memory, agent_id, workflow_id, task_id, created_by: owner });

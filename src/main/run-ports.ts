@@ -1,4 +1,5 @@
 import { contextWindowOf } from '../domain/context-window.ts';
+import type { Definition } from '../domain/definition.ts';
 import { eventsOf } from '../domain/events.ts';
 import { webhookSender } from '../egress/webhook-sender.ts';
 import { deltaPublisher } from '../events/publisher.ts';
@@ -9,22 +10,24 @@ import { haltRegistry } from '../temporal/activities/attempt.ts';
 import type { FirePorts } from '../temporal/activities/fire.ts';
 import type { ActivityPorts } from '../temporal/activities/index.ts';
 import { reconcile } from '../temporal/reconciler.ts';
-import { type ToolPorts, toolsFor } from '../tools/for-agent.ts';
+import { type ToolPorts, type Toolset, toolsFor } from '../tools/for-agent.ts';
 import { type ToolCall, ToolUnreachable } from '../tools/source.ts';
 import { reconcileSchedules, reconcileWorkspaces } from './reconcile.ts';
 import { contextPorts, knowingPorts } from './run-context.ts';
+import { mcpPorts, openMcpPool, progressTeller, runTools } from './run-tools.ts';
 import { runWorkspaces, type WorkspaceOwner } from './run-workspaces.ts';
 import type { Core, Driver } from './wiring.ts';
 
 const now = () => new Date().toISOString();
 
-/** Binds the engine's activities to the store, the runtimes and the tools. `unwatch` ends the watch for halts. */
-export async function activityPorts(core: Core, driver: Driver): Promise<{ ports: ActivityPorts; unwatch: () => void }> {
+/** Binds the engine's activities to the store, the runtimes and the tools. `unwatch` ends what they hold open. */
+export async function activityPorts(core: Core, driver: Driver): Promise<{ ports: ActivityPorts; unwatch: () => Promise<void> }> {
   const { engine, settle } = driver;
   const { store, bus, setting } = core;
   const halts = haltRegistry();
-  const unwatch = await bus.onHalt(halts.halt);
-  const tools = toolPorts(core);
+  const unheard = await bus.onHalt(halts.halt);
+  const pool = openMcpPool(core);
+  const tools = { ...toolPorts(core), mcp: mcpPorts(core, pool) };
   const workspaces = runWorkspaces(core);
   const opened = (run: WorkspaceOwner, signal: AbortSignal) =>
     workspaces.open(run, signal).catch((error: Error) => Promise.reject(new ToolUnreachable(error.message)));
@@ -36,8 +39,13 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
     definition,
     now,
     runtimeOf: (run, pinned) =>
-      selectRuntime(pinned, callerOf(core, run), { default_runtime: setting.default_runtime, fetch: core.egress.fetch }),
-    toolsOf: (pinned, { custom_tools }) => toolsFor(pinned, tools, { custom_tools }),
+      selectRuntime(pinned, callerOf(core, run), {
+        default_runtime: setting.default_runtime,
+        fetch: core.egress.fetch,
+        vendor_url: setting.config.ANTHROPIC_API_URL,
+      }),
+    admit: (provider) => admit(core, provider),
+    toolsOf: runTools(core, tools),
     publisher: deltaPublisher,
     async perform({ call_id, name, ...call }, args, signal) {
       const pinned = await definition(call.definition_hash);
@@ -45,8 +53,10 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
       const { definition_hash } = call;
       const { directory: workspace } = await opened({ task_id, owner, repository: pinned.repository }, signal);
       const run = { task_id, workflow_id, owner, agent_id: pinned.agent.id, definition_hash, workspace };
-      const asked: ToolCall = { call_id, name, arguments: args, call_key: `${task_id}:${call_id}`, run };
-      return toolsFor(pinned, tools, { custom_tools: pinned.provider !== null }).call(asked, signal);
+      const progress = progressTeller(core, { task_id, workflow_id, call_id });
+      const asked: ToolCall = { call_id, name, arguments: args, call_key: `${task_id}:${call_id}`, run, progress };
+      const rules = { custom_tools: pinned.provider !== null, toolset: call.toolset as Toolset | null };
+      return toolsFor(pinned, tools, rules).call(asked, signal);
     },
     ...firePortsOf(core, driver),
     ...contextPorts(core),
@@ -70,6 +80,10 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
     isModelFailure: (error): error is ModelFailure => error instanceof ModelFailure,
     isUnreachable: (error): error is ToolUnreachable => error instanceof ToolUnreachable,
   };
+  const unwatch = async () => {
+    unheard();
+    await pool.close();
+  };
   return { ports, unwatch };
 }
 
@@ -81,6 +95,13 @@ export const firePortsOf = ({ store, identify }: Core, { dispatch, schedules }: 
   identify,
   forget: (schedule_id) => schedules.remove(schedule_id),
 });
+
+/** Those who wait come back at different times, so that they do not all ask at once. */
+async function admit({ store }: Core, provider: Definition['provider']): Promise<number> {
+  if (!provider?.requests_per_minute) return 0;
+  const wait_ms = await store.rates.admit(provider.id, provider.requests_per_minute);
+  return wait_ms === 0 ? 0 : Math.round(wait_ms * (1 + Math.random()));
+}
 
 /** In whose name a run's models and tools are used. */
 function callerOf({ store }: Core, run: OpenRun): Caller {
@@ -94,11 +115,16 @@ function callerOf({ store }: Core, run: OpenRun): Caller {
   };
 }
 
-function toolPorts(core: Core): ToolPorts {
-  const { store, runner } = core;
+function toolPorts(core: Core): Omit<ToolPorts, 'mcp'> {
+  const { store, runner, egress } = core;
+  const { config } = core.setting;
   return {
     runner,
     ...knowingPorts(core),
+    startConfined: runner.startConfined,
+    fetch: egress.fetch,
+    bash_network: config.BASH_NETWORK,
+    search_url: config.SEARCH_API_URL ?? null,
     async openToken(name, tool, { owner, task_id }) {
       const opened = await store.tokens.open({ name, principal: owner, purpose: `tool ${tool}`, task_id });
       if ('refusal' in opened) throw new Error(opened.refusal);

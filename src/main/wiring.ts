@@ -24,8 +24,7 @@ import { prepareEngine } from '../temporal/housekeeping.ts';
 import { createSchedules, type Schedules } from '../temporal/schedules.ts';
 import { type Settle, settler } from '../temporal/settle.ts';
 import { type RunningWorker, startWorker } from '../temporal/worker.ts';
-import { startToolRunner } from '../toolrunner/index.ts';
-import type { ToolRunner } from '../toolrunner/runner.ts';
+import { type PythonToolRunner, startToolRunner } from '../toolrunner/index.ts';
 import { builtinSpecs } from '../tools/builtin/index.ts';
 import { chatRepliesOf } from './chat.ts';
 import { checksOf } from './checks.ts';
@@ -63,7 +62,7 @@ export interface Core {
   keys: KeyRing;
   store: Store;
   bus: EventBus;
-  runner: ToolRunner;
+  runner: PythonToolRunner;
   egress: GuardedFetch;
   knowledge: Knowledge;
   identify: IdentityCheck;
@@ -178,8 +177,8 @@ export async function openApi(
     guard: chatGuardOf(core),
     knowledge: knowledgeServiceOf(core),
     fireNow: (row: ScheduleRow, due_at: Date) => serve(firePortsOf(core, driver), row, { due_at, by_hand: true }),
-    mcp: mcpProbe(),
-    builtin_tools: builtinSpecs(),
+    mcp: mcpProbe(core),
+    builtin_tools: builtinSpecs({ web_search: config.SEARCH_API_URL !== undefined }),
   };
   const app = await buildApp(services, {
     version,

@@ -10,6 +10,8 @@ export function withoutSecret(failure: unknown, secret: string | null): unknown 
 const TOO_MANY = 429;
 const TIMEOUTS = [408, 409];
 const SERVER_ERRORS = 500;
+/** How Node says that a connection ended in the middle of a body. */
+const CUT = /terminated|other side closed|ECONNRESET|UND_ERR_SOCKET|Premature close/;
 
 /** What a provider's client threw, as a failure in the provider's own words. A failure of our own making passes unchanged. */
 export function modelFailureOf(error: unknown): unknown {
@@ -24,6 +26,8 @@ export function modelFailureOf(error: unknown): unknown {
     });
   }
   if (error instanceof APIError) return refusalOf(error);
+  if (error instanceof TypeError && CUT.test(`${error.message} ${causeOf(error)}`))
+    return new ModelFailure('The model broke off its answer', { code: 'model_stream_cut', recoverable: true });
   if (error instanceof SyntaxError || error instanceof TypeError) {
     return new ModelFailure(`The model's endpoint sent something that is not a chat completion: ${error.message}`, {
       code: 'bad_model_response',
@@ -46,12 +50,18 @@ function refusalOf({ status, message, headers, code: named }: APIError): ModelFa
             : 'model_error';
   // A stream may carry an error and no status: the request itself was accepted.
   const recoverable = status === undefined || status === TOO_MANY || TIMEOUTS.includes(status) || status >= SERVER_ERRORS;
-  return new ModelFailure(`The model's endpoint answered: ${message}`, {
+  const advice = ADVICE[code];
+  return new ModelFailure(`The model's endpoint answered: ${message}${advice ? `; ${advice}` : ''}`, {
     code,
     recoverable,
     retry_after_ms: retryAfter(headers),
   });
 }
+
+const ADVICE: Record<string, string> = {
+  model_unauthorized: "check the provider's stored key",
+  unknown_model: 'check base_url and the name of the model or deployment',
+};
 
 /** Retry-After in milliseconds: seconds or a date, or the finer header that some providers add. */
 export function retryAfter(headers: Headers | undefined): number | undefined {
@@ -67,7 +77,7 @@ export function retryAfter(headers: Headers | undefined): number | undefined {
 const isDenied = (error: Error) => (innermost(error) as { code?: string }).code === 'EGRESS_DENIED';
 
 /** The innermost reason, which names the port or the host; the outer ones say `fetch failed`. */
-function causeOf(error: unknown): string {
+export function causeOf(error: unknown): string {
   const { code, message } = innermost(error) as { code?: string; message?: string };
   return message || code || 'no connection';
 }

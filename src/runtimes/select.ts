@@ -1,8 +1,13 @@
-import OpenAI from 'openai';
-import type { Definition, PinnedProvider, PriceTable } from '../domain/definition.ts';
-import { databaseIsAway } from '../domain/errors.ts';
+import Anthropic from '@anthropic-ai/sdk';
+import type { Definition, PinnedMcpServer, PinnedProvider, PriceTable } from '../domain/definition.ts';
 import { chatCompletions } from './chat-completions.ts';
-import { ModelFailure, type ModelRuntime } from './runtime.ts';
+import { type Caller, defaultClient, type Fetch, keyOf, providerClient, refusal, VENDOR_URL } from './clients.ts';
+import { type Hosted, VENDOR_BUILTINS } from './managed/agent.ts';
+import { managedSession } from './managed/session.ts';
+import type { ModelRuntime } from './runtime.ts';
+
+export type { Caller } from './clients.ts';
+export { providerClient } from './clients.ts';
 
 export interface DefaultRuntime {
   base_url: string;
@@ -12,15 +17,9 @@ export interface DefaultRuntime {
 export interface RuntimeOptions {
   default_runtime: DefaultRuntime;
   /** Every request to a provider goes through it, so it is where egress is guarded. */
-  fetch?: typeof globalThis.fetch;
-}
-
-/** In whose name a model is called. */
-export interface Caller {
-  /** The caller's own access token; null when the run has none. */
-  access_token: string | null;
-  /** Opens a stored token by name; throws a sentence when it may not be used. */
-  openToken(name: string): Promise<string>;
+  fetch?: Fetch;
+  /** Where the vendor's agent sessions are; default the vendor's own address. */
+  vendor_url?: string | undefined;
 }
 
 export interface SelectedRuntime {
@@ -28,59 +27,73 @@ export interface SelectedRuntime {
   prices: PriceTable;
   /** The default runtime knows no custom tools. */
   custom_tools: boolean;
+  /** Tools that run at the vendor, and so are not offered from here. */
+  elsewhere?: { builtins: string[]; mcp_server_ids: string[] };
   /** The runtime keeps the conversation on its own side, so there is nothing to compact here. */
   keeps_context?: boolean;
 }
 
-const TIMEOUT_MS = 120_000;
-
-const refusal = (message: string, code = 'no_provider_key') => new ModelFailure(message, { code, recoverable: false });
+/** What decides about the runtime. Without `tools` it is for a chat, which the vendor's sessions are not made for. */
+type Selecting = Pick<Definition, 'provider'> & Partial<Pick<Definition, 'tools' | 'mcp_servers'>>;
 
 /** The one place that knows which provider means which runtime, and which tools it is given. */
 export async function selectRuntime(
-  { provider }: Pick<Definition, 'provider'>,
+  definition: Selecting,
   caller: Caller,
-  { default_runtime, fetch }: RuntimeOptions,
+  { default_runtime, fetch, vendor_url = VENDOR_URL }: RuntimeOptions,
 ): Promise<SelectedRuntime> {
+  const { provider } = definition;
   if (!provider) {
     if (!caller.access_token)
       throw refusal("The default runtime is called with the caller's access token, and this run has none", 'no_access_token');
-    const options = { baseURL: default_runtime.base_url, apiKey: caller.access_token, maxRetries: 0, timeout: TIMEOUT_MS };
-    const client = new OpenAI({ ...options, ...(fetch ? { fetch } : {}) });
+    // The installation's own endpoint is the operator's choice, so the egress guard is not asked.
+    const client = defaultClient(default_runtime.base_url, caller.access_token);
     return { runtime: chatCompletions({ client, default_model: default_runtime.model }), prices: {}, custom_tools: false };
   }
+  if (provider.provider_type === 'anthropic' && !provider.base_url && definition.tools) {
+    const key = await keyOf(provider, caller);
+    return vendorRuntime(provider, definition, { apiKey: key, baseURL: vendor_url, ...(fetch ? { fetch } : {}) });
+  }
   const client = await providerClient(provider, caller, fetch);
+  // A deployment is a model by itself: the request must name one, and the endpoint does not read it.
+  const default_model = provider.default_model ?? (provider.provider_type === 'azure_openai' ? provider.azure_deployment : null);
+  return { runtime: chatCompletions({ client, default_model }), prices: provider.price_table, custom_tools: true };
+}
+
+const VENDOR_TIMEOUT_MS = 60_000;
+
+interface VendorAccess {
+  apiKey: string | null;
+  baseURL: string;
+  fetch?: Fetch;
+}
+
+function vendorRuntime(
+  { default_model, price_table }: PinnedProvider,
+  { tools = [], mcp_servers = [] }: Selecting,
+  access: VendorAccess,
+): SelectedRuntime {
+  const client = new Anthropic({ ...access, authToken: null, maxRetries: 0, timeout: VENDOR_TIMEOUT_MS, logLevel: 'off' });
+  const builtins = tools.flatMap((tool) => (tool.kind === 'builtin' && isVendors(tool.name) ? tool.name : []));
+  const handed = mcp_servers.flatMap((server) => {
+    const url = plainUrlOf(server);
+    return url ? [{ id: server.id, name: server.name, url, allowed_tools: server.allowed_tools }] : [];
+  });
+  const hosted: Hosted = { builtins, mcp_servers: handed.map(({ id: _, ...server }) => server) };
   return {
-    runtime: chatCompletions({ client, default_model: provider.default_model }),
-    prices: provider.price_table,
+    runtime: managedSession({ client, default_model, hosted }),
+    prices: price_table,
     custom_tools: true,
+    keeps_context: true,
+    elsewhere: { builtins, mcp_server_ids: handed.map(({ id }) => id) },
   };
 }
 
-/** Stands where the SDK wants a key and the endpoint needs none; the header itself is left out. */
-const NO_KEY = 'none';
+const isVendors = (name: string) => (VENDOR_BUILTINS as readonly string[]).includes(name);
 
-/** The parts of a provider that lead to its endpoint. */
-type Endpoint = Pick<PinnedProvider, 'name' | 'provider_type' | 'api_key_token_name' | 'base_url' | 'auth_type'>;
-
-/** A client of a provider's endpoint, with the key opened in the caller's name. */
-export async function providerClient(provider: Endpoint, caller: Caller, fetch?: typeof globalThis.fetch): Promise<OpenAI> {
-  const key = await keyOf(provider, caller);
-  const { base_url, auth_type } = provider;
-  const defaultHeaders =
-    auth_type === 'x-api-key' ? { 'x-api-key': key, authorization: null } : key ? {} : { authorization: null };
-  const options = { maxRetries: 0, timeout: TIMEOUT_MS, apiKey: key ?? NO_KEY, defaultHeaders };
-  return new OpenAI({ ...options, ...(base_url ? { baseURL: base_url } : {}), ...(fetch ? { fetch } : {}) });
-}
-
-/** Only an endpoint of the user's own may do without a key. */
-async function keyOf(provider: Endpoint, caller: Caller): Promise<string | null> {
-  if (provider.api_key_token_name) {
-    return caller.openToken(provider.api_key_token_name).catch((error: Error) => {
-      if (databaseIsAway(error)) throw error;
-      throw refusal(`The provider ${provider.name} has no usable key: ${error.message}`);
-    });
-  }
-  if (provider.provider_type === 'openai_compatible') return null;
-  throw refusal(`The provider ${provider.name} has no key; store one and name it in api_key_token_name`);
+/** The address of a server that the vendor can reach by itself; one that takes secrets is reached from here. */
+function plainUrlOf({ transport_type, connection_config }: PinnedMcpServer): string | null {
+  const { url, headers = {} } = connection_config as { url?: unknown; headers?: object };
+  const plain = transport_type === 'http' && typeof url === 'string' && !/\{\{|[?@]/.test(url) && url.startsWith('https:');
+  return plain && Object.keys(headers).length === 0 ? (url as string) : null;
 }

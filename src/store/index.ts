@@ -16,6 +16,7 @@ import { knowledgeItemStore } from './knowledge.ts';
 import { memoryStore } from './memories.ts';
 import { CHAT_GUARDRAILS, snapshotOf } from './pin.ts';
 import { principalStore } from './principals.ts';
+import { providerRates } from './provider-rates.ts';
 import { refused, resource } from './resource.ts';
 import { runStore, type Tell } from './runs.ts';
 import { scheduleStore } from './scheduled-agents.ts';
@@ -48,6 +49,7 @@ export function createStore({ database: { pool, prisma }, keys, tell }: { databa
     transfer: transferStore(prisma, keys),
     ...connectionStores(prisma, keys),
     definitions: definitionStore(pool),
+    rates: providerRates(pool),
     inspection: inspectionStore(prisma),
     events: eventStore(pool),
     scheduledAgents: scheduleStore({ pool, prisma, keys }),

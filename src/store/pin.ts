@@ -3,6 +3,7 @@ import type { Budget } from '../domain/budget.ts';
 import type {
   Definition,
   PinnedGuardrail,
+  PinnedMcpServer,
   PinnedProvider,
   PinnedSkill,
   PinnedTool,
@@ -59,6 +60,7 @@ export interface Snapshot {
   agent: AgentRow;
   provider: PinnedProvider | null;
   tools: ToolRow[];
+  mcp_servers: PinnedMcpServer[];
   skills: PinnedSkill[];
   guardrails: PinnedGuardrail[];
   knowledge_source_ids: string[];
@@ -69,6 +71,11 @@ const SNAPSHOT = {
   text: `SELECT to_jsonb(w) AS workflow, to_jsonb(a) AS agent, to_jsonb(p) AS provider,
       coalesce((SELECT jsonb_agg(to_jsonb(t) ORDER BY array_position(a.custom_tool_ids, t.id::text)) FROM custom_tools t
         WHERE t.id::text = ANY (a.custom_tool_ids) AND t.is_enabled), '[]') AS tools,
+      coalesce((SELECT jsonb_agg(jsonb_build_object('id', m.id, 'name', m.name, 'transport_type', m.transport_type,
+          'connection_config', m.connection_config, 'allowed_tools', m.allowed_tools, 'network', m.network, 'paths', m.paths,
+          'required', m.id::text = ANY (a.required_mcp_servers)) ORDER BY array_position(a.mcp_server_ids, m.id::text) NULLS LAST, m.id)
+        FROM mcp_servers m WHERE m.id::text = ANY (a.mcp_server_ids || a.required_mcp_servers) OR m.tags && a.mcp_server_tags), '[]')
+        AS mcp_servers,
       coalesce((SELECT jsonb_agg(jsonb_build_object('name', s.name, 'instructions', s.instructions)
           ORDER BY array_position(w.skill_ids, s.id::text) NULLS LAST, s.id) FROM skills s
         WHERE s.id::text = ANY (w.skill_ids) OR s.tags && w.skill_tags), '[]') AS skills,
@@ -93,7 +100,7 @@ export const snapshotOf = (pool: pg.Pool, workflow_id: string) => row<Snapshot>(
 
 /** Freezes a snapshot. Keys come in one order, so that equal content has one hash. */
 export function definitionOf(
-  { workflow, agent, provider, tools, skills, guardrails, knowledge_source_ids }: Snapshot,
+  { workflow, agent, provider, tools, mcp_servers, skills, guardrails, knowledge_source_ids }: Snapshot,
   reasoning_effort?: string | null,
 ): Definition {
   if (agent.provider_id && !provider)
@@ -117,6 +124,7 @@ export function definitionOf(
     guardrails,
     knowledge_source_ids,
     tools: pinnedTools({ workflow, agent, tools }),
+    ...(mcp_servers.length > 0 ? { mcp_servers } : {}),
     approval_tools: agent.approval_tools,
     webhooks: { completed: workflow.webhook_url, error: workflow.error_webhook_url },
     repository: workflow.repo_url

@@ -1,5 +1,5 @@
 import { v7 as uuid } from 'uuid';
-import { AppError, conflict } from '../domain/errors.ts';
+import { AppError, conflict, one } from '../domain/errors.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { listed, type Page, wire } from './page.ts';
 
@@ -75,7 +75,7 @@ export async function refused<T>(noun: string, work: Promise<T>): Promise<T> {
     return await work;
   } catch (error) {
     if (!(error instanceof Prisma.PrismaClientKnownRequestError)) throw error;
-    if (error.code === 'P2002') throw conflict(`There is already a ${noun} with this name; choose another name`, 'name_taken');
+    if (error.code === 'P2002') throw conflict(`There is already ${one(noun)} with this name; choose another name`, 'name_taken');
     if (error.code === 'P2003') throw conflict(`This ${noun} is in use; remove what refers to it first`, 'in_use');
     if (error.code === 'P2025') throw new AppError('not_found', `There is no such ${noun}`);
     throw error;

@@ -77,6 +77,19 @@ export const RECORD = {
     SELECT append_events($2, $1, $15) AS last FROM claim WHERE (SELECT count(*) FROM run) >= 0`,
 };
 
+/** Told of a run between two attempts of a step. */
+export const TELL = {
+  name: 'tell_run',
+  text: `WITH live AS (SELECT 1 FROM tasks WHERE id = $1 AND status IN (${LIVE}) FOR NO KEY UPDATE)
+    SELECT append_events($2, $1, $3) AS last FROM live`,
+};
+
+export const FREEZE_TOOLSET = {
+  name: 'freeze_toolset',
+  text: `WITH run AS (UPDATE tasks SET toolset = $3::jsonb WHERE id = $1 AND toolset IS NULL RETURNING 1)
+    SELECT append_events($2, $1, $4) AS last FROM run`,
+};
+
 /** Told only by the attempt that owns the step. Synchronous: after a crash no number may be given to something else. */
 export const DELTAS = {
   name: 'append_deltas',

@@ -134,6 +134,17 @@ export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
         ],
       }),
 
+    /** Tells of a run that waits. */
+    tell: (run: OpenRun, events: RunEvent[]) =>
+      write(sql.TELL, run, { events, values: [run.task_id, run.workflow_id, JSON.stringify(events)] }),
+
+    /** Freezes the tools found for a run. False when that was done before. */
+    freezeToolset: (run: OpenRun, { toolset, events }: { toolset: unknown; events: RunEvent[] }) =>
+      write(sql.FREEZE_TOOLSET, run, {
+        events,
+        values: [run.task_id, run.workflow_id, JSON.stringify(toolset), JSON.stringify(events)],
+      }),
+
     /** Writes a summary of older messages, and what it has cost. False when another attempt has the step. */
     compact: (run: OpenRun, { step, message, usage, events }: Compaction) =>
       write(COMPACT, run, {

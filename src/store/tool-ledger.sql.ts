@@ -67,6 +67,13 @@ export const RELEASE_CALL = {
     SELECT append_events($2, $1, $6) AS last FROM call`,
 };
 
+/** Nothing is told of a call that has ended. */
+export const TELL_CALL = {
+  name: 'tell_call',
+  text: `SELECT append_events($2, $1, $4) AS last FROM (
+      SELECT 1 FROM tool_calls WHERE task_id = $1 AND call_id = $3 AND status = 'started' FOR SHARE) AS call`,
+};
+
 export const SET_TODOS = {
   name: 'set_todos',
   text: `WITH run AS (UPDATE tasks SET todos = $4::jsonb WHERE id = $1 AND status IN (${LIVE}) AND $3::text IS NOT NULL RETURNING 1)

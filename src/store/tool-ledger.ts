@@ -89,6 +89,9 @@ export function toolLedger(pool: pg.Pool, tell: Tell = () => {}) {
     /** The source was out of reach, so nothing was done: the next attempt starts afresh. */
     release: (call: OpenCall, events: RunEvent[]) => write(sql.RELEASE_CALL, call, { events, values: seen(call) }),
 
+    /** Tells of a call under way. */
+    tell: (call: CallPlace, events: RunEvent[]) => write(sql.TELL_CALL, call, { events, values: [] }),
+
     setTodos: (call: CallPlace, { todos, events }: { todos: Todo[]; events: RunEvent[] }) =>
       write(sql.SET_TODOS, call, { events, values: [JSON.stringify(todos)] }),
 

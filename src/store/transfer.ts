@@ -1,5 +1,6 @@
 import { v7 as uuid } from 'uuid';
 import type { FullImport, ImportResult, ResourceType } from '../contracts/transfer.ts';
+import { one } from '../domain/errors.ts';
 import type { Prisma, PrismaClient } from '../generated/prisma/client.ts';
 import { KNOWLEDGE_SOURCE } from './connections.ts';
 import type { KeyRing } from './key-ring.ts';
@@ -105,7 +106,7 @@ async function createAll(
   );
   for (const { id, label, values, error, warnings } of drafts) {
     if (error) result.errors.push(`${label}: ${error}`);
-    else if (values && !created.has(id)) result.errors.push(`${label}: There is already a ${noun} with this name`);
+    else if (values && !created.has(id)) result.errors.push(`${label}: There is already ${one(noun)} with this name`);
     else result.ids.push(id);
     result.warnings.push(...warnings.map((warning) => `${label}: ${warning}`));
   }

@@ -1,14 +1,18 @@
-import type { Definition, ToolSpec } from '../domain/definition.ts';
+import type { Definition, McpTool, ToolSpec } from '../domain/definition.ts';
 import { type BuiltinPorts, builtins } from './builtin/index.ts';
 import { definedTools } from './definitions.ts';
+import { modelName } from './mcp/listing.ts';
+import { type McpToolPorts, mcpTools } from './mcp/tools.ts';
 import { type PythonPorts, pythonTools } from './python.ts';
 import type { ToolOutcome, ToolSource } from './source.ts';
 
-export type ToolPorts = PythonPorts & BuiltinPorts;
+export type ToolPorts = PythonPorts & BuiltinPorts & { mcp: McpToolPorts };
 
 /** All tools of a run under the names the model sees. */
 export interface Toolbox extends ToolSource {
   list(signal: AbortSignal): Promise<ToolSpec[]>;
+  /** A sentence for every tool that had to be given another name. */
+  renamed(signal: AbortSignal): Promise<string[]>;
 }
 
 /** A tool's own name, and the prefix that tells it apart from another of the same name. */
@@ -17,43 +21,65 @@ interface Shelf {
   source: ToolSource;
 }
 
+/** What a run found when it began and keeps to. */
+export interface Toolset {
+  mcp: McpTool[];
+}
+
+interface ToolRules {
+  custom_tools: boolean;
+  /** Null where there was nothing to find. */
+  toolset: Toolset | null;
+}
+
 /** The tools of a run. Sources come in order of precedence: of two tools with one name, the later carries its source's prefix. */
 export function toolsFor(
-  definition: Pick<Definition, 'tools'>,
+  { tools, mcp_servers = [] }: Pick<Definition, 'tools' | 'mcp_servers'>,
   ports: ToolPorts,
-  { custom_tools }: { custom_tools: boolean },
+  { custom_tools, toolset }: ToolRules,
 ): Toolbox {
   const of = <K extends Definition['tools'][number]['kind']>(kind: K) =>
-    definition.tools.filter((tool): tool is Extract<Definition['tools'][number], { kind: K }> => tool.kind === kind);
+    tools.filter((tool): tool is Extract<Definition['tools'][number], { kind: K }> => tool.kind === kind);
+  const names = of('builtin').map(({ name }) => name);
+  const servers = mcp_servers.map((server) => {
+    const found = (toolset?.mcp ?? []).filter(({ server_id }) => server_id === server.id);
+    return { prefix: modelName(server.name), source: mcpTools(ports.mcp, server, found) };
+  });
   return toolbox([
-    {
-      prefix: 'builtin',
-      source: builtins(
-        ports,
-        of('builtin').map(({ name }) => name),
-      ),
-    },
+    { prefix: 'builtin', source: builtins(ports, names) },
     ...(custom_tools ? [{ prefix: 'custom', source: pythonTools(ports, of('custom')) }] : []),
+    ...servers,
     { prefix: 'defined', source: definedTools(of('definition')) },
   ]);
 }
 
+interface Placed {
+  spec: ToolSpec;
+  source: ToolSource;
+  name: string;
+  prefix: string;
+}
+
 export function toolbox(shelves: Shelf[]): Toolbox {
-  async function index(signal: AbortSignal) {
+  async function index(signal: AbortSignal): Promise<Map<string, Placed>> {
     const listed = await Promise.all(
       shelves.map(async ({ prefix, source }) => ({ prefix, source, specs: await source.list(signal) })),
     );
-    const tools = new Map<string, { spec: ToolSpec; source: ToolSource; name: string }>();
+    const tools = new Map<string, Placed>();
     for (const { prefix, source, specs } of listed) {
       for (const spec of specs) {
-        const shown = tools.has(spec.name) ? `${prefix}_${spec.name}` : spec.name;
-        if (!tools.has(shown)) tools.set(shown, { spec: { ...spec, name: shown }, source, name: spec.name });
+        const shown = freeName(spec.name, prefix, tools);
+        tools.set(shown, { spec: { ...spec, name: shown }, source, name: spec.name, prefix });
       }
     }
     return tools;
   }
   return {
     list: async (signal) => [...(await index(signal)).values()].map(({ spec }) => spec),
+    async renamed(signal) {
+      const moved = [...(await index(signal)).values()].filter(({ spec, name }) => spec.name !== name);
+      return moved.map(({ spec, name, prefix }) => `The tool ${name} of ${prefix} is called ${spec.name}, as the name is taken`);
+    },
     async call(call, signal): Promise<ToolOutcome> {
       const tools = await index(signal);
       const tool = tools.get(call.name);
@@ -66,4 +92,16 @@ export function toolbox(shelves: Shelf[]): Toolbox {
       return tool.source.call({ ...call, name: tool.name }, signal);
     },
   };
+}
+
+const NAME_CHARACTERS = 64;
+
+/** The name itself, else with its source's prefix, else with a number: never one that is taken. */
+function freeName(name: string, prefix: string, taken: Map<string, unknown>): string {
+  if (!taken.has(name)) return name;
+  const base = `${prefix}_${name}`.slice(0, NAME_CHARACTERS);
+  for (let shown = base, number = 2; ; number += 1) {
+    if (!taken.has(shown)) return shown;
+    shown = `${base.slice(0, NAME_CHARACTERS - 4)}_${number}`;
+  }
 }

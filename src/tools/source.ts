@@ -20,6 +20,8 @@ export interface ToolCall {
   /** Stable over retries of the same call: the tool can know a repetition by it. */
   call_key: string;
   run: RunContext;
+  /** Tells whoever watches how far a long call has come. */
+  progress?: ((text: string, data?: Record<string, unknown>) => void) | undefined;
 }
 
 export interface ToolOutcome {

@@ -92,7 +92,10 @@ describe.runIf(process.env.RECORD_HISTORIES)('recording', () => {
         const handle = here.driver.client.workflow.getHandle(runIdOf(task_id));
         await handle.result().catch(() => {});
         const { events } = await handle.fetchHistory();
-        await writeFile(join(FOLDER, `${name}.json`), `${historyToJSON({ events: events ?? [] })}\n`);
+        await writeFile(
+          join(FOLDER, `${name}.json`),
+          `${historyToJSON({ events: events ?? [] }).replaceAll(process.cwd(), '/app')}\n`,
+        );
       }
     } finally {
       await here.stop();

@@ -19,18 +19,21 @@ import type { ModelFailure, Reply } from '../../runtimes/runtime.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
 import type { OpenRun, RunStore, Record as StepRecord } from '../../store/runs.ts';
 import type { Toolbox } from '../../tools/for-agent.ts';
+import { type AdmissionPorts, admitted } from './admission.ts';
 import { attempt, type Halts, staleAttempt, written } from './attempt.ts';
 import { type Context, type ContextPorts, contextOf } from './context.ts';
 import { retryDelay } from './failure.ts';
 import { type FitPorts, fitted } from './fit.ts';
 import { reserve } from './reserve.ts';
+import type { ToolsAsked } from './tools-asked.ts';
 
-export interface ExchangePorts extends ContextPorts, Omit<FitPorts, 'runs'> {
+export interface ExchangePorts extends AdmissionPorts, ContextPorts, Omit<FitPorts, 'runs'> {
   runs: RunStore;
   halts: Halts;
   definition(hash: string): Promise<Definition>;
   runtimeOf(run: OpenRun, definition: Definition): Promise<SelectedRuntime>;
-  toolsOf(definition: Definition, runtime: SelectedRuntime): Toolbox;
+  /** Tools that have to be asked for are found once a run; nothing is told of them before `ready`. */
+  toolsOf(asked: ToolsAsked, signal: AbortSignal): Promise<Toolbox>;
   /** Sends text on in batches; nothing before `ready`. */
   publisher(send: (delta: string) => Promise<unknown>, ready: Promise<unknown>): DeltaPublisher;
   workspaces: { open(run: WorkspaceRun, signal: AbortSignal): Promise<{ commit: string | null }> };
@@ -64,6 +67,7 @@ export const exchangeActivity =
       if (!run || isTerminal(run.status)) throw ApplicationFailure.nonRetryable(`The task ${task_id} has ended`, 'task_ended');
       if (run.recorded) return callsOf(run, order.step);
       const work: Attempt = { ports, run, definition: await ports.definition(run.definition_hash), order };
+      await admitted(ports, run, { provider: work.definition.provider, step: order.step });
       try {
         return await converse(work, signal);
       } catch (error) {
@@ -91,7 +95,8 @@ async function converse(work: Attempt, outer: AbortSignal): Promise<PlannedCall[
   begun.catch(() => {});
   if (order.step === 1 && definition.repository) await checkOut(work, definition.repository, { signal, ready: begun });
   const selected = await ports.runtimeOf(run, definition);
-  const offered = order.tools_off ? [] : await ports.toolsOf(definition, selected).list(signal);
+  const asked = { run, definition, runtime: selected, ready: begun };
+  const offered = order.tools_off ? [] : await (await ports.toolsOf(asked, signal)).list(signal);
   const publisher = ports.publisher((delta) => tell(work, delta, stale), begun);
   const instructions = instructionsOf(definition);
   const about = { ready: begun, ports, run, definition, step: order.step, selected, instructions, tools: offered };

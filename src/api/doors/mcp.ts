@@ -1,0 +1,101 @@
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import type { FastifyInstance } from 'fastify';
+import { follow } from '../../events/follow.ts';
+import type { Caller } from '../auth.ts';
+import { answerOf, type DoorRun, type DoorServices, ended, startRun, troubleOf } from './runs.ts';
+
+const MOST_TOOLS = 1_000;
+const NAME_CHARACTERS = 48;
+
+const PROMPT_SCHEMA = {
+  type: 'object' as const,
+  properties: { prompt: { type: 'string', description: 'What the agent is to do' } },
+  required: ['prompt'],
+};
+
+/** Every workflow of the caller as a tool, over streamable HTTP. No session is kept, so any API process serves any request. */
+export function mcpDoor(http: FastifyInstance, services: DoorServices, version: string): void {
+  http.post('/mcp', async (request, reply) => {
+    const server = serverFor(services, request.caller, version);
+    const transport = new StreamableHTTPServerTransport();
+    reply.hijack();
+    reply.raw.once('close', () => void server.close());
+    await server.connect(transport as never);
+    await transport.handleRequest(request.raw, reply.raw, request.body);
+  });
+  http.route({
+    method: ['GET', 'DELETE'],
+    url: '/mcp',
+    handler: async (_request, reply) =>
+      reply
+        .code(405)
+        .header('allow', 'POST')
+        .send({ jsonrpc: '2.0', error: { code: -32000, message: 'Use POST' }, id: null }),
+  });
+}
+
+function serverFor(services: DoorServices, caller: Caller, version: string): Server {
+  const server = new Server({ name: 'perdura', version }, { capabilities: { tools: {} } });
+  server.setRequestHandler(ListToolsRequestSchema, async () => ({
+    tools: (await toolsOf(services, caller)).map(({ name, description }) => ({ name, description, inputSchema: PROMPT_SCHEMA })),
+  }));
+  server.setRequestHandler(
+    CallToolRequestSchema,
+    async ({ params: { name, arguments: args, _meta } }, { signal, sendNotification }) => {
+      const tool = (await toolsOf(services, caller)).find((candidate) => candidate.name === name);
+      if (!tool) return failed(`There is no workflow behind the tool ${name}`);
+      const prompt = args?.prompt;
+      if (typeof prompt !== 'string' || prompt.trim() === '') return failed('prompt must be a text');
+      const run = await startRun(services, { model: tool.id, prompt }, caller).catch((error: Error) => error);
+      if (run instanceof Error) return failed(run.message);
+      const progressToken = _meta?.progressToken;
+      if (progressToken !== undefined) {
+        const tell = (progress: number, message: string) =>
+          sendNotification({ method: 'notifications/progress', params: { progressToken, progress, message } });
+        await report(services, run, { tell, signal });
+      }
+      const task = await ended(services, run, signal);
+      const trouble = troubleOf(task);
+      return trouble ? failed(trouble.message) : { content: [{ type: 'text' as const, text: answerOf(task) }] };
+    },
+  );
+  return server;
+}
+
+const failed = (text: string) => ({ content: [{ type: 'text' as const, text }], isError: true });
+
+/** Names are made of titles, and of ids so that no two are the same. */
+async function toolsOf({ store }: DoorServices, caller: Caller) {
+  const { items } = await store.workflows.list({ limit: MOST_TOOLS, owner: caller.key } as never);
+  return items.map(({ id, title }) => {
+    const words = (title ?? 'workflow')
+      .normalize('NFKD')
+      .replaceAll(/[^A-Za-z0-9]+/g, '_')
+      .replaceAll(/^_+|_+$/g, '');
+    const name = `${words.slice(0, NAME_CHARACTERS) || 'workflow'}_${id.slice(-8)}`;
+    return { id, name, description: `Runs the workflow ${title ?? id} and returns its answer` };
+  });
+}
+
+const TOLD: Record<string, (data: Record<string, unknown>) => string> = {
+  model_call: () => 'Asking the model',
+  tool_call: ({ name }) => `Calling ${name}`,
+  progress: ({ detail }) => String(detail),
+  approval_requested: ({ detail }) => String(detail),
+};
+
+interface Reporting {
+  tell(progress: number, message: string): Promise<void>;
+  signal: AbortSignal;
+}
+
+/** Tells what a run does until it has ended. */
+async function report({ bus, store }: DoorServices, run: DoorRun, { tell, signal }: Reporting): Promise<void> {
+  let progress = 0;
+  for await (const { type, data } of follow({ bus, log: store.events }, { ...run, after: 0 }, signal)) {
+    const told = type === 'log' ? TOLD[String(data.event)]?.(data) : undefined;
+    if (told) await tell(++progress, told).catch(() => {});
+  }
+}

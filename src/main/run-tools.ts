@@ -1,0 +1,85 @@
+import type { Definition, PinnedMcpServer } from '../domain/definition.ts';
+import { eventsOf, type RunEvent } from '../domain/events.ts';
+import { storable } from '../domain/transcript.ts';
+import { ModelFailure } from '../runtimes/runtime.ts';
+import type { SelectedRuntime } from '../runtimes/select.ts';
+import type { OpenRun } from '../store/runs.ts';
+import type { CallPlace } from '../store/tool-ledger.ts';
+import type { ToolsAsked } from '../temporal/activities/tools-asked.ts';
+import { type Toolbox, type ToolPorts, type Toolset, toolsFor } from '../tools/for-agent.ts';
+import { discover } from '../tools/mcp/discover.ts';
+import { type McpPool, mcpPool } from '../tools/mcp/pool.ts';
+import type { McpToolPorts } from '../tools/mcp/tools.ts';
+import { VERSION } from './places.ts';
+import type { Core } from './wiring.ts';
+
+const now = () => new Date().toISOString();
+
+/** The MCP connections of a worker. */
+export const openMcpPool = ({ setting, runner, egress }: Core): McpPool =>
+  mcpPool({
+    startConfined: setting.config.ALLOW_STDIO_MCP ? runner.startConfined : null,
+    fetch: egress.fetch,
+    version: VERSION,
+  });
+
+export function mcpPorts({ store }: Core, pool: McpPool): McpToolPorts {
+  return {
+    pool,
+    openConfig: async (server: PinnedMcpServer) => {
+      const connection_config = store.mcpServers.sealer.open(server.connection_config);
+      return { ...server, connection_config };
+    },
+    async openToken(name, server, { owner, task_id }) {
+      const opened = await store.tokens.open({ name, principal: owner, purpose: `MCP server ${server}`, task_id });
+      if ('refusal' in opened) throw new Error(opened.refusal);
+      return opened.value;
+    },
+  };
+}
+
+/** The tools of a run. At its first step the servers are asked, and what they have is frozen with the task. */
+export function runTools({ store }: Core, ports: ToolPorts) {
+  return async ({ run, definition, runtime, ready }: ToolsAsked, signal: AbortSignal): Promise<Toolbox> => {
+    const { custom_tools } = runtime;
+    const here = withoutElsewhere(definition, runtime);
+    const boxOf = (toolset: Toolset | null) => toolsFor(here, ports, { custom_tools, toolset });
+    if (run.toolset || !here.mcp_servers.length) return boxOf(run.toolset as Toolset | null);
+    await ready;
+    const openToken = (name: string) => ports.mcp.openToken(name, 'of the run', run);
+    const { tools, notes, missing } = await discover(here.mcp_servers, { ...ports.mcp, openToken }, signal);
+    if (missing.length > 0)
+      throw new ModelFailure(`A required MCP server is out of reach. ${missing.join('. ')}`, {
+        code: 'mcp_unavailable',
+        recoverable: true,
+      });
+    const toolset = { mcp: tools };
+    const box = boxOf(toolset);
+    const { log } = eventsOf(run.task_id, now);
+    const events = notes.map(({ event, detail, ...more }): RunEvent => log(event, detail, more));
+    for (const sentence of await box.renamed(signal)) events.push(log('mcp_connected', sentence));
+    return (await store.runs.freezeToolset(run, { toolset, events })) ? box : boxOf(await frozen(store, run));
+  };
+}
+
+/** What is left of an agent's tools when some run at the vendor. */
+function withoutElsewhere({ tools, mcp_servers = [] }: Definition, { elsewhere }: SelectedRuntime) {
+  if (!elsewhere) return { tools, mcp_servers };
+  return {
+    tools: tools.filter((tool) => tool.kind !== 'builtin' || !elsewhere.builtins.includes(tool.name)),
+    mcp_servers: mcp_servers.filter(({ id }) => !elsewhere.mcp_server_ids.includes(id)),
+  };
+}
+
+/** Tells watchers how far a call has come; it is not worth failing the call for. */
+export function progressTeller({ store, log: report }: Core, call: CallPlace) {
+  return (text: string, data: Record<string, unknown> = {}): void => {
+    const told = eventsOf(call.task_id, now).log('progress', storable(text), { call_id: call.call_id, ...data });
+    store.ledger.tell(call, [told]).catch((error: Error) => report(`Progress was not told: ${error.message}`));
+  };
+}
+
+/** What another attempt of the step found first. */
+async function frozen(store: Core['store'], { task_id }: OpenRun): Promise<Toolset | null> {
+  return ((await store.runs.open(task_id, 1))?.toolset ?? null) as Toolset | null;
+}

@@ -1,0 +1,126 @@
+import type OpenAI from 'openai';
+import type { ExchangeUsage } from '../domain/usage.ts';
+import { ModelFailure, type Reply } from './runtime.ts';
+
+export type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;
+type Delta = Chunk['choices'][number]['delta'] & { reasoning_content?: unknown; reasoning?: unknown };
+type CallPart = NonNullable<Delta['tool_calls']>[number];
+
+export interface Listener {
+  emit(delta: string): void;
+  /** Called for every chunk. */
+  touch(): void;
+}
+
+/** Nothing that a model says in one reply is longer, unless it has run wild. */
+const MOST_CHARACTERS = 8 * 1024 * 1024;
+const MOST_CALLS = 256;
+
+/** Gathers a streamed reply. Throws a ModelFailure when what arrived is no usable answer. */
+export async function replyOf(stream: AsyncIterable<Chunk>, { emit, touch }: Listener): Promise<Reply> {
+  const reply: Reply = { text: '', calls: [], finish: '', model: null, usage: NO_USAGE, extra: null };
+  const gathered = { calls: callGatherer(), reasoning: '', refused: false, characters: 0 };
+  for await (const chunk of stream) {
+    touch();
+    reply.model ??= chunk.model || null;
+    if (chunk.usage) reply.usage = usageOf(chunk.usage);
+    const [choice] = chunk.choices ?? [];
+    if (!choice) continue;
+    const delta = (choice.delta ?? {}) as Delta;
+    const text = textOf(delta);
+    if (text) {
+      reply.text += text;
+      emit(text);
+    }
+    gathered.refused ||= Boolean(delta.refusal);
+    gathered.reasoning += reasoningOf(delta);
+    for (const part of delta.tool_calls ?? []) gathered.calls.add(part);
+    gathered.characters += sizeOf(delta, text);
+    if (gathered.characters > MOST_CHARACTERS) throw endless(`more than ${MOST_CHARACTERS} characters`);
+    if (choice.finish_reason) reply.finish = choice.finish_reason;
+  }
+  reply.calls = gathered.calls.all();
+  if (gathered.refused && reply.finish === 'stop') reply.finish = 'refusal';
+  if (gathered.reasoning && reply.calls.length > 0) reply.extra = { reasoning_content: gathered.reasoning };
+  return checked(reply);
+}
+
+const textOf = ({ content, refusal }: Delta): string => {
+  const said = content ?? refusal;
+  return typeof said === 'string' ? said : '';
+};
+
+function reasoningOf({ reasoning_content, reasoning }: Delta): string {
+  const thought = reasoning_content ?? reasoning;
+  return typeof thought === 'string' ? thought : '';
+}
+
+function sizeOf(delta: Delta, text: string): number {
+  const called = (delta.tool_calls ?? []).reduce((sum, { function: it }) => sum + (it?.arguments?.length ?? 0), 0);
+  return text.length + reasoningOf(delta).length + called;
+}
+
+const endless = (what: string) =>
+  new ModelFailure(`The model's answer was broken off: ${what}`, { code: 'model_answer_too_long', recoverable: false });
+
+/** Calls arrive in pieces told apart by index; a piece with another id on the same index begins another call. */
+function callGatherer() {
+  const calls: Reply['calls'] = [];
+  const open = new Map<number, Reply['calls'][number]>();
+  return {
+    add({ index, id, function: piece }: CallPart) {
+      const place = index ?? Math.max(0, open.size - 1);
+      let call = open.get(place);
+      if (!call || (id && call.id && call.id !== id)) {
+        if (calls.length >= MOST_CALLS) throw endless(`more than ${MOST_CALLS} tool calls at once`);
+        call = { id: '', name: '', arguments: '' };
+        calls.push(call);
+        open.set(place, call);
+      }
+      call.id ||= id ?? '';
+      call.name += piece?.name ?? '';
+      call.arguments += argumentText(piece?.arguments);
+    },
+    all: () => calls,
+  };
+}
+
+/** Some endpoints send the arguments as an object instead of its text. */
+const argumentText = (value: unknown): string =>
+  typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value);
+
+const NO_USAGE: ExchangeUsage = { total_in: 0, total_out: 0, cache_read: 0, cache_write: 0 };
+const MOST_TOKENS = 100_000_000;
+
+/** What counters hold, whatever the endpoint says: nothing below zero, no fraction, no more than can be. */
+export const countOf = (value: unknown): number =>
+  typeof value === 'number' && value > 0 ? Math.min(Math.round(value), MOST_TOKENS) : 0;
+
+function usageOf(usage: NonNullable<Chunk['usage']>): ExchangeUsage {
+  const { prompt_tokens, completion_tokens, prompt_tokens_details, prompt_cache_hit_tokens } = usage as typeof usage & {
+    prompt_cache_hit_tokens?: number;
+  };
+  const details = prompt_tokens_details as { cached_tokens?: number; cache_write_tokens?: number } | undefined;
+  const total_in = countOf(prompt_tokens);
+  const cache_read = Math.min(total_in, countOf(details?.cached_tokens ?? prompt_cache_hit_tokens));
+  return {
+    total_in,
+    total_out: countOf(completion_tokens),
+    cache_read,
+    cache_write: Math.min(total_in - cache_read, countOf(details?.cache_write_tokens)),
+  };
+}
+
+/** What arrived without an error may still be no answer. */
+function checked(reply: Reply): Reply {
+  const silent = reply.calls.length === 0 && reply.text.trim() === '';
+  if (!reply.finish) throw new ModelFailure('The model broke off its answer', { code: 'model_stream_cut', recoverable: true });
+  if (reply.finish === 'content_filter')
+    throw new ModelFailure("The provider's content filter stopped the answer", { code: 'content_filter', recoverable: false });
+  if (reply.finish === 'length' && silent) {
+    const message = 'The model used up its output limit before it said anything; lower the reasoning effort or shorten the input';
+    throw new ModelFailure(message, { code: 'model_length', recoverable: false });
+  }
+  if (silent) throw new ModelFailure('The model gave an empty answer', { code: 'empty_answer', recoverable: false });
+  return reply;
+}

@@ -1,0 +1,52 @@
+import type OpenAI from 'openai';
+import type { TranscriptMessage } from '../domain/transcript.ts';
+import type { Exchange } from './runtime.ts';
+
+type Message = OpenAI.Chat.Completions.ChatCompletionMessageParam;
+
+/** An exchange as a request for streamed chat completions. */
+export function chatRequest({ instructions, transcript, tools, reasoning_effort, wants_json }: Exchange, model: string) {
+  const system: Message[] = instructions ? [{ role: 'system', content: instructions }] : [];
+  return {
+    model,
+    messages: [...system, ...transcript.map(messageOf)],
+    stream: true as const,
+    stream_options: { include_usage: true },
+    ...(tools.length > 0
+      ? {
+          tools: tools.map(({ name, description, parameters }) => ({
+            type: 'function' as const,
+            function: { name, description, parameters },
+          })),
+        }
+      : {}),
+    ...(reasoning_effort ? { reasoning_effort: reasoning_effort as 'low' } : {}),
+    // Many endpoints refuse JSON mode beside tools.
+    ...(wants_json && tools.length === 0 ? { response_format: { type: 'json_object' as const } } : {}),
+  };
+}
+
+function messageOf({ role, content, tool_calls, call_id, extra }: TranscriptMessage): Message {
+  if (role === 'tool') return { role, content, tool_call_id: call_id ?? '' };
+  if (role === 'user' || role === 'system') return { role, content };
+  const calls = tool_calls?.map((call) => ({
+    id: call.call_id,
+    type: 'function' as const,
+    function: { name: call.name || NAMELESS, arguments: readable(call.arguments) },
+  }));
+  return { role, content: content || null, ...(calls?.length ? { tool_calls: calls } : {}), ...(extra as object | null) };
+}
+
+/** An empty name in the history is refused by endpoints; the call's result has told the model what was wrong. */
+const NAMELESS = 'unnamed';
+
+/** What was no JSON goes back as JSON that holds it, because endpoints refuse a history they cannot parse. */
+function readable(text: string): string {
+  if (text.trim() === '') return '{}';
+  try {
+    JSON.parse(text);
+    return text;
+  } catch {
+    return JSON.stringify({ not_valid_json: text });
+  }
+}

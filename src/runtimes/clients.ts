@@ -1,0 +1,81 @@
+import OpenAI, { AzureOpenAI } from 'openai';
+import type { PinnedProvider } from '../domain/definition.ts';
+import { databaseIsAway } from '../domain/errors.ts';
+import { ModelFailure } from './runtime.ts';
+
+/** In whose name a model is called. */
+export interface Caller {
+  /** The caller's own access token; null when the run has none. */
+  access_token: string | null;
+  /** Opens a stored token by name; throws a sentence when it may not be used. */
+  openToken(name: string): Promise<string>;
+}
+
+export type Fetch = typeof globalThis.fetch;
+
+/** The parts of a provider that lead to its endpoint. */
+export type Endpoint = Pick<
+  PinnedProvider,
+  'name' | 'provider_type' | 'api_key_token_name' | 'base_url' | 'auth_type' | 'azure_api_version' | 'azure_deployment'
+>;
+
+const TIMEOUT_MS = 120_000;
+const OPENAI_URL = 'https://api.openai.com/v1';
+export const VENDOR_URL = 'https://api.anthropic.com';
+const VENDOR_VERSION = { 'anthropic-version': '2023-06-01' };
+export const AZURE_API_VERSION = '2024-10-21';
+/** Stands where the SDK wants a key and the endpoint needs none; the header itself is left out. */
+const NO_KEY = 'none';
+
+/** Retries are the engine's, and nothing comes from the process's environment. */
+const COMMON = { maxRetries: 0, timeout: TIMEOUT_MS, organization: null, project: null, logLevel: 'off' as const };
+
+export const refusal = (message: string, code = 'no_provider_key') => new ModelFailure(message, { code, recoverable: false });
+
+/** A client of the installation's own endpoint, called with the caller's access token. */
+export const defaultClient = (base_url: string, access_token: string, fetch?: Fetch): OpenAI =>
+  new OpenAI({ ...COMMON, baseURL: base_url, apiKey: access_token, ...(fetch ? { fetch } : {}) });
+
+/** A client of a provider's endpoint, with the key opened in the caller's name. */
+export async function providerClient(provider: Endpoint, caller: Caller, fetch?: Fetch): Promise<OpenAI> {
+  const key = await keyOf(provider, caller);
+  const options = { ...COMMON, ...(fetch ? { fetch } : {}) };
+  if (provider.provider_type === 'azure_openai') return azureClient(provider, key ?? NO_KEY, options);
+  const { base_url, auth_type } = provider;
+  const bare = { authorization: null };
+  if (provider.provider_type === 'anthropic' && !base_url) {
+    const defaultHeaders = { ...bare, ...VENDOR_VERSION, 'x-api-key': key };
+    return new OpenAI({ ...options, defaultHeaders, apiKey: key ?? NO_KEY, baseURL: `${VENDOR_URL}/v1` });
+  }
+  const defaultHeaders = !key ? bare : auth_type === 'x-api-key' ? { ...bare, 'x-api-key': key } : {};
+  return new OpenAI({ ...options, defaultHeaders, apiKey: key ?? NO_KEY, baseURL: base_url ?? OPENAI_URL });
+}
+
+/** `base_url` is the resource's address; a deployment, where one is named, goes into the path. */
+function azureClient(provider: Endpoint, apiKey: string, options: typeof COMMON & { fetch?: Fetch }): AzureOpenAI {
+  const { name, base_url, azure_api_version, azure_deployment } = provider;
+  if (!base_url) {
+    const message = `The provider ${name} has no base_url; give the address of its Azure resource, such as https://my-resource.openai.azure.com`;
+    throw refusal(message, 'no_base_url');
+  }
+  const address = base_url.replace(/\/+$/, '');
+  return new AzureOpenAI({
+    ...options,
+    apiKey,
+    apiVersion: azure_api_version ?? AZURE_API_VERSION,
+    baseURL: address.endsWith('/openai') || address.endsWith('/openai/v1') ? address : `${address}/openai`,
+    ...(azure_deployment ? { deployment: azure_deployment } : {}),
+  });
+}
+
+/** Only an endpoint of the user's own may do without a key. */
+export async function keyOf(provider: Endpoint, caller: Caller): Promise<string | null> {
+  if (provider.api_key_token_name) {
+    return caller.openToken(provider.api_key_token_name).catch((error: Error) => {
+      if (databaseIsAway(error)) throw error;
+      throw refusal(`The provider ${provider.name} has no usable key: ${error.message}`);
+    });
+  }
+  if (provider.provider_type === 'openai_compatible') return null;
+  throw refusal(`The provider ${provider.name} has no key; store one and name it in api_key_token_name`);
+}

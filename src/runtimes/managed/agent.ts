@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto';
+import type Anthropic from '@anthropic-ai/sdk';
+import type { AgentCreateParams } from '@anthropic-ai/sdk/resources/beta/agents/agents';
+import type { Exchange } from '../runtime.ts';
+
+/** What runs at the vendor instead of here. */
+export interface Hosted {
+  /** Built-in tools by the vendor's names, which are ours. */
+  builtins: string[];
+  mcp_servers: { name: string; url: string; allowed_tools: string[] }[];
+}
+
+export const VENDOR_BUILTINS = ['bash', 'edit', 'read', 'write', 'glob', 'grep', 'web_fetch', 'web_search'] as const;
+type VendorBuiltin = (typeof VENDOR_BUILTINS)[number];
+
+const HASH = 'perdura_definition';
+const TASK = 'perdura_task';
+const ENVIRONMENT = 'perdura_environment';
+const ENVIRONMENT_VERSION = '1';
+const EFFORTS: Record<string, 'low' | 'medium' | 'high'> = { minimal: 'low', low: 'low', medium: 'medium', high: 'high' };
+
+export interface Vendor {
+  client: Anthropic;
+  signal: AbortSignal;
+}
+
+/** The session of a task: the one that was opened before, whoever opened it, or a new one. */
+export async function sessionOf(
+  vendor: Vendor,
+  input: Exchange,
+  { model, hosted }: { model: string; hosted: Hosted },
+): Promise<string> {
+  const { client, signal } = vendor;
+  const agent = await agentOf(vendor, agentParams(input, model, hosted));
+  const opened = client.beta.sessions.list({ agent_id: agent, include_archived: true }, { signal });
+  for await (const { id, metadata } of opened) if (metadata[TASK] === input.task_id) return id;
+  const environment_id = await environmentOf(vendor);
+  const title = `Perdura task ${input.task_id}`;
+  const created = { agent, environment_id, title, metadata: { [TASK]: input.task_id } };
+  return (await client.beta.sessions.create(created, { signal })).id;
+}
+
+/** Agents are told apart by the hash of what they are, so that equal ones are made once. */
+async function agentOf({ client, signal }: Vendor, params: AgentCreateParams): Promise<string> {
+  const hash = createHash('sha256').update(JSON.stringify(params)).digest('hex').slice(0, 32);
+  for await (const { id, metadata } of client.beta.agents.list({}, { signal })) if (metadata[HASH] === hash) return id;
+  return (await client.beta.agents.create({ ...params, metadata: { [HASH]: hash } }, { signal })).id;
+}
+
+async function environmentOf({ client, signal }: Vendor): Promise<string> {
+  for await (const { id, metadata } of client.beta.environments.list({}, { signal }))
+    if (metadata[ENVIRONMENT] === ENVIRONMENT_VERSION) return id;
+  const config = { type: 'cloud' as const, networking: { type: 'unrestricted' as const } };
+  const made = { name: 'perdura', config, metadata: { [ENVIRONMENT]: ENVIRONMENT_VERSION } };
+  return (await client.beta.environments.create(made, { signal })).id;
+}
+
+function agentParams({ instructions, tools, reasoning_effort }: Exchange, model: string, hosted: Hosted): AgentCreateParams {
+  const effort = reasoning_effort ? EFFORTS[reasoning_effort] : undefined;
+  return {
+    name: 'Perdura agent',
+    model: effort ? { id: model, effort } : model,
+    system: instructions || null,
+    mcp_servers: hosted.mcp_servers.map(({ name, url }) => ({ type: 'url' as const, name, url })),
+    tools: [
+      ...tools.map(({ name, description, parameters }) => ({
+        ...{ type: 'custom' as const, name, description: description || name },
+        input_schema: { ...parameters, type: 'object' as const },
+      })),
+      ...(hosted.builtins.length > 0 ? [builtinToolset(hosted.builtins)] : []),
+      ...hosted.mcp_servers.map(({ name, allowed_tools }) => ({
+        ...{ type: 'mcp_toolset' as const, mcp_server_name: name },
+        default_config: { enabled: allowed_tools.length === 0, permission_policy: ALLOW },
+        configs: allowed_tools.map((tool) => ({ name: tool, enabled: true, permission_policy: ALLOW })),
+      })),
+    ],
+  };
+}
+
+/** Nobody is asked at the vendor's side: approvals are Perdura's own. */
+const ALLOW = { type: 'always_allow' as const };
+
+const builtinToolset = (names: string[]) => ({
+  type: 'agent_toolset_20260401' as const,
+  default_config: { enabled: false },
+  configs: names.map((name) => ({ name: name as VendorBuiltin, enabled: true, permission_policy: ALLOW })) as never,
+});

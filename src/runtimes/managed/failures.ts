@@ -1,0 +1,31 @@
+import { APIConnectionError, APIConnectionTimeoutError, APIError } from '@anthropic-ai/sdk';
+import { causeOf, retryAfter } from '../failures.ts';
+import { ModelFailure } from '../runtime.ts';
+
+const CODES: Record<number, string> = {
+  401: 'model_unauthorized',
+  403: 'model_unauthorized',
+  404: 'unknown_model',
+  429: 'rate_limited',
+};
+
+/** What the vendor's client threw, as a failure in its own words. */
+export function vendorFailureOf(error: unknown): unknown {
+  if (error instanceof ModelFailure) return error;
+  if (error instanceof APIConnectionTimeoutError)
+    return new ModelFailure('The provider did not answer in time', { code: 'model_timeout', recoverable: true });
+  if (error instanceof APIConnectionError)
+    return new ModelFailure(`The provider cannot be reached: ${causeOf(error)}`, {
+      code: 'model_unreachable',
+      recoverable: true,
+    });
+  if (error instanceof APIError) {
+    const { status, message, headers } = error as APIError;
+    const recoverable = status === undefined || status === 429 || status === 408 || status === 409 || status >= 500;
+    const code = CODES[status ?? 0] ?? 'model_error';
+    return new ModelFailure(`The provider answered: ${message}`, { code, recoverable, retry_after_ms: retryAfter(headers) });
+  }
+  if (error instanceof SyntaxError || error instanceof TypeError)
+    return new ModelFailure('The stream of the session broke off', { code: 'model_stream_cut', recoverable: true });
+  return error;
+}

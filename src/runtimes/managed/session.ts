@@ -1,0 +1,192 @@
+import type Anthropic from '@anthropic-ai/sdk';
+import type {
+  EventSendParams,
+  BetaManagedAgentsSessionEvent as ListedEvent,
+  BetaManagedAgentsStreamSessionEvents as SessionEvent,
+} from '@anthropic-ai/sdk/resources/beta/sessions/events';
+import type { TranscriptMessage } from '../../domain/transcript.ts';
+import { withoutSecret } from '../failures.ts';
+import { type Exchange, ModelFailure, type ModelRuntime, type Reply } from '../runtime.ts';
+import { type Hosted, sessionOf } from './agent.ts';
+import { vendorFailureOf } from './failures.ts';
+import { foldEvents, type Rest } from './fold.ts';
+
+export interface ManagedSessionOptions {
+  client: Anthropic;
+  default_model: string | null;
+  hosted: Hosted;
+  /** A session of which nothing is heard for so long is asked anew. */
+  idle_ms?: number;
+}
+
+/** Where a session stands; kept with each recorded reply. */
+export interface SessionCursor {
+  session_id: string;
+  /** Everything up to this event is in the transcript. */
+  seen: string | null;
+}
+
+type Sent = EventSendParams['events'][number];
+
+const IDLE_MS = 10 * 60_000;
+const LAST_WORDS_MS = 1_500;
+const NO_TOOLS = 'Denied: no further tool call is made. Give your final answer now.';
+/** Calls made although tools are off are denied so often before the text so far is taken for the answer. */
+const PATIENCE = 3;
+
+/**
+ * The vendor's managed agent sessions: one session a task. All that matters is in the session's own list of events, so an
+ * exchange that lost its worker is taken up by reading it: what was sent is not sent again, what was said is not asked again.
+ */
+export function managedSession({ client, default_model, hosted, idle_ms = IDLE_MS }: ManagedSessionOptions): ModelRuntime {
+  return {
+    async exchange(input, emit, outer) {
+      const model = input.model ?? default_model;
+      if (!model)
+        throw new ModelFailure('No model is named by the workflow, the agent or the provider; set one of them', {
+          code: 'no_model',
+          recoverable: false,
+        });
+      const idle = new AbortController();
+      const timer = setTimeout(() => idle.abort(), idle_ms);
+      const signal = AbortSignal.any([outer, idle.signal]);
+      const cursor = input.cursor as SessionCursor | null;
+      let session_id = cursor?.session_id;
+      try {
+        session_id ??= await sessionOf({ client, signal }, input, { model, hosted });
+        const place: Place = { client, session_id, seen: cursor?.seen ?? null, signal, touch: () => void timer.refresh() };
+        return await converse(place, input, { emit, model });
+      } catch (error) {
+        if (outer.aborted && session_id && isHalt(outer.reason)) await stop(client, session_id);
+        outer.throwIfAborted();
+        if (idle.signal.aborted)
+          throw new ModelFailure(`Nothing was heard of the session for ${idle_ms / 1000} s`, {
+            code: 'model_timeout',
+            recoverable: true,
+          });
+        throw withoutSecret(vendorFailureOf(error), client.apiKey);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+  };
+}
+
+interface Place {
+  client: Anthropic;
+  session_id: string;
+  seen: string | null;
+  signal: AbortSignal;
+  touch(): void;
+}
+
+async function converse(
+  place: Place,
+  input: Exchange,
+  { emit, model }: { emit: (delta: string) => void; model: string },
+): Promise<{ reply: Reply; cursor: SessionCursor }> {
+  const { client, session_id, signal } = place;
+  // Listened to before the past is read, so that nothing falls between.
+  const stream = await client.beta.sessions.events.stream(session_id, { event_deltas: ['agent.message'] }, { signal });
+  const past = await history(place);
+  const fresh = past.slice(firstAfter(past, place.seen));
+  const due = dueEvents(input, fresh);
+  const answered = new Set(
+    [...past, ...due].flatMap((event) => (event.type === 'user.custom_tool_result' ? event.custom_tool_use_id : [])),
+  );
+  const fold = foldEvents(emit, answered);
+  if (due.length > 0) await client.beta.sessions.events.send(session_id, { events: due }, { signal });
+  const events = stream[Symbol.asyncIterator]();
+  let rest = replay(fresh, fold, due.length > 0);
+  for (let patience = PATIENCE; ; patience -= 1) {
+    rest ??= await untilRest(events, fold, place);
+    if (rest.kind === 'answered' || input.tools.length > 0 || patience === 0) break;
+    const denials = rest.calls.map(({ id }): Sent => resultOf(id, NO_TOOLS, true));
+    for (const { id } of rest.calls) answered.add(id);
+    await client.beta.sessions.events.send(session_id, { events: denials }, { signal });
+    rest = null;
+  }
+  stream.controller.abort();
+  if (rest.kind === 'answered') await archive(client, session_id);
+  const calls = rest.kind === 'asks' ? rest.calls : [];
+  const reply: Reply = {
+    ...{ text: fold.text(), calls, model, usage: fold.usage() },
+    finish: rest.kind === 'asks' ? 'tool_calls' : rest.finish,
+    extra: calls.length > 0 ? { tool_use_ids: calls.map(({ id }) => id) } : null,
+  };
+  if (calls.length === 0 && reply.text.trim() === '')
+    throw new ModelFailure('The model gave an empty answer', { code: 'empty_answer', recoverable: false });
+  return { reply, cursor: { session_id, seen: fold.last() } };
+}
+
+async function history({ client, session_id, signal }: Place): Promise<ListedEvent[]> {
+  const events: ListedEvent[] = [];
+  for await (const event of client.beta.sessions.events.list(session_id, { order: 'asc', limit: 1_000 }, { signal }))
+    events.push(event);
+  return events;
+}
+
+/** Feeds what happened since the last recorded reply. A rest counts only if it came after all that was sent. */
+function replay(fresh: ListedEvent[], fold: ReturnType<typeof foldEvents>, waiting: boolean): Rest | null {
+  const sent = fresh.findLastIndex(({ type }) => type.startsWith('user.'));
+  let rest: Rest | null = null;
+  for (const [at, event] of fresh.entries()) rest = fold.take(event as SessionEvent, { counts: !waiting && at > sent }) ?? rest;
+  return rest;
+}
+
+const firstAfter = (past: ListedEvent[], seen: string | null) => (seen ? past.findIndex(({ id }) => id === seen) + 1 : 0);
+
+async function untilRest(
+  events: AsyncIterator<SessionEvent>,
+  fold: ReturnType<typeof foldEvents>,
+  { touch }: Place,
+): Promise<Rest> {
+  for (let next = await events.next(); !next.done; next = await events.next()) {
+    touch();
+    const rest = fold.take(next.value, { counts: true });
+    if (rest) return rest;
+  }
+  throw new ModelFailure('The stream of the session broke off', { code: 'model_stream_cut', recoverable: true });
+}
+
+/** What the transcript holds since the last reply and the session has not been told. */
+function dueEvents({ transcript }: Exchange, fresh: ListedEvent[]): Sent[] {
+  const at = transcript.findLastIndex(({ kind }) => kind === 'reply');
+  const reply = transcript[at];
+  const ids = (reply?.extra as { tool_use_ids?: string[] } | null)?.tool_use_ids ?? [];
+  const idOf = new Map((reply?.tool_calls ?? []).map(({ call_id }, index) => [call_id, ids[index]]));
+  const told = new Set(fresh.flatMap((event) => (event.type === 'user.custom_tool_result' ? event.custom_tool_use_id : [])));
+  const texts = fresh.flatMap((event) => (event.type === 'user.message' ? textOf(event.content) : []));
+  return transcript.slice(at + 1).flatMap(({ role, kind, content, call_id }: TranscriptMessage): Sent[] => {
+    if (role === 'tool') {
+      const id = idOf.get(call_id ?? '');
+      return id && !told.has(id) ? [resultOf(id, content, kind === 'denial')] : [];
+    }
+    if ((role !== 'user' && role !== 'system') || kind === 'summary' || texts.includes(content)) return [];
+    return [{ type: 'user.message', content: [{ type: 'text', text: content }] }];
+  });
+}
+
+const textOf = (content: readonly { type: string; text?: string }[]) => content.map(({ text }) => text ?? '').join('');
+
+const resultOf = (custom_tool_use_id: string, text: string, is_error: boolean): Sent => ({
+  ...{ type: 'user.custom_tool_result', custom_tool_use_id, is_error },
+  content: [{ type: 'text', text: text || '(no content)' }],
+});
+
+/** A person's halt, as the engine spells it; a worker that shuts down leaves the session to the next one. */
+function isHalt(reason: unknown): boolean {
+  const { type, message } = (reason ?? {}) as { type?: unknown; message?: unknown };
+  return type === 'Halted' || message === 'CANCELLED';
+}
+
+async function stop(client: Anthropic, session_id: string): Promise<void> {
+  const signal = AbortSignal.timeout(LAST_WORDS_MS);
+  await client.beta.sessions.events.send(session_id, { events: [{ type: 'user.interrupt' }] }, { signal }).catch(() => {});
+  await archive(client, session_id);
+}
+
+/** Its events stay readable; a session that could not be archived costs nothing while it rests. */
+async function archive(client: Anthropic, session_id: string): Promise<void> {
+  await client.beta.sessions.archive(session_id, {}, { signal: AbortSignal.timeout(LAST_WORDS_MS) }).catch(() => {});
+}

@@ -1,0 +1,29 @@
+import { ApplicationFailure, activityInfo } from '@temporalio/activity';
+import { ApplicationFailureCategory } from '@temporalio/common';
+import type { Definition } from '../../domain/definition.ts';
+import { eventsOf } from '../../domain/events.ts';
+import type { OpenRun, RunStore } from '../../store/runs.ts';
+
+export interface AdmissionPorts {
+  runs: RunStore;
+  /** Takes a place in the provider's rate: 0, or how many milliseconds to wait before asking again. */
+  admit(provider: Definition['provider']): Promise<number>;
+  now(): string;
+}
+
+/** A provider whose rate is used up is waited for by the engine, which holds no place of a worker meanwhile; it is no error. */
+export async function admitted(
+  ports: AdmissionPorts,
+  run: OpenRun,
+  { provider, step }: { provider: Definition['provider']; step: number },
+): Promise<void> {
+  const wait_ms = await ports.admit(provider);
+  if (wait_ms === 0) return;
+  const message = `The provider's requests_per_minute are used up; asking again in ${(wait_ms / 1000).toFixed(1)} s`;
+  const { log } = eventsOf(run.task_id, ports.now);
+  if (activityInfo().attempt === 1) await ports.runs.tell(run, [log('rate_limited', message, { step, wait_ms })]);
+  throw ApplicationFailure.create({
+    ...{ message, type: 'rate_limited', nextRetryDelay: wait_ms },
+    category: ApplicationFailureCategory.BENIGN,
+  });
+}

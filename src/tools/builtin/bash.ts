@@ -1,0 +1,86 @@
+import type { Readable } from 'node:stream';
+import type { ToolSpec } from '../../domain/definition.ts';
+import type { StartConfined } from '../mcp/stdio.ts';
+import type { ToolCall, ToolOutcome } from '../source.ts';
+
+export const spec: ToolSpec = {
+  name: 'bash',
+  description:
+    'Runs a shell command in the workspace and returns what it prints. Each call is a shell of its own: only files stay. There is no network unless the installation allows it.',
+  effect: 'write',
+  parameters: {
+    type: 'object',
+    properties: {
+      command: { type: 'string', description: 'The command' },
+      timeout: { type: 'integer', minimum: 1, maximum: 600_000, description: 'Milliseconds; default 120000, at most 600000' },
+      description: { type: 'string', description: 'What it does, in a few words' },
+    },
+    required: ['command'],
+  },
+};
+
+export interface BashPorts {
+  startConfined: StartConfined;
+  /** Whether commands may reach the network, through the egress guard. */
+  bash_network: boolean;
+}
+
+const TIMEOUT_MS = 120_000;
+const LONGEST_MS = 600_000;
+const OUTPUT_CHARACTERS = 30_000;
+
+export function bash({ startConfined, bash_network }: BashPorts) {
+  return async ({ arguments: args, call_key, run }: ToolCall, signal: AbortSignal): Promise<ToolOutcome> => {
+    const { command, timeout } = args;
+    if (typeof command !== 'string' || command.trim() === '') return { content: 'command must be a text', failed: true };
+    const limit = Math.min(typeof timeout === 'number' && timeout > 0 ? timeout : TIMEOUT_MS, LONGEST_MS);
+    const { workspace } = run;
+    const expiry = new AbortController();
+    const started = startConfined(
+      {
+        command: '/bin/bash',
+        args: ['-c', command],
+        env: { PERDURA_CALL_KEY: call_key },
+        ...{ workspace, network: bash_network },
+      },
+      AbortSignal.any([signal, expiry.signal]),
+    );
+    const child = await started.catch((error: Error) => error);
+    signal.throwIfAborted();
+    if (child instanceof Error) return { content: `The command could not be run: ${child.message}`, failed: true };
+    // The time is the command's own: how long the sandbox took to start is not its fault.
+    const timer = setTimeout(() => expiry.abort(), limit);
+    child.stdin.end();
+    const output = gathered([child.stdout, child.stderr]);
+    const exit = await child.exit;
+    clearTimeout(timer);
+    signal.throwIfAborted();
+    const printed = output();
+    if (expiry.signal.aborted) return { content: `${printed}\n[ended after ${limit} ms: the time limit]`.trim(), failed: true };
+    if (exit === 0) return { content: printed || '(no output)', failed: false };
+    return { content: `${printed}\n[exit code ${exit}]`.trim(), failed: true };
+  };
+}
+
+/** What was printed, in the order it came: the beginning and the end of it where it is long. */
+function gathered(streams: Readable[]): () => string {
+  const half = OUTPUT_CHARACTERS / 2;
+  let head = '';
+  let tail = '';
+  let dropped = 0;
+  const take = (text: string) => {
+    const room = half - head.length;
+    if (room > 0) head += text.slice(0, room);
+    tail += room > 0 ? text.slice(room) : text;
+    if (tail.length > OUTPUT_CHARACTERS) {
+      dropped += tail.length - half;
+      tail = tail.slice(-half);
+    }
+  };
+  for (const stream of streams)
+    stream
+      .setEncoding('utf8')
+      .on('data', take)
+      .on('error', () => {});
+  return () => (dropped > 0 ? `${head}\n[${dropped} characters left out]\n${tail}` : head + tail).trimEnd();
+}

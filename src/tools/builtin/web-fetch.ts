@@ -1,0 +1,89 @@
+import { convert } from 'html-to-text';
+import type { ToolSpec } from '../../domain/definition.ts';
+import type { ToolCall, ToolOutcome } from '../source.ts';
+
+export const spec: ToolSpec = {
+  name: 'web_fetch',
+  description: 'Fetches a web page and returns its readable text. Long pages come in parts, with offset.',
+  effect: 'read',
+  parameters: {
+    type: 'object',
+    properties: {
+      url: { type: 'string', description: 'An http or https address' },
+      offset: { type: 'integer', minimum: 0, description: 'Characters to skip; default 0' },
+    },
+    required: ['url'],
+  },
+};
+
+export interface WebPorts {
+  /** Guarded: addresses that are not public are refused. */
+  fetch: typeof globalThis.fetch;
+}
+
+const TIMEOUT_MS = 30_000;
+const BODY_BYTES = 5 * 1024 * 1024;
+const PART_CHARACTERS = 50_000;
+const TEXT = /^(text\/|application\/(json|xml|javascript|[\w.+-]*\+(json|xml)))/;
+
+export function webFetch({ fetch }: WebPorts) {
+  return async ({ arguments: { url, offset } }: ToolCall, signal: AbortSignal): Promise<ToolOutcome> => {
+    const address = typeof url === 'string' && URL.canParse(url) ? new URL(url) : null;
+    if (!address || !/^https?:$/.test(address.protocol)) return failed('url must be an http or https address');
+    try {
+      const patience = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
+      const headers = { accept: 'text/html,application/json,text/*;q=0.9', 'user-agent': 'Perdura (web_fetch)' };
+      const response = await fetch(address, { signal: patience, headers });
+      const type = response.headers.get('content-type') ?? 'text/plain';
+      if (!TEXT.test(type)) {
+        await response.body?.cancel();
+        return failed(`${url} is ${type}, which cannot be read as text`);
+      }
+      const text = readable(await bounded(response), type);
+      return { content: part(text, offset) || '(empty)', failed: !response.ok, ...(response.ok ? {} : statusOf(response, text)) };
+    } catch (error) {
+      signal.throwIfAborted();
+      return failed(`${url} could not be fetched: ${causeOf(error)}`);
+    }
+  };
+}
+
+const failed = (content: string): ToolOutcome => ({ content, failed: true });
+
+const statusOf = ({ status, statusText }: Response, text: string) => ({
+  content: `The server answered ${status} ${statusText}\n${part(text, 0)}`.trim(),
+});
+
+async function bounded(response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    text += decoder.decode(chunk, { stream: true });
+    if (bytes > BODY_BYTES) break;
+  }
+  return text + decoder.decode();
+}
+
+const SKIPPED = ['script', 'style', 'nav', 'svg', 'img', 'form', 'noscript'].map((selector) => ({ selector, format: 'skip' }));
+
+const readable = (body: string, type: string): string =>
+  /html/.test(type)
+    ? convert(body, { wordwrap: false, selectors: [...SKIPPED, { selector: 'a', options: { hideLinkHrefIfSameAsText: true } }] })
+    : body;
+
+function part(text: string, offset: unknown): string {
+  const from = typeof offset === 'number' && offset > 0 ? Math.floor(offset) : 0;
+  const shown = text.slice(from, from + PART_CHARACTERS).toWellFormed();
+  const rest = text.length - from - PART_CHARACTERS;
+  return rest > 0 ? `${shown}\n[${rest} more characters; go on with offset ${from + PART_CHARACTERS}]` : shown;
+}
+
+/** The innermost reason; the outer ones say `fetch failed`. */
+export function causeOf(error: unknown): string {
+  let inner = error;
+  while (inner instanceof Error && inner.cause) inner = inner.cause;
+  const { message, code } = inner as { message?: string; code?: string };
+  return message || code || 'no connection';
+}

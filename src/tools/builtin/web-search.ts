@@ -1,0 +1,56 @@
+import type { ToolSpec } from '../../domain/definition.ts';
+import type { ToolCall, ToolOutcome } from '../source.ts';
+import { causeOf } from './web-fetch.ts';
+
+export const spec: ToolSpec = {
+  name: 'web_search',
+  description: 'Searches the web. Returns titles, addresses and excerpts; read a page with web_fetch.',
+  effect: 'read',
+  parameters: {
+    type: 'object',
+    properties: {
+      query: { type: 'string', description: 'What to search for' },
+      limit: { type: 'integer', minimum: 1, maximum: 20, description: 'Results; default 8' },
+    },
+    required: ['query'],
+  },
+};
+
+/** The operator's search endpoint: SearXNG, or what answers `?q=…&format=json` with `{results: [{title, url, content}]}` as it does. */
+export interface SearchPorts {
+  search_url: string;
+  fetch: typeof globalThis.fetch;
+}
+
+const TIMEOUT_MS = 20_000;
+const RESULTS = 8;
+const MOST_RESULTS = 20;
+
+interface Found {
+  title?: string;
+  url?: string;
+  content?: string;
+}
+
+export function webSearch({ search_url, fetch }: SearchPorts) {
+  return async ({ arguments: { query, limit } }: ToolCall, signal: AbortSignal): Promise<ToolOutcome> => {
+    if (typeof query !== 'string' || query.trim() === '') return { content: 'query must be a text', failed: true };
+    const address = new URL(search_url);
+    address.searchParams.set('q', query);
+    address.searchParams.set('format', 'json');
+    try {
+      const patience = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
+      const response = await fetch(address, { signal: patience, headers: { accept: 'application/json' } });
+      if (!response.ok) return { content: `The search endpoint answered ${response.status}`, failed: true };
+      const { results = [] } = (await response.json()) as { results?: Found[] };
+      const most = Math.min(typeof limit === 'number' && limit > 0 ? limit : RESULTS, MOST_RESULTS);
+      return { content: results.slice(0, most).map(shown).join('\n\n') || 'Nothing was found', failed: false };
+    } catch (error) {
+      signal.throwIfAborted();
+      return { content: `The search endpoint failed: ${causeOf(error)}`, failed: true };
+    }
+  };
+}
+
+const shown = ({ title = '', url = '', content = '' }: Found, index: number) =>
+  `${index + 1}. ${title}\n${url}\n${content}`.trim();

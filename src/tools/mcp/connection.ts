@@ -1,0 +1,132 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { McpError, type Progress, ResultSchema, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import type { McpTarget } from './config.ts';
+import { type Listing, listTools } from './listing.ts';
+import { type CallResult, outcomeOf } from './result.ts';
+import { ConfinedStdio, type StartConfined } from './stdio.ts';
+
+export interface ConnectPorts {
+  /** Starts a server's process under the rules of a tool call; null where such servers are not allowed. */
+  startConfined: StartConfined | null;
+  /** Every request to a server goes through it, so it is where egress is guarded. */
+  fetch?: typeof globalThis.fetch;
+  /** A server that does not answer `initialize` for so long is given up. */
+  connect_ms?: number;
+  /** A call that makes no progress for so long is given up. */
+  call_ms?: number;
+}
+
+export interface McpCall {
+  tool: string;
+  arguments: Record<string, unknown>;
+  call_key: string;
+  onprogress?: ((progress: Progress) => void) | undefined;
+}
+
+export interface McpConnection {
+  /** Whether it was lost or closed. */
+  closed(): boolean;
+  /** All tools, over all pages; asked again after the server said that they changed. */
+  list(signal: AbortSignal): Promise<Listing>;
+  call(call: McpCall, signal: AbortSignal): Promise<ReturnType<typeof outcomeOf>>;
+  /** Throws when the server does not answer. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Where a call's stable key stands in `_meta`, so that a server can know a repetition. */
+export const CALL_KEY = 'perdura/call_key';
+
+const CONNECT_MS = 15_000;
+const CALL_MS = 120_000;
+const LONGEST_CALL_MS = 25 * 60_000;
+const PING_MS = 5_000;
+
+/** Connects and initialises. Rejects with a sentence that names the server and the cause. */
+export async function connect(target: McpTarget, ports: ConnectPorts, version: string): Promise<McpConnection> {
+  const transport = transportOf(target, ports);
+  const client = new Client({ name: 'perdura', version }, { capabilities: {} });
+  let closed = false;
+  client.onclose = () => {
+    closed = true;
+  };
+  // Lines that are no messages and streams that break are not the end of a connection; its end is told by onclose.
+  client.onerror = () => {};
+  try {
+    await client.connect(transport, { timeout: ports.connect_ms ?? CONNECT_MS });
+  } catch (error) {
+    await client.close().catch(() => {});
+    await transport.close().catch(() => {});
+    throw new Error(`The MCP server ${target.name} cannot be reached: ${causeOf(error, transport)}`, { cause: error });
+  }
+  const listing = rememberedListing(client);
+  return {
+    closed: () => closed,
+    list: (signal) => listing(signal),
+    async call({ tool, arguments: args, call_key, onprogress }, signal) {
+      const params = { name: tool, arguments: args, _meta: { [CALL_KEY]: call_key } };
+      const timeout = ports.call_ms ?? CALL_MS;
+      const options: RequestOptions = { signal, timeout, maxTotalTimeout: LONGEST_CALL_MS, resetTimeoutOnProgress: true };
+      if (onprogress) options.onprogress = onprogress;
+      try {
+        return outcomeOf((await client.request({ method: 'tools/call', params }, ResultSchema, options)) as CallResult);
+      } catch (error) {
+        // Anything but an answer of the server's means that the way to it is broken.
+        if (!signal.aborted && !(error instanceof McpError)) closed = true;
+        throw error;
+      }
+    },
+    async ping() {
+      await client.ping({ timeout: PING_MS });
+    },
+    async close() {
+      if (transport instanceof StreamableHTTPClientTransport) await transport.terminateSession().catch(() => {});
+      await client.close();
+      await transport.close();
+    },
+  };
+}
+
+function transportOf({ name, endpoint, network, paths }: McpTarget, { startConfined, fetch }: ConnectPorts): Transport {
+  if (endpoint.kind === 'stdio') {
+    if (!startConfined)
+      throw new Error(`The MCP server ${name} is a command, and this installation starts none; set ALLOW_STDIO_MCP`);
+    const { command, args, env } = endpoint;
+    const shown = paths.map((path) => (path.endsWith(':rw') ? { path: path.slice(0, -3), writable: true } : { path }));
+    return new ConfinedStdio(startConfined, { command, args, env, network, paths: shown });
+  }
+  const options = { requestInit: { headers: endpoint.headers }, ...(fetch ? { fetch } : {}) };
+  const url = new URL(endpoint.url);
+  return endpoint.kind === 'sse'
+    ? new SSEClientTransport(url, options)
+    : (new StreamableHTTPClientTransport(url, options) as unknown as Transport);
+}
+
+/** Keeps the list of tools for as long as the server promises to tell of changes, and has told of none. */
+function rememberedListing(client: Client): (signal: AbortSignal) => Promise<Listing> {
+  const promised = client.getServerCapabilities()?.tools?.listChanged === true;
+  let known: Listing | null = null;
+  client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
+    known = null;
+  });
+  return async (signal) => {
+    if (known) return known;
+    const listing = await listTools(client, signal);
+    if (promised) known = listing;
+    return listing;
+  };
+}
+
+/** The innermost reason, and what a process said last. */
+function causeOf(error: unknown, transport: Transport): string {
+  let inner = error;
+  while (inner instanceof Error && inner.cause instanceof Error) inner = inner.cause;
+  const { message, code } = inner as { message?: string; code?: string };
+  const reason = message || code || String(inner);
+  const said = transport instanceof ConfinedStdio ? transport.stderr : '';
+  return said ? `${reason}; its last words: ${said}` : reason;
+}

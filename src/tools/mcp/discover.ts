@@ -1,0 +1,64 @@
+import type { McpTool, PinnedMcpServer } from '../../domain/definition.ts';
+import { type McpServerConfig, type OpenToken, targetOf } from './config.ts';
+import type { McpPool } from './pool.ts';
+
+export interface McpPorts {
+  pool: McpPool;
+  /** A server's configuration with sealed values opened; templates are filled in afterwards. */
+  openConfig(server: PinnedMcpServer): Promise<McpServerConfig>;
+}
+
+/** What discovery has to tell, as log events. */
+export interface McpNote {
+  event: 'mcp_connected' | 'mcp_error';
+  detail: string;
+  server: string;
+  tools?: string[];
+}
+
+export interface Discovery {
+  tools: McpTool[];
+  notes: McpNote[];
+  /** The required servers that are out of reach, as sentences. */
+  missing: string[];
+}
+
+/** Asks all servers of a run for their tools, at the same time. A server that is down costs its tools, not the run. */
+export async function discover(
+  servers: readonly PinnedMcpServer[],
+  { pool, openConfig, openToken }: McpPorts & { openToken: OpenToken },
+  signal: AbortSignal,
+): Promise<Discovery> {
+  const discovery: Discovery = { tools: [], notes: [], missing: [] };
+  const found = await Promise.allSettled(
+    servers.map(async (server) => {
+      const target = await targetOf(await openConfig(server), openToken);
+      return pool.use(target, (connection) => connection.list(signal), signal);
+    }),
+  );
+  signal.throwIfAborted();
+  for (const [index, outcome] of found.entries()) {
+    const server = servers[index] as PinnedMcpServer;
+    if (outcome.status === 'fulfilled') take(server, outcome.value, discovery);
+    else {
+      const { message } = outcome.reason as Error;
+      discovery.notes.push({ event: 'mcp_error', detail: message, server: server.name });
+      if (server.required) discovery.missing.push(message);
+    }
+  }
+  return discovery;
+}
+
+type Listing = Awaited<ReturnType<Awaited<Parameters<Parameters<McpPool['use']>[1]>[0]>['list']>>;
+
+function take(server: PinnedMcpServer, { tools, problems }: Listing, discovery: Discovery): void {
+  const allowed = tools.filter(({ tool }) => server.allowed_tools.length === 0 || server.allowed_tools.includes(tool));
+  for (const { tool, spec } of allowed) discovery.tools.push({ server_id: server.id, tool, spec });
+  const names = allowed.map(({ tool }) => tool);
+  const detail = `${server.name}: ${names.length} tools`;
+  discovery.notes.push({ event: 'mcp_connected', detail, server: server.name, tools: names });
+  const absent = server.allowed_tools.filter((name) => !tools.some(({ tool }) => tool === name));
+  if (absent.length > 0) problems = [...problems, `It has no tool named ${absent.join(', ')}`];
+  for (const problem of problems)
+    discovery.notes.push({ event: 'mcp_error', detail: `${server.name}: ${problem}`, server: server.name });
+}

@@ -1,0 +1,89 @@
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { ResultSchema } from '@modelcontextprotocol/sdk/types.js';
+import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
+import type { ToolEffect, ToolSpec } from '../../domain/definition.ts';
+
+export interface ListedTool {
+  tool: string;
+  spec: ToolSpec;
+}
+
+export interface Listing {
+  tools: ListedTool[];
+  /** A sentence for every tool that cannot be offered. */
+  problems: string[];
+}
+
+const MOST_PAGES = 50;
+const MOST_TOOLS = 500;
+const NAME_CHARACTERS = 64;
+const DESCRIPTION_CHARACTERS = 8_000;
+const SCHEMA_CHARACTERS = 64_000;
+const LIST_MS = 20_000;
+
+/** All tools of a server. One that is malformed is told of and left out; the others are not held up by it. */
+export async function listTools(client: Client, signal: AbortSignal): Promise<Listing> {
+  const listing: Listing = { tools: [], problems: [] };
+  if (!client.getServerCapabilities()?.tools) return listing;
+  let cursor: string | undefined;
+  for (let page = 0; page < MOST_PAGES && listing.tools.length < MOST_TOOLS; page += 1) {
+    const params = cursor === undefined ? {} : { cursor };
+    const result = await client.request({ method: 'tools/list', params }, ResultSchema, { signal, timeout: LIST_MS });
+    const { tools = [], nextCursor } = result as { tools?: unknown[]; nextCursor?: string };
+    for (const tool of Array.isArray(tools) ? tools : []) take(tool, listing);
+    if (!nextCursor || nextCursor === cursor) return listing;
+    cursor = nextCursor;
+  }
+  listing.problems.push(`It has more tools than are read (${listing.tools.length})`);
+  return listing;
+}
+
+interface WiredTool {
+  name?: unknown;
+  description?: unknown;
+  inputSchema?: unknown;
+  annotations?: { readOnlyHint?: unknown; idempotentHint?: unknown };
+}
+
+function take(value: unknown, { tools, problems }: Listing): void {
+  const { name, description, inputSchema, annotations } = (value ?? {}) as WiredTool;
+  if (typeof name !== 'string' || name === '') {
+    problems.push('It names a tool without a name');
+    return;
+  }
+  const wrong = schemaProblem(inputSchema);
+  if (wrong) {
+    problems.push(`Its tool ${name} cannot be offered: ${wrong}`);
+    return;
+  }
+  const spec: ToolSpec = {
+    name: modelName(name),
+    description: typeof description === 'string' ? description.slice(0, DESCRIPTION_CHARACTERS) : '',
+    parameters: inputSchema as Record<string, unknown>,
+    effect: effectOf(annotations),
+  };
+  tools.push({ tool: name, spec });
+}
+
+/** Endpoints refuse a whole request over one schema, so a schema is tried before it is offered. */
+function schemaProblem(schema: unknown): string | null {
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return 'it has no input schema';
+  if ((schema as { type?: unknown }).type !== 'object') return 'its input schema is not of an object';
+  if (JSON.stringify(schema).length > SCHEMA_CHARACTERS) return 'its input schema is too large';
+  try {
+    // One validator a schema: schemas with the same $id would get in each other's way.
+    new AjvJsonSchemaValidator().getValidator(schema);
+    return null;
+  } catch (error) {
+    return `its input schema is not valid (${(error as Error).message})`;
+  }
+}
+
+/** A name in the letters that every model endpoint takes. */
+export const modelName = (name: string) => name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, NAME_CHARACTERS);
+
+/** Hints are the server's word; without one a call may have changed something. */
+function effectOf(hints: WiredTool['annotations']): ToolEffect {
+  if (hints?.readOnlyHint === true) return 'read';
+  return hints?.idempotentHint === true ? 'idempotent' : 'write';
+}

@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto';
+import { ToolUnreachable } from '../source.ts';
+import type { McpTarget } from './config.ts';
+import { type ConnectPorts, connect, type McpConnection } from './connection.ts';
+
+export interface McpPool {
+  /**
+   * Does something with a connection, which stays open until `work` has ended. Throws ToolUnreachable when there is none to
+   * be had, the signal's reason when aborted, and what `work` throws.
+   */
+  use<T>(target: McpTarget, work: (connection: McpConnection) => Promise<T>, signal: AbortSignal): Promise<T>;
+  close(): Promise<void>;
+}
+
+export interface PoolOptions extends ConnectPorts {
+  version: string;
+  /** Unused connections are closed after this. */
+  idle_ms?: number;
+  /** A connection that rested for so long is asked whether it still lives. */
+  check_after_ms?: number;
+}
+
+interface Entry {
+  connection: Promise<McpConnection> | null;
+  users: number;
+  used_at: number;
+  failures: number;
+  retry_at: number;
+  last_error: string;
+}
+
+const IDLE_MS = 5 * 60_000;
+const CHECK_AFTER_MS = 30_000;
+const SWEEP_MS = 30_000;
+const FIRST_BACK_OFF_MS = 500;
+const LONGEST_BACK_OFF_MS = 30_000;
+
+/** Connections of this worker, one a server and set of credentials, opened when first needed. */
+export function mcpPool(options: PoolOptions): McpPool {
+  const { idle_ms = IDLE_MS, check_after_ms = CHECK_AFTER_MS } = options;
+  const entries = new Map<string, Entry>();
+  const closing = new AbortController();
+
+  async function connectionOf(entry: Entry, target: McpTarget): Promise<McpConnection> {
+    const known = await entry.connection?.catch(() => null);
+    if (known && !known.closed() && (Date.now() - entry.used_at < check_after_ms || (await answers(known)))) return known;
+    if (known && entry.connection) void known.close().catch(() => {});
+    if (Date.now() < entry.retry_at) throw new ToolUnreachable(entry.last_error);
+    entry.connection = opened(entry, target);
+    return entry.connection;
+  }
+
+  async function opened(entry: Entry, target: McpTarget): Promise<McpConnection> {
+    try {
+      const connection = await connect(target, options, options.version);
+      if (closing.signal.aborted) await connection.close();
+      Object.assign(entry, { failures: 0, retry_at: 0 });
+      return connection;
+    } catch (error) {
+      entry.connection = null;
+      entry.last_error = (error as Error).message;
+      // The first failure may be chance; from the second on the server is left alone for a while.
+      entry.retry_at =
+        entry.failures === 0 ? 0 : Date.now() + Math.min(LONGEST_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** entry.failures);
+      entry.failures += 1;
+      throw new ToolUnreachable(entry.last_error, { cause: error });
+    }
+  }
+
+  async function closeIdle(): Promise<void> {
+    for (const [key, entry] of entries) {
+      if (entry.users > 0 || Date.now() - entry.used_at < idle_ms || Date.now() < entry.retry_at) continue;
+      entries.delete(key);
+      await entry.connection?.then((it) => it.close()).catch(() => {});
+    }
+  }
+  const sweep = setInterval(() => void closeIdle(), Math.min(SWEEP_MS, idle_ms));
+  sweep.unref();
+
+  const joining = new Map<Entry, Promise<McpConnection>>();
+  /** One attempt for all who wait for the same connection. */
+  function joined(entry: Entry, target: McpTarget): Promise<McpConnection> {
+    const under_way = joining.get(entry) ?? connectionOf(entry, target).finally(() => joining.delete(entry));
+    joining.set(entry, under_way);
+    return under_way;
+  }
+
+  return {
+    async use(target, work, signal) {
+      if (closing.signal.aborted) throw new ToolUnreachable('The worker is shutting down');
+      const key = keyOf(target);
+      const entry = entries.get(key) ?? { connection: null, users: 0, used_at: 0, failures: 0, retry_at: 0, last_error: '' };
+      entries.set(key, entry);
+      entry.users += 1;
+      try {
+        return await work(await unlessAborted(joined(entry, target), signal));
+      } finally {
+        entry.users -= 1;
+        entry.used_at = Date.now();
+      }
+    },
+    async close() {
+      closing.abort();
+      clearInterval(sweep);
+      const all = [...entries.values()].map((entry) => entry.connection?.then((it) => it.close()).catch(() => {}));
+      entries.clear();
+      await Promise.all(all);
+    },
+  };
+}
+
+const answers = (connection: McpConnection): Promise<boolean> =>
+  connection.ping().then(
+    () => true,
+    () => false,
+  );
+
+/** Holds secrets, so only their hash is kept. */
+const keyOf = (target: McpTarget) => createHash('sha256').update(JSON.stringify(target)).digest('base64url');
+
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}

@@ -1,0 +1,40 @@
+import type { ToolEffect } from '../../domain/definition.ts';
+import { type McpServerConfig, type OpenToken, targetOf } from './config.ts';
+import { type ConnectPorts, connect } from './connection.ts';
+
+export interface ProbedTool {
+  name: string;
+  description: string;
+  parameters: Record<string, unknown>;
+  effect: ToolEffect;
+}
+
+export interface ProbeResult {
+  success: boolean;
+  tools: ProbedTool[];
+  error: string | null;
+}
+
+export interface ProbePorts extends ConnectPorts {
+  version: string;
+  /** In the name of whoever asks. */
+  openToken: OpenToken;
+}
+
+/** Connects to a server, asks for its tools, and disconnects. A failure is in the answer, as a sentence. */
+export async function probeMcp(server: McpServerConfig, ports: ProbePorts, signal: AbortSignal): Promise<ProbeResult> {
+  try {
+    const connection = await connect(await targetOf(server, ports.openToken), ports, ports.version);
+    try {
+      const { tools, problems } = await connection.list(signal);
+      const shown = tools.map(({ tool, spec: { description, parameters, effect } }) => ({
+        ...{ name: tool, description, parameters, effect },
+      }));
+      return { success: true, tools: shown, error: problems.length > 0 ? problems.join('; ') : null };
+    } finally {
+      await connection.close().catch(() => {});
+    }
+  } catch (error) {
+    return { success: false, tools: [], error: (error as Error).message };
+  }
+}

@@ -1,0 +1,77 @@
+import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import type { ConfinedCommand, ConfinedProcess } from '../../toolrunner/index.ts';
+
+export type StartConfined = (command: ConfinedCommand, signal?: AbortSignal) => Promise<ConfinedProcess>;
+
+/** The longest message a server may send. */
+const MESSAGE_BYTES = 16 * 1024 * 1024;
+const STDERR_CHARACTERS = 2_000;
+
+/** MCP over the pipes of a confined process. What it prints on stderr is drained, and its end kept for error messages. */
+export class ConfinedStdio implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  readonly #start: StartConfined;
+  readonly #command: ConfinedCommand;
+  readonly #buffer = new ReadBuffer({ maxBufferSize: MESSAGE_BYTES });
+  #process: ConfinedProcess | undefined;
+  #stderr = '';
+
+  constructor(start: StartConfined, command: ConfinedCommand) {
+    this.#start = start;
+    this.#command = command;
+  }
+
+  /** The last that the server said on stderr. */
+  get stderr(): string {
+    return this.#stderr.trim();
+  }
+
+  async start(): Promise<void> {
+    const child = await this.#start(this.#command);
+    this.#process = child;
+    for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', (error) => this.onerror?.(error));
+    child.stdout.on('data', (chunk: Buffer) => this.#read(chunk));
+    child.stderr.on('data', (chunk: Buffer) => {
+      this.#stderr = (this.#stderr + chunk.toString()).slice(-STDERR_CHARACTERS);
+    });
+    void child.exit.then(() => this.onclose?.());
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const child = this.#process;
+    if (!child || child.stdin.destroyed) throw new Error('The process of the MCP server has ended');
+    if (child.stdin.write(serializeMessage(message))) return;
+    await Promise.race([new Promise((resolve) => child.stdin.once('drain', resolve)), child.exit]);
+  }
+
+  async close(): Promise<void> {
+    this.#buffer.clear();
+    await this.#process?.kill();
+  }
+
+  #read(chunk: Buffer): void {
+    try {
+      this.#buffer.append(chunk);
+    } catch (error) {
+      this.onerror?.(error as Error);
+      void this.close();
+      return;
+    }
+    for (let message = this.#next(); message; message = this.#next()) this.onmessage?.(message);
+  }
+
+  /** The next message; lines that are none, such as what a server logs on stdout, are passed over. */
+  #next(): JSONRPCMessage | null {
+    while (true) {
+      try {
+        return this.#buffer.readMessage();
+      } catch (error) {
+        this.onerror?.(error as Error);
+      }
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { McpError } from '@modelcontextprotocol/sdk/types.js';
+import type { McpTool, PinnedMcpServer, ToolEffect } from '../../domain/definition.ts';
+import { type RunContext, type ToolCall, type ToolOutcome, type ToolSource, ToolUnreachable } from '../source.ts';
+import { targetOf } from './config.ts';
+import type { McpConnection } from './connection.ts';
+import type { McpPorts } from './discover.ts';
+
+export interface McpToolPorts extends McpPorts {
+  /** Opens a stored token in the name of the run's owner; throws a sentence when it may not be used. */
+  openToken(name: string, server: string, run: Pick<RunContext, 'owner' | 'task_id'>): Promise<string>;
+}
+
+/** The tools of one server, as they were found when the run began. */
+export function mcpTools(ports: McpToolPorts, server: PinnedMcpServer, tools: readonly McpTool[]): ToolSource {
+  return {
+    list: async () => tools.map(({ spec }) => spec),
+    async call(call, signal) {
+      const found = tools.find(({ spec }) => spec.name === call.name);
+      if (!found) return { content: `There is no tool named ${call.name}`, failed: true };
+      const open = (name: string) => ports.openToken(name, server.name, call.run);
+      const target = await targetOf(await ports.openConfig(server), open).catch((error: Error) => error);
+      if (target instanceof Error) return { content: target.message, failed: true };
+      const work = (connection: McpConnection) => callOver(connection, { call, found, server }, signal);
+      return ports.pool.use(target, work, signal);
+    },
+  };
+}
+
+interface Asked {
+  call: ToolCall;
+  found: McpTool;
+  server: PinnedMcpServer;
+}
+
+async function callOver(connection: McpConnection, { call, found, server }: Asked, signal: AbortSignal): Promise<ToolOutcome> {
+  const { arguments: args, call_key, progress } = call;
+  const onprogress = progress && progressTeller(progress);
+  try {
+    return await connection.call({ tool: found.tool, arguments: args, call_key, onprogress }, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (wasNotSent(error)) throw new ToolUnreachable(`The MCP server ${server.name} is out of reach`, { cause: error });
+    if (connection.closed() || !(error instanceof McpError)) return lost(server, found.spec.effect, error as Error);
+    return { content: `The MCP server ${server.name} answered with an error: ${error.message}`, failed: true };
+  }
+}
+
+/** Whether nothing can have been done: no connection was made, or the server knows of no such session. */
+function wasNotSent(error: unknown): boolean {
+  const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } };
+  return (error instanceof StreamableHTTPError && code === 404) || cause?.code === 'ECONNREFUSED';
+}
+
+/** What changes nothing, or nothing twice, is tried again; of anything else only the model can be told. */
+function lost({ name }: PinnedMcpServer, effect: ToolEffect, error: Error): ToolOutcome {
+  const cause = `The MCP server ${name} was lost while the tool ran (${error.message})`;
+  if (effect !== 'write') throw new ToolUnreachable(cause, { cause: error });
+  return { content: `${cause}; whether the call had its effect is not known`, failed: true };
+}
+
+const TELL_EVERY_MS = 1_000;
+
+/** At most one notice a second, whatever the server sends. */
+function progressTeller(tell: NonNullable<ToolCall['progress']>) {
+  let told_at = 0;
+  return ({ progress, total, message }: { progress: number; total?: number | undefined; message?: string | undefined }) => {
+    if (Date.now() - told_at < TELL_EVERY_MS) return;
+    told_at = Date.now();
+    tell(message ?? (total ? `${progress} of ${total}` : `${progress}`), { progress, ...(total ? { total } : {}) });
+  };
+}

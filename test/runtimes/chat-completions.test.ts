@@ -1,0 +1,229 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { costOf } from '../../src/domain/usage.ts';
+import { asks, breaksOff, fails, hangs, type ModelServer, says, sends, startModelServer } from '../support/model-server.ts';
+import { chunks, failure, message, reply } from './support.ts';
+
+let server: ModelServer;
+const at = (values: object = {}) => ({ base_url: server.url, ...values });
+
+beforeAll(async () => {
+  server = await startModelServer();
+});
+afterAll(() => server.stop());
+
+describe('a streamed reply', () => {
+  it('comes out as text, word by word, with the usage of the exchange', async () => {
+    const usage = {
+      prompt_tokens: 100,
+      completion_tokens: 7,
+      prompt_tokens_details: { cached_tokens: 60, cache_write_tokens: 10 },
+    };
+    server.script(says('Hello you there', { usage }));
+    const { text, streamed, usage: spent, finish } = await reply(at());
+    expect({ text, streamed, finish }).toEqual({ text: 'Hello you there', streamed: 'Hello you there', finish: 'stop' });
+    expect(spent).toEqual({ total_in: 100, total_out: 7, cache_read: 60, cache_write: 10 });
+  });
+
+  it('puts calls together that came in many pieces, several at once', async () => {
+    server.script(asks({ name: 'first', args: { a: 'x'.repeat(40) } }, { name: 'second', args: { b: 2 } }));
+    const { calls } = await reply(at());
+    expect(calls.map(({ name, arguments: args }) => [name, JSON.parse(args)])).toEqual([
+      ['first', { a: 'x'.repeat(40) }],
+      ['second', { b: 2 }],
+    ]);
+  });
+
+  it('tells calls apart that share an index, an id, or have no index at all', async () => {
+    const call = (more: object, name: string) => ({ tool_calls: [{ ...more, function: { name, arguments: '{}' } }] });
+    server.script(chunks([call({ index: 0, id: 'a' }, 'one'), call({ index: 0, id: 'b' }, 'two')], { finish: 'tool_calls' }));
+    expect((await reply(at())).calls.map(({ name }) => name)).toEqual(['one', 'two']);
+    server.script(
+      chunks([call({ index: 0, id: 'a' }, 'one'), call({ index: 1_000_000_000, id: 'a' }, 'two')], { finish: 'tool_calls' }),
+    );
+    expect((await reply(at())).calls.map(({ name }) => name)).toEqual(['one', 'two']);
+    server.script(
+      chunks([{ tool_calls: [{ id: 'a', function: { name: 'one', arguments: { deep: 1 } } }] }], { finish: 'tool_calls' }),
+    );
+    expect((await reply(at())).calls).toEqual([{ id: 'a', name: 'one', arguments: '{"deep":1}' }]);
+  });
+
+  it('keeps reasoning for the next exchange and out of the answer', async () => {
+    const called = { tool_calls: [{ index: 0, id: 'a', function: { name: 'look', arguments: '{}' } }] };
+    server.script(chunks([{ reasoning_content: 'Let me ' }, { reasoning_content: 'look.' }, called], { finish: 'tool_calls' }));
+    const { text, extra } = await reply(at());
+    expect({ text, extra }).toEqual({ text: '', extra: { reasoning_content: 'Let me look.' } });
+
+    server.script(says('ok'));
+    const tool_calls = [{ call_id: '1-1', name: 'look', arguments: '{}' }];
+    await reply(at(), { transcript: [message({ role: 'assistant', kind: 'reply', tool_calls, extra })] });
+    expect(server.requests.at(-1)?.messages.at(-1)).toMatchObject({ reasoning_content: 'Let me look.' });
+  });
+
+  it('takes a refusal for the answer and names it', async () => {
+    server.script(chunks([{ refusal: 'I cannot ' }, { refusal: 'do that.' }]));
+    expect(await reply(at())).toMatchObject({ text: 'I cannot do that.', finish: 'refusal' });
+  });
+
+  it('keeps a text that was cut at the output limit', async () => {
+    server.script(says('A long st', { finish: 'length' }));
+    expect(await reply(at())).toMatchObject({ text: 'A long st', finish: 'length' });
+  });
+
+  it('reads an endpoint that does not stream', async () => {
+    server.script((response) => {
+      const called = { id: 'x', type: 'function', function: { name: 'look', arguments: '{"a":1}' } };
+      const choices = [
+        { index: 0, message: { role: 'assistant', content: 'Whole.', tool_calls: [called] }, finish_reason: 'tool_calls' },
+      ];
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ id: 'c', model: 'scripted', choices, usage: { prompt_tokens: 3, completion_tokens: 1 } }));
+    });
+    expect(await reply(at())).toMatchObject({
+      ...{ text: 'Whole.', streamed: 'Whole.', usage: { total_in: 3, total_out: 1 } },
+      calls: [{ id: 'x', name: 'look', arguments: '{"a":1}' }],
+    });
+  });
+
+  it('counts nothing that cannot be counted', async () => {
+    server.script(
+      says('ok', { usage: { prompt_tokens: -5, completion_tokens: 'many', prompt_tokens_details: { cached_tokens: 1e300 } } }),
+    );
+    expect((await reply(at())).usage).toEqual({ total_in: 0, total_out: 0, cache_read: 0, cache_write: 0 });
+  });
+});
+
+describe('a request', () => {
+  it('sends back what the model wrote wrong in a form that endpoints take', async () => {
+    server.script(says('ok'));
+    const tool_calls = [
+      { call_id: '1-1', name: '', arguments: '{"broken' },
+      { call_id: '1-2', name: 'look', arguments: '' },
+    ];
+    await reply(at(), { transcript: [message({ role: 'assistant', kind: 'reply', tool_calls })] });
+    expect(
+      server.requests
+        .at(-1)
+        ?.messages.at(-1)
+        ?.tool_calls?.map((call) => call.function),
+    ).toEqual([
+      { name: 'unnamed', arguments: '{"not_valid_json":"{\\"broken"}' },
+      { name: 'look', arguments: '{}' },
+    ]);
+  });
+
+  it.each([
+    ['bearer', 'authorization', 'Bearer value of my-key'],
+    ['x-api-key', 'x-api-key', 'value of my-key'],
+  ])('carries the key as %s', async (auth_type, header, value) => {
+    const seen = await headersOf((base_url) => reply({ base_url, auth_type, api_key_token_name: 'my-key' }));
+    expect(seen.headers[header]).toBe(value);
+    if (header !== 'authorization') expect(seen.headers.authorization).toBeUndefined();
+  });
+
+  it('reaches an Azure deployment by its path, version and key', async () => {
+    const azure = {
+      provider_type: 'azure_openai',
+      azure_deployment: 'gpt-prod',
+      azure_api_version: '2025-01-01',
+      default_model: null,
+    };
+    const seen = await headersOf((base_url) => reply({ ...azure, base_url, api_key_token_name: 'azure-key' }));
+    expect(seen.url).toBe('/openai/deployments/gpt-prod/chat/completions?api-version=2025-01-01');
+    expect(seen.headers).toMatchObject({ 'api-key': 'value of azure-key' });
+  });
+
+  it('reaches an anthropic provider with a base_url as chat completions', async () => {
+    const seen = await headersOf((base_url) =>
+      reply({ base_url: `${base_url}/v1`, provider_type: 'anthropic', api_key_token_name: 'k' }),
+    );
+    expect(seen.url).toBe('/v1/chat/completions');
+  });
+});
+
+describe('a failure says what went wrong and whether to try again', () => {
+  it.each([
+    ['a stream cut in the middle', () => breaksOff('Half'), 'model_stream_cut', true],
+    [
+      'a stream that ends without a finish',
+      () => sends('data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n'),
+      'model_stream_cut',
+      true,
+    ],
+    ['a stream of something else', () => sends('data: {"choices":[{\n\n'), 'bad_model_response', true],
+    ['an empty answer', () => says(''), 'empty_answer', false],
+    [
+      'an answer of nothing but thought',
+      () => chunks([{ reasoning_content: 'hm' }], { finish: 'length' }),
+      'model_length',
+      false,
+    ],
+    ['a filtered answer', () => says('bad', { finish: 'content_filter' }), 'content_filter', false],
+    ['a revoked key', () => fails(401), 'model_unauthorized', false],
+    ['an unknown model', () => fails(404), 'unknown_model', false],
+    ['a bad request', () => fails(400), 'model_error', false],
+    ['an overloaded endpoint', () => fails(529), 'model_error', true],
+    ['an error inside a stream', () => sends('data: {"error":{"message":"overloaded"}}\n\n'), 'model_error', true],
+    [
+      'calls without end',
+      () =>
+        chunks(Array.from({ length: 300 }, (_, index) => ({ tool_calls: [{ index, id: `${index}`, function: { name: 'x' } }] }))),
+      'model_answer_too_long',
+      false,
+    ],
+  ] as const)('%s', async (_, answer, code, recoverable) => {
+    server.script(answer());
+    expect(await failure(reply(at()))).toMatchObject({ code, recoverable });
+  });
+
+  it('a limit of the provider, with the time it asks for', async () => {
+    server.script(fails(429, { message: 'slow down', headers: { 'retry-after': '7' } }));
+    const error = await failure(reply(at()));
+    expect(error).toMatchObject({ code: 'rate_limited', recoverable: true, retry_after_ms: 7_000 });
+    expect(error.message).toContain('slow down');
+  });
+
+  it('an endpoint out of reach is named', async () => {
+    const error = await failure(reply({ base_url: 'http://127.0.0.1:9/v1' }));
+    expect(error).toMatchObject({ code: 'model_unreachable', recoverable: true });
+  });
+
+  it('a provider without a key, or an Azure one without an address', async () => {
+    expect(await failure(reply({ provider_type: 'openai' }))).toMatchObject({ code: 'no_provider_key' });
+    expect(await failure(reply({ provider_type: 'azure_openai', api_key_token_name: 'k' }))).toMatchObject({
+      code: 'no_base_url',
+    });
+  });
+
+  it('an abort ends the request at the endpoint', async () => {
+    server.script(hangs('Half'));
+    const halt = new AbortController();
+    const before = server.aborted();
+    const asked = reply(at(), {}, halt.signal);
+    setTimeout(() => halt.abort(new Error('halted')), 100);
+    await expect(asked).rejects.toThrow('halted');
+    await expect.poll(() => server.aborted()).toBe(before + 1);
+  });
+});
+
+it('a price table of nonsense costs nothing instead of making a sum that is none', () => {
+  const spent = { total_in: 1_000, total_out: 1_000, cache_read: 0, cache_write: 0 };
+  expect(costOf(spent, 'm', { m: { input: Number.NaN, output: 1 } })).toBe(0);
+  expect(costOf(spent, 'm', { '*': { input: 1e308, output: 1e308 } })).toBe(0);
+  expect(costOf(spent, 'm', { '*': { input: -5, output: 1 } })).toBe(0);
+});
+
+/** What the endpoint is told: the path and headers of one request. */
+async function headersOf(ask: (base_url: string) => Promise<unknown>) {
+  let seen: { url: string | undefined; headers: Record<string, unknown> } = { url: '', headers: {} };
+  const listener = createServer((request, response) => {
+    seen = { url: request.url, headers: request.headers };
+    void says('ok')(response, {} as never);
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => listener.once('listening', resolve));
+  await ask(`http://127.0.0.1:${(listener.address() as AddressInfo).port}`);
+  listener.closeAllConnections();
+  listener.close();
+  return seen;
+}

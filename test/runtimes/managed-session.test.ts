@@ -1,0 +1,190 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Definition } from '../../src/domain/definition.ts';
+import type { Exchange } from '../../src/runtimes/runtime.ts';
+import { selectRuntime } from '../../src/runtimes/select.ts';
+import { agentAsks, agentSays, ends, spends, startVendorServer, type VendorServer } from '../support/vendor-server.ts';
+import { caller, exchangeOf, failure, message, providerOf } from './support.ts';
+
+let vendor: VendorServer;
+beforeEach(async () => {
+  vendor = await startVendorServer();
+});
+afterEach(() => vendor.stop());
+
+const provider = providerOf({ provider_type: 'anthropic', api_key_token_name: 'vendor-key', default_model: 'claude-test' });
+const tool = { name: 'add', description: 'Adds', parameters: { type: 'object', properties: {} }, effect: 'read' as const };
+
+async function exchange(
+  values: Partial<Exchange> = {},
+  definition: Partial<Definition> = {},
+  signal = new AbortController().signal,
+) {
+  const options = { default_runtime: { base_url: 'http://127.0.0.1:9', model: null }, vendor_url: vendor.url };
+  const { runtime } = await selectRuntime({ provider, tools: [], ...definition }, caller, options);
+  let streamed = '';
+  const answer = await runtime.exchange(exchangeOf({ tools: [tool], ...values }), (delta) => (streamed += delta), signal);
+  return { ...answer, streamed };
+}
+
+const answeredWith = (reply: Awaited<ReturnType<typeof exchange>>['reply'], ...results: string[]) => {
+  const tool_calls = reply.calls.map(({ name, arguments: args }, index) => ({
+    call_id: `1-${index + 1}`,
+    name,
+    arguments: args,
+  }));
+  return [
+    message({ content: 'Go.' }),
+    message({ step: 1, role: 'assistant', kind: 'reply', content: reply.text, tool_calls, extra: reply.extra }),
+    ...results.map((content, index) =>
+      message({ step: 1, position: index + 1, role: 'tool', kind: 'result', content, call_id: `1-${index + 1}` }),
+    ),
+  ];
+};
+const sent = (type: string) => vendor.sessions.flatMap(({ events }) => events.filter((event) => event.type === type));
+
+describe('a vendor session', () => {
+  it('is told the prompt, streams the answer, and is archived with its usage taken over', async () => {
+    vendor.script([...agentSays('Hello you there'), spends(10, 5)]);
+    const { reply, streamed } = await exchange();
+    expect(reply).toMatchObject({ text: 'Hello you there', finish: 'stop', calls: [], model: 'claude-test' });
+    expect(reply.usage).toEqual({ total_in: 15, total_out: 5, cache_read: 3, cache_write: 2 });
+    expect(streamed).toBe('Hello you there');
+    expect(vendor.sessions[0]).toMatchObject({ archived_at: expect.any(String), environment_id: 'env_1' });
+  });
+
+  it('asks for custom tools and goes on with their results in the same session', async () => {
+    vendor.script(agentAsks({ name: 'add', input: { a: 1 } }, { name: 'add' }), agentSays('Two.'));
+    const first = await exchange();
+    expect(first.reply.calls.map(({ name, arguments: args }) => [name, args])).toEqual([
+      ['add', '{"a":1}'],
+      ['add', '{}'],
+    ]);
+    const second = await exchange({ cursor: first.cursor, transcript: answeredWith(first.reply, '1', '2') });
+    expect(second.reply).toMatchObject({ text: 'Two.', finish: 'stop' });
+    expect(vendor.sessions).toHaveLength(1);
+    expect(sent('user.custom_tool_result').map(({ content }) => content[0].text)).toEqual(['1', '2']);
+  });
+
+  it('uses an agent and an environment again that are the same', async () => {
+    vendor.script(agentSays('a'), agentSays('b'), agentSays('c'));
+    await exchange({ task_id: 'one' });
+    await exchange({ task_id: 'two' });
+    await exchange({ task_id: 'three', instructions: 'Be long.' });
+    expect([vendor.agents.length, vendor.environments.length, vendor.sessions.length]).toEqual([2, 1, 3]);
+  });
+
+  it('runs vendor built-ins and public MCP servers at the vendor, and everything else here', async () => {
+    vendor.script(agentSays('ok'));
+    const server = { id: 'm', allowed_tools: [], network: false, paths: [], required: false, transport_type: 'http' };
+    const mcp_servers = [
+      { ...server, name: 'public', connection_config: { url: 'https://mcp.example.org/mcp', headers: {} } },
+      {
+        ...server,
+        name: 'secret',
+        connection_config: { url: 'https://mcp.example.org/mcp', headers: { authorization: '{{token:x}}' } },
+      },
+    ];
+    const tools: Definition['tools'] = [
+      { kind: 'builtin', name: 'bash' },
+      { kind: 'builtin', name: 'manage_todo_list' },
+    ];
+    await exchange({}, { tools, mcp_servers });
+    const { tools: given, mcp_servers: handed } = vendor.agents[0] as { tools: object[]; mcp_servers: object[] };
+    expect(handed).toEqual([{ type: 'url', name: 'public', url: 'https://mcp.example.org/mcp' }]);
+    expect(given).toMatchObject([
+      { type: 'custom', name: 'add' },
+      { type: 'agent_toolset_20260401', default_config: { enabled: false }, configs: [{ name: 'bash', enabled: true }] },
+      { type: 'mcp_toolset', mcp_server_name: 'public' },
+    ]);
+  });
+});
+
+describe('a session whose worker was lost', () => {
+  it('is found again and not told the prompt twice', async () => {
+    vendor.script(agentSays('Said once.'));
+    await exchange();
+    const again = await exchange();
+    expect(again.reply.text).toBe('Said once.');
+    expect([vendor.sessions.length, sent('user.message').length]).toEqual([1, 1]);
+  });
+
+  it('answers no call twice', async () => {
+    vendor.script(agentAsks({ name: 'add' }), agentSays('Done.'));
+    const first = await exchange();
+    const asked = { cursor: first.cursor, transcript: answeredWith(first.reply, '1') };
+    await exchange(asked);
+    expect((await exchange(asked)).reply.text).toBe('Done.');
+    expect(sent('user.custom_tool_result')).toHaveLength(1);
+  });
+
+  it('is taken up where its stream broke off', async () => {
+    vendor.script([
+      ...agentSays('Half'),
+      { type: 'session.status_idle', stop_reason: { type: 'requires_action', event_ids: [] } },
+    ]);
+    const broken = failure(exchange());
+    await expect.poll(() => sent('session.status_idle').length).toBe(1);
+    vendor.cut();
+    expect(await broken).toMatchObject({ code: 'model_stream_cut', recoverable: true });
+    const [session] = vendor.sessions;
+    session?.events.push({ id: 'later', ...ends });
+    expect((await exchange()).reply.text).toBe('Half');
+    expect(sent('user.message')).toHaveLength(1);
+  });
+});
+
+describe('a session that goes wrong', () => {
+  it.each([
+    [
+      'a provider that fails for good',
+      { type: 'model_request_failed_error', message: 'no', retry_status: { type: 'terminal' } },
+      'model_error',
+      false,
+    ],
+    ['a limit', { type: 'model_rate_limited_error', message: 'slow', retry_status: { type: 'exhausted' } }, 'rate_limited', true],
+  ])('%s fails the exchange', async (_, error, code, recoverable) => {
+    vendor.script([{ type: 'session.error', error }]);
+    expect(await failure(exchange())).toMatchObject({ code, recoverable });
+  });
+
+  it('a limit of the API says how long to wait, a revoked key what to do', async () => {
+    vendor.refuse({ status: 429, headers: { 'retry-after': '3' } });
+    expect(await failure(exchange())).toMatchObject({ code: 'rate_limited', retry_after_ms: 3_000 });
+    vendor.refuse({ status: 401 });
+    expect(await failure(exchange())).toMatchObject({ code: 'model_unauthorized', recoverable: false });
+  });
+
+  it('an error that the vendor tries again by itself is none', async () => {
+    const error = { type: 'model_overloaded_error', message: 'busy', retry_status: { type: 'retrying' } };
+    vendor.script([{ type: 'session.error', error }, ...agentSays('After all.'), ends]);
+    expect((await exchange()).reply.text).toBe('After all.');
+  });
+
+  it('calls made with tools off are denied until there is an answer', async () => {
+    vendor.script(agentAsks({ name: 'add' }), agentSays('Fine.'));
+    expect((await exchange({ tools: [] })).reply).toMatchObject({ text: 'Fine.', calls: [] });
+    expect(sent('user.custom_tool_result')[0]).toMatchObject({ is_error: true });
+  });
+
+  it('a halt interrupts it; a worker that shuts down leaves it alone', async () => {
+    const waiting = [{ type: 'session.status_idle', stop_reason: { type: 'requires_action', event_ids: [] } }];
+    for (const [reason, interrupts] of [
+      [Object.assign(new Error('x'), { type: 'Halted' }), 1],
+      [new Error('WORKER_SHUTDOWN'), 0],
+    ] as const) {
+      vendor.script(waiting);
+      const halt = new AbortController();
+      const under_way = exchange({ task_id: reason.message }, {}, halt.signal);
+      await expect
+        .poll(() =>
+          vendor.sessions
+            .find(({ metadata }) => metadata.perdura_task === reason.message)
+            ?.events.some(({ type }) => type === 'session.status_idle'),
+        )
+        .toBe(true);
+      halt.abort(reason);
+      await expect(under_way).rejects.toBe(reason);
+      expect(vendor.sessions.at(-1)?.events.filter(({ type }) => type === 'user.interrupt')).toHaveLength(interrupts);
+    }
+  });
+});

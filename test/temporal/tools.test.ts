@@ -1,0 +1,151 @@
+import { execFile } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { asks, says } from '../support/model-server.ts';
+import { MODULES, SERVERS } from '../tools/support.ts';
+
+let it_: TestInstallation;
+let home: string;
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'perdura-tools-'));
+  await chmod(home, 0o711);
+  it_ = await startTestInstallation({ env: { PERDURA_HOME: home, ALLOW_STDIO_MCP: 'true' } });
+});
+afterAll(async () => {
+  await it_.stop();
+  await rm(home, { recursive: true, force: true });
+});
+
+const mcpServer = async (name: string, args: string[], more: object = {}) => {
+  const connection_config = { command: process.execPath, args, env: {} };
+  const paths = [MODULES, process.execPath, SERVERS];
+  const values = { name, transport_type: 'stdio', connection_config, paths, ...more };
+  return (await it_.alice.ok(it_.alice.post('/api/mcps', values))).id as string;
+};
+const odd = (name: string, manner: string, more: object = {}) => mcpServer(name, [`${SERVERS}/odd.mjs`, manner], more);
+const logsOf = async (workflow_id: string) =>
+  (await it_.alice.ok(it_.alice.get(`/api/workflows/${workflow_id}`))).logs as { event: string; detail: string }[];
+const offered = () => (it_.model.requests.at(-1)?.tools ?? []).map((tool) => tool.function.name);
+const results = () =>
+  it_.model.requests
+    .at(-1)
+    ?.messages.filter(({ role }) => role === 'tool')
+    .map(({ content }) => content);
+
+describe('an agent with an MCP server', () => {
+  it('of files, a Python tool and bash has them work together', async () => {
+    const shared = join(home, 'shared');
+    await mkdir(shared, { mode: 0o777 });
+    await writeFile(join(shared, 'a.txt'), 'from the server');
+    const file = `${MODULES}/@modelcontextprotocol/server-filesystem/dist/index.js`;
+    const files = await mcpServer('files', [file, shared], { paths: [MODULES, process.execPath, `${shared}:rw`] });
+    const agent = { mcp_server_ids: [files], builtin_tools: ['bash', 'read'] };
+    const workflow_id = await it_.workflow({ agent, tools: ['def add(a: int, b: int) -> int:\n    return a + b\n'] });
+    it_.model.script(
+      asks(
+        { name: 'read_text_file', args: { path: join(shared, 'a.txt') } },
+        { name: 'bash', args: { command: 'echo 42 > x; cat x' } },
+      ),
+      asks({ name: 'read', args: { file_path: 'x' } }),
+      says('Done.'),
+    );
+    expect(await it_.ended(await it_.prompt(workflow_id))).toMatchObject({ status: 'completed', response: 'Done.' });
+    expect(results()).toEqual(['from the server', '42', '     1\t42']);
+    expect(offered()).toEqual(expect.arrayContaining(['bash', 'read', 'read_text_file']));
+    expect(await logsOf(workflow_id)).toContainEqual(expect.objectContaining({ event: 'mcp_connected', server: 'files' }));
+  });
+
+  it('that is down runs without its tools, and says so', async () => {
+    const down = await mcpServer('down', ['/no/such/file.js']);
+    const workflow_id = await it_.workflow({ agent: { mcp_server_ids: [down] } });
+    it_.model.script(says('Went on.'));
+    expect(await it_.ended(await it_.prompt(workflow_id))).toMatchObject({ status: 'completed' });
+    expect(offered()).toEqual([]);
+    expect(await logsOf(workflow_id)).toContainEqual(
+      expect.objectContaining({ event: 'mcp_error', detail: expect.stringContaining('down cannot be reached') }),
+    );
+  });
+
+  it('that is required and down fails the run with the reason', async () => {
+    const down = await mcpServer('needed', ['/no/such/file.js']);
+    const workflow_id = await it_.workflow({ agent: { mcp_server_ids: [down], required_mcp_servers: [down] } });
+    expect(await it_.ended(await it_.prompt(workflow_id))).toMatchObject({
+      ...{ status: 'failed', error_code: 'mcp_unavailable' },
+      error: expect.stringContaining('needed cannot be reached'),
+    });
+  });
+
+  it('keeps to the tools it found, though the server changes them in the middle', async () => {
+    const changing = await odd('changing', 'changes');
+    const workflow_id = await it_.workflow({ agent: { mcp_server_ids: [changing] } });
+    it_.model.script(asks({ name: 'change' }), says('Changed.'));
+    await it_.ended(await it_.prompt(workflow_id));
+    expect(offered()).toEqual(['before', 'change']);
+  });
+
+  it('has tools of one name told apart, and says so', async () => {
+    const servers = [await odd('left', 'pages', { tags: ['twins'] }), await odd('right', 'pages', { tags: ['twins'] })];
+    const workflow_id = await it_.workflow({ agent: { mcp_server_ids: [servers[0]], mcp_server_tags: ['twins'] } });
+    it_.model.script(says('Seen.'));
+    await it_.ended(await it_.prompt(workflow_id));
+    expect(offered()).toEqual(expect.arrayContaining(['page0', 'right_page0']));
+    expect((await logsOf(workflow_id)).map(({ detail }) => detail)).toContain(
+      'The tool page0 of right is called right_page0, as the name is taken',
+    );
+  });
+
+  it('is given the stable key of each call, and secrets of the owner only', async () => {
+    await it_.alice.ok(it_.alice.post('/api/tokens', { name: 'mcp-secret', value: 's3cret-value' }));
+    const connection_config = {
+      command: process.execPath,
+      args: [`${SERVERS}/odd.mjs`, 'x'],
+      env: { SECRET: '{{token:mcp-secret}}' },
+    };
+    const server = await odd('secretive', 'x', { connection_config });
+    const workflow_id = await it_.workflow({ agent: { mcp_server_ids: [server] } });
+    it_.model.script(asks({ name: 'key' }), says('ok'));
+    const task_id = await it_.prompt(workflow_id);
+    await it_.ended(task_id);
+    expect(JSON.parse(results()?.[0] ?? '')).toEqual({ meta: `${task_id}:1-1`, env: 's3cret-value' });
+  });
+
+  it('has a call broken off by a halt', async () => {
+    const server = await odd('hanging', 'hang-me');
+    const workflow_id = await it_.workflow({ agent: { mcp_server_ids: [server] } });
+    it_.model.script(asks({ name: 'hang' }));
+    const task_id = await it_.prompt(workflow_id);
+    await expect
+      .poll(() => logsOf(workflow_id), { timeout: 10_000 })
+      .toContainEqual(expect.objectContaining({ event: 'tool_call' }));
+    await it_.alice.ok(it_.alice.post(`/api/workflows/${workflow_id}/halt`));
+    expect(await it_.ended(task_id, 5_000)).toMatchObject({ status: 'halted' });
+  });
+});
+
+describe('the API of MCP servers', () => {
+  it('tries a server and lists its tools', async () => {
+    const id = await odd('tried', 'plain', { allowed_tools: ['key'] });
+    expect((await it_.alice.post(`/api/mcps/${id}/test`)).body).toMatchObject({ success: true, error: null });
+    const { tools } = (await it_.alice.get(`/api/mcps/${id}/tools`)).body;
+    expect(tools.find(({ name }: { name: string }) => name === 'key')).toMatchObject({ effect: 'read', allowed: true });
+    expect((await it_.alice.get(`/api/mcps/${id}`)).body).toMatchObject({ status: 'connected' });
+    const broken = await mcpServer('broken', ['/no/such/file.js']);
+    expect((await it_.alice.post(`/api/mcps/${broken}/test`)).body).toMatchObject({ success: false });
+    expect((await it_.alice.get(`/api/mcps/${broken}/tools`)).status).toBe(502);
+  });
+});
+
+it('processes of MCP servers end with their worker', async () => {
+  const running = () =>
+    new Promise<number>((resolve) =>
+      execFile('ps', ['-eo', 'args'], (_, out) =>
+        resolve(out.split('\n').filter((line) => line.includes('odd.mjs hang-me')).length),
+      ),
+    );
+  expect(await running()).toBeGreaterThan(0);
+  await it_.stop();
+  expect(await running()).toBe(0);
+});

@@ -1,0 +1,255 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { discover } from '../../src/tools/mcp/discover.ts';
+import { probeMcp } from '../../src/tools/mcp/probe.ts';
+import { outcomeOf } from '../../src/tools/mcp/result.ts';
+import { mcpTools } from '../../src/tools/mcp/tools.ts';
+import { ToolUnreachable } from '../../src/tools/source.ts';
+import { callOf, everything, type McpBench, MODULES, nodeServer, openMcpBench, openToken, SERVERS, serverOf } from './support.ts';
+
+let bench: McpBench;
+const signal = () => new AbortController().signal;
+const odd = (manner: string, values: object = {}) => nodeServer(`${SERVERS}/odd.mjs`, { name: 'odd', args: [manner], ...values });
+const found = (server: ReturnType<typeof odd>) => discover([server], { ...bench.ports, openToken }, signal());
+const toolsOf = async (server: ReturnType<typeof odd>) => mcpTools(bench.ports, server, (await found(server)).tools);
+
+beforeAll(async () => {
+  bench = await openMcpBench();
+});
+afterAll(() => bench.close());
+
+describe('the reference server "everything" over stdio', () => {
+  it('is asked for its tools, and called', async () => {
+    const tools = await toolsOf(everything());
+    expect((await tools.list(signal())).map(({ name }) => name)).toContain('echo');
+    expect(await tools.call(callOf('echo', { message: 'hi' }), signal())).toEqual({ content: 'Echo: hi', failed: false });
+    expect(await tools.call(callOf('get-sum', { a: 'x' }), signal())).toMatchObject({ failed: true });
+  });
+
+  it('has images described and structured content given once', async () => {
+    const tools = await toolsOf(everything());
+    expect((await tools.call(callOf('get-tiny-image'), signal())).content).toMatch(/\[image: image\/png, \d+ bytes, not shown\]/);
+    const { content } = await tools.call(callOf('get-structured-content', { location: 'Chicago' }), signal());
+    expect(JSON.parse(content)).toMatchObject({ temperature: expect.any(Number) });
+    expect((await tools.call(callOf('get-resource-links', { count: 2 }), signal())).content).toMatch(/\[resource .*demo:\/\//);
+  });
+
+  it('tells how far a long call has come, and ends it on a halt', async () => {
+    const tools = await toolsOf(everything());
+    const told: string[] = [];
+    const halt = new AbortController();
+    const call = callOf('trigger-long-running-operation', { duration: 20, steps: 20 }, { progress: (text) => told.push(text) });
+    const under_way = tools.call(call, halt.signal);
+    await expect.poll(() => told.length, { timeout: 8_000 }).toBeGreaterThan(1);
+    halt.abort(new Error('halted'));
+    await expect(under_way).rejects.toThrow('halted');
+    expect(told[0]).toMatch(/of 20/);
+  });
+
+  it('offers only what the allow list names, and says what is absent', async () => {
+    const { tools, notes } = await found(everything({ allowed_tools: ['echo', 'no-such'] }));
+    expect(tools.map(({ tool }) => tool)).toEqual(['echo']);
+    expect(notes.at(-1)).toMatchObject({ event: 'mcp_error', detail: 'everything: It has no tool named no-such' });
+  });
+});
+
+describe('the reference server "everything" over HTTP', () => {
+  it.each([
+    ['http', 'streamableHttp', '/mcp'],
+    ['sse', 'sse', '/sse'],
+  ])('%s: is called, and found again after a restart', async (transport_type, mode, path) => {
+    const port = await freePort();
+    const server = serverOf({
+      transport_type,
+      name: mode,
+      connection_config: { url: `http://127.0.0.1:${port}${path}`, headers: {} },
+    });
+    let stop = await everythingOver(mode, port);
+    const tools = await toolsOf(server);
+    expect(await tools.call(callOf('echo', { message: 'a' }), signal())).toMatchObject({ content: 'Echo: a' });
+    await stop();
+    await expect(tools.call(callOf('echo', { message: 'b' }), signal())).rejects.toThrow(ToolUnreachable);
+    stop = await everythingOver(mode, port);
+    await expect
+      .poll(() => tools.call(callOf('echo', { message: 'c' }), signal()).catch(() => null), { timeout: 10_000, interval: 500 })
+      .toMatchObject({ content: 'Echo: c' });
+    await stop();
+  });
+});
+
+describe('the reference server "filesystem"', () => {
+  it('reads and writes the directory it was given, and no other', async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'perdura-mcp-'));
+    await mkdir(join(dir, 'shared'), { mode: 0o777 });
+    await writeFile(join(dir, 'shared', 'a.txt'), 'hello');
+    const shared = join(dir, 'shared');
+    const file = `${MODULES}/@modelcontextprotocol/server-filesystem/dist/index.js`;
+    const server = nodeServer(file, { name: 'files', args: [shared], paths: [MODULES, process.execPath, `${shared}:rw`] });
+    const tools = await toolsOf(server);
+    expect(await tools.call(callOf('read_text_file', { path: join(shared, 'a.txt') }), signal())).toMatchObject({
+      content: 'hello',
+    });
+    expect(await tools.call(callOf('read_text_file', { path: '/etc/hostname' }), signal())).toMatchObject({ failed: true });
+    await rm(dir, { recursive: true });
+  });
+});
+
+describe('a server that misbehaves', () => {
+  it('costs its tools and not the run when it hangs in initialise', async () => {
+    const quick = await openMcpBench({ connect_ms: 1_500 });
+    const { tools, notes, missing } = await discover(
+      [odd('hangs', { required: true }), odd('pages', { id: 'other' })],
+      { ...quick.ports, openToken },
+      signal(),
+    );
+    expect(tools.map(({ tool }) => tool)).toEqual(['page0', 'page1', 'page2', 'page3', 'page4']);
+    expect(notes[0]).toMatchObject({ event: 'mcp_error', detail: expect.stringContaining('cannot be reached') });
+    expect(missing).toHaveLength(1);
+    await quick.close();
+  });
+
+  it('is named with its cause when it cannot be started', async () => {
+    const { notes } = await found(serverOf({ name: 'gone', connection_config: { command: 'no-such-command' } }));
+    expect(notes).toEqual([
+      { event: 'mcp_error', detail: expect.stringMatching(/gone cannot be reached: .*no-such-command/), server: 'gone' },
+    ]);
+  });
+
+  it('is not waited for by everyone while it stays down', async () => {
+    const server = serverOf({ name: 'down', transport_type: 'http', connection_config: { url: 'http://127.0.0.1:9/mcp' } });
+    await found(server);
+    await found(server);
+    const began = performance.now();
+    expect((await found(server)).notes[0]).toMatchObject({ event: 'mcp_error' });
+    expect(performance.now() - began).toBeLessThan(20);
+  });
+
+  it('may flood stderr and print noise on stdout', async () => {
+    for (const manner of ['stderr', 'noise']) {
+      const tools = await toolsOf(odd(manner));
+      expect(await tools.call(callOf('key'), signal())).toMatchObject({ failed: false });
+    }
+  });
+
+  it('has its invalid tools left out and told of', async () => {
+    const { tools, notes } = await found(odd('schemas'));
+    expect(tools.map(({ tool, spec }) => [tool, spec.name])).toEqual([
+      ['good', 'good'],
+      ['näme with/odd letters', 'n_me_with_odd_letters'],
+    ]);
+    expect(notes.filter(({ event }) => event === 'mcp_error')).toHaveLength(5);
+  });
+
+  it('is read to a limit when its list has no end', async () => {
+    const { tools, notes } = await found(odd('endless'));
+    expect(tools).toHaveLength(50);
+    expect(notes.at(-1)?.detail).toMatch(/more tools than are read/);
+  });
+
+  it('is told of to the model when it dies in a call that may have had its effect, and serves the next', async () => {
+    const tools = await toolsOf(odd('plain'));
+    const { content, failed } = await tools.call(callOf('die'), signal());
+    expect(failed).toBe(true);
+    expect(content).toMatch(/was lost while the tool ran.*not known/);
+    expect(await tools.call(callOf('key'), signal())).toMatchObject({ failed: false });
+  });
+
+  it('has a result of 10 MB cut', async () => {
+    const { content } = await (await toolsOf(odd('plain'))).call(callOf('big'), signal());
+    expect(content.length).toBeLessThan(300_000);
+    expect(content).toMatch(/\[cut here: \d+ more characters\]$/);
+  });
+
+  it('answers a call of a tool that is gone with an error the model reads', async () => {
+    const tools = mcpTools(bench.ports, odd('plain'), [
+      { server_id: 's', tool: 'vanished', spec: { name: 'vanished', description: '', parameters: {}, effect: 'write' } },
+    ]);
+    expect(await tools.call(callOf('vanished'), signal())).toMatchObject({
+      failed: true,
+      content: expect.stringContaining('no tool vanished'),
+    });
+  });
+
+  it('may change its tools: the list is asked for anew, a run keeps its own', async () => {
+    const server = odd('changes');
+    const tools = await toolsOf(server);
+    await tools.call(callOf('change'), signal());
+    await expect.poll(async () => (await found(server)).tools[0]?.tool).toBe('after');
+    expect((await tools.list(signal()))[0]?.name).toBe('before');
+  });
+});
+
+describe('what a server is given', () => {
+  it('is the call key, and secrets from stored tokens', async () => {
+    const server = odd('plain');
+    const connection_config = { ...server.connection_config, env: { SECRET: 'a {{token:one}} and {{ token:two }}' } };
+    const tools = await toolsOf({ ...server, connection_config });
+    const { content } = await tools.call(callOf('key'), signal());
+    expect(JSON.parse(content)).toEqual({ meta: 'task:1-1', env: 'a value-of-one and value-of-two' });
+  });
+
+  it('is nothing when a token is missing, and the reason names it', async () => {
+    const { notes } = await found(serverOf({ connection_config: { command: 'x', env: { A: '{{token:missing}}' } } }));
+    expect(notes[0]?.detail).toBe('There is no stored token named missing');
+  });
+
+  it('is nothing of a command where none are allowed', async () => {
+    const answer = await probeMcp(everything(), { startConfined: null, version: 'test', openToken }, signal());
+    expect(answer).toEqual({ success: false, tools: [], error: expect.stringContaining('ALLOW_STDIO_MCP') });
+  });
+});
+
+it('a probe tells the tools with their effects', async () => {
+  const ports = { startConfined: bench.runner.startConfined, version: 'test', openToken };
+  const { success, tools, error } = await probeMcp(odd('plain'), ports, signal());
+  expect({ success, error }).toEqual({ success: true, error: null });
+  expect(tools.find(({ name }) => name === 'key')?.effect).toBe('read');
+  expect(tools.find(({ name }) => name === 'die')?.effect).toBe('write');
+});
+
+it('a connection nobody uses is closed, and opened again when needed', async () => {
+  const quick = await openMcpBench({ idle_ms: 200 });
+  const tools = mcpTools(
+    quick.ports,
+    odd('plain'),
+    (await discover([odd('plain')], { ...quick.ports, openToken }, signal())).tools,
+  );
+  const running = async () => (await processes()).filter((line) => line.includes('odd.mjs plain')).length;
+  const others = await running();
+  await expect.poll(running, { timeout: 5_000 }).toBeLessThan(others);
+  expect(await tools.call(callOf('key'), signal())).toMatchObject({ failed: false });
+  await quick.close();
+});
+
+it('a result of nothing says so', () => {
+  expect(outcomeOf({ content: [] })).toEqual({ content: '(no content)', failed: false });
+  expect(outcomeOf({ content: 'no list', structuredContent: { a: 1 } }).content).toBe('{"a":1}');
+});
+
+const processes = () => new Promise<string[]>((resolve) => execFile('ps', ['-eo', 'args'], (_, out) => resolve(out.split('\n'))));
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function everythingOver(mode: string, port: number): Promise<() => Promise<void>> {
+  const file = `${MODULES}/@modelcontextprotocol/server-everything/dist/index.js`;
+  const child = execFile(process.execPath, [file, mode], { env: { PORT: String(port) } });
+  await new Promise<void>((resolve) =>
+    child.stderr?.on('data', (text: string) => /running on|listening on/.test(text) && resolve()),
+  );
+  return async () => {
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  };
+}

@@ -1,0 +1,63 @@
+// An MCP server over stdio that behaves as its first argument says.
+import { createInterface } from 'node:readline';
+
+const [, , manner = ''] = process.argv;
+const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+const schema = { type: 'object', properties: {} };
+const tool = (name, more = {}) => ({ name, description: `Tool ${name}`, inputSchema: schema, ...more });
+let calls = 0;
+
+const lists = {
+  pages: ({ cursor }) => ({
+    tools: [tool(`page${cursor ?? 0}`)],
+    ...(Number(cursor ?? 0) < 4 ? { nextCursor: String(Number(cursor ?? 0) + 1) } : {}),
+  }),
+  endless: ({ cursor }) => ({ tools: [tool('again')], nextCursor: `${Number(cursor ?? 0) + 1}` }),
+  schemas: () => ({
+    tools: [
+      tool('good'),
+      tool('no_schema', { inputSchema: undefined }),
+      tool('bad_schema', { inputSchema: { type: 'object', properties: { a: { type: 'nonsense' } } } }),
+      tool('a string', { inputSchema: { type: 'string' } }),
+      { inputSchema: schema },
+      null,
+      tool('näme with/odd letters'),
+    ],
+  }),
+  changes: () => ({ tools: [tool(calls === 0 ? 'before' : 'after'), tool('change', { annotations: { idempotentHint: true } })] }),
+};
+
+const acts = {
+  die: () => process.exit(3),
+  big: () => ({ content: [{ type: 'text', text: 'x'.repeat(10 * 1024 * 1024) }] }),
+  key: ({ _meta }) => ({
+    content: [{ type: 'text', text: JSON.stringify({ meta: _meta['perdura/call_key'], env: process.env.SECRET ?? null }) }],
+  }),
+  change: () => {
+    calls += 1;
+    send({ method: 'notifications/tools/list_changed' });
+    return { content: [{ type: 'text', text: 'changed' }] };
+  },
+  hang: () => undefined,
+};
+
+if (manner === 'stderr') setInterval(() => process.stderr.write(`${'noise '.repeat(10_000)}\n`), 1);
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const { id, method, params = {} } = JSON.parse(line);
+  if (manner === 'hangs') continue;
+  if (manner === 'noise') process.stdout.write('this is no message\n');
+  if (method === 'notifications/cancelled') process.stderr.write('CANCELLED\n');
+  if (id === undefined) continue;
+  if (method === 'initialize') {
+    const capabilities = { tools: { listChanged: manner === 'changes' } };
+    send({ id, result: { protocolVersion: params.protocolVersion, capabilities, serverInfo: { name: 'odd', version: '1' } } });
+  } else if (method === 'tools/list') {
+    const names = Object.keys(acts).map((name) => tool(name, name === 'key' ? { annotations: { readOnlyHint: true } } : {}));
+    send({ id, result: lists[manner]?.(params) ?? { tools: names } });
+  } else if (method === 'tools/call') {
+    const result = acts[params.name]?.(params);
+    if (result) send({ id, result });
+    else if (!acts[params.name]) send({ id, error: { code: -32602, message: `no tool ${params.name}` } });
+  } else send({ id, result: {} });
+}

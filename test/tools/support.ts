@@ -1,0 +1,77 @@
+import { fileURLToPath } from 'node:url';
+import type { PinnedMcpServer } from '../../src/domain/definition.ts';
+import { type PythonToolRunner, startToolRunner } from '../../src/toolrunner/index.ts';
+import { type McpPool, mcpPool, type PoolOptions } from '../../src/tools/mcp/pool.ts';
+import type { ToolCall } from '../../src/tools/source.ts';
+
+export const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
+export const SERVERS = fileURLToPath(new URL('./servers', import.meta.url));
+
+export const serverOf = (values: Partial<PinnedMcpServer>): PinnedMcpServer => ({
+  id: '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be003',
+  name: 'server',
+  transport_type: 'stdio',
+  connection_config: {},
+  allowed_tools: [],
+  network: false,
+  paths: [],
+  required: false,
+  ...values,
+});
+
+/** A server that is a Node program. */
+export const nodeServer = (file: string, { args = [], ...values }: Partial<PinnedMcpServer> & { args?: string[] } = {}) =>
+  serverOf({
+    connection_config: { command: process.execPath, args: [file, ...args] },
+    paths: [MODULES, process.execPath, SERVERS],
+    ...values,
+  });
+
+export const everything = (values: Partial<PinnedMcpServer> = {}) =>
+  nodeServer(`${MODULES}/@modelcontextprotocol/server-everything/dist/index.js`, {
+    name: 'everything',
+    args: ['stdio'],
+    ...values,
+  });
+
+export const openToken = async (name: string): Promise<string> => {
+  if (name === 'missing') throw new Error('There is no stored token named missing');
+  return `value-of-${name}`;
+};
+
+export const callOf = (name: string, args: object = {}, more: Partial<ToolCall> = {}): ToolCall => ({
+  call_id: '1-1',
+  name,
+  arguments: args as Record<string, unknown>,
+  call_key: 'task:1-1',
+  run: {
+    task_id: 'task',
+    workflow_id: 'workflow',
+    agent_id: 'agent',
+    owner: 'local:alice',
+    definition_hash: 'hash',
+    workspace: '/nowhere',
+  },
+  ...more,
+});
+
+export interface McpBench {
+  runner: PythonToolRunner;
+  pool: McpPool;
+  ports: { pool: McpPool; openConfig: (server: PinnedMcpServer) => Promise<PinnedMcpServer>; openToken: typeof openToken };
+  close(): Promise<void>;
+}
+
+export async function openMcpBench(options: Partial<PoolOptions> = {}): Promise<McpBench> {
+  const runner = await startToolRunner();
+  const pool = mcpPool({ startConfined: runner.startConfined, version: 'test', ...options });
+  return {
+    runner,
+    pool,
+    ports: { pool, openConfig: async (server) => server, openToken },
+    async close() {
+      await pool.close();
+      await runner.close();
+    },
+  };
+}
