@@ -21,12 +21,19 @@ const LONGEST_PAUSE_MS = 5_000;
 export async function postgresBus({ url, pool, log }: PostgresBusOptions): Promise<EventBus> {
   let closed = false;
   let client: pg.Client | null = null;
+  // A connection takes one statement at a time; the others wait for their turn.
+  let turn: Promise<unknown> = Promise.resolve();
+  const ask = (statement: string): Promise<unknown> => {
+    const mine = turn.then(() => client?.query(statement));
+    turn = mine.catch(() => {});
+    return mine;
+  };
   const channels = listeners<string>({
     open: async (channel) => {
-      await client?.query(`LISTEN "${channel}"`);
+      await ask(`LISTEN "${channel}"`);
     },
     close: (channel) => {
-      client?.query(`UNLISTEN "${channel}"`).catch(() => {});
+      ask(`UNLISTEN "${channel}"`).catch(() => {});
     },
   });
 
@@ -41,7 +48,7 @@ export async function postgresBus({ url, pool, log }: PostgresBusOptions): Promi
     });
     // From here on a new channel is listened to by its first listener; those there are already, here.
     client = fresh;
-    for (const channel of channels.names()) await fresh.query(`LISTEN "${channel}"`);
+    for (const channel of channels.names()) await ask(`LISTEN "${channel}"`);
     listening = true;
     for (const channel of channels.names()) channels.tell(channel, '');
   }
@@ -69,7 +76,7 @@ export async function postgresBus({ url, pool, log }: PostgresBusOptions): Promi
     onHalt: (listener) => channels.add(HALT_CHANNEL, listener),
     async ping() {
       if (!client) throw new Error('The event connection is down');
-      await client.query('SELECT 1');
+      await ask('SELECT 1');
     },
     async close() {
       closed = true;

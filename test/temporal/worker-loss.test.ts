@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { rebuilt, type StreamedEvent } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, hangs, says } from '../support/model-server.ts';
-import { type Child, perdura } from '../support/processes.ts';
+import { type Child, startWorkerProcess } from '../support/processes.ts';
 
 let it_: TestInstallation;
 const workers: Child[] = [];
@@ -17,18 +17,8 @@ afterAll(() => it_.stop());
 
 /** A worker in a process of its own, on the installation's database and task queue. */
 async function startWorker(): Promise<Child> {
-  const { config, database_url, temporal_address, encryption_keys, default_runtime } = it_.setting;
-  const worker = perdura('worker', {
-    DATABASE_URL: database_url,
-    TEMPORAL_ADDRESS: temporal_address,
-    TEMPORAL_TASK_QUEUE: config.TEMPORAL_TASK_QUEUE,
-    ENCRYPTION_KEYS: encryption_keys,
-    PERDURA_HOME: config.PERDURA_HOME,
-    DEFAULT_RUNTIME_BASE_URL: default_runtime.base_url,
-    EGRESS_ALLOW: '127.0.0.1',
-  });
+  const worker = await startWorkerProcess(it_.setting);
   workers.push(worker);
-  await worker.prints(/takes work/);
   return worker;
 }
 
