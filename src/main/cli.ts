@@ -1,4 +1,4 @@
-import { readConfig } from './config.ts';
+import { isDebugging, readConfig } from './config.ts';
 
 const HELP = `perdura <command>
 
@@ -36,7 +36,7 @@ if (!load) {
     await command(readConfig(), args);
   } catch (error) {
     process.stderr.write(`perdura ${name}: ${(error as Error).message}\n`);
-    if (process.env.LOG_LEVEL === 'debug') console.error(error);
+    if (isDebugging()) console.error(error);
     // What failed half-way may leave a native thread behind that would keep the process for ever.
     process.exit(1);
   }

@@ -76,3 +76,6 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   if (result.success) return result.data;
   throw new Error(result.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('\n'));
 }
+
+/** Whether failures are to be shown with their stack, also when the configuration itself is what failed. */
+export const isDebugging = (env: NodeJS.ProcessEnv = process.env): boolean => env.LOG_LEVEL === 'debug';
