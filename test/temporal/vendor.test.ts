@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { startWorkerProcess } from '../support/processes.ts';
 import { agentAsks, agentSays, spends, startVendorServer, type VendorServer } from '../support/vendor-server.ts';
 
 let vendor: VendorServer;
@@ -42,3 +43,32 @@ it('a run in a vendor session calls a Python tool here and keeps answer, usage a
   const given = (vendor.agents[0]!.tools as { type: string; name?: string }[]).map(({ type, name: shown }) => shown ?? type);
   expect(given).toEqual(['manage_todo_list', name, 'agent_toolset_20260401']);
 });
+
+it('a run that loses its worker in the middle of a session goes on in the same session and answers no call twice', async () => {
+  const env = { ANTHROPIC_API_URL: vendor.url };
+  const there = await startTestInstallation({ worker: false, env });
+  const before = vendor.sessions.length;
+  let worker = await startWorkerProcess(there.setting, env);
+  try {
+    await there.alice.ok(there.alice.post('/api/tokens', { name: 'vendor-key', value: 'k' }));
+    const values = { name: 'vendor', provider_type: 'anthropic', api_key_token_name: 'vendor-key', default_model: 'claude-test' };
+    const { id: provider_id } = await there.alice.ok(there.alice.post('/api/providers', values));
+    const source_code = 'import time\nEFFECT = "read"\ndef look() -> str:\n    time.sleep(3)\n    return "seen"\n';
+    const { id } = await there.alice.ok(there.alice.post('/api/custom-tools', { name: 'look', source_code }));
+    const workflow_id = await there.workflow({ agent: { provider_id, custom_tool_ids: [id] } });
+    vendor.script([...agentAsks({ name: 'look', input: {} })], [...agentSays('I saw it.')]);
+    const task_id = await there.prompt(workflow_id, 'Look.');
+    const stream = `/api/workflows/${workflow_id}/stream?task_id=${task_id}`;
+    await there.alice.events(stream, { enough: ({ data }) => data.event === 'tool_call' });
+    await worker.end('SIGKILL');
+    worker = await startWorkerProcess(there.setting, env);
+    expect(await there.ended(task_id, 60_000)).toMatchObject({ status: 'completed', response: 'I saw it.', turns: 1 });
+    const sessions = vendor.sessions.slice(before);
+    expect(sessions).toHaveLength(1);
+    const answers = sessions[0]!.events.filter(({ type }) => type === 'user.custom_tool_result');
+    expect(answers.map(({ content }) => content[0].text)).toEqual(['{"result": "seen"}']);
+  } finally {
+    await worker.end('SIGKILL');
+    await there.stop();
+  }
+}, 120_000);
