@@ -40,13 +40,13 @@ export function describeApi(endpoints: Endpoint[], version: string) {
 }
 
 function operationOf(endpoint: Endpoint): ZodOpenApiOperationObject {
-  const { operation, tag, summary, description, params, query, body, upload, path } = endpoint;
+  const { operation, tag, summary, params, query, body, upload, path } = endpoint;
   const open = !path.startsWith('/api');
   return {
     operationId: operation,
     tags: [tag],
     summary,
-    ...(description ? { description } : {}),
+    description: descriptionOf(endpoint),
     ...(open ? { security: [] } : {}),
     requestParams: {
       path: params as z.ZodObject,
@@ -63,7 +63,20 @@ function operationOf(endpoint: Endpoint): ZodOpenApiOperationObject {
   } as ZodOpenApiOperationObject;
 }
 
-const FileForm = z.object({ file: z.string().meta({ format: 'binary' }) });
+/** What is particular to an operation, and what holds for all of its kind. */
+function descriptionOf({ description, summary, kind, idempotent, refuses }: Endpoint): string {
+  const facts = [
+    description ?? `${summary}.`,
+    kind === 'page' ? 'A page holds `limit` items; the Link header leads to the next one, X-Total-Count counts all.' : '',
+    kind === 'none' ? 'Answers without a body.' : '',
+    idempotent ? 'A repeated Idempotency-Key is answered with the first reply.' : '',
+    refuses.includes(403) ? 'Only for what the caller owns.' : '',
+    refuses.includes(412) ? 'With If-Match nothing is changed that was changed since it was read.' : '',
+  ];
+  return facts.filter(Boolean).join(' ');
+}
+
+const FileForm = z.object({ file: z.string().meta({ format: 'binary', description: 'The file, with its name' }) });
 
 function headersOf({ idempotent, refuses, kind }: Endpoint): z.ZodObject | null {
   const shape = {

@@ -64,7 +64,7 @@ export const ToolRunResult = z
 
 export const EnvMappingUpdate = z
   .object({ env_mapping: z.record(z.string(), z.string().nullable()) })
-  .meta({ id: 'EnvMappingUpdate' });
+  .meta({ id: 'EnvMappingUpdate', example: { env_mapping: { API_KEY: 'weather-key' } } });
 export const EnvMapping = z
   .object({
     tool_id: z.string(),
@@ -115,7 +115,12 @@ export const customTools = {
     operation: 'validate_custom_tool',
     tag,
     summary: 'Check a tool file without storing or running it',
-    body: z.object({ name: z.string(), source_code: z.string().max(204_800) }).meta({ id: 'ToolValidationRequest' }),
+    body: z
+      .object({ name: z.string(), source_code: z.string().max(204_800) })
+      .meta({
+        id: 'ToolValidationRequest',
+        example: { name: 'add', source_code: 'def add(a: int, b: int) -> int:\n    return a + b\n' },
+      }),
     reply: ToolValidation,
   }),
   upload: endpoint('POST /api/custom-tools/upload', {

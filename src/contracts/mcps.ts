@@ -102,7 +102,9 @@ export const mcps = {
     summary: 'Say which tools of a server may be used',
     description: 'An empty list allows all.',
     params: IdParams,
-    body: z.object({ allowed_tools: z.array(z.string()) }).meta({ id: 'McpAllowList' }),
+    body: z
+      .object({ allowed_tools: z.array(z.string()) })
+      .meta({ id: 'McpAllowList', example: { allowed_tools: ['read_file'] } }),
     reply: McpServer,
     refuses: [403],
   }),

@@ -36,6 +36,7 @@ export const ScheduledAgentCreate = z
 
 export const ScheduledAgentUpdate = patchOf(ScheduledAgentCreate.omit({ workflow_id: true })).meta({
   id: 'ScheduledAgentUpdate',
+  example: { interval_value: 2, interval_unit: 'hours' },
 });
 
 export const ScheduledAgent = z

@@ -156,7 +156,9 @@ export const tasks = {
     tag,
     summary: 'Approve or deny a tool call that waits for a person',
     params: z.object({ id: Id, call_id: z.string() }),
-    body: z.object({ decision: z.enum(['approve', 'deny']), message: z.string().optional() }).meta({ id: 'ApprovalDecision' }),
+    body: z
+      .object({ decision: z.enum(['approve', 'deny']), message: z.string().optional() })
+      .meta({ id: 'ApprovalDecision', example: { decision: 'approve' } }),
     reply: Task,
     refuses: [403, 409, 503],
   }),
@@ -168,7 +170,7 @@ export const tasks = {
     params: z.object({ id: Id, call_id: z.string() }),
     body: z
       .object({ decision: z.enum(['retry', 'done', 'fail']), result: z.unknown().optional() })
-      .meta({ id: 'ReconciliationDecision' }),
+      .meta({ id: 'ReconciliationDecision', example: { decision: 'done', result: { receipt: 7 } } }),
     reply: Task,
     refuses: [403, 409, 503],
   }),

@@ -11,7 +11,10 @@ export const StoredTokenCreate = z
   })
   .meta({ id: 'StoredTokenCreate' });
 
-export const StoredTokenUpdate = patchOf(StoredTokenCreate.omit({ name: true })).meta({ id: 'StoredTokenUpdate' });
+export const StoredTokenUpdate = patchOf(StoredTokenCreate.omit({ name: true })).meta({
+  id: 'StoredTokenUpdate',
+  example: { value: 'the-new-value' },
+});
 
 export const StoredToken = z
   .object({

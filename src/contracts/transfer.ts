@@ -88,7 +88,11 @@ function transferOf<I extends z.ZodType>(type: ResourceType, { path, noun, item 
       query: ImportQuery,
       body: z
         .object({ version: Version.optional(), resource_type: z.literal(type).optional(), items: z.array(item).max(10_000) })
-        .meta({ id: `${title}Import` }),
+        .meta({
+          id: `${title}Import`,
+          description: 'Items as an export bundle holds them',
+          example: { version: '1.0', items: [] },
+        }),
       reply: ImportResult,
       status: 201,
       large: true,
@@ -128,7 +132,7 @@ export const FullImport = z
     workflows: parts.workflows.max(10_000).default([]),
     knowledge_sources: parts.knowledge_sources.max(10_000).default([]),
   })
-  .meta({ id: 'FullImport' });
+  .meta({ id: 'FullImport', example: { version: '1.0', skills: [{ name: 'politeness', instructions: 'Thank the reader.' }] } });
 export type FullImport = z.output<typeof FullImport>;
 
 export const BundleImportResult = z

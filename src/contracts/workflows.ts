@@ -20,7 +20,7 @@ export const Budget = z
     max_seconds: z.number().positive().nullable().default(null),
     on_exhausted: z.enum(['wait', 'halt']).default('wait'),
   })
-  .meta({ id: 'Budget', description: 'Reserved before each model call' });
+  .meta({ id: 'Budget', description: 'Reserved before each model call', example: { max_cost_usd: 2.5, on_exhausted: 'wait' } });
 
 /** The settings a person chooses; also the shape that export and import carry. */
 export const WorkflowCreate = z

@@ -188,6 +188,10 @@ describe('without a token', () => {
     expect((await it_.anonymous.get('/docs')).status).toBe(200);
     const { body } = await it_.anonymous.get('/openapi.json');
     expect(body.openapi).toBe('3.1.0');
+    const operations = Object.values(
+      body.paths as Record<string, Record<string, { operationId: string; description?: string }>>,
+    ).flatMap((path) => Object.values(path));
+    expect(operations.filter(({ description }) => !description).map(({ operationId }) => operationId)).toEqual([]);
     expect(Object.keys(body.paths)).toEqual(
       expect.arrayContaining(['/api/agents', '/api/workflows/{id}/prompt', '/api/custom-tools/{id}/run']),
     );
