@@ -115,12 +115,10 @@ export const customTools = {
     operation: 'validate_custom_tool',
     tag,
     summary: 'Check a tool file without storing or running it',
-    body: z
-      .object({ name: z.string(), source_code: z.string().max(204_800) })
-      .meta({
-        id: 'ToolValidationRequest',
-        example: { name: 'add', source_code: 'def add(a: int, b: int) -> int:\n    return a + b\n' },
-      }),
+    body: z.object({ name: z.string(), source_code: z.string().max(204_800) }).meta({
+      id: 'ToolValidationRequest',
+      example: { name: 'add', source_code: 'def add(a: int, b: int) -> int:\n    return a + b\n' },
+    }),
     reply: ToolValidation,
   }),
   upload: endpoint('POST /api/custom-tools/upload', {
