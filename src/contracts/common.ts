@@ -26,10 +26,9 @@ export const Problem = z
   })
   .meta({ id: 'Problem', description: 'RFC 9457 problem details' });
 
-/** Number or boolean in a query string. */
+/** A whole number in a query string. */
 export const QueryInt = (min: number, max: number, fallback: number) =>
   z.coerce.number().int().min(min).max(max).default(fallback);
-export const QueryFlag = z.enum(['true', 'false', '1', '0']).transform((text) => text === 'true' || text === '1');
 
 export const ListQuery = z.object({
   limit: QueryInt(1, 1000, 100).meta({ description: 'Items a page' }),

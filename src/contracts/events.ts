@@ -38,7 +38,7 @@ const at = { timestamp: Timestamp };
 
 export const LogEvent = z.object({
   type: z.literal('log'),
-  data: z.looseObject({ event: z.string(), detail: z.string() }),
+  data: z.looseObject({ event: z.string().meta({ description: `One of ${LOG_EVENTS.join(', ')}` }), detail: z.string() }),
   ...at,
 });
 export const MessageEvent = z.object({
