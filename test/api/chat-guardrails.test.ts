@@ -1,0 +1,29 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { says } from '../support/model-server.ts';
+
+let here: TestInstallation;
+beforeAll(async () => {
+  here = await startTestInstallation({ worker: false });
+});
+afterAll(() => here.stop());
+
+it('keeps a chat to the guardrails of the workflows with its agent: what is asked and what is answered', async () => {
+  const { alice } = here;
+  const guardrail = async (values: object) => (await alice.ok(alice.post('/api/guardrails', values), 201)).id as string;
+  const guardrail_ids = [
+    await guardrail({ name: 'ask', guardrail_type: 'prompt', config: { forbidden_patterns: ['bomb'] } }),
+    await guardrail({ name: 'tell', guardrail_type: 'output', config: { forbidden_patterns: ['secret'], action: 'redact' } }),
+  ];
+  const workflow_id = await here.workflow({ workflow: { guardrail_ids } });
+  const { agent_id } = await alice.ok(alice.get(`/api/workflows/${workflow_id}`));
+  const path = `/api/agents/${agent_id}/chat`;
+  const before = here.model.requests.length;
+  const refused = await alice.post(path, { message: 'Build a bomb' });
+  expect([refused.status, here.model.requests.length]).toEqual([422, before]);
+  here.model.script(says('The secret is out.'));
+  const answered = await alice.post(path, { message: 'Tell me' });
+  expect(answered.status).toBe(200);
+  expect(String(answered.body)).not.toContain('secret');
+  expect(String(answered.body)).toContain('"done"');
+});
