@@ -29,8 +29,11 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
   const pool = openMcpPool(core);
   const tools = { ...toolPorts(core), mcp: mcpPorts(core, pool) };
   const workspaces = runWorkspaces(core);
-  const opened = (run: WorkspaceOwner, signal: AbortSignal) =>
-    workspaces.open(run, signal).catch((error: Error) => Promise.reject(new ToolUnreachable(error.message)));
+  const directoryOf = (run: WorkspaceOwner) => (signal: AbortSignal) =>
+    workspaces.open(run, signal).then(
+      ({ directory }) => directory,
+      (error: Error) => Promise.reject(new ToolUnreachable(error.message)),
+    );
   const definition = (hash: string) => store.definitions.get(hash);
   const ports: ActivityPorts = {
     runs: store.runs,
@@ -51,7 +54,7 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
       const pinned = await definition(call.definition_hash);
       const { task_id, workflow_id, owner } = call;
       const { definition_hash } = call;
-      const { directory: workspace } = await opened({ task_id, owner, repository: pinned.repository }, signal);
+      const workspace = directoryOf({ task_id, owner, repository: pinned.repository });
       const run = { task_id, workflow_id, owner, agent_id: pinned.agent.id, definition_hash, workspace };
       const progress = progressTeller(core, { task_id, workflow_id, call_id });
       const asked: ToolCall = { call_id, name, arguments: args, call_key: `${task_id}:${call_id}`, run, progress };
@@ -106,7 +109,9 @@ async function admit({ store }: Core, provider: Definition['provider']): Promise
 /** In whose name a run's models and tools are used. */
 function callerOf({ store }: Core, run: OpenRun): Caller {
   return {
-    access_token: store.tasks.callerToken(run),
+    get access_token() {
+      return store.tasks.callerToken(run);
+    },
     async openToken(name) {
       const opened = await store.tokens.open({ name, principal: run.owner, purpose: 'model provider', task_id: run.task_id });
       if ('refusal' in opened) throw new Error(opened.refusal);

@@ -1,6 +1,7 @@
 import OpenAI, { AzureOpenAI } from 'openai';
 import type { PinnedProvider } from '../domain/definition.ts';
 import { databaseIsAway } from '../domain/errors.ts';
+import { reusingFetch } from './reusing-fetch.ts';
 import { ModelFailure } from './runtime.ts';
 
 /** In whose name a model is called. */
@@ -34,12 +35,12 @@ export const refusal = (message: string, code = 'no_provider_key') => new ModelF
 
 /** A client of the installation's own endpoint, called with the caller's access token. */
 export const defaultClient = (base_url: string, access_token: string, fetch?: Fetch): OpenAI =>
-  new OpenAI({ ...COMMON, baseURL: base_url, apiKey: access_token, ...(fetch ? { fetch } : {}) });
+  new OpenAI({ ...COMMON, baseURL: base_url, apiKey: access_token, fetch: reusingFetch(fetch) });
 
 /** A client of a provider's endpoint, with the key opened in the caller's name. */
 export async function providerClient(provider: Endpoint, caller: Caller, fetch?: Fetch): Promise<OpenAI> {
   const key = await keyOf(provider, caller);
-  const options = { ...COMMON, ...(fetch ? { fetch } : {}) };
+  const options = { ...COMMON, fetch: reusingFetch(fetch) };
   if (provider.provider_type === 'azure_openai') return azureClient(provider, key ?? NO_KEY, options);
   const { base_url, auth_type } = provider;
   const bare = { authorization: null };
@@ -52,7 +53,7 @@ export async function providerClient(provider: Endpoint, caller: Caller, fetch?:
 }
 
 /** `base_url` is the resource's address; a deployment, where one is named, goes into the path. */
-function azureClient(provider: Endpoint, apiKey: string, options: typeof COMMON & { fetch?: Fetch }): AzureOpenAI {
+function azureClient(provider: Endpoint, apiKey: string, options: typeof COMMON & { fetch: Fetch }): AzureOpenAI {
   const { name, base_url, azure_api_version, azure_deployment } = provider;
   if (!base_url) {
     const message = `The provider ${name} has no base_url; give the address of its Azure resource, such as https://my-resource.openai.azure.com`;
