@@ -14,6 +14,7 @@ import { type ToolPorts, type Toolset, toolsFor } from '../tools/for-agent.ts';
 import { type ToolCall, ToolUnreachable } from '../tools/source.ts';
 import { reconcileSchedules, reconcileWorkspaces } from './reconcile.ts';
 import { contextPorts, knowingPorts } from './run-context.ts';
+import { runSessions } from './run-sessions.ts';
 import { mcpPorts, openMcpPool, progressTeller, runTools } from './run-tools.ts';
 import { runWorkspaces, type WorkspaceOwner } from './run-workspaces.ts';
 import type { Core, Driver } from './wiring.ts';
@@ -32,18 +33,21 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
   const opened = (run: WorkspaceOwner, signal: AbortSignal) =>
     workspaces.open(run, signal).catch((error: Error) => Promise.reject(new ToolUnreachable(error.message)));
   const definition = (hash: string) => store.definitions.get(hash);
+  const runtimeOf = (run: OpenRun, pinned: Definition) =>
+    selectRuntime(pinned, callerOf(core, run), {
+      default_runtime: setting.default_runtime,
+      fetch: core.egress.fetch,
+      vendor_url: setting.config.ANTHROPIC_API_URL,
+    });
+  const sessions = runSessions(core, { definition, runtimeOf });
   const ports: ActivityPorts = {
     runs: store.runs,
     ledger: store.ledger,
     halts,
     definition,
     now,
-    runtimeOf: (run, pinned) =>
-      selectRuntime(pinned, callerOf(core, run), {
-        default_runtime: setting.default_runtime,
-        fetch: core.egress.fetch,
-        vendor_url: setting.config.ANTHROPIC_API_URL,
-      }),
+    runtimeOf,
+    endSession: sessions.endSession,
     admit: (provider) => admit(core, provider),
     toolsOf: runTools(core, tools),
     publisher: deltaPublisher,
@@ -75,6 +79,7 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
       const done = await reconcile({ store, engine, settle, definition, now: () => new Date() });
       await reconcileSchedules(store, driver.schedules);
       await reconcileWorkspaces(store, workspaces);
+      await sessions.endLeft();
       return done;
     },
     isModelFailure: (error): error is ModelFailure => error instanceof ModelFailure,

@@ -50,7 +50,7 @@ export async function selectRuntime(
     const client = defaultClient(default_runtime.base_url, caller.access_token);
     return { runtime: chatCompletions({ client, default_model: default_runtime.model }), prices: {}, custom_tools: false };
   }
-  if (provider.provider_type === 'anthropic' && !provider.base_url && definition.tools) {
+  if (isVendor(provider) && definition.tools) {
     const key = await keyOf(provider, caller);
     return vendorRuntime(provider, definition, { apiKey: key, baseURL: vendor_url, ...(fetch ? { fetch } : {}) });
   }
@@ -59,6 +59,10 @@ export async function selectRuntime(
   const default_model = provider.default_model ?? (provider.provider_type === 'azure_openai' ? provider.azure_deployment : null);
   return { runtime: chatCompletions({ client, default_model }), prices: provider.price_table, custom_tools: true };
 }
+
+/** Whether a provider is the vendor itself, which keeps a session for each run. */
+export const isVendor = ({ provider_type, base_url }: Pick<PinnedProvider, 'provider_type' | 'base_url'>): boolean =>
+  provider_type === 'anthropic' && !base_url;
 
 const VENDOR_TIMEOUT_MS = 60_000;
 
