@@ -75,7 +75,17 @@ export async function startVendorServer() {
       publish(session, asked.length > 0 ? idle({ type: 'requires_action', event_ids: asked }) : ends);
   }
 
+  const chats: Json[] = [];
   const routes: [string, RegExp, (place: { id: string; body: Json; response: ServerResponse }) => unknown][] = [
+    [
+      'GET',
+      /^\/v1\/models$/,
+      () => ({
+        data: [{ type: 'model', id: 'claude-test', display_name: 'Claude Test', created_at: AT, max_input_tokens: 200_000 }],
+        ...{ has_more: false, first_id: 'claude-test', last_id: 'claude-test' },
+      }),
+    ],
+    ['POST', /^\/v1\/messages$/, ({ body, response }) => tellMessage(response, kept(chats, body).model)],
     ['GET', /^\/v1\/agents$/, () => page(agents)],
     [
       'POST',
@@ -154,7 +164,7 @@ export async function startVendorServer() {
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    ...{ agents, environments, sessions },
+    ...{ agents, environments, sessions, chats },
     script: (...more: Turn[]) => void turns.push(...more),
     /** The next requests are refused; with `path`, the next to such a path. */
     refuse: (...more: Refusal[]) => void refusals.push(...more),
@@ -173,6 +183,33 @@ export type VendorServer = Awaited<ReturnType<typeof startVendorServer>>;
 
 const page = (data: Json[]) => ({ data, next_page: null, prev_page: null });
 const shown = ({ events: _, watchers: __, ...session }: Json): Json => session;
+
+const AT = '2026-01-01T00:00:00Z';
+
+/** The one answer to every chat, streamed as the vendor's messages are. */
+function tellMessage(response: ServerResponse, model: string): undefined {
+  const usage = { input_tokens: 7, output_tokens: 1, cache_read_input_tokens: 2, cache_creation_input_tokens: 0 };
+  const message = {
+    id: 'm',
+    type: 'message',
+    role: 'assistant',
+    model,
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    usage,
+  };
+  const events: Json[] = [
+    { type: 'message_start', message },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '', citations: null } },
+    ...['Hello ', 'from a chat.'].map((text) => ({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } })),
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 4 } },
+    { type: 'message_stop' },
+  ];
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.end(events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''));
+}
 
 function kept<T>(list: T[], item: T): T {
   list.push(item);
