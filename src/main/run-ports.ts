@@ -33,7 +33,7 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
   const opened = (run: WorkspaceOwner, signal: AbortSignal) =>
     workspaces.open(run, signal).catch((error: Error) => Promise.reject(new ToolUnreachable(error.message)));
   const definition = (hash: string) => store.definitions.get(hash);
-  const runtimeOf = (run: OpenRun, pinned: Definition) =>
+  const runtimeOf = (run: OpenRun, pinned: Parameters<typeof selectRuntime>[0]) =>
     selectRuntime(pinned, callerOf(core, run), {
       default_runtime: setting.default_runtime,
       fetch: core.egress.fetch,
@@ -47,6 +47,7 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
     definition,
     now,
     runtimeOf,
+    answererOf: (run, { provider }) => runtimeOf(run, { provider }),
     endSession: sessions.endSession,
     admit: (provider) => admit(core, provider),
     toolsOf: runTools(core, tools),
@@ -76,7 +77,7 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
     halt: (task_id) => bus.halt(task_id),
     nudge: (task_id, call_id) => engine.decide(task_id, call_id),
     async reconcile() {
-      const done = await reconcile({ store, engine, settle, definition, now: () => new Date() });
+      const done = await reconcile({ store, engine, settle: sessions.ending(settle), definition, now: () => new Date() });
       await reconcileSchedules(store, driver.schedules);
       await reconcileWorkspaces(store, workspaces);
       await sessions.endLeft();

@@ -1,6 +1,7 @@
 import type { Definition } from '../domain/definition.ts';
 import { isVendor, type SelectedRuntime } from '../runtimes/select.ts';
 import type { OpenRun } from '../store/runs.ts';
+import type { Settle } from '../temporal/settle.ts';
 import type { Core } from './wiring.ts';
 
 interface SessionPorts {
@@ -38,6 +39,14 @@ export function runSessions({ store, log }: Core, { definition, runtimeOf }: Ses
 
   return {
     endSession,
+    /** Settles as `settle` does, and ends the session of the run, which may have been lost. */
+    ending:
+      (settle: Settle): Settle =>
+      async (task_id, outcome) => {
+        const settled = await settle(task_id, outcome);
+        if (settled.definition_hash) await endSession(task_id, settled.definition_hash);
+        return settled;
+      },
     /** Ends what was left, when a run was lost or its provider was out of reach. */
     async endLeft(): Promise<void> {
       for (const { task_id, definition_hash } of await store.cursors.open()) await endSession(task_id, definition_hash);

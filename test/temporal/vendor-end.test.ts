@@ -126,6 +126,32 @@ it('what the vendor did not take then is archived by the next comparison', async
   await expectEnded(task_id);
 });
 
+it('the session of a run that was lost is ended by the comparison that finds it', async () => {
+  const { workflow_id } = await workflowWith(DOZE);
+  vendor.script([...agentSays('Let me think').slice(0, -1), works]);
+  const task_id = await here.prompt(workflow_id);
+  await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
+    enough: ({ type }) => type === 'message_delta',
+  });
+  await here.driver.engine.terminate(task_id, 'by an operator');
+  await here.core.database.pool.query("UPDATE tasks SET created_at = now() - interval '1 minute' WHERE id = $1", [task_id]);
+  const { ports, unwatch } = await activityPorts(here.core, here.driver);
+  await ports.reconcile();
+  await unwatch();
+  expect(await here.ended(task_id)).toMatchObject({ status: 'failed', error_code: 'run_lost' });
+  await expectEnded(task_id);
+});
+
+it('what is worth remembering is asked for without another session', async () => {
+  const { workflow_id } = await workflowWith(DOZE);
+  await here.alice.ok(here.alice.put(`/api/workflows/${workflow_id}`, { auto_memory: true }));
+  vendor.script([...agentSays('Noted.')]);
+  const task_id = await here.prompt(workflow_id);
+  expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'Noted.' });
+  expect(vendor.chats).toHaveLength(1);
+  await expectEnded(task_id);
+});
+
 it('calls that ran at the vendor are told of, and are no turns', async () => {
   const { workflow_id } = await workflowWith(DOZE);
   vendor.script([
