@@ -2,6 +2,14 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import OpenAI, { type APIError } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  ChatCompletion,
+  ChatCompletionChunk,
+  DoorModels,
+  DoorRefusal,
+  ModelResponse,
+  ModelResponseEvent,
+} from '../../src/contracts/doors.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { hangs, says } from '../support/model-server.ts';
 
@@ -144,3 +152,24 @@ it('the doors are described, with an example of each body, their streams and the
   for (const name of ['ChatCompletionRequest', 'ResponseRequest', 'JsonRpcMessage'])
     expect(components.schemas[name]).toHaveProperty('example');
 });
+
+it('what the doors answer is what is described', async () => {
+  const model = await here.workflow();
+  here.model.script(says('One.'), says('Two.'), says('Three.'));
+  const completion = await here.alice.ok(here.alice.post('/v1/chat/completions', { model, messages: messages('x') }));
+  ChatCompletion.parse(completion);
+  ChatCompletion.parse(await here.alice.ok(here.alice.get(`/v1/chat/completions/${completion.id}`)));
+  const streamed = await here.alice.post('/v1/chat/completions', { model, messages: messages('x'), stream: true });
+  const chunks = framesOf(streamed.body as never);
+  expect(chunks.pop()).toBe('[DONE]');
+  for (const chunk of chunks) ChatCompletionChunk.parse(JSON.parse(chunk));
+  const response = await here.alice.ok(here.alice.post('/v1/responses', { model, input: 'x' }));
+  ModelResponse.parse(response);
+  const again = await here.alice.get(`/v1/responses/${response.id}?stream=true`);
+  for (const event of framesOf(again.body as never)) ModelResponseEvent.parse(JSON.parse(event));
+  DoorModels.parse(await here.alice.ok(here.alice.get('/v1/models')));
+  DoorRefusal.parse((await here.alice.post('/v1/responses', { model: 'nobody', input: 'x' })).body);
+  DoorRefusal.parse((await here.anonymous.get('/v1/models')).body);
+});
+
+const framesOf = (stream: string): string[] => [...stream.matchAll(/^data: (.*)$/gm)].map(([, data]) => data ?? '');
