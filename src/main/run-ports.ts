@@ -14,6 +14,7 @@ import { type ToolPorts, type Toolset, toolsFor } from '../tools/for-agent.ts';
 import { type ToolCall, ToolUnreachable } from '../tools/source.ts';
 import { reconcileSchedules, reconcileWorkspaces } from './reconcile.ts';
 import { contextPorts, knowingPorts } from './run-context.ts';
+import { runSessions } from './run-sessions.ts';
 import { mcpPorts, openMcpPool, progressTeller, runTools } from './run-tools.ts';
 import { runWorkspaces, type WorkspaceOwner } from './run-workspaces.ts';
 import type { Core, Driver } from './wiring.ts';
@@ -35,18 +36,22 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
       (error: Error) => Promise.reject(new ToolUnreachable(error.message)),
     );
   const definition = (hash: string) => store.definitions.get(hash);
+  const runtimeOf = (run: OpenRun, pinned: Parameters<typeof selectRuntime>[0]) =>
+    selectRuntime(pinned, callerOf(core, run), {
+      default_runtime: setting.default_runtime,
+      fetch: core.egress.fetch,
+      vendor_url: setting.config.ANTHROPIC_API_URL,
+    });
+  const sessions = runSessions(core, { definition, runtimeOf });
   const ports: ActivityPorts = {
     runs: store.runs,
     ledger: store.ledger,
     halts,
     definition,
     now,
-    runtimeOf: (run, pinned) =>
-      selectRuntime(pinned, callerOf(core, run), {
-        default_runtime: setting.default_runtime,
-        fetch: core.egress.fetch,
-        vendor_url: setting.config.ANTHROPIC_API_URL,
-      }),
+    runtimeOf,
+    answererOf: (run, { provider }) => runtimeOf(run, { provider }),
+    endSession: sessions.endSession,
     admit: (provider) => admit(core, provider),
     toolsOf: runTools(core, tools),
     publisher: deltaPublisher,
@@ -75,9 +80,10 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
     halt: (task_id) => bus.halt(task_id),
     nudge: (task_id, call_id) => engine.decide(task_id, call_id),
     async reconcile() {
-      const done = await reconcile({ store, engine, settle, definition, now: () => new Date() });
+      const done = await reconcile({ store, engine, settle: sessions.ending(settle), definition, now: () => new Date() });
       await reconcileSchedules(store, driver.schedules);
       await reconcileWorkspaces(store, workspaces);
+      await sessions.endLeft();
       return done;
     },
     isModelFailure: (error): error is ModelFailure => error instanceof ModelFailure,
