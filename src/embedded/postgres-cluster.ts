@@ -13,13 +13,17 @@ export interface Running {
   port: number;
 }
 
-/** Modest, because it shares a machine with everything else; parallel queries would need more shared memory than containers have. */
+/**
+ * Modest, because it shares a machine with everything else; parallel queries would need more shared memory than containers have.
+ * The statements on the path of a run find rows by their keys, so their plans need not be made anew for each value.
+ */
 const SETTINGS = [
   'listen_addresses=127.0.0.1',
   "unix_socket_directories=''",
   'max_connections=200',
   'shared_buffers=64MB',
   'max_parallel_workers_per_gather=0',
+  'plan_cache_mode=force_generic_plan',
   'jit=off',
   'log_checkpoints=off',
   'timezone=UTC',
