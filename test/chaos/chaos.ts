@@ -1,22 +1,15 @@
-import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { localToken } from '../../src/embedded/local-identity.ts';
-import { MIGRATIONS } from '../../src/main/places.ts';
 import { createResources, type Resources } from '../../src/main/resources.ts';
-import { applyMigrations } from '../../src/store/migrations.ts';
-import { baseEnv } from '../support/processes.ts';
 import { clientOf, type Watched } from './client.ts';
 import { type Counts, injectFaults, killsIn, noFaults } from './faults.ts';
-import { type Fleet, startFleet } from './fleet.ts';
+import { type Installation, startInstallation } from './installation.ts';
 import { type ChaosModel, startChaosModel } from './model.ts';
 import { planOf } from './plan.ts';
 import { type Random, randomOf } from './random.ts';
 import { measureRecovery, type Recovery } from './recovery.ts';
 import { report } from './report.ts';
-import { type ChaosServers, startChaosServers } from './servers.ts';
 import { makeTools, type Tools } from './tools.ts';
-import { warmedCache } from './warm.ts';
 
 export interface ChaosOptions {
   home: string;
@@ -51,15 +44,12 @@ export async function chaos(options: ChaosOptions): Promise<number> {
   }
 }
 
-export interface Scene {
-  servers: ChaosServers;
-  fleet: Fleet;
+export interface Scene extends Installation {
   model: ChaosModel;
   tools: Tools;
   recovery: Recovery;
   /** Tasks whose clients still watch. */
   watched: Set<string>;
-  token: string;
   workflows: string[];
   random: Random;
 }
@@ -67,31 +57,12 @@ export interface Scene {
 type Log = (line: string) => void;
 
 async function setTheScene(options: ChaosOptions, resources: Resources, log: Log): Promise<Scene> {
-  const { home, seed, workers, apis, clients } = options;
+  const { home, seed, clients } = options;
   const random = randomOf(seed);
-  const cache = warmedCache(home);
-  const servers = resources.hold(await startChaosServers(home), (it) => it.stop());
-  await applyMigrations(servers.database_url, MIGRATIONS);
-  const { token } = await localToken(home);
-  const env = {
-    ...baseEnv(),
-    ...(await cache),
-    DATABASE_URL: servers.database_url,
-    TEMPORAL_ADDRESS: servers.temporal_address,
-    ENCRYPTION_KEYS: `chaos:${randomBytes(32).toString('base64')}`,
-    PERDURA_HOME: home,
-    IDENTITY_PROVIDERS: 'local',
-    EGRESS_ALLOW: '127.0.0.1',
-    TOOL_ISOLATION: 'none',
-    ALLOW_STDIO_MCP: 'true',
-    RECONCILE_SECONDS: '10',
-    RATE_LIMIT_PER_MINUTE: '1000000',
-    DATABASE_POOL_SIZE: '10',
-  };
-  const fleet = await startFleet(env, { workers, apis, log });
-  const urls = fleet.apis.map(({ url }) => url);
+  const installation = await startInstallation(resources, { ...options, log });
+  const { servers, urls, token, cache } = installation;
   const client = clientOf({ urls, token, random: random.fork('setting'), dropped() {}, watched: new Set() });
-  const tools = await makeTools(client, join(home, 'effects'), await cache);
+  const tools = await makeTools(client, join(home, 'effects'), cache);
   const model = resources.hold(await startChaosModel(random.fork('model'), tools.names), (it) => it.stop());
   const made = async (path: string, body: object) => (await client.insist('POST', path, { body })).body.id as string;
   const base = { provider_type: 'openai_compatible', base_url: model.url, default_model: 'scripted' };
@@ -109,12 +80,12 @@ async function setTheScene(options: ChaosOptions, resources: Resources, log: Log
     measureRecovery(servers.temporal_address, () => [...watched]),
     (it) => it.close(),
   );
-  return { servers, fleet, model, tools, recovery, watched, token, workflows, random };
+  return { ...installation, model, tools, recovery, watched, workflows, random };
 }
 
 /** Clients send one prompt after the other while faults happen; ends when every run that was asked for has ended. */
 async function disturb(options: ChaosOptions, scene: Scene, { counts, log }: { counts: Counts; log: Log }): Promise<Watched[]> {
-  const { fleet, servers, tools, recovery, watched, random, token, workflows } = scene;
+  const { fleet, servers, urls, tools, recovery, watched, random, token, workflows } = scene;
   const over = new AbortController();
   const until = Date.now() + options.minutes * 60_000;
   const kills = () => killsIn(counts);
@@ -128,7 +99,6 @@ async function disturb(options: ChaosOptions, scene: Scene, { counts, log }: { c
   const plans = random.fork('plans');
   let made = 0;
   const work = Array.from({ length: options.clients }, async (_, index) => {
-    const urls = fleet.apis.map(({ url }) => url);
     const dropped = () => {
       counts['client dropped'] += 1;
     };

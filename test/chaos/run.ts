@@ -13,7 +13,7 @@ const { values } = parseArgs({
     workers: { type: 'string', default: '3' },
     apis: { type: 'string', default: '2' },
     clients: { type: 'string', default: '12' },
-    pace: { type: 'string', default: '1500' },
+    pace: { type: 'string', default: '1000' },
     'held-up': { type: 'string' },
     verbose: { type: 'boolean', default: false },
   },
