@@ -4,7 +4,9 @@ import { rebuilt } from '../support/client.ts';
 import { asks, says } from '../support/model-server.ts';
 import { onScene, type Scene } from './scene.ts';
 
-const { values } = parseArgs({ options: { seconds: { type: 'string', default: '60' } } });
+const { values } = parseArgs({
+  options: { seconds: { type: 'string', default: '60' }, of: { type: 'string', default: 'postgres,temporal' } },
+});
 const seconds = Number(values.seconds);
 const TEXT = 'One two three four five six seven eight nine ten.';
 const WAITERS = 6;
@@ -21,7 +23,7 @@ await onScene({ workers: 2, apis: 2 }, async (scene) => {
     return (answered ? says(TEXT, { pause_ms: 400 }) : asks({ name: 'nap' }))(response, request);
   });
   const agent_id = await made('/api/agents', { name: 'naps', provider_id, custom_tool_ids: [tool] });
-  for (const which of ['postgres', 'temporal'] as const) await without(scene, which, agent_id);
+  for (const which of ['postgres', 'temporal'] as const) if (values.of.includes(which)) await without(scene, which, agent_id);
 });
 
 async function without({ servers, client, made, say }: Scene, which: 'postgres' | 'temporal', agent_id: string): Promise<void> {
@@ -105,4 +107,6 @@ async function ask(
   }
 }
 
-const retryAfter = (headers: Headers) => (headers.has('retry-after') ? `Retry-After: ${headers.get('retry-after')}` : '');
+function retryAfter(headers: Headers): string {
+  return headers.has('retry-after') ? `Retry-After: ${headers.get('retry-after')}` : '';
+}

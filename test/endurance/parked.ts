@@ -6,7 +6,11 @@ import { until } from '../support/until.ts';
 import { onScene, type Scene } from './scene.ts';
 
 const { values } = parseArgs({
-  options: { runs: { type: 'string', default: '1000' }, decide: { type: 'string', default: '100' } },
+  options: {
+    runs: { type: 'string', default: '1000' },
+    decide: { type: 'string', default: '100' },
+    cached: { type: 'string', default: '100' },
+  },
 });
 const runs = Number(values.runs);
 const decide = Number(values.decide);
@@ -14,7 +18,7 @@ const AT_A_TIME = 8;
 const TODO = { name: 'manage_todo_list', args: { todoList: [] } };
 
 /** Many runs that wait for a person: what they cost a worker, whether they outlive it, and whether they go on when decided. */
-await onScene({ workers: 1 }, async (scene) => {
+await onScene({ workers: 1, env: { WORKER_CACHED_RUNS: values.cached } }, async (scene) => {
   const { model, made, provider_id, fleet, say } = scene;
   model.always((response, request) => {
     const answered = request.messages.some(({ role }) => role === 'tool');
@@ -24,7 +28,7 @@ await onScene({ workers: 1 }, async (scene) => {
   const agent_id = await made('/api/agents', { name: 'asks', provider_id, builtin_tools, approval_tools: builtin_tools });
   const worker = fleet.workers[0]!;
   // What the first runs load is not the cost of runs that wait.
-  const first = await parked(scene, agent_id, 10);
+  const first = await parked(scene, agent_id, 200);
   await decided(scene, first);
   const before = await memoryOf(worker.pid());
   say(`worker before: ${before} MB`);

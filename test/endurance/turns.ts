@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { parseArgs } from 'node:util';
 import { Client, Connection, type WorkflowExecutionInfo } from '@temporalio/client';
-import { temporal } from '@temporalio/proto';
 import { runIdOf } from '../../src/temporal/names.ts';
 import { rebuilt } from '../support/client.ts';
 import { asks, says } from '../support/model-server.ts';
@@ -14,9 +13,11 @@ const TOOL = 'EFFECT = "read"\ndef tell(n: int) -> str:\n    return str(n).rjust
 const LARGEST_PAYLOAD = 256 * 1024;
 
 interface Costs {
-  /** Bytes of history, a step each, over all executions of the chain. */
+  /** Bytes of history as JSON, a step each, over all executions of the chain. */
   steps: number[];
   executions: number;
+  /** Bytes of history as the engine keeps it. */
+  kept: number;
   largest_payload: number;
 }
 
@@ -49,12 +50,12 @@ await onScene({ workers: 1 }, async ({ model, client, resources, made, provider_
   assert.equal(events.filter(({ data }) => data.event === 'tool_result').length, turns);
   assert.equal(rebuilt(events).texts.at(-1), 'At last.');
   const connection = resources.hold(await Connection.connect({ address: servers.temporal_address }), (it) => it.close());
-  const { steps, executions, largest_payload } = await costsOf(new Client({ connection }), task_id);
+  const { steps, executions, kept, largest_payload } = await costsOf(new Client({ connection }), task_id);
   say(`${turns} turns in ${seconds.toFixed(0)} s, ${events.length} events without a gap, ${summaries} compactions`);
-  say(`${executions} executions, one after the other; largest payload ${largest_payload} bytes`);
+  say(`${executions} executions, one after the other, ${Math.round(kept / turns)} bytes a turn; largest payload ${largest_payload} bytes`);
   const part = Math.floor(steps.length / 5);
   for (let from = 0; from + part <= steps.length; from += part)
-    say(`from turn ${from + 1}: ${mean(steps, from, part)} bytes a turn`);
+    say(`from turn ${from + 1}: ${mean(steps, from, part)} bytes a turn as JSON`);
   const middle = mean(steps, part, part);
   const late = mean(steps, steps.length - part, part);
   say(`the last fifth costs ${((late / middle) * 100).toFixed(1)} % of the second one`);
@@ -62,24 +63,31 @@ await onScene({ workers: 1 }, async ({ model, client, resources, made, provider_
   assert.ok(largest_payload < LARGEST_PAYLOAD, 'a payload is too large');
 });
 
-const mean = (of: number[], from: number, count: number) =>
-  Math.round(of.slice(from, from + count).reduce((sum, size) => sum + size, 0) / count);
+function mean(of: number[], from: number, count: number): number {
+  return Math.round(of.slice(from, from + count).reduce((sum, size) => sum + size, 0) / count);
+}
 
 async function costsOf(client: Client, task_id: string): Promise<Costs> {
-  const costs: Costs = { steps: [], executions: 0, largest_payload: 0 };
+  const costs: Costs = { steps: [], executions: 0, kept: 0, largest_payload: 0 };
   const runs: WorkflowExecutionInfo[] = [];
   for await (const run of client.workflow.list({ query: `WorkflowId = '${runIdOf(task_id)}'` })) runs.push(run);
-  for (const { runId } of runs.sort((a, b) => Number(a.startTime) - Number(b.startTime))) {
+  for (const { runId, historySize = 0 } of runs.sort((a, b) => Number(a.startTime) - Number(b.startTime))) {
     costs.executions += 1;
+    costs.kept += historySize;
     const { events } = await client.workflow.getHandle(runIdOf(task_id), runId).fetchHistory();
     for (const event of events ?? []) {
-      const bytes = temporal.api.history.v1.HistoryEvent.encode(event).finish().length;
+      const bytes = JSON.stringify(event, asText).length;
       if (event.activityTaskScheduledEventAttributes?.activityType?.name === 'exchange') costs.steps.push(0);
       if (costs.steps.length > 0) costs.steps[costs.steps.length - 1]! += bytes;
       costs.largest_payload = Math.max(costs.largest_payload, largestIn(event));
     }
   }
   return costs;
+}
+
+function asText(_: string, value: unknown) {
+  const { type, data } = (value ?? {}) as { type?: unknown; data?: number[] };
+  return type === 'Buffer' && data ? Buffer.from(data).toString('base64') : value;
 }
 
 /** Payloads are wherever there is binary data. */
