@@ -24,6 +24,7 @@ import { attempt, type Halts, staleAttempt, written } from './attempt.ts';
 import { type Context, type ContextPorts, contextOf } from './context.ts';
 import { retryDelay } from './failure.ts';
 import { type FitPorts, fitted } from './fit.ts';
+import { madeThere } from './made-there.ts';
 import { reserve } from './reserve.ts';
 import type { ToolsAsked } from './tools-asked.ts';
 
@@ -253,6 +254,7 @@ function entryOf({ ports, run, definition, order }: Attempt, { reply, cursor, of
     response: calls.length === 0 && !judged.withheld ? responseOf(content, definition.settings.output_format) : undefined,
     events: [
       ...(told || content === '' ? [] : anew),
+      ...(reply.made_there ?? []).flatMap((call) => madeThere(call, log)),
       log('model_response', reply.finish, { step: order.step }),
       ...judged.events,
       message('assistant', content, { step: order.step, ...(asked.length > 0 ? { tool_calls: asked } : {}) }),
