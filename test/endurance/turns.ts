@@ -52,7 +52,9 @@ await onScene({ workers: 1 }, async ({ model, client, resources, made, provider_
   const connection = resources.hold(await Connection.connect({ address: servers.temporal_address }), (it) => it.close());
   const { steps, executions, kept, largest_payload } = await costsOf(new Client({ connection }), task_id);
   say(`${turns} turns in ${seconds.toFixed(0)} s, ${events.length} events without a gap, ${summaries} compactions`);
-  say(`${executions} executions, one after the other, ${Math.round(kept / turns)} bytes a turn; largest payload ${largest_payload} bytes`);
+  say(
+    `${executions} executions, one after the other, ${Math.round(kept / turns)} bytes a turn; largest payload ${largest_payload} bytes`,
+  );
   const part = Math.floor(steps.length / 5);
   for (let from = 0; from + part <= steps.length; from += part)
     say(`from turn ${from + 1}: ${mean(steps, from, part)} bytes a turn as JSON`);

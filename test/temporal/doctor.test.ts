@@ -11,6 +11,8 @@ beforeAll(async () => {
 });
 afterAll(() => here.stop());
 
+type Verdicts = Record<string, string>;
+
 /** What `perdura doctor` says of the installation, by check, and its exit code. */
 async function doctor(env: Record<string, string> = {}) {
   const { config, database_url, temporal_address, encryption_keys } = here.setting;
@@ -25,7 +27,10 @@ async function doctor(env: Record<string, string> = {}) {
   });
   const [code] = (await child.ended) as [number];
   const lines = child.output().matchAll(/^(ok|FAILED) +([^:]+): (.*)$/gm);
-  return { code, said: Object.fromEntries([...lines].map(([, verdict, name, detail]) => [name, `${verdict}: ${detail}`])) };
+  return {
+    code,
+    said: Object.fromEntries([...lines].map(([, verdict, name, detail]) => [name, `${verdict}: ${detail}`])) as Verdicts,
+  };
 }
 
 it('misses workers, and is content when there is one', { timeout: 90_000 }, async () => {
