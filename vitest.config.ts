@@ -1,9 +1,9 @@
 import { defineConfig } from 'vitest/config';
 
+const CHAOS = 'test/chaos/**/*.test.ts';
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 30_000,
@@ -11,5 +11,19 @@ export default defineConfig({
     // A busy machine may starve one attempt of a test that waits on real servers; one that fails twice has failed.
     retry: process.env.CI ? 1 : 0,
     execArgv: ['--disable-warning=ExperimentalWarning'],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'main',
+          include: ['test/**/*.test.ts'],
+          exclude: [CHAOS],
+          globalSetup: ['test/support/global-setup.ts'],
+          sequence: { groupOrder: 0 },
+        },
+      },
+      // When all others are done: it has servers of its own and takes the whole machine.
+      { extends: true, test: { name: 'chaos', include: [CHAOS], sequence: { groupOrder: 1 } } },
+    ],
   },
 });

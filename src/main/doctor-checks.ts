@@ -5,6 +5,7 @@ import type { Core, Driver } from './wiring.ts';
 /** A run may be on its way between record and engine for so long. */
 const SETTLED_MS = 120_000;
 const LOOKED_AT = 200;
+const PATIENCE_MS = 5_000;
 
 /** What `doctor` looks at beyond readiness: whether work is done, and whether what is on record is true. */
 export function doctorChecks({ store, setting }: Core, { engine, client }: Driver): Checks {
@@ -18,7 +19,9 @@ export function doctorChecks({ store, setting }: Core, { engine, client }: Drive
     },
     async 'search attributes'() {
       const { operatorService } = client.connection as unknown as { operatorService: Operator };
-      const { customAttributes } = await operatorService.listSearchAttributes({ namespace: client.options.namespace });
+      const { customAttributes } = await client.withDeadline(Date.now() + PATIENCE_MS, () =>
+        operatorService.listSearchAttributes({ namespace: client.options.namespace }),
+      );
       const missing = SEARCH_ATTRIBUTES.filter((name) => !(name in customAttributes));
       if (missing.length === 0) return `${SEARCH_ATTRIBUTES.length} registered`;
       throw new Error(`Not registered: ${missing.join(', ')}; a worker registers them when it starts, if its account may`);

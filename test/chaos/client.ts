@@ -22,6 +22,8 @@ export interface ClientOptions {
   random: Random;
   /** Counts connections that the client gave up on purpose. */
   dropped(): void;
+  /** Holds the ids of tasks while they are watched. */
+  watched: Set<string>;
 }
 
 const TRY_AGAIN_MS = 400;
@@ -32,7 +34,7 @@ type Json = Record<string, any>;
 export type Client = ReturnType<typeof clientOf>;
 
 /** A client that goes on whatever happens: another server for each try, one Idempotency-Key for all tries, a stream taken up where it broke. */
-export function clientOf({ urls, token, random, dropped }: ClientOptions) {
+export function clientOf({ urls, token, random, dropped, watched }: ClientOptions) {
   const authorization = `Bearer ${token}`;
 
   async function call(method: string, path: string, { body, key }: { body?: Json; key?: string } = {}) {
@@ -129,7 +131,9 @@ export function clientOf({ urls, token, random, dropped }: ClientOptions) {
         throw new Error(`The prompt of plan ${plan.id} was answered with ${sent.status}: ${sent.body.detail}`);
       const run: Watched = { plan, workflow_id, task_id: sent.body.task_id, events: [], halted: false, decided: {} };
       const halting = random.chance(HALTED) ? wait(random.between(50, 3_000)).then(() => halt(run)) : null;
+      watched.add(run.task_id);
       await watch(run);
+      watched.delete(run.task_id);
       await halting;
       return run;
     },

@@ -1,38 +1,46 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Fleet, Member } from './fleet.ts';
 import type { Random } from './random.ts';
-import type { ChaosServers } from './servers.ts';
+import type { Recovery } from './recovery.ts';
+import type { ChaosServers, Server } from './servers.ts';
 import type { Tools } from './tools.ts';
 
-export type Fault = 'worker' | 'api' | 'tool' | 'worker held up' | 'api held up' | 'postgres' | 'temporal' | 'client dropped';
+/** kill -9 of something that lives. */
+export const KILLS = ['worker', 'api', 'tool', 'mcp server', 'postgres', 'temporal'] as const;
+/** The rest hold up or cut. */
+const OTHERS = ['worker held up', 'api held up', 'postgres stalled', 'temporal stalled', 'client dropped'] as const;
+
+export type Fault = (typeof KILLS)[number] | (typeof OTHERS)[number];
 export type Counts = Record<Fault, number>;
 
-/** kill -9 of something; the rest hold up or cut. */
-export const KILLS: Fault[] = ['worker', 'api', 'tool', 'postgres', 'temporal'];
+export const noFaults = () => Object.fromEntries([...KILLS, ...OTHERS].map((fault) => [fault, 0])) as Counts;
+export const killsIn = (counts: Counts) => KILLS.reduce((sum, kind) => sum + counts[kind], 0);
 
-export const noFaults = (): Counts => ({
-  ...{ worker: 0, api: 0, tool: 0, 'worker held up': 0, 'api held up': 0, postgres: 0, temporal: 0, 'client dropped': 0 },
-});
-
-/** How often each comes, of one thousand. */
-const WEIGHTS: [Fault, number][] = [
-  ['worker', 300],
-  ['api', 200],
-  ['tool', 380],
-  ['worker held up', 50],
-  ['api held up', 20],
-  ['postgres', 25],
-  ['temporal', 25],
+/** Faults come as from a pack of cards that is shuffled again when it is used up, so that each kind comes as often as it should. */
+const PACK: [Fault, number][] = [
+  ['tool', 12],
+  ['mcp server', 6],
+  ['worker', 4],
+  ['api', 3],
+  ['postgres', 1],
+  ['temporal', 1],
+  ['worker held up', 1],
+  ['api held up', 1],
+  ['postgres stalled', 1],
+  ['temporal stalled', 1],
 ];
 
 export interface FaultOptions {
   fleet: Fleet;
   servers: ChaosServers;
   tools: Tools;
+  recovery: Recovery;
   random: Random;
   counts: Counts;
   /** Milliseconds between two faults, on average. */
   pace_ms: number;
+  /** For how long a worker is held up at most. */
+  held_up_ms: number;
   log(line: string): void;
 }
 
@@ -40,59 +48,74 @@ export interface FaultOptions {
 export async function injectFaults(options: FaultOptions, signal: AbortSignal): Promise<void> {
   const { random, counts, pace_ms, log } = options;
   const held = new Set<Promise<void>>();
+  let pack: Fault[] = [];
   while (!signal.aborted) {
     await wait(random.between(0.3, 1.7) * pace_ms, undefined, { signal }).catch(() => {});
     if (signal.aborted) break;
-    const fault = drawn(random);
-    if (await inflict(fault, options, held)) {
-      counts[fault] += 1;
-      log(`fault: ${fault}`);
-    }
+    if (pack.length === 0) pack = random.shuffled(PACK.flatMap(([fault, count]) => Array<Fault>(count).fill(fault)));
+    const fault = pack.pop()!;
+    const happened = await inflict(fault, options, held);
+    if (happened) counts[fault] += 1;
+    log(`fault: ${fault}${happened ? '' : ' (nothing to do it to)'}`);
   }
   await Promise.all(held);
 }
 
-function drawn(random: Random): Fault {
-  const place = random.int(1_000);
-  let sum = 0;
-  for (const [fault, weight] of WEIGHTS) {
-    sum += weight;
-    if (place < sum) return fault;
-  }
-  return 'worker';
-}
-
 /** False when there was nothing to do it to. */
-async function inflict(
-  fault: Fault,
-  { fleet, servers, tools, random }: FaultOptions,
-  held: Set<Promise<void>>,
-): Promise<boolean> {
+async function inflict(fault: Fault, options: FaultOptions, held: Set<Promise<void>>): Promise<boolean> {
+  const { fleet, tools, recovery, random, held_up_ms } = options;
   switch (fault) {
-    case 'worker':
-      return random.pick(fleet.workers).signal('SIGKILL');
+    case 'worker': {
+      const worker = random.pick(fleet.workers);
+      const pid = worker.pid();
+      return worker.signal('SIGKILL') && recovery.lost(pid);
+    }
     case 'api':
       return random.pick(fleet.apis).signal('SIGKILL');
     case 'tool':
-      return tools.killOne();
+      return patiently(tools.killOne);
+    case 'mcp server':
+      return patiently(tools.killServer);
     case 'worker held up':
-      return holdUp(random.pick(fleet.workers), random.between(2_000, 20_000), held);
+      return holdUp(random.pick(fleet.workers), random.between(2_000, held_up_ms), held);
     case 'api held up':
       return holdUp(random.pick(fleet.apis), random.between(500, 5_000), held);
     case 'postgres':
     case 'temporal':
-      servers.kill(fault);
-      await wait(random.between(0, 3_000));
-      await servers.start(fault);
+      return restart(fault, options);
+    case 'postgres stalled':
+    case 'temporal stalled':
+      await options.servers.stall(fault === 'postgres stalled' ? 'postgres' : 'temporal', random.between(500, 3_000));
       return true;
     default:
       return false;
   }
 }
 
+async function restart(which: Server, { servers, random, recovery }: FaultOptions): Promise<boolean> {
+  const pause = random.between(0, 3_000);
+  const from = Date.now();
+  if (!servers.kill(which)) return false;
+  await wait(pause);
+  await servers.start(which);
+  recovery.away(from, Date.now());
+  return true;
+}
+
+const LOOKS = 15;
+
+/** Tools are at work now and then only. */
+async function patiently(kill: () => Promise<boolean>): Promise<boolean> {
+  for (let look = 0; look < LOOKS; look += 1) {
+    if (await kill()) return true;
+    await wait(100);
+  }
+  return false;
+}
+
 function holdUp(member: Member, ms: number, held: Set<Promise<void>>): boolean {
-  if (!member.signal('SIGSTOP')) return false;
   const pid = member.pid();
+  if (!member.signal('SIGSTOP')) return false;
   const going = wait(ms).then(() => {
     if (member.pid() === pid) member.signal('SIGCONT');
     held.delete(going);

@@ -1,11 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { freePort, perdura } from '../support/processes.ts';
+import { signalled } from './processes.ts';
 
 /** A process that is started again whenever it dies, as a supervisor would. */
 export interface Member {
   name: string;
   /** 0 while it is being started again. */
   pid(): number;
+  /** False when there was no process to send it to. */
   signal(signal: NodeJS.Signals): boolean;
   /** Ends it for good; returns its exit code. */
   stop(): Promise<number | null>;
@@ -19,7 +21,7 @@ interface MemberOptions {
   log(line: string): void;
 }
 
-const PAUSE_MS = 300;
+const PAUSE_MS = 100;
 const READY_MS = 120_000;
 
 export async function startMember({ name, command, env, ready, log }: MemberOptions): Promise<Member> {
@@ -51,8 +53,8 @@ export async function startMember({ name, command, env, ready, log }: MemberOpti
     pid: () => (up ? child.pid : 0),
     signal(signal) {
       if (!up) return false;
-      child.signal(signal);
-      return true;
+      up = signal !== 'SIGKILL';
+      return signalled(child.pid, signal);
     },
     async stop() {
       while (!up) await wait(100);

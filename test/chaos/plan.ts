@@ -1,6 +1,6 @@
 import type { Random } from './random.ts';
 
-export type Kind = 'read' | 'idempotent' | 'write' | 'approved';
+export type Kind = 'read' | 'idempotent' | 'write' | 'approved' | 'mcp_read' | 'mcp_write';
 
 /** What one run is to do: rounds of tool calls, then an answer. It travels in the prompt, so that the model can follow it. */
 export interface Plan {
@@ -9,11 +9,11 @@ export interface Plan {
   words: number;
 }
 
-const KINDS: Kind[] = ['read', 'idempotent', 'write', 'write', 'approved'];
+const KINDS: Kind[] = ['read', 'idempotent', 'write', 'write', 'approved', 'mcp_read', 'mcp_write'];
 
 export function planOf(id: number, random: Random): Plan {
-  const rounds = Array.from({ length: random.int(4) }, () => Array.from({ length: 1 + random.int(2) }, () => random.pick(KINDS)));
-  return { id, rounds, words: 10 + random.int(40) };
+  const rounds = Array.from({ length: random.int(4) }, () => Array.from({ length: 1 + random.int(3) }, () => random.pick(KINDS)));
+  return { id, rounds, words: 10 + random.int(30) };
 }
 
 export const promptOf = (plan: Plan) => `Follow the plan: ${JSON.stringify(plan)}`;

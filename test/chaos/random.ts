@@ -7,6 +7,7 @@ export interface Random {
   between(from: number, to: number): number;
   pick<T>(of: readonly T[]): T;
   chance(of_one: number): boolean;
+  shuffled<T>(of: readonly T[]): T[];
   /** A row of its own for a part of the test, so that the parts do not disturb each other. */
   fork(name: string): Random;
 }
@@ -21,12 +22,21 @@ export function randomOf(seed: number): Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
   const int = (below: number) => Math.floor(next() * below);
+  function shuffled<T>(of: readonly T[]): T[] {
+    const all = [...of];
+    for (let last = all.length - 1; last > 0; last -= 1) {
+      const other = int(last + 1);
+      [all[last], all[other]] = [all[other]!, all[last]!];
+    }
+    return all;
+  }
   return {
     next,
     int,
     between: (from, to) => from + next() * (to - from),
     pick: (of) => of[int(of.length)]!,
     chance: (of_one) => next() < of_one,
+    shuffled,
     fork: (name) => randomOf([...name].reduce((hash, letter) => Math.imul(hash ^ letter.charCodeAt(0), 16_777_619), seed)),
   };
 }

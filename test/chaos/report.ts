@@ -1,9 +1,9 @@
-import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';
 import type { ChaosOptions, Scene } from './chaos.ts';
 import type { Watched } from './client.ts';
-import { type Counts, KILLS } from './faults.ts';
+import { type Counts, killsIn } from './faults.ts';
 import { CHECKS, type Verdict } from './invariants.ts';
+import { livingProcesses } from './processes.ts';
 
 interface Outcome extends Scene {
   options: ChaosOptions;
@@ -30,16 +30,19 @@ export async function report(outcome: Outcome): Promise<number> {
     await database.end();
   }
   const violations = verdicts.reduce((sum, { violations: some }) => sum + some.length, 0);
-  const kills = KILLS.reduce((sum, kind) => sum + counts[kind], 0);
+  const kills = killsIn(counts);
   const minutes = ((Date.now() - started) / 60_000).toFixed(1);
   console.log(`\nseed ${options.seed}, ${minutes} minutes, ${model.faults()} model faults`);
   for (const [fault, count] of Object.entries(counts)) console.log(`  ${String(count).padStart(5)}  ${fault}`);
-  console.log(`  recovery after a lost worker: ${recoveries(runs)}`);
+  console.log(`  recovery after kill -9 of a worker: ${recoveries(await outcome.recovery.seconds(runs))}`);
   for (const verdict of verdicts) print(verdict);
-  if (violations > 0) console.log(`\nAgain: npm run chaos -- --seed ${options.seed}${options.kills < 1_000 ? ' --short' : ''}`);
+  if (violations > 0) console.log(`\nAgain: npm run chaos -- ${again(options)}`);
   console.log(`${kills} kills, ${runs.length} runs, ${violations} violations`);
   return violations;
 }
+
+const again = ({ seed, kills, minutes, workers, apis, clients, pace_ms, held_up_ms }: ChaosOptions) =>
+  `--seed ${seed} --kills ${kills} --minutes ${minutes} --workers ${workers} --apis ${apis} --clients ${clients} --pace ${pace_ms} --held-up ${held_up_ms}`;
 
 function print({ invariant, checked, violations }: Verdict): void {
   console.log(`  ${violations.length === 0 ? 'held  ' : 'BROKEN'}  ${invariant} (${checked} checks)`);
@@ -47,21 +50,11 @@ function print({ invariant, checked, violations }: Verdict): void {
   if (violations.length > SHOWN) console.log(`          and ${violations.length - SHOWN} more`);
 }
 
-/** Seconds between the last sign of a run and the announcement that its step is tried again, by what clients saw. */
-function recoveries(runs: Watched[]): string {
-  const gaps: number[] = [];
-  for (const { events } of runs) {
-    events.forEach(({ data, timestamp }, index) => {
-      const before = events[index - 1];
-      const recoverable = before?.data.event === 'retry' || before?.data.event === 'rate_limited';
-      if (data.event !== 'attempt_reset' || !before || recoverable) return;
-      gaps.push((Date.parse(timestamp) - Date.parse(before.timestamp)) / 1000);
-    });
-  }
-  if (gaps.length === 0) return 'none seen';
-  gaps.sort((a, b) => a - b);
-  const at = (part: number) => gaps[Math.min(gaps.length - 1, Math.floor(gaps.length * part))]!.toFixed(1);
-  return `${gaps.length} steps, p50 ${at(0.5)} s, p95 ${at(0.95)} s`;
+/** From kill -9 of a worker until what it had in hand is announced again; without those that found database or engine away. */
+function recoveries(seconds: number[]): string {
+  const at = (part: number) => seconds[Math.min(seconds.length - 1, Math.floor(seconds.length * part))]?.toFixed(1);
+  if (seconds.length === 0) return 'none seen';
+  return `${seconds.length} steps and calls, p50 ${at(0.5)} s, p95 ${at(0.95)} s, longest ${at(1)} s`;
 }
 
 async function nothingIsLeft({ exits, tools }: Outcome, database: pg.Client): Promise<Verdict> {
@@ -72,11 +65,10 @@ async function nothingIsLeft({ exits, tools }: Outcome, database: pg.Client): Pr
   };
   const wrong = exits.filter((code) => code !== 0);
   if (wrong.length > 0) found.violations.push(`exit codes ${exits.join(', ')}`);
-  const pids = new Set((await tools.effects()).map(({ pid }) => String(pid)));
-  for (const pid of (await readdir('/proc')).filter((name) => pids.has(name))) {
-    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-    if (command.includes('perdura') || command.includes('toolrunner')) found.violations.push(`tool process ${pid} is left`);
-  }
+  const pids = new Set((await tools.effects()).map(({ pid }) => pid));
+  for (const { pid, argv } of await livingProcesses())
+    if (pids.has(pid) && /perdura|toolrunner/.test(argv.join(' '))) found.violations.push(`tool process ${pid} is left`);
+  for (const pid of await tools.servers()) found.violations.push(`MCP server ${pid} is left`);
   const { rows } = await database.query<{ n: number }>(
     `SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name LIKE 'perdura%' AND datname = current_database()`,
   );

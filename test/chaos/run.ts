@@ -12,8 +12,9 @@ const { values } = parseArgs({
     minutes: { type: 'string' },
     workers: { type: 'string', default: '3' },
     apis: { type: 'string', default: '2' },
-    clients: { type: 'string', default: '8' },
-    pace: { type: 'string', default: '900' },
+    clients: { type: 'string', default: '12' },
+    pace: { type: 'string' },
+    'held-up': { type: 'string' },
     verbose: { type: 'boolean', default: false },
   },
 });
@@ -27,12 +28,13 @@ try {
   const violations = await chaos({
     home,
     seed: Number(values.seed ?? Math.floor(Math.random() * 2 ** 31)),
-    kills: Number(values.kills ?? (values.short ? 40 : 1_000)),
-    minutes: Number(values.minutes ?? (values.short ? 1.2 : 60)),
+    kills: Number(values.kills ?? (values.short ? 60 : 1_000)),
+    minutes: Number(values.minutes ?? (values.short ? 0.75 : 60)),
     workers: Number(values.workers),
     apis: Number(values.apis),
     clients: Number(values.clients),
-    pace_ms: Number(values.pace),
+    pace_ms: Number(values.pace ?? (values.short ? 800 : 1_000)),
+    held_up_ms: Number(values['held-up'] ?? (values.short ? 6_000 : 20_000)),
     verbose: values.verbose,
     stop: stop.signal,
   });

@@ -1,13 +1,20 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { startPostgres } from '../../src/embedded/postgres.ts';
 import { startTemporal } from '../../src/embedded/temporal.ts';
 import { temporalForTests } from '../support/embedded-temporal.ts';
+import { signalled, treeOf } from './processes.ts';
+
+export type Server = 'postgres' | 'temporal';
 
 /** Postgres and Temporal, which can be killed and started again on the same data and ports. */
 export interface ChaosServers {
   database_url: string;
   temporal_address: string;
-  kill(which: 'postgres' | 'temporal'): void;
-  start(which: 'postgres' | 'temporal'): Promise<void>;
+  /** kill -9; false when it did not live. */
+  kill(which: Server): boolean;
+  /** Holds all its processes up for a while, as a disk does that does not answer. */
+  stall(which: Server, ms: number): Promise<void>;
+  start(which: Server): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -24,7 +31,13 @@ export async function startChaosServers(home: string): Promise<ChaosServers> {
   return {
     database_url: postgres.url,
     temporal_address: temporal.address,
-    kill: (which) => void process.kill(running[which].pid, 'SIGKILL'),
+    kill: (which) => signalled(running[which].pid, 'SIGKILL'),
+    async stall(which, ms) {
+      const pids = await treeOf(running[which].pid);
+      for (const pid of pids) signalled(pid, 'SIGSTOP');
+      await wait(ms);
+      for (const pid of pids) signalled(pid, 'SIGCONT');
+    },
     async start(which) {
       if (which === 'postgres') running.postgres = await start.postgres();
       else running.temporal = await start.temporal();

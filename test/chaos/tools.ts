@@ -1,6 +1,8 @@
-import { readFile } from 'node:fs/promises';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import type { Client } from './client.ts';
 import type { Kind } from './plan.ts';
+import { livingProcesses, signalled } from './processes.ts';
 
 /** What a tool wrote of itself, from outside Perdura's own records. */
 export interface Effect {
@@ -13,14 +15,19 @@ export interface Effect {
 export interface Tools {
   names: Record<Kind, string>;
   effects(): Promise<Effect[]>;
-  /** Kills a tool that is at work. */
+  /** Kills a Python tool that is at work. */
   killOne(): Promise<boolean>;
+  /** Kills an MCP server, rather one that is at work. */
+  killServer(): Promise<boolean>;
+  /** MCP servers that live. */
+  servers(): Promise<number[]>;
 }
 
-const KINDS: Kind[] = ['read', 'idempotent', 'write', 'approved'];
+const PYTHON = ['read', 'idempotent', 'write', 'approved'] as const;
+const SERVER = fileURLToPath(new URL('mcp-server.ts', import.meta.url));
 
 /** Notes its beginning and its end with single appended writes, which no kill can tear. */
-const sourceOf = (kind: Kind, file: string) => `import os, time
+const sourceOf = (kind: (typeof PYTHON)[number], file: string) => `import os, time
 
 EFFECT = ${JSON.stringify(kind === 'approved' ? 'write' : kind)}
 
@@ -39,40 +46,66 @@ def chaos_${kind}(n: int) -> str:
     return "counted"
 `;
 
-/** Makes the counting tools; `file` is where they write. */
-export async function makeTools(client: Client, file: string): Promise<Tools & { ids: string[] }> {
-  const ids: string[] = [];
-  for (const kind of KINDS) {
-    const made = await client.insist('POST', '/api/custom-tools', {
-      body: { name: `chaos_${kind}`, source_code: sourceOf(kind, file) },
-    });
-    if (made.status !== 201) throw new Error(`The tool ${kind} was refused: ${JSON.stringify(made.body)}`);
-    ids.push(made.body.id);
-  }
-  const effects = () => effectsIn(file);
-  return {
-    ids,
-    names: Object.fromEntries(KINDS.map((kind) => [kind, `chaos_${kind}`])) as Record<Kind, string>,
-    effects,
-    killOne,
-  };
+export interface MadeTools extends Tools {
+  /** What an agent is given, to have them. */
+  of_agent: { custom_tool_ids: string[]; mcp_server_ids: string[] };
+}
 
-  async function killOne(): Promise<boolean> {
-    const all = await effects();
-    const ended = new Set(all.filter(({ phase }) => phase === 'end').map(({ pid }) => pid));
-    for (const { pid } of all.slice(-20).reverse()) {
-      if (ended.has(pid)) continue;
-      const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-      if (!command.includes('python')) continue;
-      process.kill(pid, 'SIGKILL');
-      return true;
-    }
-    return false;
-  }
+/** Makes the counting tools; `file` is where they write. */
+export async function makeTools(client: Client, file: string, env: Record<string, string>): Promise<MadeTools> {
+  await writeFile(file, '');
+  await chmod(file, 0o666);
+  const made = async (path: string, body: object) => {
+    const answer = await client.insist('POST', path, { body });
+    if (answer.status !== 201) throw new Error(`A tool was refused: ${JSON.stringify(answer.body)}`);
+    return answer.body.id as string;
+  };
+  const custom_tool_ids: string[] = [];
+  for (const kind of PYTHON)
+    custom_tool_ids.push(await made('/api/custom-tools', { name: `chaos_${kind}`, source_code: sourceOf(kind, file) }));
+  const connection_config = { command: process.execPath, args: ['--disable-warning=ExperimentalWarning', SERVER, file], env };
+  const mcp_server_ids = [await made('/api/mcps', { name: 'counting', transport_type: 'stdio', connection_config })];
+  const effects = () => effectsIn(file);
+  const servers = async () =>
+    (await livingProcesses()).filter(({ argv }) => argv.at(-1) === file && argv.at(-2) === SERVER).map(({ pid }) => pid);
+  const names = Object.fromEntries(PYTHON.map((kind) => [kind, `chaos_${kind}`])) as Record<(typeof PYTHON)[number], string>;
+  return {
+    of_agent: { custom_tool_ids, mcp_server_ids },
+    names: { ...names, mcp_read: 'mcp_read', mcp_write: 'mcp_write' },
+    effects,
+    servers,
+    killOne: async () => killed(await pythonAtWork(await effects())),
+    async killServer() {
+      const all = await effects();
+      return killed(victimAmong(await servers(), all));
+    },
+  };
+}
+
+const killed = (pid: number | undefined) => pid !== undefined && signalled(pid, 'SIGKILL');
+
+async function pythonAtWork(all: Effect[]): Promise<number | undefined> {
+  const ended = new Set(all.filter(({ phase }) => phase === 'end').map(({ pid }) => pid));
+  const begun = new Set(all.slice(-40).map(({ pid }) => pid));
+  return (await livingProcesses()).find(({ pid, argv }) => begun.has(pid) && !ended.has(pid) && argv[0]?.includes('python'))?.pid;
+}
+
+/** A read that is broken off three times rightly fails its run, and so does a server that cannot be started: neither is meant here. */
+function victimAmong(servers: number[], all: Effect[]): number | undefined {
+  const begun = (key: string) => all.filter((effect) => effect.key === key && effect.phase === 'begin').length;
+  const candidates = servers.map((pid) => {
+    const own = all.filter((effect) => effect.pid === pid);
+    const open = own.filter(
+      ({ key, phase }) => phase === 'begin' && !own.some((other) => other.phase === 'end' && other.key === key),
+    );
+    return { pid, known: own.length > 0, open, spent: open.some(({ key }) => begun(key) >= 2) };
+  });
+  const fit = candidates.filter(({ known, spent }) => known && !spent);
+  return (fit.find(({ open }) => open.length > 0) ?? fit[0])?.pid;
 }
 
 async function effectsIn(file: string): Promise<Effect[]> {
-  const text = await readFile(file, 'utf8').catch(() => '');
+  const text = await readFile(file, 'utf8');
   return text
     .split('\n')
     .filter(Boolean)

@@ -85,6 +85,22 @@ it('asks what came of a write tool whose worker died, and goes on as told', asyn
   expect(it_.model.requests.at(-1)?.messages.at(-1)).toMatchObject({ role: 'tool', content: '{"receipt":7}' });
 }, 90_000);
 
+it('halts a run that has lost its worker, and does not call it failed', async () => {
+  await startWorker();
+  const workflow_id = await it_.workflow();
+  it_.model.script(hangs('Half of '));
+  const task_id = await it_.prompt(workflow_id);
+  await it_.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
+    enough: ({ type }) => type === 'message_delta',
+  });
+  await loseWorker();
+  expect((await it_.alice.post(`/api/tasks/${task_id}/stop`)).status).toBe(202);
+  await startWorker();
+  expect(await it_.ended(task_id, 40_000)).toMatchObject({ status: 'halted', error: null });
+  const { messages } = await it_.alice.ok(it_.alice.get(`/api/workflows/${workflow_id}`));
+  expect(messages.at(-1)).toMatchObject({ role: 'assistant', kind: 'partial', content: 'Half of ' });
+}, 90_000);
+
 it('hands a step over when its worker is asked to stop, and that is no halt', async () => {
   const first = await startWorker();
   const workflow_id = await it_.workflow();

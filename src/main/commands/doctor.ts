@@ -12,7 +12,10 @@ import { openClientConnection, openCore, openDriver } from '../wiring.ts';
 export async function command(config: Config): Promise<void> {
   const resources = createResources(() => {});
   try {
-    for (const [name, check] of Object.entries(await checksFor(await placed(config), resources))) await tell(name, check);
+    // All at once: what is out of reach would be waited for by one check after the other.
+    const checks = Object.entries(await checksFor(await placed(config), resources));
+    const verdicts = checks.map(([name, check]) => verdictOf(name, check));
+    for (const verdict of verdicts) tell(await verdict);
   } finally {
     await resources.close();
   }
@@ -50,11 +53,18 @@ async function checksFor(config: Config, resources: Resources): Promise<Checks> 
 
 const PATIENCE_MS = 5_000;
 
-async function tell(name: string, check: () => Promise<string>): Promise<void> {
-  try {
-    process.stdout.write(`ok      ${name}: ${await check()}\n`);
-  } catch (error) {
-    process.exitCode = 1;
-    process.stdout.write(`FAILED  ${name}: ${(error as Error).message}\n`);
-  }
+interface Verdict {
+  healthy: boolean;
+  line: string;
+}
+
+const verdictOf = (name: string, check: () => Promise<string>): Promise<Verdict> =>
+  check().then(
+    (found) => ({ healthy: true, line: `ok      ${name}: ${found}` }),
+    (error: Error) => ({ healthy: false, line: `FAILED  ${name}: ${error.message}` }),
+  );
+
+function tell({ healthy, line }: Verdict): void {
+  if (!healthy) process.exitCode = 1;
+  process.stdout.write(`${line}\n`);
 }

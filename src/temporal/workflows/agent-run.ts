@@ -82,7 +82,7 @@ export async function agentRun(input: RunInput): Promise<void> {
     if (auto_memory) await remember(task_id).catch((error: unknown) => log.warn('Nothing was remembered', { error }));
   } catch (error) {
     if (error instanceof ContinueAsNew) throw error;
-    end = endOf(error);
+    end = endOf(error, CancellationScope.current().consideredCancelled);
     // Other calls of the round are still under way: they end, and write what they have to, before the task does.
     scope.cancel();
     await Promise.allSettled(progress.acts);
@@ -201,12 +201,13 @@ async function sendOff(delivery_id: string): Promise<void> {
   });
 }
 
-function endOf(error: unknown): RunEnd {
+/** `asked`: a person has asked for a halt, so an activity that failed was not tried again; its worker may have been lost, and did not say so. */
+function endOf(error: unknown, asked: boolean): RunEnd {
   const cause = error instanceof ActivityFailure && error.cause instanceof ApplicationFailure ? error.cause : error;
   const type = cause instanceof ApplicationFailure ? (cause.type ?? 'internal') : 'internal';
-  // A task that has ended already was settled by someone else; nothing more is to be said of it.
-  if (isCancellation(error) || type === 'Halted' || type === 'task_ended')
-    return { status: 'halted', error: null, error_code: null };
   if (type === BUDGET_HALT) return { status: 'halted', error: cause instanceof Error ? cause.message : null, error_code: type };
+  // A task that has ended already was settled by someone else; nothing more is to be said of it.
+  if (asked || isCancellation(error) || type === 'Halted' || type === 'task_ended')
+    return { status: 'halted', error: null, error_code: null };
   return { status: 'failed', error: cause instanceof Error ? cause.message : String(cause), error_code: type };
 }

@@ -1,0 +1,57 @@
+import { randomBytes } from 'node:crypto';
+import { localToken } from '../../src/embedded/local-identity.ts';
+import { MIGRATIONS } from '../../src/main/places.ts';
+import type { Resources } from '../../src/main/resources.ts';
+import { applyMigrations } from '../../src/store/migrations.ts';
+import { baseEnv } from '../support/processes.ts';
+import { type Fleet, startFleet } from './fleet.ts';
+import { type ChaosServers, startChaosServers } from './servers.ts';
+import { warmedCache } from './warm.ts';
+
+export interface Installation {
+  servers: ChaosServers;
+  fleet: Fleet;
+  /** Addresses of the API servers. */
+  urls: string[];
+  token: string;
+  /** What a process needs so that its restart is cheap. */
+  cache: Record<string, string>;
+}
+
+export interface InstallationOptions {
+  home: string;
+  workers: number;
+  apis: number;
+  env?: Record<string, string>;
+  log(line: string): void;
+}
+
+/** Postgres, Temporal, API servers and workers, each in a process of its own that may be killed. The fleet is left to its user to end. */
+export async function startInstallation(
+  resources: Resources,
+  { home, workers, apis, env: more = {}, log }: InstallationOptions,
+): Promise<Installation> {
+  const warming = warmedCache(home);
+  const servers = resources.hold(await startChaosServers(home), (it) => it.stop());
+  await applyMigrations(servers.database_url, MIGRATIONS);
+  const { token } = await localToken(home);
+  const cache = await warming;
+  const env = {
+    ...baseEnv(),
+    ...cache,
+    DATABASE_URL: servers.database_url,
+    TEMPORAL_ADDRESS: servers.temporal_address,
+    ENCRYPTION_KEYS: `chaos:${randomBytes(32).toString('base64')}`,
+    PERDURA_HOME: home,
+    IDENTITY_PROVIDERS: 'local',
+    EGRESS_ALLOW: '127.0.0.1',
+    TOOL_ISOLATION: 'none',
+    ALLOW_STDIO_MCP: 'true',
+    RECONCILE_SECONDS: '10',
+    RATE_LIMIT_PER_MINUTE: '1000000',
+    DATABASE_POOL_SIZE: '10',
+    ...more,
+  };
+  const fleet = await startFleet(env, { workers, apis, log });
+  return { servers, fleet, urls: fleet.apis.map(({ url }) => url), token, cache };
+}

@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto';
+import { msToTs } from '@temporalio/common/lib/time.js';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { freePort, perdura, startWorkerProcess } from '../support/processes.ts';
+import { until } from '../support/until.ts';
+
+let here: TestInstallation;
+beforeAll(async () => {
+  here = await startTestInstallation({ worker: false });
+});
+afterAll(() => here.stop());
+
+type Verdicts = Record<string, string>;
+
+/** What `perdura doctor` says of the installation, by check, and its exit code. */
+async function doctor(env: Record<string, string> = {}) {
+  const { config, database_url, temporal_address, encryption_keys } = here.setting;
+  const child = perdura('doctor', {
+    DATABASE_URL: database_url,
+    TEMPORAL_ADDRESS: temporal_address,
+    TEMPORAL_TASK_QUEUE: config.TEMPORAL_TASK_QUEUE,
+    ENCRYPTION_KEYS: encryption_keys,
+    PERDURA_HOME: config.PERDURA_HOME,
+    IDENTITY_PROVIDERS: 'local',
+    ...env,
+  });
+  const [code] = (await child.ended) as [number];
+  const lines = child.output().matchAll(/^(ok|FAILED) +([^:]+): (.*)$/gm);
+  return {
+    code,
+    said: Object.fromEntries([...lines].map(([, verdict, name, detail]) => [name, `${verdict}: ${detail}`])) as Verdicts,
+  };
+}
+
+it('misses workers, and is content when there is one', { timeout: 90_000 }, async () => {
+  const alone = await doctor();
+  expect(alone.code).toBe(1);
+  expect(alone.said.workers).toMatch(/^FAILED: None takes work from test-/);
+  expect(alone.said).toMatchObject({ database: expect.stringMatching(/^ok/), engine: expect.stringMatching(/^ok/) });
+  const worker = await startWorkerProcess(here.setting);
+  const healthy = await doctor();
+  expect(Object.values(healthy.said).filter((verdict) => !verdict.startsWith('ok'))).toEqual([]);
+  expect(healthy.code).toBe(0);
+  await worker.end('SIGTERM');
+});
+
+it('looks at the engine although the database is away, and the other way round', { timeout: 60_000 }, async () => {
+  const nowhere = `127.0.0.1:${await freePort()}`;
+  const { code, said } = await doctor({ DATABASE_URL: `postgres://perdura:x@${nowhere}/perdura` });
+  expect(code).toBe(1);
+  expect(said).toMatchObject({ database: expect.stringMatching(/^FAILED: ./), engine: expect.stringMatching(/^ok/) });
+  const other = await doctor({ TEMPORAL_ADDRESS: nowhere });
+  expect(other.code).toBe(1);
+  expect(other.said).toMatchObject({ database: expect.stringMatching(/^ok/), engine: expect.stringMatching(/^FAILED: ./) });
+});
+
+it('names the search attributes that a namespace lacks, until a worker has registered them', { timeout: 120_000 }, async () => {
+  const namespace = `foreign-${randomBytes(4).toString('hex')}`;
+  const { workflowService } = here.driver.client;
+  await workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: msToTs('1 day') });
+  const foreign = { TEMPORAL_NAMESPACE: namespace };
+  const bare = await until('the namespace is known', async () => {
+    const found = await doctor(foreign);
+    return /^FAILED: Not registered/.test(found.said['search attributes'] ?? '') && found;
+  });
+  expect(bare.said['search attributes']).toContain('PerduraOwner');
+  const worker = await startWorkerProcess(here.setting, foreign);
+  await until('all is well', async () => (await doctor(foreign)).code === 0);
+  await worker.end('SIGTERM');
+});

@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { livingProcesses } from '../chaos/processes.ts';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { asks, breaksOff, fails, hangs, says } from '../support/model-server.ts';
+import { until } from '../support/until.ts';
+import { MODULES, SERVERS } from '../tools/support.ts';
+
+let here: TestInstallation;
+beforeAll(async () => {
+  here = await startTestInstallation({ env: { ALLOW_STDIO_MCP: 'true' } });
+});
+afterAll(() => here.stop());
+
+const taskOf = (task_id: string) => here.alice.ok(here.alice.get(`/api/tasks/${task_id}`));
+const workflowOf = (id: string) => here.alice.ok(here.alice.get(`/api/workflows/${id}`));
+const logged = async (workflow_id: string, name: string) =>
+  ((await workflowOf(workflow_id)).logs as { event: string }[]).filter(({ event }) => event === name).length;
+
+async function seen(workflow_id: string, event: string, times = 1) {
+  await until(`${times} ${event}`, async () => (await logged(workflow_id, event)) >= times);
+}
+
+async function waits(task_id: string) {
+  await until('the run waits', async () => (await taskOf(task_id)).status === 'waiting');
+}
+
+/** Halts the run and looks at how soon it has ended. */
+async function haltsSoon(task_id: string) {
+  const start = Date.now();
+  expect((await here.alice.post(`/api/tasks/${task_id}/stop`)).status).toBe(202);
+  const task = await here.ended(task_id, 5_000);
+  expect(Date.now() - start).toBeLessThan(2_000);
+  expect(task).toMatchObject({ status: 'halted', error: null });
+  return task;
+}
+
+describe('a halt ends within two seconds a run that', () => {
+  it('waits to try again after a failure of the model, and keeps what was paid and said', async () => {
+    const workflow_id = await here.workflow({ agent: { builtin_tools: ['manage_todo_list'] } });
+    const todo = { name: 'manage_todo_list', args: { todoList: [] } };
+    here.model.script(asks(todo), fails(500), breaksOff('Half of'));
+    const task_id = await here.prompt(workflow_id);
+    // The second pause lasts two seconds; the halt comes at its beginning.
+    await seen(workflow_id, 'retry', 2);
+    const asked = here.model.requests.length;
+    expect((await haltsSoon(task_id)).usage).toMatchObject({ total_in: 10, total_out: 5 });
+    const { messages } = await workflowOf(workflow_id);
+    expect(messages.at(-1)).toMatchObject({ role: 'assistant', kind: 'partial', content: 'Half of' });
+    expect(here.model.requests.length).toBe(asked);
+  });
+
+  it('waits for as long as its provider has asked for', async () => {
+    const workflow_id = await here.workflow();
+    here.model.script(fails(429, { headers: { 'retry-after': '60' } }));
+    const task_id = await here.prompt(workflow_id);
+    await seen(workflow_id, 'rate_limited');
+    await haltsSoon(task_id);
+    expect(await workflowOf(workflow_id)).toMatchObject({ status: 'halted' });
+  });
+
+  it('waits for the rate of its provider', async () => {
+    const values = { name: 'rare', provider_type: 'openai_compatible', base_url: here.model.url, requests_per_minute: 1 };
+    const provider_id = (await here.alice.ok(here.alice.post('/api/providers', { ...values, default_model: 'm' }))).id;
+    here.model.script(says('once'));
+    await here.ended(await here.prompt(await here.workflow({ agent: { provider_id } })));
+    const workflow_id = await here.workflow({ agent: { provider_id } });
+    const task_id = await here.prompt(workflow_id);
+    await seen(workflow_id, 'rate_limited');
+    await haltsSoon(task_id);
+  });
+
+  it('waits for its lane, and the one that has it goes on', async () => {
+    const workflow_id = await here.workflow();
+    here.model.script(hangs('busy'));
+    const first = await here.prompt(workflow_id);
+    const second = await here.prompt(workflow_id);
+    await haltsSoon(second);
+    expect((await taskOf(first)).status).toBe('running');
+    await haltsSoon(first);
+  });
+
+  it('waits for an approval or for a higher budget', async () => {
+    const builtin_tools = ['manage_todo_list'];
+    const approving = await here.workflow({ agent: { builtin_tools, approval_tools: builtin_tools } });
+    here.model.script(asks({ name: 'manage_todo_list', args: { todoList: [] } }));
+    const first = await here.prompt(approving);
+    await waits(first);
+    await haltsSoon(first);
+    const second = await here.prompt(await here.workflow({ workflow: { budget: { max_tokens: 5, on_exhausted: 'wait' } } }));
+    await waits(second);
+    await haltsSoon(second);
+  });
+
+  it('calls a tool of an MCP server', async () => {
+    const connection_config = { command: process.execPath, args: [`${SERVERS}/odd.mjs`, 'halted'], env: {} };
+    const paths = [MODULES, process.execPath, SERVERS];
+    const server = { name: 'odd', transport_type: 'stdio', connection_config, paths };
+    const { id } = await here.alice.ok(here.alice.post('/api/mcps', server));
+    const workflow_id = await here.workflow({ agent: { mcp_server_ids: [id] } });
+    here.model.script(asks({ name: 'hang' }));
+    const task_id = await here.prompt(workflow_id);
+    await seen(workflow_id, 'tool_call');
+    await haltsSoon(task_id);
+  });
+
+  it('calls a tool that starts processes of its own, and leaves none of them', async () => {
+    const workflow_id = await here.workflow({
+      tools: ['import subprocess\ndef nap() -> str:\n    subprocess.run(["sleep", "3141.59"])\n    return ""\n'],
+    });
+    const { agent_id } = await workflowOf(workflow_id);
+    const { custom_tool_ids } = await here.alice.ok(here.alice.get(`/api/agents/${agent_id}`));
+    const { name } = await here.alice.ok(here.alice.get(`/api/custom-tools/${custom_tool_ids[0]}`));
+    here.model.script(asks({ name }));
+    const task_id = await here.prompt(workflow_id);
+    await until('the sleeper', async () => (await sleepers()) > 0);
+    await haltsSoon(task_id);
+    expect(await sleepers()).toBe(0);
+  });
+});
+
+const sleepers = async () => (await livingProcesses()).filter(({ argv }) => argv.includes('3141.59')).length;
