@@ -9,7 +9,7 @@ import type { Dispatch } from '../temporal/dispatch.ts';
 import type { Engine } from '../temporal/engine.ts';
 import type { Caller } from './auth.ts';
 import { type Api, mount } from './mount.ts';
-import { ownedWorkflow } from './workflows.ts';
+import { ownedWorkflow, streamUrl } from './workflows.ts';
 
 interface Services {
   store: Store;
@@ -46,6 +46,14 @@ export function taskRoutes(api: Api, { store, engine, dispatch }: Services): voi
   mount(api, tasks.steps, async ({ params: { id } }, caller) => {
     await owned(id, caller);
     return (await store.inspection.steps(id)) as never;
+  });
+  mount(api, tasks.fork, async ({ params: { id }, body, reserved_id: task_id }, caller) => {
+    const source = await owned(id, caller);
+    const { workflow_id } = source;
+    const { key: owner, login: owner_login, access_token } = caller;
+    const accepted = await dispatch.fork({ ...body, source, task_id, workflow_id, owner, owner_login, access_token });
+    const forked_from = { task_id: id, step: body.from_step, effects: body.effects };
+    return { ...accepted, stream_url: streamUrl(accepted), forked_from };
   });
   mount(api, tasks.stop, async ({ params: { id } }, caller) => {
     const { status, workflow_id } = await owned(id, caller);

@@ -35,6 +35,7 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
   const ports: ActivityPorts = {
     runs: store.runs,
     ledger: store.ledger,
+    forks: store.forks,
     halts,
     definition,
     now,

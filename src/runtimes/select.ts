@@ -1,5 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk';
 import type { Definition, PinnedMcpServer, PinnedProvider, PriceTable } from '../domain/definition.ts';
+import { keptByVendor } from '../domain/fork.ts';
 import { chatCompletions } from './chat-completions.ts';
 import { type Caller, defaultClient, type Fetch, keyOf, providerClient, refusal, VENDOR_URL } from './clients.ts';
 import { type Hosted, VENDOR_BUILTINS } from './managed/agent.ts';
@@ -50,7 +51,7 @@ export async function selectRuntime(
     const client = defaultClient(default_runtime.base_url, caller.access_token);
     return { runtime: chatCompletions({ client, default_model: default_runtime.model }), prices: {}, custom_tools: false };
   }
-  if (provider.provider_type === 'anthropic' && !provider.base_url && definition.tools) {
+  if (keptByVendor(provider) && definition.tools) {
     const key = await keyOf(provider, caller);
     return vendorRuntime(provider, definition, { apiKey: key, baseURL: vendor_url, ...(fetch ? { fetch } : {}) });
   }

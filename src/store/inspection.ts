@@ -8,7 +8,8 @@ export function inspectionStore(prisma: PrismaClient) {
   return {
     /** Each step with what the model was told before it, what it said, and the calls that came of it. */
     async steps(task_id: string) {
-      const [steps, messages, calls] = await Promise.all([
+      const [task, steps, messages, calls] = await Promise.all([
+        prisma.task.findUnique({ where: { id: task_id }, select: { fork_step: true } }),
         prisma.taskStep.findMany({ where: { task_id }, orderBy: { step: 'asc' } }),
         prisma.taskMessage.findMany({ where: { task_id }, orderBy: [{ step: 'asc' }, { position: 'asc' }] }),
         prisma.toolCall.findMany({ where: { task_id }, orderBy: [{ step: 'asc' }, { position: 'asc' }] }),
@@ -16,6 +17,7 @@ export function inspectionStore(prisma: PrismaClient) {
       const resultOf = ({ call_id }: ToolCall) => messages.find((message) => message.call_id === call_id)?.content ?? null;
       return steps.map(({ total_in, total_out, cache_read, cache_write, cost, ...step }) => ({
         ...wire(step),
+        copied: step.step < (task?.fork_step ?? 0),
         usage: { total_in, total_out, cache_read, cache_write, cost },
         duration_ms: step.ended_at && step.ended_at.getTime() - step.started_at.getTime(),
         input: messages.filter((message) => message.step === step.step - 1 && message.role !== 'assistant'),

@@ -6,10 +6,11 @@ import { eventsOf, isTerminal } from '../../domain/events.ts';
 import { storable } from '../../domain/transcript.ts';
 import type { OpenCall, ToolLedger } from '../../store/tool-ledger.ts';
 import type { ToolOutcome } from '../../tools/source.ts';
+import { type AnswerPorts, answered } from './answer-call.ts';
 import { attempt, type Halts, staleAttempt, written } from './attempt.ts';
 import { retryDelay } from './failure.ts';
 
-export interface CallToolPorts {
+export interface CallToolPorts extends AnswerPorts {
   ledger: ToolLedger;
   halts: Halts;
   definition(hash: string): Promise<Definition>;
@@ -29,6 +30,7 @@ export const callToolActivity =
       const call = await ports.ledger.open(task_id, call_id);
       if (!call || isTerminal(call.task_status))
         throw ApplicationFailure.nonRetryable(`The task ${task_id} has ended`, 'task_ended');
+      if (await answered(ports, call)) return 'done';
       switch (moveOf(call)) {
         case 'nothing':
           return 'done';

@@ -189,7 +189,8 @@ function opening({ ports, run, definition, order }: Attempt, context: Context): 
     messages.push({ ...blank, step: order.step - 1, position: REMINDER_POSITION, role: 'user', kind: 'reminder', content });
     events.push(log('goal_reminder', content));
   }
-  if (run.status === 'waiting') events.push(status('running', order.turns));
+  if (run.status === 'waiting' || (run.status === 'pending' && run.messages.length > 0))
+    events.push(status('running', order.turns));
   if (run.attempts > 0)
     events.push(log('attempt_reset', 'The step is tried again; drop its unfinished text', { step: order.step }));
   events.push(log('model_call', definition.model ?? 'default model', { step: order.step }));
