@@ -1,3 +1,4 @@
+import { type RunBundle, runBundles } from '../contracts/run-bundles.ts';
 import { tasks } from '../contracts/tasks.ts';
 import type { CallDecision } from '../domain/effects.ts';
 import { conflict, foreign, notFound } from '../domain/errors.ts';
@@ -15,7 +16,10 @@ interface Services {
   store: Store;
   engine: Engine;
   dispatch: Dispatch;
+  /** A run as one document, without the secrets that its owner's runs are given. */
+  bundleOf(task: WiredTask, caller: Caller): Promise<RunBundle>;
 }
+export type BundleOf = Services['bundleOf'];
 
 /** The caller's own task; 404 when there is none, 403 when it is someone else's. */
 export const ownedTask = (store: Pick<Store, 'tasks'>) => async (id: string, caller: Caller) => {
@@ -25,7 +29,7 @@ export const ownedTask = (store: Pick<Store, 'tasks'>) => async (id: string, cal
   return task;
 };
 
-export function taskRoutes(api: Api, { store, engine, dispatch }: Services): void {
+export function taskRoutes(api: Api, { store, engine, dispatch, bundleOf }: Services): void {
   const owned = ownedTask(store);
   const shown = (task: WiredTask) => ({ ...task, engine_run_url: engine.runUrl(task.id) }) as never;
   const page = async (filter: Parameters<Store['tasks']['list']>[0]) => {
@@ -47,6 +51,7 @@ export function taskRoutes(api: Api, { store, engine, dispatch }: Services): voi
     await owned(id, caller);
     return (await store.inspection.steps(id)) as never;
   });
+  mount(api, runBundles.get, async ({ params: { id } }, caller) => bundleOf(await owned(id, caller), caller));
   mount(api, tasks.fork, async ({ params: { id }, body, reserved_id: task_id }, caller) => {
     const source = await owned(id, caller);
     const { workflow_id } = source;

@@ -28,7 +28,7 @@ import { reserve } from './reserve.ts';
 import type { ToolsAsked } from './tools-asked.ts';
 
 export interface ExchangePorts extends AdmissionPorts, ContextPorts, Omit<FitPorts, 'runs'> {
-  runs: RunStore;
+  runs: Omit<RunStore, 'freezeToolset' | 'note' | 'settle'>;
   halts: Halts;
   definition(hash: string): Promise<Definition>;
   runtimeOf(run: OpenRun, definition: Definition): Promise<SelectedRuntime>;
@@ -62,19 +62,27 @@ interface Attempt {
 export const exchangeActivity =
   (ports: ExchangePorts) =>
   (task_id: string, order: ExchangeOrder): Promise<PlannedCall[] | 'waiting'> =>
-    attempt(ports.halts, task_id, async (signal) => {
-      const run = await ports.runs.open(task_id, order.step);
-      if (!run || isTerminal(run.status)) throw ApplicationFailure.nonRetryable(`The task ${task_id} has ended`, 'task_ended');
-      if (run.recorded) return callsOf(run, order.step);
-      const work: Attempt = { ports, run, definition: await ports.definition(run.definition_hash), order };
-      await admitted(ports, run, { provider: work.definition.provider, step: order.step });
-      try {
-        return await converse(work, signal);
-      } catch (error) {
-        if (signal.aborted || !ports.isModelFailure(error)) throw error;
-        throw await noteFailure(work, error, signal);
-      }
-    });
+    attempt(ports.halts, task_id, (signal) => exchangeStep(ports, { task_id, order }, signal));
+
+interface Asked {
+  task_id: string;
+  order: ExchangeOrder;
+}
+
+/** The exchange without what the engine has to do with it. */
+export async function exchangeStep(ports: ExchangePorts, { task_id, order }: Asked, signal: AbortSignal) {
+  const run = await ports.runs.open(task_id, order.step);
+  if (!run || isTerminal(run.status)) throw ApplicationFailure.nonRetryable(`The task ${task_id} has ended`, 'task_ended');
+  if (run.recorded) return callsOf(run, order.step);
+  const work: Attempt = { ports, run, definition: await ports.definition(run.definition_hash), order };
+  await admitted(ports, run, { provider: work.definition.provider, step: order.step });
+  try {
+    return await converse(work, signal);
+  } catch (error) {
+    if (signal.aborted || !ports.isModelFailure(error)) throw error;
+    throw await noteFailure(work, error, signal);
+  }
+}
 
 /** Calls of a recorded reply; a reply that a guardrail withheld ends the run. */
 function callsOf({ messages, calls }: Pick<OpenRun, 'messages' | 'calls'>, step: number): PlannedCall[] {
