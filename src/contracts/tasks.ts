@@ -7,12 +7,10 @@ export const TASK_STATUSES = ['pending', 'running', 'waiting', 'completed', 'fai
 
 export const FORK_EFFECTS = ['recorded', 'stub', 'live'] as const;
 
-export const ForkedFrom = z
-  .object({ task_id: Id, step: z.int(), effects: z.enum(FORK_EFFECTS) })
-  .meta({
-    id: 'ForkedFrom',
-    description: 'The run that this one took up, the step it began at, and what becomes of its tool calls',
-  });
+export const ForkedFrom = z.object({ task_id: Id, step: z.int(), effects: z.enum(FORK_EFFECTS) }).meta({
+  id: 'ForkedFrom',
+  description: 'The run that this one took up, the step it began at, and what becomes of its tool calls',
+});
 
 export const Task = z
   .object({

@@ -70,16 +70,18 @@ function contentOf({ task, steps, messages, calls, events }: RunRecord) {
         .filter(({ timestamp }) => timestamp >= started_at && !(steps[index + 1] && timestamp >= steps[index + 1]!.started_at))
         .flatMap(({ data }) => ((data as { event: string }).event === 'output_guardrail_violation' ? [data] : [])),
       budget_exhausted: told.some((event) => event.event === 'budget_exhausted' && event.step === step),
-      tool_calls: calls
-        .filter((call) => call.step === step)
-        .map((call) => ({ ...call, result: textOf(step, call.position) })),
+      tool_calls: calls.filter((call) => call.step === step).map((call) => ({ ...call, result: textOf(step, call.position) })),
     })),
     transcript: messages.map((message) => ({ ...message, told_at: stepAt(message.created_at) })),
   };
 }
 
 /** Every secret that the run may have met: stored tokens that its definition names, what its connections hold sealed, and the caller's own. */
-async function secretsOf(core: Core, definition: Definition, { task, caller }: { task: WiredTask; caller: Caller }): Promise<string[]> {
+async function secretsOf(
+  core: Core,
+  definition: Definition,
+  { task, caller }: { task: WiredTask; caller: Caller },
+): Promise<string[]> {
   const { store } = core;
   const { provider, tools, mcp_servers = [], repository } = definition;
   const configs = mcp_servers.map(({ connection_config }) => connection_config);
@@ -91,7 +93,12 @@ async function secretsOf(core: Core, definition: Definition, { task, caller }: {
   const values: string[] = [caller.access_token];
   for (const name of names) {
     if (!name) continue;
-    const opened = await store.tokens.open({ name, principal: task.owner, purpose: 'redaction of a run bundle', task_id: task.id });
+    const opened = await store.tokens.open({
+      name,
+      principal: task.owner,
+      purpose: 'redaction of a run bundle',
+      task_id: task.id,
+    });
     if ('value' in opened) values.push(opened.value);
   }
   for (const config of configs) {

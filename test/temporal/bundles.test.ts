@@ -25,6 +25,8 @@ afterAll(async () => {
 });
 
 const ADD = 'EFFECT = "write"\ndef add(a: int, b: int) -> int:\n    """Adds."""\n    return a + b\n';
+const NOTE = 'EFFECT = "write"\ndef note(text: str) -> str:\n    return "kept"\n';
+const LONG = 'EFFECT = "read"\ndef long() -> str:\n    return "word " * 800\n';
 const FAILS = 'EFFECT = "read"\ndef look(at: str) -> str:\n    raise ValueError("nothing at " + at)\n';
 
 const bundleOf = async (task_id: string) =>
@@ -82,13 +84,17 @@ const SCENES: Record<string, () => Promise<string>> = {
   approved: () => approval('approve'),
   refused: () => approval('deny'),
   async compacted() {
-    const { workflow_id, provider_id, names } = await made({ tools: [ADD], workflow: { max_turns: 50 } });
-    await here.alice.ok(here.alice.put(`/api/providers/${provider_id}`, { context_window: 700 }));
-    const told = (text: string) => asks({ name: names[0], args: { a: 1, b: 2, note: text.repeat(60) } });
-    here.model.script(told('abcd '), told('efgh '), told('ijkl '), says('Notes: it adds.'), told('mnop '), says('Summed up.'));
-    here.model.always((response, request) =>
-      (/keep the notes/.test(JSON.stringify(request.messages[0])) ? says('More notes.') : says('Summed up.'))(response, request),
-    );
+    const { workflow_id, provider_id, names } = await made({ tools: [NOTE], workflow: { max_turns: 50 } });
+    await here.alice.ok(here.alice.put(`/api/providers/${provider_id}`, { context_window: 1_000 }));
+    let rounds = 0;
+    here.model.always((response, { messages }) => {
+      const answer = /keep the notes/.test(String(messages[0]?.content))
+        ? says(`Notes ${rounds}.`)
+        : ++rounds > 7
+          ? says('Summed up.')
+          : asks({ name: names[0], args: { text: `${rounds} `.repeat(400) } });
+      return answer(response, { messages, model: '' });
+    });
     return here.prompt(workflow_id);
   },
   async redacted() {
@@ -104,16 +110,16 @@ const SCENES: Record<string, () => Promise<string>> = {
     return here.prompt(workflow_id);
   },
   async budget() {
-    const { workflow_id, names } = await made({ tools: [ADD], workflow: { budget: { max_tokens: 120, on_exhausted: 'wait' } } });
-    here.model.script(asks({ name: names[0], args: { a: 1, b: 2 } }), says('Raised.'));
+    const { workflow_id, names } = await made({ tools: [LONG], workflow: { budget: { max_tokens: 600, on_exhausted: 'wait' } } });
+    here.model.script(asks({ name: names[0] }), says('Raised.'));
     const task_id = await here.prompt(workflow_id);
     await waits(task_id);
     await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/budget`, { max_tokens: 100_000 }));
     return task_id;
   },
   async exhausted() {
-    const { workflow_id, names } = await made({ tools: [ADD], workflow: { budget: { max_tokens: 120, on_exhausted: 'halt' } } });
-    here.model.script(asks({ name: names[0], args: { a: 1, b: 2 } }));
+    const { workflow_id, names } = await made({ tools: [LONG], workflow: { budget: { max_tokens: 600, on_exhausted: 'halt' } } });
+    here.model.script(asks({ name: names[0] }));
     return here.prompt(workflow_id);
   },
   async failed() {
@@ -179,39 +185,55 @@ describe('what was changed is found at its step', async () => {
     change(bundle);
     return (await replay(bundle, outputGuards)).difference;
   };
+  const isReminder = ({ kind }: { kind: string }) => kind === 'reminder';
+  const both = (bundle: RunBundle, text: string) => {
+    bundle.steps[0]!.tool_calls[0]!.result = text;
+    result(bundle, 1).content = text;
+  };
   const result = (bundle: RunBundle, step: number) => bundle.transcript.find((it) => it.kind === 'result' && it.step === step)!;
 
   it.each<[string, string, number, string, (bundle: RunBundle) => void]>([
-    ['fewer turns', 'tools', 2, 'the call 2-2', (it) => void (it.definition.settings.max_turns = 3)],
+    ['fewer turns', 'tools', 1, 'the reminder', (it) => void (it.definition.settings.max_turns = 3)],
     ['more turns', 'denied', 2, 'the call 2-2', (it) => void (it.definition.settings.max_turns = 3)],
-    ['a reminder that comes later', 'tools', 2, 'the reminder', (it) => void (it.definition.settings.max_turns = 12)],
+    ['a reminder that comes later', 'tools', 3, 'the reminder', (it) => void (it.definition.settings.max_turns = 12)],
+    [
+      'a reminder that is missing',
+      'tools',
+      3,
+      'the reminder',
+      (it) => void it.transcript.splice(it.transcript.findIndex(isReminder), 1),
+    ],
     ['the result of a call', 'tools', 1, 'the call 1-1', (it) => void (it.steps[0]!.tool_calls[0]!.result = '{"result": 43}')],
     ['a result in the transcript', 'tools', 3, 'the call 3-1', (it) => void (result(it, 3).content = '{"result": 8}')],
-    [
-      'a result in both places',
-      'tools',
-      2,
-      'what the model is given',
-      (it) => {
-        it.steps[0]!.tool_calls[0]!.result = result(it, 1).content = '{"result": 43}';
-      },
-    ],
+    ['a result in both places', 'tools', 2, 'what the model is given', (it) => both(it, '{"result": 43}')],
     ['an answer', 'tools', 4, 'the reply', (it) => void (it.steps[3]!.output = 'It is 43.')],
-    ['the arguments of a call', 'tools', 3, 'the reply', (it) => void (it.steps[2]!.tool_calls[0]!.arguments = '{"a":3,"b":5}')],
+    ['the arguments of a call', 'tools', 3, 'the reply', (it) => void (it.steps[2]!.tool_calls[0]!.arguments = '{"a":3}')],
     ['the effect of a tool', 'tools', 1, 'what the model is given', (it) => void (it.tools[0]!.effect = 'read')],
-    ['the system prompt', 'tools', 1, 'what the model is given', (it) => void (it.definition.agent.system_prompt += ' Be brief.')],
+    [
+      'the system prompt',
+      'tools',
+      1,
+      'what the model is given',
+      (it) => void (it.definition.agent.system_prompt += ' Be brief.'),
+    ],
     ['a skill', 'tools', 1, 'what the model is given', (it) => void (it.definition.skills = [])],
     ['the prompt', 'tools', 1, 'the prompt', (it) => void (it.task.prompt = 'What is 1 + 1?')],
-    ['how tool results are shown', 'tools', 2, 'what the model is given', (it) => void (it.transcript[3]!.position += 10)],
-    ['a step too few', 'tools', 4, 'beyond this step', (it) => void it.steps.pop()],
-    ['a run that went on', 'tools', 3, 'what the model is given', (it) => void it.transcript.splice(it.transcript.findIndex((m) => m.kind === 'reminder'), 1)],
+    ['a step too few', 'tools', 4, 'whether the run goes on', (it) => void it.steps.pop()],
     ['the response', 'denied', 4, 'the response', (it) => void (it.end.response = { sum: 3 })],
-    ['the end', 'tools', 4, 'how the run ends', (it) => void (it.end.turns = 9)],
-    ['the window', 'compacted', 2, 'what is summed up', (it) => void (it.runtime.context_window = 320)],
-    ['a window without need', 'compacted', 4, 'what is summed up', (it) => void (it.runtime.context_window = 100_000)],
-    ['a guardrail', 'redacted', 1, 'the reply', (it) => void (it.definition.guardrails = [{ name: 'short', guardrail_type: 'output', config: { max_length: 5, action: 'redact' } }])],
-    ['the budget', 'budget', 2, 'the budget is used up', (it) => void (it.steps[1]!.budget_exhausted = false)],
-    ['a budget that suffices', 'exhausted', 2, 'beyond', (it) => void (it.definition.budget = null)],
+    ['the turns', 'tools', 4, 'how the run ends', (it) => void (it.end.turns = 9)],
+    ['the end', 'tools', 4, 'how the run ends', (it) => void (it.end.status = 'failed')],
+    ['why it failed', 'withheld', 1, 'how the run ends', (it) => void (it.end.error_code = 'internal')],
+    ['a smaller window', 'compacted', 3, 'what is summed up', (it) => void (it.runtime.context_window = 700)],
+    ['a larger window', 'compacted', 4, 'what is summed up', (it) => void (it.runtime.context_window = 100_000)],
+    [
+      'a guardrail',
+      'redacted',
+      1,
+      'the reply',
+      (it) => void (it.definition.guardrails![0]!.config = { max_length: 5, action: 'redact' }),
+    ],
+    ['a wait for the budget', 'budget', 2, 'the budget is used up', (it) => void (it.steps[1]!.budget_exhausted = false)],
+    ['a smaller budget', 'budget', 1, 'the budget is used up', (it) => void (it.definition.budget!.max_tokens = 1)],
     ['an approval', 'approved', 1, 'the call 1-1', (it) => void (it.definition.approval_tools = [])],
   ])('%s', async (_, name, step, what, change) => {
     const difference = await differs(name, change);
@@ -220,7 +242,14 @@ describe('what was changed is found at its step', async () => {
   });
 });
 
-const CANARIES = ['canary-provider-key-51c2', 'canary-tool-secret-8d7e', 'canary-header-93aa', 'canary-token-in-url', 'canary-env-77', ALICE];
+const CANARIES = [
+  'canary-provider-key-51c2',
+  'canary-tool-secret-8d7e',
+  'canary-header-93aa',
+  'canary-token-in-url',
+  'canary-env-77',
+  ALICE,
+];
 
 it('holds no secret, whatever the run has met', async () => {
   const { alice } = here;
@@ -228,15 +257,28 @@ it('holds no secret, whatever the run has met', async () => {
   await alice.ok(alice.post('/api/tokens', { name: 'tool-key', value: CANARIES[1] }));
   const server = {
     ...{ name: 'headers', transport_type: 'http' },
-    connection_config: { url: 'http://127.0.0.1:1/mcp', headers: { 'x-api-key': CANARIES[2], authorization: 'Bearer {{token:tool-key}}' } },
+    connection_config: {
+      url: 'http://127.0.0.1:1/mcp',
+      headers: { 'x-api-key': CANARIES[2], authorization: 'Bearer {{token:tool-key}}' },
+    },
   };
-  const local = { name: 'local', transport_type: 'stdio', connection_config: { command: 'false', args: [], env: { A: CANARIES[4] } } };
-  const mcp_server_ids = [(await alice.ok(alice.post('/api/mcps', server))).id, (await alice.ok(alice.post('/api/mcps', local))).id];
+  const local = {
+    name: 'local',
+    transport_type: 'stdio',
+    connection_config: { command: 'false', args: [], env: { A: CANARIES[4] } },
+  };
+  const mcp_server_ids = [
+    (await alice.ok(alice.post('/api/mcps', server))).id,
+    (await alice.ok(alice.post('/api/mcps', local))).id,
+  ];
   const source_code = `# ${CANARIES[4]}\nENV = {"SECRET": "s"}\nEFFECT = "read"\ndef leaky(word: str) -> str:\n    return word\n`;
   const tool = await alice.ok(alice.post('/api/custom-tools', { name: 'leaky', source_code }));
   await alice.ok(alice.put(`/api/custom-tools/${tool.id}/env-mapping`, { env_mapping: { SECRET: 'tool-key' } }));
   const webhook_url = `http://127.0.0.1:1/hook/${CANARIES[3]}`;
-  const { workflow_id, provider_id } = await made({ agent: { custom_tool_ids: [tool.id], mcp_server_ids }, workflow: { webhook_url } });
+  const { workflow_id, provider_id } = await made({
+    agent: { custom_tool_ids: [tool.id], mcp_server_ids },
+    workflow: { webhook_url },
+  });
   await alice.ok(alice.put(`/api/providers/${provider_id}`, { api_key_token_name: 'provider-key' }));
   const words = CANARIES.filter((canary) => canary !== CANARIES[3]).join(' ');
   here.model.script(asks({ name: 'leaky', args: { word: words } }), says(`I saw ${words}.`));
@@ -244,7 +286,8 @@ it('holds no secret, whatever the run has met', async () => {
   await here.ended(task_id);
   const bundle = await bundleOf(task_id);
   const text = JSON.stringify(bundle);
-  for (const secret of [...CANARIES, btoa(CANARIES[1]!), '{{sealed', 'provider-key', 'tool-key']) expect(text).not.toContain(secret);
+  for (const secret of [...CANARIES, btoa(CANARIES[1]!), '{{sealed', 'provider-key', 'tool-key'])
+    expect(text).not.toContain(secret);
   expect(text).toContain('[redacted]');
   expect((await replay(bundle, outputGuards)).difference).toBeNull();
 });
@@ -269,9 +312,15 @@ describe('perdura replay', () => {
     const same = await run('same', text);
     expect(same).toMatchObject({ code: 0, output: expect.stringMatching(/same .*4 steps, 5 tool calls, completed/) });
     const other = await run('other', text.replace('It is 42.', 'It is 43.'));
-    expect(other).toMatchObject({ code: 1, output: expect.stringMatching(/DIFFERENT .*step 4: .*\n {2}recorded: .*\n {2}replayed: /) });
+    expect(other).toMatchObject({
+      code: 1,
+      output: expect.stringMatching(/DIFFERENT .*step 4: .*\n {2}recorded: .*\n {2}replayed: /),
+    });
     expect(await run('broken', '{"format": ')).toMatchObject({ code: 2, output: expect.stringContaining('It is no JSON') });
-    expect(await run('foreign', '{"a": 1}')).toMatchObject({ code: 2, output: expect.stringContaining('It is no bundle of a run') });
+    expect(await run('foreign', '{"a": 1}')).toMatchObject({
+      code: 2,
+      output: expect.stringContaining('It is no bundle of a run'),
+    });
     const later = await run('later', text.replace('"version": 1', '"version": 2'));
     expect(later).toMatchObject({ code: 2, output: expect.stringContaining('this Perdura reads version 1') });
     const damaged = await run('damaged', text.replace('"transcript"', '"manuscript"'));

@@ -65,14 +65,24 @@ describe('a fork', () => {
     const forked_from = { task_id, step: 3, effects: 'recorded' };
     expect(answer).toMatchObject({ status: 201, body: { workflow_id, status: 'pending', prompt: 'Count.', forked_from } });
     const ended = await here.ended(answer.body.task_id);
-    expect(ended).toMatchObject({ status: 'completed', response: 'Another end.', trigger: 'fork', forked_from, turns: 3, steps: 3 });
+    expect(ended).toMatchObject({
+      status: 'completed',
+      response: 'Another end.',
+      trigger: 'fork',
+      forked_from,
+      turns: 3,
+      steps: 3,
+    });
     expect(ended.usage.total_in).toBe(10);
     expect(here.model.requests).toHaveLength(asked + 1);
     expect(sentLast()).toEqual(before);
     expect(await write.calls()).toEqual(['one', 'two']);
     const [first, second, third] = await stepsOf(answer.body.task_id);
     expect([first.copied, second.copied, third.copied]).toEqual([true, true, false]);
-    expect(first).toMatchObject({ usage: { total_in: 0 }, tool_calls: [{ answered_by: 'recorded', attempts: 0, result: '{"result": "one 1"}' }, {}] });
+    expect(first).toMatchObject({
+      usage: { total_in: 0 },
+      tool_calls: [{ answered_by: 'recorded', attempts: 0, result: '{"result": "one 1"}' }, {}],
+    });
     const { logs, status } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
     expect(status).toBe('completed');
     expect(logs.map(({ event }: { event: string }) => event)).toContain('forked');
@@ -93,7 +103,10 @@ describe('a fork', () => {
       { answered_by: null, result: '{"result": "new 2"}', attempts: 1 },
     ]);
     // The same arguments in another spelling; and a call that the source made only before the step.
-    expect(await callsOf(id, 3)).toMatchObject([{ answered_by: 'recorded', result: '{"result": "two 2"}' }, { answered_by: 'refused' }]);
+    expect(await callsOf(id, 3)).toMatchObject([
+      { answered_by: 'recorded', result: '{"result": "two 2"}' },
+      { answered_by: 'refused' },
+    ]);
     expect(await write.calls()).toEqual(['one', 'two']);
     expect(await read.calls()).toEqual(['look', 'new']);
   });
@@ -124,7 +137,16 @@ describe('a fork', () => {
     here.model.script(says('Told.'));
     const late = await forked(task_id, { from_step: 3, prompt: 'Now say it in French.' });
     expect(await here.ended(late)).toMatchObject({ prompt: 'Count.', response: 'Told.' });
-    expect(sentLast().map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'tool', 'assistant', 'tool', 'user']);
+    expect(sentLast().map(({ role }) => role)).toEqual([
+      'system',
+      'user',
+      'assistant',
+      'tool',
+      'tool',
+      'assistant',
+      'tool',
+      'user',
+    ]);
     expect(sentLast().at(-1)!.content).toBe('Now say it in French.');
     here.model.script(says('Told again.'));
     const first = await forked(task_id, { from_step: 1, prompt: 'Something else.' });
@@ -139,7 +161,10 @@ describe('a fork', () => {
     await here.ended(child);
     here.model.script(asks({ name: w, args: { word: 'three' } }, { name: w, args: { word: 'two' } }), says('Grandchild done.'));
     const grandchild = await forked(child, { from_step: 3, effects: 'recorded' });
-    expect(await here.ended(grandchild)).toMatchObject({ response: 'Grandchild done.', forked_from: { task_id: child, step: 3 } });
+    expect(await here.ended(grandchild)).toMatchObject({
+      response: 'Grandchild done.',
+      forked_from: { task_id: child, step: 3 },
+    });
     expect(sentLast().filter(({ content }) => content === 'Go on.')).toHaveLength(1);
     expect(await callsOf(grandchild, 3)).toMatchObject([{ answered_by: 'recorded' }, { answered_by: 'refused' }]);
     here.model.script(asks({ name: w, args: { word: 'two' } }), says('From the copies.'));
@@ -195,7 +220,10 @@ describe('a fork is refused', () => {
     const values = { name: `no gold ${++made}`, guardrail_type: 'prompt', config: { forbidden_patterns: ['gold'] } };
     const { id } = await here.alice.ok(here.alice.post('/api/guardrails', values));
     await here.alice.ok(here.alice.put(`/api/workflows/${workflow_id}`, { guardrail_ids: [id] }));
-    expect(await fork(task_id, { from_step: 2, prompt: 'Find gold.' })).toMatchObject({ status: 422, body: { code: 'guardrail_blocked' } });
+    expect(await fork(task_id, { from_step: 2, prompt: 'Find gold.' })).toMatchObject({
+      status: 422,
+      body: { code: 'guardrail_blocked' },
+    });
   });
 
   it('where the vendor keeps the conversation', async () => {
@@ -220,7 +248,10 @@ it('is one fork for one Idempotency-Key, and waits for its lane or is rejected a
   here.model.script(hangs('Busy'), says('Second.'));
   const holder = await here.prompt(workflow_id, 'Take the lane.');
   await until('the lane', async () => (await here.alice.ok(here.alice.get(`/api/tasks/${holder}`))).status === 'running');
-  expect(await fork(task_id, { from_step: 3, on_busy: 'reject' })).toMatchObject({ status: 409, body: { code: 'workflow_busy' } });
+  expect(await fork(task_id, { from_step: 3, on_busy: 'reject' })).toMatchObject({
+    status: 409,
+    body: { code: 'workflow_busy' },
+  });
   const first = await fork(task_id, { from_step: 3 }, 'one-fork');
   const again = await fork(task_id, { from_step: 3 }, 'one-fork');
   expect([first.status, again.status]).toEqual([201, 200]);

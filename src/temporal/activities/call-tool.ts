@@ -35,8 +35,7 @@ export async function callStep(
   signal: AbortSignal,
 ): Promise<'done' | 'waiting'> {
   const call = await ports.ledger.open(task_id, call_id);
-  if (!call || isTerminal(call.task_status))
-    throw ApplicationFailure.nonRetryable(`The task ${task_id} has ended`, 'task_ended');
+  if (!call || isTerminal(call.task_status)) throw ApplicationFailure.nonRetryable(`The task ${task_id} has ended`, 'task_ended');
   if (await answered(ports, call)) return 'done';
   switch (moveOf(call)) {
     case 'nothing':

@@ -19,7 +19,8 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
   const done = new Set<number>();
   for (const { step, tool_calls } of bundle.steps.filter((known) => known.step < begun_at)) {
     done.add(step);
-    for (const call of tool_calls) calls.set(call.call_id, { ...freshCall(run, { step, ...call }), status: call.status as CallStatus });
+    for (const call of tool_calls)
+      calls.set(call.call_id, { ...freshCall(run, { step, ...call }), status: call.status as CallStatus });
   }
 
   const inOrder = () => [...messages.values()].sort((a, b) => a.step - b.step || a.position - b.position);

@@ -2,9 +2,9 @@ import type { RunBundle } from '../../contracts/run-bundles.ts';
 import type { Definition } from '../../domain/definition.ts';
 import type { CallDecision } from '../../domain/effects.ts';
 import type { TranscriptMessage } from '../../domain/transcript.ts';
+import type { Reply } from '../../runtimes/runtime.ts';
 import type { OpenRun } from '../../store/runs.ts';
 import type { OpenCall } from '../../store/tool-ledger.ts';
-import type { Reply } from '../../runtimes/runtime.ts';
 
 export type BundledStep = RunBundle['steps'][number];
 export type BundledCall = BundledStep['tool_calls'][number];
@@ -73,9 +73,19 @@ export function recordingOf(bundle: RunBundle) {
   };
 }
 
-const isStandingOrSummary = ({ kind }: BundledMessage) => kind === 'prompt' || kind === 'context' || kind === 'summary' || kind === 'partial';
+const isStandingOrSummary = ({ kind }: BundledMessage) =>
+  kind === 'prompt' || kind === 'context' || kind === 'summary' || kind === 'partial';
 
-export const plain = ({ step, position, role, kind, content, tool_calls, call_id, extra }: BundledMessage): TranscriptMessage => ({
+export const plain = ({
+  step,
+  position,
+  role,
+  kind,
+  content,
+  tool_calls,
+  call_id,
+  extra,
+}: BundledMessage): TranscriptMessage => ({
   ...{ step, position, role, kind, content, tool_calls, call_id },
   extra: extra ?? null,
 });
@@ -108,7 +118,10 @@ export function freshRun({ task, definition }: RunBundle): OpenRun {
   };
 }
 
-export function freshCall(run: OpenRun, call: Pick<OpenCall, 'call_id' | 'step' | 'position' | 'name' | 'arguments' | 'effect' | 'approval'>): OpenCall {
+export function freshCall(
+  run: OpenRun,
+  call: Pick<OpenCall, 'call_id' | 'step' | 'position' | 'name' | 'arguments' | 'effect' | 'approval'>,
+): OpenCall {
   const { task_id, workflow_id, turns } = run;
   return {
     ...call,

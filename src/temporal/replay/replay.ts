@@ -71,7 +71,7 @@ export async function replay(bundle: RunBundle, ports: ReplayPorts): Promise<Rep
   return { difference: found.first(), steps: work.told.size, calls: counted.calls, told: work.told };
 }
 
-const UNENDED = 'whether the run goes on beyond this step';
+const UNENDED = 'whether the run goes on';
 const unended = ({ end }: RunBundle) => end.status !== 'completed';
 
 function loopPorts(work: Replaying, counted: { calls: number }): RunPorts {
@@ -87,12 +87,12 @@ function loopPorts(work: Replaying, counted: { calls: number }): RunPorts {
       // Others in the process get their turn: transcripts may be long.
       await setImmediate();
       for (const call_id of order.denied)
-        found.compare(order.step - 1, `what becomes of the call ${call_id}`, { recorded: recording.call(call_id)?.status, replayed: 'denied' });
+        found.compare(order.step - 1, `what becomes of the call ${call_id}`, {
+          recorded: recording.call(call_id)?.status,
+          replayed: 'denied',
+        });
       checked();
-      if (order.step >= recording.begun_at && !recording.step(order.step)) {
-        memory.closeRound(order.step - 1);
-        throw new RecordEnds(`Step ${order.step} is not on record`);
-      }
+      if (!recording.step(order.step)) throw new RecordEnds(`Step ${order.step} is not on record`);
       let calls = await exchangeStep(activities, { task_id, order }, NEVER);
       if (calls === 'waiting') {
         const recorded = recording.step(order.step)?.budget_exhausted ?? false;
@@ -122,7 +122,12 @@ function activityPorts(work: Replaying): ExchangePorts & CallToolPorts {
   const { bundle } = recording;
   const definition = definitionOf(bundle);
   const { context_window, keeps_context } = bundle.runtime;
-  const runtime = { runtime: recordedRuntime(work), prices: bundle.definition.provider?.price_table ?? {}, custom_tools: true, keeps_context };
+  const runtime = {
+    runtime: recordedRuntime(work),
+    prices: bundle.definition.provider?.price_table ?? {},
+    custom_tools: true,
+    keeps_context,
+  };
   return {
     ...{ runs: memory.runs, ledger: memory.ledger },
     halts: { watch: () => ({ signal: NEVER, end() {} }) },
@@ -210,6 +215,10 @@ function compareEnd({ recording, found, memory, at }: Replaying, { state }: Loop
 
 function compareFailure({ recording, found, at }: Replaying, failure: ApplicationFailure): void {
   const { status, error, error_code } = recording.bundle.end;
-  const replayed = { status: failure.type === BUDGET_HALT ? 'halted' : 'failed', error: failure.message, error_code: failure.type };
+  const replayed = {
+    status: failure.type === BUDGET_HALT ? 'halted' : 'failed',
+    error: failure.message,
+    error_code: failure.type,
+  };
   found.compare(at, 'how the run ends', { recorded: { status, error, error_code }, replayed });
 }
