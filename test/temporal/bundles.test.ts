@@ -193,9 +193,33 @@ describe('what was changed is found at its step', async () => {
   const result = (bundle: RunBundle, step: number) => bundle.transcript.find((it) => it.kind === 'result' && it.step === step)!;
 
   it.each<[string, string, number, string, (bundle: RunBundle) => void]>([
-    ['fewer turns', 'tools', 1, 'the reminder', (it) => void (it.definition.settings.max_turns = 3)],
-    ['more turns', 'denied', 2, 'the call 2-2', (it) => void (it.definition.settings.max_turns = 3)],
-    ['a reminder that comes later', 'tools', 3, 'the reminder', (it) => void (it.definition.settings.max_turns = 12)],
+    [
+      'fewer turns',
+      'tools',
+      1,
+      'the reminder',
+      (it) => {
+        it.definition.settings.max_turns = 3;
+      },
+    ],
+    [
+      'more turns',
+      'denied',
+      2,
+      'the call 2-2',
+      (it) => {
+        it.definition.settings.max_turns = 3;
+      },
+    ],
+    [
+      'a reminder that comes later',
+      'tools',
+      3,
+      'the reminder',
+      (it) => {
+        it.definition.settings.max_turns = 12;
+      },
+    ],
     [
       'a reminder that is missing',
       'tools',
@@ -203,38 +227,170 @@ describe('what was changed is found at its step', async () => {
       'the reminder',
       (it) => void it.transcript.splice(it.transcript.findIndex(isReminder), 1),
     ],
-    ['the result of a call', 'tools', 1, 'the call 1-1', (it) => void (it.steps[0]!.tool_calls[0]!.result = '{"result": 43}')],
-    ['a result in the transcript', 'tools', 3, 'the call 3-1', (it) => void (result(it, 3).content = '{"result": 8}')],
+    [
+      'the result of a call',
+      'tools',
+      1,
+      'the call 1-1',
+      (it) => {
+        it.steps[0]!.tool_calls[0]!.result = '{"result": 43}';
+      },
+    ],
+    [
+      'a result in the transcript',
+      'tools',
+      3,
+      'the call 3-1',
+      (it) => {
+        result(it, 3).content = '{"result": 8}';
+      },
+    ],
     ['a result in both places', 'tools', 2, 'what the model is given', (it) => both(it, '{"result": 43}')],
-    ['an answer', 'tools', 4, 'the reply', (it) => void (it.steps[3]!.output = 'It is 43.')],
-    ['the arguments of a call', 'tools', 3, 'the reply', (it) => void (it.steps[2]!.tool_calls[0]!.arguments = '{"a":3}')],
-    ['the effect of a tool', 'tools', 1, 'what the model is given', (it) => void (it.tools[0]!.effect = 'read')],
+    [
+      'an answer',
+      'tools',
+      4,
+      'the reply',
+      (it) => {
+        it.steps[3]!.output = 'It is 43.';
+      },
+    ],
+    [
+      'the arguments of a call',
+      'tools',
+      3,
+      'the reply',
+      (it) => {
+        it.steps[2]!.tool_calls[0]!.arguments = '{"a":3}';
+      },
+    ],
+    [
+      'the effect of a tool',
+      'tools',
+      1,
+      'what the model is given',
+      (it) => {
+        it.tools[0]!.effect = 'read';
+      },
+    ],
     [
       'the system prompt',
       'tools',
       1,
       'what the model is given',
-      (it) => void (it.definition.agent.system_prompt += ' Be brief.'),
+      (it) => {
+        it.definition.agent.system_prompt += ' Be brief.';
+      },
     ],
-    ['a skill', 'tools', 1, 'what the model is given', (it) => void (it.definition.skills = [])],
-    ['the prompt', 'tools', 1, 'the prompt', (it) => void (it.task.prompt = 'What is 1 + 1?')],
+    [
+      'a skill',
+      'tools',
+      1,
+      'what the model is given',
+      (it) => {
+        it.definition.skills = [];
+      },
+    ],
+    [
+      'the prompt',
+      'tools',
+      1,
+      'the prompt',
+      (it) => {
+        it.task.prompt = 'What is 1 + 1?';
+      },
+    ],
     ['a step too few', 'tools', 4, 'whether the run goes on', (it) => void it.steps.pop()],
-    ['the response', 'denied', 4, 'the response', (it) => void (it.end.response = { sum: 3 })],
-    ['the turns', 'tools', 4, 'how the run ends', (it) => void (it.end.turns = 9)],
-    ['the end', 'tools', 4, 'how the run ends', (it) => void (it.end.status = 'failed')],
-    ['why it failed', 'withheld', 1, 'how the run ends', (it) => void (it.end.error_code = 'internal')],
-    ['a smaller window', 'compacted', 3, 'what is summed up', (it) => void (it.runtime.context_window = 700)],
-    ['a larger window', 'compacted', 4, 'what is summed up', (it) => void (it.runtime.context_window = 100_000)],
+    [
+      'the response',
+      'denied',
+      4,
+      'the response',
+      (it) => {
+        it.end.response = { sum: 3 };
+      },
+    ],
+    [
+      'the turns',
+      'tools',
+      4,
+      'how the run ends',
+      (it) => {
+        it.end.turns = 9;
+      },
+    ],
+    [
+      'the end',
+      'tools',
+      4,
+      'how the run ends',
+      (it) => {
+        it.end.status = 'failed';
+      },
+    ],
+    [
+      'why it failed',
+      'withheld',
+      1,
+      'how the run ends',
+      (it) => {
+        it.end.error_code = 'internal';
+      },
+    ],
+    [
+      'a smaller window',
+      'compacted',
+      4,
+      'what is summed up',
+      (it) => {
+        it.runtime.context_window = 700;
+      },
+    ],
+    [
+      'a larger window',
+      'compacted',
+      5,
+      'what is summed up',
+      (it) => {
+        it.runtime.context_window = 100_000;
+      },
+    ],
     [
       'a guardrail',
       'redacted',
       1,
       'the reply',
-      (it) => void (it.definition.guardrails![0]!.config = { max_length: 5, action: 'redact' }),
+      (it) => {
+        it.definition.guardrails![0]!.config = { max_length: 5, action: 'redact' };
+      },
     ],
-    ['a wait for the budget', 'budget', 2, 'the budget is used up', (it) => void (it.steps[1]!.budget_exhausted = false)],
-    ['a smaller budget', 'budget', 1, 'the budget is used up', (it) => void (it.definition.budget!.max_tokens = 1)],
-    ['an approval', 'approved', 1, 'the call 1-1', (it) => void (it.definition.approval_tools = [])],
+    [
+      'a wait for the budget',
+      'budget',
+      2,
+      'the budget is used up',
+      (it) => {
+        it.steps[1]!.budget_exhausted = false;
+      },
+    ],
+    [
+      'a smaller budget',
+      'budget',
+      1,
+      'the budget is used up',
+      (it) => {
+        it.definition.budget!.max_tokens = 1;
+      },
+    ],
+    [
+      'an approval',
+      'approved',
+      1,
+      'the call 1-1',
+      (it) => {
+        it.definition.approval_tools = [];
+      },
+    ],
   ])('%s', async (_, name, step, what, change) => {
     const difference = await differs(name, change);
     expect(difference).toMatchObject({ step });

@@ -5,7 +5,6 @@ import { SUMMARY_INSTRUCTIONS, summaryMessage } from '../../domain/compaction.ts
 import type { Definition } from '../../domain/definition.ts';
 import { type LoopOutcome, type RunPorts, runLoop } from '../../domain/run-loop.ts';
 import { NO_USAGE } from '../../domain/usage.ts';
-import { deltaPublisher } from '../../events/publisher.ts';
 import type { Verdict } from '../../guardrails/judge.ts';
 import type { Exchange, ModelRuntime, Reply } from '../../runtimes/runtime.ts';
 import { type CallToolPorts, callStep } from '../activities/call-tool.ts';
@@ -139,7 +138,7 @@ function activityPorts(work: Replaying): ExchangePorts & CallToolPorts {
       renamed: async () => [],
       call: () => Promise.reject(new RecordEnds('A tool was asked outside of a call')),
     }),
-    publisher: deltaPublisher,
+    publisher: (_send, ready) => ({ push() {}, flush: async () => void (await ready), complete: () => true }),
     workspaces: { open: async () => ({ commit: null }) },
     perform: async ({ call_id }) => recording.outcome(call_id),
     nudge: async () => {},
@@ -182,11 +181,11 @@ function recordedRuntime(work: Replaying): ModelRuntime {
 function compareTold({ recording, told, found, at }: Replaying, input: Exchange): void {
   const now = { digest: digestOf(input), messages: input.transcript.length };
   told.set(at, now);
+  const known = recording.summaryAt(at);
+  const summed = input.transcript.some(({ kind, step }) => kind === 'summary' && step === known?.step);
+  if (known && !summed) found.note(at, 'what is summed up of older messages', { recorded: known.content, replayed: null });
   const was = recording.step(at)?.input;
   if (was) found.compare(at, 'what the model is given', { recorded: was, replayed: now });
-  const summed = input.transcript.some(({ kind }) => kind === 'summary');
-  const known = recording.summaryAt(at);
-  if (known && !summed) found.note(at, 'what is summed up of older messages', { recorded: known.content, replayed: null });
 }
 
 /** The summary on record, as the model must have written it. Its cost is not known by itself. */
