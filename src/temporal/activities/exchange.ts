@@ -64,13 +64,9 @@ export const exchangeActivity =
   (task_id: string, order: ExchangeOrder): Promise<PlannedCall[] | 'waiting'> =>
     attempt(ports.halts, task_id, (signal) => exchangeStep(ports, { task_id, order }, signal));
 
-interface Asked {
-  task_id: string;
-  order: ExchangeOrder;
-}
-
 /** The exchange without what the engine has to do with it. */
-export async function exchangeStep(ports: ExchangePorts, { task_id, order }: Asked, signal: AbortSignal) {
+export async function exchangeStep(ports: ExchangePorts, at: { task_id: string; order: ExchangeOrder }, signal: AbortSignal) {
+  const { task_id, order } = at;
   const run = await ports.runs.open(task_id, order.step);
   if (!run || isTerminal(run.status)) throw ApplicationFailure.nonRetryable(`The task ${task_id} has ended`, 'task_ended');
   if (run.recorded) return callsOf(run, order.step);
