@@ -4,6 +4,7 @@ import rateLimit from '@fastify/rate-limit';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { v7 as uuid } from 'uuid';
 import type { BuiltinTool } from '../contracts/builtin-tools.ts';
+import { doors } from '../contracts/doors.ts';
 import type { Endpoint } from '../contracts/endpoint.ts';
 import type { EventBus } from '../events/bus.ts';
 import type { Store } from '../store/index.ts';
@@ -99,8 +100,9 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
       keyGenerator: (request) => request.caller.key,
     });
     mountResources({ http: guarded, ...shared }, services, settings);
-    await guarded.register(async (door) => openaiDoor(door, services));
+    await guarded.register(async (door) => openaiDoor(door, services, shared.idempotency));
     await guarded.register(async (door) => mcpDoor(door, services, settings.version));
+    endpoints.push(...(Object.values(doors) as unknown as Endpoint[]));
     // Unknown paths under /api ask for the token first, as known ones do.
     guarded.all('/api/*', async (request, reply) => sendProblem(request, reply, unknownRoute(request)));
   });

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac, createSecretKey, randomBytes } from 'node:crypto';
 import { AppError } from '../domain/errors.ts';
 import type { Principal } from '../store/principals.ts';
 
@@ -29,7 +29,7 @@ export function cachedIdentity(
   providers: readonly IdentityCheck[],
   { now = Date.now, on_seen }: CacheOptions = {},
 ): IdentityCheck {
-  const secret = randomBytes(32);
+  const secret = createSecretKey(randomBytes(32));
   const kept = new Map<string, Kept>();
   const asking = new Map<string, Promise<Principal | null>>();
 

@@ -30,7 +30,7 @@ export function describeApi(endpoints: Endpoint[], version: string) {
       title: 'Perdura',
       version,
       description:
-        'Runs configurable AI agents durably. Everything under /api takes a bearer token; refusals are RFC 9457 problem details.',
+        'Runs configurable AI agents durably. Everything under /api, /v1 and /mcp takes a bearer token; refusals are RFC 9457 problem details, under /v1 those of OpenAI.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     components: { securitySchemes: { access_token: { type: 'http', scheme: 'bearer' } } },
@@ -39,9 +39,12 @@ export function describeApi(endpoints: Endpoint[], version: string) {
   });
 }
 
+/** What takes a bearer token. */
+const GUARDED = /^\/(api|v1|mcp)\b/;
+
 function operationOf(endpoint: Endpoint): ZodOpenApiOperationObject {
   const { operation, tag, summary, params, query, body, upload, path } = endpoint;
-  const open = !path.startsWith('/api');
+  const open = !GUARDED.test(path);
   return {
     operationId: operation,
     tags: [tag],
@@ -57,7 +60,7 @@ function operationOf(endpoint: Endpoint): ZodOpenApiOperationObject {
     ...(upload ? { requestBody: { required: true, content: { 'multipart/form-data': { schema: FileForm } } } } : {}),
     responses: {
       [endpoint.status]: successOf(endpoint),
-      ...(endpoint.idempotent ? { 200: { ...successOf(endpoint), description: 'Replayed' } } : {}),
+      ...(endpoint.idempotent && endpoint.status !== 200 ? { 200: { ...successOf(endpoint), description: 'Replayed' } } : {}),
       ...(open ? unready(endpoint) : refusalsOf(endpoint)),
     },
   } as ZodOpenApiOperationObject;
@@ -99,10 +102,13 @@ function headersOf({ idempotent, refuses, kind }: Endpoint): z.ZodObject | null 
   return Object.keys(shape).length > 0 ? z.object(shape) : null;
 }
 
-function successOf({ kind, reply, summary }: Endpoint): object {
+function successOf({ kind, reply, summary, streamed }: Endpoint): object {
   if (kind === 'none' || !reply) return { description: 'Done' };
   if (kind === 'events') return { description: 'Server-sent events', content: { 'text/event-stream': { schema: reply } } };
-  if (kind === 'value') return { description: summary, content: { 'application/json': { schema: reply } } };
+  if (kind === 'value') {
+    const stream = streamed ? { 'text/event-stream': { schema: streamed } } : {};
+    return { description: summary, content: { 'application/json': { schema: reply }, ...stream } };
+  }
   const headers = {
     'X-Total-Count': { description: 'Items on all pages', schema: { type: 'integer' } },
     Link: { description: 'rel="next" where another page follows', schema: { type: 'string' } },
@@ -110,16 +116,16 @@ function successOf({ kind, reply, summary }: Endpoint): object {
   return { description: summary, headers, content: { 'application/json': { schema: z.array(reply) } } };
 }
 
-const problem = (status: number) => ({
+const problem = (status: number, refusal?: z.ZodType) => ({
   description: REASONS[status] ?? 'Refused',
-  content: { 'application/problem+json': { schema: Problem } },
+  content: refusal ? { 'application/json': { schema: refusal } } : { 'application/problem+json': { schema: Problem } },
 });
 
 /** 503 of the readiness check has the check's own body. */
 const unready = (endpoint: Endpoint) =>
   endpoint.operation === 'ready' ? { 503: { ...successOf(endpoint), description: 'Not ready' } } : {};
 
-function refusalsOf({ refuses, params, body, upload, query }: Endpoint): Record<number, object> {
+function refusalsOf({ refuses, params, body, upload, query, refusal }: Endpoint): Record<number, object> {
   const named = Object.keys((params as z.ZodObject).shape).length > 0;
   const judged = body || upload || Object.keys((query as z.ZodObject).shape).length > 0;
   const statuses = new Set([
@@ -131,5 +137,5 @@ function refusalsOf({ refuses, params, body, upload, query }: Endpoint): Record<
     ...(body || upload ? [400, 413, 415] : []),
     ...refuses,
   ]);
-  return Object.fromEntries([...statuses].sort().map((status) => [status, problem(status)]));
+  return Object.fromEntries([...statuses].sort().map((status) => [status, problem(status, refusal)]));
 }

@@ -36,6 +36,10 @@ export interface Endpoint<
   idempotent: boolean;
   /** Takes a body as large as an upload. */
   large?: boolean;
+  /** One frame of the stream that the operation answers with when it is asked for one. */
+  streamed?: z.ZodType;
+  /** Refusals of this shape, instead of problem details. */
+  refusal?: z.ZodType;
 }
 
 const None = z.object({});
@@ -56,6 +60,8 @@ interface Facts<P, Q, B, R, K> {
   refuses?: number[];
   idempotent?: boolean;
   large?: boolean;
+  streamed?: z.ZodType;
+  refusal?: z.ZodType;
 }
 
 /** Declares an endpoint: `endpoint('GET /api/skills/{id}', {...})`. Parameters named in the path are ids unless said otherwise. */

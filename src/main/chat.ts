@@ -21,7 +21,8 @@ function askModel({ store, setting, egress }: Core): AskModel {
       if ('refusal' in opened) throw new Error(opened.refusal);
       return opened.value;
     };
-    const options = { default_runtime: setting.default_runtime, fetch: egress.fetch };
+    const vendor_url = setting.config.ANTHROPIC_API_URL;
+    const options = { default_runtime: setting.default_runtime, fetch: egress.fetch, vendor_url };
     const selected = await selectRuntime({ provider }, { access_token: caller.access_token, openToken }, options);
     const fallback = setting.config.DEFAULT_CONTEXT_WINDOW;
     const name = model ?? (provider ? null : setting.default_runtime.model);

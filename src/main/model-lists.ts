@@ -1,7 +1,7 @@
 import type { Caller } from '../api/auth.ts';
 import type { ModelLists } from '../api/models.ts';
 import { AppError } from '../domain/errors.ts';
-import { defaultClient, providerClient } from '../runtimes/clients.ts';
+import { defaultClient, isVendor, providerClient, vendorClient } from '../runtimes/clients.ts';
 import { modelLister } from '../runtimes/model-lists.ts';
 import type { Core } from './wiring.ts';
 
@@ -19,7 +19,10 @@ export function modelListsOf({ store, setting, egress }: Pick<Core, 'store' | 's
       return list({ key: `default ${key}`, client });
     },
     ofProvider(provider, caller) {
-      const client = () => providerClient(provider, { access_token: null, openToken: openToken(caller) }, egress.fetch);
+      const opened = { access_token: null, openToken: openToken(caller) };
+      const vendor = { url: setting.config.ANTHROPIC_API_URL, fetch: egress.fetch };
+      const client = () =>
+        isVendor(provider) ? vendorClient(provider, opened, vendor) : providerClient(provider, opened, egress.fetch);
       const key = `${provider.id} ${provider.updated_at} ${caller.key}`;
       return list({ key, client, provider_id: provider.id, prices: provider.price_table });
     },

@@ -14,6 +14,7 @@ import { type ToolPorts, type Toolset, toolsFor } from '../tools/for-agent.ts';
 import { type ToolCall, ToolUnreachable } from '../tools/source.ts';
 import { reconcileSchedules, reconcileWorkspaces } from './reconcile.ts';
 import { contextPorts, knowingPorts } from './run-context.ts';
+import { runSessions } from './run-sessions.ts';
 import { mcpPorts, openMcpPool, progressTeller, runTools } from './run-tools.ts';
 import { runWorkspaces, type WorkspaceOwner } from './run-workspaces.ts';
 import type { Core, Driver } from './wiring.ts';
@@ -29,9 +30,19 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
   const pool = openMcpPool(core);
   const tools = { ...toolPorts(core), mcp: mcpPorts(core, pool) };
   const workspaces = runWorkspaces(core);
-  const opened = (run: WorkspaceOwner, signal: AbortSignal) =>
-    workspaces.open(run, signal).catch((error: Error) => Promise.reject(new ToolUnreachable(error.message)));
+  const directoryOf = (run: WorkspaceOwner) => (signal: AbortSignal) =>
+    workspaces.open(run, signal).then(
+      ({ directory }) => directory,
+      (error: Error) => Promise.reject(new ToolUnreachable(error.message)),
+    );
   const definition = (hash: string) => store.definitions.get(hash);
+  const runtimeOf = (run: OpenRun, pinned: Parameters<typeof selectRuntime>[0]) =>
+    selectRuntime(pinned, callerOf(core, run), {
+      default_runtime: setting.default_runtime,
+      fetch: core.egress.fetch,
+      vendor_url: setting.config.ANTHROPIC_API_URL,
+    });
+  const sessions = runSessions(core, { definition, runtimeOf });
   const ports: ActivityPorts = {
     runs: store.runs,
     ledger: store.ledger,
@@ -39,12 +50,9 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
     halts,
     definition,
     now,
-    runtimeOf: (run, pinned) =>
-      selectRuntime(pinned, callerOf(core, run), {
-        default_runtime: setting.default_runtime,
-        fetch: core.egress.fetch,
-        vendor_url: setting.config.ANTHROPIC_API_URL,
-      }),
+    runtimeOf,
+    answererOf: (run, { provider }) => runtimeOf(run, { provider }),
+    endSession: sessions.endSession,
     admit: (provider) => admit(core, provider),
     toolsOf: runTools(core, tools),
     publisher: deltaPublisher,
@@ -52,7 +60,7 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
       const pinned = await definition(call.definition_hash);
       const { task_id, workflow_id, owner } = call;
       const { definition_hash } = call;
-      const { directory: workspace } = await opened({ task_id, owner, repository: pinned.repository }, signal);
+      const workspace = directoryOf({ task_id, owner, repository: pinned.repository });
       const run = { task_id, workflow_id, owner, agent_id: pinned.agent.id, definition_hash, workspace };
       const progress = progressTeller(core, { task_id, workflow_id, call_id });
       const asked: ToolCall = { call_id, name, arguments: args, call_key: `${task_id}:${call_id}`, run, progress };
@@ -69,9 +77,10 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
     halt: (task_id) => bus.halt(task_id),
     nudge: (task_id, call_id) => engine.decide(task_id, call_id),
     async reconcile() {
-      const done = await reconcile({ store, engine, settle, definition, now: () => new Date() });
+      const done = await reconcile({ store, engine, settle: sessions.ending(settle), definition, now: () => new Date() });
       await reconcileSchedules(store, driver.schedules);
       await reconcileWorkspaces(store, workspaces);
+      await sessions.endLeft();
       return done;
     },
     isModelFailure: (error): error is ModelFailure => error instanceof ModelFailure,
@@ -112,7 +121,9 @@ async function admit({ store }: Core, provider: Definition['provider']): Promise
 /** In whose name a run's models and tools are used. */
 function callerOf({ store }: Core, run: OpenRun): Caller {
   return {
-    access_token: store.tasks.callerToken(run),
+    get access_token() {
+      return store.tasks.callerToken(run);
+    },
     async openToken(name) {
       const opened = await store.tokens.open({ name, principal: run.owner, purpose: 'model provider', task_id: run.task_id });
       if ('refusal' in opened) throw new Error(opened.refusal);

@@ -1,6 +1,8 @@
+import Anthropic from '@anthropic-ai/sdk';
 import OpenAI, { AzureOpenAI } from 'openai';
 import type { PinnedProvider } from '../domain/definition.ts';
 import { databaseIsAway } from '../domain/errors.ts';
+import { reusingFetch } from './reusing-fetch.ts';
 import { ModelFailure } from './runtime.ts';
 
 /** In whose name a model is called. */
@@ -21,8 +23,8 @@ export type Endpoint = Pick<
 
 const TIMEOUT_MS = 120_000;
 const OPENAI_URL = 'https://api.openai.com/v1';
-export const VENDOR_URL = 'https://api.anthropic.com';
-const VENDOR_VERSION = { 'anthropic-version': '2023-06-01' };
+const VENDOR_URL = 'https://api.anthropic.com';
+const VENDOR_TIMEOUT_MS = 60_000;
 export const AZURE_API_VERSION = '2024-10-21';
 /** Stands where the SDK wants a key and the endpoint needs none; the header itself is left out. */
 const NO_KEY = 'none';
@@ -34,25 +36,35 @@ export const refusal = (message: string, code = 'no_provider_key') => new ModelF
 
 /** A client of the installation's own endpoint, called with the caller's access token. */
 export const defaultClient = (base_url: string, access_token: string, fetch?: Fetch): OpenAI =>
-  new OpenAI({ ...COMMON, baseURL: base_url, apiKey: access_token, ...(fetch ? { fetch } : {}) });
+  new OpenAI({ ...COMMON, baseURL: base_url, apiKey: access_token, fetch: reusingFetch(fetch) });
 
 /** A client of a provider's endpoint, with the key opened in the caller's name. */
 export async function providerClient(provider: Endpoint, caller: Caller, fetch?: Fetch): Promise<OpenAI> {
   const key = await keyOf(provider, caller);
-  const options = { ...COMMON, ...(fetch ? { fetch } : {}) };
+  const options = { ...COMMON, fetch: reusingFetch(fetch) };
   if (provider.provider_type === 'azure_openai') return azureClient(provider, key ?? NO_KEY, options);
   const { base_url, auth_type } = provider;
   const bare = { authorization: null };
-  if (provider.provider_type === 'anthropic' && !base_url) {
-    const defaultHeaders = { ...bare, ...VENDOR_VERSION, 'x-api-key': key };
-    return new OpenAI({ ...options, defaultHeaders, apiKey: key ?? NO_KEY, baseURL: `${VENDOR_URL}/v1` });
-  }
   const defaultHeaders = !key ? bare : auth_type === 'x-api-key' ? { ...bare, 'x-api-key': key } : {};
   return new OpenAI({ ...options, defaultHeaders, apiKey: key ?? NO_KEY, baseURL: base_url ?? OPENAI_URL });
 }
 
+/** Whether a provider is the vendor itself, reached by its own SDK. */
+export const isVendor = ({ provider_type, base_url }: Pick<Endpoint, 'provider_type' | 'base_url'>): boolean =>
+  provider_type === 'anthropic' && !base_url;
+
+/** A client of the vendor's own API; `url` where it is to be reached at another address. */
+export async function vendorClient(
+  provider: Endpoint,
+  caller: Caller,
+  { url = VENDOR_URL, fetch }: { url?: string | undefined; fetch?: Fetch | undefined },
+): Promise<Anthropic> {
+  const options = { authToken: null, maxRetries: 0, timeout: VENDOR_TIMEOUT_MS, logLevel: 'off' as const };
+  return new Anthropic({ ...options, apiKey: await keyOf(provider, caller), baseURL: url, ...(fetch ? { fetch } : {}) });
+}
+
 /** `base_url` is the resource's address; a deployment, where one is named, goes into the path. */
-function azureClient(provider: Endpoint, apiKey: string, options: typeof COMMON & { fetch?: Fetch }): AzureOpenAI {
+function azureClient(provider: Endpoint, apiKey: string, options: typeof COMMON & { fetch: Fetch }): AzureOpenAI {
   const { name, base_url, azure_api_version, azure_deployment } = provider;
   if (!base_url) {
     const message = `The provider ${name} has no base_url; give the address of its Azure resource, such as https://my-resource.openai.azure.com`;
@@ -69,7 +81,7 @@ function azureClient(provider: Endpoint, apiKey: string, options: typeof COMMON 
 }
 
 /** Only an endpoint of the user's own may do without a key. */
-export async function keyOf(provider: Endpoint, caller: Caller): Promise<string | null> {
+async function keyOf(provider: Endpoint, caller: Caller): Promise<string | null> {
   if (provider.api_key_token_name) {
     return caller.openToken(provider.api_key_token_name).catch((error: Error) => {
       if (databaseIsAway(error)) throw error;

@@ -58,7 +58,7 @@ function refusalOf({ status, message, headers, code: named }: APIError): ModelFa
   });
 }
 
-const ADVICE: Record<string, string> = {
+export const ADVICE: Record<string, string> = {
   model_unauthorized: "check the provider's stored key",
   unknown_model: 'check base_url and the name of the model or deployment',
 };

@@ -1,8 +1,10 @@
+import Anthropic from '@anthropic-ai/sdk';
 import type OpenAI from 'openai';
 import type { Model } from '../contracts/models.ts';
 import type { PriceTable } from '../domain/definition.ts';
 import { AppError } from '../domain/errors.ts';
 import { modelFailureOf, withoutSecret } from './failures.ts';
+import { vendorFailureOf } from './managed/failures.ts';
 
 const KEPT_MS = 10 * 60_000;
 const MOST_KEPT = 1_000;
@@ -10,7 +12,7 @@ const MOST_KEPT = 1_000;
 interface Listing {
   /** Equal keys are answered from the same list for ten minutes. */
   key: string;
-  client: () => Promise<OpenAI>;
+  client: () => Promise<OpenAI | Anthropic>;
   provider_id?: string;
   prices?: PriceTable;
 }
@@ -28,14 +30,23 @@ export function modelLister({ now = Date.now }: { now?: () => number } = {}) {
   };
 }
 
+/** A model as endpoints list it: the standard knows the id only, some tell more, each in words of its own. */
+interface Listed {
+  id: string;
+  name?: string;
+  display_name?: string;
+  context_window?: number;
+  max_input_tokens?: number | null;
+}
+
 async function ask(
-  client: OpenAI,
+  client: OpenAI | Anthropic,
   { provider_id, prices }: { provider_id: string | undefined; prices: PriceTable },
 ): Promise<Model[]> {
   try {
     const models: Model[] = [];
-    for await (const { id, ...more } of client.models.list()) {
-      const { name, context_window } = more as { name?: string; context_window?: number };
+    for await (const { id, ...more } of client.models.list() as AsyncIterable<Listed>) {
+      const { name = more.display_name, context_window = more.max_input_tokens } = more;
       const price = prices[id] ?? prices['*'];
       models.push({
         id,
@@ -47,7 +58,8 @@ async function ask(
     }
     return models;
   } catch (error) {
-    throw new AppError('upstream', (withoutSecret(modelFailureOf(error), client.apiKey) as Error).message, {
+    const failure = client instanceof Anthropic ? vendorFailureOf(error) : modelFailureOf(error);
+    throw new AppError('upstream', (withoutSecret(failure, client.apiKey) as Error).message, {
       code: 'models_unavailable',
     });
   }

@@ -29,6 +29,16 @@ export interface Reply {
   usage: ExchangeUsage;
   /** What must be sent back with this reply in later exchanges. */
   extra: unknown;
+  /** Calls of tools that ran at the provider meanwhile, as far as it told of them. */
+  made_there?: CallMadeThere[];
+}
+
+export interface CallMadeThere {
+  id: string;
+  name: string;
+  arguments: string;
+  /** Null while nothing was heard of its end. */
+  result: { content: string; failed: boolean } | null;
 }
 
 /** A way to reach a model. */
@@ -38,6 +48,15 @@ export interface ModelRuntime {
    * Throws a ModelFailure for what the provider did wrong, the signal's reason when aborted.
    */
   exchange(input: Exchange, emit: (delta: string) => void, signal: AbortSignal): Promise<{ reply: Reply; cursor: unknown }>;
+  /** Ends what the provider keeps for a run; done twice is done once. Absent where nothing is kept. Throws when it could not be done. */
+  end?(run: EndedRun, signal: AbortSignal): Promise<void>;
+}
+
+export interface EndedRun {
+  task_id: string;
+  /** Of the last recorded reply; null where none was recorded. */
+  cursor: unknown;
+  started_at: Date | null;
 }
 
 /** What a provider did wrong, in its own words; `recoverable` failures are worth another attempt. */

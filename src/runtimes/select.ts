@@ -1,14 +1,14 @@
-import Anthropic from '@anthropic-ai/sdk';
+import type Anthropic from '@anthropic-ai/sdk';
 import type { Definition, PinnedMcpServer, PinnedProvider, PriceTable } from '../domain/definition.ts';
-import { keptByVendor } from '../domain/fork.ts';
 import { chatCompletions } from './chat-completions.ts';
-import { type Caller, defaultClient, type Fetch, keyOf, providerClient, refusal, VENDOR_URL } from './clients.ts';
+import { type Caller, defaultClient, type Fetch, isVendor, providerClient, refusal, vendorClient } from './clients.ts';
 import { type Hosted, VENDOR_BUILTINS } from './managed/agent.ts';
 import { managedSession } from './managed/session.ts';
+import { messagesRuntime } from './messages.ts';
 import type { ModelRuntime } from './runtime.ts';
 
 export type { Caller } from './clients.ts';
-export { providerClient } from './clients.ts';
+export { isVendor } from './clients.ts';
 
 export interface DefaultRuntime {
   base_url: string;
@@ -41,7 +41,7 @@ type Selecting = Pick<Definition, 'provider'> & Partial<Pick<Definition, 'tools'
 export async function selectRuntime(
   definition: Selecting,
   caller: Caller,
-  { default_runtime, fetch, vendor_url = VENDOR_URL }: RuntimeOptions,
+  { default_runtime, fetch, vendor_url }: RuntimeOptions,
 ): Promise<SelectedRuntime> {
   const { provider } = definition;
   if (!provider) {
@@ -51,9 +51,11 @@ export async function selectRuntime(
     const client = defaultClient(default_runtime.base_url, caller.access_token);
     return { runtime: chatCompletions({ client, default_model: default_runtime.model }), prices: {}, custom_tools: false };
   }
-  if (keptByVendor(provider) && definition.tools) {
-    const key = await keyOf(provider, caller);
-    return vendorRuntime(provider, definition, { apiKey: key, baseURL: vendor_url, ...(fetch ? { fetch } : {}) });
+  if (isVendor(provider)) {
+    const client = await vendorClient(provider, caller, { url: vendor_url, fetch });
+    if (definition.tools) return vendorRuntime(provider, definition, client);
+    const { default_model, price_table: prices } = provider;
+    return { runtime: messagesRuntime({ client, default_model }), prices, custom_tools: false };
   }
   const client = await providerClient(provider, caller, fetch);
   // A deployment is a model by itself: the request must name one, and the endpoint does not read it.
@@ -61,20 +63,11 @@ export async function selectRuntime(
   return { runtime: chatCompletions({ client, default_model }), prices: provider.price_table, custom_tools: true };
 }
 
-const VENDOR_TIMEOUT_MS = 60_000;
-
-interface VendorAccess {
-  apiKey: string | null;
-  baseURL: string;
-  fetch?: Fetch;
-}
-
 function vendorRuntime(
   { default_model, price_table }: PinnedProvider,
   { tools = [], mcp_servers = [] }: Selecting,
-  access: VendorAccess,
+  client: Anthropic,
 ): SelectedRuntime {
-  const client = new Anthropic({ ...access, authToken: null, maxRetries: 0, timeout: VENDOR_TIMEOUT_MS, logLevel: 'off' });
   const builtins = tools.flatMap((tool) => (tool.kind === 'builtin' && isVendors(tool.name) ? tool.name : []));
   const handed = mcp_servers.flatMap((server) => {
     const url = plainUrlOf(server);

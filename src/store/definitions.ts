@@ -5,7 +5,7 @@ import { row } from './database.ts';
 
 const FIND = { name: 'find_definition', text: 'SELECT body FROM definitions WHERE hash = $1' };
 
-/** Definitions never change, so a worker keeps the ones it met last. */
+/** Definitions never change, but for the key that secrets in them are sealed with, so a worker keeps the ones it met last. */
 const KEPT = 500;
 
 export const hashOf = (body: string) => createHash('sha256').update(body).digest('hex');

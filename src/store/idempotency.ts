@@ -44,6 +44,10 @@ export function idempotencyStore(prisma: PrismaClient) {
     async expire(): Promise<void> {
       await prisma.idempotencyKey.deleteMany({ where: { created_at: { lt: new Date(Date.now() - KEPT_MS) } } });
     },
+    /** The id that was reserved for what the request makes; null for a key nobody used. */
+    async reserved({ principal, key }: KeyOf): Promise<string | null> {
+      return (await prisma.idempotencyKey.findUnique({ where: where({ principal, key }) }))?.reserved_id ?? null;
+    },
     async keep(key: KeyOf, reply: unknown): Promise<void> {
       await prisma.idempotencyKey.update({ where: where(key), data: { reply: reply as Prisma.InputJsonValue } });
     },

@@ -5,6 +5,7 @@ import type { Skill } from '../contracts/skills.ts';
 import type { PinnedGuardrail } from '../domain/definition.ts';
 import { chatStore } from './chat.ts';
 import { connectionStores } from './connections.ts';
+import { cursorStore } from './cursors.ts';
 import { customToolStore } from './custom-tools.ts';
 import { type Database, rows } from './database.ts';
 import { definitionStore } from './definitions.ts';
@@ -50,6 +51,7 @@ export function createStore({ database: { pool, prisma }, keys, tell }: { databa
     transfer: transferStore(prisma, keys),
     ...connectionStores(prisma, keys),
     definitions: definitionStore(pool),
+    cursors: cursorStore(pool),
     rates: providerRates(pool),
     inspection: inspectionStore(prisma),
     forks: forkStore(pool),

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 
 export interface Sealed {
   sealed: Uint8Array<ArrayBuffer>;
@@ -46,10 +46,10 @@ export function keyRing(keys: string): KeyRing {
   };
 }
 
-function parseKey(entry: string): [string, Buffer] {
+function parseKey(entry: string): [string, KeyObject] {
   const [id = '', encoded = ''] = entry.split(':');
   const key = Buffer.from(encoded, 'base64');
   if (!id || key.length !== 32)
     throw new Error('ENCRYPTION_KEYS must be `id:key` pairs, each key 32 bytes in base64, comma separated');
-  return [id, key];
+  return [id, createSecretKey(key)];
 }

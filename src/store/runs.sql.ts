@@ -108,7 +108,8 @@ export const NOTE_ERROR = {
 
 export const SETTLE = {
   name: 'settle_task',
-  text: `SELECT next_task AS next, told_workflow AS workflow_id, told_last AS last, pending_webhook($1) AS webhook
+  text: `SELECT next_task AS next, told_workflow AS workflow_id, told_last AS last, pending_webhook($1) AS webhook,
+      (SELECT definition_hash FROM tasks WHERE id = $1) AS definition_hash
     FROM settle_task($1, $2, $3, $4, $5)`,
 };
 

@@ -82,6 +82,8 @@ export interface Settled {
   next: string | null;
   /** The webhook delivery that the end of the task opened. */
   webhook: string | null;
+  /** Null when the task is gone. */
+  definition_hash: string | null;
 }
 
 /** Who wrote events wants to tell others of them: the numbers up to `last` are theirs. */
@@ -129,7 +131,7 @@ export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
         values: [
           ...[run.task_id, run.workflow_id, step, model, finish],
           ...[usage.total_in, usage.total_out, usage.cache_read, usage.cache_write, usage.cost],
-          ...[JSON.stringify([message]), JSON.stringify(calls), JSON.stringify(cursor ?? null)],
+          ...[JSON.stringify([message]), JSON.stringify(calls), cursor == null ? null : JSON.stringify(cursor)],
           ...[response === undefined ? null : JSON.stringify(response), JSON.stringify(events), run.attempts + 1],
         ],
       }),
@@ -183,7 +185,8 @@ export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
         ...[task_id, status, error, error_code, JSON.stringify(events)],
       ]);
       if (settled?.last) tell(settled.workflow_id, task_id, { events, last: settled.last });
-      return { next: settled?.next ?? null, webhook: settled?.webhook ?? null };
+      const { next = null, webhook = null, definition_hash = null } = settled ?? {};
+      return { next, webhook, definition_hash };
     },
   };
 }

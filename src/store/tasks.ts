@@ -45,7 +45,8 @@ export interface TaskFilter extends Paging {
   since?: string | undefined;
 }
 
-const callerContext = (task_id: string) => `caller-token:${task_id}`;
+/** What ties a sealed access token to its task. */
+export const callerContext = (task_id: string) => `caller-token:${task_id}`;
 
 const CREATE = {
   name: 'create_task',

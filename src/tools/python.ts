@@ -22,7 +22,7 @@ export function pythonTools({ runner, openToken }: PythonPorts, tools: readonly 
       if ('refusal' in resolved) return { content: JSON.stringify({ error: resolved.refusal }), failed: true };
       const { source_code: source } = tool;
       const network = needsNetwork(tool);
-      const { workspace } = run;
+      const workspace = await run.workspace(signal);
       const answer = await runner.run({ name, source, arguments: args, env: resolved.env, call_key, network, workspace }, signal);
       const { result, error, stdout, stderr } = answer;
       return { content: result, failed: error !== null, stdout, stderr, isolation: runner.isolation };

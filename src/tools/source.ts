@@ -9,8 +9,8 @@ export interface RunContext {
   definition_hash: string;
   /** The principal in whose name tools use stored tokens. */
   owner: string;
-  /** The run's own directory. */
-  workspace: string;
+  /** The run's own directory, made when the first of its tools asks for it. Throws `ToolUnreachable` when it cannot be. */
+  workspace(signal: AbortSignal): Promise<string>;
 }
 
 export interface ToolCall {

@@ -14,10 +14,14 @@ const DRAFT = '.draft-';
 
 export function workspaces(parent: string): Workspaces {
   return {
-    async of(task_id, fill = async () => {}) {
+    async of(task_id, fill) {
       const directory = join(parent, task_id);
-      if (await exists(directory)) return directory;
       await mkdir(parent, { recursive: true, mode: 0o711 });
+      if (!fill) {
+        await mkdir(directory, { recursive: true, mode: 0o700 });
+        return directory;
+      }
+      if (await exists(directory)) return directory;
       const draft = await mkdtemp(join(parent, `${DRAFT}${task_id}-`));
       try {
         await fill(draft);

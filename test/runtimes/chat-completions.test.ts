@@ -227,3 +227,34 @@ async function headersOf(ask: (base_url: string) => Promise<unknown>) {
   listener.close();
   return seen;
 }
+
+describe('connections', () => {
+  it('are used again though the mark comes before the end of the transfer', async () => {
+    let connections = 0;
+    const slow = createServer((request, response) => {
+      request.resume().on('end', () => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write(
+          `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason: 'stop' }] })}\n\n`,
+        );
+        response.write('data: [DONE]\n\n');
+        setTimeout(() => response.end(), 20);
+      });
+    });
+    slow.on('connection', () => {
+      connections += 1;
+    });
+    await new Promise<void>((resolve) => slow.listen(0, '127.0.0.1', resolve));
+    try {
+      const base_url = `http://127.0.0.1:${(slow.address() as AddressInfo).port}/v1`;
+      for (let step = 0; step < 4; step += 1) {
+        expect((await reply({ base_url })).text).toBe('Hi');
+        await new Promise((resolve) => setTimeout(resolve, 60));
+      }
+      expect(connections).toBe(1);
+    } finally {
+      slow.closeAllConnections();
+      slow.close();
+    }
+  });
+});

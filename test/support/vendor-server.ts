@@ -7,6 +7,12 @@ type Json = Record<string, any>;
 /** What the agent does after something was said to it: events without ids and times. */
 export type Turn = Json[];
 
+interface Refusal {
+  status: number;
+  headers?: Record<string, string>;
+  path?: RegExp;
+}
+
 interface Session extends Json {
   id: string;
   events: Json[];
@@ -29,6 +35,8 @@ export const spends = (input_tokens: number, output_tokens: number): Json => ({
   model_usage: { input_tokens, output_tokens, cache_read_input_tokens: 3, cache_creation_input_tokens: 2 },
 });
 const idle = (stop_reason: Json): Json => ({ type: 'session.status_idle', stop_reason, stop_details: null });
+/** The last event of a turn that does not come to rest by itself. */
+export const works: Json = { type: 'span.model_request_start', id: 'works' };
 export const ends = idle({ type: 'end_turn' });
 
 /**
@@ -40,7 +48,7 @@ export async function startVendorServer() {
   const environments: Json[] = [];
   const sessions: Session[] = [];
   const turns: Turn[] = [];
-  const refusals: { status: number; headers?: Record<string, string> }[] = [];
+  const refusals: Refusal[] = [];
   let made = 0;
 
   function publish(session: Session, event: Json): Json {
@@ -49,6 +57,8 @@ export async function startVendorServer() {
       ? JSON.parse(JSON.stringify(event).replaceAll('"next"', `"e${made + 1}"`))
       : { id: `e${++made}`, processed_at: new Date(1_760_000_000_000 + made).toISOString(), ...event };
     if (!preview) session.events.push(full);
+    const status = /^session\.status_(\w+)$/.exec(full.type)?.[1];
+    if (status) session.status = status;
     for (const watcher of session.watchers) watcher.write(`event: ${full.type}\ndata: ${JSON.stringify(full)}\n\n`);
     return full;
   }
@@ -61,10 +71,21 @@ export async function startVendorServer() {
     for (const event of turn) publish(session, event);
     const asked = openCalls(session);
     const rested = turn.some(({ type }) => type === 'session.status_idle' || type === 'session.error');
-    if (!rested) publish(session, asked.length > 0 ? idle({ type: 'requires_action', event_ids: asked }) : ends);
+    if (!rested && !turn.includes(works))
+      publish(session, asked.length > 0 ? idle({ type: 'requires_action', event_ids: asked }) : ends);
   }
 
+  const chats: Json[] = [];
   const routes: [string, RegExp, (place: { id: string; body: Json; response: ServerResponse }) => unknown][] = [
+    [
+      'GET',
+      /^\/v1\/models$/,
+      () => ({
+        data: [{ type: 'model', id: 'claude-test', display_name: 'Claude Test', created_at: AT, max_input_tokens: 200_000 }],
+        ...{ has_more: false, first_id: 'claude-test', last_id: 'claude-test' },
+      }),
+    ],
+    ['POST', /^\/v1\/messages$/, ({ body, response }) => tellMessage(response, kept(chats, body).model)],
     ['GET', /^\/v1\/agents$/, () => page(agents)],
     [
       'POST',
@@ -93,6 +114,7 @@ export async function startVendorServer() {
         return shown(kept(sessions, { ...session, events: [], watchers: new Set<ServerResponse>() } as unknown as Session));
       },
     ],
+    ['GET', /^\/v1\/sessions\/(\w+)$/, ({ id }) => shown(one(id))],
     [
       'POST',
       /^\/v1\/sessions\/(\w+)\/archive$/,
@@ -125,7 +147,8 @@ export async function startVendorServer() {
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname } = new URL(request.url ?? '/', 'http://x');
     const body = JSON.parse((await text(request)) || '{}') as Json;
-    const refusal = refusals.shift();
+    const refused = refusals.findIndex(({ path = /./ }) => path.test(pathname));
+    const [refusal] = refused < 0 ? [] : refusals.splice(refused, 1);
     if (refusal) {
       response.writeHead(refusal.status, { 'content-type': 'application/json', ...refusal.headers });
       return void response.end(JSON.stringify({ type: 'error', error: { type: 'scripted', message: 'scripted refusal' } }));
@@ -141,10 +164,10 @@ export async function startVendorServer() {
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    ...{ agents, environments, sessions },
+    ...{ agents, environments, sessions, chats },
     script: (...more: Turn[]) => void turns.push(...more),
-    /** The next requests are refused. */
-    refuse: (...more: { status: number; headers?: Record<string, string> }[]) => void refusals.push(...more),
+    /** The next requests are refused; with `path`, the next to such a path. */
+    refuse: (...more: Refusal[]) => void refusals.push(...more),
     /** Cuts every open stream. */
     cut() {
       for (const { watchers } of sessions) for (const watcher of watchers) watcher.destroy();
@@ -160,6 +183,33 @@ export type VendorServer = Awaited<ReturnType<typeof startVendorServer>>;
 
 const page = (data: Json[]) => ({ data, next_page: null, prev_page: null });
 const shown = ({ events: _, watchers: __, ...session }: Json): Json => session;
+
+const AT = '2026-01-01T00:00:00Z';
+
+/** The one answer to every chat, streamed as the vendor's messages are. */
+function tellMessage(response: ServerResponse, model: string): undefined {
+  const usage = { input_tokens: 7, output_tokens: 1, cache_read_input_tokens: 2, cache_creation_input_tokens: 0 };
+  const message = {
+    id: 'm',
+    type: 'message',
+    role: 'assistant',
+    model,
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    usage,
+  };
+  const events: Json[] = [
+    { type: 'message_start', message },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '', citations: null } },
+    ...['Hello ', 'from a chat.'].map((text) => ({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } })),
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 4 } },
+    { type: 'message_stop' },
+  ];
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.end(events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''));
+}
 
 function kept<T>(list: T[], item: T): T {
   list.push(item);

@@ -20,7 +20,7 @@ let web_url: string;
 let egress: ReturnType<typeof guardedFetch>;
 const none = new AbortController().signal;
 const use = (name: string, args: object, signal = none) =>
-  tools.call(callOf(name, args, { run: { ...callOf(name).run, workspace } }), signal);
+  tools.call(callOf(name, args, { run: { ...callOf(name).run, workspace: async () => workspace } }), signal);
 const NAMES = ['bash', 'read', 'write', 'edit', 'glob', 'grep', 'web_fetch', 'web_search'];
 
 const PAGE = `<html><head><title>T</title><style>x{}</style><script>evil()</script></head><body><nav>menu</nav>

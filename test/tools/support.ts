@@ -50,7 +50,7 @@ export const callOf = (name: string, args: object = {}, more: Partial<ToolCall> 
     agent_id: 'agent',
     owner: 'local:alice',
     definition_hash: 'hash',
-    workspace: '/nowhere',
+    workspace: async () => '/nowhere',
   },
   ...more,
 });

@@ -1,10 +1,12 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { CallToolRequestSchema, CancelledNotificationSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { FastifyInstance } from 'fastify';
+import { v7 as uuid } from 'uuid';
 import { follow } from '../../events/follow.ts';
 import type { Caller } from '../auth.ts';
-import { answerOf, type DoorRun, type DoorServices, ended, startRun, troubleOf } from './runs.ts';
+import { type McpCallPlace, mcpCalls } from './mcp-calls.ts';
+import { answerOf, type DoorRun, type DoorServices, ended, troubleOf } from './runs.ts';
 
 const MOST_TOOLS = 1_000;
 const NAME_CHARACTERS = 48;
@@ -15,12 +17,20 @@ const PROMPT_SCHEMA = {
   required: ['prompt'],
 };
 
-/** Every workflow of the caller as a tool, over streamable HTTP. No session is kept, so any API process serves any request. */
+const SESSION = 'mcp-session-id';
+
+/**
+ * Every workflow of the caller as a tool, over streamable HTTP. A session is a name that the client sends along and nothing is
+ * kept for, so any API process serves any request.
+ */
 export function mcpDoor(http: FastifyInstance, services: DoorServices, version: string): void {
   http.post('/mcp', async (request, reply) => {
-    const server = serverFor(services, request.caller, version);
+    const session_id = request.headers[SESSION] as string | undefined;
+    const place = (request_id: string | number) => (session_id ? { session_id, request_id, caller: request.caller } : null);
+    const server = serverFor(services, { caller: request.caller, place }, version);
     const transport = new StreamableHTTPServerTransport();
     reply.hijack();
+    if (initialises(request.body)) reply.raw.setHeader(SESSION, uuid());
     reply.raw.once('close', () => void server.close());
     await server.connect(transport as never);
     await transport.handleRequest(request.raw, reply.raw, request.body);
@@ -36,19 +46,33 @@ export function mcpDoor(http: FastifyInstance, services: DoorServices, version: 
   });
 }
 
-function serverFor(services: DoorServices, caller: Caller, version: string): Server {
+const initialises = (body: unknown) =>
+  [body].flat().some((message) => (message as { method?: unknown } | null)?.method === 'initialize');
+
+interface Asker {
+  caller: Caller;
+  place(request_id: string | number): McpCallPlace | null;
+}
+
+function serverFor(services: DoorServices, { caller, place }: Asker, version: string): Server {
+  const calls = mcpCalls(services);
   const server = new Server({ name: 'perdura', version }, { capabilities: { tools: {} } });
   server.setRequestHandler(ListToolsRequestSchema, async () => ({
     tools: (await toolsOf(services, caller)).map(({ name, description }) => ({ name, description, inputSchema: PROMPT_SCHEMA })),
   }));
+  server.setNotificationHandler(CancelledNotificationSchema, async ({ params: { requestId } }) => {
+    const cancelled = requestId === undefined ? null : place(requestId);
+    if (cancelled) await calls.cancel(cancelled);
+  });
   server.setRequestHandler(
     CallToolRequestSchema,
-    async ({ params: { name, arguments: args, _meta } }, { signal, sendNotification }) => {
+    async ({ params: { name, arguments: args, _meta } }, { signal, sendNotification, requestId }) => {
       const tool = (await toolsOf(services, caller)).find((candidate) => candidate.name === name);
       if (!tool) return failed(`There is no workflow behind the tool ${name}`);
       const prompt = args?.prompt;
       if (typeof prompt !== 'string' || prompt.trim() === '') return failed('prompt must be a text');
-      const run = await startRun(services, { model: tool.id, prompt }, caller).catch((error: Error) => error);
+      const order = { model: tool.id, prompt };
+      const run = await calls.begin(place(requestId), order, caller).catch((error: Error) => error);
       if (run instanceof Error) return failed(run.message);
       const progressToken = _meta?.progressToken;
       if (progressToken !== undefined) {

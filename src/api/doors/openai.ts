@@ -1,22 +1,35 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ChatCompletionRequest, ResponseRequest } from '../../contracts/doors.ts';
 import { AppError } from '../../domain/errors.ts';
+import type { Idempotency } from '../idempotency.ts';
 import { problemOf } from '../problems.ts';
 import { validated } from '../validate.ts';
-import { ChatRequest, promptOf, ResponsesRequest } from './openai-messages.ts';
+import { promptOf } from './openai-messages.ts';
 import { chatChunks, chatCompletion, response, responseEvents, taskIdOf } from './openai-replies.ts';
-import { type DoorServices, ended, hasEnded, ownedTask, startRun, textOf, troubleOf } from './runs.ts';
+import {
+  type DoorRun,
+  type DoorServices,
+  ended,
+  hasEnded,
+  ownedTask,
+  type RunOrder,
+  startRun,
+  textOf,
+  troubleOf,
+} from './runs.ts';
 
 type IdRequest = FastifyRequest<{ Params: { id: string }; Querystring: { stream?: string; starting_after?: string } }>;
 
 /** Agents and workflows as models, in the words of OpenAI's API, so that its clients need no change but the base URL. */
-export function openaiDoor(http: FastifyInstance, services: DoorServices): void {
+export function openaiDoor(http: FastifyInstance, services: DoorServices, idempotency: Idempotency): void {
+  const begin = beginner(services, idempotency);
   http.setErrorHandler((error: Error, _request, reply) => {
     const { status, detail, code } = problemOf(error);
     return reply.code(status).send({ error: { message: detail, type: TYPES[status] ?? 'server_error', code, param: null } });
   });
   http.get('/v1/models', async ({ caller }) => ({ object: 'list', data: await modelsOf(services, caller) }));
-  http.post('/v1/chat/completions', (request, reply) => chat(services, request, reply));
+  http.post('/v1/chat/completions', (request, reply) => chat(services, begin, { request, reply }));
   http.get('/v1/chat/completions/:id', async ({ params: { id }, caller }: IdRequest) => {
     const task = await ownedTask(services.store, taskIdOf(id), caller);
     if (!hasEnded(task))
@@ -24,7 +37,7 @@ export function openaiDoor(http: FastifyInstance, services: DoorServices): void 
     refuseTrouble(troubleOf(task));
     return chatCompletion(task, task.agent_name);
   });
-  http.post('/v1/responses', (request, reply) => respond(services, request, reply));
+  http.post('/v1/responses', (request, reply) => respond(services, begin, { request, reply }));
   http.get('/v1/responses/:id', async (request: IdRequest, reply) => {
     const task = await ownedTask(services.store, taskIdOf(request.params.id), request.caller);
     if (request.query.stream !== 'true') return response(task, task.agent_name);
@@ -54,9 +67,22 @@ interface Exchange {
   reply: FastifyReply;
 }
 
-async function chat(services: DoorServices, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-  const { model, messages, stream, stream_options, reasoning_effort } = validated(ChatRequest, request.body ?? {}, 'body');
-  const run = await startRun(services, { model, prompt: promptOrRefusal(messages), reasoning_effort }, request.caller);
+type Begin = (exchange: Exchange, order: RunOrder) => Promise<DoorRun>;
+
+/** Starts a run, once for a request's Idempotency-Key: a repetition is answered from the same run. */
+function beginner(services: DoorServices, idempotency: Idempotency): Begin {
+  return async ({ request, reply }, order) => {
+    const work = (task_id?: string) => startRun(services, { ...order, task_id }, request.caller);
+    const { value, replayed } = await idempotency(request, work);
+    if (replayed) reply.header('idempotent-replayed', 'true');
+    return value as DoorRun;
+  };
+}
+
+async function chat(services: DoorServices, begin: Begin, { request, reply }: Exchange): Promise<unknown> {
+  const body = validated(ChatCompletionRequest, request.body ?? {}, 'body');
+  const { model, messages, stream, stream_options, reasoning_effort } = body;
+  const run = await begin({ request, reply }, { model, prompt: promptOrRefusal(messages), reasoning_effort });
   const gone = goneOf(reply);
   if (!stream) {
     const task = await ended(services, run, gone);
@@ -77,12 +103,12 @@ async function chat(services: DoorServices, request: FastifyRequest, reply: Fast
   return sendFrames(reply, frames());
 }
 
-async function respond(services: DoorServices, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-  const { model, input, instructions, stream, background, reasoning } = validated(ResponsesRequest, request.body ?? {}, 'body');
+async function respond(services: DoorServices, begin: Begin, { request, reply }: Exchange): Promise<unknown> {
+  const { model, input, instructions, stream, background, reasoning } = validated(ResponseRequest, request.body ?? {}, 'body');
   const said = typeof input === 'string' ? [{ role: 'user', content: input }] : input;
   const messages = instructions ? [{ role: 'system', content: instructions }, ...said] : said;
   const order = { model, prompt: promptOrRefusal(messages), reasoning_effort: reasoning?.effort };
-  const run = await startRun(services, order, request.caller);
+  const run = await begin({ request, reply }, order);
   const task = await ownedTask(services.store, run.task_id, request.caller);
   if (stream) return streamResponse(services, { task, model, after: -1 }, { request, reply });
   if (background) return response(task, model);

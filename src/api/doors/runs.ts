@@ -19,6 +19,14 @@ export interface DoorRun {
   workflow_id: string;
 }
 
+export interface RunOrder {
+  model: string;
+  prompt: string;
+  reasoning_effort?: string | null | undefined;
+  /** The id that the task is to have; where it was begun before, it is taken up. */
+  task_id?: string | undefined;
+}
+
 export type DoorTask = NonNullable<Awaited<ReturnType<Store['tasks']['find']>>>;
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -26,12 +34,14 @@ const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** Starts the run of what `model` names: a workflow by its id, or an agent by its name, in a workflow made for this run. */
 export async function startRun(
   services: DoorServices,
-  { model, prompt, reasoning_effort }: { model: string; prompt: string; reasoning_effort?: string | null | undefined },
+  { model, prompt, reasoning_effort, task_id: reserved_id }: RunOrder,
   caller: Caller,
 ): Promise<DoorRun> {
+  const begun = reserved_id ? await services.store.tasks.find(reserved_id) : null;
+  if (begun) return { task_id: begun.id, workflow_id: begun.workflow_id };
   const workflow_id = await workflowOf(services.store, model, caller);
   const { key: owner, login: owner_login, access_token } = caller;
-  const order = { workflow_id, owner, owner_login, access_token, prompt, reasoning_effort, trigger: 'api' };
+  const order = { task_id: reserved_id, workflow_id, owner, owner_login, access_token, prompt, reasoning_effort, trigger: 'api' };
   const { task_id } = await services.dispatch.prompt(order);
   return { task_id, workflow_id };
 }

@@ -40,6 +40,16 @@ export async function sessionOf(
   return (await client.beta.sessions.create(created, { signal })).id;
 }
 
+/** The session of a task that is over, where no reply of it told which; archived ones are left aside. */
+export async function openSessionOf(
+  { client, signal }: Vendor,
+  { task_id, since }: { task_id: string; since: Date },
+): Promise<string | null> {
+  const opened = client.beta.sessions.list({ 'created_at[gte]': since.toISOString() }, { signal });
+  for await (const { id, metadata } of opened) if (metadata[TASK] === task_id) return id;
+  return null;
+}
+
 /** Agents are told apart by the hash of what they are, so that equal ones are made once. */
 async function agentOf({ client, signal }: Vendor, params: AgentCreateParams): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify(params)).digest('hex').slice(0, 32);

@@ -1,5 +1,5 @@
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from '@anthropic-ai/sdk';
-import { causeOf, retryAfter } from '../failures.ts';
+import { ADVICE, causeOf, retryAfter } from '../failures.ts';
 import { ModelFailure } from '../runtime.ts';
 
 const CODES: Record<number, string> = {
@@ -23,7 +23,12 @@ export function vendorFailureOf(error: unknown): unknown {
     const { status, message, headers } = error as APIError;
     const recoverable = status === undefined || status === 429 || status === 408 || status === 409 || status >= 500;
     const code = CODES[status ?? 0] ?? 'model_error';
-    return new ModelFailure(`The provider answered: ${message}`, { code, recoverable, retry_after_ms: retryAfter(headers) });
+    const advice = ADVICE[code] ? `; ${ADVICE[code]}` : '';
+    return new ModelFailure(`The provider answered: ${message}${advice}`, {
+      code,
+      recoverable,
+      retry_after_ms: retryAfter(headers),
+    });
   }
   if (error instanceof SyntaxError || error instanceof TypeError)
     return new ModelFailure('The stream of the session broke off', { code: 'model_stream_cut', recoverable: true });

@@ -1,11 +1,12 @@
 import type { BetaManagedAgentsStreamSessionEvents as SessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions/events';
 import type { ExchangeUsage } from '../../domain/usage.ts';
 import { countOf } from '../chat-reply.ts';
-import { ModelFailure, type Reply } from '../runtime.ts';
+import { type CallMadeThere, ModelFailure, type Reply } from '../runtime.ts';
 
 type Idle = Extract<SessionEvent, { type: 'session.status_idle' }>;
 type SessionError = Extract<SessionEvent, { type: 'session.error' }>;
 type Message = Extract<SessionEvent, { type: 'agent.message' }>;
+type ToolEvent = Extract<SessionEvent, { type: `agent.${'' | 'mcp_'}tool_${'use' | 'result'}` }>;
 
 /** What is done when the session rests. */
 export type Rest = { kind: 'answered'; finish: string } | { kind: 'asks'; calls: Reply['calls'] };
@@ -16,6 +17,7 @@ export function foldEvents(emit: (delta: string) => void, answered: ReadonlySet<
   const previews = new Map<string, string>();
   const usage: ExchangeUsage = { total_in: 0, total_out: 0, cache_read: 0, cache_write: 0 };
   const asked = new Map<string, Reply['calls'][number]>();
+  const made_there = new Map<string, CallMadeThere>();
   let text = '';
   let last: string | null = null;
 
@@ -46,6 +48,7 @@ export function foldEvents(emit: (delta: string) => void, answered: ReadonlySet<
       if (event.type === 'agent.message') message(event);
       else if (event.type === 'agent.custom_tool_use')
         asked.set(event.id, { id: event.id, name: event.name, arguments: JSON.stringify(event.input ?? {}) });
+      else if (isToolEvent(event)) noteTool(made_there, event);
       else if (event.type === 'span.model_request_end') addUsage(usage, event.model_usage);
       else if (event.type === 'session.error') refuse(event, counts);
       else if (event.type === 'session.status_terminated' || event.type === 'session.deleted')
@@ -57,6 +60,7 @@ export function foldEvents(emit: (delta: string) => void, answered: ReadonlySet<
     },
     text: () => text,
     usage: () => usage,
+    made_there: () => [...made_there.values()],
     /** The event up to which everything is in the reply. */
     last: () => last,
   };
@@ -83,6 +87,22 @@ export function foldEvents(emit: (delta: string) => void, answered: ReadonlySet<
       recoverable: false,
     });
   }
+}
+
+const TOOL_EVENTS = new Set<string>(['agent.tool_use', 'agent.mcp_tool_use', 'agent.tool_result', 'agent.mcp_tool_result']);
+const isToolEvent = (event: SessionEvent): event is ToolEvent => TOOL_EVENTS.has(event.type);
+
+/** A result whose call was told of in an exchange before stands by itself. */
+function noteTool(made: Map<string, CallMadeThere>, event: ToolEvent): void {
+  if (event.type === 'agent.tool_use' || event.type === 'agent.mcp_tool_use') {
+    const name = 'mcp_server_name' in event ? `${event.mcp_server_name}: ${event.name}` : event.name;
+    made.set(event.id, { id: event.id, name, arguments: JSON.stringify(event.input ?? {}), result: null });
+    return;
+  }
+  const call = made.get('tool_use_id' in event ? event.tool_use_id : event.mcp_tool_use_id);
+  if (!call) return;
+  const parts = (event.content ?? []).map((block) => (block.type === 'text' ? block.text : `[${block.type}]`));
+  call.result = { content: parts.join('\n'), failed: event.is_error === true };
 }
 
 /** What the vendor tries again itself is no failure yet, and what was told before this exchange has been dealt with. */

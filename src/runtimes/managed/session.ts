@@ -7,7 +7,8 @@ import type {
 import type { TranscriptMessage } from '../../domain/transcript.ts';
 import { withoutSecret } from '../failures.ts';
 import { type Exchange, ModelFailure, type ModelRuntime, type Reply } from '../runtime.ts';
-import { type Hosted, sessionOf } from './agent.ts';
+import { type Hosted, openSessionOf, sessionOf } from './agent.ts';
+import { archive, endSession, isHalt, stop } from './end.ts';
 import { vendorFailureOf } from './failures.ts';
 import { foldEvents, type Rest } from './fold.ts';
 
@@ -24,12 +25,15 @@ export interface SessionCursor {
   session_id: string;
   /** Everything up to this event is in the transcript. */
   seen: string | null;
+  /** Set when nothing is left to be ended at the vendor. */
+  archived?: boolean;
 }
 
 type Sent = EventSendParams['events'][number];
 
 const IDLE_MS = 10 * 60_000;
-const LAST_WORDS_MS = 1_500;
+/** How far the vendor's clock may be behind ours. */
+const CLOCKS_APART_MS = 5 * 60_000;
 const NO_TOOLS = 'Denied: no further tool call is made. Give your final answer now.';
 /** Calls made although tools are off are denied so often before the text so far is taken for the answer. */
 const PATIENCE = 3;
@@ -69,6 +73,13 @@ export function managedSession({ client, default_model, hosted, idle_ms = IDLE_M
         clearTimeout(timer);
       }
     },
+    async end({ task_id, cursor, started_at }, signal) {
+      const known = cursor as Partial<SessionCursor> | null;
+      if (known?.archived) return;
+      const since = new Date((started_at?.getTime() ?? 0) - CLOCKS_APART_MS);
+      const session_id = known?.session_id ?? (await openSessionOf({ client, signal }, { task_id, since }));
+      if (session_id) await endSession({ client, signal }, session_id);
+    },
   };
 }
 
@@ -107,16 +118,17 @@ async function converse(
     rest = null;
   }
   stream.controller.abort();
-  if (rest.kind === 'answered') await archive(client, session_id);
+  const archived = rest.kind === 'answered' && (await archive(client, session_id));
   const calls = rest.kind === 'asks' ? rest.calls : [];
   const reply: Reply = {
     ...{ text: fold.text(), calls, model, usage: fold.usage() },
     finish: rest.kind === 'asks' ? 'tool_calls' : rest.finish,
     extra: calls.length > 0 ? { tool_use_ids: calls.map(({ id }) => id) } : null,
+    made_there: fold.made_there(),
   };
   if (calls.length === 0 && reply.text.trim() === '')
     throw new ModelFailure('The model gave an empty answer', { code: 'empty_answer', recoverable: false });
-  return { reply, cursor: { session_id, seen: fold.last() } };
+  return { reply, cursor: { session_id, seen: fold.last(), ...(archived ? { archived } : {}) } };
 }
 
 async function history({ client, session_id, signal }: Place): Promise<ListedEvent[]> {
@@ -173,20 +185,3 @@ const resultOf = (custom_tool_use_id: string, text: string, is_error: boolean): 
   ...{ type: 'user.custom_tool_result', custom_tool_use_id, is_error },
   content: [{ type: 'text', text: text || '(no content)' }],
 });
-
-/** A person's halt, as the engine spells it; a worker that shuts down leaves the session to the next one. */
-function isHalt(reason: unknown): boolean {
-  const { type, message } = (reason ?? {}) as { type?: unknown; message?: unknown };
-  return type === 'Halted' || message === 'CANCELLED';
-}
-
-async function stop(client: Anthropic, session_id: string): Promise<void> {
-  const signal = AbortSignal.timeout(LAST_WORDS_MS);
-  await client.beta.sessions.events.send(session_id, { events: [{ type: 'user.interrupt' }] }, { signal }).catch(() => {});
-  await archive(client, session_id);
-}
-
-/** Its events stay readable; a session that could not be archived costs nothing while it rests. */
-async function archive(client: Anthropic, session_id: string): Promise<void> {
-  await client.beta.sessions.archive(session_id, {}, { signal: AbortSignal.timeout(LAST_WORDS_MS) }).catch(() => {});
-}

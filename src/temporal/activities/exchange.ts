@@ -24,6 +24,7 @@ import { attempt, type Halts, staleAttempt, written } from './attempt.ts';
 import { type Context, type ContextPorts, contextOf } from './context.ts';
 import { retryDelay } from './failure.ts';
 import { type FitPorts, fitted } from './fit.ts';
+import { madeThere } from './made-there.ts';
 import { reserve } from './reserve.ts';
 import type { ToolsAsked } from './tools-asked.ts';
 
@@ -62,11 +63,10 @@ interface Attempt {
 export const exchangeActivity =
   (ports: ExchangePorts) =>
   (task_id: string, order: ExchangeOrder): Promise<PlannedCall[] | 'waiting'> =>
-    attempt(ports.halts, task_id, (signal) => exchangeStep(ports, { task_id, order }, signal));
+    attempt(ports.halts, task_id, (signal) => exchangeStep(ports, [task_id, order], signal));
 
 /** The exchange without what the engine has to do with it. */
-export async function exchangeStep(ports: ExchangePorts, at: { task_id: string; order: ExchangeOrder }, signal: AbortSignal) {
-  const { task_id, order } = at;
+export async function exchangeStep(ports: ExchangePorts, [task_id, order]: [string, ExchangeOrder], signal: AbortSignal) {
   const run = await ports.runs.open(task_id, order.step);
   if (!run || isTerminal(run.status)) throw ApplicationFailure.nonRetryable(`The task ${task_id} has ended`, 'task_ended');
   if (run.recorded) return callsOf(run, order.step);
@@ -193,8 +193,7 @@ function opening({ ports, run, definition, order }: Attempt, context: Context): 
     messages.push({ ...blank, step: order.step - 1, position: REMINDER_POSITION, role: 'user', kind: 'reminder', content });
     events.push(log('goal_reminder', content));
   }
-  if (run.status === 'waiting' || (run.status === 'pending' && run.messages.length > 0))
-    events.push(status('running', order.turns));
+  if (run.status !== 'running' && run.messages.length > 0) events.push(status('running', order.turns));
   if (run.attempts > 0)
     events.push(log('attempt_reset', 'The step is tried again; drop its unfinished text', { step: order.step }));
   events.push(log('model_call', definition.model ?? 'default model', { step: order.step }));
@@ -258,6 +257,7 @@ function entryOf({ ports, run, definition, order }: Attempt, { reply, cursor, of
     response: calls.length === 0 && !judged.withheld ? responseOf(content, definition.settings.output_format) : undefined,
     events: [
       ...(told || content === '' ? [] : anew),
+      ...(reply.made_there ?? []).flatMap((call) => madeThere(call, log)),
       log('model_response', reply.finish, { step: order.step }),
       ...judged.events,
       message('assistant', content, { step: order.step, ...(asked.length > 0 ? { tool_calls: asked } : {}) }),

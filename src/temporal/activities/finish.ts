@@ -7,13 +7,15 @@ export interface FinishPorts {
   /** Breaks off what other activities of the task still do. */
   halt(task_id: string): Promise<void>;
   workspaces: { remove(task_id: string): Promise<void> };
+  /** Ends what the run's model provider keeps for it. Never fails: what cannot be ended now, the reconciler ends. */
+  endSession(task_id: string, definition_hash: string): Promise<void>;
 }
 
 export const finishActivity =
-  ({ settle, halt, workspaces }: FinishPorts) =>
-  async (task_id: string, end: FinalState): Promise<Settled> => {
-    const settled = await settle(task_id, end);
+  ({ settle, halt, workspaces, endSession }: FinishPorts) =>
+  async (task_id: string, end: FinalState): Promise<Pick<Settled, 'next' | 'webhook'>> => {
+    const { next, webhook, definition_hash } = await settle(task_id, end);
     if (end.status === 'failed') await halt(task_id);
-    await workspaces.remove(task_id);
-    return settled;
+    await Promise.all([workspaces.remove(task_id), ...(definition_hash ? [endSession(task_id, definition_hash)] : [])]);
+    return { next, webhook };
   };

@@ -11,7 +11,8 @@ export interface RememberPorts {
   runs: Pick<RunStore, 'open' | 'note'>;
   halts: Halts;
   definition(hash: string): Promise<Definition>;
-  runtimeOf(run: OpenRun, definition: Definition): Promise<SelectedRuntime>;
+  /** The run's model for one answer, outside of the run's own conversation. */
+  answererOf(run: OpenRun, definition: Definition): Promise<SelectedRuntime>;
   /** Keeps a fact for later runs of the agent. */
   remember(run: OpenRun, definition: Definition, fact: Remembered): Promise<void>;
   now(): string;
@@ -29,7 +30,7 @@ export const rememberActivity =
       if (!run) return 0;
       const definition = await ports.definition(run.definition_hash);
       if (definition.settings.bypass_memory) return 0;
-      const { runtime, prices } = await ports.runtimeOf(run, definition);
+      const { runtime, prices } = await ports.answererOf(run, definition);
       const input = {
         task_id,
         model: definition.model,

@@ -92,13 +92,13 @@ function loopPorts(work: Replaying, counted: { calls: number }): RunPorts {
         });
       checked();
       if (!recording.step(order.step)) throw new RecordEnds(`Step ${order.step} is not on record`);
-      let calls = await exchangeStep(activities, { task_id, order }, NEVER);
+      let calls = await exchangeStep(activities, [task_id, order], NEVER);
       if (calls === 'waiting') {
         const recorded = recording.step(order.step)?.budget_exhausted ?? false;
         found.compare(order.step, 'whether the budget is used up', { recorded, replayed: true });
         checked();
         memory.raiseBudget();
-        calls = await exchangeStep(activities, { task_id, order }, NEVER);
+        calls = await exchangeStep(activities, [task_id, order], NEVER);
         if (calls === 'waiting') throw new RecordEnds('The run waits for its budget');
       }
       checked();

@@ -34,7 +34,7 @@ export function bash({ startConfined, bash_network }: BashPorts) {
     const { command, timeout } = args;
     if (typeof command !== 'string' || command.trim() === '') return { content: 'command must be a text', failed: true };
     const limit = Math.min(typeof timeout === 'number' && timeout > 0 ? timeout : TIMEOUT_MS, LONGEST_MS);
-    const { workspace } = run;
+    const workspace = await run.workspace(signal);
     const expiry = new AbortController();
     const started = startConfined(
       {

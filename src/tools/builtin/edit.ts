@@ -1,5 +1,5 @@
 import type { ToolSpec } from '../../domain/definition.ts';
-import { type FilePorts, fileTool } from './file-tool.ts';
+import { fileTool } from './file-tool.ts';
 
 export const spec: ToolSpec = {
   name: 'edit',
@@ -17,4 +17,4 @@ export const spec: ToolSpec = {
   },
 };
 
-export const edit = (ports: FilePorts) => fileTool('edit', ports);
+export const edit = fileTool('edit');

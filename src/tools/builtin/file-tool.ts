@@ -10,15 +10,16 @@ const sourceOf = (name: string) => readFileSync(new URL(`./python/${name}.py`, i
 const PATHS = sourceOf('paths');
 
 /** A tool on files of the workspace: Python in the same confinement as tools of users, so that no path leads out of it. */
-export function fileTool(name: string, ports: FilePorts, rename: Record<string, string> = {}) {
+export function fileTool(name: string, rename: Record<string, string> = {}) {
   const source = `${PATHS}\n\n${sourceOf(name)}`;
-  return async ({ arguments: given, call_key, run }: ToolCall, signal: AbortSignal): Promise<ToolOutcome> => {
-    const entries = Object.entries(given).filter(([, value]) => value !== null);
-    const args = Object.fromEntries(entries.map(([key, value]) => [rename[key] ?? key, value]));
-    const { workspace } = run;
-    const answer = await ports.runner.run({ name, source, arguments: args, env: {}, call_key, workspace }, signal);
-    if (answer.error !== null) return { content: answer.error, failed: true };
-    const { result } = JSON.parse(answer.result) as { result: string };
-    return { content: result, failed: false };
-  };
+  return ({ runner }: FilePorts) =>
+    async ({ arguments: given, call_key, run }: ToolCall, signal: AbortSignal): Promise<ToolOutcome> => {
+      const entries = Object.entries(given).filter(([, value]) => value !== null);
+      const args = Object.fromEntries(entries.map(([key, value]) => [rename[key] ?? key, value]));
+      const workspace = await run.workspace(signal);
+      const answer = await runner.run({ name, source, arguments: args, env: {}, call_key, workspace }, signal);
+      if (answer.error !== null) return { content: answer.error, failed: true };
+      const { result } = JSON.parse(answer.result) as { result: string };
+      return { content: result, failed: false };
+    };
 }

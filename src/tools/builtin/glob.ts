@@ -1,5 +1,5 @@
 import type { ToolSpec } from '../../domain/definition.ts';
-import { type FilePorts, fileTool } from './file-tool.ts';
+import { fileTool } from './file-tool.ts';
 
 export const spec: ToolSpec = {
   name: 'glob',
@@ -15,4 +15,4 @@ export const spec: ToolSpec = {
   },
 };
 
-export const glob = (ports: FilePorts) => fileTool('glob', ports);
+export const glob = fileTool('glob');

@@ -31,8 +31,10 @@ export const spec: ToolSpec = {
 
 const NAMES = { '-i': 'case_insensitive', '-n': 'line_numbers', '-A': 'after', '-B': 'before' };
 
+const searching = fileTool('grep', NAMES);
+
 export function grep(ports: FilePorts) {
-  const search = fileTool('grep', ports, NAMES);
+  const search = searching(ports);
   return (call: ToolCall, signal: AbortSignal): Promise<ToolOutcome> => {
     const { '-C': around, ...rest } = call.arguments;
     const both = around === undefined ? {} : { '-A': around, '-B': around };

@@ -1,5 +1,5 @@
 import type { ToolSpec } from '../../domain/definition.ts';
-import { type FilePorts, fileTool } from './file-tool.ts';
+import { fileTool } from './file-tool.ts';
 
 export const spec: ToolSpec = {
   name: 'read',
@@ -16,4 +16,4 @@ export const spec: ToolSpec = {
   },
 };
 
-export const read = (ports: FilePorts) => fileTool('read', ports);
+export const read = fileTool('read');

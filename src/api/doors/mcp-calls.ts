@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto';
+import { AppError } from '../../domain/errors.ts';
+import type { Caller } from '../auth.ts';
+import { type DoorRun, type DoorServices, hasEnded, type RunOrder, startRun } from './runs.ts';
+
+/** A call by a client: JSON-RPC ids are unique within a session only. */
+export interface McpCallPlace {
+  session_id: string;
+  request_id: string | number;
+  caller: Caller;
+}
+
+/**
+ * Where the runs of calls are found again, by any API process: a cancellation comes with another request than the call, and a
+ * client that lost its connection may repeat the call to take its run up.
+ */
+export function mcpCalls(services: DoorServices) {
+  const { idempotency, tasks } = services.store;
+  return {
+    /** The run of a call, started once. A call without a session cannot be found again. */
+    async begin(place: McpCallPlace | null, order: RunOrder, caller: Caller): Promise<DoorRun> {
+      if (!place) return startRun(services, order, caller);
+      const key = keyOf(place);
+      const claim = await idempotency.claim(key, digest([order.model, order.prompt]));
+      if (claim.kind === 'replay') return claim.reply as DoorRun;
+      if (claim.kind !== 'new') throw new AppError('conflict', 'A request with this id was made before in this session');
+      try {
+        const run = await startRun(services, { ...order, task_id: claim.reserved_id }, caller);
+        await idempotency.keep(key, run);
+        return run;
+      } catch (error) {
+        await idempotency.release(key);
+        throw error;
+      }
+    },
+    /** Halts the run of a call that its client has no more use for. */
+    async cancel(place: McpCallPlace): Promise<void> {
+      const task_id = await idempotency.reserved(keyOf(place));
+      const task = task_id && (await tasks.find(task_id));
+      if (task && !hasEnded(task)) await services.dispatch.halt(task.id);
+    },
+  };
+}
+
+const keyOf = ({ session_id, request_id, caller }: McpCallPlace) => ({
+  principal: caller.key,
+  key: `mcp ${digest([session_id, request_id])}`,
+});
+
+const digest = (parts: unknown[]) => createHash('sha256').update(JSON.stringify(parts)).digest('hex');

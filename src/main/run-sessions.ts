@@ -1,0 +1,55 @@
+import type { Definition } from '../domain/definition.ts';
+import { isVendor, type SelectedRuntime } from '../runtimes/select.ts';
+import type { OpenRun } from '../store/runs.ts';
+import type { Settle } from '../temporal/settle.ts';
+import type { Core } from './wiring.ts';
+
+interface SessionPorts {
+  definition(hash: string): Promise<Definition>;
+  runtimeOf(run: OpenRun, definition: Definition): Promise<SelectedRuntime>;
+}
+
+/** The lane of a workflow is handed on only afterwards. */
+const PATIENCE_MS = 4_000;
+
+/** Ends what model providers keep for runs that are over. */
+export function runSessions({ store, log }: Core, { definition, runtimeOf }: SessionPorts) {
+  async function end(task_id: string, pinned: Definition): Promise<void> {
+    const run = await store.runs.open(task_id, 0);
+    // A task that never began has nothing anywhere.
+    if (!run?.started_at) return;
+    const { runtime } = await runtimeOf(run, pinned);
+    const { cursor, started_at } = run;
+    await runtime.end?.({ task_id, cursor, started_at }, AbortSignal.timeout(PATIENCE_MS));
+    if (cursor !== null) await store.cursors.forget(task_id);
+  }
+
+  async function endSession(task_id: string, definition_hash: string): Promise<void> {
+    try {
+      const pinned = await definition(definition_hash);
+      if (!pinned.provider || !isVendor(pinned.provider)) return;
+      await end(task_id, pinned).catch(async (error: Error) => {
+        log(`What the provider keeps for the task ${task_id} is still to be ended: ${error.message}`);
+        await store.cursors.leave(task_id);
+      });
+    } catch (error) {
+      log(`The session of the task ${task_id} was left as it is: ${(error as Error).message}`);
+    }
+  }
+
+  return {
+    endSession,
+    /** Settles as `settle` does, and ends the session of the run, which may have been lost. */
+    ending:
+      (settle: Settle): Settle =>
+      async (task_id, outcome) => {
+        const settled = await settle(task_id, outcome);
+        if (settled.definition_hash) await endSession(task_id, settled.definition_hash);
+        return settled;
+      },
+    /** Ends what was left, when a run was lost or its provider was out of reach. */
+    async endLeft(): Promise<void> {
+      for (const { task_id, definition_hash } of await store.cursors.open()) await endSession(task_id, definition_hash);
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import type Anthropic from '@anthropic-ai/sdk';
+import { NotFoundError } from '@anthropic-ai/sdk';
+import type { Vendor } from './agent.ts';
+
+const LAST_WORDS_MS = 1_500;
+
+/** A person's halt, as the engine spells it; a worker that shuts down leaves the session to the next one. */
+export function isHalt(reason: unknown): boolean {
+  const { type, message } = (reason ?? {}) as { type?: unknown; message?: unknown };
+  return type === 'Halted' || message === 'CANCELLED';
+}
+
+const interrupt = (client: Anthropic, session_id: string, signal: AbortSignal) =>
+  client.beta.sessions.events.send(session_id, { events: [{ type: 'user.interrupt' }] }, { signal });
+
+/** Breaks off what a session does. What fails here is done again when the run has ended. */
+export async function stop(client: Anthropic, session_id: string): Promise<void> {
+  await interrupt(client, session_id, AbortSignal.timeout(LAST_WORDS_MS)).catch(() => {});
+  await archive(client, session_id);
+}
+
+/** Whether it was done. The events of an archived session stay readable. */
+export const archive = (client: Anthropic, session_id: string): Promise<boolean> =>
+  client.beta.sessions.archive(session_id, {}, { signal: AbortSignal.timeout(LAST_WORDS_MS) }).then(
+    () => true,
+    () => false,
+  );
+
+/** Interrupts a session that is at work, and archives it. One that is gone or archived has been ended. */
+export async function endSession({ client, signal }: Vendor, session_id: string): Promise<void> {
+  try {
+    const { archived_at, status } = await client.beta.sessions.retrieve(session_id, {}, { signal });
+    if (archived_at) return;
+    if (status === 'running' || status === 'rescheduling') await interrupt(client, session_id, signal);
+    await client.beta.sessions.archive(session_id, {}, { signal });
+  } catch (error) {
+    if (!(error instanceof NotFoundError)) throw error;
+  }
+}

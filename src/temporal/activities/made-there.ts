@@ -1,0 +1,18 @@
+import type { eventsOf, RunEvent } from '../../domain/events.ts';
+import { storable } from '../../domain/transcript.ts';
+import type { CallMadeThere } from '../../runtimes/runtime.ts';
+
+/** Characters of arguments and results that are told; the whole is with the provider. */
+const TOLD = 4_000;
+const excerpt = (text: string) => storable(text.slice(0, TOLD));
+
+/** A call that ran at the model's provider: told of, but no turn of the run and not in its ledger. */
+export function madeThere(
+  { id, name, arguments: args, result }: CallMadeThere,
+  log: ReturnType<typeof eventsOf>['log'],
+): RunEvent[] {
+  const facts = { call_id: id, name, ran_at: 'provider' };
+  const called = log('tool_call', name, { ...facts, arguments: excerpt(args) });
+  if (!result) return [called];
+  return [called, log('tool_result', name, { ...facts, failed: result.failed, result: excerpt(result.content) })];
+}

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { startVendorServer, type VendorServer } from '../support/vendor-server.ts';
+
+let vendor: VendorServer;
+let here: TestInstallation;
+let provider_id: string;
+beforeAll(async () => {
+  vendor = await startVendorServer();
+  here = await startTestInstallation({ worker: false, env: { ANTHROPIC_API_URL: vendor.url } });
+  const { alice } = here;
+  await alice.ok(alice.post('/api/tokens', { name: 'vendor-key', value: 'canary-vendor-key' }));
+  const values = { name: 'vendor', provider_type: 'anthropic', api_key_token_name: 'vendor-key', default_model: 'claude-test' };
+  provider_id = (await alice.ok(alice.post('/api/providers', values))).id;
+});
+afterAll(async () => {
+  await here.stop();
+  await vendor.stop();
+});
+
+describe('the vendor without a base_url', () => {
+  it('lists its models', async () => {
+    expect((await here.alice.get(`/api/models?provider_id=${provider_id}`)).body).toEqual([
+      { id: 'claude-test', name: 'Claude Test', provider_id, context_window: 200_000 },
+    ]);
+    expect((await here.alice.post(`/api/providers/${provider_id}/test`)).body).toEqual({
+      ...{ success: true, models: ['claude-test'], error: null },
+    });
+  });
+
+  it('says what to do when it refuses the key, and does not repeat the key', async () => {
+    const values = { name: 'revoked', provider_type: 'anthropic', api_key_token_name: 'vendor-key' };
+    const { id } = await here.alice.ok(here.alice.post('/api/providers', values));
+    vendor.refuse({ status: 401 }, { status: 401 });
+    const { body } = await here.alice.post(`/api/providers/${id}/test`);
+    expect(body).toMatchObject({ success: false, error: expect.stringContaining("check the provider's stored key") });
+    const listed = await here.alice.get(`/api/models?provider_id=${id}`);
+    expect(listed).toMatchObject({ status: 502, body: { code: 'models_unavailable' } });
+    expect(JSON.stringify([body, listed.body])).not.toContain('canary-vendor-key');
+  });
+
+  it('answers chats, and takes up what was said before', async () => {
+    const { id } = await here.alice.ok(
+      here.alice.post('/api/agents', { name: 'chatty', provider_id, system_prompt: 'Be kind.' }),
+    );
+    const said = async (body: object) => chatted((await here.alice.post(`/api/agents/${id}/chat`, body)).body as never);
+    const first = await said({ message: 'Hi' });
+    expect(first.text).toBe('Hello from a chat.');
+    expect(first.usage).toEqual({ prompt_tokens: 9, completion_tokens: 4 });
+    await said({ message: 'And?', session_id: first.session_id });
+    expect(vendor.chats.at(-1)).toMatchObject({
+      ...{ model: 'claude-test', system: 'Be kind.', stream: true },
+      messages: [
+        { role: 'user', content: 'Hi' },
+        { role: 'assistant', content: 'Hello from a chat.' },
+        { role: 'user', content: 'And?' },
+      ],
+    });
+    vendor.refuse({ status: 401 });
+    expect((await said({ message: 'Still there?' })).error).toContain("check the provider's stored key");
+  });
+});
+
+function chatted(stream: string) {
+  const events = [...stream.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data as string));
+  const of = (type: string) => events.filter((event) => event.type === type);
+  return {
+    text: of('delta')
+      .map(({ content }) => content)
+      .join(''),
+    session_id: of('session')[0]?.session_id as string,
+    usage: of('done')[0]?.usage,
+    error: of('error')[0]?.message as string | undefined,
+  };
+}

@@ -1,0 +1,92 @@
+import { once } from 'node:events';
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { v7 as uuid } from 'uuid';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { asks } from '../support/model-server.ts';
+import { MODULES, SERVERS } from '../tools/support.ts';
+
+let here: TestInstallation;
+let home: string;
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'perdura-halts-'));
+  await chmod(home, 0o711);
+  here = await startTestInstallation({ env: { PERDURA_HOME: home, ALLOW_STDIO_MCP: 'true' } });
+});
+afterAll(async () => {
+  await here.stop();
+  await rm(home, { recursive: true, force: true });
+});
+
+/** Halts a run while the server's tool `wait` is under way. */
+async function haltedInCall(server: object, begun: () => Promise<boolean> | boolean): Promise<void> {
+  const { id } = await here.alice.ok(here.alice.post('/api/mcps', server));
+  const workflow_id = await here.workflow({ agent: { mcp_server_ids: [id], required_mcp_servers: [id] } });
+  here.model.script(asks({ name: 'wait' }));
+  const task_id = await here.prompt(workflow_id);
+  await expect.poll(begun, { timeout: 15_000 }).toBe(true);
+  await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/stop`));
+  expect(await here.ended(task_id, 5_000)).toMatchObject({ status: 'halted' });
+}
+
+it('a halt in the middle of a call is told to a server over stdio', async () => {
+  const shared = join(home, 'shared');
+  await mkdir(shared, { mode: 0o777 });
+  await chmod(shared, 0o777);
+  const record = join(shared, 'record');
+  await writeFile(record, '', { mode: 0o666 });
+  await chmod(record, 0o666);
+  const connection_config = { command: process.execPath, args: [`${SERVERS}/waits.mjs`, record] };
+  const paths = [MODULES, process.execPath, SERVERS, `${shared}:rw`];
+  const told = () => readFile(record, 'utf8');
+  await haltedInCall({ name: 'waits', transport_type: 'stdio', connection_config, paths }, async () =>
+    (await told()).includes('begun'),
+  );
+  await expect.poll(told, { timeout: 5_000 }).toMatch(/^begun\ncancelled: .+\n$/);
+});
+
+it('a halt in the middle of a call is told to a server over HTTP', async () => {
+  const told: string[] = [];
+  const { url, stop } = await waitsOverHttp(told);
+  await haltedInCall({ name: 'waits-http', transport_type: 'http', connection_config: { url } }, () => told.includes('begun'));
+  await expect.poll(() => told, { timeout: 5_000 }).toEqual(['begun', 'cancelled']);
+  await stop();
+});
+
+async function waitsOverHttp(told: string[]) {
+  const sessions = new Map<string, StreamableHTTPServerTransport>();
+  async function opened(): Promise<StreamableHTTPServerTransport> {
+    const mcp = new McpServer({ name: 'waits', version: '1' });
+    mcp.registerTool('wait', { description: 'Waits until it is cancelled' }, async ({ signal }) => {
+      told.push('begun');
+      await once(signal, 'abort');
+      told.push('cancelled');
+      return { content: [{ type: 'text', text: 'stopped' }] };
+    });
+    const transport = new StreamableHTTPServerTransport({
+      sessionIdGenerator: uuid,
+      onsessioninitialized: (id) => void sessions.set(id, transport),
+    });
+    await mcp.connect(transport as never);
+    return transport;
+  }
+  const server = createServer(async (request, response) => {
+    const known = sessions.get(String(request.headers['mcp-session-id']));
+    await (known ?? (await opened())).handleRequest(request, response);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    async stop() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

@@ -1,0 +1,48 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { command } from '../../src/main/commands/tools.ts';
+import { readConfig } from '../../src/main/config.ts';
+import { toolsPython } from '../../src/main/tools-python.ts';
+import { installToolPackages, type PythonToolRunner, startToolRunner } from '../../src/toolrunner/index.ts';
+
+/** Small, of Python alone, and without dependencies. */
+const PACKAGE = 'inflection==0.5.1';
+const SOURCE = 'import inflection\ndef many(word: str) -> str:\n    return inflection.pluralize(word)\n';
+
+let home: string;
+let runner: PythonToolRunner;
+const told: string[] = [];
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'perdura-packages-'));
+  const { python } = await installToolPackages({ home, packages: [] });
+  runner = await startToolRunner({ python, log: (line) => told.push(line) });
+}, 120_000);
+afterAll(async () => {
+  await runner?.close();
+  await rm(home, { recursive: true, force: true });
+});
+
+const pluralOf = (word: string) =>
+  runner.run({ source: SOURCE, name: 'many', arguments: { word }, env: {}, call_key: 'k' }, new AbortController().signal);
+
+it('`perdura tools install` gives packages to custom tools, of a service that is running as well', async () => {
+  expect(await pluralOf('ox')).toMatchObject({ error: expect.stringContaining('inflection') });
+  await command(readConfig({ PERDURA_HOME: home }), ['install', PACKAGE]);
+  await expect
+    .poll(() => pluralOf('ox'), { timeout: 15_000, interval: 1_000 })
+    .toMatchObject({ result: '{"result": "oxen"}', error: null });
+  // It looks for changes with a call now and then, and starts its interpreter anew.
+  const fresh = async () => [await pluralOf('ox'), told.join()].at(1);
+  await expect.poll(fresh, { timeout: 15_000, interval: 1_000 }).toContain('packages changed, starting afresh');
+  expect(await pluralOf('person')).toMatchObject({ result: '{"result": "people"}' });
+  expect(await toolsPython(readConfig({ PERDURA_HOME: home }))).toBe(join(home, 'tools-venv/bin/python'));
+}, 120_000);
+
+it('says what it cannot install, and takes no options for packages', async () => {
+  const config = readConfig({ PERDURA_HOME: home });
+  await expect(command(config, ['install', '--index-url=http://elsewhere'])).rejects.toThrow('is not the name of a package');
+  await expect(command(config, ['install', 'inflection==0.0.0.999'])).rejects.toThrow(/Installing inflection.* failed/);
+  await expect(command(config, [])).rejects.toThrow('Say what to install');
+}, 120_000);
