@@ -34,7 +34,7 @@ import { problemOf, sendProblem } from './problems.ts';
 import { providerRoutes } from './providers.ts';
 import { type ScheduleServices, scheduledAgentRoutes } from './scheduled-agents.ts';
 import { skillRoutes } from './skills.ts';
-import { taskRoutes } from './tasks.ts';
+import { type BundleOf, taskRoutes } from './tasks.ts';
 import { tokenRoutes } from './tokens.ts';
 import { transferRoutes } from './transfer.ts';
 import { webhookRoutes } from './webhooks.ts';
@@ -51,6 +51,7 @@ export interface Services {
   mcp: McpProbe;
   knowledge: KnowledgeService;
   builtin_tools: BuiltinTool[];
+  bundleOf: BundleOf;
   identify: IdentityCheck;
   checks: Checks;
   replies: ChatServices['replies'];

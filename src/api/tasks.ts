@@ -1,3 +1,4 @@
+import { type RunBundle, runBundles } from '../contracts/run-bundles.ts';
 import { tasks } from '../contracts/tasks.ts';
 import type { CallDecision } from '../domain/effects.ts';
 import { conflict, foreign, notFound } from '../domain/errors.ts';
@@ -9,13 +10,16 @@ import type { Dispatch } from '../temporal/dispatch.ts';
 import type { Engine } from '../temporal/engine.ts';
 import type { Caller } from './auth.ts';
 import { type Api, mount } from './mount.ts';
-import { ownedWorkflow } from './workflows.ts';
+import { ownedWorkflow, streamUrl } from './workflows.ts';
 
 interface Services {
   store: Store;
   engine: Engine;
   dispatch: Dispatch;
+  /** A run as one document, without the secrets that its owner's runs are given. */
+  bundleOf(task: WiredTask, caller: Caller): Promise<RunBundle>;
 }
+export type BundleOf = Services['bundleOf'];
 
 /** The caller's own task; 404 when there is none, 403 when it is someone else's. */
 export const ownedTask = (store: Pick<Store, 'tasks'>) => async (id: string, caller: Caller) => {
@@ -25,7 +29,7 @@ export const ownedTask = (store: Pick<Store, 'tasks'>) => async (id: string, cal
   return task;
 };
 
-export function taskRoutes(api: Api, { store, engine, dispatch }: Services): void {
+export function taskRoutes(api: Api, { store, engine, dispatch, bundleOf }: Services): void {
   const owned = ownedTask(store);
   const shown = (task: WiredTask) => ({ ...task, engine_run_url: engine.runUrl(task.id) }) as never;
   const page = async (filter: Parameters<Store['tasks']['list']>[0]) => {
@@ -46,6 +50,15 @@ export function taskRoutes(api: Api, { store, engine, dispatch }: Services): voi
   mount(api, tasks.steps, async ({ params: { id } }, caller) => {
     await owned(id, caller);
     return (await store.inspection.steps(id)) as never;
+  });
+  mount(api, runBundles.get, async ({ params: { id } }, caller) => bundleOf(await owned(id, caller), caller));
+  mount(api, tasks.fork, async ({ params: { id }, body, reserved_id: task_id }, caller) => {
+    const source = await owned(id, caller);
+    const { workflow_id } = source;
+    const { key: owner, login: owner_login, access_token } = caller;
+    const accepted = await dispatch.fork({ ...body, source, task_id, workflow_id, owner, owner_login, access_token });
+    const forked_from = { task_id: id, step: body.from_step, effects: body.effects };
+    return { ...accepted, stream_url: streamUrl(accepted), forked_from };
   });
   mount(api, tasks.stop, async ({ params: { id } }, caller) => {
     const { status, workflow_id } = await owned(id, caller);

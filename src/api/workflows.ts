@@ -101,7 +101,7 @@ function runRoutes(api: Api, { store, bus, dispatch }: Services): void {
       trigger: 'prompt',
     };
     const accepted = await dispatch.prompt(order);
-    return { ...accepted, stream_url: `/api/workflows/${id}/stream?task_id=${accepted.task_id}` };
+    return { ...accepted, stream_url: streamUrl(accepted) };
   });
   mount(api, workflows.halt, async ({ params: { id } }, caller) => {
     const { active_task_id } = await owned(id, caller);
@@ -118,6 +118,10 @@ function runRoutes(api: Api, { store, bus, dispatch }: Services): void {
     return framesOf(follow({ bus, log: store.events }, { workflow_id: id, after: start, task_id }, signal));
   });
 }
+
+/** Where the events of one run are followed. */
+export const streamUrl = ({ workflow_id, task_id }: { workflow_id: string; task_id: string }) =>
+  `/api/workflows/${workflow_id}/stream?task_id=${task_id}`;
 
 const numberOf = (text: string | undefined) => (text && /^\d{1,15}$/.test(text) ? Number(text) : undefined);
 

@@ -3,6 +3,7 @@ import { Timestamp } from './common.ts';
 
 export const LOG_EVENTS = [
   'prompt_received',
+  'forked',
   'run_started',
   'context_built',
   'model_call',

@@ -1,9 +1,16 @@
 import { z } from 'zod';
 import { Id, ListQuery, Timestamp } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
-import { Budget, Usage } from './workflows.ts';
+import { Budget, ON_BUSY, PromptAccepted, Usage } from './workflows.ts';
 
 export const TASK_STATUSES = ['pending', 'running', 'waiting', 'completed', 'failed', 'halted'] as const;
+
+export const FORK_EFFECTS = ['recorded', 'stub', 'live'] as const;
+
+export const ForkedFrom = z.object({ task_id: Id, step: z.int(), effects: z.enum(FORK_EFFECTS) }).meta({
+  id: 'ForkedFrom',
+  description: 'The run that this one took up, the step it began at, and what becomes of its tool calls',
+});
 
 export const Task = z
   .object({
@@ -25,6 +32,7 @@ export const Task = z
     steps: z.int(),
     turn_limit_reached: z.boolean(),
     definition_hash: z.string(),
+    forked_from: ForkedFrom.nullable(),
     engine_run_url: z.string().nullable().meta({ description: 'The run in the Temporal UI' }),
     elapsed_seconds: z.number().nullable(),
     created_at: Timestamp,
@@ -60,6 +68,9 @@ export const ToolCallRecord = z
     errors: z.int(),
     failed: z.boolean().nullable(),
     result: z.string().nullable(),
+    answered_by: z.enum(['recorded', 'stub', 'refused']).nullable().meta({
+      description: 'In a fork: what answered the call, where this run did not call the tool',
+    }),
     decided_by: z.string().nullable(),
     stdout: z.string().nullable(),
     stderr: z.string().nullable(),
@@ -72,6 +83,7 @@ export const ToolCallRecord = z
 export const TaskStep = z
   .object({
     step: z.int(),
+    copied: z.boolean().meta({ description: 'Taken over from the run that this one is a fork of; it cost nothing again' }),
     model: z.string().nullable(),
     attempts: z.int().meta({ description: 'Lost workers and recoverable errors included' }),
     errors: z.int(),
@@ -88,6 +100,26 @@ export const TaskStep = z
     tool_calls: z.array(ToolCallRecord),
   })
   .meta({ id: 'TaskStep', description: 'One exchange with the model and the tool calls it asked for' });
+
+export const ForkRequest = z
+  .object({
+    from_step: z.int().min(1).meta({ description: 'The first step that is done anew; what came before it is copied' }),
+    prompt: z.string().min(1).optional().meta({
+      description: 'Told to the model before the step, after all that is copied. At step 1 it takes the place of the prompt',
+    }),
+    effects: z
+      .enum(FORK_EFFECTS)
+      .default('recorded')
+      .meta({
+        description:
+          '`recorded`: a call that the source made too, at this step or later, has the result on record; another `write` call is refused, ' +
+          'any other is carried out. `stub`: no tool is called. `live`: every call is carried out',
+      }),
+    on_busy: z.enum(ON_BUSY).optional(),
+  })
+  .meta({ id: 'ForkRequest', example: { from_step: 2, effects: 'recorded' } });
+
+export const ForkAccepted = PromptAccepted.extend({ forked_from: ForkedFrom }).meta({ id: 'ForkAccepted' });
 
 const tag = 'Tasks';
 const base = { tag, reply: Task };
@@ -123,6 +155,20 @@ export const tasks = {
     params: IdParams,
     reply: z.array(TaskStep),
     refuses: [403],
+  }),
+  fork: endpoint('POST /api/tasks/{id}/fork', {
+    operation: 'fork_task',
+    tag,
+    summary: 'Take a run up at one of its steps',
+    description:
+      'Starts another run of the same workflow with the definition that the run was pinned with and its transcript before `from_step`. ' +
+      'Runs whose conversation is kept by a vendor cannot be forked.',
+    params: IdParams,
+    body: ForkRequest,
+    reply: ForkAccepted,
+    status: 201,
+    refuses: [403, 409, 503],
+    idempotent: true,
   }),
   ofWorkflow: endpoint('GET /api/tasks/workflow/{workflow_id}', {
     ...base,

@@ -9,6 +9,7 @@ const HELP = `perdura <command>
   migrate       apply database migrations
   rotate-keys   seal stored tokens anew with the first of ENCRYPTION_KEYS
   tools         install <package> …: for custom tools to import
+  replay        run bundles of runs again, offline: <bundle.json> …
   doctor        say what is unhealthy and why
 `;
 
@@ -22,6 +23,7 @@ const COMMANDS: Record<string, () => Promise<{ command: Command }>> = {
   migrate: () => import('./commands/migrate.ts'),
   'rotate-keys': () => import('./commands/rotate-keys.ts'),
   tools: () => import('./commands/tools.ts'),
+  replay: () => import('./commands/replay.ts'),
   doctor: () => import('./commands/doctor.ts'),
 };
 

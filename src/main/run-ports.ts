@@ -46,6 +46,7 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
   const ports: ActivityPorts = {
     runs: store.runs,
     ledger: store.ledger,
+    forks: store.forks,
     halts,
     definition,
     now,
@@ -70,11 +71,7 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
     ...contextPorts(core),
     webhooks: store.webhooks,
     sendWebhook: webhookSender({ fetch: core.egress.fetch, secret: setting.webhook_secret }),
-    windowOf: ({ model, provider }) =>
-      contextWindowOf(model ?? (provider ? null : setting.default_runtime.model), {
-        set: provider?.context_window ?? null,
-        fallback: setting.config.DEFAULT_CONTEXT_WINDOW,
-      }),
+    windowOf: windowOf(core),
     workspaces,
     settle,
     halt: (task_id) => bus.halt(task_id),
@@ -95,6 +92,15 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
   };
   return { ports, unwatch };
 }
+
+/** Tokens that the model of a run can read. */
+export const windowOf =
+  ({ setting }: Core) =>
+  ({ model, provider }: Definition): number =>
+    contextWindowOf(model ?? (provider ? null : setting.default_runtime.model), {
+      set: provider?.context_window ?? null,
+      fallback: setting.config.DEFAULT_CONTEXT_WINDOW,
+    });
 
 /** How a schedule that is due becomes a task. */
 export const firePortsOf = ({ store, identify }: Core, { dispatch, schedules }: Driver): FirePorts => ({
@@ -126,7 +132,7 @@ function callerOf({ store }: Core, run: OpenRun): Caller {
   };
 }
 
-function toolPorts(core: Core): Omit<ToolPorts, 'mcp'> {
+export function toolPorts(core: Core): Omit<ToolPorts, 'mcp'> {
   const { store, runner, egress } = core;
   const { config } = core.setting;
   return {

@@ -63,7 +63,7 @@ export function runTools({ store }: Core, ports: ToolPorts) {
 }
 
 /** What is left of an agent's tools when some run at the vendor. */
-function withoutElsewhere({ tools, mcp_servers = [] }: Definition, { elsewhere }: SelectedRuntime) {
+export function withoutElsewhere({ tools, mcp_servers = [] }: Definition, { elsewhere }: SelectedRuntime) {
   if (!elsewhere) return { tools, mcp_servers };
   return {
     tools: tools.filter((tool) => tool.kind !== 'builtin' || !elsewhere.builtins.includes(tool.name)),

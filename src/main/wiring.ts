@@ -34,6 +34,7 @@ import { knowledgeOf, knowledgeServiceOf } from './knowledge.ts';
 import { mcpProbe } from './mcp-probe.ts';
 import { modelListsOf } from './model-lists.ts';
 import type { Resources } from './resources.ts';
+import { bundlesOf } from './run-bundle.ts';
 import { activityPorts, firePortsOf } from './run-ports.ts';
 import { toolsPython } from './tools-python.ts';
 
@@ -181,6 +182,7 @@ export async function openApi(
     knowledge: knowledgeServiceOf(core),
     fireNow: (row: ScheduleRow, due_at: Date) => serve(firePortsOf(core, driver), row, { due_at, by_hand: true }),
     mcp: mcpProbe(core),
+    bundleOf: bundlesOf(core),
     builtin_tools: builtinSpecs({ web_search: config.SEARCH_API_URL !== undefined }),
   };
   const app = await buildApp(services, {

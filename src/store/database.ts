@@ -41,12 +41,36 @@ export interface Statement {
   text: string;
 }
 
+/** The pool, or a connection of it in a transaction. */
+export interface Queryable {
+  query(statement: pg.QueryConfig): Promise<pg.QueryResult>;
+}
+
 /** The rows of a prepared statement. */
-export async function rows<R>(pool: pg.Pool, statement: Statement, values: unknown[]): Promise<R[]> {
+export async function rows<R>(pool: Queryable, statement: Statement, values: unknown[]): Promise<R[]> {
   const { rows: found } = await pool.query({ ...statement, values });
   return found as R[];
 }
 
-export async function row<R>(pool: pg.Pool, statement: Statement, values: unknown[]): Promise<R | undefined> {
+export async function row<R>(pool: Queryable, statement: Statement, values: unknown[]): Promise<R | undefined> {
   return (await rows<R>(pool, statement, values))[0];
+}
+
+/** Does work in one transaction; what throws undoes it. */
+export async function inTransaction<T>(pool: pg.Pool, work: (connection: Queryable) => Promise<T>): Promise<T> {
+  const connection = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    await connection.query('BEGIN');
+    const done = await work(connection);
+    await connection.query('COMMIT');
+    return done;
+  } catch (error) {
+    await connection.query('ROLLBACK').catch((reason: Error) => {
+      broken = reason;
+    });
+    throw error;
+  } finally {
+    connection.release(broken);
+  }
 }

@@ -10,6 +10,7 @@ import { customToolStore } from './custom-tools.ts';
 import { type Database, rows } from './database.ts';
 import { definitionStore } from './definitions.ts';
 import { eventStore } from './events.ts';
+import { forkStore } from './forks.ts';
 import { idempotencyStore } from './idempotency.ts';
 import { inspectionStore } from './inspection.ts';
 import type { KeyRing } from './key-ring.ts';
@@ -53,6 +54,7 @@ export function createStore({ database: { pool, prisma }, keys, tell }: { databa
     cursors: cursorStore(pool),
     rates: providerRates(pool),
     inspection: inspectionStore(prisma),
+    forks: forkStore(pool),
     events: eventStore(pool),
     scheduledAgents: scheduleStore({ pool, prisma, keys }),
     chat: chatStore(prisma),

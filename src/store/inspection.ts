@@ -1,14 +1,32 @@
 import type { PrismaClient, ToolCall } from '../generated/prisma/client.ts';
 import { wire } from './page.ts';
 
+const TOLD = ['output_guardrail_violation', 'budget_exhausted', 'compaction'].map((event) => ({
+  data: { path: ['event'], equals: event },
+}));
+
+export type RunRecord = Awaited<ReturnType<InspectionStore['record']>>;
 export type InspectionStore = ReturnType<typeof inspectionStore>;
 
 /** Runs as their owner looks at them afterwards, or meanwhile. */
 export function inspectionStore(prisma: PrismaClient) {
   return {
+    /** All that is kept of a run's steps, and the events that tell of guardrails and budgets. */
+    async record(task_id: string) {
+      const order = [{ step: 'asc' as const }, { position: 'asc' as const }];
+      const [task, steps, messages, calls, events] = await Promise.all([
+        prisma.task.findUniqueOrThrow({ where: { id: task_id } }),
+        prisma.taskStep.findMany({ where: { task_id }, orderBy: { step: 'asc' } }),
+        prisma.taskMessage.findMany({ where: { task_id }, orderBy: order }),
+        prisma.toolCall.findMany({ where: { task_id }, orderBy: order }),
+        prisma.event.findMany({ where: { task_id, type: 'log', OR: TOLD }, orderBy: { seq: 'asc' } }),
+      ]);
+      return { task, steps, messages, calls, events };
+    },
     /** Each step with what the model was told before it, what it said, and the calls that came of it. */
     async steps(task_id: string) {
-      const [steps, messages, calls] = await Promise.all([
+      const [task, steps, messages, calls] = await Promise.all([
+        prisma.task.findUnique({ where: { id: task_id }, select: { fork_step: true } }),
         prisma.taskStep.findMany({ where: { task_id }, orderBy: { step: 'asc' } }),
         prisma.taskMessage.findMany({ where: { task_id }, orderBy: [{ step: 'asc' }, { position: 'asc' }] }),
         prisma.toolCall.findMany({ where: { task_id }, orderBy: [{ step: 'asc' }, { position: 'asc' }] }),
@@ -16,6 +34,7 @@ export function inspectionStore(prisma: PrismaClient) {
       const resultOf = ({ call_id }: ToolCall) => messages.find((message) => message.call_id === call_id)?.content ?? null;
       return steps.map(({ total_in, total_out, cache_read, cache_write, cost, ...step }) => ({
         ...wire(step),
+        copied: step.step < (task?.fork_step ?? 0),
         usage: { total_in, total_out, cache_read, cache_write, cost },
         duration_ms: step.ended_at && step.ended_at.getTime() - step.started_at.getTime(),
         input: messages.filter((message) => message.step === step.step - 1 && message.role !== 'assistant'),

@@ -5,8 +5,9 @@ import { eventsOf, type RunEvent, TERMINAL } from '../domain/events.ts';
 import type { Todo } from '../domain/progress.ts';
 import { storable } from '../domain/transcript.ts';
 import type { PrismaClient, Task as Row } from '../generated/prisma/client.ts';
-import { row, rows } from './database.ts';
+import { inTransaction, type Queryable, row, rows } from './database.ts';
 import { hashOf } from './definitions.ts';
+import { type Seed, seed } from './forks.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
 import { listed, type Paging } from './page.ts';
 import { SET_BUDGET } from './pauses.sql.ts';
@@ -24,6 +25,8 @@ export interface NewTask {
   scheduled_agent_id?: string | null;
   /** The caller's access token, sealed before it is stored. */
   caller_token: string | null;
+  /** What the task begins with, when it is a fork. */
+  seed?: Seed | undefined;
 }
 
 export interface CreatedTask {
@@ -124,14 +127,11 @@ export function taskStore({
     async create(task: NewTask): Promise<CreatedTask | null> {
       const { task_id } = task;
       const created_at = new Date();
-      const events = [
-        eventsOf(task_id, () => created_at.toISOString()).log('prompt_received', excerpt(task.prompt), { task_id }),
-      ];
-      const created = await row<{ holder: string; last: number }>(
-        pool,
-        CREATE,
-        valuesOf(task, { task_id, created_at, events, keys }),
-      );
+      const events = openingEvents(task, created_at.toISOString());
+      const values = valuesOf(task, { task_id, created_at, events, keys });
+      const write = (on: Queryable) => row<{ holder: string; last: number }>(on, CREATE, values);
+      const from = task.seed;
+      const created = await (from ? inTransaction(pool, (on) => seeded(on, task_id, { from, write })) : write(pool));
       if (!created) return (await row<CreatedTask>(pool, CREATED, [task_id, task.workflow_id])) ?? null;
       tell(task.workflow_id, task_id, { events, last: created.last });
       return { task_id, created_at: created_at.toISOString(), holder: created.holder };
@@ -197,6 +197,21 @@ export function taskStore({
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const EXCERPT = 200;
+
+function openingEvents({ task_id, prompt, seed: from }: NewTask, at: string): RunEvent[] {
+  const { log } = eventsOf(task_id, () => at);
+  const received = log('prompt_received', excerpt(prompt), { task_id });
+  if (!from) return [received];
+  const forked_from = { task_id: from.task_id, step: from.step, effects: from.effects };
+  return [received, log('forked', `Forked from step ${from.step} of the run ${from.task_id}`, { forked_from })];
+}
+
+async function seeded<T>(on: Queryable, task_id: string, { from, write }: { from: Seed; write(on: Queryable): Promise<T> }) {
+  const created = await write(on);
+  if (created) await seed(on, task_id, from);
+  return created;
+}
+
 const excerpt = (text: string) => storable([...text].slice(0, EXCERPT).join(''));
 
 interface Fresh {
@@ -237,10 +252,12 @@ export type WiredTask = ReturnType<typeof wiredTask>;
 function wiredTask(task: Row) {
   const { total_in, total_out, cache_read, cache_write, premium_requests, cost, started_at, completed_at, created_at, ...rest } =
     task;
-  const { caller_token: _token, caller_key_id: _key, cursor: _cursor, toolset: _toolset, ...shown } = rest;
+  const { caller_token: _token, caller_key_id: _key, cursor: _cursor, toolset: _toolset, forked_from, ...more } = rest;
+  const { fork_step, fork_effects, ...shown } = more;
   const end = completed_at ?? (started_at ? new Date() : null);
   return {
     ...shown,
+    forked_from: forked_from && { task_id: forked_from, step: fork_step ?? 1, effects: fork_effects ?? 'live' },
     usage: { total_in, total_out, cost, cache_read, cache_write, premium_requests },
     created_at: created_at.toISOString(),
     started_at: started_at?.toISOString() ?? null,

@@ -5,7 +5,8 @@ import { LIVE } from './runs.sql.ts';
 export const OPEN_CALL = {
   name: 'open_call',
   text: `SELECT c.task_id, c.call_id, c.step, c.position, c.name, c.arguments, c.effect, c.approval, c.status, c.attempts, c.errors,
-      c.decision, t.workflow_id, t.owner, t.owner_login, t.definition_hash, t.turns, t.status AS task_status, t.toolset
+      c.decision, t.workflow_id, t.owner, t.owner_login, t.definition_hash, t.turns, t.status AS task_status, t.toolset,
+      CASE WHEN t.fork_step IS NOT NULL THEN json_build_object('task_id', t.forked_from, 'step', t.fork_step, 'effects', t.fork_effects) END AS fork
     FROM tool_calls c JOIN tasks t ON t.id = c.task_id WHERE c.task_id = $1 AND c.call_id = $2`,
 };
 
@@ -32,6 +33,17 @@ export const END_CALL = {
       INSERT INTO task_messages (task_id, step, position, role, kind, content, call_id)
       SELECT $1, $6, $7, 'tool', $8, $9, $3 FROM call ON CONFLICT DO NOTHING)
     SELECT append_events($2, $1, $14) AS last FROM call`,
+};
+
+/** A call of a fork that is answered instead of being begun. */
+export const ANSWER_CALL = {
+  name: 'answer_call',
+  text: `WITH ${LIVE_TASK},
+    call AS (UPDATE tool_calls SET status = 'done', failed = $9, answered_by = $10, ended_at = now() WHERE ${SEEN} RETURNING 1),
+    message AS (
+      INSERT INTO task_messages (task_id, step, position, role, kind, content, call_id)
+      SELECT $1, $6, $7, 'tool', 'result', $8, $3 FROM call ON CONFLICT DO NOTHING)
+    SELECT append_events($2, $1, $11) AS last FROM call`,
 };
 
 export const PARK_CALL = {

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { ToolEffect } from '../domain/definition.ts';
 import type { CallDecision, LedgerEntry } from '../domain/effects.ts';
 import type { RunEvent } from '../domain/events.ts';
+import type { ForkAnswer, ForkedFrom } from '../domain/fork.ts';
 import type { Todo } from '../domain/progress.ts';
 import { row, type Statement } from './database.ts';
 import type { Tell } from './runs.ts';
@@ -28,6 +29,8 @@ export interface OpenCall extends CallPlace, LedgerEntry {
   turns: number;
   task_status: string;
   toolset: unknown;
+  /** Where the run was forked from; null for any other. */
+  fork: ForkedFrom | null;
 }
 
 export interface CallEnd {
@@ -78,6 +81,10 @@ export function toolLedger(pool: pg.Pool, tell: Tell = () => {}) {
         events,
         values: [...seen(call), call.step, call.position, kind, content, failed, stdout, stderr, duration_ms],
       }),
+
+    /** Writes, once, what a call is answered with that is not carried out. False when the call is no longer as it was seen. */
+    answer: (call: OpenCall, { content, failed, answered_by, events }: ForkAnswer & { events: RunEvent[] }) =>
+      write(sql.ANSWER_CALL, call, { events, values: [...seen(call), call.step, call.position, content, failed, answered_by] }),
 
     /** Parks the run until a person decides about this call. */
     park: (call: OpenCall, { status, events }: { status: 'waiting_approval' | 'waiting_reconciliation'; events: RunEvent[] }) =>

@@ -1,11 +1,14 @@
 import { v7 as uuid } from 'uuid';
 import type { Definition } from '../domain/definition.ts';
 import { type AppError, conflict, databaseIsAway, foreign, notFound, unprocessable } from '../domain/errors.ts';
+import type { LoopState } from '../domain/run-loop.ts';
 import type { EventBus } from '../events/bus.ts';
+import type { Seed } from '../store/forks.ts';
 import type { Store } from '../store/index.ts';
 import type { Snapshot } from '../store/pin.ts';
 import type { CreatedTask, NewTask } from '../store/tasks.ts';
 import type { Engine } from './engine.ts';
+import { type ForkAt, plannedFork } from './fork.ts';
 import { rulesOf } from './names.ts';
 import type { Settle } from './settle.ts';
 
@@ -24,6 +27,9 @@ export interface PromptOrder {
   access_token: string | null;
 }
 
+/** A run that is to begin where another one was. */
+export type ForkOrder = Omit<PromptOrder, 'prompt' | 'reasoning_effort' | 'trigger' | 'scheduled_agent_id'> & ForkAt;
+
 export interface Accepted {
   task_id: string;
   workflow_id: string;
@@ -35,12 +41,14 @@ export interface Accepted {
 export interface Dispatch {
   /** Writes a task of the owner's workflow and starts its run; when the engine cannot be reached, nothing is left behind. */
   prompt(order: PromptOrder): Promise<Accepted>;
+  /** Writes a task that takes another run up at one of its steps, and starts it as a prompt's. */
+  fork(order: ForkOrder): Promise<Accepted>;
   /** Asks a task's run to end; text and usage so far are kept. */
   halt(task_id: string): Promise<void>;
 }
 
 interface DispatchOptions {
-  store: Pick<Store, 'snapshot' | 'tasks'>;
+  store: Pick<Store, 'snapshot' | 'tasks' | 'definitions' | 'forks'>;
   engine: Engine;
   bus: Pick<EventBus, 'halt'>;
   settle: Settle;
@@ -66,13 +74,13 @@ export function createDispatch({ store, engine, bus, settle, definitionOf, refus
     }
   }
 
-  async function start(order: PromptOrder, definition: Definition, { task_id, holder }: CreatedTask): Promise<void> {
+  async function start(order: PromptOrder, { definition, state }: Begins, { task_id, holder }: CreatedTask): Promise<void> {
     const queued = holder !== task_id;
     const { owner_login: owner, workflow_id } = order;
     const { agent, workflow, model, settings } = definition;
     const labels = { owner, agent: agent.name, workflow: workflow.title ?? workflow_id, workflow_id, model };
     try {
-      await engine.start({ task_id, queued, ...rulesOf(settings) }, labels);
+      await engine.start({ task_id, queued, ...rulesOf(settings), ...(state ? { state } : {}) }, labels);
     } catch (error) {
       await discard(task_id).catch(() => {});
       throw error;
@@ -91,33 +99,63 @@ export function createDispatch({ store, engine, bus, settle, definitionOf, refus
     if (next) await engine.proceed(next);
   }
 
+  async function snapshotFor({ workflow_id, owner }: Pick<PromptOrder, 'workflow_id' | 'owner'>): Promise<Snapshot> {
+    const snapshot = await store.snapshot(workflow_id);
+    if (!snapshot) throw notFound('workflow', workflow_id);
+    if (snapshot.workflow.owner !== owner) throw foreign('workflow');
+    return snapshot;
+  }
+
+  function admit(definition: Definition, prompt: string): void {
+    const refused = refusalOf(definition, prompt);
+    if (refused) throw unprocessable([{ path: 'prompt', message: refused }], 'guardrail_blocked');
+  }
+
+  async function launch(order: PromptOrder, begins: Begins, { workflow }: Snapshot): Promise<Accepted> {
+    const created = await create(newTask(order, { ...begins, on_busy: workflow.on_busy }));
+    if (!created) throw refusal(workflow.status);
+    await start(order, begins, created);
+    const { task_id, created_at, holder } = created;
+    const { workflow_id, prompt, on_busy = workflow.on_busy } = order;
+    // Accepted it is; a halt that does not get through now, the reconciler repeats.
+    if (on_busy === 'interrupt' && holder !== task_id) await halt(holder).catch(() => {});
+    return { task_id, workflow_id, status: 'pending', prompt, created_at };
+  }
+
   return {
     halt,
     async prompt(order) {
-      const snapshot = await store.snapshot(order.workflow_id);
-      if (!snapshot) throw notFound('workflow', order.workflow_id);
-      if (snapshot.workflow.owner !== order.owner) throw foreign('workflow');
+      const snapshot = await snapshotFor(order);
       const definition = definitionOf(snapshot, order.reasoning_effort);
-      const refused = refusalOf(definition, order.prompt);
-      if (refused) throw unprocessable([{ path: 'prompt', message: refused }], 'guardrail_blocked');
-      const created = await create(newTask(order, { definition, on_busy: snapshot.workflow.on_busy }));
-      if (!created) throw refusal(snapshot.workflow.status);
-      await start(order, definition, created);
-      const { task_id, created_at, holder } = created;
-      const { workflow_id, prompt, on_busy = snapshot.workflow.on_busy } = order;
-      // Accepted it is; a halt that does not get through now, the reconciler repeats.
-      if (on_busy === 'interrupt' && holder !== task_id) await halt(holder).catch(() => {});
-      return { task_id, workflow_id, status: 'pending', prompt, created_at };
+      admit(definition, order.prompt);
+      return launch(order, { definition }, snapshot);
+    },
+    async fork(order) {
+      const snapshot = await snapshotFor(order);
+      const { definition, prompt, seed, state } = await plannedFork(store, order);
+      const said = order.prompt ?? prompt;
+      admit(definition, said);
+      // What the workflow has come to refuse since then, it refuses here too.
+      admit({ ...definition, guardrails: snapshot.guardrails }, said);
+      return launch({ ...order, prompt, trigger: 'fork' }, { definition, seed, state }, snapshot);
     },
   };
 }
 
-function newTask(order: PromptOrder, { definition, on_busy }: { definition: Definition; on_busy: string }): NewTask {
+/** What a task is written with and its run starts from. */
+interface Begins {
+  definition: Definition;
+  seed?: Seed;
+  state?: LoopState;
+}
+
+function newTask(order: PromptOrder, { definition, on_busy, seed }: Begins & { on_busy: string }): NewTask {
   const { task_id, workflow_id, prompt, owner, owner_login, trigger, scheduled_agent_id = null, access_token } = order;
   return {
     ...{ task_id: task_id ?? uuid(), workflow_id, prompt, owner, owner_login, trigger, scheduled_agent_id, definition },
     on_busy: order.on_busy ?? on_busy,
     caller_token: access_token,
+    seed,
   };
 }
 

@@ -67,6 +67,7 @@ export async function worldOf(home: TestInstallation): Promise<World> {
     'PUT /api/custom-tools/{id}/env-mapping': { env_mapping: { KEY: null } },
     'POST /api/custom-tools/validate': { name: 'f', source_code: FUNCTION.replace('NAME', 'f') },
     'POST /api/workflows/{id}/prompt': { prompt: 'x' },
+    'POST /api/tasks/{id}/fork': { from_step: 1, effects: 'stub' },
     'POST /api/agents/{agent_id}/chat': { message: 'hello' },
     'POST /api/import': { version: '1.0' },
     'POST /api/mcps/import': { mcpServers: {} },

@@ -22,9 +22,9 @@ export interface Child {
 }
 
 /** A command of Perdura in a process of its own, killed at the latest when the test run ends. */
-export function perdura(command: string, env: Record<string, string>): Child {
+export function perdura(command: string, env: Record<string, string>, args: string[] = []): Child {
   return childOf(
-    spawn(process.execPath, ['--disable-warning=ExperimentalWarning', CLI, command], {
+    spawn(process.execPath, ['--disable-warning=ExperimentalWarning', CLI, command, ...args], {
       env: { ...baseEnv(), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     }),

@@ -5,7 +5,7 @@ import { eventsOf } from '../../domain/events.ts';
 import type { OpenRun, RunStore } from '../../store/runs.ts';
 
 export interface AdmissionPorts {
-  runs: RunStore;
+  runs: Pick<RunStore, 'tell'>;
   /** Takes a place in the provider's rate: 0, or how many milliseconds to wait before asking again. */
   admit(provider: Definition['provider']): Promise<number>;
   now(): string;

@@ -6,11 +6,12 @@ import { eventsOf, isTerminal } from '../../domain/events.ts';
 import { storable } from '../../domain/transcript.ts';
 import type { OpenCall, ToolLedger } from '../../store/tool-ledger.ts';
 import type { ToolOutcome } from '../../tools/source.ts';
+import { type AnswerPorts, answered } from './answer-call.ts';
 import { attempt, type Halts, staleAttempt, written } from './attempt.ts';
 import { retryDelay } from './failure.ts';
 
-export interface CallToolPorts {
-  ledger: ToolLedger;
+export interface CallToolPorts extends AnswerPorts {
+  ledger: Omit<ToolLedger, 'tell' | 'setTodos'>;
   halts: Halts;
   definition(hash: string): Promise<Definition>;
   /** Carries the call out. Reports the tool's own failure in the outcome; throws when its source is out of reach. */
@@ -25,23 +26,30 @@ export interface CallToolPorts {
 export const callToolActivity =
   (ports: CallToolPorts) =>
   (task_id: string, call_id: string): Promise<'done' | 'waiting'> =>
-    attempt(ports.halts, task_id, async (signal) => {
-      const call = await ports.ledger.open(task_id, call_id);
-      if (!call || isTerminal(call.task_status))
-        throw ApplicationFailure.nonRetryable(`The task ${task_id} has ended`, 'task_ended');
-      switch (moveOf(call)) {
-        case 'nothing':
-          return 'done';
-        case 'ask_approval':
-          return park(ports, call, 'waiting_approval');
-        case 'ask_reconciliation':
-          return park(ports, call, 'waiting_reconciliation');
-        case 'settle':
-          return settle(ports, call);
-        case 'run':
-          return run(ports, call, signal);
-      }
-    });
+    attempt(ports.halts, task_id, (signal) => callStep(ports, { task_id, call_id }, signal));
+
+/** The call without what the engine has to do with it. */
+export async function callStep(
+  ports: CallToolPorts,
+  { task_id, call_id }: { task_id: string; call_id: string },
+  signal: AbortSignal,
+): Promise<'done' | 'waiting'> {
+  const call = await ports.ledger.open(task_id, call_id);
+  if (!call || isTerminal(call.task_status)) throw ApplicationFailure.nonRetryable(`The task ${task_id} has ended`, 'task_ended');
+  if (await answered(ports, call)) return 'done';
+  switch (moveOf(call)) {
+    case 'nothing':
+      return 'done';
+    case 'ask_approval':
+      return park(ports, call, 'waiting_approval');
+    case 'ask_reconciliation':
+      return park(ports, call, 'waiting_reconciliation');
+    case 'settle':
+      return settle(ports, call);
+    case 'run':
+      return run(ports, call, signal);
+  }
+}
 
 async function run(ports: CallToolPorts, call: OpenCall, signal: AbortSignal): Promise<'done'> {
   const { log } = eventsOf(call.task_id, ports.now);

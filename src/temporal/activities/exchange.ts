@@ -29,7 +29,7 @@ import { reserve } from './reserve.ts';
 import type { ToolsAsked } from './tools-asked.ts';
 
 export interface ExchangePorts extends AdmissionPorts, ContextPorts, Omit<FitPorts, 'runs'> {
-  runs: RunStore;
+  runs: Omit<RunStore, 'freezeToolset' | 'note' | 'settle'>;
   halts: Halts;
   definition(hash: string): Promise<Definition>;
   runtimeOf(run: OpenRun, definition: Definition): Promise<SelectedRuntime>;
@@ -63,19 +63,22 @@ interface Attempt {
 export const exchangeActivity =
   (ports: ExchangePorts) =>
   (task_id: string, order: ExchangeOrder): Promise<PlannedCall[] | 'waiting'> =>
-    attempt(ports.halts, task_id, async (signal) => {
-      const run = await ports.runs.open(task_id, order.step);
-      if (!run || isTerminal(run.status)) throw ApplicationFailure.nonRetryable(`The task ${task_id} has ended`, 'task_ended');
-      if (run.recorded) return callsOf(run, order.step);
-      const work: Attempt = { ports, run, definition: await ports.definition(run.definition_hash), order };
-      await admitted(ports, run, { provider: work.definition.provider, step: order.step });
-      try {
-        return await converse(work, signal);
-      } catch (error) {
-        if (signal.aborted || !ports.isModelFailure(error)) throw error;
-        throw await noteFailure(work, error, signal);
-      }
-    });
+    attempt(ports.halts, task_id, (signal) => exchangeStep(ports, [task_id, order], signal));
+
+/** The exchange without what the engine has to do with it. */
+export async function exchangeStep(ports: ExchangePorts, [task_id, order]: [string, ExchangeOrder], signal: AbortSignal) {
+  const run = await ports.runs.open(task_id, order.step);
+  if (!run || isTerminal(run.status)) throw ApplicationFailure.nonRetryable(`The task ${task_id} has ended`, 'task_ended');
+  if (run.recorded) return callsOf(run, order.step);
+  const work: Attempt = { ports, run, definition: await ports.definition(run.definition_hash), order };
+  await admitted(ports, run, { provider: work.definition.provider, step: order.step });
+  try {
+    return await converse(work, signal);
+  } catch (error) {
+    if (signal.aborted || !ports.isModelFailure(error)) throw error;
+    throw await noteFailure(work, error, signal);
+  }
+}
 
 /** Calls of a recorded reply; a reply that a guardrail withheld ends the run. */
 function callsOf({ messages, calls }: Pick<OpenRun, 'messages' | 'calls'>, step: number): PlannedCall[] {
@@ -190,7 +193,7 @@ function opening({ ports, run, definition, order }: Attempt, context: Context): 
     messages.push({ ...blank, step: order.step - 1, position: REMINDER_POSITION, role: 'user', kind: 'reminder', content });
     events.push(log('goal_reminder', content));
   }
-  if (run.status === 'waiting') events.push(status('running', order.turns));
+  if (run.status !== 'running' && run.messages.length > 0) events.push(status('running', order.turns));
   if (run.attempts > 0)
     events.push(log('attempt_reset', 'The step is tried again; drop its unfinished text', { step: order.step }));
   events.push(log('model_call', definition.model ?? 'default model', { step: order.step }));

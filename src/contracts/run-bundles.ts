@@ -1,0 +1,143 @@
+import { z } from 'zod';
+import { Id, Timestamp } from './common.ts';
+import { endpoint, IdParams } from './endpoint.ts';
+import { ForkedFrom, ToolCallRecord } from './tasks.ts';
+import { Usage } from './workflows.ts';
+
+/** What a run was pinned with, without what leads elsewhere: no address, no configuration of a connection, no source code. */
+const BundledDefinition = z.object({
+  agent: z.object({ id: Id, name: z.string(), system_prompt: z.string() }),
+  workflow: z.object({ id: Id, title: z.string().nullable() }),
+  model: z.string().nullable(),
+  provider: z
+    .object({
+      id: Id,
+      name: z.string(),
+      provider_type: z.string(),
+      default_model: z.string().nullable(),
+      requests_per_minute: z.int().nullable(),
+      price_table: z.record(z.string(), z.looseObject({ input: z.number(), output: z.number() })),
+    })
+    .nullable(),
+  settings: z.object({
+    max_turns: z.int(),
+    output_format: z.string(),
+    reasoning_effort: z.string().nullable(),
+    infinite_session: z.boolean(),
+    bypass_memory: z.boolean(),
+    auto_memory: z.boolean(),
+    tsv_tool_results: z.boolean(),
+    caveman: z.boolean(),
+  }),
+  skills: z.array(z.object({ name: z.string(), instructions: z.string() })),
+  guardrails: z
+    .array(z.object({ name: z.string(), guardrail_type: z.string(), config: z.record(z.string(), z.unknown()) }))
+    .optional(),
+  approval_tools: z.array(z.string()),
+  budget: z
+    .object({
+      max_cost_usd: z.number().nullable(),
+      max_tokens: z.int().nullable(),
+      max_seconds: z.number().nullable(),
+      on_exhausted: z.enum(['wait', 'halt']),
+    })
+    .nullable(),
+});
+
+const ToolSpec = z.object({
+  name: z.string(),
+  description: z.string(),
+  parameters: z.record(z.string(), z.unknown()),
+  effect: z.enum(['read', 'idempotent', 'write']),
+});
+
+const BundledMessage = z.object({
+  step: z.int(),
+  position: z.int(),
+  role: z.enum(['user', 'assistant', 'tool', 'system']),
+  kind: z.enum(['prompt', 'reply', 'partial', 'result', 'denial', 'reminder', 'summary', 'context', 'withheld']),
+  content: z.string(),
+  tool_calls: z.array(z.object({ call_id: z.string(), name: z.string(), arguments: z.string() })).nullable(),
+  call_id: z.string().nullable(),
+  extra: z.unknown(),
+  /** The step under way when it was written. */
+  told_at: z.int(),
+});
+
+const BundledCall = ToolCallRecord.pick({
+  ...{ call_id: true, name: true, arguments: true, effect: true, approval: true, status: true, attempts: true, errors: true },
+  ...{ failed: true, result: true, answered_by: true, duration_ms: true },
+}).extend({ position: z.int() });
+
+const BundledStep = z.object({
+  step: z.int(),
+  copied: z.boolean(),
+  model: z.string().nullable(),
+  attempts: z.int(),
+  errors: z.int(),
+  error: z.string().nullable(),
+  finish: z.string().nullable(),
+  usage: Usage.omit({ premium_requests: true }),
+  started_at: Timestamp,
+  ended_at: Timestamp.nullable(),
+  input: z.object({ digest: z.string(), messages: z.int() }).nullable().meta({
+    description: 'SHA-256 of all that the loop gives the model at this step, and how many messages that is',
+  }),
+  output: z.string().nullable(),
+  guardrails: z.array(z.object({ guardrail: z.string(), action: z.string(), reasons: z.array(z.string()) })),
+  budget_exhausted: z.boolean(),
+  tool_calls: z.array(BundledCall),
+});
+
+export const RunBundle = z
+  .object({
+    format: z.literal('perdura-run'),
+    version: z.literal(1),
+    perdura_version: z.string(),
+    task: z.object({
+      id: Id,
+      workflow_id: Id,
+      trigger: z.string(),
+      prompt: z.string(),
+      forked_from: ForkedFrom.nullable(),
+      budget: BundledDefinition.shape.budget,
+      created_at: Timestamp,
+      started_at: Timestamp.nullable(),
+      completed_at: Timestamp.nullable(),
+    }),
+    definition: BundledDefinition,
+    runtime: z.object({
+      context_window: z.int(),
+      keeps_context: z.boolean().meta({ description: 'The conversation is kept by the vendor, so nothing is compacted' }),
+    }),
+    tools: z.array(ToolSpec).meta({ description: 'As the model was offered them' }),
+    steps: z.array(BundledStep),
+    transcript: z.array(BundledMessage),
+    end: z.object({
+      status: z.string(),
+      response: z.unknown(),
+      error: z.string().nullable(),
+      error_code: z.string().nullable(),
+      turns: z.int(),
+      steps: z.int(),
+      turn_limit_reached: z.boolean(),
+      usage: Usage,
+    }),
+  })
+  .meta({ id: 'RunBundle', description: 'A run with all that `perdura replay` needs, and no secret' });
+export type RunBundle = z.output<typeof RunBundle>;
+
+export const runBundles = {
+  get: endpoint('GET /api/tasks/{id}/bundle', {
+    operation: 'get_task_bundle',
+    tag: 'Tasks',
+    summary: 'A whole run as one document',
+    description:
+      'What the run was pinned with, what was told and answered at each step, every tool call with its result, and how it ended: all that ' +
+      '`perdura replay` needs to run it again offline. Holds no secret: addresses, configurations of connections and source code are ' +
+      'left out, and values of stored tokens are redacted wherever they stand.',
+    params: IdParams,
+    reply: RunBundle,
+    refuses: [403],
+  }),
+};

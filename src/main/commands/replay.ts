@@ -1,0 +1,58 @@
+import { readFile } from 'node:fs/promises';
+import { RunBundle } from '../../contracts/run-bundles.ts';
+import type { Difference } from '../../temporal/replay/difference.ts';
+import { replay } from '../../temporal/replay/replay.ts';
+import type { Config } from '../config.ts';
+import { outputGuards } from '../guardrails.ts';
+
+/** `perdura replay bundle.json …`: exits with 0 when each run is replayed as recorded, 1 when one differs, 2 when a file is no bundle. */
+export async function command(_config: Config, files: string[]): Promise<void> {
+  let code = files.length === 0 ? 2 : 0;
+  if (files.length === 0) process.stderr.write('Say which run to replay: perdura replay <bundle.json> …\n');
+  for (const file of files) code = Math.max(code, await replayFile(file));
+  process.exitCode = code;
+}
+
+async function replayFile(file: string): Promise<0 | 1 | 2> {
+  const bundle = await readBundle(file).catch((error: Error) => error);
+  if (bundle instanceof Error) {
+    process.stderr.write(`${file}: ${bundle.message}\n`);
+    return 2;
+  }
+  const { difference, steps, calls } = await replay(bundle, outputGuards);
+  if (!difference) {
+    process.stdout.write(`same       ${file}: ${steps} steps, ${calls} tool calls, ${bundle.end.status}\n`);
+    return 0;
+  }
+  process.stdout.write(`DIFFERENT  ${file}: step ${difference.step}: ${difference.what}\n${sides(difference)}`);
+  return 1;
+}
+
+async function readBundle(file: string): Promise<RunBundle> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new Error(error.code === 'ENOENT' ? 'There is no such file' : error.message);
+  });
+  const value = jsonOf(text);
+  const { format, version } = (value ?? {}) as { format?: unknown; version?: unknown };
+  if (format !== 'perdura-run') throw new Error('It is no bundle of a run; GET /api/tasks/{id}/bundle gives one');
+  if (version !== 1) throw new Error(`It is a bundle of version ${version}; this Perdura reads version 1`);
+  const { data, error } = RunBundle.safeParse(value);
+  if (data) return data;
+  const { path, message } = error.issues[0] ?? { path: [], message: 'unknown' };
+  throw new Error(`It is a damaged bundle: ${path.join('.')}: ${message}`);
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Error(`It is no JSON: ${(error as Error).message}`);
+  }
+}
+
+const LONGEST = 600;
+const shown = (value: unknown) => {
+  const text = JSON.stringify(value) ?? 'nothing';
+  return text.length > LONGEST ? `${text.slice(0, LONGEST)} … (${text.length} characters)` : text;
+};
+const sides = ({ recorded, replayed }: Difference) => `  recorded: ${shown(recorded)}\n  replayed: ${shown(replayed)}\n`;

@@ -1,0 +1,110 @@
+import type { Caller } from '../api/auth.ts';
+import type { BundleOf } from '../api/tasks.ts';
+import { RunBundle } from '../contracts/run-bundles.ts';
+import type { Definition } from '../domain/definition.ts';
+import { keptByVendor } from '../domain/fork.ts';
+import { mapTexts, tokensIn } from '../domain/secrets.ts';
+import { selectRuntime } from '../runtimes/select.ts';
+import type { RunRecord } from '../store/inspection.ts';
+import type { WiredTask } from '../store/tasks.ts';
+import { replay } from '../temporal/replay/replay.ts';
+import { redactor } from '../toolrunner/redact.ts';
+import { type Toolset, toolsFor } from '../tools/for-agent.ts';
+import { outputGuards } from './guardrails.ts';
+import { VERSION } from './places.ts';
+import { toolPorts, windowOf } from './run-ports.ts';
+import { mcpPorts, openMcpPool, withoutElsewhere } from './run-tools.ts';
+import type { Core } from './wiring.ts';
+
+/** Runs as documents. What is not in the schema does not leave; secrets that are known are taken out of every text. */
+export function bundlesOf(core: Core): BundleOf {
+  const { store } = core;
+  return async (task, caller) => {
+    const definition = await store.definitions.get(task.definition_hash);
+    const record = await store.inspection.record(task.id);
+    const { context_window, keeps_context, tools } = await runtimeOf(core, definition, record);
+    const draft = RunBundle.parse({
+      ...{ format: 'perdura-run', version: 1, perdura_version: VERSION },
+      task: { ...task, budget: record.task.budget },
+      ...{ definition, tools, runtime: { context_window, keeps_context } },
+      ...contentOf(record),
+      end: task,
+    });
+    const { json } = redactor(await secretsOf(core, definition, { task, caller }));
+    const bundle = JSON.parse(json(JSON.stringify(draft))) as RunBundle;
+    const { told } = await replay(bundle, outputGuards);
+    const steps = bundle.steps.map((step) => ({ ...step, input: told.get(step.step) ?? null }));
+    return { ...bundle, steps };
+  };
+}
+
+/** The tools that the run's model is offered, and how much it can read. Nothing is called or connected to. */
+async function runtimeOf(core: Core, definition: Definition, { task }: RunRecord) {
+  const keeps_context = keptByVendor(definition.provider);
+  const custom_tools = definition.provider !== null;
+  const nobody = { access_token: '-', openToken: async () => '-' };
+  const { default_runtime } = core.setting;
+  const runtime = keeps_context ? await selectRuntime(definition, nobody, { default_runtime }) : null;
+  const here = runtime ? withoutElsewhere(definition, runtime) : definition;
+  const pool = openMcpPool(core);
+  try {
+    const rules = { custom_tools, toolset: task.toolset as Toolset | null };
+    const box = toolsFor(here, { ...toolPorts(core), mcp: mcpPorts(core, pool) }, rules);
+    return { context_window: windowOf(core)(definition), keeps_context, tools: await box.list(new AbortController().signal) };
+  } finally {
+    await pool.close();
+  }
+}
+
+function contentOf({ task, steps, messages, calls, events }: RunRecord) {
+  const fork_step = task.fork_step ?? 0;
+  const told = events.map(({ data }) => data as { event: string; step?: number });
+  const stepAt = (at: Date) => steps.findLast(({ started_at }) => started_at <= at)?.step ?? 0;
+  const textOf = (step: number, position: number) =>
+    messages.find((message) => message.step === step && message.position === position)?.content ?? null;
+  return {
+    steps: steps.map(({ step, started_at, ended_at, ...more }, index) => ({
+      ...{ ...more, step, usage: more, copied: step < fork_step, input: null, output: textOf(step, 0) },
+      ...{ started_at: started_at.toISOString(), ended_at: ended_at?.toISOString() ?? null },
+      guardrails: events
+        .filter(({ timestamp }) => timestamp >= started_at && !(steps[index + 1] && timestamp >= steps[index + 1]!.started_at))
+        .flatMap(({ data }) => ((data as { event: string }).event === 'output_guardrail_violation' ? [data] : [])),
+      budget_exhausted: told.some((event) => event.event === 'budget_exhausted' && event.step === step),
+      tool_calls: calls.filter((call) => call.step === step).map((call) => ({ ...call, result: textOf(step, call.position) })),
+    })),
+    transcript: messages.map((message) => ({ ...message, told_at: stepAt(message.created_at) })),
+  };
+}
+
+/** Every secret that the run may have met: stored tokens that its definition names, what its connections hold sealed, and the caller's own. */
+async function secretsOf(
+  core: Core,
+  definition: Definition,
+  { task, caller }: { task: WiredTask; caller: Caller },
+): Promise<string[]> {
+  const { store } = core;
+  const { provider, tools, mcp_servers = [], repository } = definition;
+  const configs = mcp_servers.map(({ connection_config }) => connection_config);
+  const names = new Set([
+    ...[provider?.api_key_token_name, repository?.token_name],
+    ...tools.flatMap((tool) => (tool.kind === 'custom' ? Object.values(tool.env) : [])),
+    ...configs.flatMap(tokensIn),
+  ]);
+  const values: string[] = [caller.access_token];
+  for (const name of names) {
+    if (!name) continue;
+    const opened = await store.tokens.open({
+      name,
+      principal: task.owner,
+      purpose: 'redaction of a run bundle',
+      task_id: task.id,
+    });
+    if ('value' in opened) values.push(opened.value);
+  }
+  for (const config of configs) {
+    const sealed = new Set<string>();
+    mapTexts(config, (text, { path }) => ((store.mcpServers.sealer.mask(text) as unknown) === text ? text : sealed.add(path)));
+    mapTexts(store.mcpServers.sealer.open(config), (text, { path }) => (sealed.has(path) ? values.push(text) : text));
+  }
+  return values;
+}

@@ -1,0 +1,30 @@
+import { moveOf } from '../../domain/effects.ts';
+import { eventsOf } from '../../domain/events.ts';
+import { forkAnswer } from '../../domain/fork.ts';
+import type { ForkStore } from '../../store/forks.ts';
+import type { OpenCall, ToolLedger } from '../../store/tool-ledger.ts';
+import { staleAttempt } from './attempt.ts';
+
+export interface AnswerPorts {
+  ledger: Pick<ToolLedger, 'answer'>;
+  forks: Pick<ForkStore, 'recordsFor'>;
+  now(): string;
+}
+
+/** Answers a call of a fork from the record of its source, or refuses it, as its effects are set. False: it is a call like any other. */
+export async function answered(ports: AnswerPorts, call: OpenCall): Promise<boolean> {
+  const { fork, call_id, name, task_id } = call;
+  if (!fork || fork.effects === 'live' || call.attempts > 0 || moveOf(call) === 'nothing') return false;
+  const records = await ports.forks.recordsFor({ ...call, fork });
+  const answer = forkAnswer(call, { effects: fork.effects, ...records });
+  if (!answer) return false;
+  const { log, message } = eventsOf(task_id, ports.now);
+  const { content, failed, answered_by } = answer;
+  const events = [
+    log('tool_call', name, { call_id, name, arguments: call.arguments, answered_by }),
+    log('tool_result', name, { call_id, name, failed, answered_by }),
+    message('tool', content, { call_id, name }),
+  ];
+  if (!(await ports.ledger.answer(call, { ...answer, events }))) throw staleAttempt();
+  return true;
+}
