@@ -39,6 +39,18 @@ export interface PinnedProvider {
   context_window: number | null;
 }
 
+/** Whether a provider is the vendor itself: its own SDK, and agent sessions that keep their conversation there. */
+export const isVendor = ({ provider_type, base_url }: Pick<PinnedProvider, 'provider_type' | 'base_url'>): boolean =>
+  provider_type === 'anthropic' && !base_url;
+
+/** The run that a workspace belongs to. */
+export interface WorkspaceOwner {
+  task_id: string;
+  /** In whose name the repository is read. */
+  owner: string;
+  repository: PinnedRepository | null;
+}
+
 /** What is checked out into a run's workspace before its first step. */
 export interface PinnedRepository {
   url: string;

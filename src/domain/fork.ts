@@ -1,5 +1,5 @@
 import { readArguments } from './arguments.ts';
-import type { PinnedProvider, ToolEffect } from './definition.ts';
+import type { ToolEffect } from './definition.ts';
 import { type LoopState, type PlannedCall, type RunRules, runLoop, START } from './run-loop.ts';
 
 /** What becomes of the tool calls of a fork: answered from the record, never carried out, or carried out as in any run. */
@@ -33,10 +33,6 @@ export interface ForkAnswer {
 
 /** Where a message that a fork adds stands among the messages of the step before it: after the reminder. */
 export const FORK_PROMPT_POSITION = 150_000;
-
-/** The vendor's sessions keep their conversation at the vendor, where it cannot be taken up at an earlier step. */
-export const keptByVendor = (provider: Pick<PinnedProvider, 'provider_type' | 'base_url'> | null): boolean =>
-  provider?.provider_type === 'anthropic' && !provider.base_url;
 
 /** Where the loop of a run stands before one of its steps, by the calls that its earlier steps are known to have made. */
 export async function stateBefore(step: number, rules: RunRules, callsOf: (step: number) => PlannedCall[]): Promise<LoopState> {

@@ -1,7 +1,8 @@
 import type { Caller } from '../api/auth.ts';
 import type { ModelLists } from '../api/models.ts';
+import { isVendor } from '../domain/definition.ts';
 import { AppError } from '../domain/errors.ts';
-import { defaultClient, isVendor, providerClient, vendorClient } from '../runtimes/clients.ts';
+import { defaultClient, providerClient, vendorClient } from '../runtimes/clients.ts';
 import { modelLister } from '../runtimes/model-lists.ts';
 import type { Core } from './wiring.ts';
 

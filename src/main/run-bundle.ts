@@ -1,8 +1,7 @@
 import type { Caller } from '../api/auth.ts';
 import type { BundleOf } from '../api/tasks.ts';
 import { RunBundle } from '../contracts/run-bundles.ts';
-import type { Definition } from '../domain/definition.ts';
-import { keptByVendor } from '../domain/fork.ts';
+import { type Definition, isVendor } from '../domain/definition.ts';
 import { mapTexts, tokensIn } from '../domain/secrets.ts';
 import { selectRuntime } from '../runtimes/select.ts';
 import type { RunRecord } from '../store/inspection.ts';
@@ -40,7 +39,7 @@ export function bundlesOf(core: Core): BundleOf {
 
 /** The tools that the run's model is offered, and how much it can read. Nothing is called or connected to. */
 async function runtimeOf(core: Core, definition: Definition, { task }: RunRecord) {
-  const keeps_context = keptByVendor(definition.provider);
+  const keeps_context = definition.provider !== null && isVendor(definition.provider);
   const custom_tools = definition.provider !== null;
   const nobody = { access_token: '-', openToken: async () => '-' };
   const { default_runtime } = core.setting;

@@ -1,5 +1,5 @@
 import { contextWindowOf } from '../domain/context-window.ts';
-import type { Definition } from '../domain/definition.ts';
+import type { Definition, WorkspaceOwner } from '../domain/definition.ts';
 import { eventsOf } from '../domain/events.ts';
 import { webhookSender } from '../egress/webhook-sender.ts';
 import { deltaPublisher } from '../events/publisher.ts';
@@ -16,7 +16,7 @@ import { reconcileSchedules, reconcileWorkspaces } from './reconcile.ts';
 import { contextPorts, knowingPorts } from './run-context.ts';
 import { runSessions } from './run-sessions.ts';
 import { mcpPorts, openMcpPool, progressTeller, runTools } from './run-tools.ts';
-import { runWorkspaces, type WorkspaceOwner } from './run-workspaces.ts';
+import { runWorkspaces } from './run-workspaces.ts';
 import type { Core, Driver } from './wiring.ts';
 
 const now = () => new Date().toISOString();

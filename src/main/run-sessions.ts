@@ -1,5 +1,5 @@
-import type { Definition } from '../domain/definition.ts';
-import { isVendor, type SelectedRuntime } from '../runtimes/select.ts';
+import { type Definition, isVendor } from '../domain/definition.ts';
+import type { SelectedRuntime } from '../runtimes/select.ts';
 import type { OpenRun } from '../store/runs.ts';
 import type { Settle } from '../temporal/settle.ts';
 import type { Core } from './wiring.ts';

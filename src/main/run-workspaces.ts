@@ -1,15 +1,7 @@
-import type { PinnedRepository } from '../domain/definition.ts';
+import type { PinnedRepository, WorkspaceOwner } from '../domain/definition.ts';
 import { type CheckoutOrder, checkouts } from '../tools/checkout.ts';
 import { type Workspaces, workspaces } from '../tools/workspaces.ts';
 import { type Core, workspacesOf } from './wiring.ts';
-
-/** The run that a workspace belongs to. */
-export interface WorkspaceOwner {
-  task_id: string;
-  /** In whose name the repository is read. */
-  owner: string;
-  repository: PinnedRepository | null;
-}
 
 export interface RunWorkspaces extends Pick<Workspaces, 'remove' | 'kept'> {
   /** The run's directory, its repository checked out into it; `commit` where that was done now. Throws a sentence when it cannot be. */

@@ -49,10 +49,6 @@ export async function providerClient(provider: Endpoint, caller: Caller, fetch?:
   return new OpenAI({ ...options, defaultHeaders, apiKey: key ?? NO_KEY, baseURL: base_url ?? OPENAI_URL });
 }
 
-/** Whether a provider is the vendor itself, reached by its own SDK. */
-export const isVendor = ({ provider_type, base_url }: Pick<Endpoint, 'provider_type' | 'base_url'>): boolean =>
-  provider_type === 'anthropic' && !base_url;
-
 /** A client of the vendor's own API; `url` where it is to be reached at another address. */
 export async function vendorClient(
   provider: Endpoint,

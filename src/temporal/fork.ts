@@ -1,6 +1,6 @@
-import type { Definition } from '../domain/definition.ts';
+import { type Definition, isVendor } from '../domain/definition.ts';
 import { unprocessable } from '../domain/errors.ts';
-import { type ForkEffects, keptByVendor, stateBefore } from '../domain/fork.ts';
+import { type ForkEffects, stateBefore } from '../domain/fork.ts';
 import type { LoopState } from '../domain/run-loop.ts';
 import type { Seed } from '../store/forks.ts';
 import type { Store } from '../store/index.ts';
@@ -35,7 +35,8 @@ export async function plannedFork(
   { source, from_step, effects, prompt }: ForkAt,
 ): Promise<PlannedFork> {
   const definition = await store.definitions.get(source.definition_hash);
-  if (keptByVendor(definition.provider)) throw unprocessable([{ path: '', message: KEPT_BY_VENDOR }], 'fork_unsupported');
+  if (definition.provider && isVendor(definition.provider))
+    throw unprocessable([{ path: '', message: KEPT_BY_VENDOR }], 'fork_unsupported');
   const steps = await store.forks.steps(source.id);
   if (!steps.some(({ step }) => step === from_step))
     throw unprocessable([{ path: 'from_step', message: noStep(steps.at(-1)?.step) }], 'no_such_step');

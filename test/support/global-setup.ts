@@ -14,6 +14,7 @@ declare module 'vitest' {
     /** A server that holds the database `template_perdura`, migrated and empty. */
     postgres_url: string;
     temporal_address: string;
+    temporal_ui_url: string;
     cache_dir: string;
   }
 }
@@ -32,6 +33,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await makeTemplate(postgres.url);
   project.provide('postgres_url', postgres.url);
   project.provide('temporal_address', temporal.address);
+  project.provide('temporal_ui_url', temporal.ui_url);
   project.provide('cache_dir', join(home, 'cache'));
   return async () => {
     await Promise.all([postgres.stop(), temporal.stop()]);

@@ -1,5 +1,5 @@
 import { ApplicationFailure } from '@temporalio/activity';
-import type { Definition, PinnedRepository, ToolSpec } from '../../domain/definition.ts';
+import type { Definition, PinnedRepository, ToolSpec, WorkspaceOwner } from '../../domain/definition.ts';
 import { eventsOf, isTerminal, type RunEvent } from '../../domain/events.ts';
 import { instructionsOf } from '../../domain/instructions.ts';
 import type { ExchangeOrder, PlannedCall } from '../../domain/run-loop.ts';
@@ -37,18 +37,12 @@ export interface ExchangePorts extends AdmissionPorts, ContextPorts, Omit<FitPor
   toolsOf(asked: ToolsAsked, signal: AbortSignal): Promise<Toolbox>;
   /** Sends text on in batches; nothing before `ready`. */
   publisher(send: (delta: string) => Promise<unknown>, ready: Promise<unknown>): DeltaPublisher;
-  workspaces: { open(run: WorkspaceRun, signal: AbortSignal): Promise<{ commit: string | null }> };
+  workspaces: { open(run: WorkspaceOwner, signal: AbortSignal): Promise<{ commit: string | null }> };
   isModelFailure(error: unknown): error is ModelFailure;
   /** Judges a text of the model's by the run's output guardrails. */
   judge(definition: Definition, text: string, facts: { final: boolean }): Verdict;
   /** Whether texts must be judged before any of them is shown. */
   holdsBack(definition: Definition): boolean;
-}
-
-interface WorkspaceRun {
-  task_id: string;
-  owner: string;
-  repository: PinnedRepository | null;
 }
 
 /** What one attempt of a step works with. */
