@@ -19,7 +19,8 @@ export interface Running {
  */
 const SETTINGS = [
   'listen_addresses=127.0.0.1',
-  "unix_socket_directories=''",
+  // Relative to its data, whose path may be too long or too odd to be given.
+  'unix_socket_directories=.',
   'max_connections=200',
   'shared_buffers=64MB',
   'max_parallel_workers_per_gather=0',
@@ -30,6 +31,8 @@ const SETTINGS = [
   'log_timezone=UTC',
 ];
 const START_LIMIT_S = 180;
+/** What systems have room for. */
+const SOCKET_PATH_BYTES = 103;
 const CRASH_PATIENCE_MS = 8_000;
 
 export const hasCluster = ({ data }: Place): Promise<boolean> => exists(join(data, 'PG_VERSION'));
@@ -80,6 +83,12 @@ export async function launch(place: Place, first: number): Promise<Running> {
       throw new Error(`Postgres did not start: ${output.trim()}\n${said.trim()}\nIts log: ${place.log_file}`);
     }
   }
+}
+
+/** Where the server's socket is, for who may enter its data; null where there is none or its path is too long for one. */
+export async function socketDirectory({ data }: Place, { port }: Running): Promise<string | null> {
+  const path = join(data, `.s.PGSQL.${port}`);
+  return Buffer.byteLength(path) <= SOCKET_PATH_BYTES && (await exists(path)) ? data : null;
 }
 
 /** Fast shutdown: open transactions are rolled back, the data is written out. */

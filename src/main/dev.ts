@@ -59,7 +59,7 @@ async function settingOf(config: Config, servers: Servers): Promise<Setting> {
   return {
     // What is all on one's own machine may start commands of one's own.
     config: { ...config, ALLOW_STDIO_MCP: config.ALLOW_STDIO_MCP ?? true },
-    database_url: servers.database_url,
+    database_url: servers.own_database_url,
     temporal_address: servers.temporal_address,
     temporal_ui_url: servers.temporal_ui_url,
     encryption_keys: await encryptionKeysOf(config),

@@ -8,6 +8,8 @@ import type { Resources } from './resources.ts';
 
 export interface Servers {
   database_url: string;
+  /** The same for this process. */
+  own_database_url: string;
   temporal_address: string;
   temporal_ui_url: string | null;
   demo_model_url: string;
@@ -35,9 +37,10 @@ export async function startServers(config: Config, resources: Resources, log: Lo
 }
 
 async function databaseOf({ DATABASE_URL, PERDURA_HOME: home }: Config, resources: Resources, log: Log) {
-  if (DATABASE_URL) return { database_url: DATABASE_URL, pids: {} };
+  if (DATABASE_URL) return { database_url: DATABASE_URL, own_database_url: DATABASE_URL, pids: {} };
   const postgres = resources.hold(await startPostgres({ home, log }), (it) => it.stop());
-  return { database_url: postgres.url, pids: { postgres: postgres.pid } };
+  const { url, socket_url, pid } = postgres;
+  return { database_url: url, own_database_url: socket_url, pids: { postgres: pid } };
 }
 
 async function temporalOf(

@@ -43,6 +43,21 @@ describe('the Postgres of an installation', { timeout: 60_000 }, () => {
     expect(await recall(second.url)).toEqual([{ answer: 42 }]);
   });
 
+  it('is reached by its socket, also after kill -9 left one behind, and by loopback where the path is too long', async () => {
+    const address = async ({ socket_url }: { socket_url: string }) =>
+      (await query(socket_url, 'SELECT inet_server_addr() IS NULL AS by_socket'))[0];
+    const home = await bench.home();
+    const first = await start({ home });
+    expect(await address(first)).toEqual({ by_socket: true });
+    process.kill(first.pid, 'SIGKILL');
+    expect(await address(await start({ home }))).toEqual({ by_socket: true });
+
+    const parent = await bench.home();
+    await chmod(parent, 0o711);
+    const deep = await start({ home: join(parent, 'a'.repeat(80)), port: 15_532 });
+    expect(deep.socket_url).toBe(deep.url);
+  });
+
   it('starts again after kill -9 and has lost nothing', async () => {
     const home = await bench.home();
     const first = await start({ home });

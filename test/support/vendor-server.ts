@@ -137,7 +137,7 @@ export async function startVendorServer() {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         response.write(': open\n\n');
         one(id).watchers.add(response);
-        response.once('close', () => one(id).watchers.delete(response));
+        response.once('close', () => one(id)?.watchers.delete(response));
         return undefined;
       },
     ],
@@ -154,9 +154,11 @@ export async function startVendorServer() {
       return void response.end(JSON.stringify({ type: 'error', error: { type: 'scripted', message: 'scripted refusal' } }));
     }
     const found = routes.find(([method, path]) => method === request.method && path.test(pathname));
-    const answer = found?.[2]({ id: found[1].exec(pathname)?.[1] ?? '', body, response });
-    if (answer === undefined && found) return;
-    response.writeHead(found ? 200 : 404, { 'content-type': 'application/json' });
+    const id = found?.[1].exec(pathname)?.[1] ?? '';
+    const known = id === '' || one(id) !== undefined;
+    const answer = known ? found?.[2]({ id, body, response }) : undefined;
+    if (answer === undefined && found && known) return;
+    response.writeHead(found && known ? 200 : 404, { 'content-type': 'application/json' });
     response.end(JSON.stringify(answer ?? { type: 'error', error: { type: 'not_found_error', message: pathname } }));
   }
 

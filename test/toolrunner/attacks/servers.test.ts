@@ -6,9 +6,8 @@ import { type Bench, CONFINED, openBench } from '../support.ts';
 import { sourceOf } from './host.ts';
 
 /** A client of Postgres from the standard library: logs in by SCRAM, asks one question, returns all that comes back. */
-const POSTGRES = `
+const LOGIN = `
 import base64, hashlib, hmac, struct
-s = socket.create_connection((h["host"], h["port"]), 2)
 def send(kind, body): s.sendall(kind + struct.pack("!I", len(body) + 4) + body)
 def take(n):
     data = b""
@@ -39,6 +38,9 @@ while not found.endswith(b"SELECT 1\\0"):
     if kind in b"DCE": found += body
 return found.decode("latin1")`;
 
+const BY_LOOPBACK = `s = socket.create_connection((h["host"], h["port"]), 2)\n${LOGIN}`;
+const BY_SOCKET = `s = socket.socket(socket.AF_UNIX); s.connect(f'{h["data"]}/.s.PGSQL.{h["port"]}')\n${LOGIN}`;
+
 const ENGINE = `
 import urllib.request
 return urllib.request.urlopen(h["executions"], timeout=2).read().decode()`;
@@ -47,12 +49,15 @@ const DISK = `
 found = []
 for root, _, files in os.walk(h["data"]):
     for name in files:
-        with open(os.path.join(root, name), "rb") as file:
+        path = os.path.join(root, name)
+        if not os.path.isfile(path): continue
+        with open(path, "rb") as file:
             if h["canary"].encode() in file.read(): found.append(name)
 return f"{h['canary']} in {found}" if found else False`;
 
 const ATTACKS = [
-  ['the database, its password known', POSTGRES],
+  ['the database, its password known', BY_LOOPBACK],
+  ['the database by its socket, its password known', BY_SOCKET],
   ['the engine, a run known by its id', ENGINE],
   ["the database's own files", DISK],
 ] as const;
