@@ -3,6 +3,7 @@ import { rebuilt, type StreamedEvent } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, hangs, says } from '../support/model-server.ts';
 import { type Child, startWorkerProcess } from '../support/processes.ts';
+import { until } from '../support/until.ts';
 
 let it_: TestInstallation;
 const workers: Child[] = [];
@@ -63,20 +64,15 @@ it('calls a read tool again when its worker dies, and the run completes', async 
   expect(events.filter(({ data }) => data.event === 'tool_result')).toHaveLength(1);
 }, 90_000);
 
-it('asks what came of a write tool whose worker died, and goes on as told', async () => {
+it('asks what came of write tools whose worker died, and goes on as told or is halted meanwhile', async () => {
   await startWorker();
-  const workflow_id = await it_.workflow({ tools: ['import time\ndef pay() -> str:\n    time.sleep(20)\n    return "paid"\n'] });
-  const name = await toolOf(workflow_id);
-  it_.model.script(asks({ name }), says('Settled.'));
-  const task_id = await it_.prompt(workflow_id);
-  await it_.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
-    enough: ({ data }) => data.event === 'tool_call',
-  });
+  const [task_id, other] = [await paying(), await paying()];
   await loseWorker();
   await startWorker();
-  const stream = `/api/workflows/${workflow_id}/stream?task_id=${task_id}`;
-  await it_.alice.events(stream, { enough: ({ data }) => data.event === 'reconciliation_requested', timeout_ms: 40_000 });
-  expect(await it_.alice.ok(it_.alice.get(`/api/tasks/${task_id}`))).toMatchObject({ status: 'waiting' });
+  for (const id of [task_id, other]) await until('it waits', async () => (await taskOf(id)).status === 'waiting', 40_000);
+  expect((await it_.alice.post(`/api/tasks/${other}/stop`)).status).toBe(202);
+  expect(await it_.ended(other, 10_000)).toMatchObject({ status: 'halted', error: null });
+  it_.model.script(says('Settled.'));
   const path = `/api/tasks/${task_id}/reconciliations/1-1`;
   expect((await it_.bob.post(path, { decision: 'retry' })).status).toBe(403);
   expect((await it_.alice.post(`/api/tasks/${task_id}/approvals/1-1`, { decision: 'approve' })).status).toBe(409);
@@ -114,6 +110,19 @@ it('hands a step over when its worker is asked to stop, and that is no halt', as
   await startWorker();
   expect(await it_.ended(task_id, 40_000)).toMatchObject({ status: 'completed', response: 'a slow answer that takes its time' });
 }, 90_000);
+
+const taskOf = (task_id: string) => it_.alice.ok(it_.alice.get(`/api/tasks/${task_id}`));
+
+/** A run whose write tool is under way. */
+async function paying(): Promise<string> {
+  const workflow_id = await it_.workflow({ tools: ['import time\ndef pay() -> str:\n    time.sleep(20)\n    return "paid"\n'] });
+  it_.model.script(asks({ name: await toolOf(workflow_id) }));
+  const task_id = await it_.prompt(workflow_id);
+  await it_.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
+    enough: ({ data }) => data.event === 'tool_call',
+  });
+  return task_id;
+}
 
 const gaps = (events: StreamedEvent[]) => events.filter(({ id }, index) => index > 0 && id !== events[index - 1]!.id + 1);
 
