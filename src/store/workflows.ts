@@ -10,6 +10,7 @@ export interface WorkflowFilter extends Paging {
   q?: string | undefined;
   agent_id?: string | undefined;
   status?: string | undefined;
+  single_use?: boolean | undefined;
 }
 
 const NOUN = 'workflow';
@@ -67,5 +68,5 @@ export function workflowStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'
 const NO_USAGE = { total_in: 0, total_out: 0, cost: 0, cache_read: 0, cache_write: 0, premium_requests: 0 };
 
 /** `owner` on the wire is the login; who owns it is `owner_key`. */
-const wired = ({ owner, owner_login, ...rest }: Row) => ({ ...wire(rest), owner: owner_login, owner_key: owner });
+const wired = ({ owner, owner_login, single_use: _, ...rest }: Row) => ({ ...wire(rest), owner: owner_login, owner_key: owner });
 export type WiredWorkflow = ReturnType<typeof wired>;

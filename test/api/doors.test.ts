@@ -46,7 +46,11 @@ describe('chat completions', () => {
     expect(it_.model.requests.at(-1)?.messages.at(-1)?.content).toBe(
       '<message role="user">\nTwo?\n</message>\n<message role="assistant">\nTwo.\n</message>\n\nAnd two?',
     );
-    expect((await alice.models.list()).data.map(({ id }) => id)).toEqual(expect.arrayContaining([name, workflow.id]));
+    const models = (await alice.models.list()).data.map(({ id }) => id);
+    expect(models).toEqual(expect.arrayContaining([name, workflow.id]));
+    const made = (await it_.alice.ok(it_.alice.get(`/api/workflows?q=${encodeURIComponent(`${name} (API)`)}`)))[0];
+    expect(made).toMatchObject({ agent_id: workflow.agent_id, task_count: 1 });
+    expect(models).not.toContain(made.id);
   });
 
   it('stream their text, which is whole though the model broke off in between', async () => {
@@ -149,6 +153,10 @@ describe('the MCP server', () => {
 
   it('shows nobody else’s, and nothing without a token', async () => {
     const client = await connected(BOB);
+    it_.model.script(says('Hi.'));
+    const { agent_id } = await it_.alice.ok(it_.alice.get(`/api/workflows/${await it_.workflow()}`));
+    const { name } = await it_.alice.ok(it_.alice.get(`/api/agents/${agent_id}`));
+    await it_.bob.ok(it_.bob.post('/v1/chat/completions', { model: name, messages: user('Hi') }));
     expect((await client.listTools()).tools).toEqual([]);
     await client.close();
     await expect(connected('nobody')).rejects.toThrow();

@@ -92,7 +92,7 @@ const failed = (text: string) => ({ content: [{ type: 'text' as const, text }], 
 
 /** Names are made of titles, and of ids so that no two are the same. */
 async function toolsOf({ store }: DoorServices, caller: Caller) {
-  const { items } = await store.workflows.list({ limit: MOST_TOOLS, owner: caller.key } as never);
+  const { items } = await store.workflows.list({ limit: MOST_TOOLS, owner: caller.key, single_use: false });
   return items.map(({ id, title }) => {
     const words = (title ?? 'workflow')
       .normalize('NFKD')

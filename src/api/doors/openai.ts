@@ -155,7 +155,7 @@ function refuseTrouble(trouble: ReturnType<typeof troubleOf>): void {
 async function modelsOf({ store }: DoorServices, caller: FastifyRequest['caller']) {
   const [agents, workflows] = await Promise.all([
     store.agents.list({ limit: MOST_MODELS }),
-    store.workflows.list({ limit: MOST_MODELS, owner: caller.key } as never),
+    store.workflows.list({ limit: MOST_MODELS, owner: caller.key, single_use: false }),
   ]);
   const model = (id: string, created_at: unknown) => ({
     ...{ id, object: 'model', owned_by: 'perdura' },

@@ -64,7 +64,8 @@ async function workflowOf(store: Store, model: string, caller: Caller): Promise<
     output_format: 'markdown',
     max_turns: API_TURNS,
   });
-  return (await store.workflows.create({ ...values, owner: caller.key, owner_login: caller.login } as never)).id;
+  return (await store.workflows.create({ ...values, single_use: true, owner: caller.key, owner_login: caller.login } as never))
+    .id;
 }
 
 /** Tool calls of a run that no workflow sets a limit for. */
