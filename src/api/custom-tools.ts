@@ -128,11 +128,8 @@ async function runOnce({ store, runner }: Services, { tool, args, caller }: AdHo
   const mapping = Object.fromEntries(
     Object.entries(env_config).map(([variable, { token_name }]) => [variable, token_name ?? null]),
   );
-  const resolved = await resolveEnv(mapping, async (token) => {
-    const opened = await store.tokens.open({ name: token, principal: caller.key, purpose: `tool ${name}, run by hand` });
-    if ('refusal' in opened) throw new Error(opened.refusal);
-    return opened.value;
-  });
+  const purpose = `tool ${name}, run by hand`;
+  const resolved = await resolveEnv(mapping, (token) => store.tokens.valueOf({ name: token, principal: caller.key, purpose }));
   if ('refusal' in resolved) {
     const result = JSON.stringify({ error: resolved.refusal });
     return { tool_name: name, result, success: false, error: resolved.refusal, duration_ms: 0, stdout: '', stderr: '' };

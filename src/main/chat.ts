@@ -16,11 +16,7 @@ function askModel({ store, setting, egress }: Core): AskModel {
   return async ({ agent, caller, session_id }, history, { emit, signal }) => {
     const provider = agent.provider_id ? await store.providers.find(agent.provider_id) : null;
     const model = agent.model ?? provider?.default_model ?? null;
-    const openToken = async (name: string) => {
-      const opened = await store.tokens.open({ name, principal: caller.key, purpose: 'chat' });
-      if ('refusal' in opened) throw new Error(opened.refusal);
-      return opened.value;
-    };
+    const openToken = (name: string) => store.tokens.valueOf({ name, principal: caller.key, purpose: 'chat' });
     const vendor_url = setting.config.ANTHROPIC_API_URL;
     const options = { default_runtime: setting.default_runtime, fetch: egress.fetch, vendor_url };
     const selected = await selectRuntime({ provider }, { access_token: caller.access_token, openToken }, options);

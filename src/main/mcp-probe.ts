@@ -16,15 +16,8 @@ export function mcpProbe({ store, setting, runner, egress }: Core): McpProbe {
   async function probe({ id, name }: McpServer, caller: Caller): Promise<ProbeResult> {
     const server = await store.mcpServers.opened(id);
     if (!server) throw new AppError('not_found', `The MCP server ${name} is gone`);
-    const openToken = async (token: string) => {
-      const opened = await store.tokens.open({
-        name: token,
-        principal: caller.key,
-        purpose: `MCP server ${name}, tried by hand`,
-      });
-      if ('refusal' in opened) throw new Error(opened.refusal);
-      return opened.value;
-    };
+    const purpose = `MCP server ${name}, tried by hand`;
+    const openToken = (token: string) => store.tokens.valueOf({ name: token, principal: caller.key, purpose });
     const result = await probeMcp(server as never, { ...ports, openToken }, AbortSignal.timeout(PATIENCE_MS));
     await store.mcpServers.setStatus(id, result.success ? 'connected' : 'error', result.error);
     return result;

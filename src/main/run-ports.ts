@@ -124,11 +124,7 @@ function callerOf({ store }: Core, run: OpenRun): Caller {
     get access_token() {
       return store.tasks.callerToken(run);
     },
-    async openToken(name) {
-      const opened = await store.tokens.open({ name, principal: run.owner, purpose: 'model provider', task_id: run.task_id });
-      if ('refusal' in opened) throw new Error(opened.refusal);
-      return opened.value;
-    },
+    openToken: (name) => store.tokens.valueOf({ name, principal: run.owner, purpose: 'model provider', task_id: run.task_id }),
   };
 }
 
@@ -142,11 +138,8 @@ export function toolPorts(core: Core): Omit<ToolPorts, 'mcp'> {
     fetch: egress.fetch,
     bash_network: config.BASH_NETWORK,
     search_url: config.SEARCH_API_URL ?? null,
-    async openToken(name, tool, { owner, task_id }) {
-      const opened = await store.tokens.open({ name, principal: owner, purpose: `tool ${tool}`, task_id });
-      if ('refusal' in opened) throw new Error(opened.refusal);
-      return opened.value;
-    },
+    openToken: (name, tool, { owner, task_id }) =>
+      store.tokens.valueOf({ name, principal: owner, purpose: `tool ${tool}`, task_id }),
     async saveTodos({ call_id, run: { task_id, workflow_id } }, todos) {
       const { log } = eventsOf(task_id, now);
       const events = [

@@ -17,9 +17,8 @@ export function runWorkspaces({ store, egress, setting: { config } }: Core): Run
     { url, branch, token_name }: PinnedRepository,
   ): Promise<Omit<CheckoutOrder, 'into'>> {
     if (!token_name) return { url, branch, token: null };
-    const opened = await store.tokens.open({ name: token_name, principal: owner, purpose: 'repository', task_id });
-    if ('refusal' in opened) throw new Error(opened.refusal);
-    return { url, branch, token: opened.value };
+    const token = await store.tokens.valueOf({ name: token_name, principal: owner, purpose: 'repository', task_id });
+    return { url, branch, token };
   }
 
   return {

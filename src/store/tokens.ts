@@ -41,6 +41,15 @@ export function tokenStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>, 
   const table = resource<Row & { created_at: never; updated_at: never }>(prisma.storedToken, { noun: NOUN, tagged: false });
   const sealed = (name: string, value: string) => ({ ...keys.seal(value, context(name)), fingerprint: keys.fingerprint(value) });
 
+  /** The one place where a stored token is opened; every attempt is kept. */
+  async function open({ name, principal, purpose, task_id }: TokenRequest): Promise<Opened> {
+    const values = [uuid(), name, principal, purpose, task_id ?? null];
+    const token = await row<Sealed & { granted: boolean }>(pool, OPEN, values);
+    if (!token) return { refusal: `There is no stored token named ${name}` };
+    if (!token.granted) return { refusal: `The stored token ${name} belongs to someone else and is not shared` };
+    return { value: keys.open(token, context(name)) };
+  }
+
   return {
     async list(filter: Filter) {
       const page = await table.list(filter);
@@ -76,13 +85,12 @@ export function tokenStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>, 
       const found = await prisma.storedToken.findMany({ where: { name: { in: names } }, select: { name: true } });
       return new Set(found.map(({ name }) => name));
     },
-    /** The one place where a stored token is opened; every attempt is kept. */
-    async open({ name, principal, purpose, task_id }: TokenRequest): Promise<Opened> {
-      const values = [uuid(), name, principal, purpose, task_id ?? null];
-      const token = await row<Sealed & { granted: boolean }>(pool, OPEN, values);
-      if (!token) return { refusal: `There is no stored token named ${name}` };
-      if (!token.granted) return { refusal: `The stored token ${name} belongs to someone else and is not shared` };
-      return { value: keys.open(token, context(name)) };
+    open,
+    /** The value of a stored token; throws a sentence where it may not be used. */
+    async valueOf(request: TokenRequest): Promise<string> {
+      const opened = await open(request);
+      if ('refusal' in opened) throw new Error(opened.refusal);
+      return opened.value;
     },
     /** Seals every value anew with the active key. Returns how many were moved. */
     async rotate(): Promise<number> {
