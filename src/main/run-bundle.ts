@@ -18,7 +18,7 @@ import type { Core } from './wiring.ts';
 /** Runs as documents. What is not in the schema does not leave; secrets that are known are taken out of every text. */
 export function bundlesOf(core: Core): BundleOf {
   const { store } = core;
-  return async (task, caller) => {
+  const bundleOf: BundleOf = async (task, caller) => {
     const definition = await store.definitions.get(task.definition_hash);
     const record = await store.inspection.record(task.id);
     const { context_window, keeps_context, tools } = await runtimeOf(core, definition, record);
@@ -29,11 +29,18 @@ export function bundlesOf(core: Core): BundleOf {
       ...contentOf(record),
       end: task,
     });
-    const { json } = redactor(await secretsOf(core, definition, { task, caller }));
-    const bundle = JSON.parse(json(JSON.stringify(draft))) as RunBundle;
+    const redact = redactor(await secretsOf(core, definition, { task, caller }));
+    const bundle = redact.value(JSON.parse(JSON.stringify(draft))) as RunBundle;
     const { told } = await replay(bundle, outputGuards);
     const steps = bundle.steps.map((step) => ({ ...step, input: told.get(step.step) ?? null }));
     return { ...bundle, steps };
+  };
+  // The digests of a long run take the processor for seconds, so bundles are made one at a time.
+  let last: Promise<unknown> = Promise.resolve();
+  return (task, caller) => {
+    const mine = last.then(() => bundleOf(task, caller));
+    last = mine.catch(() => {});
+    return mine;
   };
 }
 
@@ -103,7 +110,14 @@ async function secretsOf(
   for (const config of configs) {
     const sealed = new Set<string>();
     mapTexts(config, (text, { path }) => ((store.mcpServers.sealer.mask(text) as unknown) === text ? text : sealed.add(path)));
-    mapTexts(store.mcpServers.sealer.open(config), (text, { path }) => (sealed.has(path) ? values.push(text) : text));
+    mapTexts(store.mcpServers.sealer.open(config), (text, { path }) =>
+      sealed.has(path) ? values.push(text, ...partsOf(text)) : text,
+    );
   }
   return values;
 }
+
+const SHORTEST_PART = 8;
+
+/** What is sealed whole may be met in parts: the key behind `Bearer`, the password in an address, the value of a flag. */
+const partsOf = (text: string) => text.split(/[\s=:@/?&]+/).filter((part) => part.length >= SHORTEST_PART);

@@ -24,11 +24,14 @@ export function runSessions({ store, log }: Core, { definition, runtimeOf }: Ses
     if (cursor !== null) await store.cursors.forget(task_id);
   }
 
-  async function endSession(task_id: string, definition_hash: string): Promise<void> {
+  /** `away`: providers that are not asked again; one that does not answer joins them. */
+  async function endSession(task_id: string, definition_hash: string, away = new Set<string>()): Promise<void> {
     try {
       const pinned = await definition(definition_hash);
-      if (!pinned.provider || !isVendor(pinned.provider)) return;
+      const { provider } = pinned;
+      if (!provider || !isVendor(provider) || away.has(provider.id)) return;
       await end(task_id, pinned).catch(async (error: Error) => {
+        away.add(provider.id);
         log(`What the provider keeps for the task ${task_id} is still to be ended: ${error.message}`);
         await store.cursors.leave(task_id);
       });
@@ -38,7 +41,7 @@ export function runSessions({ store, log }: Core, { definition, runtimeOf }: Ses
   }
 
   return {
-    endSession,
+    endSession: (task_id: string, definition_hash: string) => endSession(task_id, definition_hash),
     /** Settles as `settle` does, and ends the session of the run, which may have been lost. */
     ending:
       (settle: Settle): Settle =>
@@ -49,7 +52,8 @@ export function runSessions({ store, log }: Core, { definition, runtimeOf }: Ses
       },
     /** Ends what was left, when a run was lost or its provider was out of reach. */
     async endLeft(): Promise<void> {
-      for (const { task_id, definition_hash } of await store.cursors.open()) await endSession(task_id, definition_hash);
+      const away = new Set<string>();
+      for (const { task_id, definition_hash } of await store.cursors.open()) await endSession(task_id, definition_hash, away);
     },
   };
 }

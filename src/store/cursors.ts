@@ -12,7 +12,8 @@ export interface OpenCursor {
 const OPEN = {
   name: 'open_cursors',
   text: `SELECT id AS task_id, definition_hash FROM tasks
-    WHERE cursor IS NOT NULL AND status NOT IN (${LIVE}) AND completed_at > now() - interval '1 day' ORDER BY id DESC LIMIT 100`,
+    WHERE cursor IS NOT NULL AND cursor <> 'null'::jsonb AND status NOT IN (${LIVE}) AND completed_at > now() - interval '1 day'
+    ORDER BY random() LIMIT 100`,
 };
 
 const FORGET = {
@@ -29,7 +30,7 @@ export type CursorStore = ReturnType<typeof cursorStore>;
 
 export function cursorStore(pool: pg.Pool) {
   return {
-    /** Tasks that ended lately and whose cursors have not been forgotten. */
+    /** Tasks that ended lately and whose cursors have not been forgotten; where they are many, some, so that each has its turn. */
     open: () => rows<OpenCursor>(pool, OPEN, []),
     /** Nothing is kept for the task any more. */
     async forget(task_id: string): Promise<void> {

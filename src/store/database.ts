@@ -60,17 +60,21 @@ export async function row<R>(pool: Queryable, statement: Statement, values: unkn
 export async function inTransaction<T>(pool: pg.Pool, work: (connection: Queryable) => Promise<T>): Promise<T> {
   const connection = await pool.connect();
   let broken: Error | undefined;
+  const lost = (error: Error) => {
+    broken = error;
+  };
+  // The pool listens to connections that are idle; without a listener a lost one would end the process.
+  connection.on('error', lost);
   try {
     await connection.query('BEGIN');
     const done = await work(connection);
     await connection.query('COMMIT');
     return done;
   } catch (error) {
-    await connection.query('ROLLBACK').catch((reason: Error) => {
-      broken = reason;
-    });
+    await connection.query('ROLLBACK').catch(lost);
     throw error;
   } finally {
+    connection.off('error', lost);
     connection.release(broken);
   }
 }

@@ -11,6 +11,8 @@ export interface Seed {
   task_id: string;
   step: number;
   effects: ForkEffects;
+  /** Of the source's definition, which the fork keeps. */
+  definition_hash: string;
   /** Tool calls made before the step. */
   turns: number;
   /** False where the fork begins with a prompt of its own, so that nothing of the source is in it. */

@@ -3,7 +3,7 @@ import { v7 as uuid } from 'uuid';
 import type { KnowledgeItem } from '../contracts/knowledge.ts';
 import type { Passage } from '../domain/knowledge.ts';
 import type { PrismaClient } from '../generated/prisma/client.ts';
-import { rows, type Statement } from './database.ts';
+import { inTransaction, row, rows } from './database.ts';
 import * as sql from './knowledge.sql.ts';
 import { listed, wire } from './page.ts';
 import { conditions, type Filter, refused } from './resource.ts';
@@ -75,13 +75,13 @@ export function knowledgeItemStore(pool: pg.Pool, prisma: PrismaClient) {
       prisma.knowledgeItem.findUnique({ where: { id }, select: { id: true, name: true, content_type: true, content: true } }),
     /** Writes an item and its chunks, both or neither; what was there is replaced. */
     async write(values: ItemValues, indexed: Indexed, id: string = uuid()): Promise<KnowledgeItem> {
-      await inTransaction(pool, async (run) => {
-        await run(sql.WRITE_ITEM, [
+      await inTransaction(pool, async (on) => {
+        await row(on, sql.WRITE_ITEM, [
           ...[id, values.source_id, values.name, values.description, values.content_type, values.content],
           ...[values.tags, JSON.stringify(values.metadata), indexed.status, indexed.last_error, values.created_by],
         ]);
-        await run(sql.DROP_CHUNKS, [id]);
-        await run(sql.ADD_CHUNKS, [
+        await row(on, sql.DROP_CHUNKS, [id]);
+        await row(on, sql.ADD_CHUNKS, [
           id,
           indexed.chunks.map(({ content }) => content),
           indexed.chunks.map(({ embedding }) => (embedding ? `{${embedding.join(',')}}` : '{}')),
@@ -109,20 +109,4 @@ export function knowledgeItemStore(pool: pg.Pool, prisma: PrismaClient) {
       return rows<Passage>(pool, statement, [...within, query, near, embedder]);
     },
   };
-}
-
-type Run = (statement: Statement, values: unknown[]) => Promise<unknown>;
-
-async function inTransaction(pool: pg.Pool, work: (run: Run) => Promise<void>): Promise<void> {
-  const client = await pool.connect();
-  try {
-    await client.query('BEGIN');
-    await work((statement, values) => client.query({ ...statement, values }));
-    await client.query('COMMIT');
-  } catch (error) {
-    await client.query('ROLLBACK').catch(() => {});
-    throw error;
-  } finally {
-    client.release();
-  }
 }

@@ -232,7 +232,7 @@ function valuesOf(task: NewTask, { task_id, created_at, events, keys }: Fresh): 
       task.owner,
       task.owner_login,
       task.prompt,
-      hashOf(body),
+      task.seed?.definition_hash ?? hashOf(body),
       definition.agent.id,
       definition.agent.name,
     ],

@@ -51,6 +51,7 @@ export async function plannedFork(
       task_id: source.id,
       step: from_step,
       effects,
+      definition_hash: source.definition_hash,
       turns: state.turns,
       copied: !anew,
       message: anew ? null : (prompt ?? null),

@@ -9,6 +9,8 @@ export function redactor(values: readonly string[]) {
   const text = (input: string) => spellings.reduce((out, secret) => out.replaceAll(secret, MARK), input);
   return {
     text,
+    /** Every text of a value, keys included. */
+    value: (input: unknown): unknown => walk(input, text),
     /** The result is still JSON afterwards, even where a secret looks like a number or like syntax. */
     json(input: string): string {
       const plain = text(input);
@@ -23,10 +25,13 @@ export function redactor(values: readonly string[]) {
   };
 }
 
-/** As is, inside JSON, in a URL, and in base64 (as in a basic authorization header). */
+const inJson = (text: string) => JSON.stringify(text).slice(1, -1);
+
+/** As is, inside JSON and JSON inside that, in a URL, and in base64 (as in a basic authorization header). */
 function spell(secret: string): string[] {
   const well = secret.toWellFormed();
-  return [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(well), Buffer.from(well).toString('base64')];
+  const once = inJson(secret);
+  return [secret, once, inJson(once), encodeURIComponent(well), Buffer.from(well).toString('base64')];
 }
 
 function isJson(text: string): boolean {

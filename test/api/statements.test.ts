@@ -1,7 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Database, openDatabase } from '../../src/store/database.ts';
+import { type Database, inTransaction, openDatabase } from '../../src/store/database.ts';
 import { eventStore } from '../../src/store/events.ts';
+import { idempotencyStore } from '../../src/store/idempotency.ts';
 import { keyRing } from '../../src/store/key-ring.ts';
 import { tokenStore } from '../../src/store/tokens.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
@@ -34,6 +35,47 @@ describe('opening a stored token', () => {
       ['key', 'local:bob', false],
       ['none', 'local:bob', false],
     ]);
+  });
+});
+
+describe('a request that is withdrawn while it is being served', () => {
+  const key = (name: string) => ({ principal: 'local:alice', key: name });
+
+  it('is known to who serves it, and is not answered to anybody', async () => {
+    const requests = idempotencyStore(database.prisma);
+    await requests.claim(key('early'), 'hash');
+    expect(await requests.withdraw(key('early'))).toBe(true);
+    expect(await requests.keepIfWanted(key('early'), { task_id: 'x' })).toBe(false);
+    expect(await requests.claim(key('early'), 'hash')).toEqual({ kind: 'busy' });
+  });
+
+  it('is too late once it is answered', async () => {
+    const requests = idempotencyStore(database.prisma);
+    await requests.claim(key('late'), 'hash');
+    expect(await requests.keepIfWanted(key('late'), { task_id: 'x' })).toBe(true);
+    expect(await requests.withdraw(key('late'))).toBe(false);
+    expect(await requests.claim(key('late'), 'hash')).toEqual({ kind: 'replay', reply: { task_id: 'x' } });
+  });
+});
+
+it('a request that was refused may be sent again with its key', async () => {
+  const requests = idempotencyStore(database.prisma);
+  const key = { principal: 'local:alice', key: 'refused' };
+  await requests.claim(key, 'hash');
+  await requests.release(key);
+  expect(await requests.claim(key, 'other')).toMatchObject({ kind: 'new' });
+});
+
+describe('a transaction', () => {
+  it('fails, and nothing else does, when its connection is lost', async () => {
+    const lost = inTransaction(database.pool, async (on) => {
+      const { rows } = await on.query({ text: 'SELECT pg_backend_pid() AS pid' });
+      await database.pool.query('SELECT pg_terminate_backend($1)', [rows[0].pid]);
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      await on.query({ text: 'SELECT 1' });
+    });
+    await expect(lost).rejects.toThrow();
+    expect((await database.pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
   });
 });
 

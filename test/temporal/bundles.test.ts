@@ -406,22 +406,26 @@ const CANARIES = [
   'canary-env-77',
   ALICE,
 ];
+/** A value of several lines, and a part of one that is sealed as a whole. */
+const PEM = 'canary-begin\n"canary-middle"\ncanary-end';
+const PART = 'canary-password-of-an-address';
 
 it('holds no secret, whatever the run has met', async () => {
   const { alice } = here;
   await alice.ok(alice.post('/api/tokens', { name: 'provider-key', value: CANARIES[0] }));
   await alice.ok(alice.post('/api/tokens', { name: 'tool-key', value: CANARIES[1] }));
+  await alice.ok(alice.post('/api/tokens', { name: 'pem-key', value: PEM }));
   const server = {
     ...{ name: 'headers', transport_type: 'http' },
     connection_config: {
       url: 'http://127.0.0.1:1/mcp',
-      headers: { 'x-api-key': CANARIES[2], authorization: 'Bearer {{token:tool-key}}' },
+      headers: { 'x-api-key': CANARIES[2], authorization: 'Bearer {{token:tool-key}}', 'x-home': `https://u:${PART}@home.test/` },
     },
   };
   const local = {
     name: 'local',
     transport_type: 'stdio',
-    connection_config: { command: 'false', args: [], env: { A: CANARIES[4] } },
+    connection_config: { command: 'false', args: [], env: { A: CANARIES[4], B: '{{token:pem-key}}' } },
   };
   const mcp_server_ids = [
     (await alice.ok(alice.post('/api/mcps', server))).id,
@@ -436,13 +440,21 @@ it('holds no secret, whatever the run has met', async () => {
     workflow: { webhook_url },
   });
   await alice.ok(alice.put(`/api/providers/${provider_id}`, { api_key_token_name: 'provider-key' }));
-  const words = CANARIES.filter((canary) => canary !== CANARIES[3]).join(' ');
+  const words = [...CANARIES.filter((canary) => canary !== CANARIES[3]), PART, PEM, JSON.stringify({ PEM })].join(' ');
   here.model.script(asks({ name: 'leaky', args: { word: words } }), says(`I saw ${words}.`));
   const task_id = await here.prompt(workflow_id, `My key is ${CANARIES[0]}, in base64 ${btoa(CANARIES[1]!)}`);
   await here.ended(task_id);
   const bundle = await bundleOf(task_id);
   const text = JSON.stringify(bundle);
-  for (const secret of [...CANARIES, btoa(CANARIES[1]!), '{{sealed', 'provider-key', 'tool-key'])
+  for (const secret of [
+    ...CANARIES,
+    btoa(CANARIES[1]!),
+    '{{sealed',
+    'provider-key',
+    'tool-key',
+    PART,
+    ...PEM.split(/\W+(?=canary)/),
+  ])
     expect(text).not.toContain(secret);
   expect(text).toContain('[redacted]');
   expect((await replay(bundle, outputGuards)).difference).toBeNull();

@@ -1,3 +1,2 @@
 -- A cursor is what a model's provider still keeps for a task: emptied once that has been ended.
-UPDATE tasks SET cursor = NULL WHERE cursor = 'null'::jsonb;
-CREATE INDEX tasks_open_cursors ON tasks (id) WHERE cursor IS NOT NULL;
+CREATE INDEX tasks_open_cursors ON tasks (id) WHERE cursor IS NOT NULL AND cursor <> 'null'::jsonb;

@@ -26,7 +26,7 @@ export function mcpCalls(services: DoorServices) {
       if (claim.kind !== 'new') throw new AppError('conflict', 'A request with this id was made before in this session');
       try {
         const run = await startRun(services, { ...order, task_id: claim.reserved_id }, caller);
-        await idempotency.keep(key, run);
+        if (!(await idempotency.keepIfWanted(key, run))) await services.dispatch.halt(run.task_id);
         return run;
       } catch (error) {
         await idempotency.release(key);
@@ -35,8 +35,11 @@ export function mcpCalls(services: DoorServices) {
     },
     /** Halts the run of a call that its client has no more use for. */
     async cancel(place: McpCallPlace): Promise<void> {
-      const task_id = await idempotency.reserved(keyOf(place));
-      const task = task_id && (await tasks.find(task_id));
+      const key = keyOf(place);
+      const task_id = await idempotency.reserved(key);
+      // Who is starting the run finds that it was withdrawn, and halts it.
+      if (!task_id || (await idempotency.withdraw(key))) return;
+      const task = await tasks.find(task_id);
       if (task && !hasEnded(task)) await services.dispatch.halt(task.id);
     },
   };
