@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import type { Readable, Writable } from 'node:stream';
+import { PassThrough, pipeline, type Readable, type Writable } from 'node:stream';
 import type { Confinement } from './confinement.ts';
 import { BASE_ENV, proxyEnv, workspaceEnv, workspaceName } from './job.ts';
 import type { Limits, User } from './settings.ts';
@@ -72,6 +72,7 @@ export async function startConfined(wanted: ConfinedCommand, host: CommandHost):
     child.once('exit', (code) => ended(code ?? 137));
     child.once('error', () => ended(127));
   });
+  const [stdout, stderr] = [heldBack(child.stdout!), heldBack(child.stderr!)];
   const control = child.stdio[3] as Writable;
   for (const stream of [child.stdin, control]) stream?.on('error', () => {});
   control.write(`${JSON.stringify(request(wanted, { slot, confinement, token: pass?.token ?? null }))}\n`);
@@ -82,7 +83,14 @@ export async function startConfined(wanted: ConfinedCommand, host: CommandHost):
     await kill();
     throw reason;
   }
-  return { stdin: child.stdin!, stdout: child.stdout!, stderr: child.stderr!, exit, kill };
+  return { stdin: child.stdin!, stdout, stderr, exit, kill };
+}
+
+/** Output until somebody reads it: of a process that has ended, Node drops what nobody listens to. */
+function heldBack(output: Readable): Readable {
+  const held = new PassThrough();
+  pipeline(output, held, () => {});
+  return held;
 }
 
 function takeSlot(slots: Set<number>): number {

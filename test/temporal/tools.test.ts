@@ -38,7 +38,7 @@ const results = () =>
 describe('an agent with an MCP server', () => {
   it('of files, a Python tool and bash has them work together', async () => {
     const shared = join(home, 'shared');
-    await mkdir(shared, { mode: 0o777 });
+    await mkdir(shared, { mode: 0o777, recursive: true });
     await writeFile(join(shared, 'a.txt'), 'from the server');
     const file = `${MODULES}/@modelcontextprotocol/server-filesystem/dist/index.js`;
     const files = await mcpServer('files', [file, shared], { paths: [MODULES, process.execPath, `${shared}:rw`] });

@@ -88,7 +88,7 @@ function commandLine(pid: string): string {
   }
 }
 
-export async function eventually(condition: () => boolean, patience_ms = 5_000): Promise<boolean> {
+export async function eventually(condition: () => boolean, patience_ms = 15_000): Promise<boolean> {
   for (const until = Date.now() + patience_ms; Date.now() < until; ) {
     if (condition()) return true;
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -4,9 +4,11 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { guardedFetch } from '../../src/egress/guarded-fetch.ts';
 import { type PythonToolRunner, startToolRunner } from '../../src/toolrunner/index.ts';
+import { bash } from '../../src/tools/builtin/bash.ts';
 import { builtins } from '../../src/tools/builtin/index.ts';
 import type { ToolSource } from '../../src/tools/source.ts';
 import { callOf } from './support.ts';
@@ -144,6 +146,17 @@ describe('bash', () => {
     const halt = new AbortController();
     setTimeout(() => halt.abort(new Error('halted')), 300);
     await expect(use('bash', { command: 'sleep 60' }, halt.signal)).rejects.toThrow('halted');
+  });
+
+  it('tells what was printed, though the end of the command is heard of first', async () => {
+    const startConfined: typeof runner.startConfined = async (...wanted) => {
+      const child = await runner.startConfined(...wanted);
+      const stdout = new PassThrough();
+      child.exit.then(() => setTimeout(() => child.stdout.pipe(stdout), 50));
+      return { ...child, stdout };
+    };
+    const call = callOf('bash', { command: 'echo 42' }, { run: { ...callOf('bash').run, workspace: async () => workspace } });
+    expect(await bash({ startConfined, bash_network: false })(call, none)).toEqual({ content: '42', failed: false });
   });
 
   it('keeps the beginning and the end of much output', async () => {

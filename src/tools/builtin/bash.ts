@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import type { ToolSpec } from '../../domain/definition.ts';
 import type { StartConfined } from '../mcp/stdio.ts';
 import type { ToolCall, ToolOutcome } from '../source.ts';
@@ -52,7 +53,8 @@ export function bash({ startConfined, bash_network }: BashPorts) {
     const timer = setTimeout(() => expiry.abort(), limit);
     child.stdin.end();
     const output = gathered([child.stdout, child.stderr]);
-    const exit = await child.exit;
+    // The last of what was printed may still be in the pipes when the command is gone.
+    const [exit] = await Promise.all([child.exit, endOf(child.stdout), endOf(child.stderr)]);
     clearTimeout(timer);
     signal.throwIfAborted();
     const printed = output();
@@ -61,6 +63,8 @@ export function bash({ startConfined, bash_network }: BashPorts) {
     return { content: `${printed}\n[exit code ${exit}]`.trim(), failed: true };
   };
 }
+
+const endOf = (stream: Readable) => finished(stream).catch(() => {});
 
 /** What was printed, in the order it came: the beginning and the end of it where it is long. */
 function gathered(streams: Readable[]): () => string {

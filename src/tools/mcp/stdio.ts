@@ -1,3 +1,4 @@
+import { finished } from 'node:stream/promises';
 import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
@@ -38,7 +39,9 @@ export class ConfinedStdio implements Transport {
     child.stderr.on('data', (chunk: Buffer) => {
       this.#stderr = (this.#stderr + chunk.toString()).slice(-STDERR_CHARACTERS);
     });
-    void child.exit.then(() => this.onclose?.());
+    // Its last answer may still be in the pipe when it is gone.
+    const read = finished(child.stdout).catch(() => {});
+    void Promise.all([child.exit, read]).then(() => this.onclose?.());
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
