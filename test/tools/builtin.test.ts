@@ -152,7 +152,7 @@ describe('bash', () => {
     const startConfined: typeof runner.startConfined = async (...wanted) => {
       const child = await runner.startConfined(...wanted);
       const stdout = new PassThrough();
-      child.exit.then(() => setTimeout(() => child.stdout.pipe(stdout), 50));
+      void child.exit.then(() => setTimeout(() => child.stdout.pipe(stdout), 50));
       return { ...child, stdout };
     };
     const call = callOf('bash', { command: 'echo 42' }, { run: { ...callOf('bash').run, workspace: async () => workspace } });
