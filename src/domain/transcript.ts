@@ -30,6 +30,10 @@ const GOAL_CHARACTERS = 300;
 
 export const DENIAL = 'Denied: the turn limit of this run is reached, no further tool call is made. Answer with what you have.';
 
+/** What the database (`close_open_work`) writes into calls that a run left open when it ended. */
+export const OUTCOME_UNKNOWN = 'The run ended while this tool ran; what came of it is unknown.';
+export const NOT_CALLED = 'The run ended before this tool was called.';
+
 export const reminderOf = (prompt: string) =>
   `Reminder: more than half of the allowed tool calls are used. The goal is: ${[...prompt].slice(0, GOAL_CHARACTERS).join('')}`;
 

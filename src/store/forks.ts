@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { AskedCall, ForkEffects, RecordedCall } from '../domain/fork.ts';
 import { FORK_PROMPT_POSITION } from '../domain/fork.ts';
 import type { PlannedCall } from '../domain/run-loop.ts';
+import { OUTCOME_UNKNOWN } from '../domain/transcript.ts';
 import { type Queryable, row, rows } from './database.ts';
 import type { OpenCall } from './tool-ledger.ts';
 
@@ -79,7 +80,7 @@ const RECORDED = {
   text: `SELECT c.name, c.arguments, m.content, c.failed FROM tool_calls c
     JOIN task_messages m ON m.task_id = c.task_id AND m.step = c.step AND m.position = c.position
     WHERE c.task_id = $1 AND c.step >= $2 AND c.name = $3 AND c.status = 'done' AND m.kind = 'result'
-      AND coalesce(c.answered_by, 'recorded') = 'recorded' AND m.content <> 'The run ended while this tool ran; what came of it is unknown.'
+      AND coalesce(c.answered_by, 'recorded') = 'recorded' AND m.content <> '${OUTCOME_UNKNOWN}'
     ORDER BY c.step, c.position`,
 };
 

@@ -1,6 +1,7 @@
 import { connectionStores } from './connections.ts';
 import { type Database, rows } from './database.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
+import { LIVE } from './runs.sql.ts';
 import { scheduleStore } from './scheduled-agents.ts';
 import type { ConfigSealer } from './sealed-config.ts';
 import { callerContext } from './tasks.ts';
@@ -53,7 +54,7 @@ async function renewDefinitions(pool: Pool, sealer: ConfigSealer): Promise<numbe
 const CALLERS = {
   name: 'sealed_callers',
   text: `SELECT id, caller_token AS sealed, caller_key_id AS key_id FROM tasks
-    WHERE status IN ('pending', 'running', 'waiting') AND caller_token IS NOT NULL AND caller_key_id <> $1`,
+    WHERE status IN (${LIVE}) AND caller_token IS NOT NULL AND caller_key_id <> $1`,
 };
 
 /** Access tokens that runs under way call the default runtime with; a task that ends meanwhile keeps none. */

@@ -118,6 +118,6 @@ export const NOTE = {
   text: `WITH run AS (
       UPDATE tasks SET total_in = total_in + $4, total_out = total_out + $5, cache_read = cache_read + $6,
         cache_write = cache_write + $7, cost = cost + $8
-      WHERE id = $1 AND status IN ('pending', 'running', 'waiting') RETURNING 1)
+      WHERE id = $1 AND status IN (${LIVE}) RETURNING 1)
     SELECT append_events($2, $1, $3) AS last FROM run`,
 };

@@ -11,6 +11,7 @@ import { type Seed, seed } from './forks.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
 import { listed, type Paging } from './page.ts';
 import { SET_BUDGET } from './pauses.sql.ts';
+import { LIVE } from './runs.sql.ts';
 import type { Tell } from './runs.ts';
 
 export interface NewTask {
@@ -82,14 +83,14 @@ const UNFINISHED = {
       coalesce(t.workflow_title, t.workflow_id::text) AS workflow, t.definition_hash, w.active_task_id AS holder,
       ARRAY(SELECT c.call_id FROM tool_calls c WHERE c.task_id = t.id AND c.status LIKE 'waiting%' AND c.decision IS NOT NULL) AS decided
     FROM tasks t JOIN workflows w ON w.id = t.workflow_id
-    WHERE t.status IN ('pending', 'running', 'waiting') AND t.created_at < $1 ORDER BY t.id`,
+    WHERE t.status IN (${LIVE}) AND t.created_at < $1 ORDER BY t.id`,
 };
 
 /** Of these tasks, those that ended before a time or do not exist. */
 const OVER = {
   name: 'tasks_over',
   text: `SELECT id FROM unnest($1::uuid[]) AS asked (id) WHERE NOT EXISTS (
-    SELECT 1 FROM tasks t WHERE t.id = asked.id AND (t.status IN ('pending', 'running', 'waiting') OR t.completed_at > $2))`,
+    SELECT 1 FROM tasks t WHERE t.id = asked.id AND (t.status IN (${LIVE}) OR t.completed_at > $2))`,
 };
 
 export interface UnfinishedTask {

@@ -21,8 +21,9 @@ let web: Server;
 let web_url: string;
 let egress: ReturnType<typeof guardedFetch>;
 const none = new AbortController().signal;
-const use = (name: string, args: object, signal = none) =>
-  tools.call(callOf(name, args, { run: { ...callOf(name).run, workspace: async () => workspace } }), signal);
+const asked = (name: string, args: object) =>
+  callOf(name, args, { run: { ...callOf(name).run, workspace: async () => workspace } });
+const use = (name: string, args: object, signal = none) => tools.call(asked(name, args), signal);
 const NAMES = ['bash', 'read', 'write', 'edit', 'glob', 'grep', 'web_fetch', 'web_search'];
 
 const PAGE = `<html><head><title>T</title><style>x{}</style><script>evil()</script></head><body><nav>menu</nav>
@@ -155,7 +156,7 @@ describe('bash', () => {
       void child.exit.then(() => setTimeout(() => child.stdout.pipe(stdout), 50));
       return { ...child, stdout };
     };
-    const call = callOf('bash', { command: 'echo 42' }, { run: { ...callOf('bash').run, workspace: async () => workspace } });
+    const call = asked('bash', { command: 'echo 42' });
     expect(await bash({ startConfined, bash_network: false })(call, none)).toEqual({ content: '42', failed: false });
   });
 

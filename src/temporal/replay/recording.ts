@@ -1,7 +1,7 @@
 import type { RunBundle } from '../../contracts/run-bundles.ts';
 import type { Definition } from '../../domain/definition.ts';
 import type { CallDecision } from '../../domain/effects.ts';
-import type { TranscriptMessage } from '../../domain/transcript.ts';
+import { NOT_CALLED, OUTCOME_UNKNOWN, type TranscriptMessage } from '../../domain/transcript.ts';
 import type { Reply } from '../../runtimes/runtime.ts';
 import type { OpenRun } from '../../store/runs.ts';
 import type { OpenCall } from '../../store/tool-ledger.ts';
@@ -17,11 +17,7 @@ export class RecordEnds extends Error {
 
 export const placeOf = ({ step, position }: { step: number; position: number }) => `${step}/${position}`;
 
-/** What the database writes into calls that a run left open when it ended. */
-const LEFT_OPEN = [
-  'The run ended while this tool ran; what came of it is unknown.',
-  'The run ended before this tool was called.',
-];
+const LEFT_OPEN = [OUTCOME_UNKNOWN, NOT_CALLED];
 
 export type Recording = ReturnType<typeof recordingOf>;
 
