@@ -1,21 +1,35 @@
 import { randomUUID } from 'node:crypto';
-import { rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, rm, truncate } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createWhole, readIfThere } from './files.ts';
 import { isAlive, markOf, type ProcessMark } from './processes.ts';
 
 export type Locked = { held: true; release(): Promise<void> } | { held: false; holder: ProcessMark };
 
-/** Takes a lock that names its holder. A holder that is gone has lost it, however it went. */
+/**
+ * Takes a lock that names its holder. A holder that is gone has lost it, however it went.
+ *
+ * Each taking is a file of its own, `<file>.<number>`, and the highest number has the lock. A lock that is stale is never
+ * removed to be taken, since of two that remove it the slower one removes the lock of the faster: it is outnumbered. Only
+ * a holder removes files, and only lower ones, so that whoever makes a number a second time finds a higher one above it.
+ */
 export async function takeLock(file: string): Promise<Locked> {
   const mine = JSON.stringify({ ...(await markOf(process.pid)), nonce: randomUUID() });
+  await mkdir(dirname(file), { recursive: true });
   for (;;) {
-    if (await createWhole(file, mine)) return { held: true, release: () => release(file, mine) };
-    const theirs = await readIfThere(file);
-    if (theirs === undefined) continue;
-    const holder = holderOf(theirs);
+    const last = (await takings(file)).at(-1) ?? 0;
+    const holder = last > 0 ? holderOf((await readIfThere(taking(file, last))) ?? '') : undefined;
     if (holder && (await isAlive(holder))) return { held: false, holder };
-    await remove(file, theirs);
+    const number = last + 1;
+    if (!(await createWhole(taking(file, number), mine))) continue;
+    const others = (await takings(file)).filter((other) => other !== number);
+    if (others.some((other) => other > number)) {
+      await rm(taking(file, number), { force: true });
+      continue;
+    }
+    for (const lower of others) await rm(taking(file, lower), { force: true });
+    return { held: true, release: () => release(taking(file, number)) };
   }
 }
 
@@ -29,24 +43,29 @@ export async function waitForLock(file: string, onWait: (holder: ProcessMark) =>
   }
 }
 
-async function release(file: string, mine: string): Promise<void> {
-  if ((await readIfThere(file)) === mine) await rm(file, { force: true });
-}
-
-/** Moved aside first: another start may have taken the stale lock over in this moment, and then gets its own back. */
-async function remove(file: string, stale: string): Promise<void> {
-  const aside = `${file}.${randomUUID()}`;
+/** Emptied, not removed: its number is not to be given again. */
+async function release(file: string): Promise<void> {
   try {
-    await rename(file, aside);
+    await truncate(file);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
-    throw error;
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
-  const moved = await readIfThere(aside);
-  if (moved !== undefined && moved !== stale) await createWhole(file, moved);
-  await rm(aside, { force: true });
 }
 
+const taking = (file: string, number: number): string => `${file}.${number}`;
+
+/** Their numbers, ascending. */
+async function takings(file: string): Promise<number[]> {
+  const prefix = `${basename(file)}.`;
+  const names = (await readdir(dirname(file))).filter((name) => name.startsWith(prefix));
+  return names
+    .map((name) => name.slice(prefix.length))
+    .filter((end) => /^[1-9]\d*$/.test(end))
+    .map(Number)
+    .sort((a, b) => a - b);
+}
+
+/** Nobody, for a lock that was released (an empty file) or is not one of ours. */
 function holderOf(text: string): ProcessMark | undefined {
   try {
     const { pid, started } = JSON.parse(text) as Partial<ProcessMark>;

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -24,16 +24,20 @@ describe('the lock of an installation', () => {
   it('is taken over from a process that is gone, even if its id lives on', async () => {
     const home = await bench.home();
     for (const left of [{ pid: 999_999_999, started: 'x' }, { pid: process.pid, started: 'another time' }, 'not a lock']) {
-      await writeFile(join(home, 'dev.lock'), JSON.stringify(left));
+      await writeFile(join(home, 'dev.lock.1'), JSON.stringify(left));
       await (await lockInstallation(home)).release();
+      expect(await readdir(home)).toEqual(['dev.lock.2']);
+      await rm(join(home, 'dev.lock.2'));
     }
   });
 
   it('goes to one of many that come at once', async () => {
     const home = await bench.home();
-    await writeFile(join(home, 'dev.lock'), JSON.stringify({ pid: 999_999_999, started: 'x' }));
-    const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => lockInstallation(home)));
-    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    for (let round = 1; round <= 25; round++) {
+      await writeFile(join(home, `dev.lock.${round}`), JSON.stringify({ pid: 999_999_999, started: 'x' }));
+      const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => lockInstallation(home)));
+      expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    }
   });
 });
 
