@@ -155,7 +155,7 @@ export async function openWorker(core: Core, connection: NativeConnection, resou
     task_queue: config.TEMPORAL_TASK_QUEUE,
     cache_dir: `${config.PERDURA_HOME}/cache`,
     max_activities: config.WORKER_MAX_ACTIVITIES,
-    cached_runs: config.WORKER_CACHED_RUNS ?? null,
+    cached_runs: config.WORKER_CACHED_RUNS,
     shutdown_seconds: config.WORKER_SHUTDOWN_SECONDS,
     build_id: config.WORKER_BUILD_ID ?? null,
   };
