@@ -39,7 +39,7 @@ describe('the search for Chromium', () => {
     expect(findChromium({ CHROMIUM_PATH: '/opt/chromium' })).toBe('/opt/chromium');
   });
 
-  plain('fails on CI where there is none', () => {
-    expect(() => findChromium({ CI: 'true' }, [])).toThrow(/apt-get install chromium/);
+  plain('comes to nothing where there is none', () => {
+    expect(findChromium({}, [])).toBe('');
   });
 });
