@@ -12,6 +12,8 @@ export const theme = createTheme({
   headings: { fontWeight: '600', sizes: { h1: { fontSize: '1.3rem' }, h2: { fontSize: '1.02rem' }, h3: { fontSize: '0.9rem' } } },
   components: {
     Button: { defaultProps: { size: 'xs' } },
+    Anchor: { defaultProps: { inherit: true } },
+    Text: { defaultProps: { size: 'sm' } },
     TextInput: { defaultProps: { size: 'sm' } },
     Table: { defaultProps: { verticalSpacing: 6, horizontalSpacing: 'sm', highlightOnHover: true } },
     Modal: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },

@@ -65,7 +65,8 @@ interface JsonSchema {
 
 /** The fields of a contract's schema, as a form shows them. */
 export function fieldsOf(schema: z.ZodType, overrides: Overrides = {}): Field[] {
-  const whole = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
+  const made = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
+  const whole = made.$ref ? { ...made, ...resolved(made, made.$defs ?? {}) } : made;
   const required = whole.required ?? [];
   const fields = Object.entries(whole.properties ?? {}).map(([name, property]) => ({
     ...fieldOf(name, property, whole.$defs ?? {}),
@@ -103,13 +104,15 @@ function fieldOf(name: string, property: JsonSchema, defs: Record<string, JsonSc
 }
 
 function unwrapped(property: JsonSchema, defs: Record<string, JsonSchema>): { inner: JsonSchema; nullable: boolean } {
-  const resolve = (it: JsonSchema): JsonSchema => (it.$ref ? { ...defs[it.$ref.replace('#/$defs/', '')], ...it, $ref: '' } : it);
-  const whole = resolve(property);
+  const whole = resolved(property, defs);
   if (!whole.anyOf) return { inner: whole, nullable: false };
-  const parts = whole.anyOf.map(resolve);
+  const parts = whole.anyOf.map((part) => resolved(part, defs));
   const inner = parts.find(({ type }) => type !== 'null') ?? {};
   return { inner, nullable: parts.some(({ type }) => type === 'null') };
 }
+
+const resolved = (it: JsonSchema, defs: Record<string, JsonSchema>): JsonSchema =>
+  it.$ref ? { ...defs[it.$ref.replace('#/$defs/', '')], ...it, $ref: '' } : it;
 
 /** Whole numbers are bounded by what a double holds; that is no news to anyone. */
 const bound = (value: number | undefined) =>

@@ -1,11 +1,11 @@
 import { Table, Text } from '@mantine/core';
+import { ScrollBox } from '../ui/scroll-box.tsx';
 import type { LogLine } from './run-state.ts';
 
 export function Log({ lines }: { lines: LogLine[] }) {
   if (lines.length === 0) return <Text c="dimmed">Nothing has been logged yet.</Text>;
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard
-    <section className="table-scroll" tabIndex={0} aria-label="Log">
+    <ScrollBox className="table-scroll" label="Log">
       <Table verticalSpacing={2}>
         <Table.Thead>
           <Table.Tr>
@@ -27,6 +27,6 @@ export function Log({ lines }: { lines: LogLine[] }) {
           ))}
         </Table.Tbody>
       </Table>
-    </section>
+    </ScrollBox>
   );
 }

@@ -25,6 +25,18 @@ export const taskColumns: Column<Task>[] = [
   { label: 'Turns', show: ({ turns }) => turns },
   { label: 'Tokens', show: ({ usage }) => count(usage.total_in + usage.total_out) },
   { label: 'Cost', show: ({ usage }) => money(usage.cost) },
-  { label: 'Took', show: ({ elapsed_seconds }) => duration(elapsed_seconds === null ? null : elapsed_seconds * 1000) },
-  { label: 'Created', show: ({ created_at }) => <When at={created_at} /> },
+  {
+    label: 'Took',
+    show: ({ elapsed_seconds }) => (
+      <span className="nowrap">{duration(elapsed_seconds === null ? null : elapsed_seconds * 1000)}</span>
+    ),
+  },
+  {
+    label: 'Created',
+    show: ({ created_at }) => (
+      <span className="nowrap">
+        <When at={created_at} />
+      </span>
+    ),
+  },
 ];

@@ -1,6 +1,7 @@
 import { Button, Group, Table, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Problem } from '../api/call.ts';
+import { ScrollBox } from './scroll-box.tsx';
 import { Failure, Loading } from './states.tsx';
 
 export interface Column<T> {
@@ -33,8 +34,7 @@ export function ListTable<T extends { id: string }>({ query, columns, label, emp
   if (items.length === 0) return empty;
   return (
     <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard */}
-      <section className="table-scroll" tabIndex={0} aria-label={label}>
+      <ScrollBox className="table-scroll" label={label}>
         <Table>
           <Table.Thead>
             <Table.Tr>
@@ -53,7 +53,7 @@ export function ListTable<T extends { id: string }>({ query, columns, label, emp
             ))}
           </Table.Tbody>
         </Table>
-      </section>
+      </ScrollBox>
       <Group justify="space-between">
         <Text size="xs" c="dimmed">
           {items.length} of {total}

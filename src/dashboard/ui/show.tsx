@@ -1,5 +1,6 @@
 import { Group, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { ScrollBox } from './scroll-box.tsx';
 
 const TONES: Record<string, string> = {
   ...{ completed: 'good', connected: 'good', delivered: 'good', done: 'good', indexed: 'good', started: 'good', enabled: 'good' },
@@ -8,7 +9,6 @@ const TONES: Record<string, string> = {
     waiting: 'wait',
     waiting_approval: 'wait',
     waiting_reconciliation: 'wait',
-    halted: 'wait',
     text_only: 'wait',
     skipped: 'wait',
   },
@@ -84,10 +84,9 @@ export function Facts({ of }: { of: Record<string, ReactNode> }) {
 /** Text as it is; JSON is set out in lines. A long one scrolls, by keyboard too. */
 export function Code({ children, label }: { children: unknown; label: string }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard
-    <section className="code" tabIndex={0} aria-label={label}>
+    <ScrollBox className="code" label={label}>
       <pre>{pretty(children)}</pre>
-    </section>
+    </ScrollBox>
   );
 }
 

@@ -3,6 +3,7 @@ import { Link } from 'react-router';
 import { scheduledAgents } from '../../../contracts/scheduled-agents.ts';
 import { useAct, useRead } from '../../api/queries.ts';
 import { Section } from '../../ui/page.tsx';
+import { ScrollBox } from '../../ui/scroll-box.tsx';
 import { Facts, Status, When } from '../../ui/show.tsx';
 import { Empty, Failure, Loaded } from '../../ui/states.tsx';
 import { Named } from '../columns.tsx';
@@ -46,7 +47,7 @@ function Fires({ id }: { id: string }) {
           items.length === 0 ? (
             <Empty>It has not been due yet.</Empty>
           ) : (
-            <div className="table-scroll">
+            <ScrollBox className="table-scroll" label="Due times">
               <Table>
                 <Table.Thead>
                   <Table.Tr>
@@ -79,7 +80,7 @@ function Fires({ id }: { id: string }) {
                   ))}
                 </Table.Tbody>
               </Table>
-            </div>
+            </ScrollBox>
           )
         }
       </Loaded>
