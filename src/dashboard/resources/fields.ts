@@ -73,7 +73,13 @@ export function fieldsOf(schema: z.ZodType, overrides: Overrides = {}): Field[] 
     required: required.includes(name),
     ...overrides[name],
   }));
-  return fields.filter(({ hidden }) => !hidden);
+  return fields.filter(({ hidden }) => !hidden).map((field) => ({ ...field, description: forPeople(field.description) }));
+}
+
+/** What a contract says of JSON, said of a form. */
+function forPeople(description: string | undefined): string | undefined {
+  if (description?.startsWith('Identifier issued')) return undefined;
+  return description?.replace(/^(Null|Left out): /, 'Left empty: ');
 }
 
 /** Fields of a change: as when it is created, as far as they can be changed, and what can only be changed. */

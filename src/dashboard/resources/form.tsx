@@ -71,12 +71,12 @@ export function ResourceForm({ fields, groups, record, submit, Extra, onSubmit }
   return (
     <form ref={form} onSubmit={(event) => void send(event)} noValidate>
       <Stack maw="46rem">
-        {fields.filter(({ name }) => !grouped.has(name)).map(control)}
         {groups?.map(({ title, fields: names }) => (
           <Fieldset key={title} legend={title}>
             <Stack gap="sm">{names.flatMap((name) => named(name) ?? []).map(control)}</Stack>
           </Fieldset>
         ))}
+        {fields.filter(({ name }) => !grouped.has(name)).map(control)}
         {Extra && <Extra values={controls} />}
         {problem && (unsaid ? <Failure problem={withPaths(problem)} /> : <Failure problem={problem} />)}
         <Group>

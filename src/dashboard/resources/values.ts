@@ -23,7 +23,8 @@ function toControl(field: Field, value: unknown, given: Values): unknown {
     case 'time':
       return typeof value === 'string' ? localTime(value) : '';
     case 'switch':
-      return value === true;
+      // One that the contract does not fill in stays unsaid until it is touched.
+      return typeof value === 'boolean' ? value : null;
     case 'tags':
     case 'references':
       return value ?? [];

@@ -13,10 +13,6 @@ export function ToolPanel({ record }: { record: Stored }) {
     <Stack>
       <RunTool record={record} />
       {record.env_config && <EnvMapping id={record.id} />}
-      <details>
-        <summary>Parameters</summary>
-        <Code label="JSON Schema of the parameters">{record.parameters_schema}</Code>
-      </details>
     </Stack>
   );
 }
