@@ -46,11 +46,10 @@ async function signIn(page: Page, path = '/', url = here.url): Promise<void> {
   await page.getByRole('button', { name: 'Sign out' }).waitFor();
 }
 
-/** Each screen without loading the page anew. */
 async function visit(page: Page, path: string): Promise<void> {
-  await page.evaluate(`history.pushState(null, '', '/dashboard${path}'); dispatchEvent(new PopStateEvent('popstate'))`);
+  await page.goto(`${new URL(page.url()).origin}/dashboard${path}`);
   await page.getByRole('heading', { level: 1 }).waitFor();
-  await page.waitForFunction("!document.querySelector('[role=status][aria-label^=Loading]')");
+  await expect.poll(() => page.locator('[role=status][aria-label^=Loading]').count()).toBe(0);
 }
 
 async function faults(page: Page, paths: string[]): Promise<string[]> {
@@ -133,7 +132,7 @@ describeInBrowser('the screens of the dashboard', () => {
     const { body: agents } = await here.alice.get('/api/agents');
     here.model.script(says('Good day to you.'));
     await signIn(page, `/chat/${(agents as unknown as { id: string }[])[0]!.id}`);
-    await page.getByLabel('Message').fill('Hello');
+    await page.getByRole('textbox', { name: 'Message' }).fill('Hello');
     await page.keyboard.press('Enter');
     await page.getByRole('log').getByText('Good day to you.').waitFor();
     await page.waitForURL(/\/chat\/[^/]+\/[^/]+$/);

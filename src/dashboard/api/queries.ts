@@ -42,12 +42,15 @@ export function useList<E extends AnyEndpoint>(endpoint: E, query: object = {}, 
   return { ...pages, items, total: pages.data?.pages[0]?.total ?? 0 };
 }
 
-/** An operation that changes something: all that is on show is read again after it. */
+/** An operation that changes something: all that is on show is read again after it, but for what it has removed. */
 export function useAct<E extends AnyEndpoint>(endpoint: E) {
   const { call } = useClient();
   const queries = useQueryClient();
   return useMutation<Reply<E>, Problem, Input<E>>({
     mutationFn: (input) => call(endpoint, input),
-    onSettled: () => queries.invalidateQueries(),
+    onSettled: (_reply, _problem, { params }) => {
+      const removed = endpoint.method === 'DELETE' ? Object.values((params ?? {}) as object).at(-1) : null;
+      return queries.invalidateQueries({ predicate: ({ queryKey }) => !removed || !JSON.stringify(queryKey).includes(removed) });
+    },
   });
 }
