@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { describeInBrowser, it } from '../support/browser.ts';
 import { startDroppingProxy } from '../support/dropping-proxy.ts';
-import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, breaksOff, hangs, says } from '../support/model-server.ts';
 
 let here: TestInstallation;
@@ -45,6 +45,18 @@ describeInBrowser('signing in to the dashboard', () => {
     const another = await page.context().newPage();
     await another.goto(`${here.url}/dashboard/`);
     await another.getByLabel('Access token').waitFor();
+  });
+
+  it('shows the next person nothing of the last one', async ({ page }) => {
+    const id = await here.workflow({ workflow: { title: "Alice's own" } });
+    await signIn(page, '/workflows');
+    await page.getByRole('link', { name: "Alice's own" }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Access token').fill(BOB);
+    await page.keyboard.press('Enter');
+    await page.getByText('There are none yet.').waitFor();
+    expect(await page.getByRole('link', { name: "Alice's own" }).count()).toBe(0);
+    await here.alice.del(`/api/workflows/${id}`);
   });
 
   it('goes back to signing in when the token is not taken any more', async ({ page, troubles }) => {
@@ -146,6 +158,18 @@ describeInBrowser('a run in the dashboard', () => {
     } finally {
       await proxy.stop();
     }
+  });
+
+  it('goes on when its budget is raised', async ({ page }) => {
+    const id = await here.workflow({ workflow: { budget: { max_tokens: 1 } } });
+    here.model.script(says('Paid for.'));
+    await signIn(page, `/workflows/${id}`);
+    await send(page, 'Spend.');
+    await page.getByText('The budget is used up.').waitFor();
+    await page.getByLabel('Tokens').fill('100000');
+    await page.getByRole('button', { name: 'Set the budget' }).click();
+    await seen(page, 'Paid for.');
+    await status(page, 'completed');
   });
 
   it('is forked from one of its steps', async ({ page }) => {

@@ -1,5 +1,5 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { createContext, type ReactNode, useContext, useState, useSyncExternalStore } from 'react';
+import { createContext, type ReactNode, useContext, useEffect, useState, useSyncExternalStore } from 'react';
 import { type Client, clientOf, Problem } from './call.ts';
 import type { Session } from './session.ts';
 
@@ -13,6 +13,11 @@ const WorldContext = createContext<World | null>(null);
 export function WorldProvider({ session, children }: { session: Session; children: ReactNode }) {
   const [world] = useState(() => ({ session, client: clientOf(session) }));
   const [queries] = useState(queryClient);
+  // What one person has read is not for the next one.
+  useEffect(() => {
+    const unsubscribe = session.subscribe(() => queries.clear());
+    return () => void unsubscribe();
+  }, [session, queries]);
   return (
     <WorldContext value={world}>
       <QueryClientProvider client={queries}>{children}</QueryClientProvider>

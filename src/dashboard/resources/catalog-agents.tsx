@@ -2,6 +2,7 @@ import { AgentCreate, AgentUpdate, agents } from '../../contracts/agents.ts';
 import { GUARDRAIL_CONFIGS, GUARDRAIL_TYPES, GuardrailCreate, GuardrailUpdate, guardrails } from '../../contracts/guardrails.ts';
 import { MEMORY_SCOPES, MemoryCreate, MemoryUpdate, memories } from '../../contracts/memories.ts';
 import { SkillCreate, SkillUpdate, skills } from '../../contracts/skills.ts';
+import { transfers } from '../../contracts/transfer.ts';
 import { Status } from '../ui/show.tsx';
 import { Clip, column, reference, text } from './columns.tsx';
 import { AgentPanel } from './panels/agent-panel.tsx';
@@ -14,6 +15,7 @@ export const AGENTS: Resource = {
   noun: 'agent',
   about: 'A persona with a model, tools and knowledge. A workflow binds it to run settings.',
   endpoints: agents,
+  exported: transfers.agent.exportOne,
   create: AgentCreate,
   update: AgentUpdate,
   columns: [
@@ -68,6 +70,7 @@ export const SKILLS: Resource = {
   noun: 'skill',
   about: "Instructions that a workflow adds to its agent's, chosen one by one or by tag.",
   endpoints: skills,
+  exported: transfers.skill.exportOne,
   create: SkillCreate,
   update: SkillUpdate,
   columns: [column.description, column.tags, column.updated],

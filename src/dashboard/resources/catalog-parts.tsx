@@ -10,6 +10,7 @@ import {
 import { McpServerCreate, McpServerUpdate, mcps, StdioConfig, UrlConfig } from '../../contracts/mcps.ts';
 import { ProviderCreate, ProviderUpdate, providers } from '../../contracts/providers.ts';
 import { StoredTokenCreate, StoredTokenUpdate, tokens } from '../../contracts/tokens.ts';
+import { transfers } from '../../contracts/transfer.ts';
 import { Status } from '../ui/show.tsx';
 import { column, reference, text } from './columns.tsx';
 import { ItemPanel, SourcePanel } from './panels/knowledge-panel.tsx';
@@ -139,6 +140,7 @@ export const KNOWLEDGE_SOURCES: Resource = {
   noun: 'source',
   about: 'Collections that agents draw on. A builtin source holds its items here.',
   endpoints: knowledgeSources,
+  exported: transfers.knowledge_source.exportOne,
   create: KnowledgeSourceCreate,
   update: KnowledgeSourceUpdate,
   columns: [column.status, text('Type', ({ source_type }) => source_type), column.description, column.tags, column.updated],

@@ -1,4 +1,5 @@
 import { ScheduledAgentCreate, ScheduledAgentUpdate, scheduledAgents } from '../../contracts/scheduled-agents.ts';
+import { transfers } from '../../contracts/transfer.ts';
 import { Budget, WORKFLOW_STATUSES, WorkflowCreate, WorkflowUpdate, workflows } from '../../contracts/workflows.ts';
 import { Status, When } from '../ui/show.tsx';
 import { Named, reference, text } from './columns.tsx';
@@ -10,6 +11,7 @@ export const WORKFLOWS: Resource = {
   noun: 'workflow',
   about: 'An agent with run settings. Send it a prompt and a durable run starts.',
   endpoints: workflows,
+  exported: transfers.workflow.exportOne,
   create: WorkflowCreate,
   update: WorkflowUpdate,
   nameOf: ({ title, id }) => title ?? `untitled (${String(id).slice(-6)})`,

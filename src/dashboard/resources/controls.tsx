@@ -150,7 +150,8 @@ function ModelName(props: ControlProps) {
   const agent_id = (values.agent_id || null) as string | null;
   const agent = useRead(agents.get, { params: { id: agent_id ?? '' } }, { enabled: agent_id !== null });
   const provider_id = (agent_id ? agent.data?.provider_id : values.provider_id) || undefined;
-  const list = useRead(models.list, { query: { ...(provider_id ? { provider_id: provider_id as string } : {}) } });
+  const query = { ...(provider_id ? { provider_id: provider_id as string } : {}) };
+  const list = useRead(models.list, { query }, { enabled: agent_id === null || agent.data !== undefined });
   const names = [...new Set((list.data ?? []).map(({ id }) => id))];
   const common = shared(props);
   const description = list.error ? `The models could not be listed: ${list.error.message}` : common.description;

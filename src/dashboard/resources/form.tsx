@@ -18,7 +18,7 @@ interface FormProps {
   record: Values | null;
   submit: string;
   Extra?: ComponentType<{ values: Values }> | undefined;
-  /** Sends the values, or what has changed of them. */
+  /** Sends the values, or what has changed of them; answers with what is stored then. */
   onSubmit(values: Values): Promise<unknown>;
 }
 
@@ -36,6 +36,13 @@ export function ResourceForm({ fields, groups, record, submit, Extra, onSubmit }
     setTimeout(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
   };
 
+  /** What the service made of the values, such as what it infers from one of them. */
+  const showStored = (stored: Values) => {
+    const fresh = toControls(fields, stored);
+    setControls(fresh);
+    setBefore(toWire(fields, fresh).values);
+  };
+
   async function send(event: FormEvent) {
     event.preventDefault();
     event.stopPropagation();
@@ -44,8 +51,8 @@ export function ResourceForm({ fields, groups, record, submit, Extra, onSubmit }
     if (own.length > 0) return showFaults(own);
     setBusy(true);
     try {
-      await onSubmit(before ? changesOf(before, values) : values);
-      if (before) setBefore(values);
+      const stored = await onSubmit(before ? changesOf(before, values) : values);
+      if (before) showStored({ ...values, ...(stored as Values) });
       setFaults([]);
     } catch (error) {
       showFaults((error as Problem).errors ?? []);

@@ -3,8 +3,10 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { useMemo } from 'react';
 import { Link, useNavigate, useParams, useSearchParams } from 'react-router';
+import { useClient } from '../api/context.tsx';
 import { useAct, useList, useRead } from '../api/queries.ts';
 import { Confirm } from '../ui/confirm.tsx';
+import { download } from '../ui/download.ts';
 import { ListTable } from '../ui/list.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
@@ -159,7 +161,14 @@ function Edit({ slug, resource, id }: { slug: string; resource: Resource; id: st
     <Page
       title={record ? nameOf(resource, record) : `One ${noun}`}
       parent={{ to: `/${slug}`, title }}
-      actions={record && <Remove resource={resource} record={record} to={`/${slug}`} />}
+      actions={
+        record && (
+          <>
+            <Export resource={resource} record={record} />
+            <Remove resource={resource} record={record} to={`/${slug}`} />
+          </>
+        )
+      }
     >
       <Loaded query={query} what={`Loading the ${noun}`}>
         {(data) => (
@@ -186,13 +195,30 @@ export function EditForm({ resource, record }: { resource: Resource; record: Sto
   if (complete && !more.data) return <Loaded query={more}>{() => null}</Loaded>;
   const whole = complete ? { ...record, ...pick(more.data as Values, complete.fields) } : record;
   const submit = async (values: Values) => {
-    await act.mutateAsync({ params: { id: record.id }, body: values } as never);
+    const stored = await act.mutateAsync({ params: { id: record.id }, body: values } as never);
     notifications.show({ message: `The ${noun} was saved.`, color: 'green' });
+    return stored;
   };
   return <ResourceForm fields={fields} groups={groups} record={whole} submit="Save changes" Extra={Extra} onSubmit={submit} />;
 }
 
 const pick = (values: Values, names: string[]) => Object.fromEntries(names.map((name) => [name, values[name]]));
+
+/** A bundle of this one alone, as an import takes it. */
+export function Export({ resource: { exported, noun }, record }: { resource: Resource; record: Stored }) {
+  const { call } = useClient();
+  if (!exported) return null;
+  const get = () =>
+    call(exported, { params: { id: record.id } } as never).then(
+      (bundle) => download(`${noun}-${record.id}.json`, bundle),
+      (problem: Error) => notifications.show({ message: problem.message, color: 'red' }),
+    );
+  return (
+    <Button variant="default" onClick={() => void get()}>
+      Export
+    </Button>
+  );
+}
 
 export function Remove({ resource, record, to }: { resource: Resource; record: Stored; to: string }) {
   const navigate = useNavigate();

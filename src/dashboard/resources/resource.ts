@@ -32,6 +32,8 @@ export interface Resource {
   Panel?: ComponentType<{ record: Stored }>;
   /** Beside the button that creates one. */
   Actions?: ComponentType;
+  /** How one is exported, where it can be. */
+  exported?: AnyEndpoint;
   /** Why a record can be looked at only. */
   readonly?(record: Stored): ReactNode | null;
   /** What the record must be completed with before it is edited. */

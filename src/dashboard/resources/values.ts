@@ -22,6 +22,8 @@ function toControl(field: Field, value: unknown, given: Values): unknown {
     }
     case 'time':
       return typeof value === 'string' ? localTime(value) : '';
+    case 'secret':
+      return '';
     case 'switch':
       // One that the contract does not fill in stays unsaid until it is touched.
       return typeof value === 'boolean' ? value : null;

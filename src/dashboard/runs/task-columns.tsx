@@ -17,18 +17,9 @@ export const taskColumns: Column<Task>[] = [
   {
     label: 'Workflow',
     show: ({ workflow_id, workflow_title, agent_name }) => (
-      <Anchor component={Link} to={`/workflows/${workflow_id}`}>
+      <Anchor component={Link} to={`/workflows/${workflow_id}`} className="clip clip-short">
         {workflow_title ?? agent_name}
       </Anchor>
-    ),
-  },
-  { label: 'Turns', show: ({ turns }) => turns },
-  { label: 'Tokens', show: ({ usage }) => count(usage.total_in + usage.total_out) },
-  { label: 'Cost', show: ({ usage }) => money(usage.cost) },
-  {
-    label: 'Took',
-    show: ({ elapsed_seconds }) => (
-      <span className="nowrap">{duration(elapsed_seconds === null ? null : elapsed_seconds * 1000)}</span>
     ),
   },
   {
@@ -39,4 +30,13 @@ export const taskColumns: Column<Task>[] = [
       </span>
     ),
   },
+  {
+    label: 'Took',
+    show: ({ elapsed_seconds }) => (
+      <span className="nowrap">{duration(elapsed_seconds === null ? null : elapsed_seconds * 1000)}</span>
+    ),
+  },
+  { label: 'Turns', show: ({ turns }) => turns },
+  { label: 'Tokens', show: ({ usage }) => count(usage.total_in + usage.total_out) },
+  { label: 'Cost', show: ({ usage }) => money(usage.cost) },
 ];

@@ -5,7 +5,7 @@ import { type Workflow, workflows } from '../../contracts/workflows.ts';
 import { useList, useRead } from '../api/queries.ts';
 import { WORKFLOWS } from '../resources/catalog-runs.tsx';
 import { Named } from '../resources/columns.tsx';
-import { EditForm, Remove } from '../resources/pages.tsx';
+import { EditForm, Export, Remove } from '../resources/pages.tsx';
 import { RunView } from '../runs/run-view.tsx';
 import { taskColumns } from '../runs/task-columns.tsx';
 import { ListTable } from '../ui/list.tsx';
@@ -22,7 +22,14 @@ export default function WorkflowPage() {
     <Page
       title={workflow ? (workflow.title ?? 'Untitled workflow') : 'Workflow'}
       parent={{ to: '/workflows', title: 'Workflows' }}
-      actions={workflow && <Remove resource={WORKFLOWS} record={workflow} to="/workflows" />}
+      actions={
+        workflow && (
+          <>
+            <Export resource={WORKFLOWS} record={workflow} />
+            <Remove resource={WORKFLOWS} record={workflow} to="/workflows" />
+          </>
+        )
+      }
     >
       <Loaded query={query} what="Loading the workflow">
         {(data) => <WorkflowView key={data.id} workflow={data} />}
