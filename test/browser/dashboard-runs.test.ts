@@ -4,6 +4,7 @@ import { describeInBrowser, it } from '../support/browser.ts';
 import { startDroppingProxy } from '../support/dropping-proxy.ts';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, breaksOff, hangs, says } from '../support/model-server.ts';
+import { startWorkerProcess } from '../support/processes.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {
@@ -171,6 +172,31 @@ describeInBrowser('a run in the dashboard', () => {
     await seen(page, 'Paid for.');
     await status(page, 'completed');
   });
+
+  it('asks what came of a call whose worker was lost', async ({ page }) => {
+    const bare = await startTestInstallation({ worker: false });
+    const startWorker = () => startWorkerProcess(bare.setting, { TOOL_ISOLATION: 'none' });
+    try {
+      const worker = await startWorker();
+      const id = await bare.workflow({ tools: ['import time\ndef pay() -> str:\n    time.sleep(20)\n    return "paid"\n'] });
+      bare.model.script(
+        (response, request) => asks({ name: request.tools![0]!.function.name })(response, request),
+        says('Noted.'),
+      );
+      await signIn(page, `/workflows/${id}`, bare.url);
+      await send(page, 'Pay.');
+      await transcript(page).locator('[data-tone="busy"]').waitFor();
+      await worker.end('SIGKILL');
+      await startWorker();
+      await page.getByText(/The worker was lost while/).waitFor({ timeout: 40_000 });
+      await page.getByLabel('Its result, if it was done').fill('{"receipt": 7}');
+      await page.getByRole('button', { name: 'It was done' }).click();
+      await seen(page, 'Noted.');
+      expect(JSON.stringify(bare.model.requests.at(-1)?.messages)).toContain('receipt');
+    } finally {
+      await bare.stop();
+    }
+  }, 90_000);
 
   it('is forked from one of its steps', async ({ page }) => {
     const id = await here.workflow();

@@ -27,7 +27,7 @@ export const AGENTS: Resource = {
   ],
   overrides: {
     system_prompt: { control: 'long' },
-    provider_id: { control: 'reference', of: 'provider', none: 'Default runtime' },
+    provider_id: { control: 'reference', of: 'provider', none: 'Default runtime', description: undefined },
     model: { control: 'model' },
     mcp_server_ids: { control: 'references', of: 'mcp', label: 'MCP servers' },
     required_mcp_servers: { control: 'references', of: 'mcp', label: 'Required MCP servers' },

@@ -1,6 +1,6 @@
 import { Anchor, Stack, Tabs, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { useEffect } from 'react';
+import { useEffect, useState } from 'react';
 import { Link } from 'react-router';
 import type { Task } from '../../contracts/tasks.ts';
 import { useLiveText } from '../ui/live.tsx';
@@ -14,6 +14,21 @@ import { Steps } from './steps.tsx';
 import { Todos } from './todos.tsx';
 import { Transcript } from './transcript.tsx';
 import { type Followed, useRun } from './use-run.ts';
+
+const TICK_MS = 1_000;
+
+/** How long the run took; while it goes on, by this machine's clock. */
+function Took({ task, status }: { task: Task; status: string }) {
+  const live = task.started_at !== null && task.completed_at === null && (status === 'running' || status === 'waiting');
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    if (!live) return;
+    const timer = setInterval(() => setNow(Date.now()), TICK_MS);
+    return () => clearInterval(timer);
+  }, [live]);
+  if (live) return duration(Math.max(0, now - Date.parse(task.started_at!)));
+  return duration(task.elapsed_seconds === null ? null : task.elapsed_seconds * 1000);
+}
 
 const CONNECTION = {
   connecting: 'Connecting …',
@@ -69,7 +84,6 @@ function useFreshTask(task: Task, { run }: Followed): string {
 
 function Head({ task, status, followed: { run, connection } }: { task: Task; status: string; followed: Followed }) {
   const usage = run.usage ?? task.usage;
-  const took = task.elapsed_seconds === null ? null : task.elapsed_seconds * 1000;
   return (
     <Stack gap="xs" className="panel">
       <Facts
@@ -89,7 +103,7 @@ function Head({ task, status, followed: { run, connection } }: { task: Task; sta
           Turns: Math.max(run.turn, task.turns),
           Tokens: `${count(usage.total_in)} in, ${count(usage.total_out)} out`,
           Cost: money(usage.cost),
-          Took: duration(took),
+          Took: <Took task={task} status={status} />,
           Created: <When at={task.created_at} />,
         }}
       />

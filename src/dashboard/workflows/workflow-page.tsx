@@ -77,7 +77,7 @@ function WorkflowView({ workflow }: { workflow: Workflow }) {
 }
 
 function Run({ workflow }: { workflow: Workflow }) {
-  const last = useRead(tasks.list, { query: { workflow_id: workflow.id, limit: 20 } });
+  const last = useRead(tasks.list, { query: { workflow_id: workflow.id, limit: 20 } }, { every_ms: 5_000 });
   // Of several that are open, the one under way is on show; those after it wait their turn.
   const items = last.data?.items ?? [];
   const task = items.find(({ status }) => status === 'running' || status === 'waiting') ?? items[0];
