@@ -1,6 +1,6 @@
 import { Alert, Button, Group, Stack, Text, Textarea } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react';
+import { type FormEvent, type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { useNavigate } from 'react-router';
 import type { z } from 'zod';
 import { type ChatEvent, type ChatMessage, chat } from '../../contracts/chat.ts';
@@ -25,10 +25,53 @@ interface Exchange {
 /** What was said, the exchange under way, and the next message. A reply is finished and stored even if one leaves. */
 export function Conversation({ agent_id, session_id, messages }: ConversationProps) {
   const { exchange, error, send } = useExchange(agent_id, session_id);
+  return (
+    <Stack>
+      <Said messages={messages} exchange={exchange} />
+      {error && (
+        <Alert color="red" variant="outline" role="alert">
+          {error}
+        </Alert>
+      )}
+      <MessageForm send={send} busy={exchange !== null}>
+        {session_id && <RemoveSession agent_id={agent_id} session_id={session_id} />}
+      </MessageForm>
+    </Stack>
+  );
+}
+
+function Said({ messages, exchange }: Pick<ConversationProps, 'messages'> & { exchange: Exchange | null }) {
+  return (
+    <div className="chat-log" role="log" aria-label="Messages">
+      {messages.map(({ id, role, content }) => (
+        <Bubble key={id} speaker={role} text={content} />
+      ))}
+      {exchange && (
+        <>
+          <Bubble speaker="user" text={exchange.asked} />
+          {exchange.reply ? (
+            <Bubble speaker="assistant" text={exchange.reply} />
+          ) : (
+            <Text c="dimmed">The model is thinking …</Text>
+          )}
+        </>
+      )}
+      {messages.length === 0 && !exchange && <Text c="dimmed">Nothing has been said in this session. Begin below.</Text>}
+    </div>
+  );
+}
+
+interface MessageFormProps {
+  send(text: string): Promise<boolean>;
+  busy: boolean;
+  children: ReactNode;
+}
+
+function MessageForm({ send, busy, children }: MessageFormProps) {
   const [text, setText] = useState('');
   const submit = (event?: FormEvent) => {
     event?.preventDefault();
-    if (!text.trim() || exchange) return;
+    if (!text.trim() || busy) return;
     void send(text).then((sent) => sent && setText(''));
   };
   const onKey = (event: KeyboardEvent) => {
@@ -37,49 +80,26 @@ export function Conversation({ agent_id, session_id, messages }: ConversationPro
     submit();
   };
   return (
-    <Stack>
-      <div className="chat-log" role="log" aria-label="Messages">
-        {messages.map(({ id, role, content }) => (
-          <Bubble key={id} speaker={role} text={content} />
-        ))}
-        {exchange && (
-          <>
-            <Bubble speaker="user" text={exchange.asked} />
-            {exchange.reply ? (
-              <Bubble speaker="assistant" text={exchange.reply} />
-            ) : (
-              <Text c="dimmed">The model is thinking …</Text>
-            )}
-          </>
-        )}
-        {messages.length === 0 && !exchange && <Text c="dimmed">Nothing has been said in this session. Begin below.</Text>}
-      </div>
-      {error && (
-        <Alert color="red" variant="outline" role="alert">
-          {error}
-        </Alert>
-      )}
-      <form onSubmit={submit}>
-        <Stack gap="xs">
-          <Textarea
-            label="Message"
-            description="Enter sends, Shift and Enter begins a new line."
-            autosize
-            minRows={2}
-            maxRows={12}
-            value={text}
-            onChange={(event) => setText(event.currentTarget.value)}
-            onKeyDown={onKey}
-          />
-          <Group>
-            <Button type="submit" loading={exchange !== null} disabled={!text.trim()}>
-              Send
-            </Button>
-            {session_id && <RemoveSession agent_id={agent_id} session_id={session_id} />}
-          </Group>
-        </Stack>
-      </form>
-    </Stack>
+    <form onSubmit={submit}>
+      <Stack gap="xs">
+        <Textarea
+          label="Message"
+          description="Enter sends, Shift and Enter begins a new line."
+          autosize
+          minRows={2}
+          maxRows={12}
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+          onKeyDown={onKey}
+        />
+        <Group>
+          <Button type="submit" loading={busy} disabled={!text.trim()}>
+            Send
+          </Button>
+          {children}
+        </Group>
+      </Stack>
+    </form>
   );
 }
 

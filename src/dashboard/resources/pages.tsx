@@ -7,6 +7,7 @@ import { useClient } from '../api/context.tsx';
 import { useAct, useList, useRead } from '../api/queries.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { download } from '../ui/download.ts';
+import { useFilters } from '../ui/filters.ts';
 import { ListTable } from '../ui/list.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
@@ -38,65 +39,31 @@ export function ListPage() {
 }
 
 function List({ slug, resource }: { slug: string; resource: Resource }) {
-  const { title, noun, about, endpoints, columns, filters = [], searched = true, Actions } = resource;
-  const [search, setSearch] = useSearchParams();
-  const wanted = Object.fromEntries(search);
-  const [asked] = useDebouncedValue(wanted, 250);
+  const { title, noun, about, endpoints, columns, Actions } = resource;
+  const wanted = useFilters();
+  const [asked] = useDebouncedValue(wanted.filters, 250);
   const query = useList(endpoints.list, asked);
-  const set = (name: string, value: string) => {
-    const { [name]: _, ...others } = wanted;
-    setSearch(value ? { ...others, [name]: value } : others, { replace: true });
-  };
   const create = (
     <Button component={Link} to={`/${slug}/new`}>
       New {noun}
     </Button>
   );
-  const name = {
-    label: 'Name',
-    show: (record: Stored) => (
-      <Anchor component={Link} to={`/${slug}/${record.id}`}>
-        {nameOf(resource, record)}
-      </Anchor>
-    ),
-  };
-  const filtered = Object.keys(wanted).length > 0;
+  const actions = (
+    <>
+      {Actions && <Actions />}
+      {create}
+    </>
+  );
   return (
-    <Page
-      title={title}
-      actions={
-        <>
-          {Actions && <Actions />}
-          {create}
-        </>
-      }
-    >
+    <Page title={title} actions={actions}>
       <Text c="dimmed">{about}</Text>
-      <Group align="end" gap="sm">
-        {searched && (
-          <TextInput
-            label="Search"
-            size="xs"
-            type="search"
-            value={wanted.q ?? ''}
-            onChange={(event) => set('q', event.currentTarget.value)}
-          />
-        )}
-        {filters.map((filter) => (
-          <FilterSelect
-            key={filter.name}
-            filter={filter}
-            value={wanted[filter.name] ?? ''}
-            onChange={(value) => set(filter.name, value)}
-          />
-        ))}
-      </Group>
+      <Filters resource={resource} wanted={wanted} />
       <ListTable
         query={query as never}
-        columns={[name, ...columns]}
+        columns={[nameColumn(slug, resource), ...columns]}
         label={title.toLowerCase()}
         empty={
-          filtered ? (
+          wanted.filtered ? (
             <Empty>Nothing fits. Change the search or the filters.</Empty>
           ) : (
             <Empty action={create}>There are none yet.</Empty>
@@ -104,6 +71,37 @@ function List({ slug, resource }: { slug: string; resource: Resource }) {
         }
       />
     </Page>
+  );
+}
+
+const nameColumn = (slug: string, resource: Resource) => ({
+  label: 'Name',
+  show: (record: Stored) => (
+    <Anchor component={Link} to={`/${slug}/${record.id}`}>
+      {nameOf(resource, record)}
+    </Anchor>
+  ),
+});
+
+function Filters({ resource, wanted: { filters, set } }: { resource: Resource; wanted: ReturnType<typeof useFilters> }) {
+  return (
+    <Group align="end" gap="sm">
+      <TextInput
+        label="Search"
+        size="xs"
+        type="search"
+        value={filters.q ?? ''}
+        onChange={(event) => set('q', event.currentTarget.value)}
+      />
+      {resource.filters?.map((filter) => (
+        <FilterSelect
+          key={filter.name}
+          filter={filter}
+          value={filters[filter.name] ?? ''}
+          onChange={(value) => set(filter.name, value)}
+        />
+      ))}
+    </Group>
   );
 }
 

@@ -24,7 +24,6 @@ export interface Resource {
   update: z.ZodType;
   nameOf?(record: Stored): string;
   columns: Column<Stored>[];
-  searched?: boolean;
   filters?: Filter[];
   overrides?: Overrides;
   groups?: FieldGroup[];

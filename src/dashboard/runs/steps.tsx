@@ -79,29 +79,37 @@ function StepView({ step, task, scale }: { step: Step; task: Task; scale: Scale 
       />
       {step.error && <Text c="var(--mantine-color-error)">{step.error}</Text>}
       <Stack gap={6} mt={6}>
-        <details>
-          <summary>What the model was told ({step.input.length})</summary>
-          {step.input.map(({ role, kind, content }, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: the messages of a step do not move
-            <div key={index}>
-              <span className="note">
-                {role}, {kind}
-              </span>
-              <Code label={`${role} message`}>{content}</Code>
-            </div>
-          ))}
-        </details>
-        {step.output && (
-          <details>
-            <summary>What it said</summary>
-            <Code label="Output">{step.output}</Code>
-          </details>
-        )}
+        <Exchanged step={step} />
         {step.tool_calls.map((call) => (
           <CallView key={call.call_id} call={call} scale={scale} copied={step.copied} />
         ))}
       </Stack>
     </li>
+  );
+}
+
+function Exchanged({ step }: { step: Step }) {
+  return (
+    <>
+      <details>
+        <summary>What the model was told ({step.input.length})</summary>
+        {step.input.map(({ role, kind, content }, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the messages of a step do not move
+          <div key={index}>
+            <span className="note">
+              {role}, {kind}
+            </span>
+            <Code label={`${role} message`}>{content}</Code>
+          </div>
+        ))}
+      </details>
+      {step.output && (
+        <details>
+          <summary>What it said</summary>
+          <Code label="Output">{step.output}</Code>
+        </details>
+      )}
+    </>
   );
 }
 

@@ -42,16 +42,7 @@ export function Shell({ children }: { children: ReactNode }) {
         </AppShell.Header>
         <AppShell.Navbar component="nav" aria-label="Main">
           <ScrollArea h="100%" type="auto" px="xs" pb="md">
-            {NAVIGATION.map(({ title, links }) => (
-              <div key={title}>
-                <div className="nav-group">{title}</div>
-                {links.map(([to, text]) => (
-                  <NavLink key={to} to={to} end={to === '/'} className="nav-link">
-                    {text}
-                  </NavLink>
-                ))}
-              </div>
-            ))}
+            <Menu />
           </ScrollArea>
         </AppShell.Navbar>
         <AppShell.Main id="content" tabIndex={-1} style={{ outline: 'none' }}>
@@ -59,6 +50,23 @@ export function Shell({ children }: { children: ReactNode }) {
           <div style={{ padding: '1rem clamp(0.75rem, 2vw, 1.75rem) 3rem', maxWidth: '82rem' }}>{children}</div>
         </AppShell.Main>
       </AppShell>
+    </>
+  );
+}
+
+function Menu() {
+  return (
+    <>
+      {NAVIGATION.map(({ title, links }) => (
+        <div key={title}>
+          <div className="nav-group">{title}</div>
+          {links.map(([to, text]) => (
+            <NavLink key={to} to={to} end={to === '/'} className="nav-link">
+              {text}
+            </NavLink>
+          ))}
+        </div>
+      ))}
     </>
   );
 }

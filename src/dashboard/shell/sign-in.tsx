@@ -6,36 +6,10 @@ import { useSession } from '../api/context.tsx';
 import { sentence } from '../ui/states.tsx';
 
 export function SignIn() {
-  const { session } = useSession();
-  const [token, setToken] = useState('');
-  const [keep, setKeep] = useState(false);
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<string | null>(
-    session.wasRefused() ? 'Your access token is not valid any more. Sign in with another one.' : null,
-  );
+  const { token, setToken, keep, setKeep, busy, error, submit } = useSignIn();
   useEffect(() => {
     document.title = 'Sign in · Perdura';
   }, []);
-
-  async function submit(event: FormEvent) {
-    event.preventDefault();
-    const given = token.trim();
-    if (!given) return setError('Enter an access token.');
-    setBusy(true);
-    setError(await refusalOf(given));
-    setBusy(false);
-  }
-
-  async function refusalOf(given: string): Promise<string | null> {
-    try {
-      await clientOf({ token: () => given, refused: () => {} }).call(tasks.list, { query: { limit: 1 } });
-      session.signIn(given, keep);
-      return null;
-    } catch (error) {
-      return (error as Problem).status === 401 ? 'This access token is not valid.' : sentence((error as Problem).message);
-    }
-  }
-
   return (
     <Stack component="main" align="center" justify="center" mih="100vh" p="md">
       <Paper withBorder p="xl" w="100%" maw={440}>
@@ -65,13 +39,50 @@ export function SignIn() {
             <Button type="submit" size="sm" loading={busy}>
               Sign in
             </Button>
-            <Text size="xs" c="dimmed">
-              An installation started with <Code>npm start</Code> keeps its token in the file <Code>.perdura/local-token</Code>.
-              Other installations take a token of the identity provider that they are set to, such as a GitHub access token.
-            </Text>
+            <WhereTokensAre />
           </Stack>
         </form>
       </Paper>
     </Stack>
   );
+}
+
+function WhereTokensAre() {
+  return (
+    <Text size="xs" c="dimmed">
+      An installation started with <Code>npm start</Code> keeps its token in the file <Code>.perdura/local-token</Code>. Other
+      installations take a token of the identity provider that they are set to, such as a GitHub access token.
+    </Text>
+  );
+}
+
+function useSignIn() {
+  const { session } = useSession();
+  const [token, setToken] = useState('');
+  const [keep, setKeep] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<string | null>(
+    session.wasRefused() ? 'Your access token is not valid any more. Sign in with another one.' : null,
+  );
+  async function submit(event: FormEvent) {
+    event.preventDefault();
+    const given = token.trim();
+    if (!given) return setError('Enter an access token.');
+    setBusy(true);
+    const refusal = await refusalOf(given);
+    setBusy(false);
+    setError(refusal);
+    if (!refusal) session.signIn(given, keep);
+  }
+  return { token, setToken, keep, setKeep, busy, error, submit };
+}
+
+/** Why a token is not taken; null when it is. */
+async function refusalOf(token: string): Promise<string | null> {
+  try {
+    await clientOf({ token: () => token, refused: () => {} }).call(tasks.list, { query: { limit: 1 } });
+    return null;
+  } catch (error) {
+    return (error as Problem).status === 401 ? 'This access token is not valid.' : sentence((error as Problem).message);
+  }
 }

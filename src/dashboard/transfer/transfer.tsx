@@ -66,36 +66,19 @@ function Export() {
   );
 }
 
-/** A file says itself what it holds. */
+type Report = ImportResult | Record<string, ImportResult>;
+
 function Import() {
   const [file, setFile] = useState<File | null>(null);
   const [dry, setDry] = useState(true);
-  const [wrong, setWrong] = useState<string | null>(null);
-  const [busy, setBusy] = useState(false);
-  const [done, setDone] = useState<{ dry: boolean; reply: ImportResult | Record<string, ImportResult> } | null>(null);
-  const queries = useQueryClient();
-  const { call } = useClient();
-  const [problem, setProblem] = useState<Problem | null>(null);
-
-  const submit = async (event: FormEvent) => {
+  const { done, wrong, problem, busy, send } = useImport();
+  const submit = (event: FormEvent) => {
     event.preventDefault();
-    setWrong(null);
-    setProblem(null);
-    setDone(null);
-    const read = await bundleIn(file);
-    if ('wrong' in read) return setWrong(read.wrong);
-    setBusy(true);
-    try {
-      setDone({ dry, reply: await call(PARTS[read.part]!.import, { query: { dry_run: dry }, body: read.body }) });
-      if (!dry) await queries.invalidateQueries();
-    } catch (error) {
-      setProblem(error as Problem);
-    }
-    setBusy(false);
+    void send(file, dry);
   };
   return (
     <Section title="Import">
-      <form onSubmit={(event) => void submit(event)}>
+      <form onSubmit={submit}>
         <Stack className="panel">
           <FileInput
             label="Bundle"
@@ -127,6 +110,32 @@ function Import() {
   );
 }
 
+/** A file says itself what it holds. */
+function useImport() {
+  const { call } = useClient();
+  const queries = useQueryClient();
+  const [busy, setBusy] = useState(false);
+  const [wrong, setWrong] = useState<string | null>(null);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const [done, setDone] = useState<{ dry: boolean; reply: Report } | null>(null);
+  const send = async (file: File | null, dry: boolean) => {
+    setWrong(null);
+    setProblem(null);
+    setDone(null);
+    const read = await bundleIn(file);
+    if ('wrong' in read) return setWrong(read.wrong);
+    setBusy(true);
+    try {
+      setDone({ dry, reply: await call(PARTS[read.part]!.import, { query: { dry_run: dry }, body: read.body }) });
+      if (!dry) await queries.invalidateQueries();
+    } catch (error) {
+      setProblem(error as Problem);
+    }
+    setBusy(false);
+  };
+  return { done, wrong, problem, busy, send };
+}
+
 async function bundleIn(file: File | null): Promise<{ wrong: string } | { part: string; body: unknown }> {
   if (!file) return { wrong: 'Choose a file first.' };
   try {
@@ -138,7 +147,7 @@ async function bundleIn(file: File | null): Promise<{ wrong: string } | { part: 
   }
 }
 
-function reportsOf(reply: ImportResult | Record<string, ImportResult>): [string, ImportResult][] {
+function reportsOf(reply: Report): [string, ImportResult][] {
   if (Array.isArray((reply as ImportResult).errors)) return [['Items', reply as ImportResult]];
   return Object.entries(reply as Record<string, ImportResult>).map(([name, result]) => [name.replaceAll('_', ' '), result]);
 }
