@@ -1,9 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { localToken } from '../../src/embedded/local-identity.ts';
+import { freePort as freePortFrom } from '../../src/embedded/ports.ts';
 import type { Setting } from '../../src/main/wiring.ts';
 import { type Client, clientOf } from './client.ts';
 
@@ -110,11 +109,5 @@ export const baseEnv = () => ({
   GOPROXY: process.env.GOPROXY ?? '',
 });
 
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
+/** Below the ports that the system gives to outgoing connections, one of which could have it before it is listened on. */
+export const freePort = (): Promise<number> => freePortFrom(20_000 + Math.floor(Math.random() * 3_000));

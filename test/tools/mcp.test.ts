@@ -10,6 +10,7 @@ import { probeMcp } from '../../src/tools/mcp/probe.ts';
 import { outcomeOf } from '../../src/tools/mcp/result.ts';
 import { mcpTools } from '../../src/tools/mcp/tools.ts';
 import { ToolUnreachable } from '../../src/tools/source.ts';
+import { freePort } from '../support/processes.ts';
 import { callOf, everything, type McpBench, MODULES, nodeServer, openMcpBench, openToken, SERVERS, serverOf } from './support.ts';
 
 let bench: McpBench;
@@ -223,14 +224,9 @@ it('a probe tells the tools with their effects', async () => {
 
 it('a connection nobody uses is closed, and opened again when needed', async () => {
   const quick = await openMcpBench({ idle_ms: 200 });
-  const tools = mcpTools(
-    quick.ports,
-    odd('plain'),
-    (await discover([odd('plain')], { ...quick.ports, openToken }, signal())).tools,
-  );
-  const running = async () => (await processes()).filter((line) => line.includes('odd.mjs plain')).length;
-  const others = await running();
-  await expect.poll(running).toBeLessThan(others);
+  const idle = odd('idle');
+  const tools = mcpTools(quick.ports, idle, (await discover([idle], { ...quick.ports, openToken }, signal())).tools);
+  await expect.poll(async () => (await processes()).filter((line) => line.includes('odd.mjs idle'))).toEqual([]);
   expect(await tools.call(callOf('key'), signal())).toMatchObject({ failed: false });
   await quick.close();
 });
@@ -241,15 +237,6 @@ it('a result of nothing says so', () => {
 });
 
 const processes = () => new Promise<string[]>((resolve) => execFile('ps', ['-eo', 'args'], (_, out) => resolve(out.split('\n'))));
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 async function everythingOver(mode: string, port: number): Promise<() => Promise<void>> {
   const file = `${MODULES}/@modelcontextprotocol/server-everything/dist/index.js`;
