@@ -3,6 +3,10 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc prisma.config.ts ./
 COPY prisma ./prisma
 RUN npm ci && node_modules/.bin/prisma generate
+COPY tsconfig.json ./
+COPY src/contracts ./src/contracts
+COPY src/dashboard ./src/dashboard
+RUN node_modules/.bin/vite build --config src/dashboard/vite.config.ts
 RUN npm prune --omit=dev
 
 FROM node:24-bookworm-slim
@@ -10,6 +14,7 @@ RUN apt-get update && apt-get install -y --no-install-recommends python3 git ca-
 WORKDIR /app
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/src/generated ./src/generated
+COPY --from=build /app/dist ./dist
 COPY package.json ./
 COPY prisma ./prisma
 COPY src ./src

@@ -2,9 +2,9 @@
 // The door to every command. It runs on Node 20 with nothing installed, so it is plain JavaScript and uses Node's own modules only.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
-import { basename, delimiter, dirname, join, resolve } from 'node:path';
+import { basename, delimiter, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { holdingLock } from './install-lock.mjs';
 
@@ -13,6 +13,8 @@ const WORK = join(ROOT, '.perdura');
 const MODULES = join(ROOT, 'node_modules');
 const CLIENT = join(ROOT, 'src/generated/prisma');
 const SCHEMA = join(ROOT, 'prisma/schema.prisma');
+const DASHBOARD = join(ROOT, 'dist/dashboard');
+const DASHBOARD_CONFIG = join(ROOT, 'src/dashboard/vite.config.ts');
 const LOCKFILE = join(ROOT, 'package-lock.json');
 const SCRIPTS = {
   test: 'test/support/run-tests.ts',
@@ -40,6 +42,13 @@ const STEPS = [
     done: () => !existsSync(SCHEMA) || readOr(join(CLIENT, '.perdura-schema-hash')) === schemaHash(),
     run: (log) => runLogged([usableNode(), [join(MODULES, 'prisma/build/index.js'), 'generate']], log),
     stamp: () => stamp(join(CLIENT, '.perdura-schema-hash'), schemaHash()),
+  },
+  {
+    label: 'Building the dashboard',
+    log: join(WORK, 'dashboard.log'),
+    done: () => !existsSync(DASHBOARD_CONFIG) || readOr(join(DASHBOARD, '.perdura-source-hash')) === dashboardHash(),
+    run: (log) => runLogged([usableNode(), [join(MODULES, 'vite/bin/vite.js'), 'build', '--config', DASHBOARD_CONFIG]], log),
+    stamp: () => stamp(join(DASHBOARD, '.perdura-source-hash'), dashboardHash()),
   },
 ];
 
@@ -221,6 +230,18 @@ function hashOf(file) {
 function schemaHash() {
   const prisma = readOr(join(MODULES, 'prisma/package.json'));
   return `${hashOf(SCHEMA)}-${prisma && JSON.parse(prisma).version}`;
+}
+
+/** What the build of the dashboard depends on: its source, the contracts it shares with the API, and the packages. */
+function dashboardHash() {
+  const hash = createHash('sha256').update(readFileSync(LOCKFILE));
+  for (const folder of ['src/contracts', 'src/dashboard'])
+    for (const entry of readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+      .filter((it) => it.isFile())
+      .map((it) => join(it.parentPath ?? it.path, it.name))
+      .sort())
+      hash.update(`${relative(ROOT, entry)}\0`).update(readFileSync(entry));
+  return hash.digest('hex');
 }
 
 function readOr(file, otherwise = '') {

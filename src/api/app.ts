@@ -17,6 +17,7 @@ import { builtinToolRoutes } from './builtin-tools.ts';
 import { type ChatServices, chatRoutes } from './chat.ts';
 import type { SharedWrite } from './crud.ts';
 import { customToolRoutes } from './custom-tools.ts';
+import { type DashboardSettings, serveDashboards } from './dashboard.ts';
 import { serveDocs } from './docs.ts';
 import { mcpDoor } from './doors/mcp.ts';
 import { openaiDoor } from './doors/openai.ts';
@@ -30,7 +31,7 @@ import { memoryRoutes } from './memories.ts';
 import { metricsRoute } from './metrics.ts';
 import { type ModelLists, modelRoutes } from './models.ts';
 import type { Api } from './mount.ts';
-import { problemOf, sendProblem } from './problems.ts';
+import { problemOf, sendProblem, unknownRoute } from './problems.ts';
 import { providerRoutes } from './providers.ts';
 import { type ScheduleServices, scheduledAgentRoutes } from './scheduled-agents.ts';
 import { skillRoutes } from './skills.ts';
@@ -69,6 +70,7 @@ export interface ApiSettings {
   rate_limit: number;
   metrics_token: string | null;
   log_level: string;
+  dashboards: DashboardSettings;
 }
 
 const JSON_BYTES = 1024 * 1024;
@@ -107,6 +109,7 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
     guarded.all('/api/*', async (request, reply) => sendProblem(request, reply, unknownRoute(request)));
   });
   await serveDocs(http, { endpoints, version: settings.version });
+  await serveDashboards(http, settings.dashboards);
   return http;
 }
 
@@ -149,12 +152,6 @@ function mountResources(api: Api, services: Services, { shared_write }: ApiSetti
   chatRoutes(api, services);
   scheduledAgentRoutes(api, services);
 }
-
-const unknownRoute = ({ method, url }: { method: string; url: string }) => ({
-  status: 404,
-  code: 'not_found',
-  detail: `There is no ${method} ${url.split('?')[0]}; /docs lists what there is`,
-});
 
 function refuseInOurWords(http: FastifyInstance): void {
   http.setErrorHandler((error: Error, request, reply) => {

@@ -70,6 +70,12 @@ export function sendProblem(
   return reply.code(status).type('application/problem+json').send(JSON.stringify(body));
 }
 
+export const unknownRoute = ({ method, url }: { method: string; url: string }): ProblemFacts => ({
+  status: 404,
+  code: 'not_found',
+  detail: `There is no ${method} ${url.split('?')[0]}; /docs lists what there is`,
+});
+
 /** The one table from what was thrown to what is answered; what is not foreseen is a 500 that tells nothing but its id. */
 export function problemOf(error: FastifyError | AppError | Error): ProblemFacts {
   if (error instanceof AppError)

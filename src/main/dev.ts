@@ -21,6 +21,7 @@ type Log = (line: string) => void;
 
 export interface Installation {
   api_url: string;
+  dashboard_url: string;
   docs_url: string;
   temporal_ui_url: string | null;
   temporal_address: string;
@@ -93,6 +94,7 @@ async function describe(config: Config, servers: Servers, api_url: string): Prom
   const pids = { api: process.pid, worker: process.pid, ...servers.pids };
   return {
     api_url,
+    dashboard_url: `${api_url}/dashboard`,
     docs_url: `${api_url}/docs`,
     temporal_ui_url,
     temporal_address,

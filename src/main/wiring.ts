@@ -4,6 +4,7 @@ import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { NativeConnection } from '@temporalio/worker';
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../api/app.ts';
+import type { DashboardSettings } from '../api/dashboard.ts';
 import { cachedIdentity, type IdentityCheck } from '../api/identity.ts';
 import { type GuardedFetch, guardedFetch } from '../egress/guarded-fetch.ts';
 import type { EventBus } from '../events/bus.ts';
@@ -33,6 +34,7 @@ import { chatGuardOf, promptRefusal } from './guardrails.ts';
 import { knowledgeOf, knowledgeServiceOf } from './knowledge.ts';
 import { mcpProbe } from './mcp-probe.ts';
 import { modelListsOf } from './model-lists.ts';
+import { DASHBOARDS } from './places.ts';
 import type { Resources } from './resources.ts';
 import { bundlesOf } from './run-bundle.ts';
 import { activityPorts, firePortsOf } from './run-ports.ts';
@@ -153,7 +155,7 @@ export async function openWorker(core: Core, connection: NativeConnection, resou
     task_queue: config.TEMPORAL_TASK_QUEUE,
     cache_dir: `${config.PERDURA_HOME}/cache`,
     max_activities: config.WORKER_MAX_ACTIVITIES,
-    cached_runs: config.WORKER_CACHED_RUNS ?? null,
+    cached_runs: config.WORKER_CACHED_RUNS,
     shutdown_seconds: config.WORKER_SHUTDOWN_SECONDS,
     build_id: config.WORKER_BUILD_ID ?? null,
   };
@@ -168,7 +170,7 @@ const CHAT_GRACE_MS = 5_000;
 export async function openApi(
   core: Core,
   driver: Driver,
-  { version, resources }: { version: string; resources: Resources },
+  { version, resources, dashboards = DASHBOARDS }: { version: string; resources: Resources; dashboards?: DashboardSettings },
 ): Promise<FastifyInstance> {
   const { setting, store, bus, runner, identify } = core;
   const { config } = setting;
@@ -193,6 +195,7 @@ export async function openApi(
     rate_limit: config.RATE_LIMIT_PER_MINUTE,
     metrics_token: config.METRICS_TOKEN ?? null,
     log_level: config.LOG_LEVEL,
+    dashboards,
   });
   return resources.hold(app, (it) => it.close());
 }

@@ -9,8 +9,8 @@ export interface WorkerSettings {
   /** Where the bundled workflow code is kept. */
   cache_dir: string;
   max_activities: number;
-  /** Runs kept in memory between their steps; the one used longest ago makes room. Null: as many as fit the heap. */
-  cached_runs: number | null;
+  /** Runs kept in memory between their steps; the one used longest ago makes room, and is read again when it goes on. */
+  cached_runs: number;
   /** How long a step under way may take to end when the worker is asked to stop. */
   shutdown_seconds: number;
   /** Names this version of the code: runs stay with workers of the version they began on. Null: any worker takes any run. */
@@ -43,7 +43,7 @@ export async function startWorker(ports: ActivityPorts, settings: WorkerSettings
     workflowBundle: await workflowBundle(settings.cache_dir),
     activities: runActivities(ports),
     maxConcurrentActivityTaskExecutions: settings.max_activities,
-    ...(settings.cached_runs ? { maxCachedWorkflows: settings.cached_runs } : {}),
+    maxCachedWorkflows: settings.cached_runs,
     maxEagerActivityReservationsPerWorkflowTask: 10,
     // A halt arrives with the answer to a heartbeat, and a run whose worker is lost moves on after these seconds.
     maxHeartbeatThrottleInterval: '2s',

@@ -10,6 +10,7 @@ const ROOT = resolve(import.meta.dirname, '../..');
 
 interface Ready {
   api_url: string;
+  dashboard_url: string;
   docs_url: string;
   temporal_ui_url: string;
   token_file: string;
@@ -68,6 +69,7 @@ it('starts with one command, runs the demo, stops everything it started, and fin
   expect((await stat(ready.token_file)).mode & 0o777).toBe(0o600);
   expect((await stat(join(home, 'told.json'))).mode & 0o777).toBe(0o600);
   expect((await fetch(ready.docs_url)).status).toBe(200);
+  expect((await fetch(`${ready.dashboard_url}-legacy`)).status).toBe(200);
   expect((await fetch(ready.temporal_ui_url)).status).toBe(200);
 
   const demo = command(home, 'demo');

@@ -81,6 +81,34 @@ describe('bin/perdura.mjs', { timeout: 30_000 }, () => {
     expect(both.filter(({ err }) => err.includes('Installing packages … done'))).toHaveLength(1);
   });
 
+  it('builds the dashboard when there is one, and again when what it is made of changes', async () => {
+    const root = await checkout();
+    await perdura(root, 'dev').ended;
+    // Stands in for Vite, which empties its folder too.
+    await mkdir(join(root, 'node_modules/vite/bin'), { recursive: true });
+    await writeFile(
+      join(root, 'node_modules/vite/bin/vite.js'),
+      `const { mkdirSync, rmSync, writeFileSync } = require('node:fs');
+       rmSync('dist/dashboard', { recursive: true, force: true });
+       mkdirSync('dist/dashboard', { recursive: true });
+       writeFileSync('dist/dashboard/index.html', process.argv.slice(2).join(' '));`,
+    );
+    await Promise.all(['src/dashboard/pages', 'src/contracts'].map((name) => mkdir(join(root, name), { recursive: true })));
+    const source = join(root, 'src/dashboard/pages/home.tsx');
+    await Promise.all([writeFile(join(root, 'src/dashboard/vite.config.ts'), ''), writeFile(source, 'one')]);
+
+    expect((await perdura(root, 'dev').ended).err).toContain('Building the dashboard … done');
+    const built = await readFile(join(root, 'dist/dashboard/index.html'), 'utf8');
+    expect(built).toBe(`build --config ${join(root, 'src/dashboard/vite.config.ts')}`);
+    expect((await perdura(root, 'dev').ended).err).toBe('');
+    for (const file of [source, join(root, 'src/contracts/new.ts')]) {
+      await writeFile(file, 'two');
+      expect((await perdura(root, 'dev').ended).err).toContain('Building the dashboard … done');
+    }
+    await rm(join(root, 'dist'), { recursive: true });
+    expect((await perdura(root, 'dev').ended).err).toContain('Building the dashboard … done');
+  });
+
   it('shows the end of the log when the installation fails', async () => {
     const root = await checkout();
     await writeFile(join(root, 'package.json'), '{"name":"checkout","version":"1.0.0","dependencies":{"absent":"^1.0.0"}}');

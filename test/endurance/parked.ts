@@ -8,11 +8,13 @@ import { onScene, type Scene } from './scene.ts';
 const { values } = parseArgs({
   options: {
     runs: { type: 'string', default: '1000' },
+    batches: { type: 'string', default: '4' },
     decide: { type: 'string', default: '100' },
     cached: { type: 'string', default: '100' },
   },
 });
 const runs = Number(values.runs);
+const batches = Number(values.batches);
 const decide = Number(values.decide);
 const AT_A_TIME = 8;
 const TODO = { name: 'manage_todo_list', args: { todoList: [] } };
@@ -27,13 +29,17 @@ await onScene({ workers: 1, env: { WORKER_CACHED_RUNS: values.cached } }, async 
   const builtin_tools = [TODO.name];
   const agent_id = await made('/api/agents', { name: 'asks', provider_id, builtin_tools, approval_tools: builtin_tools });
   const worker = fleet.workers[0]!;
-  // What the first runs load is not the cost of runs that wait.
-  const first = await parked(scene, agent_id, 200);
-  await decided(scene, first);
-  const before = await memoryOf(worker.pid());
-  say(`worker before: ${before} MB`);
-  const tasks = await parked(scene, agent_id, runs);
-  say(`worker with ${runs} runs that wait: ${await memoryOf(worker.pid())} MB`);
+  const batch = Math.ceil(runs / batches);
+  // What any runs cost a worker is not the cost of runs that wait: the same number that came to their end is beside it.
+  for (let done = 0; done < runs; done += batch) {
+    await decided(scene, await parked(scene, agent_id, batch));
+    say(`worker with ${done + batch} runs done: ${await memoryOf(worker.pid())} MB`);
+  }
+  const tasks: string[] = [];
+  while (tasks.length < runs) {
+    tasks.push(...(await parked(scene, agent_id, batch)));
+    say(`worker with ${tasks.length} runs that wait: ${await memoryOf(worker.pid())} MB`);
+  }
   worker.signal('SIGKILL');
   await until('another worker', async () => worker.pid() !== 0, 60_000);
   say(`worker after kill -9 and restart: ${await memoryOf(worker.pid())} MB`);

@@ -7,6 +7,7 @@ import { startPostgres } from '../../src/embedded/postgres.ts';
 import { startTemporal } from '../../src/embedded/temporal.ts';
 import { MIGRATIONS } from '../../src/main/places.ts';
 import { applyMigrations } from '../../src/store/migrations.ts';
+import { findChromium } from './chromium.ts';
 import { temporalForTests } from './embedded-temporal.ts';
 
 declare module 'vitest' {
@@ -16,6 +17,8 @@ declare module 'vitest' {
     temporal_address: string;
     temporal_ui_url: string;
     cache_dir: string;
+    /** Path of the browser; '' where there is none. */
+    chromium: string;
   }
 }
 
@@ -25,6 +28,7 @@ const log = () => {};
 
 /** One Postgres and one Temporal for all test files, both real; each file has a database and a task queue of its own. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  project.provide('chromium', findChromium());
   const home = await mkdtemp(join(tmpdir(), 'perdura-tests-'));
   const [postgres, temporal] = await Promise.all([
     startPostgres({ home, log, port: 25_432 }),

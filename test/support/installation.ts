@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { inject } from 'vitest';
+import type { DashboardSettings } from '../../src/api/dashboard.ts';
 import { localIdentity } from '../../src/api/identity-providers.ts';
 import { readConfig } from '../../src/main/config.ts';
 import { createResources } from '../../src/main/resources.ts';
@@ -48,6 +49,8 @@ export interface InstallationOptions {
   env?: Record<string, string>;
   worker?: boolean;
   setting?: Partial<Setting>;
+  /** Instead of what the build made. */
+  dashboards?: DashboardSettings;
 }
 
 /** API and worker over the real servers of the test run, in this process, with a scripted model behind them. */
@@ -55,6 +58,7 @@ export async function startTestInstallation({
   env = {},
   worker = true,
   setting: overrides = {},
+  dashboards,
 }: InstallationOptions = {}): Promise<TestInstallation> {
   const resources = createResources((error) => console.error(error));
   const database = await testDatabase();
@@ -89,7 +93,7 @@ export async function startTestInstallation({
   const connection = await openWorkerConnection(setting, resources);
   if (worker) await openWorker(core, connection, resources);
   const driver = openDriver(core, connection, worker);
-  const app = await openApi(core, driver, { version: 'test', resources });
+  const app = await openApi(core, driver, { version: 'test', resources, ...(dashboards && { dashboards }) });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const alice = clientOf(url, ALICE);
   return {

@@ -22,9 +22,10 @@ export async function command(config: Config): Promise<void> {
   }
 }
 
-const greeting = ({ api_url, docs_url, temporal_ui_url, token_file }: Installation) => `
+const greeting = ({ api_url, dashboard_url, docs_url, temporal_ui_url, token_file }: Installation) => `
 Perdura is ready.
 
+  Dashboard     ${dashboard_url}
   API           ${api_url}/api
   API docs      ${docs_url}
   Temporal UI   ${temporal_ui_url ?? 'where you run it'}

@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, describe, expect, it as plain } from 'vitest';
+import { axe, describeInBrowser, it } from '../support/browser.ts';
+import { findChromium } from '../support/chromium.ts';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+
+let here: TestInstallation;
+beforeAll(async () => {
+  here = await startTestInstallation({ worker: false });
+});
+afterAll(() => here.stop());
+
+describeInBrowser('a test in a browser', () => {
+  it('sees what goes wrong in the page', async ({ page, troubles }) => {
+    await page.goto(`${here.url}/dashboard-legacy`);
+    await page.evaluate(`
+      console.error('a complaint');
+      fetch('http://127.0.0.1:1/').catch(() => {});
+      setTimeout(() => { throw new Error('thrown') });
+    `);
+    await expect.poll(() => troubles.seen.join('\n')).toMatch(/a complaint.*Content Security Policy.*exception: thrown/s);
+    troubles.allow(/./);
+  });
+
+  it.fails('fails for what it did not allow', async ({ page, troubles }) => {
+    await page.goto(`${here.url}/dashboard-legacy`);
+    troubles.allow(/something else/);
+    await page.evaluate("console.error('a complaint')");
+  });
+
+  it('sees what axe finds', async ({ page }) => {
+    await page.goto(`${here.url}/dashboard-legacy`);
+    await page.evaluate("document.body.append(document.createElement('img'))");
+    expect(await axe(page)).toContainEqual(expect.stringMatching(/^image-alt: .*<img>/));
+  });
+});
+
+describe('the search for Chromium', () => {
+  plain('takes the one that is named', () => {
+    expect(findChromium({ CHROMIUM_PATH: '/opt/chromium' })).toBe('/opt/chromium');
+  });
+
+  plain('comes to nothing where there is none', () => {
+    expect(findChromium({}, [])).toBe('');
+  });
+});
