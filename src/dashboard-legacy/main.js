@@ -1,1 +1,273 @@
-document.documentElement.dataset.ready = '';
+import { createApi } from './api.js';
+import { $, attempt, button, make, shorter, tell, textOf } from './elements.js';
+
+const KEY = 'perdura-access-token';
+const ENDED = ['completed', 'failed', 'halted'];
+
+let api = null;
+let workflow = null;
+let task_id = null;
+let watching = new AbortController();
+
+const cell = (content, className = '') => make('td', { className }, content ?? '');
+const row = (...cells) => make('tr', {}, ...cells);
+const time = (iso) => (iso ? new Date(iso).toLocaleString() : '');
+
+/** The newest hundred of a list as rows. */
+async function list(path, body, rowOf) {
+  const { items, total } = await api.list(path);
+  const columns = body.parentElement.tHead.rows[0].cells.length;
+  const note = items.length === 0 ? 'None yet' : total > items.length ? `The newest ${items.length} of ${total}` : null;
+  body.replaceChildren(...items.map(rowOf), ...(note ? [row(make('td', { colSpan: columns, className: 'hint' }, note))] : []));
+}
+
+const listWorkflows = () =>
+  list('/api/workflows', $('workflows'), (it) =>
+    row(
+      cell(button(it.title || it.id, () => openWorkflow(it), { className: 'link' })),
+      cell(it.status, 'status'),
+      cell(it.task_count, 'wide'),
+      cell(time(it.last_task_at), 'wide'),
+    ),
+  );
+
+const listTasks = () =>
+  list('/api/tasks', $('tasks'), (it) =>
+    row(
+      cell(button(shorter(it.prompt, 80), () => openTask(it), { className: 'link' })),
+      cell(it.status, 'status'),
+      cell(it.workflow_title || it.workflow_id, 'wide'),
+      cell(shorter(it.error ?? (it.response === null ? '' : textOf(it.response)), 120), 'wide'),
+      cell(time(it.created_at), 'wide'),
+    ),
+  );
+
+function listResources() {
+  const path = `/api/${$('kind').value}`;
+  return list(path, $('resources'), (it) => {
+    const name = it.name ?? it.key ?? it.id;
+    const remove = async () => {
+      if (!confirm(`Delete ${name}?`)) return;
+      await api.send('DELETE', `${path}/${it.id}`);
+      await listResources();
+      tell(`${name} is deleted`);
+    };
+    const all = make('pre', { tabIndex: 0 }, JSON.stringify(it, null, 2));
+    const details = make('details', {}, make('summary', {}, it.description || it.id), all);
+    const away = button('Delete', remove, { ariaLabel: `Delete ${name}` });
+    return row(cell(name), cell(details), cell(time(it.created_at), 'wide'), cell(away));
+  });
+}
+
+async function listAgents() {
+  const agents = await api.send('GET', '/api/agents?limit=1000');
+  $('agent').replaceChildren(...agents.map(({ id, name }) => make('option', { value: id }, name)));
+}
+
+const listRuns = () => Promise.all([listWorkflows(), listTasks()]);
+const refresh = () => Promise.all([listRuns(), listResources()]);
+
+/** The lists follow the run that is watched, but not under the hands of whoever is at one of them. */
+function keepUp() {
+  if (!document.activeElement?.closest('tbody')) listRuns().catch((error) => tell(error.message, true));
+}
+
+function showRun(title) {
+  $('run-title').textContent = title;
+  $('run').hidden = false;
+  $('run').focus();
+}
+
+async function openWorkflow(it) {
+  workflow = it.id;
+  showRun(it.title || it.id);
+  const [last] = await api.send('GET', `/api/tasks/workflow/${it.id}?limit=1`);
+  if (last) watch(last.id);
+  else unwatch();
+}
+
+async function openTask(it) {
+  workflow = it.workflow_id;
+  showRun(it.workflow_title || it.workflow_id);
+  watch(it.id);
+}
+
+function unwatch() {
+  watching.abort();
+  task_id = null;
+  $('watch').hidden = true;
+  $('halt').disabled = true;
+}
+
+/** Shows a run from its beginning and follows it to its end. */
+function watch(id) {
+  unwatch();
+  watching = new AbortController();
+  task_id = id;
+  for (const name of ['events', 'decisions', 'status', 'usage', 'partial']) $(name).replaceChildren();
+  for (const name of ['partial', 'outcome', 'engine']) $(name).hidden = true;
+  $('watch').hidden = false;
+  const { signal } = watching;
+  follow(id, signal).catch((error) => signal.aborted || tell(error.message, true));
+}
+
+async function follow(id, signal) {
+  for await (const { type, data } of api.events(`/api/workflows/${workflow}/stream?task_id=${id}`, signal)) {
+    if (signal.aborted) return;
+    SHOW[type]?.(data);
+    if (type === 'status' && ENDED.includes(data.status)) break;
+  }
+  await showOutcome(id);
+}
+
+const SHOW = {
+  message_delta: ({ delta }) => partial($('partial').textContent + delta),
+  message({ role, content, name }) {
+    if (role === 'assistant') partial('');
+    if (content) event(name ?? role, content, 'text');
+  },
+  log({ event: name, detail, call_id }) {
+    // A step that is tried again tells its text anew.
+    if (name === 'attempt_reset') partial('');
+    if (name.endsWith('_requested')) askWhatWaits();
+    event(name, call_id ? `${detail} (${call_id})` : detail, 'hint');
+  },
+  usage({ total_in, total_out, cost }) {
+    $('usage').textContent = `${total_in} tokens in, ${total_out} out${cost ? `, $${cost.toFixed(4)}` : ''}`;
+  },
+  status({ status }) {
+    $('status').textContent = status;
+    $('halt').disabled = ENDED.includes(status);
+    askWhatWaits();
+    keepUp();
+  },
+};
+
+function partial(text) {
+  $('partial').textContent = text;
+  $('partial').hidden = text === '';
+}
+
+const event = (name, text, className) =>
+  $('events').append(make('li', { className }, make('b', {}, name), ` ${shorter(text, 10_000)}`));
+
+/** Asks anew what the run waits for, if it does. */
+function askWhatWaits() {
+  showDecisions($('status').textContent, task_id).catch((error) => tell(error.message, true));
+}
+
+async function showDecisions(status, id) {
+  const steps = status === 'waiting' ? await api.send('GET', `/api/tasks/${id}/steps`) : [];
+  if (id !== task_id || status !== $('status').textContent) return;
+  const calls = steps.flatMap(({ tool_calls }) => tool_calls).filter(({ status: it }) => it.startsWith('waiting_'));
+  $('decisions').replaceChildren(...calls.map(decisionOf));
+  if (status === 'waiting' && calls.length === 0) $('decisions').append('The run waits for its budget to be raised.');
+}
+
+/** What a person is asked about one call: whether it may run, or what became of it. */
+function decisionOf({ call_id, name, arguments: given, status }) {
+  const approval = status === 'waiting_approval';
+  const note = make('input', { id: `note-${call_id}` });
+  const decide = (decision) => async () => {
+    const said = note.value && { [approval ? 'message' : 'result']: note.value };
+    const kind = approval ? 'approvals' : 'reconciliations';
+    await api.send('POST', `/api/tasks/${task_id}/${kind}/${encodeURIComponent(call_id)}`, { decision, ...said });
+    asked.remove();
+    $('run').focus();
+  };
+  const choices = approval
+    ? { approve: 'Approve', deny: 'Deny' }
+    : { retry: 'Call it again', done: 'It was done', fail: 'It failed' };
+  const asked = make(
+    'fieldset',
+    {},
+    make('legend', {}, approval ? `May ${name} be called?` : `The worker was lost while ${name} ran. What became of the call?`),
+    make('pre', { tabIndex: 0 }, given),
+    make('label', { htmlFor: note.id }, approval ? 'Message to the model (optional)' : 'Its result, if it was done'),
+    note,
+    make('div', { className: 'row' }, ...Object.entries(choices).map(([decision, label]) => button(label, decide(decision)))),
+  );
+  return asked;
+}
+
+async function showOutcome(id) {
+  const task = await api.send('GET', `/api/tasks/${id}`);
+  if (id !== task_id) return;
+  $('result').textContent = task.error ?? (task.response === null ? 'No answer' : textOf(task.response));
+  $('outcome').hidden = false;
+  $('engine').hidden = !task.engine_run_url;
+  $('engine').href = task.engine_run_url;
+  keepUp();
+}
+
+async function enter(token) {
+  api = createApi(token, signOut);
+  await refresh();
+  $('sign-in').hidden = true;
+  for (const name of ['inside', 'account']) $(name).hidden = false;
+}
+
+function signOut() {
+  unwatch();
+  sessionStorage.removeItem(KEY);
+  for (const name of ['inside', 'run', 'account']) $(name).hidden = true;
+  for (const name of ['workflows', 'tasks', 'resources', 'agent', 'events', 'result']) $(name).replaceChildren();
+  $('sign-in').hidden = false;
+}
+
+async function warnOfNoIsolation() {
+  const { checks } = await (await fetch('/health/ready')).json();
+  const unconfined = /^isolation: (process|none)\b/.test(checks?.tools?.detail ?? '');
+  $('banner').textContent = unconfined
+    ? 'Tools run WITHOUT ISOLATION (TOOL_ISOLATION=none): a tool can do whatever this service can, and read its secrets.'
+    : '';
+  $('banner').hidden = !unconfined;
+}
+
+function onSubmit(id, act) {
+  $(id).addEventListener('submit', (submitted) => {
+    submitted.preventDefault();
+    void attempt(submitted.submitter, () => act(Object.fromEntries(new FormData(submitted.target)), submitted.target));
+  });
+}
+
+onSubmit('sign-in-form', async (values, form) => {
+  const token = values.token.trim();
+  await enter(token);
+  sessionStorage.setItem(KEY, token);
+  form.reset();
+});
+onSubmit('workflow-form', async (values, form) => {
+  const made = await api.send('POST', '/api/workflows', { ...values, max_turns: Number(values.max_turns) });
+  form.reset();
+  await Promise.all([listRuns(), openWorkflow(made)]);
+});
+onSubmit('prompt-form', async ({ prompt }, form) => {
+  const accepted = await api.send('POST', `/api/workflows/${workflow}/prompt`, { prompt });
+  form.reset();
+  watch(accepted.task_id);
+});
+$('halt').addEventListener('click', async () => {
+  await attempt($('halt'), () => api.send('POST', `/api/tasks/${task_id}/stop`));
+  $('halt').disabled = ENDED.includes($('status').textContent);
+});
+$('close').addEventListener('click', () => {
+  unwatch();
+  $('run').hidden = true;
+});
+$('refresh').addEventListener('click', () => attempt($('refresh'), refresh));
+$('new-workflow').addEventListener('toggle', () => attempt($('agent'), listAgents));
+$('kind').addEventListener('change', () => attempt($('kind'), listResources));
+$('sign-out').addEventListener('click', () => {
+  signOut();
+  tell('You are signed out');
+});
+
+warnOfNoIsolation().catch((error) => tell(error.message, true));
+const remembered = sessionStorage.getItem(KEY);
+if (remembered)
+  enter(remembered).catch(({ message }) => {
+    signOut();
+    tell(message, true);
+  });
+else $('sign-in').hidden = false;

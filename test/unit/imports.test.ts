@@ -19,7 +19,7 @@ const MAY: Record<string, string[]> = {
   'temporal/workflows': ['temporal/workflows', 'temporal/names', 'domain', 'npm:@temporalio/workflow', 'npm:@temporalio/common'],
   temporal: ['temporal', 'domain', 'node:', 'npm:'],
   api: ['api', 'contracts', 'domain', 'events', 'guardrails', 'tools', 'node:', 'npm:'],
-  'dashboard-legacy': [],
+  'dashboard-legacy': ['dashboard-legacy'],
   dashboard: ['dashboard', 'contracts', 'npm:'],
 };
 
@@ -32,7 +32,7 @@ const filesIn = (folder: string): string[] =>
   readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) return entry.name === 'generated' ? [] : filesIn(path);
-    return /\.tsx?$/.test(entry.name) ? [path] : [];
+    return /\.(tsx?|js)$/.test(entry.name) ? [path] : [];
   });
 
 /** Imports of values: statements whose every name is a type are left out. */
