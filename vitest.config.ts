@@ -8,6 +8,8 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // What is waited for comes at some time; a second, as is the default, is not enough of it on a busy machine.
+    expect: { poll: { timeout: 20_000 } },
     // A busy machine may starve one attempt of a test that waits on real servers; one that fails twice has failed.
     retry: process.env.CI ? 1 : 0,
     execArgv: ['--disable-warning=ExperimentalWarning'],

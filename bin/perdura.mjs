@@ -2,10 +2,11 @@
 // The door to every command. It runs on Node 20 with nothing installed, so it is plain JavaScript and uses Node's own modules only.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { basename, delimiter, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { holdingLock } from './install-lock.mjs';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const WORK = join(ROOT, '.perdura');
@@ -53,7 +54,9 @@ const STEPS = [
 
 async function main([command = 'help', ...args]) {
   checkMachine();
-  for (const step of STEPS) if (!step.done()) await holdingLock(() => perform(step));
+  // Two first starts at once must not install into the same folder: the second one waits for the first.
+  const waits = (holder) => warn(`Process ${holder} is preparing this folder; waiting for it.`);
+  for (const step of STEPS) if (!step.done()) await holdingLock(WORK, () => perform(step), waits);
   const script = join(ROOT, SCRIPTS[command] ?? 'src/main/cli.ts');
   const node = usableNode();
   return hand(node, [...nodeFlags(node), script, ...(SCRIPTS[command] ? args : [command, ...args])]);
@@ -130,45 +133,6 @@ function progress(label) {
     show(state);
     if (isTTY) process.stderr.write('\n');
   };
-}
-
-/** Two first starts at once must not install into the same folder: the second one waits for the first. */
-async function holdingLock(work) {
-  const file = join(WORK, 'install.lock');
-  mkdirSync(WORK, { recursive: true, mode: 0o711 });
-  for (let told = false; !tryLock(file); told = true) {
-    if (!told) warn(`Process ${readOr(file)} is preparing this folder; waiting for it.`);
-    await new Promise((done) => setTimeout(done, 500));
-  }
-  try {
-    return await work();
-  } finally {
-    rmSync(file, { force: true });
-  }
-}
-
-function tryLock(file) {
-  try {
-    writeFileSync(file, String(process.pid), { flag: 'wx' });
-    return true;
-  } catch (error) {
-    if (error.code !== 'EEXIST') throw error;
-  }
-  if (lockIsStale(file)) rmSync(file, { force: true });
-  return false;
-}
-
-/** The age counts too, because after a restart of a container the same process id belongs to somebody else. */
-function lockIsStale(file) {
-  try {
-    const holder = Number(readFileSync(file, 'utf8'));
-    if (!holder) return Date.now() - statSync(file).mtimeMs > 5_000;
-    if (holder === process.pid || Date.now() - statSync(file).mtimeMs > 20 * 60_000) return true;
-    process.kill(holder, 0);
-    return false;
-  } catch (error) {
-    return error.code === 'ESRCH';
-  }
 }
 
 function npm(...args) {

@@ -77,9 +77,9 @@ export async function launch(place: Place, first: number): Promise<Running> {
     const server = code === 0 ? await runningServer(place) : undefined;
     if (server) return server;
     const said = await readFrom(place.log_file, begin);
-    const port_taken = /could not bind/.test(said);
-    if (port_taken) next = port + 1;
-    if (Date.now() > patience || !(port_taken || /shared memory block|lock file/.test(said))) {
+    // Somebody else took the port since it was found free; on a slow machine that may be a while.
+    if (/could not bind/.test(said)) next = port + 1;
+    else if (Date.now() > patience || !/shared memory block|lock file/.test(said)) {
       throw new Error(`Postgres did not start: ${output.trim()}\n${said.trim()}\nIts log: ${place.log_file}`);
     }
   }

@@ -15,6 +15,13 @@ export interface WorkflowFilter extends Paging {
 
 const NOUN = 'workflow';
 
+/** Of workflows made for one request, those that it never came to run: it was refused, or its server died. */
+const REMOVE_UNUSED = {
+  name: 'remove_unused_workflows',
+  text: `DELETE FROM workflows w WHERE single_use AND task_count = 0 AND created_at < $1
+    AND NOT EXISTS (SELECT 1 FROM scheduled_agents s WHERE s.workflow_id = w.id)`,
+};
+
 export type WorkflowStore = ReturnType<typeof workflowStore>;
 
 /** On the path of every stream, where a whole row through Prisma would show. */
@@ -47,6 +54,9 @@ export function workflowStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'
     async remove(id: string) {
       const { count } = await prisma.workflow.deleteMany({ where: { id, active_task_id: null } });
       if (count === 0) throw conflict('A run of this workflow is under way; halt it first', 'workflow_running');
+    },
+    async removeUnused(created_before: Date): Promise<void> {
+      await row(pool, REMOVE_UNUSED, [created_before]);
     },
     /** Messages, logs and usage of the last run. */
     async lastRun(last_task_id: string | null) {

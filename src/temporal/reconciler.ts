@@ -6,7 +6,7 @@ import { rulesOf } from './names.ts';
 import type { Settle } from './settle.ts';
 
 export interface ReconcilerPorts {
-  store: Pick<Store, 'tasks' | 'events' | 'idempotency' | 'webhooks'>;
+  store: Pick<Store, 'tasks' | 'workflows' | 'events' | 'idempotency' | 'webhooks'>;
   engine: Engine;
   settle: Settle;
   definition(hash: string): Promise<Definition>;
@@ -28,6 +28,8 @@ export interface Reconciled {
 /** A prompt may be between its record and its start for so long, and a run between its record and its end. */
 const GRACE_MS = 15_000;
 const DELTAS_KEPT_MS = 24 * 3_600_000;
+/** A workflow made for one request may be without its task for so long. */
+const UNUSED_MS = 5 * 60_000;
 const AT_A_TIME = 10;
 const BATCH = 500;
 
@@ -48,6 +50,7 @@ export async function reconcile(ports: ReconcilerPorts): Promise<Reconciled> {
   done.strays = await endStrays(ports, settled);
   await store.events.trimDeltas(new Date(now().getTime() - DELTAS_KEPT_MS));
   await store.idempotency.expire();
+  await store.workflows.removeUnused(new Date(now().getTime() - UNUSED_MS));
   return done;
 }
 

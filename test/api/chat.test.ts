@@ -1,7 +1,7 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { fails, says } from '../support/model-server.ts';
+import { fails, hangs, says } from '../support/model-server.ts';
+import { startApiProcess } from '../support/processes.ts';
 import { until } from '../support/until.ts';
 
 let at: TestInstallation;
@@ -95,17 +95,48 @@ it('cuts the history to what the model’s window holds, oldest first', async ()
 });
 
 it('finishes and stores the reply of a client that has left', async () => {
-  at.model.script(says('one two three four five', { pause_ms: 100 }));
+  const left = Promise.withResolvers<void>();
+  at.model.script(says('one two three four five', { until: left.promise }));
   const gone = new AbortController();
   const answer = await post({ message: 'Count.' }, { signal: gone.signal });
   await answer.body!.getReader().read();
   gone.abort();
+  left.resolve();
   const newest = (await at.alice.ok(at.alice.get(`${path(agent_id)}/sessions`)))[0];
   const stored = await until('the reply', async () => {
     const found = await session(newest.id);
     return found.messages.length === 2 && found;
   });
   expect(stored.messages[1].content).toBe('one two three four five');
+});
+
+it('keeps the message of a reply whose server was killed, and the session can go on', { timeout: 60_000 }, async () => {
+  at.model.script(hangs('Half a'), says('A whole one.'));
+  const first = await startApiProcess(at.setting);
+  const path_of = path(agent_id);
+  const headers = { authorization: `Bearer ${first.token}`, 'content-type': 'application/json', 'idempotency-key': 'killed' };
+  const order = { method: 'POST', headers, body: JSON.stringify({ message: 'Tell me.' }) };
+  const streamed = (await fetch(`${first.client.url}${path_of}`, order)).body!.pipeThrough(new TextDecoderStream()).getReader();
+  let said = '';
+  while (!said.includes('Half')) said += (await streamed.read()).value;
+  await first.api.end('SIGKILL');
+  await expect(streamed.read()).rejects.toThrow();
+
+  const { api, client } = await startApiProcess(at.setting);
+  const [{ id: session_id }] = (await client.ok(client.get(`${path_of}/sessions`))) as any;
+  const stored = () => client.ok(client.get(`${path_of}/sessions/${session_id}`));
+  expect(await stored()).toMatchObject({ message_count: 1, messages: [{ role: 'user', content: 'Tell me.' }] });
+  const again = await client.post(path_of, { message: 'Tell me.' }, { 'idempotency-key': 'killed' });
+  expect(again).toMatchObject({ status: 409, body: { code: 'reply_missing' } });
+  expect((await client.post(path_of, { message: 'Again, please.', session_id })).body).toContain('"type":"done"');
+  const roles = (await stored()).messages.map(({ role }: { role: string }) => role);
+  expect(roles).toEqual(['user', 'user', 'assistant']);
+  expect(at.model.requests.at(-1)!.messages.map(({ content }) => content)).toEqual([
+    'You are Ada.',
+    'Tell me.',
+    'Again, please.',
+  ]);
+  await api.end('SIGTERM');
 });
 
 it('tells a provider’s failure as an error event', async () => {
@@ -151,7 +182,6 @@ it('gives the same reply for the same Idempotency-Key, and asks the model once',
   const before = at.model.requests.length;
   const headers = { 'idempotency-key': `chat-${Date.now()}` };
   const first = await chat({ message: 'Say it.' }, { headers });
-  await wait(50);
   const second = await chat({ message: 'Say it.' }, { headers });
   expect(second.answer.headers.get('idempotent-replayed')).toBe('true');
   expect(second.events.map(({ type }) => type)).toEqual(['session', 'delta', 'done']);

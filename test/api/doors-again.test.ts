@@ -47,11 +47,13 @@ describe('an Idempotency-Key at the door for OpenAI clients', () => {
   it('has a repeated response find the run under way, of an agent by its name as well', async () => {
     const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${await here.workflow()}`));
     const { name: model } = await here.alice.ok(here.alice.get(`/api/agents/${agent_id}`));
-    here.model.script(says('Slow answer here.', { pause_ms: 200 }));
+    const repeated = Promise.withResolvers<void>();
+    here.model.script(says('Slow answer here.', { until: repeated.promise }));
     const again = { headers: { 'idempotency-key': 'response-1' } };
     const order = { model, input: 'x', background: true };
     const { id } = await openai.responses.create(order, again);
     expect((await openai.responses.create(order, again)).id).toBe(id);
+    repeated.resolve();
     expect(await here.ended(id.replace('resp_', ''))).toMatchObject({ status: 'completed' });
   });
 
@@ -77,7 +79,7 @@ describe('a call at the door for MCP clients', () => {
   const toolOf = async (client: Client, workflow_id: string) =>
     (await client.listTools()).tools.find(({ name }) => name.endsWith(workflow_id.slice(-8)))?.name ?? '';
   const begun = async (workflow_id: string) => {
-    await expect.poll(async () => (await tasksOf(workflow_id))[0]?.status, { timeout: 10_000 }).toBe('running');
+    await expect.poll(async () => (await tasksOf(workflow_id))[0]?.status).toBe('running');
     return (await tasksOf(workflow_id))[0]!.id;
   };
 
@@ -105,7 +107,8 @@ describe('a call at the door for MCP clients', () => {
 
   it('leaves its run alone when the connection is lost, and takes it up when it is repeated', async () => {
     const workflow_id = await here.workflow();
-    here.model.script(says('A long answer it is.', { pause_ms: 300 }));
+    const gone_away = Promise.withResolvers<void>();
+    here.model.script(says('A long answer it is.', { until: gone_away.promise }));
     const { client, transport } = await connected();
     const name = await toolOf(client, workflow_id);
     const gone = new AbortController();
@@ -126,6 +129,7 @@ describe('a call at the door for MCP clients', () => {
     const task_id = await begun(workflow_id);
     gone.abort();
     expect(await first.catch((error: Error) => error)).toBeInstanceOf(Error);
+    gone_away.resolve();
     expect(await (await call()).text()).toContain('A long answer it is.');
     expect((await tasksOf(workflow_id)).map(({ id, status }) => [id, status])).toEqual([[task_id, 'completed']]);
     await client.close();

@@ -123,7 +123,7 @@ describe('responses', () => {
     const { id, status } = await alice.responses.create({ model: await it_.workflow(), input: 'x', background: true });
     expect(status).toMatch(/queued|in_progress/);
     // An answer that is left over would be given to the next test.
-    await expect.poll(() => it_.model.requests.length, { timeout: 20_000 }).toBe(asked + 1);
+    await expect.poll(() => it_.model.requests.length).toBe(asked + 1);
     expect(await alice.responses.cancel(id)).toMatchObject({ status: 'cancelled' });
   });
 });

@@ -2,7 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { startPostgres } from '../../src/embedded/postgres.ts';
 import { startTemporal } from '../../src/embedded/temporal.ts';
 import { temporalForTests } from '../support/embedded-temporal.ts';
-import { signalled, treeOf } from './processes.ts';
+import { until } from '../support/until.ts';
+import { livingProcesses, signalled, treeOf } from './processes.ts';
 
 export type Server = 'postgres' | 'temporal';
 
@@ -12,6 +13,8 @@ export interface ChaosServers {
   temporal_address: string;
   /** kill -9; false when it did not live. */
   kill(which: Server): boolean;
+  /** The same; resolves when all that it has started, and that may serve for a moment yet, is gone as well. */
+  away(which: Server): Promise<void>;
   /** Holds all its processes up for a while, as a disk does that does not answer. */
   stall(which: Server, ms: number): Promise<void>;
   start(which: Server): Promise<void>;
@@ -32,6 +35,11 @@ export async function startChaosServers(home: string): Promise<ChaosServers> {
     database_url: postgres.url,
     temporal_address: temporal.address,
     kill: (which) => signalled(running[which].pid, 'SIGKILL'),
+    async away(which) {
+      const pids = await treeOf(running[which].pid);
+      signalled(running[which].pid, 'SIGKILL');
+      await until(`${which} is gone`, async () => (await livingProcesses()).every(({ pid }) => !pids.includes(pid)));
+    },
     async stall(which, ms) {
       const pids = await treeOf(running[which].pid);
       for (const pid of pids) signalled(pid, 'SIGSTOP');

@@ -79,7 +79,7 @@ it('starts with one command, runs the demo, stops everything it started, and fin
 
   running.splice(running.indexOf(child), 1);
   expect(await child.end('SIGINT')).toBe(0);
-  await expect.poll(() => Object.values(ready.pids).filter(isAlive), { timeout: 5_000 }).toEqual([]);
+  await expect.poll(() => Object.values(ready.pids).filter(isAlive)).toEqual([]);
   await expect(stat(join(home, 'told.json'))).rejects.toThrow();
 
   const again = await start(home);

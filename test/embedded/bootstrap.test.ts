@@ -1,19 +1,20 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import { testBench } from '../support/embedded-homes.ts';
 
 const bench = testBench();
-const SCRIPT = new URL('../../bin/perdura.mjs', import.meta.url);
+const BIN = fileURLToPath(new URL('../../bin', import.meta.url));
 
 /** A checkout with no packages to install and a program that shows what it was given. */
 async function checkout(program = 'console.log(JSON.stringify(process.argv.slice(2)));'): Promise<string> {
   const root = await bench.home();
-  await Promise.all(['bin', 'src/main', 'test/support'].map((name) => mkdir(join(root, name), { recursive: true })));
-  await copyFile(SCRIPT, join(root, 'bin/perdura.mjs'));
+  await Promise.all(['src/main', 'test/support'].map((name) => mkdir(join(root, name), { recursive: true })));
+  await cp(BIN, join(root, 'bin'), { recursive: true });
   const manifest = { name: 'checkout', version: '1.0.0', type: 'module' };
   await writeFile(join(root, 'package.json'), JSON.stringify(manifest));
   await writeFile(
@@ -26,9 +27,24 @@ async function checkout(program = 'console.log(JSON.stringify(process.argv.slice
 }
 
 function perdura(root: string, ...args: string[]) {
-  const child = spawn(process.execPath, [join(root, 'bin/perdura.mjs'), ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  return started(process.execPath, [join(root, 'bin/perdura.mjs'), ...args]);
+}
+
+function started(program: string, args: string[]) {
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
   return { child, ended: ended.then(([out, err, [code]]) => ({ out, err, code })) };
+}
+
+/** Waits for something on the standard error of a process. */
+function printed(child: ChildProcess, pattern: RegExp): Promise<void> {
+  let said = '';
+  return new Promise((done) => {
+    child.stderr!.on('data', (chunk) => {
+      said += chunk;
+      if (pattern.test(said)) done();
+    });
+  });
 }
 
 describe('bin/perdura.mjs', { timeout: 30_000 }, () => {
@@ -99,14 +115,41 @@ describe('bin/perdura.mjs', { timeout: 30_000 }, () => {
     const { code, err } = await perdura(root, 'dev').ended;
     expect(code).toBe(1);
     expect(err).toMatch(/absent.*Installing packages failed: .* The whole log: .*install\.log/s);
-    expect(await readdir(join(root, '.perdura'))).toEqual(['install.log']);
+    expect(await readFile(join(root, '.perdura/install.lock.1'), 'utf8')).toBe('');
   });
 
   it('takes over the lock of an installation that was killed', async () => {
     const root = await checkout();
     await mkdir(join(root, '.perdura'));
-    await writeFile(join(root, '.perdura/install.lock'), '999999999');
+    await writeFile(join(root, '.perdura/install.lock.1'), '999999999');
     expect((await perdura(root, 'dev').ended).code).toBe(0);
+  });
+
+  it('lets one take over such a lock, however slow the other is who saw it', async () => {
+    const root = await checkout();
+    const [go, record] = [join(root, 'go'), join(root, 'record')];
+    const preinstall = `echo begun >> ${record} && sleep 2 && echo ended >> ${record}`;
+    await writeFile(join(root, 'package.json'), JSON.stringify({ name: 'checkout', version: '1.0.0', scripts: { preinstall } }));
+    await mkdir(join(root, '.perdura'));
+    await writeFile(join(root, '.perdura/install.lock.1'), '999999999');
+    // It is held up before it removes anything.
+    const held_up = `import fs, { existsSync } from 'node:fs'; import { syncBuiltinESMExports } from 'node:module';
+      const { rmSync } = fs; 
+      fs.rmSync = (...given) => {
+        if (/lock(.1)?$/.test(given[0])) {
+          console.error('about to remove');
+          while (!existsSync(${JSON.stringify(go)})) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+        }
+        return rmSync(...given);
+      }; syncBuiltinESMExports();`;
+    const hold = `data:text/javascript,${encodeURIComponent(held_up)}`;
+    const slow = started(process.execPath, ['--import', hold, join(root, 'bin/perdura.mjs'), 'slow']);
+    await printed(slow.child, /about to remove/);
+    const other = perdura(root, 'other');
+    await printed(other.child, new RegExp(`Process ${slow.child.pid} is preparing|Installing`));
+    await writeFile(go, '');
+    expect([(await slow.ended).code, (await other.ended).code]).toEqual([0, 0]);
+    expect(await readFile(record, 'utf8')).toBe('begun\nended\n');
   });
 
   it('has its own programs for tests', async () => {

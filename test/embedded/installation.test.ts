@@ -70,7 +70,7 @@ describe('the secrets of an installation', () => {
 describe('ports', () => {
   it('are kept between starts and given up when somebody else has them', async () => {
     const home = await bench.home();
-    const port = await stickyPort(home, 'api', await freePort());
+    const port = await stickyPort(home, 'api', await freePort(23_000));
     expect(await stickyPort(home, 'api', 1)).toBe(port);
     const blocker = createServer().listen(port, '127.0.0.1');
     bench.keep({ stop: async () => void blocker.close() });

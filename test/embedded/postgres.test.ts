@@ -12,8 +12,9 @@ import { markOf } from '../../src/embedded/processes.ts';
 import { startAndDie, testBench } from '../support/embedded-homes.ts';
 
 const bench = testBench();
+// Not where installations of other tests begin to look: a server that is started again finds its port free.
 const start = async (options: Partial<PostgresOptions> & { home: string }) =>
-  bench.keep(await startPostgres({ log: bench.log, ...options }));
+  bench.keep(await startPostgres({ log: bench.log, port: 24_432, ...options }));
 
 async function query(url: string, sql: string): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url });

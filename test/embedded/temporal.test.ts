@@ -7,7 +7,9 @@ import { temporalForTests } from '../support/embedded-temporal.ts';
 
 const bench = testBench();
 let executable: string;
-const start = async (home: string) => bench.keep(await startTemporal({ executable, home, log: bench.log }));
+// Not where installations of other tests begin to look: a server that is started again finds its ports free.
+const start = async (home: string) =>
+  bench.keep(await startTemporal({ executable, home, log: bench.log, port: 24_633, ui_port: 24_833 }));
 
 async function using<T>({ address }: Pick<Temporal, 'address'>, work: (client: Client) => Promise<T>): Promise<T> {
   const connection = await Connection.connect({ address });

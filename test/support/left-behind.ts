@@ -1,13 +1,14 @@
 import { v7 as uuid } from 'uuid';
 import { definitionOf } from '../../src/store/pin.ts';
+import type { NewTask } from '../../src/store/tasks.ts';
 import type { TestInstallation } from './installation.ts';
 
 /** A task that is on record and that the engine has not heard of, as a server leaves it that dies in between. */
-export async function leftBehind({ core }: TestInstallation, workflow_id: string, prompt = 'Left behind.'): Promise<string> {
+export async function leftBehind({ core }: TestInstallation, workflow_id: string, more: Partial<NewTask> = {}): Promise<string> {
   const snapshot = (await core.store.snapshot(workflow_id))!;
   const { owner, owner_login } = snapshot.workflow;
-  const task = { task_id: uuid(), workflow_id, owner, owner_login, prompt, definition: definitionOf(snapshot) };
-  await core.store.tasks.create({ ...task, on_busy: 'enqueue', trigger: 'prompt', caller_token: null });
+  const task = { task_id: uuid(), workflow_id, owner, owner_login, prompt: 'Left behind.', definition: definitionOf(snapshot) };
+  await core.store.tasks.create({ ...task, on_busy: 'enqueue', trigger: 'prompt', caller_token: null, ...more });
   return task.task_id;
 }
 

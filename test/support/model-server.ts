@@ -47,17 +47,22 @@ const chunk = (delta: object, finish_reason: string | null = null) =>
 const tail = (usage: object) =>
   `${frame({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'scripted', choices: [], usage })}data: [DONE]\n\n`;
 
-/** A text, a word a chunk; `pause_ms` between them. */
+interface Saying {
+  pause_ms?: number;
+  until?: Promise<unknown>;
+  usage?: object;
+  finish?: string;
+}
+
+/** A text, a word a chunk; `pause_ms` between them, and all but the first not before `until`. */
 export const says =
-  (
-    text: string,
-    { pause_ms = 0, usage = USAGE, finish = 'stop' }: { pause_ms?: number; usage?: object; finish?: string } = {},
-  ): Answer =>
+  (text: string, { pause_ms = 0, until, usage = USAGE, finish = 'stop' }: Saying = {}): Answer =>
   async (response) => {
     response.writeHead(200, HEAD);
     for (const word of text.match(/\S+\s*|\s+/g) ?? []) {
       response.write(chunk({ content: word }));
       if (pause_ms) await wait(pause_ms);
+      await until;
     }
     response.end(chunk({}, finish) + tail(usage));
   };

@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { localToken } from '../../src/embedded/local-identity.ts';
+import { freePort as freePortFrom } from '../../src/embedded/ports.ts';
 import type { Setting } from '../../src/main/wiring.ts';
+import { type Client, clientOf } from './client.ts';
 
 const CLI = fileURLToPath(new URL('../../src/main/cli.ts', import.meta.url));
 
@@ -32,23 +33,30 @@ export function perdura(command: string, env: Record<string, string>, args: stri
 }
 
 /** A worker in a process of its own, on an installation's database and task queue. */
-export async function startWorkerProcess(
-  { config, database_url, temporal_address, encryption_keys, default_runtime }: Setting,
-  env: Record<string, string> = {},
-): Promise<Child> {
-  const worker = perdura('worker', {
-    DATABASE_URL: database_url,
-    TEMPORAL_ADDRESS: temporal_address,
-    TEMPORAL_TASK_QUEUE: config.TEMPORAL_TASK_QUEUE,
-    ENCRYPTION_KEYS: encryption_keys,
-    PERDURA_HOME: config.PERDURA_HOME,
-    DEFAULT_RUNTIME_BASE_URL: default_runtime.base_url,
-    EGRESS_ALLOW: '127.0.0.1',
-    ...env,
-  });
+export async function startWorkerProcess(setting: Setting, env: Record<string, string> = {}): Promise<Child> {
+  const worker = perdura('worker', { ...envOf(setting), ...env });
   await worker.prints(/takes work/);
   return worker;
 }
+
+/** An API server in a process of its own, likewise, and a client of it, who is not Alice. */
+export async function startApiProcess(setting: Setting): Promise<{ api: Child; client: Client; token: string }> {
+  const where = { PERDURA_HOST: '127.0.0.1', PERDURA_PORT: '0', IDENTITY_PROVIDERS: 'local' };
+  const api = perdura('api', { ...envOf(setting), ...where });
+  await api.prints(/API at \S+\n/);
+  const { token } = await localToken(setting.config.PERDURA_HOME);
+  return { api, client: clientOf(/API at (\S+)/.exec(api.output())![1]!, token), token };
+}
+
+const envOf = ({ config, database_url, temporal_address, encryption_keys, default_runtime }: Setting) => ({
+  DATABASE_URL: database_url,
+  TEMPORAL_ADDRESS: temporal_address,
+  TEMPORAL_TASK_QUEUE: config.TEMPORAL_TASK_QUEUE,
+  ENCRYPTION_KEYS: encryption_keys,
+  PERDURA_HOME: config.PERDURA_HOME,
+  DEFAULT_RUNTIME_BASE_URL: default_runtime.base_url,
+  EGRESS_ALLOW: '127.0.0.1',
+});
 
 export function childOf(child: ChildProcess): Child {
   let printed = '';
@@ -101,11 +109,5 @@ export const baseEnv = () => ({
   GOPROXY: process.env.GOPROXY ?? '',
 });
 
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
+/** Below the ports that the system gives to outgoing connections, one of which could have it before it is listened on. */
+export const freePort = (): Promise<number> => freePortFrom(20_000 + Math.floor(Math.random() * 3_000));

@@ -41,7 +41,7 @@ async function partsOf(workflow_id: string) {
   const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
   const { provider_id, custom_tool_ids } = await here.alice.ok(here.alice.get(`/api/agents/${agent_id}`));
   const [id] = custom_tool_ids;
-  return { provider_id, name: id ? (await here.alice.ok(here.alice.get(`/api/custom-tools/${id}`))).name : '' };
+  return { agent_id, provider_id, name: id ? (await here.alice.ok(here.alice.get(`/api/custom-tools/${id}`))).name : '' };
 }
 const logsOf = async (workflow_id: string) =>
   (await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`))).logs as { event: string; detail: string }[];
@@ -77,17 +77,17 @@ describe('a model', () => {
 
   it('whose key is taken away in the middle of a run fails it, and names the provider', async () => {
     await here.alice.ok(here.alice.post('/api/tokens', { name: 'private', value: 'x' }));
-    const workflow_id = await here.workflow({
-      tools: ['import time\nEFFECT = "read"\ndef nap() -> int:\n    time.sleep(1)\n    return 1\n'],
-    });
-    const { provider_id, name } = await partsOf(workflow_id);
+    const workflow_id = await here.workflow({ tools: ['EFFECT = "read"\ndef nap() -> int:\n    return 1\n'] });
+    const { agent_id, provider_id, name } = await partsOf(workflow_id);
+    await here.alice.ok(here.alice.put(`/api/agents/${agent_id}`, { approval_tools: [name] }));
     await here.alice.ok(here.alice.put(`/api/providers/${provider_id}`, { api_key_token_name: 'private' }));
     here.model.script(asks({ name }));
     const task_id = await here.prompt(workflow_id);
     await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
-      enough: ({ data }) => data.event === 'tool_call',
+      enough: ({ data }) => data.event === 'approval_requested',
     });
     await here.core.database.pool.query("DELETE FROM stored_tokens WHERE name = 'private'");
+    await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/approvals/1-1`, { decision: 'approve' }));
     expect(await here.ended(task_id)).toMatchObject({
       ...{ status: 'failed', error_code: 'no_provider_key' },
       error: expect.stringContaining('There is no stored token named private'),
@@ -183,5 +183,5 @@ it('nothing is left of all this when the worker has stopped', async () => {
       execFile('ps', ['-eo', 'args'], (_, out) => resolve(out.split('\n').filter((line) => line.includes(servers)).length)),
     );
   await here.stop();
-  await expect.poll(running, { timeout: 10_000 }).toBe(0);
+  await expect.poll(running).toBe(0);
 });

@@ -398,6 +398,26 @@ describe('what was changed is found at its step', async () => {
   });
 });
 
+describe('what happens between the last answer and the end is not the loop’s doing', async () => {
+  const text = await readFile(join(FOLDER, 'tools.json'), 'utf8');
+  const endedAs = async (end: Partial<RunBundle['end']>) => {
+    const bundle = JSON.parse(text) as RunBundle;
+    Object.assign(bundle.end, end);
+    return (await replay(bundle, outputGuards)).difference;
+  };
+
+  it('a halt by a person, a run that was ended in the engine, or a bundle that was taken there', async () => {
+    expect(await endedAs({ status: 'halted' })).toBeNull();
+    expect(await endedAs({ status: 'running' })).toBeNull();
+    expect(await endedAs({ status: 'failed', error_code: 'run_lost' })).toBeNull();
+  });
+
+  it('but the number of turns is, and so is a halt by the budget', async () => {
+    expect(await endedAs({ status: 'halted', turns: 9 })).toMatchObject({ what: 'how the run ends' });
+    expect(await endedAs({ status: 'halted', error_code: 'budget_exhausted' })).toMatchObject({ what: 'how the run ends' });
+  });
+});
+
 const CANARIES = [
   'canary-provider-key-51c2',
   'canary-tool-secret-8d7e',

@@ -7,6 +7,7 @@ import { rebuilt } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, says } from '../support/model-server.ts';
 import { type Child, startWorkerProcess } from '../support/processes.ts';
+import { until } from '../support/until.ts';
 
 const ADD = 'def add(a: int, b: int) -> int:\n    return a + b\n';
 
@@ -29,13 +30,12 @@ async function toolOf(workflow_id: string) {
   return { agent_id, tool_id: tool.id as string, name: tool.name as string };
 }
 
-async function reaches(task_id: string, status: string, timeout_ms = 20_000) {
-  for (const until = Date.now() + timeout_ms; Date.now() < until; await wait(50)) {
-    const task = await here.alice.ok(here.alice.get(`/api/tasks/${task_id}`));
-    if (task.status === status) return task;
-  }
-  throw new Error(`the task ${task_id} did not come to be ${status}`);
-}
+const reaches = (task_id: string, status: string, timeout_ms?: number) =>
+  until(
+    `the task is ${status}`,
+    async () => (await here.alice.ok(here.alice.get(`/api/tasks/${task_id}`))).status === status,
+    timeout_ms,
+  );
 
 const logsOf = async (workflow_id: string) =>
   (await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`))).logs as { event: string; call_id?: string }[];
@@ -102,32 +102,35 @@ describe('a call that needs approval', () => {
 });
 
 describe('when a worker is lost', () => {
-  /** Appends its key to a file, then takes its time. */
-  const counting = (file: string, { effect, seconds }: { effect: string; seconds: number }) =>
-    `import os, time\nEFFECT = "${effect}"\ndef count() -> str:\n    with open(${JSON.stringify(file)}, "a") as f:\n        f.write(os.environ["PERDURA_CALL_KEY"] + "\\n")\n    time.sleep(${seconds})\n    return "counted"\n`;
+  /** Appends its key to a file; the first time it takes longer than a worker here lives. */
+  const counting = (file: string, { effect, seconds }: { effect: string; seconds: number }) => `
+import os, time
+EFFECT = "${effect}"
+def count() -> str:
+    with open(${JSON.stringify(file)}, "a") as f:
+        first = f.tell() == 0
+        f.write(os.environ["PERDURA_CALL_KEY"] + "\\n")
+    if first: time.sleep(${seconds})
+    return "counted"
+`;
   const countsIn = async (file: string) => (await readFile(file, 'utf8')).trim().split('\n');
 
   let files = 0;
   /** A run whose tool has begun to have its effect. */
-  async function begun(effect: string, seconds: number) {
+  async function begun(effect: string, seconds = 25) {
     const file = join(folder, `count-${++files}`);
     const workflow_id = await here.workflow({ tools: [counting(file, { effect, seconds })] });
     const { name } = await toolOf(workflow_id);
     here.model.script(asks({ name }));
     const task_id = await here.prompt(workflow_id);
-    for (let tries = 0; tries < 200 && !(await readFile(file, 'utf8').catch(() => '')); tries += 1) await wait(50);
+    await until('the call', () => readFile(file, 'utf8').catch(() => ''));
     return { file, workflow_id, task_id };
   }
   const startWorker = () => startWorkerProcess(here.setting, { TOOL_ISOLATION: 'none' });
 
   it('a call that reads is repeated unasked, one that writes is asked about and not repeated silently', async () => {
     const worker = await startWorker();
-    const [reads, again, done, failed] = [
-      await begun('read', 6),
-      await begun('write', 5),
-      await begun('write', 4),
-      await begun('write', 3),
-    ];
+    const [reads, again, done, failed] = [await begun('read'), await begun('write'), await begun('write'), await begun('write')];
     here.model.always(says('Finished.'));
     await worker.end('SIGKILL');
     const next = await startWorker();
@@ -156,7 +159,8 @@ describe('when a worker is lost', () => {
     const worker = await startWorker();
     const writes = await begun('write', 6);
     here.model.always(says('Finished.'));
-    here.model.script(says('One two three four five six seven eight.', { pause_ms: 400 }), says('Another answer, quickly.'));
+    const awake = Promise.withResolvers<void>();
+    here.model.script(says('One two three four five.', { until: awake.promise }), says('Another answer, quickly.'));
     const workflow_id = await here.workflow();
     const speaks = await here.prompt(workflow_id);
     const stream = `/api/workflows/${workflow_id}/stream?task_id=${speaks}`;
@@ -168,6 +172,7 @@ describe('when a worker is lost', () => {
     await reaches(speaks, 'completed', 120_000);
     await reaches(writes.task_id, 'waiting', 120_000);
     worker.signal('SIGCONT');
+    awake.resolve();
     await wait(2_000);
     // It may have answered for itself meanwhile, if its tool's answer came before the news that it was given up.
     const decision = { decision: 'done', result: 'counted, says a person' };

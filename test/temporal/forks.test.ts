@@ -302,4 +302,4 @@ it('goes on after kill -9 of its worker, with nothing answered twice and no writ
     await worker.end('SIGTERM');
     await lone.stop();
   }
-});
+}, 90_000);

@@ -30,7 +30,7 @@ async function haltedInCall(server: object, begun: () => Promise<boolean> | bool
   const workflow_id = await here.workflow({ agent: { mcp_server_ids: [id], required_mcp_servers: [id] } });
   here.model.script(asks({ name: 'wait' }));
   const task_id = await here.prompt(workflow_id);
-  await expect.poll(begun, { timeout: 15_000 }).toBe(true);
+  await expect.poll(begun).toBe(true);
   await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/stop`));
   expect(await here.ended(task_id, 5_000)).toMatchObject({ status: 'halted' });
 }
@@ -48,14 +48,14 @@ it('a halt in the middle of a call is told to a server over stdio', async () => 
   await haltedInCall({ name: 'waits', transport_type: 'stdio', connection_config, paths }, async () =>
     (await told()).includes('begun'),
   );
-  await expect.poll(told, { timeout: 5_000 }).toMatch(/^begun\ncancelled: .+\n$/);
+  await expect.poll(told).toMatch(/^begun\ncancelled: .+\n$/);
 });
 
 it('a halt in the middle of a call is told to a server over HTTP', async () => {
   const told: string[] = [];
   const { url, stop } = await waitsOverHttp(told);
   await haltedInCall({ name: 'waits-http', transport_type: 'http', connection_config: { url } }, () => told.includes('begun'));
-  await expect.poll(() => told, { timeout: 5_000 }).toEqual(['begun', 'cancelled']);
+  await expect.poll(() => told).toEqual(['begun', 'cancelled']);
   await stop();
 });
 

@@ -50,7 +50,7 @@ describe('while the engine is away', () => {
   it('prompts are refused and leave nothing, reads are served, and runs go on afterwards', { timeout: 120_000 }, async () => {
     const other = await here.workflow();
     const { task_id, stream } = await underWay();
-    servers.kill('temporal');
+    await servers.away('temporal');
     await refused(other, 'engine_unavailable');
     expect(await here.alice.ok(here.alice.get(`/api/workflows/${other}`))).toMatchObject({ status: 'active', task_count: 0 });
     await wait(AWAY_MS);
@@ -64,7 +64,7 @@ describe('while the database is away', () => {
   it('prompts are refused, what a model said is not lost, and runs go on afterwards', { timeout: 120_000 }, async () => {
     const other = await here.workflow();
     const { task_id, stream } = await underWay();
-    servers.kill('postgres');
+    await servers.away('postgres');
     await refused(other, 'database_unavailable');
     expect((await here.anonymous.get('/health/ready')).status).toBe(503);
     expect((await here.anonymous.get('/health/live')).status).toBe(200);

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { fails, says } from '../support/model-server.ts';
@@ -17,15 +18,15 @@ it('all workers together keep to a provider’s requests a minute', async () => 
       name: 'slow',
       provider_type: 'openai_compatible',
       base_url: it_.model.url,
-      requests_per_minute: 60,
+      requests_per_minute: 20,
     }),
   );
-  const rates = it_.core.store.rates;
-  const asked = await Promise.all(Array.from({ length: 10 }, () => rates.admit(id, 60)));
-  expect(asked.filter((wait) => wait === 0)).toHaveLength(6);
-  expect(Math.max(...asked)).toBeLessThanOrEqual(1_000);
-  await new Promise((resolve) => setTimeout(resolve, 1_050));
-  expect(await rates.admit(id, 60)).toBe(0);
+  const { rates } = it_.core.store;
+  const asked = await Promise.all(Array.from({ length: 10 }, () => rates.admit(id, 20)));
+  expect(asked.filter((ms) => ms === 0)).toHaveLength(2);
+  expect(Math.max(...asked)).toBeLessThanOrEqual(3_000);
+  await wait(Math.max(...asked) + 50);
+  expect(await rates.admit(id, 20)).toBe(0);
 });
 
 it('a run waits for its provider’s rate, says so, and that is no error', async () => {

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ForkSource, plannedFork } from '../../src/temporal/fork.ts';
 import { reconcile } from '../../src/temporal/reconciler.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { leftBehind } from '../support/left-behind.ts';
@@ -18,6 +19,10 @@ const compareLater = () => {
   const definition = (hash: string) => store.definitions.get(hash);
   return reconcile({ store, engine, settle, definition, now: () => new Date(Date.now() + 60_000) });
 };
+interface Step {
+  copied: boolean;
+  tool_calls: { status: string; attempts: number }[];
+}
 const sql = (text: string, ...values: unknown[]) => here.core.database.pool.query(text, values);
 
 async function streaming(workflow_id: string) {
@@ -36,6 +41,49 @@ describe('the reconciler', () => {
     expect((await compareLater()).restarted).toBe(1);
     expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'Found again.' });
     expect(await compareLater()).toMatchObject({ compared: 0, restarted: 0, lost: 0 });
+  });
+
+  it('starts a fork that the engine never had: it goes on at its step, and nothing before it is asked, called or paid again', async () => {
+    const { store } = here.core;
+    const builtin_tools = ['manage_todo_list'];
+    const workflow_id = await here.workflow({ agent: { builtin_tools }, workflow: { max_turns: 2 } });
+    const todo = { name: 'manage_todo_list', args: { todoList: [] } };
+    here.model.script(asks(todo), asks(todo), says('Source.'));
+    const source = (await here.ended(await here.prompt(workflow_id))) as unknown as ForkSource;
+    const order = { source, from_step: 3, effects: 'recorded' as const, prompt: 'Once more.' };
+    const { definition, seed } = await plannedFork(store, order);
+    const task_id = await leftBehind(here, workflow_id, { definition, seed, trigger: 'fork' });
+    const asked = here.model.requests.length;
+    here.model.script(asks(todo), says('Fork.'));
+    expect((await compareLater()).restarted).toBe(1);
+    const ended = await here.ended(task_id);
+    expect(ended).toMatchObject({ status: 'completed', response: 'Fork.', turns: 2, steps: 4, turn_limit_reached: true });
+    expect(ended.usage.total_in).toBe(20);
+    expect(here.model.requests.length).toBe(asked + 2);
+    expect(here.model.requests[asked]?.messages.at(-1)?.content).toBe('Once more.');
+    const steps = (await here.alice.ok(here.alice.get(`/api/tasks/${task_id}/steps`))) as unknown as Step[];
+    expect(steps.map(({ copied }) => copied)).toEqual([true, true, false, false]);
+    expect(steps.map(({ tool_calls: [call] }) => call && [call.status, call.attempts])).toEqual([
+      ['done', 0],
+      ['done', 0],
+      ['denied', 0],
+      undefined,
+    ]);
+  });
+
+  it('removes workflows that were made for one request which never came to run, and no others', async () => {
+    const { store } = here.core;
+    const kept = await here.workflow();
+    const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${kept}`));
+    const { owner_key: owner } = (await store.workflows.find(kept))!;
+    const once = async () => (await store.workflows.create({ agent_id, owner, owner_login: 'alice', single_use: true })).id;
+    const [refused, ran, recent] = [await once(), await once(), await once()];
+    here.model.script(says('Ran.'));
+    await here.ended(await here.prompt(ran));
+    await sql(`UPDATE workflows SET created_at = now() - interval '1 hour' WHERE id <> $1`, recent);
+    await compareLater();
+    const there = await Promise.all([kept, refused, ran, recent].map((id) => store.workflows.find(id)));
+    expect(there.map((found) => found !== null)).toEqual([true, false, true, true]);
   });
 
   it('fails a task whose run was ended in the engine, keeps its text, and lets the next one proceed', async () => {
@@ -93,9 +141,8 @@ describe('the reconciler', () => {
 
   it('runs by itself, by a schedule of the engine', async () => {
     const schedule = here.driver.client.schedule.getHandle(`reconcile-${here.setting.config.TEMPORAL_TASK_QUEUE}`);
-    const { info, spec } = await schedule.describe();
-    expect(spec.intervals?.[0]?.every).toBe(60_000);
-    expect(info.numActionsTaken).toBeGreaterThan(0);
+    expect((await schedule.describe()).spec.intervals?.[0]?.every).toBe(60_000);
+    await expect.poll(async () => (await schedule.describe()).info.numActionsTaken).toBeGreaterThan(0);
   });
 });
 

@@ -68,10 +68,13 @@ const SCENES: Record<string, (here: TestInstallation) => Promise<string>> = {
     return task_id;
   },
   async queued(here) {
-    here.model.script(says('One two three.', { pause_ms: 150 }), says('Next.'));
+    const both_sent = Promise.withResolvers<void>();
+    here.model.script(says('One two three.', { until: both_sent.promise }), says('Next.'));
     const workflow_id = await here.workflow();
     await here.prompt(workflow_id);
-    return here.prompt(workflow_id);
+    const task_id = await here.prompt(workflow_id);
+    both_sent.resolve();
+    return task_id;
   },
   async renewed(here) {
     here.model.script(asks(TODO), asks(TODO), asks(TODO), says('Renewed.'));

@@ -46,7 +46,7 @@ it('checks the repository out before the first step, hands it to tools, and dele
   expect(shown).toContain('Hello from the repository.');
   expect(shown).not.toContain(SECRET);
   expect(await logs(id)).toContainEqual(expect.objectContaining({ event: 'repo_synced', commit: server.head, branch: 'main' }));
-  await expect.poll(() => existsSync(directoryOf(task_id)), { timeout: 5_000 }).toBe(false);
+  await expect.poll(() => existsSync(directoryOf(task_id))).toBe(false);
 });
 
 it('fails the run, clearly and before any model call, when it cannot be checked out', async () => {
@@ -60,7 +60,7 @@ it('fails the run, clearly and before any model call, when it cannot be checked 
     const task = await at.ended(task_id);
     expect(task).toMatchObject({ status: 'failed', error_code: 'repository_failed' });
     expect(task.error).not.toContain(SECRET);
-    await expect.poll(() => existsSync(directoryOf(task_id)), { timeout: 5_000 }).toBe(false);
+    await expect.poll(() => existsSync(directoryOf(task_id))).toBe(false);
   }
   expect(at.model.requests.length).toBe(before);
 });

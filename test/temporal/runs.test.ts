@@ -64,16 +64,23 @@ describe('a run', () => {
   });
 
   it('runs the calls of one round in parallel', async () => {
-    const SLEEP = 'import time\ndef nap(n: int) -> float:\n    start = time.time()\n    time.sleep(0.6)\n    return start\n';
-    const workflow_id = await it_.workflow({ tools: [SLEEP] });
-    const nap = await toolOf(workflow_id);
-    it_.model.script(asks({ name: nap, args: { n: 1 }, id: 'x' }, { name: nap, args: { n: 2 }, id: 'y' }), says('done'));
+    const MEET = `
+import os, time
+def meet(me: str, other: str) -> str:
+    os.chdir(os.environ["PERDURA_WORKSPACE"])
+    open(me, "w").close()
+    while not os.path.exists(other): time.sleep(0.02)
+    return me + " met " + other
+`;
+    const workflow_id = await it_.workflow({ tools: [MEET] });
+    const name = await toolOf(workflow_id);
+    it_.model.script(asks({ name, args: { me: 'a', other: 'b' } }, { name, args: { me: 'b', other: 'a' } }), says('done'));
     await it_.ended(await it_.prompt(workflow_id));
     const { messages } = await it_.alice.ok(it_.alice.get(`/api/workflows/${workflow_id}`));
-    const starts = messages
+    const results = messages
       .filter(({ role }: { role: string }) => role === 'tool')
       .map(({ content }: { content: string }) => JSON.parse(content).result);
-    expect(Math.abs(starts[0] - starts[1])).toBeLessThan(0.6);
+    expect(results).toEqual(['a met b', 'b met a']);
   });
 
   it('denies calls beyond max_turns, reminds of the goal past half of them, and asks for an answer without tools at last', async () => {
@@ -214,9 +221,11 @@ describe('a run', () => {
 describe('a lane', () => {
   it('runs one task at a time, in order', async () => {
     const workflow_id = await it_.workflow();
-    it_.model.script(says('first', { pause_ms: 200 }), says('second'), says('third'));
+    const all_sent = Promise.withResolvers<void>();
+    it_.model.script(says('first', { until: all_sent.promise }), says('second'), says('third'));
     const tasks = [await it_.prompt(workflow_id, '1'), await it_.prompt(workflow_id, '2'), await it_.prompt(workflow_id, '3')];
     expect((await it_.alice.get(`/api/tasks/${tasks[1]}`)).body.status).toBe('pending');
+    all_sent.resolve();
     const ended = await Promise.all(tasks.map((id) => it_.ended(id)));
     expect(ended.map(({ response }) => response)).toEqual(['first', 'second', 'third']);
   });
@@ -237,10 +246,12 @@ describe('a lane', () => {
 
   it('halts a queued task without touching the one before it', async () => {
     const workflow_id = await it_.workflow();
-    it_.model.script(says('slow answer here', { pause_ms: 300 }));
+    const halted = Promise.withResolvers<void>();
+    it_.model.script(says('slow answer here', { until: halted.promise }));
     const [first, second] = [await it_.prompt(workflow_id), await it_.prompt(workflow_id)];
     expect((await it_.alice.post(`/api/tasks/${second}/stop`)).status).toBe(202);
     expect(await it_.ended(second)).toMatchObject({ status: 'halted' });
+    halted.resolve();
     expect(await it_.ended(first)).toMatchObject({ status: 'completed' });
     expect(await it_.alice.ok(it_.alice.get(`/api/workflows/${workflow_id}`))).toMatchObject({ status: 'completed' });
   });

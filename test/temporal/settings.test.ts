@@ -164,10 +164,14 @@ it('halts a run that has cost too much, keeping what it has said', async () => {
 });
 
 it('halts a run that takes too long', async () => {
-  at.model.always((response, request) =>
-    new Promise<void>((resolve) => setTimeout(resolve, 1_200)).then(() => callsTool(3)(response, request)),
-  );
-  const id = await at.workflow({ tools: [PEOPLE], workflow: { budget: { max_seconds: 1, on_exhausted: 'halt' } } });
+  // As if the first answer had taken an hour.
+  at.model.always(async (response, request) => {
+    await at.core.database.pool.query(`UPDATE tasks SET started_at = started_at - interval '1 hour' WHERE workflow_id = $1`, [
+      id,
+    ]);
+    await callsTool(3)(response, request);
+  });
+  const id = await at.workflow({ tools: [PEOPLE], workflow: { budget: { max_seconds: 600, on_exhausted: 'halt' } } });
   expect(await at.ended(await at.prompt(id))).toMatchObject({ status: 'halted', error_code: 'budget_exhausted', steps: 2 });
 });
 

@@ -117,9 +117,7 @@ describe('an agent with an MCP server', () => {
     const workflow_id = await it_.workflow({ agent: { mcp_server_ids: [server] } });
     it_.model.script(asks({ name: 'hang' }));
     const task_id = await it_.prompt(workflow_id);
-    await expect
-      .poll(() => logsOf(workflow_id), { timeout: 10_000 })
-      .toContainEqual(expect.objectContaining({ event: 'tool_call' }));
+    await expect.poll(() => logsOf(workflow_id)).toContainEqual(expect.objectContaining({ event: 'tool_call' }));
     await it_.alice.ok(it_.alice.post(`/api/workflows/${workflow_id}/halt`));
     expect(await it_.ended(task_id, 5_000)).toMatchObject({ status: 'halted' });
   });

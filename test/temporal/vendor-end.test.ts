@@ -39,8 +39,8 @@ const halt = (task_id: string) => here.alice.ok(here.alice.post(`/api/tasks/${ta
 
 /** The session is ended after the task's end is on record, so it is waited for. */
 async function expectEnded(task_id: string): Promise<void> {
-  await expect.poll(archived, { timeout: 10_000 }).toEqual([true]);
-  await expect.poll(() => cursorOf(task_id), { timeout: 5_000 }).toBeNull();
+  await expect.poll(archived).toEqual([true]);
+  await expect.poll(() => cursorOf(task_id)).toBeNull();
 }
 
 describe('the session of a run is archived when the run', () => {
@@ -86,11 +86,13 @@ describe('the session of a run is archived when the run', () => {
   });
 
   it('fails between two exchanges', async () => {
-    const { workflow_id, name } = await workflowWith('EFFECT = "read"\ndef NAME() -> int:\n    return 1\n');
+    const source = 'EFFECT = "read"\ndef NAME() -> int:\n    return 1\n';
+    const { workflow_id, name } = await workflowWith(source, (tool) => ({ approval_tools: [tool] }));
     vendor.script(agentAsks({ name }));
     const task_id = await here.prompt(workflow_id);
-    await until(workflow_id, task_id, 'model_response');
+    await until(workflow_id, task_id, 'approval_requested');
     vendor.refuse({ status: 401, path: /events/ });
+    await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/approvals/1-1`, { decision: 'approve' }));
     expect(await here.ended(task_id)).toMatchObject({ status: 'failed', error_code: 'model_unauthorized' });
     await expectEnded(task_id);
   });
@@ -119,7 +121,7 @@ it('what the vendor did not take then is archived by the next comparison', async
         await ports.reconcile();
         return archived();
       },
-      { timeout: 10_000, interval: 500 },
+      { interval: 500 },
     )
     .toEqual([true]);
   await unwatch();

@@ -1,4 +1,7 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { workspacesOf } from '../../src/main/wiring.ts';
 import { rebuilt, type StreamedEvent } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, hangs, says } from '../support/model-server.ts';
@@ -47,15 +50,21 @@ it('goes on with another worker when one dies during a model call; the stream ha
 
 it('calls a read tool again when its worker dies, and the run completes', async () => {
   await startWorker();
-  const workflow_id = await it_.workflow({
-    tools: ['import time\nEFFECT = "read"\ndef look() -> str:\n    time.sleep(1.5)\n    return "seen"\n'],
-  });
+  const LOOK = `
+import os, time
+EFFECT = "read"
+def look() -> str:
+    os.chdir(os.environ["PERDURA_WORKSPACE"])
+    if not os.path.exists("begun"):
+        open("begun", "w").close()
+        time.sleep(25)
+    return "seen"
+`;
+  const workflow_id = await it_.workflow({ tools: [LOOK] });
   const name = await toolOf(workflow_id);
   it_.model.script(asks({ name }), says('I saw it.'));
   const task_id = await it_.prompt(workflow_id);
-  await it_.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
-    enough: ({ data }) => data.event === 'tool_call',
-  });
+  await until('the call', async () => existsSync(join(workspacesOf(it_.setting.config), task_id, 'begun')));
   await loseWorker();
   await startWorker();
   expect(await it_.ended(task_id, 60_000)).toMatchObject({ status: 'completed', turns: 1 });

@@ -117,10 +117,8 @@ describe.each(Object.entries(TIERS))('a call in the tier %s', (tier, options) =>
 
   it('does not wait for threads, exit handlers or background tasks', async () => {
     const source =
-      'import atexit, threading, time\ndef tool():\n atexit.register(time.sleep, 9)\n threading.Thread(target=time.sleep, args=(9,)).start()\n return 1';
-    const answer = await bench.call(source);
-    expect(answer.error).toBeNull();
-    expect(answer.duration_ms).toBeLessThan(3_000);
+      'import atexit, threading, time\ndef tool():\n atexit.register(time.sleep, 3600)\n threading.Thread(target=time.sleep, args=(3600,)).start()\n return 1';
+    expect(await bench.value(source)).toBe(1);
   });
 
   it('ends every process the tool started, those in a session of their own too', async () => {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -196,10 +197,12 @@ describe('the egress proxy', () => {
     const port = await origin(() => ({ status: 200 }));
     const { port: at, admit } = await proxy([`127.0.0.1:${port}`]);
     const pass = admit();
-    const open = ask(at, `CONNECT 127.0.0.1:${port} HTTP/1.1\r\n${auth(pass.token)}\r\n`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    const socket = connect(at, '127.0.0.1');
+    socket.write(`CONNECT 127.0.0.1:${port} HTTP/1.1\r\n${auth(pass.token)}\r\n`);
+    const [said] = await once(socket, 'data');
+    expect(String(said)).toContain('200 Connected');
     pass.revoke();
-    expect(await open).toContain('200 Connected');
+    await once(socket.resume(), 'close');
   });
 
   it.each([

@@ -3,6 +3,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { RunBundle } from '../../contracts/run-bundles.ts';
 import { SUMMARY_INSTRUCTIONS, summaryMessage } from '../../domain/compaction.ts';
 import type { Definition } from '../../domain/definition.ts';
+import { isTerminal } from '../../domain/events.ts';
 import { type LoopOutcome, type RunPorts, runLoop } from '../../domain/run-loop.ts';
 import { NO_USAGE } from '../../domain/usage.ts';
 import type { Verdict } from '../../guardrails/judge.ts';
@@ -206,11 +207,16 @@ function compareEnd({ recording, found, memory, at }: Replaying, { state }: Loop
   const last = steps.at(-1)?.step ?? at;
   if (last > at) found.note(at, UNENDED, { recorded: `it goes on to step ${last}`, replayed: 'it ends' });
   const limited = state.denied_rounds > 0;
+  const status = mayFollowAnswer(end) ? end.status : 'completed';
   found.compare(at, 'how the run ends', {
     recorded: { status: end.status, turns: end.turns, turn_limit_reached: end.turn_limit_reached },
-    replayed: { status: 'completed', turns: state.turns, turn_limit_reached: limited },
+    replayed: { status, turns: state.turns, turn_limit_reached: limited },
   });
 }
+
+/** The last answer is recorded before the end is: in between the run may be halted by a person, or lost, or the bundle be taken. */
+const mayFollowAnswer = ({ status, error_code }: RunBundle['end']) =>
+  !isTerminal(status) || (status === 'halted' && error_code === null) || error_code === 'run_lost';
 
 function compareFailure({ recording, found, at }: Replaying, failure: ApplicationFailure): void {
   const { status, error, error_code } = recording.bundle.end;
