@@ -68,7 +68,7 @@ describeInBrowser('the screens of the dashboard', () => {
     expect(await axe(page)).toEqual([]);
     await signIn(page);
     expect(await faults(page, screens)).toEqual([]);
-  }, 60_000);
+  }, 120_000);
 
   it('are without fault to axe, in the dark and narrow', async ({ page }) => {
     await page.setViewportSize({ width: 390, height: 800 });
@@ -76,7 +76,7 @@ describeInBrowser('the screens of the dashboard', () => {
     await signIn(page);
     expect(await faults(page, forms)).toEqual([]);
     expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
-  }, 60_000);
+  }, 120_000);
 
   it('tell at its field what the service refuses, and focus it', async ({ page, troubles }) => {
     troubles.allow(/422/);
