@@ -102,6 +102,36 @@ describeInBrowser('the screens of the dashboard', () => {
     await page.getByRole('group', { name: 'Result' }).getByText('42').waitFor();
   });
 
+  it("fill a tool's variable from a stored token, and validate its source", async ({ page }) => {
+    await signIn(page, '/custom-tools?q=add');
+    await page.getByRole('link', { name: 'add', exact: true }).click();
+    await page.getByRole('combobox', { name: 'KEY' }).click();
+    await page.getByRole('option', { name: 'key' }).click();
+    await expect
+      .poll(async () => {
+        const { body } = await here.alice.get('/api/custom-tools?q=add');
+        return (body as unknown as Record<string, any>[]).find(({ name }) => name === 'add')?.env_config.KEY.token_name;
+      })
+      .toBe('key');
+    await page.getByRole('button', { name: 'Validate the source' }).click();
+    await page.getByText('It is valid.').waitFor();
+    await page.getByRole('group', { name: 'Inferred schema' }).getByText('integer').first().waitFor();
+  });
+
+  it('take a document by upload', async ({ page }) => {
+    await signIn(page, '/knowledge-items');
+    await page.getByRole('button', { name: 'Upload …' }).click();
+    const dialog = page.getByRole('dialog');
+    const chosen = page.waitForEvent('filechooser');
+    await dialog.getByRole('button', { name: 'File' }).click();
+    await (await chosen).setFiles({ name: 'notes.md', mimeType: 'text/markdown', buffer: Buffer.from('# Notes\n\nBe kind.') });
+    await dialog.getByRole('combobox', { name: 'Source' }).click();
+    await page.getByRole('listbox').getByRole('option', { name: 'handbook' }).click();
+    await dialog.getByRole('button', { name: 'Upload', exact: true }).click();
+    await page.getByRole('textbox', { name: 'Content', exact: true }).waitFor();
+    expect(await page.getByRole('textbox', { name: 'Content', exact: true }).inputValue()).toContain('Be kind.');
+  });
+
   it('change only what was changed, and delete after a question', async ({ page }) => {
     const { body } = await here.alice.post('/api/skills', {
       name: 'brevity',

@@ -1,4 +1,4 @@
-import { Button, Group, Select, Stack, Text, Textarea } from '@mantine/core';
+import { Button, Group, Select, Stack, Switch, Text, Textarea } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { customTools } from '../../../contracts/custom-tools.ts';
 import { useAct, useRead } from '../../api/queries.ts';
@@ -11,9 +11,26 @@ import type { Stored } from '../resource.ts';
 export function ToolPanel({ record }: { record: Stored }) {
   return (
     <Stack>
+      {record.is_plugin && <PluginSwitch record={record} />}
       <RunTool record={record} />
       {record.env_config && <EnvMapping id={record.id} />}
     </Stack>
+  );
+}
+
+/** All that can be changed of a tool that came as a plugin, beside its variables. */
+function PluginSwitch({ record }: { record: Stored }) {
+  const update = useAct(customTools.update);
+  return (
+    <>
+      <Switch
+        label="Enabled"
+        checked={record.is_enabled}
+        disabled={update.isPending}
+        onChange={(event) => update.mutate({ params: { id: record.id }, body: { is_enabled: event.currentTarget.checked } })}
+      />
+      {update.error && <Failure problem={update.error} />}
+    </>
   );
 }
 
