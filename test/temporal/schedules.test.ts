@@ -47,7 +47,12 @@ it('runs first at start_at, in the name of its creator, and says when it ran and
 });
 
 it('tells the same next time as the engine, in every unit, after every change', async () => {
-  const engines = async (id: string) => (await at.driver.schedules.nextRun(id))?.toISOString() ?? null;
+  // An engine that is busy may leave a question unanswered.
+  const engines = (id: string) =>
+    at.driver.schedules.nextRun(id).then(
+      (time) => time?.toISOString() ?? null,
+      () => 'unanswered',
+    );
   const agrees = (id: string) =>
     until('the engine’s next time', async () => (await engines(id)) === (await read(id)).next_run_at);
   const { id } = await create();
