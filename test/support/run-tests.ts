@@ -28,6 +28,7 @@ let failed = 0;
 if (whole) {
   for (const [program, ...rest] of [
     ['tsc', '--noEmit', '-p', '.'],
+    ['tsc', '--noEmit', '-p', 'src/dashboard'],
     ['biome', 'check', '--error-on-warnings', '.'],
   ] as const) {
     if ((await run(bin(program), rest)) !== 0) failed += 1;

@@ -1,0 +1,119 @@
+import type { z } from 'zod';
+import type { Problem as ProblemSchema } from '../../contracts/common.ts';
+import type { Endpoint, ReplyKind } from '../../contracts/endpoint.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: any endpoint value; its schemas are read by inference
+export type AnyEndpoint = Endpoint<any, any, any, any, any>;
+
+type InputOf<S> = S extends z.ZodType ? z.input<S> : never;
+type OutputOf<S> = S extends z.ZodType ? z.output<S> : never;
+
+export interface Input<E extends AnyEndpoint> {
+  params?: InputOf<E['params']>;
+  query?: InputOf<E['query']>;
+  body?: InputOf<E['body']>;
+  /** The file of an upload, with the form's other fields. */
+  file?: { content: File; fields?: Record<string, string> };
+}
+
+export interface Page<T> {
+  items: T[];
+  total: number;
+  /** The cursor of the page that follows. */
+  next: string | null;
+}
+
+type ByKind<K extends ReplyKind, R> = K extends 'page' ? Page<OutputOf<R>> : K extends 'value' ? OutputOf<R> : undefined;
+export type Reply<E extends AnyEndpoint> = ByKind<E['kind'], E['reply']>;
+
+type ProblemFacts = z.output<typeof ProblemSchema>;
+
+/** What the service refused, or why it could not be asked (`status` 0). */
+export class Problem extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly errors: { path: string; message: string }[];
+
+  constructor({ status, detail, code, errors = [] }: Pick<ProblemFacts, 'status' | 'detail' | 'code' | 'errors'>) {
+    super(detail);
+    this.status = status;
+    this.code = code;
+    this.errors = errors;
+  }
+}
+
+export interface Access {
+  token(): string | null;
+  /** The service does not take the token any more. */
+  refused(): void;
+}
+
+export type Client = ReturnType<typeof clientOf>;
+
+export function clientOf(access: Access) {
+  /** Sends a request and answers with its successful response; throws a Problem otherwise. */
+  async function send(path: string, init: RequestInit): Promise<Response> {
+    const headers = new Headers(init.headers);
+    const token = access.token();
+    if (token) headers.set('authorization', `Bearer ${token}`);
+    const response = await fetch(path, { ...init, headers }).catch((error: Error) => {
+      init.signal?.throwIfAborted();
+      throw outOfReach(error);
+    });
+    if (response.ok) return response;
+    const problem = await problemOf(response);
+    if (problem.status === 401) access.refused();
+    throw problem;
+  }
+
+  return {
+    send,
+    async call<E extends AnyEndpoint>(endpoint: E, input: Input<E> = {}, signal?: AbortSignal): Promise<Reply<E>> {
+      const response = await send(urlOf(endpoint, input), { ...requestOf(endpoint, input), signal: signal ?? null });
+      return (await replyOf(endpoint, response)) as Reply<E>;
+    },
+  };
+}
+
+export function urlOf<E extends AnyEndpoint>({ path }: E, { params, query }: Input<E>): string {
+  const values = (params ?? {}) as Record<string, string>;
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''));
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries((query ?? {}) as Record<string, unknown>))
+    if (value !== undefined && value !== null && value !== '') search.set(name, String(value));
+  return search.size > 0 ? `${filled}?${search}` : filled;
+}
+
+export function requestOf<E extends AnyEndpoint>({ method }: E, { body, file }: Input<E>): RequestInit {
+  if (file) {
+    const form = new FormData();
+    for (const [name, value] of Object.entries(file.fields ?? {})) form.set(name, value);
+    form.set('file', file.content);
+    return { method, body: form };
+  }
+  if (body === undefined) return { method };
+  return { method, body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+}
+
+async function replyOf({ kind }: AnyEndpoint, response: Response): Promise<unknown> {
+  if (kind === 'none' || response.status === 204) return undefined;
+  const body = await response.json();
+  if (kind !== 'page') return body;
+  const next = /<([^>]+)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
+  const cursor = next ? new URL(next, location.origin).searchParams.get('cursor') : null;
+  return { items: body, total: Number(response.headers.get('x-total-count') ?? body.length), next: cursor };
+}
+
+async function problemOf(response: Response): Promise<Problem> {
+  const body = (await response.json().catch(() => null)) as ProblemFacts | null;
+  if (body && typeof body.detail === 'string') return new Problem({ ...body, status: response.status });
+  const detail = `The service answered ${response.status}; its log says more.`;
+  return new Problem({ status: response.status, code: 'unexplained', detail });
+}
+
+const outOfReach = (_: Error) =>
+  new Problem({
+    status: 0,
+    code: 'unreachable',
+    detail: 'The service cannot be reached. Check that it is running; this page keeps trying.',
+  });

@@ -1,0 +1,56 @@
+import { lazy, Suspense } from 'react';
+import { Route, Routes } from 'react-router';
+import { useSession } from './api/context.tsx';
+import { Overview } from './overview/overview.tsx';
+import { Shell } from './shell/shell.tsx';
+import { SignIn } from './shell/sign-in.tsx';
+import { Broken } from './ui/broken.tsx';
+import { LiveRegion } from './ui/live.tsx';
+import { Page } from './ui/page.tsx';
+import { Empty, Loading } from './ui/states.tsx';
+
+const Tasks = lazy(() => import('./runs/tasks.tsx'));
+const TaskPage = lazy(() => import('./runs/task-page.tsx'));
+const WorkflowPage = lazy(() => import('./workflows/workflow-page.tsx'));
+const ListPage = lazy(() => import('./resources/pages.tsx').then((it) => ({ default: it.ListPage })));
+const CreatePage = lazy(() => import('./resources/pages.tsx').then((it) => ({ default: it.CreatePage })));
+const EditPage = lazy(() => import('./resources/pages.tsx').then((it) => ({ default: it.EditPage })));
+const Chat = lazy(() => import('./chat/chat.tsx'));
+const Transfer = lazy(() => import('./transfer/transfer.tsx'));
+
+export function App() {
+  const { signed_in } = useSession();
+  if (!signed_in) return <SignIn />;
+  return (
+    <Shell>
+      <LiveRegion />
+      <Broken>
+        <Suspense fallback={<Loading />}>
+          <Routes>
+            <Route path="/" element={<Overview />} />
+            <Route path="/tasks" element={<Tasks />} />
+            <Route path="/tasks/:id" element={<TaskPage />} />
+            <Route path="/workflows/:id" element={<WorkflowPage />} />
+            <Route path="/chat" element={<Chat />} />
+            <Route path="/chat/:agent_id" element={<Chat />} />
+            <Route path="/chat/:agent_id/:session_id" element={<Chat />} />
+            <Route path="/transfer" element={<Transfer />} />
+            <Route path="/workflows/new" element={<CreatePage />} />
+            <Route path="/:resource" element={<ListPage />} />
+            <Route path="/:resource/new" element={<CreatePage />} />
+            <Route path="/:resource/:id" element={<EditPage />} />
+            <Route path="*" element={<Nowhere />} />
+          </Routes>
+        </Suspense>
+      </Broken>
+    </Shell>
+  );
+}
+
+function Nowhere() {
+  return (
+    <Page title="There is no such page">
+      <Empty>This address leads nowhere. Choose a screen from the menu.</Empty>
+    </Page>
+  );
+}

@@ -1,0 +1,98 @@
+import { Button, Group, Select, Stack } from '@mantine/core';
+import { Link, useNavigate, useParams } from 'react-router';
+import { chat } from '../../contracts/chat.ts';
+import { useRead } from '../api/queries.ts';
+import { useNames } from '../resources/references.ts';
+import { Page } from '../ui/page.tsx';
+import { When } from '../ui/show.tsx';
+import { Empty, Loaded } from '../ui/states.tsx';
+import { Conversation } from './conversation.tsx';
+
+export default function Chat() {
+  const { agent_id, session_id } = useParams();
+  const navigate = useNavigate();
+  const { options, loading, nameOf } = useNames('agent');
+  return (
+    <Page
+      title={agent_id ? `Chat with ${nameOf(agent_id)}` : 'Chat'}
+      actions={
+        agent_id && (
+          <Button variant="default" component={Link} to={`/chat/${agent_id}`}>
+            New session
+          </Button>
+        )
+      }
+    >
+      <Group align="end">
+        <Select
+          label="Agent"
+          placeholder={loading ? 'Loading …' : 'Choose an agent'}
+          data={options}
+          value={agent_id ?? null}
+          onChange={(id) => id && navigate(`/chat/${id}`)}
+          searchable
+          nothingFoundMessage="There is none of that name"
+        />
+        {agent_id && <Sessions agent_id={agent_id} session_id={session_id} />}
+      </Group>
+      {!agent_id && !loading && options.length === 0 && (
+        <Empty
+          action={
+            <Button component={Link} to="/agents/new">
+              New agent
+            </Button>
+          }
+        >
+          There is no agent to chat with yet.
+        </Empty>
+      )}
+      {!agent_id && options.length > 0 && <Empty>Choose an agent. A chat has its persona and model, and no tools.</Empty>}
+      {agent_id && <Session key={agent_id} agent_id={agent_id} session_id={session_id} />}
+    </Page>
+  );
+}
+
+function Sessions({ agent_id, session_id }: { agent_id: string; session_id: string | undefined }) {
+  const navigate = useNavigate();
+  const query = useRead(chat.sessions, { params: { agent_id }, query: { limit: 100 } });
+  const sessions = query.data?.items ?? [];
+  if (sessions.length === 0) return null;
+  return (
+    <Select
+      label="Earlier sessions"
+      placeholder="Take one up"
+      data={sessions.map(({ id, title }) => ({ value: id, label: title || 'untitled' }))}
+      renderOption={({ option }) => (
+        <span>
+          {option.label}{' '}
+          <span className="note">
+            <When at={sessions.find(({ id }) => id === option.value)?.updated_at} />
+          </span>
+        </span>
+      )}
+      value={session_id ?? null}
+      onChange={(id) => id && navigate(`/chat/${agent_id}/${id}`)}
+      searchable
+      style={{ minWidth: 'min(22rem, 100%)' }}
+    />
+  );
+}
+
+function Session({ agent_id, session_id }: { agent_id: string; session_id: string | undefined }) {
+  const query = useRead(
+    chat.session,
+    { params: { agent_id, session_id: session_id ?? '' } },
+    { enabled: session_id !== undefined },
+  );
+  return (
+    <Stack>
+      {session_id ? (
+        <Loaded query={query} what="Loading the session">
+          {({ messages }) => <Conversation agent_id={agent_id} session_id={session_id} messages={messages} />}
+        </Loaded>
+      ) : (
+        <Conversation agent_id={agent_id} session_id={null} messages={[]} />
+      )}
+    </Stack>
+  );
+}

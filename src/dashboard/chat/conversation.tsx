@@ -1,0 +1,166 @@
+import { Alert, Button, Group, Stack, Text, Textarea } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react';
+import { useNavigate } from 'react-router';
+import type { z } from 'zod';
+import { type ChatEvent, type ChatMessage, chat } from '../../contracts/chat.ts';
+import { requestOf, urlOf } from '../api/call.ts';
+import { useClient } from '../api/context.tsx';
+import { useAct } from '../api/queries.ts';
+import { framesOf } from '../api/stream.ts';
+import { Confirm } from '../ui/confirm.tsx';
+import { Markdown } from '../ui/markdown.tsx';
+
+interface ConversationProps {
+  agent_id: string;
+  session_id: string | null;
+  messages: z.output<typeof ChatMessage>[];
+}
+
+interface Exchange {
+  asked: string;
+  reply: string;
+}
+
+/** What was said, the exchange under way, and the next message. A reply is finished and stored even if one leaves. */
+export function Conversation({ agent_id, session_id, messages }: ConversationProps) {
+  const { exchange, error, send } = useExchange(agent_id, session_id);
+  return (
+    <Stack>
+      <Said messages={messages} exchange={exchange} />
+      {error && (
+        <Alert color="red" variant="outline" role="alert">
+          {error}
+        </Alert>
+      )}
+      <MessageForm send={send} busy={exchange !== null}>
+        {session_id && <RemoveSession agent_id={agent_id} session_id={session_id} />}
+      </MessageForm>
+    </Stack>
+  );
+}
+
+function Said({ messages, exchange }: Pick<ConversationProps, 'messages'> & { exchange: Exchange | null }) {
+  return (
+    <div className="chat-log" role="log" aria-label="Messages">
+      {messages.map(({ id, role, content }) => (
+        <Bubble key={id} speaker={role} text={content} />
+      ))}
+      {exchange && (
+        <>
+          <Bubble speaker="user" text={exchange.asked} />
+          {exchange.reply ? (
+            <Bubble speaker="assistant" text={exchange.reply} />
+          ) : (
+            <Text c="dimmed">The model is thinking …</Text>
+          )}
+        </>
+      )}
+      {messages.length === 0 && !exchange && <Text c="dimmed">Nothing has been said in this session. Begin below.</Text>}
+    </div>
+  );
+}
+
+interface MessageFormProps {
+  send(text: string): Promise<boolean>;
+  busy: boolean;
+  children: ReactNode;
+}
+
+function MessageForm({ send, busy, children }: MessageFormProps) {
+  const [text, setText] = useState('');
+  const submit = (event?: FormEvent) => {
+    event?.preventDefault();
+    if (!text.trim() || busy) return;
+    void send(text).then((sent) => sent && setText(''));
+  };
+  const onKey = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    submit();
+  };
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="xs">
+        <Textarea
+          label="Message"
+          description="Enter sends, Shift and Enter begins a new line."
+          autosize
+          minRows={2}
+          maxRows={12}
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+          onKeyDown={onKey}
+        />
+        <Group>
+          <Button type="submit" loading={busy} disabled={!text.trim()}>
+            Send
+          </Button>
+          {children}
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+function Bubble({ speaker, text }: { speaker: string; text: string }) {
+  if (speaker === 'user') return <div className="bubble bubble-user">{text}</div>;
+  return (
+    <div className="bubble">
+      <Markdown>{text}</Markdown>
+    </div>
+  );
+}
+
+function useExchange(agent_id: string, session_id: string | null) {
+  const client = useClient();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const [exchange, setExchange] = useState<Exchange | null>(null);
+  const [error, setError] = useState<string | null>(null);
+  const gone = useRef(new AbortController());
+  useEffect(() => {
+    gone.current = new AbortController();
+    return () => gone.current.abort();
+  }, []);
+
+  /** True when the message was stored, whatever became of the reply. */
+  async function send(message: string): Promise<boolean> {
+    const input = { params: { agent_id }, body: { message, ...(session_id ? { session_id } : {}) } };
+    const { signal } = gone.current;
+    let session = session_id;
+    setError(null);
+    setExchange({ asked: message, reply: '' });
+    try {
+      const response = await client.send(urlOf(chat.send, input), { ...requestOf(chat.send, input), signal });
+      for await (const { data } of framesOf(response.body!)) {
+        const event = data as z.output<typeof ChatEvent>;
+        if (event.type === 'session') session = event.session_id;
+        if (event.type === 'delta') setExchange((held) => held && { ...held, reply: held.reply + event.content });
+        if (event.type === 'error') setError(event.message);
+      }
+    } catch (failure) {
+      if (signal.aborted) return false;
+      setError((failure as Error).message);
+    }
+    await queries.invalidateQueries();
+    setExchange(null);
+    if (session && session !== session_id) void navigate(`/chat/${agent_id}/${session}`, { replace: true });
+    return session !== null;
+  }
+  return { exchange, error, send };
+}
+
+function RemoveSession({ agent_id, session_id }: { agent_id: string; session_id: string }) {
+  const navigate = useNavigate();
+  const act = useAct(chat.remove);
+  const remove = async () => {
+    await act.mutateAsync({ params: { agent_id, session_id } });
+    void navigate(`/chat/${agent_id}`);
+  };
+  return (
+    <Confirm label="Delete session" title="Delete this session" act={remove} problem={act.error} busy={act.isPending}>
+      All its messages will be gone for good.
+    </Confirm>
+  );
+}

@@ -1,0 +1,111 @@
+import { Anchor, Button, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Link } from 'react-router';
+import { TASK_STATUSES, tasks } from '../../contracts/tasks.ts';
+import { useList, useRead } from '../api/queries.ts';
+import { taskColumns } from '../runs/task-columns.tsx';
+import { useReadiness } from '../shell/readiness.ts';
+import { ListTable } from '../ui/list.tsx';
+import { Page, Section } from '../ui/page.tsx';
+import { Status } from '../ui/show.tsx';
+import { Empty, Failure, Loading } from '../ui/states.tsx';
+import { Waiting } from './waiting.tsx';
+
+const EVERY_MS = 5_000;
+
+export function Overview() {
+  const recent = useList(tasks.list, { limit: 10 }, { every_ms: EVERY_MS });
+  return (
+    <Page title="Overview">
+      <Counts />
+      <Waiting />
+      <Section
+        title="Recent tasks"
+        actions={
+          <Anchor component={Link} to="/tasks" size="sm">
+            All tasks
+          </Anchor>
+        }
+      >
+        <ListTable
+          query={{ ...recent, hasNextPage: false }}
+          columns={taskColumns}
+          label="recent tasks"
+          empty={
+            <Empty
+              action={
+                <Button component={Link} to="/workflows">
+                  Go to workflows
+                </Button>
+              }
+            >
+              Nothing has run yet. Create an agent and a workflow, then send the workflow a prompt.
+            </Empty>
+          }
+        />
+      </Section>
+      <Section title="Health">
+        <Health />
+      </Section>
+    </Page>
+  );
+}
+
+function Counts() {
+  return (
+    <SimpleGrid cols={{ base: 3, sm: 6 }} spacing="xs">
+      {TASK_STATUSES.map((status) => (
+        <Count key={status} status={status} />
+      ))}
+    </SimpleGrid>
+  );
+}
+
+function Count({ status }: { status: (typeof TASK_STATUSES)[number] }) {
+  const query = useRead(tasks.list, { query: { status, limit: 1 } }, { every_ms: EVERY_MS });
+  return (
+    <Anchor component={Link} to={`/tasks?status=${status}`} c="inherit" underline="never" className="panel">
+      <Text fz="1.4rem" fw={600} lh={1.2}>
+        {query.data?.total ?? (query.error ? '?' : '…')}
+      </Text>
+      <Status of={status} />
+    </Anchor>
+  );
+}
+
+const NAMES: Record<string, string> = {
+  database: 'Database',
+  engine: 'Engine (Temporal)',
+  bus: 'Event bus',
+  migrations: 'Migrations',
+  tools: 'Tools',
+};
+
+const TIERS: Record<string, string> = {
+  namespaces: 'each call is confined in namespaces of its own',
+  landlock: 'each call is confined by Landlock, the second-strongest way',
+  process: 'NOT confined: a tool can do whatever the service can',
+  refused: 'do not run, because this machine cannot confine them',
+};
+
+function Health() {
+  const query = useReadiness();
+  if (query.error) return <Failure problem={query.error as never} retry={() => void query.refetch()} />;
+  if (!query.data) return <Loading />;
+  return (
+    <Stack gap={4} className="panel">
+      {Object.entries(query.data.checks).map(([name, { ok, detail }]) => (
+        <div key={name}>
+          <Status of={ok ? 'completed' : 'failed'} tone={ok && !detail.startsWith('isolation: process') ? 'good' : 'bad'}>
+            <strong>{NAMES[name] ?? name}</strong>
+          </Status>{' '}
+          {wordsOf(detail)}
+        </div>
+      ))}
+    </Stack>
+  );
+}
+
+function wordsOf(detail: string): string {
+  const [, tier = '', reason = ''] = /^isolation: (\w+)(.*)$/.exec(detail) ?? [];
+  return TIERS[tier] ? `${TIERS[tier]}${reason}` : detail;
+}

@@ -1,0 +1,49 @@
+import { Anchor, Stack, Text } from '@mantine/core';
+import { Link } from 'react-router';
+import { type Task, tasks } from '../../contracts/tasks.ts';
+import { useList, useRead } from '../api/queries.ts';
+import { Section } from '../ui/page.tsx';
+import { Status, When } from '../ui/show.tsx';
+import { Empty, Failure } from '../ui/states.tsx';
+
+const EVERY_MS = 5_000;
+
+/** Runs that go on when a person decides. */
+export function Waiting() {
+  const query = useList(tasks.list, { status: 'waiting', limit: 20 }, { every_ms: EVERY_MS });
+  if (query.error && !query.items) return <Failure problem={query.error} retry={() => void query.refetch()} />;
+  return (
+    <Section title="Waiting for a person">
+      {query.items?.length === 0 && <Empty>Nothing waits for you.</Empty>}
+      <Stack gap="xs">
+        {query.items?.map((task) => (
+          <WaitingTask key={task.id} task={task} />
+        ))}
+      </Stack>
+    </Section>
+  );
+}
+
+function WaitingTask({ task }: { task: Task }) {
+  const steps = useRead(tasks.steps, { params: { id: task.id } });
+  const calls = steps.data?.flatMap(({ tool_calls }) => tool_calls).filter(({ status }) => status.startsWith('waiting')) ?? [];
+  const reasons = calls.map(({ status, name }) =>
+    status === 'waiting_approval' ? `May the tool ${name} be called?` : `What came of the call of ${name}?`,
+  );
+  const reason = steps.data ? reasons.join(' ') || 'Its budget is used up. Raise it to go on.' : '…';
+  return (
+    <div className="panel">
+      <Status of="waiting">
+        <Anchor component={Link} to={`/tasks/${task.id}`}>
+          {task.workflow_title ?? task.agent_name}
+        </Anchor>
+      </Status>
+      <Text>
+        {reason}{' '}
+        <Text span c="dimmed">
+          since <When at={task.started_at ?? task.created_at} />
+        </Text>
+      </Text>
+    </div>
+  );
+}

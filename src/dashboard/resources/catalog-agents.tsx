@@ -1,0 +1,132 @@
+import { AgentCreate, AgentUpdate, agents } from '../../contracts/agents.ts';
+import { GUARDRAIL_CONFIGS, GUARDRAIL_TYPES, GuardrailCreate, GuardrailUpdate, guardrails } from '../../contracts/guardrails.ts';
+import { MEMORY_SCOPES, MemoryCreate, MemoryUpdate, memories } from '../../contracts/memories.ts';
+import { SkillCreate, SkillUpdate, skills } from '../../contracts/skills.ts';
+import { transfers } from '../../contracts/transfer.ts';
+import { Status } from '../ui/show.tsx';
+import { Clip, column, reference, text } from './columns.tsx';
+import { AgentPanel } from './panels/agent-panel.tsx';
+import { GuardrailPanel } from './panels/guardrail-panel.tsx';
+import { MemoryPanel } from './panels/memory-panel.tsx';
+import type { Resource } from './resource.ts';
+
+export const AGENTS: Resource = {
+  title: 'Agents',
+  noun: 'agent',
+  about: 'A persona with a model, tools and knowledge. A workflow binds it to run settings.',
+  endpoints: agents,
+  exported: transfers.agent.exportOne,
+  create: AgentCreate,
+  update: AgentUpdate,
+  columns: [
+    column.description,
+    text('Model', ({ model }) => model ?? 'default'),
+    reference('Provider', 'provider_id', { kind: 'provider', slug: 'providers', none: 'default runtime' }),
+    text('Tools', (agent) => agent.custom_tool_ids.length + agent.builtin_tools.length + agent.mcp_server_ids.length),
+    column.updated,
+  ],
+  overrides: {
+    system_prompt: { control: 'long' },
+    provider_id: { control: 'reference', of: 'provider', none: 'Default runtime', description: undefined },
+    model: { control: 'model' },
+    mcp_server_ids: { control: 'references', of: 'mcp', label: 'MCP servers' },
+    required_mcp_servers: { control: 'references', of: 'mcp', label: 'Required MCP servers' },
+    custom_tool_ids: {
+      control: 'references',
+      of: 'custom_tool',
+      label: 'Custom tools',
+      description: 'The default runtime passes them over: choose a provider to use them.',
+    },
+    builtin_tools: { control: 'references', of: 'builtin_tool', description: undefined },
+    knowledge_source_ids: { control: 'references', of: 'knowledge_source' },
+    knowledge_tags: { description: 'Sources with any of these tags.' },
+    mcp_server_tags: { description: 'Servers with any of these tags.', label: 'MCP server tags' },
+    tool_definitions: {
+      label: 'Tool definitions (JSON)',
+      description: 'Passed to the model as they are; Perdura runs nothing for them.',
+    },
+  },
+  groups: [
+    { title: 'Persona', fields: ['name', 'description', 'system_prompt', 'provider_id', 'model'] },
+    {
+      title: 'Tools',
+      fields: [
+        'builtin_tools',
+        'custom_tool_ids',
+        'mcp_server_ids',
+        'mcp_server_tags',
+        'required_mcp_servers',
+        'approval_tools',
+        'tool_definitions',
+      ],
+    },
+    { title: 'Knowledge', fields: ['knowledge_source_ids', 'knowledge_tags'] },
+  ],
+  Panel: AgentPanel,
+};
+
+export const SKILLS: Resource = {
+  title: 'Skills',
+  noun: 'skill',
+  about: "Instructions that a workflow adds to its agent's, chosen one by one or by tag.",
+  endpoints: skills,
+  exported: transfers.skill.exportOne,
+  create: SkillCreate,
+  update: SkillUpdate,
+  columns: [column.description, column.tags, column.updated],
+  overrides: { instructions: { control: 'long' } },
+};
+
+export const GUARDRAILS: Resource = {
+  title: 'Guardrails',
+  noun: 'guardrail',
+  about: 'Rules for what is asked of a run and for what it answers.',
+  endpoints: guardrails,
+  create: GuardrailCreate,
+  update: GuardrailUpdate,
+  columns: [
+    text('Type', ({ guardrail_type }) => guardrail_type),
+    { label: 'Enabled', show: ({ enabled }) => <Status of={enabled ? 'enabled' : 'off'} /> },
+    column.description,
+    column.tags,
+    column.updated,
+  ],
+  filters: [{ name: 'guardrail_type', label: 'Type', options: GUARDRAIL_TYPES }],
+  overrides: {
+    guardrail_type: { fixed: true },
+    config: {
+      control: 'nested',
+      label: 'Rules',
+      nested: ({ guardrail_type }) => GUARDRAIL_CONFIGS[guardrail_type as keyof typeof GUARDRAIL_CONFIGS] ?? null,
+    },
+  },
+  Panel: GuardrailPanel,
+};
+
+export const MEMORIES: Resource = {
+  title: 'Memories',
+  noun: 'memory',
+  about: 'What agents keep from one run to the next.',
+  endpoints: memories,
+  create: MemoryCreate,
+  update: MemoryUpdate,
+  nameOf: ({ key }) => key,
+  columns: [
+    { label: 'Value', show: ({ value }) => <Clip>{value}</Clip> },
+    text('Scope', ({ scope }) => scope),
+    reference('Agent', 'agent_id', { kind: 'agent', slug: 'agents' }),
+    column.updated,
+  ],
+  filters: [
+    { name: 'agent_id', label: 'Agent', of: 'agent' },
+    { name: 'scope', label: 'Scope', options: MEMORY_SCOPES },
+  ],
+  overrides: {
+    agent_id: { control: 'reference', of: 'agent' },
+    workflow_id: { control: 'reference', of: 'workflow', none: 'None' },
+    value: { control: 'long' },
+    metadata: { label: 'Metadata (JSON)' },
+    ttl: { label: 'Expires' },
+  },
+  Panel: MemoryPanel,
+};

@@ -1,0 +1,88 @@
+import { ScheduledAgentCreate, ScheduledAgentUpdate, scheduledAgents } from '../../contracts/scheduled-agents.ts';
+import { transfers } from '../../contracts/transfer.ts';
+import { Budget, WORKFLOW_STATUSES, WorkflowCreate, WorkflowUpdate, workflows } from '../../contracts/workflows.ts';
+import { Status, When } from '../ui/show.tsx';
+import { Named, reference, text } from './columns.tsx';
+import { ScheduleActions } from './panels/schedule-panel.tsx';
+import type { Resource } from './resource.ts';
+
+export const WORKFLOWS: Resource = {
+  title: 'Workflows',
+  noun: 'workflow',
+  about: 'An agent with run settings. Send it a prompt and a durable run starts.',
+  endpoints: workflows,
+  exported: transfers.workflow.exportOne,
+  create: WorkflowCreate,
+  update: WorkflowUpdate,
+  nameOf: ({ title, id }) => title ?? `untitled (${String(id).slice(-6)})`,
+  columns: [
+    { label: 'Status', show: ({ status }) => <Status of={status} /> },
+    { label: 'Agent', show: ({ agent_id }) => <Named kind="agent" slug="agents" id={agent_id} /> },
+    text('Runs', ({ task_count }) => task_count),
+    { label: 'Last run', show: ({ last_task_at }) => <When at={last_task_at} none="never" /> },
+    { label: 'Changed', show: ({ updated_at }) => <When at={updated_at} /> },
+  ],
+  filters: [
+    { name: 'status', label: 'Status', options: WORKFLOW_STATUSES },
+    { name: 'agent_id', label: 'Agent', of: 'agent' },
+  ],
+  overrides: {
+    agent_id: { control: 'reference', of: 'agent' },
+    model: { control: 'model' },
+    skill_ids: { control: 'references', of: 'skill' },
+    guardrail_ids: { control: 'references', of: 'guardrail' },
+    repo_token_name: { control: 'reference', of: 'token', label: 'Stored token for the repository', none: 'None' },
+    repo_url: { label: 'Repository', placeholder: 'https://…' },
+    repo_branch: { label: 'Branch' },
+    webhook_url: { label: 'Webhook URL', description: 'Told when a run is completed.', placeholder: 'https://…' },
+    error_webhook_url: {
+      label: 'Error webhook URL',
+      description: 'Told when a run fails or is halted.',
+      placeholder: 'https://…',
+    },
+    tsv_tool_results: { label: 'Tool results as tab-separated values' },
+    credential_overrides: { label: 'Credential overrides (JSON)' },
+    reasoning_effort: { none: 'as the model does' },
+    budget: { control: 'nested', nested: () => Budget },
+    on_busy: { label: 'While a run is under way' },
+    status: { none: 'leave as it is', label: 'Switch' },
+  },
+  groups: [
+    { title: 'What runs', fields: ['title', 'agent_id', 'model', 'status'] },
+    {
+      title: 'How it runs',
+      fields: ['output_format', 'max_turns', 'reasoning_effort', 'on_busy', 'infinite_session', 'tsv_tool_results', 'caveman'],
+    },
+    { title: 'Skills and guardrails', fields: ['skill_ids', 'skill_tags', 'guardrail_ids', 'guardrail_tags'] },
+    { title: 'Memory', fields: ['auto_memory', 'bypass_memory'] },
+    { title: 'Repository', fields: ['repo_url', 'repo_branch', 'repo_token_name'] },
+    { title: 'Webhooks and credentials', fields: ['webhook_url', 'error_webhook_url', 'credential_overrides'] },
+  ],
+};
+
+export const SCHEDULES: Resource = {
+  title: 'Schedules',
+  noun: 'schedule',
+  about: 'A saved prompt that is sent to a workflow at an interval, in your name.',
+  endpoints: scheduledAgents,
+  create: ScheduledAgentCreate,
+  update: ScheduledAgentUpdate,
+  columns: [
+    { label: 'State', show: ({ enabled }) => <Status of={enabled ? 'enabled' : 'off'} /> },
+    reference('Workflow', 'workflow_id', { kind: 'workflow', slug: 'workflows' }),
+    text('Every', ({ interval_value, interval_unit }) => `${interval_value} ${interval_unit}`),
+    { label: 'Next run', show: ({ next_run_at }) => <When at={next_run_at} none="none" /> },
+    { label: 'Last run', show: ({ last_run_at }) => <When at={last_run_at} none="never" /> },
+  ],
+  filters: [{ name: 'workflow_id', label: 'Workflow', of: 'workflow' }],
+  overrides: {
+    workflow_id: { control: 'reference', of: 'workflow' },
+    prompt: { control: 'long' },
+    interval_value: { label: 'Every' },
+    interval_unit: { label: 'Unit' },
+    start_at: { control: 'time' },
+    end_at: { control: 'time' },
+    overlap_policy: { label: 'When the run before goes on' },
+  },
+  Panel: ScheduleActions,
+};

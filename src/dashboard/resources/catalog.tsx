@@ -1,0 +1,20 @@
+import { AGENTS, GUARDRAILS, MEMORIES, SKILLS } from './catalog-agents.tsx';
+import { CUSTOM_TOOLS, KNOWLEDGE_ITEMS, KNOWLEDGE_SOURCES, MCPS, PROVIDERS, TOKENS } from './catalog-parts.tsx';
+import { SCHEDULES, WORKFLOWS } from './catalog-runs.tsx';
+import type { Resource } from './resource.ts';
+
+/** The resources of the generic screens, each under its part of the address. */
+export const CATALOG: Record<string, Resource> = {
+  workflows: WORKFLOWS,
+  'scheduled-agents': SCHEDULES,
+  agents: AGENTS,
+  skills: SKILLS,
+  guardrails: GUARDRAILS,
+  memories: MEMORIES,
+  'custom-tools': CUSTOM_TOOLS,
+  mcps: MCPS,
+  'knowledge-sources': KNOWLEDGE_SOURCES,
+  'knowledge-items': KNOWLEDGE_ITEMS,
+  providers: PROVIDERS,
+  tokens: TOKENS,
+};

@@ -1,0 +1,161 @@
+import { z } from 'zod';
+import type { Kind } from './references.ts';
+
+export type Control =
+  | 'text'
+  | 'long'
+  | 'code'
+  | 'secret'
+  | 'number'
+  | 'switch'
+  | 'choice'
+  | 'tags'
+  | 'reference'
+  | 'references'
+  | 'model'
+  | 'time'
+  | 'json'
+  | 'nested';
+
+export type Values = Record<string, unknown>;
+
+export interface Field {
+  name: string;
+  label: string;
+  description?: string | undefined;
+  placeholder?: string | undefined;
+  control: Control;
+  required: boolean;
+  nullable: boolean;
+  fallback: unknown;
+  options?: string[] | undefined;
+  min?: number | undefined;
+  max?: number | undefined;
+  /** What a reference names. */
+  of?: Kind;
+  /** What stands for null. */
+  none?: string;
+  /** The fields within, which may depend on other values of the form; null where they are not known. */
+  nested?: (values: Values) => z.ZodType | null;
+  nested_overrides?: Overrides;
+  /** Left out of the form. */
+  hidden?: boolean;
+  /** Cannot be changed once it is stored. */
+  fixed?: boolean;
+}
+
+export type Overrides = Record<string, Partial<Field>>;
+
+interface JsonSchema {
+  type?: string;
+  format?: string;
+  enum?: string[];
+  items?: JsonSchema;
+  anyOf?: JsonSchema[];
+  $ref?: string;
+  $defs?: Record<string, JsonSchema>;
+  properties?: Record<string, JsonSchema>;
+  required?: string[];
+  default?: unknown;
+  description?: string;
+  example?: unknown;
+  minimum?: number;
+  maximum?: number;
+}
+
+/** The fields of a contract's schema, as a form shows them. */
+export function fieldsOf(schema: z.ZodType, overrides: Overrides = {}): Field[] {
+  const made = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
+  const whole = made.$ref ? { ...made, ...resolved(made, made.$defs ?? {}) } : made;
+  const required = whole.required ?? [];
+  const fields = Object.entries(whole.properties ?? {}).map(([name, property]) => ({
+    ...fieldOf(name, property, whole.$defs ?? {}),
+    required: required.includes(name),
+    ...overrides[name],
+  }));
+  return fields.filter(({ hidden }) => !hidden).map((field) => ({ ...field, description: forPeople(field.description) }));
+}
+
+/** What a contract says of JSON, said of a form. */
+function forPeople(description: string | undefined): string | undefined {
+  if (description?.startsWith('Identifier issued')) return undefined;
+  return description?.replace(/^(Null|Left out): /, 'Left empty: ');
+}
+
+/** Fields of a change: as when it is created, as far as they can be changed, and what can only be changed. */
+export function changeableFields(create: z.ZodType, update: z.ZodType, overrides: Overrides = {}): Field[] {
+  const created = fieldsOf(create, overrides);
+  return fieldsOf(update, overrides).map((field) => {
+    const known = created.find(({ name }) => name === field.name);
+    if (!known) return field;
+    return known.control === 'secret' ? { ...known, required: false, description: 'Leave it empty to keep the value.' } : known;
+  });
+}
+
+function fieldOf(name: string, property: JsonSchema, defs: Record<string, JsonSchema>): Field {
+  const { inner, nullable } = unwrapped(property, defs);
+  return {
+    name,
+    label: labelOf(name),
+    description: property.description ?? inner.description,
+    placeholder: typeof property.example === 'string' ? property.example : undefined,
+    control: controlOf(inner),
+    required: false,
+    nullable,
+    fallback: property.default,
+    options: inner.enum,
+    min: bound(inner.minimum),
+    max: bound(inner.maximum),
+  };
+}
+
+function unwrapped(property: JsonSchema, defs: Record<string, JsonSchema>): { inner: JsonSchema; nullable: boolean } {
+  const whole = resolved(property, defs);
+  if (!whole.anyOf) return { inner: whole, nullable: false };
+  const parts = whole.anyOf.map((part) => resolved(part, defs));
+  const inner = parts.find(({ type }) => type !== 'null') ?? {};
+  return { inner, nullable: parts.some(({ type }) => type === 'null') };
+}
+
+const resolved = (it: JsonSchema, defs: Record<string, JsonSchema>): JsonSchema =>
+  it.$ref ? { ...defs[it.$ref.replace('#/$defs/', '')], ...it, $ref: '' } : it;
+
+/** Whole numbers are bounded by what a double holds; that is no news to anyone. */
+const bound = (value: number | undefined) =>
+  value !== undefined && Math.abs(value) < Number.MAX_SAFE_INTEGER ? value : undefined;
+
+function controlOf({ type, format, enum: options, items }: JsonSchema): Control {
+  if (options) return 'choice';
+  if (type === 'boolean') return 'switch';
+  if (type === 'integer' || type === 'number') return 'number';
+  if (type === 'string') return format === 'date-time' ? 'time' : 'text';
+  if (type === 'array' && items?.type === 'string') return 'tags';
+  return 'json';
+}
+
+const WORDS: Record<string, string> = {
+  mcp: 'MCP',
+  url: 'URL',
+  api: 'API',
+  tsv: 'TSV',
+  usd: 'US dollars',
+  pii: 'PII',
+  json: 'JSON',
+  id: 'ID',
+};
+
+export function labelOf(name: string): string {
+  const words = name
+    .replace(/_ids$/, 's')
+    .replace(/_id$/, '')
+    .split('_')
+    .map((word) => WORDS[word] ?? word);
+  const text = words.join(' ');
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** The fields of a part of the form, as the values stand. */
+export const nestedFields = (field: Field, values: Values): Field[] | null => {
+  const schema = field.nested?.(values);
+  return schema ? fieldsOf(schema, field.nested_overrides) : null;
+};

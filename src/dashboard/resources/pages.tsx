@@ -1,0 +1,239 @@
+import { Anchor, Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { notifications } from '@mantine/notifications';
+import { useMemo } from 'react';
+import { Link, useNavigate, useParams, useSearchParams } from 'react-router';
+import { useClient } from '../api/context.tsx';
+import { useAct, useList, useRead } from '../api/queries.ts';
+import { Confirm } from '../ui/confirm.tsx';
+import { download } from '../ui/download.ts';
+import { useFilters } from '../ui/filters.ts';
+import { ListTable } from '../ui/list.tsx';
+import { Page } from '../ui/page.tsx';
+import { Empty, Loaded } from '../ui/states.tsx';
+import { CATALOG } from './catalog.tsx';
+import { changeableFields, fieldsOf, type Values } from './fields.ts';
+import { ResourceForm } from './form.tsx';
+import { useNames } from './references.ts';
+import type { Filter, Resource, Stored } from './resource.ts';
+
+const nameOf = ({ nameOf }: Resource, record: Stored) => nameOf?.(record) ?? String(record.name ?? record.id);
+const article = (noun: string) => (/^(?:[aeiou]|MCP)/i.test(noun) ? 'an' : 'a');
+
+function useResource(): { slug: string; resource: Resource | undefined } {
+  const { resource: slug = 'workflows' } = useParams();
+  return { slug, resource: CATALOG[slug] };
+}
+
+function Unknown() {
+  return (
+    <Page title="There is no such page">
+      <Empty>This address leads nowhere. Choose a screen from the menu.</Empty>
+    </Page>
+  );
+}
+
+export function ListPage() {
+  const { slug, resource } = useResource();
+  return resource ? <List key={slug} slug={slug} resource={resource} /> : <Unknown />;
+}
+
+function List({ slug, resource }: { slug: string; resource: Resource }) {
+  const { title, noun, about, endpoints, columns, Actions } = resource;
+  const wanted = useFilters();
+  const [asked] = useDebouncedValue(wanted.filters, 250);
+  const query = useList(endpoints.list, asked);
+  const create = (
+    <Button component={Link} to={`/${slug}/new`}>
+      New {noun}
+    </Button>
+  );
+  const actions = (
+    <>
+      {Actions && <Actions />}
+      {create}
+    </>
+  );
+  return (
+    <Page title={title} actions={actions}>
+      <Text c="dimmed">{about}</Text>
+      <Filters resource={resource} wanted={wanted} />
+      <ListTable
+        query={query as never}
+        columns={[nameColumn(slug, resource), ...columns]}
+        label={title.toLowerCase()}
+        empty={
+          wanted.filtered ? (
+            <Empty>Nothing fits. Change the search or the filters.</Empty>
+          ) : (
+            <Empty action={create}>There are none yet.</Empty>
+          )
+        }
+      />
+    </Page>
+  );
+}
+
+const nameColumn = (slug: string, resource: Resource) => ({
+  label: 'Name',
+  show: (record: Stored) => (
+    <Anchor component={Link} to={`/${slug}/${record.id}`}>
+      {nameOf(resource, record)}
+    </Anchor>
+  ),
+});
+
+function Filters({ resource, wanted: { filters, set } }: { resource: Resource; wanted: ReturnType<typeof useFilters> }) {
+  return (
+    <Group align="end" gap="sm">
+      <TextInput
+        label="Search"
+        size="xs"
+        type="search"
+        value={filters.q ?? ''}
+        onChange={(event) => set('q', event.currentTarget.value)}
+      />
+      {resource.filters?.map((filter) => (
+        <FilterSelect
+          key={filter.name}
+          filter={filter}
+          value={filters[filter.name] ?? ''}
+          onChange={(value) => set(filter.name, value)}
+        />
+      ))}
+    </Group>
+  );
+}
+
+function FilterSelect({ filter, value, onChange }: { filter: Filter; value: string; onChange(value: string): void }) {
+  const names = useNames('of' in filter ? filter.of : 'agent', { enabled: 'of' in filter });
+  const options = 'of' in filter ? names.options : filter.options.map((option) => ({ value: option, label: option }));
+  return (
+    <NativeSelect
+      label={filter.label}
+      size="xs"
+      value={value}
+      onChange={(event) => onChange(event.currentTarget.value)}
+      data={[{ value: '', label: 'any' }, ...options]}
+    />
+  );
+}
+
+export function CreatePage() {
+  const { slug, resource } = useResource();
+  return resource ? <Create key={slug} slug={slug} resource={resource} /> : <Unknown />;
+}
+
+function Create({ slug, resource }: { slug: string; resource: Resource }) {
+  const { title, noun, create, overrides, groups, endpoints, Extra } = resource;
+  const [search] = useSearchParams();
+  const navigate = useNavigate();
+  const act = useAct(endpoints.create);
+  const fields = useMemo(() => fieldsOf(create, overrides), [create, overrides]);
+  // Another screen may have chosen a value already, such as the agent of a memory.
+  const given = Object.fromEntries([...search].filter(([name]) => fields.some((field) => field.name === name)));
+  const withGiven = fields.map((field) => (given[field.name] ? { ...field, fallback: given[field.name] } : field));
+  const submit = async (values: Values) => {
+    const record = (await act.mutateAsync({ body: values } as never)) as Stored;
+    notifications.show({ message: `The ${noun} was created.`, color: 'green' });
+    void navigate(`/${slug}/${record.id}`);
+  };
+  return (
+    <Page title={`New ${noun}`} parent={{ to: `/${slug}`, title }}>
+      <ResourceForm fields={withGiven} groups={groups} record={null} submit={`Create ${noun}`} Extra={Extra} onSubmit={submit} />
+    </Page>
+  );
+}
+
+export function EditPage() {
+  const { id = '' } = useParams();
+  const { slug, resource } = useResource();
+  return resource ? <Edit key={`${slug}/${id}`} slug={slug} resource={resource} id={id} /> : <Unknown />;
+}
+
+function Edit({ slug, resource, id }: { slug: string; resource: Resource; id: string }) {
+  const { endpoints, title, noun, Panel } = resource;
+  const query = useRead(endpoints.get, { params: { id } } as never);
+  const record = query.data as Stored | undefined;
+  return (
+    <Page
+      title={record ? nameOf(resource, record) : `One ${noun}`}
+      parent={{ to: `/${slug}`, title }}
+      actions={
+        record && (
+          <>
+            <Export resource={resource} record={record} />
+            <Remove resource={resource} record={record} to={`/${slug}`} />
+          </>
+        )
+      }
+    >
+      <Loaded query={query} what={`Loading the ${noun}`}>
+        {(data) => (
+          <Stack gap="lg">
+            {Panel && <Panel record={data as Stored} />}
+            <EditForm resource={resource} record={data as Stored} />
+          </Stack>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+/** The fields of one that is stored. What others change meanwhile does not overwrite what is being typed. */
+export function EditForm({ resource, record }: { resource: Resource; record: Stored }) {
+  const { noun, endpoints, create, update, overrides, groups, readonly, complete, Extra } = resource;
+  const act = useAct(endpoints.update);
+  const fields = useMemo(() => changeableFields(create, update, overrides), [create, update, overrides]);
+  const more = useRead(complete?.endpoint ?? endpoints.get, { params: { id: record.id } } as never, {
+    enabled: complete !== undefined,
+  });
+  const reason = readonly?.(record);
+  if (reason) return <Empty>{reason}</Empty>;
+  if (complete && !more.data) return <Loaded query={more}>{() => null}</Loaded>;
+  const whole = complete ? { ...record, ...pick(more.data as Values, complete.fields) } : record;
+  const submit = async (values: Values) => {
+    const stored = await act.mutateAsync({ params: { id: record.id }, body: values } as never);
+    notifications.show({ message: `The ${noun} was saved.`, color: 'green' });
+    return stored;
+  };
+  return <ResourceForm fields={fields} groups={groups} record={whole} submit="Save changes" Extra={Extra} onSubmit={submit} />;
+}
+
+const pick = (values: Values, names: string[]) => Object.fromEntries(names.map((name) => [name, values[name]]));
+
+/** A bundle of this one alone, as an import takes it. */
+export function Export({ resource: { exported, noun }, record }: { resource: Resource; record: Stored }) {
+  const { call } = useClient();
+  if (!exported) return null;
+  const get = () =>
+    call(exported, { params: { id: record.id } } as never).then(
+      (bundle) => download(`${noun}-${record.id}.json`, bundle),
+      (problem: Error) => notifications.show({ message: problem.message, color: 'red' }),
+    );
+  return (
+    <Button variant="default" onClick={() => void get()}>
+      Export
+    </Button>
+  );
+}
+
+export function Remove({ resource, record, to }: { resource: Resource; record: Stored; to: string }) {
+  const navigate = useNavigate();
+  const act = useAct(resource.endpoints.remove);
+  const remove = async () => {
+    await act.mutateAsync({ params: { id: record.id } } as never);
+    void navigate(to);
+  };
+  return (
+    <Confirm
+      label="Delete"
+      title={`Delete ${article(resource.noun)} ${resource.noun}`}
+      act={remove}
+      problem={act.error}
+      busy={act.isPending}
+    >
+      {nameOf(resource, record)} will be gone for good. What is in use elsewhere is refused.
+    </Confirm>
+  );
+}

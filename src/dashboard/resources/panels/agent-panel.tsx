@@ -1,0 +1,22 @@
+import { Button, Group } from '@mantine/core';
+import { Link } from 'react-router';
+import type { Stored } from '../resource.ts';
+
+export function AgentPanel({ record }: { record: Stored }) {
+  return (
+    <Group gap="xs">
+      <Button component={Link} to={`/workflows/new?agent_id=${record.id}`}>
+        New workflow with this agent
+      </Button>
+      <Button variant="default" component={Link} to={`/chat/${record.id}`}>
+        Chat
+      </Button>
+      <Button variant="default" component={Link} to={`/memories?agent_id=${record.id}`}>
+        Memories
+      </Button>
+      <Button variant="default" component={Link} to={`/tasks?agent_id=${record.id}`}>
+        Runs
+      </Button>
+    </Group>
+  );
+}

@@ -1,0 +1,43 @@
+import { Button, Group, Stack, Textarea } from '@mantine/core';
+import { type FormEvent, useState } from 'react';
+import { guardrails } from '../../../contracts/guardrails.ts';
+import { useAct } from '../../api/queries.ts';
+import { Section } from '../../ui/page.tsx';
+import { Code, Status } from '../../ui/show.tsx';
+import { Failure } from '../../ui/states.tsx';
+import type { Stored } from '../resource.ts';
+
+export function GuardrailPanel({ record }: { record: Stored }) {
+  const check = useAct(guardrails.check);
+  const [text, setText] = useState('');
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    check.mutate({ params: { id: record.id }, body: { text } });
+  };
+  return (
+    <Section title="Try it">
+      <form onSubmit={submit}>
+        <Stack gap="xs" className="panel" maw="46rem">
+          <Textarea label="Text" autosize minRows={2} value={text} onChange={(event) => setText(event.currentTarget.value)} />
+          <Group>
+            <Button type="submit" variant="default" loading={check.isPending}>
+              Check the text
+            </Button>
+            {check.data && (
+              <Status of={check.data.passed ? 'done' : 'failed'}>
+                {check.data.passed ? 'It passes.' : `It is caught: ${check.data.action}`}
+              </Status>
+            )}
+          </Group>
+          {check.data?.violations.map((violation) => (
+            <div key={violation}>{violation}</div>
+          ))}
+          {check.data?.text !== null && check.data?.text !== undefined && !check.data.passed && (
+            <Code label="What is let through">{check.data.text}</Code>
+          )}
+          {check.error && <Failure problem={check.error} />}
+        </Stack>
+      </form>
+    </Section>
+  );
+}

@@ -1,0 +1,109 @@
+import { Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core';
+import { type FormEvent, useState } from 'react';
+import { Link } from 'react-router';
+import { knowledgeItems, knowledgeSources } from '../../../contracts/knowledge.ts';
+import { useAct } from '../../api/queries.ts';
+import { Section } from '../../ui/page.tsx';
+import { Facts, Status } from '../../ui/show.tsx';
+import { Failure } from '../../ui/states.tsx';
+import { Named } from '../columns.tsx';
+import type { Stored } from '../resource.ts';
+
+export function SourcePanel({ record }: { record: Stored }) {
+  const test = useAct(knowledgeSources.test);
+  return (
+    <Stack>
+      <Group>
+        {record.source_type === 'builtin' && (
+          <>
+            <Button component={Link} to={`/knowledge-items/new?source_id=${record.id}`}>
+              New item
+            </Button>
+            <Button variant="default" component={Link} to={`/knowledge-items?source_id=${record.id}`}>
+              Its items
+            </Button>
+          </>
+        )}
+        <Button variant="default" loading={test.isPending} onClick={() => test.mutate({ params: { id: record.id } })}>
+          Test the source
+        </Button>
+        {test.data && (
+          <Status of={test.data.success ? 'done' : 'failed'}>
+            {test.data.success
+              ? `It can be searched${test.data.embeddings ? '' : ', by words only'}.`
+              : (test.data.error ?? 'It failed.')}
+          </Status>
+        )}
+      </Group>
+      {test.error && <Failure problem={test.error} />}
+      {record.last_error && (
+        <Alert color="red" variant="outline">
+          {record.last_error}
+        </Alert>
+      )}
+      <Ask source_id={record.id} />
+    </Stack>
+  );
+}
+
+function Ask({ source_id }: { source_id: string }) {
+  const ask = useAct(knowledgeItems.query);
+  const [query, setQuery] = useState('');
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    ask.mutate({ body: { query, source_ids: [source_id], limit: 5 } });
+  };
+  return (
+    <Section title="Search it">
+      <form onSubmit={submit}>
+        <Stack gap="xs" className="panel">
+          <Group align="end">
+            <TextInput
+              label="Question"
+              value={query}
+              onChange={(event) => setQuery(event.currentTarget.value)}
+              style={{ flex: 1 }}
+            />
+            <Button type="submit" variant="default" size="sm" loading={ask.isPending}>
+              Search
+            </Button>
+          </Group>
+          {ask.data?.items.length === 0 && <Text c="dimmed">Nothing was found.</Text>}
+          {ask.data?.warnings.map((warning) => (
+            <Text key={warning} c="dimmed">
+              {warning}
+            </Text>
+          ))}
+          {ask.data?.items.map(({ item_id, name, content, score, position }) => (
+            <div key={`${item_id}-${position}`}>
+              <Text fw={600}>
+                {name} <span className="note">score {score.toFixed(2)}</span>
+              </Text>
+              <Text style={{ whiteSpace: 'pre-wrap' }}>{content.slice(0, 400)}</Text>
+            </div>
+          ))}
+          {ask.error && <Failure problem={ask.error} />}
+        </Stack>
+      </form>
+    </Section>
+  );
+}
+
+export function ItemPanel({ record }: { record: Stored }) {
+  return (
+    <Stack gap="xs">
+      <Facts
+        of={{
+          Status: <Status of={record.status} />,
+          Source: <Named kind="knowledge_source" slug="knowledge-sources" id={record.source_id} />,
+          Passages: record.chunks,
+        }}
+      />
+      {record.last_error && (
+        <Alert color="yellow" variant="outline">
+          {record.last_error}
+        </Alert>
+      )}
+    </Stack>
+  );
+}

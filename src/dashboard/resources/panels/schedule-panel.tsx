@@ -1,0 +1,89 @@
+import { Anchor, Button, Group, Stack, Table } from '@mantine/core';
+import { Link } from 'react-router';
+import { scheduledAgents } from '../../../contracts/scheduled-agents.ts';
+import { useAct, useRead } from '../../api/queries.ts';
+import { Section } from '../../ui/page.tsx';
+import { ScrollBox } from '../../ui/scroll-box.tsx';
+import { Facts, Status, When } from '../../ui/show.tsx';
+import { Empty, Failure, Loaded } from '../../ui/states.tsx';
+import { Named } from '../columns.tsx';
+import type { Stored } from '../resource.ts';
+
+export function ScheduleActions({ record }: { record: Stored }) {
+  const change = useAct(record.enabled ? scheduledAgents.disable : scheduledAgents.enable);
+  const trigger = useAct(scheduledAgents.trigger);
+  const input = { params: { id: record.id } };
+  const problem = change.error ?? trigger.error;
+  return (
+    <Stack>
+      <Facts
+        of={{
+          State: <Status of={record.enabled ? 'enabled' : 'off'} />,
+          Workflow: <Named kind="workflow" slug="workflows" id={record.workflow_id} />,
+          'Next run': <When at={record.next_run_at} none="none" />,
+          'Last run': <When at={record.last_run_at} none="never" />,
+        }}
+      />
+      <Group>
+        <Button loading={trigger.isPending} onClick={() => trigger.mutate(input)}>
+          Run now
+        </Button>
+        <Button variant="default" loading={change.isPending} onClick={() => change.mutate(input)}>
+          {record.enabled ? 'Switch off' : 'Switch on'}
+        </Button>
+      </Group>
+      {problem && <Failure problem={problem} />}
+      <Fires id={record.id} />
+    </Stack>
+  );
+}
+
+function Fires({ id }: { id: string }) {
+  const query = useRead(scheduledAgents.runs, { params: { id }, query: { limit: 20 } }, { every_ms: 10_000 });
+  return (
+    <Section title="When it was due">
+      <Loaded query={query}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <Empty>It has not been due yet.</Empty>
+          ) : (
+            <ScrollBox className="table-scroll" label="Due times">
+              <Table>
+                <Table.Thead>
+                  <Table.Tr>
+                    <Table.Th>Due</Table.Th>
+                    <Table.Th>Outcome</Table.Th>
+                    <Table.Th>Run</Table.Th>
+                    <Table.Th>Detail</Table.Th>
+                  </Table.Tr>
+                </Table.Thead>
+                <Table.Tbody>
+                  {items.map(({ due_at, outcome, task_id, task_status, detail }) => (
+                    <Table.Tr key={`${due_at}-${outcome}`}>
+                      <Table.Td>
+                        <When at={due_at} />
+                      </Table.Td>
+                      <Table.Td>
+                        <Status of={outcome} />
+                      </Table.Td>
+                      <Table.Td>
+                        {task_id ? (
+                          <Anchor component={Link} to={`/tasks/${task_id}`}>
+                            {task_status ?? 'run'}
+                          </Anchor>
+                        ) : (
+                          '—'
+                        )}
+                      </Table.Td>
+                      <Table.Td>{detail ?? ''}</Table.Td>
+                    </Table.Tr>
+                  ))}
+                </Table.Tbody>
+              </Table>
+            </ScrollBox>
+          )
+        }
+      </Loaded>
+    </Section>
+  );
+}

@@ -1,0 +1,140 @@
+import { Button, Group, Select, Stack, Switch, Text, Textarea } from '@mantine/core';
+import { type FormEvent, useState } from 'react';
+import { customTools } from '../../../contracts/custom-tools.ts';
+import { useAct, useRead } from '../../api/queries.ts';
+import { Section } from '../../ui/page.tsx';
+import { Code, duration, Status } from '../../ui/show.tsx';
+import { Failure, Loaded } from '../../ui/states.tsx';
+import type { Values } from '../fields.ts';
+import type { Stored } from '../resource.ts';
+
+export function ToolPanel({ record }: { record: Stored }) {
+  return (
+    <Stack>
+      {record.is_plugin && <PluginSwitch record={record} />}
+      <RunTool record={record} />
+      {record.env_config && <EnvMapping id={record.id} />}
+    </Stack>
+  );
+}
+
+/** All that can be changed of a tool that came as a plugin, beside its variables. */
+function PluginSwitch({ record }: { record: Stored }) {
+  const update = useAct(customTools.update);
+  return (
+    <>
+      <Switch
+        label="Enabled"
+        checked={record.is_enabled}
+        disabled={update.isPending}
+        onChange={(event) => update.mutate({ params: { id: record.id }, body: { is_enabled: event.currentTarget.checked } })}
+      />
+      {update.error && <Failure problem={update.error} />}
+    </>
+  );
+}
+
+function RunTool({ record }: { record: Stored }) {
+  const run = useAct(customTools.run);
+  const [text, setText] = useState(() => JSON.stringify(exampleOf(record.parameters_schema), null, 2));
+  const [wrong, setWrong] = useState<string | null>(null);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    try {
+      setWrong(null);
+      run.mutate({ params: { id: record.id }, body: { arguments: JSON.parse(text) } });
+    } catch (error) {
+      setWrong(`This is not JSON: ${(error as Error).message}`);
+    }
+  };
+  return (
+    <Section title="Run it">
+      <form onSubmit={submit}>
+        <Stack gap="xs" className="panel" maw="46rem">
+          <Textarea
+            label="Arguments (JSON)"
+            autosize
+            minRows={2}
+            value={text}
+            error={wrong}
+            onChange={(event) => setText(event.currentTarget.value)}
+            classNames={{ input: 'mono' }}
+            spellCheck={false}
+          />
+          <Group>
+            <Button type="submit" variant="default" loading={run.isPending}>
+              Run the tool
+            </Button>
+            {run.data && (
+              <Status of={run.data.success ? 'done' : 'failed'}>
+                {run.data.success ? 'It ran' : (run.data.error ?? 'It failed')} ({duration(run.data.duration_ms)})
+              </Status>
+            )}
+          </Group>
+          {run.data && <Code label="Result">{run.data.result}</Code>}
+          {run.data?.stdout && <Code label="Standard output">{run.data.stdout}</Code>}
+          {run.data?.stderr && <Code label="Standard error">{run.data.stderr}</Code>}
+          {run.error && <Failure problem={run.error} />}
+        </Stack>
+      </form>
+    </Section>
+  );
+}
+
+const EXAMPLES: Record<string, unknown> = { string: '', integer: 0, number: 0, boolean: false, array: [], object: {} };
+
+function exampleOf({ properties = {}, required = [] }: { properties?: Record<string, { type?: string }>; required?: string[] }) {
+  return Object.fromEntries(required.map((name) => [name, EXAMPLES[properties[name]?.type ?? 'string'] ?? null]));
+}
+
+function EnvMapping({ id }: { id: string }) {
+  const query = useRead(customTools.getEnvMapping, { params: { id } });
+  const set = useAct(customTools.setEnvMapping);
+  return (
+    <Section title="Environment variables">
+      <Loaded query={query}>
+        {({ env_mapping, available_tokens }) => (
+          <Stack gap="xs" className="panel" maw="46rem">
+            {Object.entries(env_mapping).map(([name, token]) => (
+              <Select
+                key={name}
+                label={<span className="mono">{name}</span>}
+                placeholder="Choose a stored token"
+                data={available_tokens}
+                value={token}
+                clearable
+                searchable
+                disabled={set.isPending}
+                onChange={(value) => set.mutate({ params: { id }, body: { env_mapping: { [name]: value } } })}
+              />
+            ))}
+            <Text c="dimmed">A tool with a variable that no token fills is not run.</Text>
+            {set.error && <Failure problem={set.error} />}
+          </Stack>
+        )}
+      </Loaded>
+    </Section>
+  );
+}
+
+/** Judges the source as it stands in the form, without storing or running it. */
+export function ValidateTool({ values }: { values: Values }) {
+  const act = useAct(customTools.validate);
+  const body = { name: String(values.name ?? ''), source_code: String(values.source_code ?? '') };
+  return (
+    <Stack gap="xs">
+      <Group>
+        <Button variant="default" loading={act.isPending} onClick={() => act.mutate({ body })}>
+          Validate the source
+        </Button>
+        {act.data && (
+          <Status of={act.data.valid ? 'done' : 'failed'}>
+            {act.data.valid ? 'It is valid.' : (act.data.error ?? 'It is not valid.')}
+          </Status>
+        )}
+      </Group>
+      {act.data?.valid && <Code label="Inferred schema">{act.data.inferred_schema}</Code>}
+      {act.error && <Failure problem={act.error} />}
+    </Stack>
+  );
+}

@@ -1,0 +1,95 @@
+import { Button, FileInput, Group, Modal, Select, Stack, TagsInput } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { useNavigate } from 'react-router';
+import { customTools } from '../../../contracts/custom-tools.ts';
+import { knowledgeItems } from '../../../contracts/knowledge.ts';
+import { useAct } from '../../api/queries.ts';
+import { Failure } from '../../ui/states.tsx';
+import { useNames } from '../references.ts';
+
+interface UploadProps {
+  endpoint: typeof customTools.upload | typeof knowledgeItems.upload;
+  title: string;
+  accept: string;
+  slug: string;
+  fields?: Record<string, string>;
+  children?: ReactNode;
+}
+
+function UploadDialog({ endpoint, title, accept, slug, fields = {}, children }: UploadProps) {
+  const [opened, dialog] = useDisclosure();
+  const [file, setFile] = useState<File | null>(null);
+  const navigate = useNavigate();
+  const act = useAct(endpoint);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (file) act.mutate({ file: { content: file, fields } }, { onSuccess: ({ id }) => navigate(`/${slug}/${id}`) });
+  };
+  return (
+    <>
+      <Button variant="default" onClick={dialog.open}>
+        Upload …
+      </Button>
+      <Modal opened={opened} onClose={dialog.close} title={title}>
+        <form onSubmit={submit}>
+          <Stack>
+            <FileInput
+              label="File"
+              placeholder="Choose a file"
+              accept={accept}
+              value={file}
+              onChange={setFile}
+              required
+              data-autofocus
+            />
+            {children}
+            {act.error && <Failure problem={act.error} />}
+            <Group justify="flex-end">
+              <Button type="submit" disabled={!file} loading={act.isPending}>
+                Upload
+              </Button>
+            </Group>
+          </Stack>
+        </form>
+      </Modal>
+    </>
+  );
+}
+
+export function UploadTool() {
+  return (
+    <UploadDialog
+      endpoint={customTools.upload}
+      title="Upload a tool file, named after its function"
+      accept=".py"
+      slug="custom-tools"
+    />
+  );
+}
+
+export function UploadItem() {
+  const { options } = useNames('knowledge_source');
+  const [source_id, setSource] = useState<string | null>(null);
+  const [tags, setTags] = useState<string[]>([]);
+  return (
+    <UploadDialog
+      endpoint={knowledgeItems.upload}
+      title="Upload a document"
+      accept=".pdf,.docx,.html,.htm,.md,.csv,.txt,.json"
+      slug="knowledge-items"
+      fields={{ ...(source_id ? { source_id } : {}), tags: tags.join(',') }}
+    >
+      <Select
+        label="Source"
+        placeholder="Choose a builtin source"
+        data={options}
+        value={source_id}
+        onChange={setSource}
+        searchable
+        required
+      />
+      <TagsInput label="Tags" value={tags} onChange={setTags} />
+    </UploadDialog>
+  );
+}

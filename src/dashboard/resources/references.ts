@@ -1,0 +1,61 @@
+import { agents } from '../../contracts/agents.ts';
+import { builtinTools } from '../../contracts/builtin-tools.ts';
+import { customTools } from '../../contracts/custom-tools.ts';
+import { guardrails } from '../../contracts/guardrails.ts';
+import { knowledgeSources } from '../../contracts/knowledge.ts';
+import { mcps } from '../../contracts/mcps.ts';
+import { providers } from '../../contracts/providers.ts';
+import { skills } from '../../contracts/skills.ts';
+import { tokens } from '../../contracts/tokens.ts';
+import { workflows } from '../../contracts/workflows.ts';
+import type { AnyEndpoint } from '../api/call.ts';
+import { useRead } from '../api/queries.ts';
+
+/** What a field may refer to: where the choices come from, and whether the field holds their ids or their names. */
+const KINDS = {
+  agent: { list: agents.list, by: 'id' },
+  skill: { list: skills.list, by: 'id' },
+  guardrail: { list: guardrails.list, by: 'id' },
+  mcp: { list: mcps.list, by: 'id' },
+  custom_tool: { list: customTools.list, by: 'id' },
+  knowledge_source: { list: knowledgeSources.list, by: 'id' },
+  provider: { list: providers.list, by: 'id' },
+  workflow: { list: workflows.list, by: 'id' },
+  token: { list: tokens.list, by: 'name' },
+  builtin_tool: { list: builtinTools.list, by: 'name' },
+} as const satisfies Record<string, { list: AnyEndpoint; by: 'id' | 'name' }>;
+
+export type Kind = keyof typeof KINDS;
+
+export interface Option {
+  value: string;
+  label: string;
+}
+
+interface Named {
+  id?: string;
+  name?: string;
+  title?: string | null;
+  agent_id?: string;
+}
+
+const MOST = 1_000;
+
+/** What can be chosen, by name; workflows without a title go by the name of their agent. */
+export function useNames(kind: Kind, { enabled = true }: { enabled?: boolean } = {}) {
+  const { list, by } = KINDS[kind];
+  const input = list.kind === 'page' ? { query: { limit: MOST } } : {};
+  const query = useRead(list as AnyEndpoint, input, { enabled });
+  const agents = useRead(KINDS.agent.list, { query: { limit: MOST } }, { enabled: enabled && kind === 'workflow' });
+  const items: Named[] = (list.kind === 'page' ? query.data?.items : query.data) ?? [];
+  const agentName = (id: string | undefined) => agents.data?.items.find((agent) => agent.id === id)?.name;
+  const options = items.map((item): Option => {
+    const label = item.name ?? item.title ?? `workflow of ${agentName(item.agent_id) ?? item.agent_id}`;
+    return { value: (by === 'id' ? item.id : item.name) as string, label };
+  });
+  return {
+    options,
+    loading: query.isPending && enabled,
+    nameOf: (value: string) => options.find((option) => option.value === value)?.label ?? value,
+  };
+}

@@ -1,0 +1,103 @@
+import { type Field, nestedFields, type Values } from './fields.ts';
+
+export interface FieldFault {
+  path: string;
+  message: string;
+}
+
+/** What the controls of a form hold for a record; for a new one, what the contract fills in. */
+export function toControls(fields: Field[], record: Values | null): Values {
+  const given = Object.fromEntries(fields.map(({ name, fallback }) => [name, record?.[name] ?? fallback ?? null]));
+  return Object.fromEntries(fields.map((field) => [field.name, toControl(field, given[field.name], given)]));
+}
+
+function toControl(field: Field, value: unknown, given: Values): unknown {
+  switch (field.control) {
+    case 'json':
+      return value === null || value === undefined ? '' : JSON.stringify(value, null, 2);
+    case 'nested': {
+      const fields = nestedFields(field, given);
+      if (value === null || !fields) return null;
+      return toControls(fields, value as Values);
+    }
+    case 'time':
+      return typeof value === 'string' ? localTime(value) : '';
+    case 'secret':
+      return '';
+    case 'switch':
+      // One that the contract does not fill in stays unsaid until it is touched.
+      return typeof value === 'boolean' ? value : null;
+    case 'tags':
+    case 'references':
+      return value ?? [];
+    default:
+      return value ?? '';
+  }
+}
+
+/** What is sent for the controls of a form, and what cannot be sent. */
+export function toWire(fields: Field[], controls: Values): { values: Values; faults: FieldFault[] } {
+  const values: Values = {};
+  const faults: FieldFault[] = [];
+  for (const field of fields) {
+    const { value, fault } = wireOf(field, controls);
+    if (value !== undefined) values[field.name] = value;
+    for (const { path, message } of fault ?? []) faults.push({ path: path ? `${field.name}.${path}` : field.name, message });
+  }
+  return { values, faults };
+}
+
+function wireOf(field: Field, controls: Values): { value?: unknown; fault?: FieldFault[] } {
+  const held = controls[field.name];
+  if (field.control === 'nested') return nestedWire(field, controls);
+  if (held === '' || held === null || held === undefined) return emptyWire(field);
+  if (field.control === 'json') return parsed(held as string);
+  if (field.control === 'time') return { value: new Date(held as string).toISOString() };
+  return { value: held };
+}
+
+function nestedWire(field: Field, controls: Values): { value?: unknown; fault?: FieldFault[] } {
+  const fields = nestedFields(field, controls);
+  const held = controls[field.name] as Values | null;
+  if (!fields || !held) return field.nullable ? { value: null } : {};
+  const { values, faults } = toWire(fields, held);
+  return { value: values, fault: faults };
+}
+
+function emptyWire(field: Field): { value?: unknown; fault?: FieldFault[] } {
+  if (field.nullable) return { value: null };
+  if (field.required) return { fault: [{ path: '', message: `${field.label} is needed` }] };
+  if (field.control === 'text' || field.control === 'long' || field.control === 'code')
+    return field.fallback === '' ? { value: '' } : {};
+  return {};
+}
+
+function parsed(text: string): { value?: unknown; fault?: FieldFault[] } {
+  try {
+    return { value: JSON.parse(text) };
+  } catch (error) {
+    return { fault: [{ path: '', message: `This is not JSON: ${(error as Error).message}` }] };
+  }
+}
+
+/** Only what differs from what was read, so that a change of someone else to another field stays. */
+export function changesOf(before: Values, values: Values): Values {
+  return Object.fromEntries(
+    Object.entries(values).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])),
+  );
+}
+
+/** As `datetime-local` wants it. */
+function localTime(iso: string): string {
+  const at = new Date(iso);
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+}
+
+/** What is wrong with a field or something within it. */
+export function faultOf(faults: readonly FieldFault[], path: string): string | undefined {
+  const found = faults.filter((fault) => fault.path === path || fault.path.startsWith(`${path}.`));
+  if (found.length === 0) return undefined;
+  return found
+    .map((fault) => (fault.path === path ? fault.message : `${fault.path.slice(path.length + 1)}: ${fault.message}`))
+    .join('. ');
+}

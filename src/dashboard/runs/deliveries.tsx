@@ -1,0 +1,50 @@
+import { Button, Group, Stack } from '@mantine/core';
+import { webhooks } from '../../contracts/webhooks.ts';
+import { useAct, useRead } from '../api/queries.ts';
+import { Code, Status, When } from '../ui/show.tsx';
+import { Empty, Failure, Loaded } from '../ui/states.tsx';
+
+/** Messages that were sent at the end of the run, with every attempt. */
+export function Deliveries({ task_id }: { task_id: string }) {
+  const query = useRead(webhooks.list, { params: { id: task_id } }, { every_ms: 5_000 });
+  const again = useAct(webhooks.redeliver);
+  return (
+    <Loaded query={query}>
+      {({ items }) =>
+        items.length === 0 ? (
+          <Empty>None. A workflow with a webhook address tells it when its runs end.</Empty>
+        ) : (
+          <Stack gap="xs">
+            {again.error && <Failure problem={again.error} />}
+            {items.map((delivery) => (
+              <details key={delivery.id} className="call">
+                <summary>
+                  <Status of={delivery.status} />
+                  <span className="mono">{delivery.url}</span>
+                  <span className="note">{delivery.attempts.length} attempts</span>
+                </summary>
+                <div>
+                  {delivery.attempts.map(({ attempt, response_status, error, attempted_at }) => (
+                    <div key={attempt}>
+                      Attempt {attempt}: {response_status ?? error ?? 'no answer'}, <When at={attempted_at} />
+                    </div>
+                  ))}
+                  <Code label="Payload">{delivery.payload}</Code>
+                  <Group>
+                    <Button
+                      variant="default"
+                      loading={again.isPending}
+                      onClick={() => again.mutate({ params: { id: task_id, delivery_id: delivery.id } })}
+                    >
+                      Deliver again
+                    </Button>
+                  </Group>
+                </div>
+              </details>
+            ))}
+          </Stack>
+        )
+      }
+    </Loaded>
+  );
+}

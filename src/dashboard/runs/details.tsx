@@ -1,0 +1,45 @@
+import { Anchor, Stack } from '@mantine/core';
+import { Link } from 'react-router';
+import type { Task } from '../../contracts/tasks.ts';
+import { Section } from '../ui/page.tsx';
+import { Code, Facts, When } from '../ui/show.tsx';
+import { Deliveries } from './deliveries.tsx';
+
+export function Details({ task }: { task: Task }) {
+  const { forked_from } = task;
+  return (
+    <Stack>
+      <Facts
+        of={{
+          Task: <span className="mono">{task.id}</span>,
+          Definition: <span className="mono">{task.definition_hash}</span>,
+          Trigger: task.trigger,
+          ...(task.scheduled_agent_id && {
+            Schedule: (
+              <Anchor component={Link} to={`/scheduled-agents/${task.scheduled_agent_id}`} inherit>
+                {task.scheduled_agent_id}
+              </Anchor>
+            ),
+          }),
+          ...(forked_from && {
+            'Forked from': (
+              <Anchor component={Link} to={`/tasks/${forked_from.task_id}`} inherit>
+                step {forked_from.step} of {forked_from.task_id}
+              </Anchor>
+            ),
+          }),
+          Started: <When at={task.started_at} />,
+          Ended: <When at={task.completed_at} />,
+        }}
+      />
+      {task.response !== null && task.response !== undefined && (
+        <Section title="Response">
+          <Code label="Response">{task.response}</Code>
+        </Section>
+      )}
+      <Section title="Webhook deliveries">
+        <Deliveries task_id={task.id} />
+      </Section>
+    </Stack>
+  );
+}

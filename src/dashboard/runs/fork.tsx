@@ -1,0 +1,70 @@
+import { Button, Group, Modal, NumberInput, Radio, Stack, Text, Textarea } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { type FormEvent, useState } from 'react';
+import { useNavigate } from 'react-router';
+import { FORK_EFFECTS, type Task, tasks } from '../../contracts/tasks.ts';
+import { useAct } from '../api/queries.ts';
+import { Failure } from '../ui/states.tsx';
+
+const EFFECTS = {
+  recorded: 'Calls made before have the result on record; another call that writes is refused.',
+  stub: 'No tool is called.',
+  live: 'Every call is carried out, again and for real.',
+};
+
+/** Begins another run of the same workflow at one of the steps of this one. */
+export function ForkButton({ task, step = 1, label = 'Fork' }: { task: Task; step?: number; label?: string }) {
+  const [opened, dialog] = useDisclosure();
+  return (
+    <>
+      <Button variant="default" onClick={dialog.open}>
+        {label} …
+      </Button>
+      <Modal opened={opened} onClose={dialog.close} title="Fork this run">
+        <ForkForm task={task} step={step} />
+      </Modal>
+    </>
+  );
+}
+
+function ForkForm({ task, step }: { task: Task; step: number }) {
+  const navigate = useNavigate();
+  const fork = useAct(tasks.fork);
+  const [from_step, setStep] = useState<number | string>(step);
+  const [prompt, setPrompt] = useState('');
+  const [effects, setEffects] = useState<(typeof FORK_EFFECTS)[number]>('recorded');
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const body = { from_step: Number(from_step), effects, ...(prompt.trim() ? { prompt } : {}) };
+    fork.mutate({ params: { id: task.id }, body }, { onSuccess: ({ task_id }) => navigate(`/tasks/${task_id}`) });
+  };
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        <Text>What came before the step is copied and costs nothing; the step and all that follows is done anew.</Text>
+        <NumberInput label="From step" min={1} max={task.steps} value={from_step} onChange={setStep} required data-autofocus />
+        <Textarea
+          label="Say this before the step (optional)"
+          description="At step 1 it takes the place of the prompt."
+          autosize
+          minRows={2}
+          value={prompt}
+          onChange={(event) => setPrompt(event.currentTarget.value)}
+        />
+        <Radio.Group label="Tool calls" value={effects} onChange={(value) => setEffects(value as typeof effects)}>
+          <Stack gap={6} mt={4}>
+            {FORK_EFFECTS.map((name) => (
+              <Radio key={name} value={name} label={name} description={EFFECTS[name]} />
+            ))}
+          </Stack>
+        </Radio.Group>
+        {fork.error && <Failure problem={fork.error} />}
+        <Group justify="flex-end">
+          <Button type="submit" loading={fork.isPending}>
+            Fork the run
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

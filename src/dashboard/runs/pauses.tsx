@@ -1,0 +1,107 @@
+import { Button, Group, Stack, Text, Textarea, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { type Task, tasks } from '../../contracts/tasks.ts';
+import { useAct } from '../api/queries.ts';
+import { Code } from '../ui/show.tsx';
+import { Failure } from '../ui/states.tsx';
+import { RaiseBudget } from './raise-budget.tsx';
+import type { CallBlock } from './run-state.ts';
+
+interface Paused {
+  task: Task;
+  call: CallBlock;
+}
+
+/** What the run waits for, each with the means to decide it. */
+export function Pauses({ task, status, calls }: { task: Task; status: string; calls: CallBlock[] }) {
+  if (status !== 'waiting') return null;
+  const open = calls.filter(({ state }) => state.startsWith('waiting'));
+  return (
+    <Stack gap="sm" aria-label="Waiting for you" component="section">
+      {open.map((call) =>
+        call.state === 'waiting_approval' ? (
+          <Approval key={call.call_id} task={task} call={call} />
+        ) : (
+          <Reconciliation key={call.call_id} task={task} call={call} />
+        ),
+      )}
+      {open.length === 0 && <RaiseBudget task={task} />}
+    </Stack>
+  );
+}
+
+function Approval({ task, call }: Paused) {
+  const decide = useAct(tasks.approve);
+  const [message, setMessage] = useState('');
+  const send = (decision: 'approve' | 'deny') =>
+    decide.mutate({ params: { id: task.id, call_id: call.call_id }, body: { decision, ...(message ? { message } : {}) } });
+  return (
+    <Stack gap="xs" className="panel">
+      <Text fw={600}>
+        May the tool <span className="mono">{call.name}</span> be called?
+      </Text>
+      <Code label={`Arguments of ${call.name}`}>{call.arguments}</Code>
+      <TextInput
+        label="Message to the model if you deny (optional)"
+        value={message}
+        onChange={(event) => setMessage(event.currentTarget.value)}
+      />
+      <Group gap="xs">
+        <Button loading={decide.isPending} onClick={() => send('approve')}>
+          Approve
+        </Button>
+        <Button variant="default" loading={decide.isPending} onClick={() => send('deny')}>
+          Deny
+        </Button>
+      </Group>
+      {decide.error && <Failure problem={decide.error} />}
+    </Stack>
+  );
+}
+
+function Reconciliation({ task, call }: Paused) {
+  const decide = useAct(tasks.reconcile);
+  const [result, setResult] = useState('');
+  const send = (decision: 'retry' | 'done' | 'fail') =>
+    decide.mutate({
+      params: { id: task.id, call_id: call.call_id },
+      body: { decision, ...(decision === 'done' ? { result: resultIn(result) } : {}) },
+    });
+  return (
+    <Stack gap="xs" className="panel">
+      <Text fw={600}>
+        The worker was lost while <span className="mono">{call.name}</span> ran. What came of the call?
+      </Text>
+      <Text>It may or may not have had its effect. Look at what it was to change, then say.</Text>
+      <Code label={`Arguments of ${call.name}`}>{call.arguments}</Code>
+      <Textarea
+        label="Its result, if it was done"
+        description="JSON or text; the model is told this."
+        autosize
+        minRows={2}
+        value={result}
+        onChange={(event) => setResult(event.currentTarget.value)}
+      />
+      <Group gap="xs">
+        <Button loading={decide.isPending} onClick={() => send('done')}>
+          It was done
+        </Button>
+        <Button variant="default" loading={decide.isPending} onClick={() => send('retry')}>
+          Call it again
+        </Button>
+        <Button variant="default" loading={decide.isPending} onClick={() => send('fail')}>
+          It failed
+        </Button>
+      </Group>
+      {decide.error && <Failure problem={decide.error} />}
+    </Stack>
+  );
+}
+
+function resultIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,51 @@
+import { Button, Group, NumberInput, Stack, Text } from '@mantine/core';
+import { type FormEvent, useState } from 'react';
+import { type Task, tasks } from '../../contracts/tasks.ts';
+import { workflows } from '../../contracts/workflows.ts';
+import { useAct, useRead } from '../api/queries.ts';
+import { Failure, Loaded } from '../ui/states.tsx';
+
+type Limits = { max_cost_usd: number | null; max_tokens: number | null; max_seconds: number | null };
+const FIELDS = { max_cost_usd: 'US dollars', max_tokens: 'Tokens', max_seconds: 'Seconds' } as const;
+
+/** A run that waits with no call open waits for its budget. */
+export function RaiseBudget({ task }: { task: Task }) {
+  const workflow = useRead(workflows.get, { params: { id: task.workflow_id } });
+  return (
+    <Loaded query={workflow}>
+      {({ budget }) => (budget ? <Raise task={task} before={budget} /> : <Text>The run waits, and will go on by itself.</Text>)}
+    </Loaded>
+  );
+}
+
+function Raise({ task, before }: { task: Task; before: Limits & { on_exhausted: 'wait' | 'halt' } }) {
+  const raise = useAct(tasks.budget);
+  const [limits, setLimits] = useState<Limits>(before);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    raise.mutate({ params: { id: task.id }, body: { ...limits, on_exhausted: before.on_exhausted } });
+  };
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="xs" className="panel">
+        <Text fw={600}>The budget is used up. Raise it to let the run go on, or halt the run.</Text>
+        <Group align="end">
+          {(Object.keys(FIELDS) as (keyof Limits)[]).map((name) => (
+            <NumberInput
+              key={name}
+              label={FIELDS[name]}
+              placeholder="no limit"
+              min={0}
+              value={limits[name] ?? ''}
+              onChange={(value) => setLimits({ ...limits, [name]: value === '' ? null : Number(value) })}
+            />
+          ))}
+          <Button type="submit" size="sm" loading={raise.isPending}>
+            Set the budget
+          </Button>
+        </Group>
+        {raise.error && <Failure problem={raise.error} />}
+      </Stack>
+    </form>
+  );
+}

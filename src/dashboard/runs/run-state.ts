@@ -1,0 +1,132 @@
+import type { RunEvent } from '../../contracts/events.ts';
+
+export interface CallBlock {
+  kind: 'call';
+  call_id: string;
+  name: string;
+  arguments: string;
+  state: 'planned' | 'running' | 'done' | 'denied' | 'waiting_approval' | 'waiting_reconciliation';
+  failed: boolean;
+  result: string | null;
+  progress: string | null;
+  stdout: string | null;
+  stderr: string | null;
+  duration_ms: number | null;
+}
+
+export type Block = { kind: 'text'; role: string; text: string } | { kind: 'note'; event: string; text: string } | CallBlock;
+
+export interface LogLine {
+  event: string;
+  detail: string;
+  timestamp: string;
+}
+
+export interface RunState {
+  status: string | null;
+  turn: number;
+  usage: { total_in: number; total_out: number; cost: number; cache_read: number; cache_write: number } | null;
+  blocks: Block[];
+  /** Text of the attempt under way; a reset drops it, the complete message takes its place. */
+  partial: string;
+  logs: LogLine[];
+}
+
+export const emptyRun: RunState = { status: null, turn: 0, usage: null, blocks: [], partial: '', logs: [] };
+
+/** What a watcher knows after some more events. */
+export function after(state: RunState, events: readonly RunEvent[]): RunState {
+  const next: RunState = { ...state, blocks: [...state.blocks], logs: [...state.logs] };
+  for (const event of events) take(next, event);
+  return next;
+}
+
+function take(run: RunState, { type, data, timestamp }: RunEvent): void {
+  if (type === 'message_delta') run.partial += data.delta;
+  else if (type === 'usage') run.usage = data;
+  else if (type === 'status') {
+    run.status = data.status;
+    run.turn = data.current_turn;
+  } else if (type === 'message') takeMessage(run, data);
+  else {
+    run.logs.push({ event: data.event, detail: data.detail, timestamp });
+    takeLog(run, data);
+  }
+}
+
+interface ToolCall {
+  call_id: string;
+  name: string;
+  arguments: string;
+}
+
+function takeMessage(run: RunState, data: { role: string; content: string; [more: string]: unknown }): void {
+  if (data.role === 'tool') {
+    change(run, String(data.call_id), { result: data.content });
+    return;
+  }
+  if (data.role === 'assistant') run.partial = '';
+  if (data.content) run.blocks.push({ kind: 'text', role: data.role, text: data.content });
+  for (const call of (data.tool_calls as ToolCall[] | undefined) ?? []) addCall(run, call);
+}
+
+function addCall(run: RunState, { call_id, name, arguments: args }: ToolCall): void {
+  if (run.blocks.some((block) => block.kind === 'call' && block.call_id === call_id)) return;
+  run.blocks.push({
+    ...{ kind: 'call', call_id, name, arguments: args, state: 'planned', failed: false },
+    ...{ result: null, progress: null, stdout: null, stderr: null, duration_ms: null },
+  });
+}
+
+function change(run: RunState, call_id: string, facts: Partial<CallBlock>): void {
+  run.blocks = run.blocks.map((block) => (block.kind === 'call' && block.call_id === call_id ? { ...block, ...facts } : block));
+}
+
+/** Log events worth a line in the conversation. */
+const NOTES = [
+  ...['retry', 'rate_limited', 'goal_reminder', 'compaction', 'budget_exhausted', 'guardrail_blocked', 'mcp_error', 'error'],
+  ...['output_guardrail_violation', 'approval_decided', 'reconciliation_decided', 'attempt_reset', 'repo_synced', 'halted'],
+  ...['memory_stored', 'memory_loaded', 'knowledge_loaded', 'forked'],
+];
+
+type Log = Extract<RunEvent, { type: 'log' }>['data'];
+
+function takeLog(run: RunState, data: Log): void {
+  if (data.event === 'attempt_reset') run.partial = '';
+  if (NOTES.includes(data.event)) run.blocks.push({ kind: 'note', event: data.event, text: data.detail });
+  const call_id = data.call_id as string | undefined;
+  if (!call_id) return;
+  if (data.event === 'tool_call') {
+    addCall(run, { call_id, name: data.name as string, arguments: (data.arguments as string) ?? '' });
+    change(run, call_id, { state: 'running' });
+  }
+  const facts = factsOf(data);
+  if (facts) change(run, call_id, facts);
+}
+
+function factsOf(data: Log): Partial<CallBlock> | null {
+  switch (data.event) {
+    case 'tool_result':
+      return {
+        state: 'done',
+        failed: data.failed === true,
+        duration_ms: (data.duration_ms as number) ?? null,
+        stdout: (data.stdout as string) ?? null,
+        stderr: (data.stderr as string) ?? null,
+        ...(typeof data.result === 'string' ? { result: data.result } : {}),
+      };
+    case 'tool_denied':
+      return { state: 'denied', failed: true, result: data.detail };
+    case 'approval_requested':
+      return { state: 'waiting_approval' };
+    case 'reconciliation_requested':
+      return { state: 'waiting_reconciliation' };
+    case 'approval_decided':
+    case 'reconciliation_decided':
+      return { state: 'planned' };
+    case 'progress':
+      return { progress: data.detail };
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,42 @@
+import { Anchor } from '@mantine/core';
+import { Link } from 'react-router';
+import type { Task } from '../../contracts/tasks.ts';
+import type { Column } from '../ui/list.tsx';
+import { count, duration, money, Status, When } from '../ui/show.tsx';
+
+export const taskColumns: Column<Task>[] = [
+  { label: 'Status', show: ({ status }) => <Status of={status} /> },
+  {
+    label: 'Prompt',
+    show: ({ id, prompt }) => (
+      <Anchor component={Link} to={`/tasks/${id}`} className="clip" title={prompt.slice(0, 500)}>
+        {prompt.slice(0, 200) || '(empty)'}
+      </Anchor>
+    ),
+  },
+  {
+    label: 'Workflow',
+    show: ({ workflow_id, workflow_title, agent_name }) => (
+      <Anchor component={Link} to={`/workflows/${workflow_id}`} className="clip clip-short">
+        {workflow_title ?? agent_name}
+      </Anchor>
+    ),
+  },
+  {
+    label: 'Created',
+    show: ({ created_at }) => (
+      <span className="nowrap">
+        <When at={created_at} />
+      </span>
+    ),
+  },
+  {
+    label: 'Took',
+    show: ({ elapsed_seconds }) => (
+      <span className="nowrap">{duration(elapsed_seconds === null ? null : elapsed_seconds * 1000)}</span>
+    ),
+  },
+  { label: 'Turns', show: ({ turns }) => turns },
+  { label: 'Tokens', show: ({ usage }) => count(usage.total_in + usage.total_out) },
+  { label: 'Cost', show: ({ usage }) => money(usage.cost) },
+];

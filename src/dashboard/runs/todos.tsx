@@ -1,0 +1,34 @@
+import { Progress, Stack, Text } from '@mantine/core';
+import { useEffect } from 'react';
+import { tasks } from '../../contracts/tasks.ts';
+import { useRead } from '../api/queries.ts';
+import { Status } from '../ui/show.tsx';
+import type { CallBlock } from './run-state.ts';
+
+const TOOL = 'manage_todo_list';
+const STATES: Record<string, string> = { done: 'completed', 'in-progress': 'running' };
+
+/** The agent's own list of what it is to do, where it keeps one. */
+export function Todos({ task_id, calls }: { task_id: string; calls: CallBlock[] }) {
+  const written = calls.filter(({ name, state }) => name === TOOL && state === 'done').length;
+  const query = useRead(tasks.progress, { params: { id: task_id } }, { enabled: written > 0 });
+  const { refetch } = query;
+  useEffect(() => {
+    if (written > 0) void refetch();
+  }, [written, refetch]);
+  const todos = query.data?.todos ?? [];
+  if (todos.length === 0) return null;
+  return (
+    <Stack gap={6} className="panel" mb="md" component="section" aria-label="To-do list">
+      <Text fw={600}>
+        {query.data?.percent_complete} % done{query.data?.current_step ? `: ${query.data.current_step}` : ''}
+      </Text>
+      <Progress value={query.data?.percent_complete ?? 0} aria-label="Progress" size="sm" />
+      {todos.map(({ id, title, status }) => (
+        <Status key={id} of={STATES[status] ?? 'planned'}>
+          {title} <span className="visually-hidden">({status})</span>
+        </Status>
+      ))}
+    </Stack>
+  );
+}

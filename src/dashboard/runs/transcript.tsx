@@ -1,0 +1,110 @@
+import { Text } from '@mantine/core';
+import type { Task } from '../../contracts/tasks.ts';
+import { Markdown } from '../ui/markdown.tsx';
+import { Code, duration, Status } from '../ui/show.tsx';
+import { Loading } from '../ui/states.tsx';
+import type { Block, CallBlock } from './run-state.ts';
+import type { Followed } from './use-run.ts';
+
+/** What was said and done, in order, with the text under way at its end. */
+export function Transcript({ task, followed: { run, connection } }: { task: Task; followed: Followed }) {
+  const nothing = run.blocks.length === 0 && !run.partial;
+  return (
+    <div className="transcript" data-testid="transcript">
+      <article className="turn-user" aria-label="Prompt">
+        <Text size="xs" c="dimmed">
+          Prompt
+        </Text>
+        <Said text={task.prompt} />
+      </article>
+      {nothing && connection === 'connecting' && <Loading what="Loading the conversation" />}
+      {nothing && connection !== 'connecting' && (
+        <Text c="dimmed">{NOTHING[run.status ?? task.status] ?? 'The model has said nothing yet.'}</Text>
+      )}
+      {keyed(run.blocks).map(([key, block]) => (
+        <BlockView key={key} block={block} />
+      ))}
+      {run.partial && (
+        <article className="cursor" aria-label="Reply under way" aria-busy="true" data-testid="partial">
+          <Said text={run.partial} />
+        </article>
+      )}
+    </div>
+  );
+}
+
+const NOTHING: Record<string, string> = {
+  pending: 'The run has not started: another run of this workflow is under way, and this one comes after it.',
+  running: 'The model is thinking …',
+  failed: 'The run ended before the model said anything.',
+  halted: 'The run was halted before the model said anything.',
+};
+
+/** Blocks are only ever added at the end, so their place is their name. */
+const keyed = (blocks: readonly Block[]) => blocks.map((block, index) => [index, block] as const);
+
+function BlockView({ block }: { block: Block }) {
+  if (block.kind === 'call') return <Call call={block} />;
+  if (block.kind === 'note')
+    return (
+      <div className="note">
+        <strong>{block.event.replaceAll('_', ' ')}</strong> {block.text}
+      </div>
+    );
+  return (
+    <article
+      className={block.role === 'assistant' ? '' : 'turn-user'}
+      aria-label={block.role === 'assistant' ? 'Reply' : block.role}
+    >
+      <Said text={block.text} />
+    </article>
+  );
+}
+
+/** A JSON answer is set out, other text is markdown. */
+function Said({ text }: { text: string }) {
+  return isJson(text) ? <Code label="JSON">{text}</Code> : <Markdown>{text}</Markdown>;
+}
+
+function isJson(text: string): boolean {
+  if (!/^\s*[{[]/.test(text)) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function Call({ call }: { call: CallBlock }) {
+  const status = call.state === 'done' ? (call.failed ? 'failed' : 'done') : call.state;
+  return (
+    <details className="call" open={call.state.startsWith('waiting')}>
+      <summary>
+        <Status of={status} />
+        <strong className="mono">{call.name}</strong>
+        <span className="args mono">{call.arguments}</span>
+        {call.duration_ms !== null && <span className="note">{duration(call.duration_ms)}</span>}
+        {call.progress && call.state === 'running' && <span className="note">{call.progress}</span>}
+      </summary>
+      <div>
+        <Text size="xs">Arguments</Text>
+        <Code label={`Arguments of ${call.name}`}>{call.arguments || '{}'}</Code>
+        <Text size="xs">Result</Text>
+        {call.result === null ? <Text c="dimmed">None yet.</Text> : <Code label={`Result of ${call.name}`}>{call.result}</Code>}
+        {call.stdout && (
+          <>
+            <Text size="xs">Printed</Text>
+            <Code label="Standard output">{call.stdout}</Code>
+          </>
+        )}
+        {call.stderr && (
+          <>
+            <Text size="xs">Printed as errors</Text>
+            <Code label="Standard error">{call.stderr}</Code>
+          </>
+        )}
+      </div>
+    </details>
+  );
+}

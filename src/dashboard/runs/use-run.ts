@@ -1,0 +1,56 @@
+import { useEffect, useRef, useState } from 'react';
+import type { RunEvent } from '../../contracts/events.ts';
+import type { Problem } from '../api/call.ts';
+import { useClient } from '../api/context.tsx';
+import { type Connection, followRun } from '../api/stream.ts';
+import { after, emptyRun, type RunState } from './run-state.ts';
+
+const PAUSE_MS = 40;
+
+export interface Followed {
+  run: RunState;
+  connection: Connection;
+  problem: Problem | null;
+}
+
+/** A run as its stream tells it. Events are shown in batches, so that a fast model does not cost a drawing for each word. */
+export function useRun(workflow_id: string | undefined, task_id: string): Followed {
+  const client = useClient();
+  const [run, setRun] = useState<RunState>(emptyRun);
+  const [connection, setConnection] = useState<Connection>('connecting');
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const waiting = useRef<RunEvent[]>([]);
+
+  useEffect(() => {
+    if (!workflow_id) return;
+    const gone = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const show = () => {
+      timer = undefined;
+      const events = waiting.current;
+      waiting.current = [];
+      setRun((state) => after(state, events));
+    };
+    waiting.current = [];
+    setRun(emptyRun);
+    setProblem(null);
+    followRun(client, {
+      workflow_id,
+      task_id,
+      signal: gone.signal,
+      onConnection: setConnection,
+      onEvents(events) {
+        waiting.current.push(...events);
+        timer ??= setTimeout(show, PAUSE_MS);
+      },
+    }).catch((error) => {
+      if (!gone.signal.aborted) setProblem(error);
+    });
+    return () => {
+      gone.abort();
+      clearTimeout(timer);
+    };
+  }, [client, workflow_id, task_id]);
+
+  return { run, connection, problem };
+}

@@ -1,0 +1,32 @@
+import { useQuery } from '@tanstack/react-query';
+import type { z } from 'zod';
+import { health, type Readiness } from '../../contracts/health.ts';
+
+export type ReadinessFacts = z.output<typeof Readiness>;
+
+const EVERY_MS = 20_000;
+
+/** Asked for without a token. A service that is not ready answers 503 with the same facts. */
+export function useReadiness() {
+  return useQuery<ReadinessFacts, Error>({
+    queryKey: [health.ready.operation],
+    queryFn: async ({ signal }) => {
+      const response = await fetch(health.ready.path, { signal });
+      const body = await response.json();
+      if (typeof body?.checks !== 'object') throw new Error(`The service answered ${response.status}`);
+      return body;
+    },
+    refetchInterval: EVERY_MS,
+    retry: false,
+  });
+}
+
+const TIER = /^isolation: (\w+)/;
+
+export function readinessOf(data: ReadinessFacts | undefined, error: Error | null) {
+  const isolation = TIER.exec(data?.checks.tools?.detail ?? '')?.[1] ?? null;
+  if (error) return { isolation, trouble: 'It cannot be reached. Check that it is running; this page keeps trying.' };
+  const failing = Object.entries(data?.checks ?? {}).filter(([, { ok }]) => !ok);
+  const trouble = failing.map(([name, { detail }]) => `${name}: ${detail}.`).join(' ');
+  return { isolation, trouble: trouble || null };
+}

@@ -1,0 +1,95 @@
+import { AppShell, Burger, Button, Group, NativeSelect, ScrollArea, Text, useMantineColorScheme } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { type ReactNode, useEffect } from 'react';
+import { NavLink, useLocation } from 'react-router';
+import { useSession } from '../api/context.tsx';
+import { Banners } from './banners.tsx';
+import { NAVIGATION } from './navigation.ts';
+
+export function Shell({ children }: { children: ReactNode }) {
+  const [opened, menu] = useDisclosure();
+  const { pathname } = useLocation();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another screen hides the menu that led to it
+  useEffect(menu.close, [pathname]);
+  return (
+    <>
+      <a className="skip-link" href="#content">
+        Skip to content
+      </a>
+      <AppShell
+        header={{ height: 48 }}
+        navbar={{ width: 200, breakpoint: 'sm', collapsed: { mobile: !opened } }}
+        padding={0}
+        transitionDuration={0}
+      >
+        <AppShell.Header>
+          <Group h="100%" px="md" justify="space-between" wrap="nowrap">
+            <Group gap="sm" wrap="nowrap">
+              <Burger
+                opened={opened}
+                onClick={menu.toggle}
+                hiddenFrom="sm"
+                size="sm"
+                aria-label={opened ? 'Hide menu' : 'Show menu'}
+                aria-expanded={opened}
+              />
+              <Text fw={700} size="lg">
+                Perdura
+              </Text>
+            </Group>
+            <Account />
+          </Group>
+        </AppShell.Header>
+        <AppShell.Navbar component="nav" aria-label="Main">
+          <ScrollArea h="100%" type="auto" px="xs" pb="md">
+            <Menu />
+          </ScrollArea>
+        </AppShell.Navbar>
+        <AppShell.Main id="content" tabIndex={-1} style={{ outline: 'none' }}>
+          <Banners />
+          <div style={{ padding: '1rem clamp(0.75rem, 2vw, 1.75rem) 3rem', maxWidth: '82rem' }}>{children}</div>
+        </AppShell.Main>
+      </AppShell>
+    </>
+  );
+}
+
+function Menu() {
+  return (
+    <>
+      {NAVIGATION.map(({ title, links }) => (
+        <div key={title}>
+          <div className="nav-group">{title}</div>
+          {links.map(([to, text]) => (
+            <NavLink key={to} to={to} end={to === '/'} className="nav-link">
+              {text}
+            </NavLink>
+          ))}
+        </div>
+      ))}
+    </>
+  );
+}
+
+function Account() {
+  const { session } = useSession();
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  return (
+    <Group gap="xs" wrap="nowrap">
+      <NativeSelect
+        aria-label="Colours"
+        size="xs"
+        value={colorScheme}
+        onChange={(event) => setColorScheme(event.currentTarget.value as 'auto')}
+        data={[
+          { value: 'auto', label: 'System' },
+          { value: 'light', label: 'Light' },
+          { value: 'dark', label: 'Dark' },
+        ]}
+      />
+      <Button variant="default" onClick={session.signOut}>
+        Sign out
+      </Button>
+    </Group>
+  );
+}

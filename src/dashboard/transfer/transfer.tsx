@@ -1,0 +1,153 @@
+import { Button, Checkbox, FileInput, Group, NativeSelect, Stack, Text } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { bundle, type ImportResult, transfers } from '../../contracts/transfer.ts';
+import type { AnyEndpoint, Problem } from '../api/call.ts';
+import { useClient } from '../api/context.tsx';
+import { download } from '../ui/download.ts';
+import { ImportReport } from '../ui/import-report.tsx';
+import { Page, Section } from '../ui/page.tsx';
+import { Failure } from '../ui/states.tsx';
+
+const PARTS: Record<string, { label: string; export: AnyEndpoint; import: AnyEndpoint }> = {
+  bundle: { label: 'Everything', export: bundle.export, import: bundle.import },
+  skill: { label: 'Skills', export: transfers.skill.exportAll, import: transfers.skill.import },
+  agent: { label: 'Agents', export: transfers.agent.exportAll, import: transfers.agent.import },
+  workflow: { label: 'Your workflows', export: transfers.workflow.exportAll, import: transfers.workflow.import },
+  knowledge_source: {
+    label: 'Knowledge sources',
+    export: transfers.knowledge_source.exportAll,
+    import: transfers.knowledge_source.import,
+  },
+};
+
+export default function Transfer() {
+  return (
+    <Page title="Import and export">
+      <Text c="dimmed">
+        Skills, agents, your workflows and knowledge sources as JSON. No secret is in a bundle: tokens go by name.
+      </Text>
+      <Export />
+      <Import />
+    </Page>
+  );
+}
+
+function Export() {
+  const { call } = useClient();
+  const [part, setPart] = useState('bundle');
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const get = async () => {
+    setBusy(true);
+    setProblem(null);
+    try {
+      download(`perdura-${part}.json`, await call(PARTS[part]!.export));
+    } catch (error) {
+      setProblem(error as Problem);
+    }
+    setBusy(false);
+  };
+  return (
+    <Section title="Export">
+      <Group align="end" className="panel">
+        <NativeSelect
+          label="What"
+          value={part}
+          onChange={(event) => setPart(event.currentTarget.value)}
+          data={Object.entries(PARTS).map(([value, { label }]) => ({ value, label }))}
+        />
+        <Button size="sm" loading={busy} onClick={() => void get()}>
+          Download
+        </Button>
+        {problem && <Failure problem={problem} />}
+      </Group>
+    </Section>
+  );
+}
+
+type Report = ImportResult | Record<string, ImportResult>;
+
+function Import() {
+  const [file, setFile] = useState<File | null>(null);
+  const [dry, setDry] = useState(true);
+  const { done, wrong, problem, busy, send } = useImport();
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void send(file, dry);
+  };
+  return (
+    <Section title="Import">
+      <form onSubmit={submit}>
+        <Stack className="panel">
+          <FileInput
+            label="Bundle"
+            description="A JSON file as the export makes it."
+            placeholder="Choose a file"
+            accept=".json,application/json"
+            value={file}
+            onChange={setFile}
+            error={wrong}
+          />
+          <Checkbox
+            label="Only report what would be done"
+            checked={dry}
+            onChange={(event) => setDry(event.currentTarget.checked)}
+          />
+          <Group>
+            <Button type="submit" size="sm" loading={busy}>
+              {dry ? 'Try it' : 'Import'}
+            </Button>
+          </Group>
+          {problem && <Failure problem={problem} />}
+          {done &&
+            reportsOf(done.reply).map(([title, result]) => (
+              <ImportReport key={title} title={title} result={result} dry={done.dry} />
+            ))}
+        </Stack>
+      </form>
+    </Section>
+  );
+}
+
+/** A file says itself what it holds. */
+function useImport() {
+  const { call } = useClient();
+  const queries = useQueryClient();
+  const [busy, setBusy] = useState(false);
+  const [wrong, setWrong] = useState<string | null>(null);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const [done, setDone] = useState<{ dry: boolean; reply: Report } | null>(null);
+  const send = async (file: File | null, dry: boolean) => {
+    setWrong(null);
+    setProblem(null);
+    setDone(null);
+    const read = await bundleIn(file);
+    if ('wrong' in read) return setWrong(read.wrong);
+    setBusy(true);
+    try {
+      setDone({ dry, reply: await call(PARTS[read.part]!.import, { query: { dry_run: dry }, body: read.body }) });
+      if (!dry) await queries.invalidateQueries();
+    } catch (error) {
+      setProblem(error as Problem);
+    }
+    setBusy(false);
+  };
+  return { done, wrong, problem, busy, send };
+}
+
+async function bundleIn(file: File | null): Promise<{ wrong: string } | { part: string; body: unknown }> {
+  if (!file) return { wrong: 'Choose a file first.' };
+  try {
+    const body = JSON.parse(await file.text());
+    const part = typeof body?.resource_type === 'string' ? body.resource_type : 'bundle';
+    return PARTS[part] ? { part, body } : { wrong: `This file holds ${part}, which cannot be imported.` };
+  } catch (error) {
+    return { wrong: `This is not JSON: ${(error as Error).message}` };
+  }
+}
+
+function reportsOf(reply: Report): [string, ImportResult][] {
+  if (Array.isArray((reply as ImportResult).errors)) return [['Items', reply as ImportResult]];
+  return Object.entries(reply as Record<string, ImportResult>).map(([name, result]) => [name.replaceAll('_', ' '), result]);
+}

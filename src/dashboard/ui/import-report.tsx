@@ -1,0 +1,28 @@
+import { List, Stack, Text } from '@mantine/core';
+import type { ImportResult } from '../../contracts/transfer.ts';
+import { Status } from './show.tsx';
+
+/** What became of the items of an import. */
+export function ImportReport({ title, result, dry = false }: { title: string; result: ImportResult; dry?: boolean }) {
+  const { created, errors, warnings } = result;
+  return (
+    <Stack gap={4} className="panel" role="status">
+      <Status of={errors.length > 0 ? 'failed' : 'done'}>
+        <strong>{title}:</strong> {created} {dry ? 'would be created' : 'created'}
+        {errors.length > 0 && `, ${errors.length} refused`}
+      </Status>
+      {errors.length > 0 && (
+        <List size="sm" aria-label={`Errors of ${title}`}>
+          {errors.map((message) => (
+            <List.Item key={message}>{message}</List.Item>
+          ))}
+        </List>
+      )}
+      {warnings.map((message) => (
+        <Text key={message} size="sm" c="dimmed">
+          {message}
+        </Text>
+      ))}
+    </Stack>
+  );
+}

@@ -1,0 +1,54 @@
+import { Anchor, Group, Stack, Title } from '@mantine/core';
+import { type ReactNode, useEffect, useRef } from 'react';
+import { Link, useLocation } from 'react-router';
+
+interface PageProps {
+  title: string;
+  /** Where the screen belongs, as a way back. */
+  parent?: { to: string; title: string };
+  actions?: ReactNode;
+  children: ReactNode;
+}
+
+/** One screen. Its heading takes the focus after navigation, so that screen readers say where one is. */
+export function Page({ title, parent, actions, children }: PageProps) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  const { pathname, key } = useLocation();
+  useEffect(() => {
+    document.title = `${title} · Perdura`;
+  }, [title]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another address is another screen
+  useEffect(() => {
+    if (key !== 'default') heading.current?.focus({ preventScroll: true });
+  }, [pathname]);
+  return (
+    <Stack gap="md">
+      <div>
+        {parent && (
+          <Anchor component={Link} to={parent.to} size="xs">
+            ← {parent.title}
+          </Anchor>
+        )}
+        <Group justify="space-between" gap="xs">
+          <Title order={1} ref={heading} tabIndex={-1} style={{ overflowWrap: 'anywhere' }}>
+            {title}
+          </Title>
+          {actions && <Group gap="xs">{actions}</Group>}
+        </Group>
+      </div>
+      {children}
+    </Stack>
+  );
+}
+
+export function Section({ title, actions, children }: { title: string; actions?: ReactNode; children: ReactNode }) {
+  return (
+    <Stack gap="xs" component="section" aria-label={title}>
+      <Group justify="space-between">
+        <Title order={2}>{title}</Title>
+        {actions}
+      </Group>
+      {children}
+    </Stack>
+  );
+}

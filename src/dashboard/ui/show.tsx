@@ -1,0 +1,117 @@
+import { Group, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { ScrollBox } from './scroll-box.tsx';
+
+const TONES: Record<string, string> = {
+  ...{ completed: 'good', connected: 'good', delivered: 'good', done: 'good', indexed: 'good', started: 'good', enabled: 'good' },
+  ...{ failed: 'bad', error: 'bad', refused: 'bad', denied: 'bad', missed: 'bad' },
+  ...{
+    waiting: 'wait',
+    waiting_approval: 'wait',
+    waiting_reconciliation: 'wait',
+    text_only: 'wait',
+    skipped: 'wait',
+  },
+  ...{ running: 'busy', firing: 'busy' },
+};
+
+const WORDS: Record<string, string> = {
+  waiting_approval: 'waits for approval',
+  waiting_reconciliation: 'waits for reconciliation',
+  text_only: 'words only',
+  not_started: 'not started',
+};
+
+export function Status({ of, tone, children }: { of: string; tone?: string; children?: ReactNode }) {
+  return (
+    <span className="status" data-tone={tone ?? TONES[of] ?? 'quiet'}>
+      {children ?? WORDS[of] ?? of.replaceAll('_', ' ')}
+    </span>
+  );
+}
+
+const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+];
+
+/** How long ago, or in how long; the exact time is in the title. */
+export function When({ at, none = '—' }: { at: string | null | undefined; none?: string }) {
+  if (!at) return <>{none}</>;
+  return (
+    <time dateTime={at} title={new Date(at).toLocaleString()}>
+      {relative(at)}
+    </time>
+  );
+}
+
+function relative(at: string): string {
+  const seconds = (Date.parse(at) - Date.now()) / 1000;
+  if (Math.abs(seconds) < 60) return seconds > 5 ? 'in under a minute' : 'just now';
+  if (Math.abs(seconds) > 30 * 86_400) return new Date(at).toLocaleDateString();
+  const [unit, size] = STEPS.find(([, size]) => Math.abs(seconds) >= size) as [Intl.RelativeTimeFormatUnit, number];
+  return new Intl.RelativeTimeFormat('en', { numeric: 'auto' }).format(Math.round(seconds / size), unit);
+}
+
+export function duration(ms: number | null | undefined): string {
+  if (ms === null || ms === undefined) return '—';
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  const minutes = Math.floor(ms / 60_000);
+  return minutes < 60
+    ? `${minutes} min ${Math.round((ms % 60_000) / 1000)} s`
+    : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+export const count = (value: number) => value.toLocaleString('en');
+export const money = (value: number) => (value === 0 ? '$0' : `$${value < 0.01 ? value.toFixed(5) : value.toFixed(2)}`);
+
+/** Small facts on one line, each with its name. */
+export function Facts({ of }: { of: Record<string, ReactNode> }) {
+  return (
+    <dl className="facts">
+      {Object.entries(of).map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Text as it is; JSON is set out in lines. A long one scrolls, by keyboard too. */
+export function Code({ children, label }: { children: unknown; label: string }) {
+  return (
+    <ScrollBox className="code" label={label}>
+      <pre>{pretty(children)}</pre>
+    </ScrollBox>
+  );
+}
+
+export function pretty(value: unknown): string {
+  if (typeof value !== 'string') return JSON.stringify(value, null, 2) ?? '';
+  const trimmed = value.trim();
+  if (!/^[{[]/.test(trimmed)) return value;
+  try {
+    return JSON.stringify(JSON.parse(trimmed), null, 2);
+  } catch {
+    return value;
+  }
+}
+
+export function Labelled({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    <div>
+      <Text size="xs" c="dimmed">
+        {label}
+      </Text>
+      {children}
+    </div>
+  );
+}
+
+export function Tags({ of }: { of: readonly string[] }) {
+  return of.length === 0 ? <>—</> : <Group gap={4}>{of.join(', ')}</Group>;
+}

@@ -1,0 +1,68 @@
+import { Alert, Button, Group, Skeleton, Stack, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import type { Problem } from '../api/call.ts';
+
+export function Loading({ what = 'Loading' }: { what?: string }) {
+  return (
+    <Stack gap="xs" role="status" aria-label={`${what} …`}>
+      <Skeleton height={14} width="60%" />
+      <Skeleton height={14} width="85%" />
+      <Skeleton height={14} width="40%" />
+    </Stack>
+  );
+}
+
+export function Empty({ children, action }: { children: ReactNode; action?: ReactNode }) {
+  return (
+    <div className="panel">
+      <Group justify="space-between">
+        <Text c="dimmed">{children}</Text>
+        {action}
+      </Group>
+    </div>
+  );
+}
+
+const ADVICE: Record<number, string> = {
+  0: 'Look at the terminal in which Perdura runs.',
+  403: 'It belongs to someone else; sign in with another access token to see it.',
+  404: 'It may have been deleted. Go back to the list.',
+  429: 'Wait a moment.',
+};
+
+export function Failure({ problem, retry }: { problem: Problem; retry?: () => void }) {
+  return (
+    <Alert
+      color="red"
+      variant="outline"
+      title={problem.status === 404 ? 'There is nothing here' : 'This did not work'}
+      role="alert"
+    >
+      <Stack gap="xs" align="flex-start">
+        <Text>
+          {sentence(problem.message)} {ADVICE[problem.status]}
+        </Text>
+        {retry && (
+          <Button variant="default" onClick={retry}>
+            Try again
+          </Button>
+        )}
+      </Stack>
+    </Alert>
+  );
+}
+
+export const sentence = (text: string) => (/[.!?…]$/.test(text) ? text : `${text}.`);
+
+interface Query<T> {
+  data: T | undefined;
+  error: Problem | null;
+  refetch(): unknown;
+}
+
+/** What a read has come to: still loading, failed, or its data. Data that is there stays on show while it is read again. */
+export function Loaded<T>({ query, what, children }: { query: Query<T>; what?: string; children: (data: T) => ReactNode }) {
+  if (query.data !== undefined) return children(query.data);
+  if (query.error) return <Failure problem={query.error} retry={() => void query.refetch()} />;
+  return <Loading {...(what ? { what } : {})} />;
+}

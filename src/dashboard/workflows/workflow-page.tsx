@@ -1,0 +1,126 @@
+import { Anchor, Button, Group, Stack, Tabs, Text } from '@mantine/core';
+import { Link, useParams, useSearchParams } from 'react-router';
+import { tasks } from '../../contracts/tasks.ts';
+import { type Workflow, workflows } from '../../contracts/workflows.ts';
+import { useList, useRead } from '../api/queries.ts';
+import { WORKFLOWS } from '../resources/catalog-runs.tsx';
+import { Named } from '../resources/columns.tsx';
+import { EditForm, Export, Remove } from '../resources/pages.tsx';
+import { RunView } from '../runs/run-view.tsx';
+import { taskColumns } from '../runs/task-columns.tsx';
+import { ListTable } from '../ui/list.tsx';
+import { Page, Section } from '../ui/page.tsx';
+import { Facts, Status, When } from '../ui/show.tsx';
+import { Empty, Failure, Loaded } from '../ui/states.tsx';
+import { PromptForm } from './prompt-form.tsx';
+
+export default function WorkflowPage() {
+  const { id = '' } = useParams();
+  const query = useRead(workflows.get, { params: { id } });
+  const workflow = query.data;
+  return (
+    <Page
+      title={workflow ? (workflow.title ?? 'Untitled workflow') : 'Workflow'}
+      parent={{ to: '/workflows', title: 'Workflows' }}
+      actions={
+        workflow && (
+          <>
+            <Export resource={WORKFLOWS} record={workflow} />
+            <Remove resource={WORKFLOWS} record={workflow} to="/workflows" />
+          </>
+        )
+      }
+    >
+      <Loaded query={query} what="Loading the workflow">
+        {(data) => <WorkflowView key={data.id} workflow={data} />}
+      </Loaded>
+    </Page>
+  );
+}
+
+function WorkflowView({ workflow }: { workflow: Workflow }) {
+  const [search, setSearch] = useSearchParams();
+  const tab = search.get('tab') ?? 'run';
+  return (
+    <Stack>
+      <Facts
+        of={{
+          Status: <Status of={workflow.status} />,
+          Agent: <Named kind="agent" slug="agents" id={workflow.agent_id} />,
+          Owner: workflow.owner,
+          Runs: workflow.task_count,
+          'Last run': <When at={workflow.last_task_at} none="never" />,
+        }}
+      />
+      <Tabs
+        value={tab}
+        onChange={(value) => setSearch(value && value !== 'run' ? { tab: value } : {}, { replace: true })}
+        keepMounted={false}
+      >
+        <Tabs.List aria-label="Views of the workflow">
+          <Tabs.Tab value="run">Run</Tabs.Tab>
+          <Tabs.Tab value="history">History</Tabs.Tab>
+          <Tabs.Tab value="settings">Settings</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="run" pt="md">
+          <Run workflow={workflow} />
+        </Tabs.Panel>
+        <Tabs.Panel value="history" pt="md">
+          <History id={workflow.id} />
+        </Tabs.Panel>
+        <Tabs.Panel value="settings" pt="md">
+          <EditForm resource={WORKFLOWS} record={workflow} />
+        </Tabs.Panel>
+      </Tabs>
+    </Stack>
+  );
+}
+
+function Run({ workflow }: { workflow: Workflow }) {
+  const last = useRead(tasks.list, { query: { workflow_id: workflow.id, limit: 20 } }, { every_ms: 5_000 });
+  // Of several that are open, the one under way is on show; those after it wait their turn.
+  const items = last.data?.items ?? [];
+  const task = items.find(({ status }) => status === 'running' || status === 'waiting') ?? items[0];
+  const queued = items.filter(({ status }) => status === 'pending').length;
+  return (
+    <Stack>
+      <PromptForm workflow={workflow} />
+      {queued > 0 && task?.status !== 'pending' && (
+        <Group gap="xs">
+          <Text>
+            {queued} more {queued === 1 ? 'prompt waits its turn' : 'prompts wait their turn'}.
+          </Text>
+          <Anchor component={Link} to={`/tasks?workflow_id=${workflow.id}&status=pending`}>
+            Show
+          </Anchor>
+        </Group>
+      )}
+      {last.error && <Failure problem={last.error} retry={() => void last.refetch()} />}
+      {last.data && !task && <Empty>This workflow has not run yet. Send it a prompt.</Empty>}
+      {task && (
+        <Section
+          title={['completed', 'failed', 'halted'].includes(task.status) ? 'Last run' : 'Run under way'}
+          actions={
+            <Button variant="default" component={Link} to={`/tasks/${task.id}`}>
+              Open by itself
+            </Button>
+          }
+        >
+          <RunView key={task.id} task={task} />
+        </Section>
+      )}
+    </Stack>
+  );
+}
+
+function History({ id }: { id: string }) {
+  const query = useList(tasks.list, { workflow_id: id, limit: 50 }, { every_ms: 5_000 });
+  return (
+    <ListTable
+      query={query}
+      columns={taskColumns}
+      label="runs of this workflow"
+      empty={<Empty>It has not run yet. Send it a prompt.</Empty>}
+    />
+  );
+}

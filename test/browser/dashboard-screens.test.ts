@@ -1,0 +1,209 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { axe, describeInBrowser, it } from '../support/browser.ts';
+import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { says } from '../support/model-server.ts';
+
+let here: TestInstallation;
+const screens = ['/', '/tasks', '/chat', '/transfer', '/no-such-page'];
+const forms: string[] = [];
+
+beforeAll(async () => {
+  here = await startTestInstallation();
+  const { alice } = here;
+  const make = async (path: string, body: object) => (await alice.ok(alice.post(`/api/${path}`, body))).id as string;
+  const add = async (path: string, body: object) => {
+    const id = await make(path, body);
+    screens.push(`/${path}`, `/${path}/${id}`);
+    forms.push(`/${path}/new`);
+    return id;
+  };
+  const provider_id = await add('providers', { name: 'scripted', provider_type: 'openai_compatible', base_url: here.model.url });
+  await add('tokens', { name: 'key', value: 'a secret value' });
+  const tool = { name: 'add', source_code: 'ENV = {"KEY": "a key"}\n\ndef add(a: int, b: int) -> int:\n    return a + b\n' };
+  const tool_id = await add('custom-tools', tool);
+  await add('skills', { name: 'politeness', instructions: 'Be polite.' });
+  await add('guardrails', { name: 'short', guardrail_type: 'prompt', config: { max_length: 50 } });
+  await add('mcps', { name: 'files', transport_type: 'http', connection_config: { url: `${here.model.url}/mcp` } });
+  const source_id = await add('knowledge-sources', { name: 'handbook' });
+  await add('knowledge-items', { source_id, name: 'policy', content: 'Second class.' });
+  const agent_id = await add('agents', { name: 'clerk', provider_id, model: 'scripted', custom_tool_ids: [tool_id] });
+  await add('memories', { agent_id, key: 'colour', value: 'green' });
+  const workflow_id = await add('workflows', { agent_id, title: 'Office', output_format: 'markdown' });
+  await add('scheduled-agents', { name: 'daily', workflow_id, prompt: 'Go.', interval_value: 1, interval_unit: 'days' });
+  here.model.script(says('Hello.'));
+  const task_id = await here.prompt(workflow_id);
+  await here.ended(task_id);
+  screens.push(`/tasks/${task_id}`, `/workflows/${workflow_id}?tab=settings`, `/workflows/${workflow_id}?tab=history`);
+  screens.push(`/chat/${agent_id}`);
+});
+afterAll(() => here.stop());
+
+async function signIn(page: Page, path = '/', url = here.url): Promise<void> {
+  await page.goto(`${url}/dashboard${path}`);
+  await page.getByLabel('Access token').fill(ALICE);
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+}
+
+async function visit(page: Page, path: string): Promise<void> {
+  await page.goto(`${new URL(page.url()).origin}/dashboard${path}`);
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  await expect.poll(() => page.locator('[role=status][aria-label^=Loading]').count()).toBe(0);
+}
+
+async function faults(page: Page, paths: string[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const path of paths) {
+    await visit(page, path);
+    found.push(...(await axe(page)).map((fault) => `${path} ${fault}`));
+  }
+  return found;
+}
+
+describeInBrowser('the screens of the dashboard', () => {
+  it('are without fault to axe, in the light', async ({ page }) => {
+    await page.goto(`${here.url}/dashboard/`);
+    await page.getByLabel('Access token').waitFor();
+    expect(await axe(page)).toEqual([]);
+    await signIn(page);
+    expect(await faults(page, screens)).toEqual([]);
+  }, 120_000);
+
+  it('are without fault to axe, in the dark and narrow', async ({ page }) => {
+    await page.setViewportSize({ width: 390, height: 800 });
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await signIn(page);
+    expect(await faults(page, forms)).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+  }, 120_000);
+
+  it('tell at its field what the service refuses, and focus it', async ({ page, troubles }) => {
+    troubles.allow(/422/);
+    await signIn(page, '/custom-tools/new');
+    await page.getByRole('textbox', { name: 'Name' }).fill('add_up');
+    await page.getByRole('textbox', { name: 'Source' }).fill('def other(a: int) -> int:\n    return a\n');
+    await page.getByRole('button', { name: 'Create tool' }).click();
+    const source = page.locator('[aria-invalid="true"]');
+    await source.waitFor();
+    expect(await source.getAttribute('name')).toMatch(/name|source_code/);
+    expect(await page.evaluate('document.activeElement.name')).toBe(await source.getAttribute('name'));
+  });
+
+  it('run a tool, and say what came of it', async ({ page }) => {
+    const { body } = await here.alice.post('/api/custom-tools', {
+      name: 'double',
+      source_code: 'def double(n: int) -> int:\n    return 2 * n\n',
+    });
+    await signIn(page, `/custom-tools/${body.id}`);
+    await page.getByLabel('Arguments (JSON)').fill('{"n": 21}');
+    await page.getByRole('button', { name: 'Run the tool' }).click();
+    await page.getByText(/It ran/).waitFor();
+    await page.getByRole('group', { name: 'Result' }).getByText('42').waitFor();
+  });
+
+  it("fill a tool's variable from a stored token, and validate its source", async ({ page }) => {
+    await signIn(page, '/custom-tools?q=add');
+    await page.getByRole('link', { name: 'add', exact: true }).click();
+    await page.getByRole('combobox', { name: 'KEY' }).click();
+    await page.getByRole('option', { name: 'key' }).click();
+    await expect
+      .poll(async () => {
+        const { body } = await here.alice.get('/api/custom-tools?q=add');
+        return (body as unknown as Record<string, any>[]).find(({ name }) => name === 'add')?.env_config.KEY.token_name;
+      })
+      .toBe('key');
+    await page.getByRole('button', { name: 'Validate the source' }).click();
+    await page.getByText('It is valid.').waitFor();
+    await page.getByRole('group', { name: 'Inferred schema' }).getByText('integer').first().waitFor();
+  });
+
+  it('take a document by upload', async ({ page }) => {
+    await signIn(page, '/knowledge-items');
+    await page.getByRole('button', { name: 'Upload …' }).click();
+    const dialog = page.getByRole('dialog');
+    const chosen = page.waitForEvent('filechooser');
+    await dialog.getByRole('button', { name: 'File' }).click();
+    await (await chosen).setFiles({ name: 'notes.md', mimeType: 'text/markdown', buffer: Buffer.from('# Notes\n\nBe kind.') });
+    await dialog.getByRole('combobox', { name: 'Source' }).click();
+    await page.getByRole('listbox').getByRole('option', { name: 'handbook' }).click();
+    await dialog.getByRole('button', { name: 'Upload', exact: true }).click();
+    await page.getByRole('textbox', { name: 'Content', exact: true }).waitFor();
+    expect(await page.getByRole('textbox', { name: 'Content', exact: true }).inputValue()).toContain('Be kind.');
+  });
+
+  it('change only what was changed, and delete after a question', async ({ page }) => {
+    const { body } = await here.alice.post('/api/skills', {
+      name: 'brevity',
+      description: 'old',
+      instructions: 'Be brief.',
+      tags: ['a'],
+    });
+    await signIn(page, `/skills/${body.id}`);
+    await page.getByRole('textbox', { name: 'Description' }).fill('');
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByText('The skill was saved.').waitFor();
+    expect((await here.alice.get(`/api/skills/${body.id}`)).body).toMatchObject({
+      description: '',
+      instructions: 'Be brief.',
+      tags: ['a'],
+    });
+    await page.getByRole('button', { name: 'Delete …' }).click();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Delete …');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByRole('heading', { name: 'Skills' }).waitFor();
+    expect((await here.alice.get(`/api/skills/${body.id}`)).status).toBe(404);
+  });
+
+  it('chat, and keep the session', async ({ page }) => {
+    const { body: agents } = await here.alice.get('/api/agents');
+    here.model.script(says('Good day to you.'));
+    await signIn(page, `/chat/${(agents as unknown as { id: string }[])[0]!.id}`);
+    await page.getByRole('textbox', { name: 'Message' }).fill('Hello');
+    await page.keyboard.press('Enter');
+    await page.getByRole('log').getByText('Good day to you.').waitFor();
+    await page.waitForURL(/\/chat\/[^/]+\/[^/]+$/);
+    await page.reload();
+    await page.getByRole('log').getByText('Good day to you.').waitFor();
+  });
+
+  it('report an import before it is done', async ({ page }) => {
+    await signIn(page, '/transfer');
+    const items = [
+      { name: 'imported', instructions: 'Do.' },
+      { name: 'politeness', instructions: 'Again.' },
+    ];
+    const buffer = Buffer.from(JSON.stringify({ version: '1.0', resource_type: 'skill', items }));
+    const chosen = page.waitForEvent('filechooser');
+    await page.getByRole('button', { name: 'Bundle' }).click();
+    await (await chosen).setFiles({ name: 'skills.json', mimeType: 'application/json', buffer });
+    await page.getByRole('button', { name: 'Try it' }).click();
+    await page.getByText(/would be created/).waitFor();
+  });
+});
+
+describeInBrowser('the banner of tool isolation', () => {
+  const BANNER = 'Tools run without isolation.';
+
+  it('is on every screen where tools are not confined', async ({ page }) => {
+    const open = await startTestInstallation({ env: { TOOL_ISOLATION: 'none' }, worker: false });
+    try {
+      await signIn(page, '/', open.url);
+      await page.getByText(BANNER).waitFor();
+      await visit(page, '/skills');
+      await page.getByText(BANNER).waitFor();
+      expect(await axe(page)).toEqual([]);
+    } finally {
+      await open.stop();
+    }
+  });
+
+  it('is on none where they are', async ({ page }) => {
+    await signIn(page);
+    await page.getByText('Database', { exact: true }).waitFor();
+    expect(await page.getByText(BANNER).count()).toBe(0);
+  });
+});
