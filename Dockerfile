@@ -22,5 +22,5 @@ COPY src ./src
 RUN mkdir -p /data && chown node /data
 ENV PERDURA_HOME=/data NODE_ENV=production
 USER node
-ENTRYPOINT ["node", "src/main/cli.ts"]
+ENTRYPOINT ["node", "--max-semi-space-size=64", "src/main/cli.ts"]
 CMD ["api"]

@@ -31,8 +31,11 @@ export async function startInstallation({ profile_dir }: { profile_dir?: string 
     RATE_LIMIT_PER_MINUTE: '10000000',
   };
   const flags = profile_dir ? ['--cpu-prof', `--cpu-prof-dir=${profile_dir}`] : [];
-  // By the channel it notices our end, whatever kind of end that is.
-  const child = spawn(process.execPath, [QUIET, ...flags, CLI, 'dev'], { env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  // Node's own flags are ours, which are those of `npm start`. By the channel it notices our end, whatever kind of end that is.
+  const child = spawn(process.execPath, [...process.execArgv, ...flags, CLI, 'dev'], {
+    env,
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
   const stop = async () => {
     await ended(child);
     await rm(home, { recursive: true, force: true });
