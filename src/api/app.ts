@@ -92,7 +92,7 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
 
   const endpoints: Endpoint[] = [];
   const shared = { endpoints, idempotency: idempotencyOf(services.store.idempotency), closing: closingOf(http) };
-  healthRoutes({ http, ...shared }, services.checks);
+  healthRoutes({ http, ...shared }, services);
   metricsRoute(http, settings.metrics_token);
   await http.register(async (guarded) => {
     requireCaller(guarded, { identify: services.identify, admins: settings.admins });

@@ -1,4 +1,5 @@
 import { health } from '../contracts/health.ts';
+import type { ToolRunner } from '../toolrunner/runner.ts';
 import { type Api, mount } from './mount.ts';
 
 /** By name, what must hold for this process to serve; each throws when it does not, or returns a word on it. */
@@ -6,7 +7,7 @@ export type Checks = Record<string, () => Promise<string>>;
 
 const PATIENCE_MS = 3_000;
 
-export function healthRoutes(api: Api, checks: Checks): void {
+export function healthRoutes(api: Api, { checks, runner }: { checks: Checks; runner: Pick<ToolRunner, 'isolation'> }): void {
   mount(api, health.live, async () => ({ status: 'live' as const }));
   api.endpoints.push(health.ready as never);
   api.http.get('/health/ready', async (_request, reply) => {
@@ -14,7 +15,11 @@ export function healthRoutes(api: Api, checks: Checks): void {
       Object.entries(checks).map(async ([name, check]) => [name, await outcomeOf(check)] as const),
     );
     const ready = results.every(([, { ok }]) => ok);
-    return reply.code(ready ? 200 : 503).send({ status: ready ? 'ready' : 'not_ready', checks: Object.fromEntries(results) });
+    return reply.code(ready ? 200 : 503).send({
+      status: ready ? 'ready' : 'not_ready',
+      tool_isolation: runner.isolation,
+      checks: Object.fromEntries(results),
+    });
   });
 }
 

@@ -2,8 +2,11 @@ import { z } from 'zod';
 import { endpoint } from './endpoint.ts';
 
 const Check = z.object({ ok: z.boolean(), detail: z.string() });
+export const ToolIsolation = z
+  .enum(['namespaces', 'landlock', 'process', 'refused'])
+  .describe('How tool calls are confined, strongest first; process: not at all; refused: not at all here, so none is made');
 export const Readiness = z
-  .object({ status: z.enum(['ready', 'not_ready']), checks: z.record(z.string(), Check) })
+  .object({ status: z.enum(['ready', 'not_ready']), tool_isolation: ToolIsolation, checks: z.record(z.string(), Check) })
   .meta({ id: 'Readiness' });
 
 const tag = 'Health';

@@ -216,8 +216,8 @@ function signOut() {
 }
 
 async function warnOfNoIsolation() {
-  const { checks } = await (await fetch('/health/ready')).json();
-  const unconfined = /^isolation: (process|none)\b/.test(checks?.tools?.detail ?? '');
+  const { tool_isolation } = await (await fetch('/health/ready')).json();
+  const unconfined = tool_isolation === 'process';
   $('banner').textContent = unconfined
     ? 'Tools run WITHOUT ISOLATION (TOOL_ISOLATION=none): a tool can do whatever this service can, and read its secrets.'
     : '';

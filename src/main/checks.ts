@@ -1,8 +1,16 @@
 import type { Checks } from '../api/health.ts';
 import { migrationsIn } from '../store/migrations.ts';
 import type { Engine } from '../temporal/engine.ts';
+import type { Isolation } from '../toolrunner/settings.ts';
 import { MIGRATIONS } from './places.ts';
 import type { Core } from './wiring.ts';
+
+const TOOLS: Record<Isolation, string> = {
+  namespaces: 'each call is confined in namespaces of its own',
+  landlock: 'each call is confined by Landlock, the second-strongest way',
+  process: 'NOT confined: a tool can do whatever the service can',
+  refused: 'do not run, because this machine cannot confine them',
+};
 
 /** What readiness and `doctor` look at. */
 export function checksOf(
@@ -32,6 +40,6 @@ export function checksOf(
       if (missing.length > 0) throw new Error(`Not applied: ${missing.join(', ')}; run perdura migrate`);
       return `${wanted.length} applied`;
     },
-    tools: async () => `isolation: ${runner.isolation}${runner.isolation_reason ? ` (${runner.isolation_reason})` : ''}`,
+    tools: async () => `${TOOLS[runner.isolation]}${runner.isolation_reason ? ` (${runner.isolation_reason})` : ''}`,
   };
 }

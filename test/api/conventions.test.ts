@@ -183,6 +183,7 @@ describe('without a token', () => {
     expect((await it_.anonymous.get('/health/live')).body).toEqual({ status: 'live' });
     const ready = await it_.anonymous.get('/health/ready');
     expect([ready.status, ready.body.status]).toEqual([200, 'ready']);
+    expect(ready.body.tool_isolation).toBe(it_.core.runner.isolation);
     expect(Object.keys(ready.body.checks)).toEqual(expect.arrayContaining(['database', 'engine', 'bus', 'migrations']));
     expect((await it_.anonymous.get('/metrics')).body).toContain('http_request_duration_seconds');
     expect((await it_.anonymous.get('/docs')).status).toBe(200);

@@ -6,12 +6,8 @@ const USUAL = [
   '/usr/bin/google-chrome',
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ];
-const HOW = 'install Chromium (Debian: apt-get install chromium) or name one with CHROMIUM_PATH';
+export const HOW_TO_GET_CHROMIUM = 'install Chromium (Debian: apt-get install chromium) or name one with CHROMIUM_PATH';
 
-/** Chromium's path for tests in a browser. '' where there is none, and then those tests are left out, which is said. */
-export function findChromium(env: NodeJS.ProcessEnv = process.env, usual: readonly string[] = USUAL): string {
-  const found = env.CHROMIUM_PATH || usual.find((path) => existsSync(path));
-  if (found) return found;
-  console.log(`Tests in a browser are left out: ${HOW}`);
-  return '';
-}
+/** Chromium's path for tests in a browser. '' where there is none, and then those tests are left out. */
+export const findChromium = (env: NodeJS.ProcessEnv = process.env, usual: readonly string[] = USUAL): string =>
+  env.CHROMIUM_PATH || (usual.find((path) => existsSync(path)) ?? '');

@@ -7,7 +7,7 @@ import { startPostgres } from '../../src/embedded/postgres.ts';
 import { startTemporal } from '../../src/embedded/temporal.ts';
 import { MIGRATIONS } from '../../src/main/places.ts';
 import { applyMigrations } from '../../src/store/migrations.ts';
-import { findChromium } from './chromium.ts';
+import { findChromium, HOW_TO_GET_CHROMIUM } from './chromium.ts';
 import { temporalForTests } from './embedded-temporal.ts';
 
 declare module 'vitest' {
@@ -28,7 +28,9 @@ const log = () => {};
 
 /** One Postgres and one Temporal for all test files, both real; each file has a database and a task queue of its own. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  project.provide('chromium', findChromium());
+  const browser = findChromium();
+  if (!browser) console.log(`Tests in a browser are left out: ${HOW_TO_GET_CHROMIUM}`);
+  project.provide('chromium', browser);
   const home = await mkdtemp(join(tmpdir(), 'perdura-tests-'));
   const [postgres, temporal] = await Promise.all([
     startPostgres({ home, log, port: 25_432 }),

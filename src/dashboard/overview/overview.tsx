@@ -80,32 +80,21 @@ const NAMES: Record<string, string> = {
   tools: 'Tools',
 };
 
-const TIERS: Record<string, string> = {
-  namespaces: 'each call is confined in namespaces of its own',
-  landlock: 'each call is confined by Landlock, the second-strongest way',
-  process: 'NOT confined: a tool can do whatever the service can',
-  refused: 'do not run, because this machine cannot confine them',
-};
-
 function Health() {
   const query = useReadiness();
   if (query.error) return <Failure problem={query.error as never} retry={() => void query.refetch()} />;
   if (!query.data) return <Loading />;
+  const unconfined = query.data.tool_isolation === 'process';
   return (
     <Stack gap={4} className="panel">
       {Object.entries(query.data.checks).map(([name, { ok, detail }]) => (
         <div key={name}>
-          <Status of={ok ? 'completed' : 'failed'} tone={ok && !detail.startsWith('isolation: process') ? 'good' : 'bad'}>
+          <Status of={ok ? 'completed' : 'failed'} tone={ok && !(name === 'tools' && unconfined) ? 'good' : 'bad'}>
             <strong>{NAMES[name] ?? name}</strong>
           </Status>{' '}
-          {wordsOf(detail)}
+          {detail}
         </div>
       ))}
     </Stack>
   );
-}
-
-function wordsOf(detail: string): string {
-  const [, tier = '', reason = ''] = /^isolation: (\w+)(.*)$/.exec(detail) ?? [];
-  return TIERS[tier] ? `${TIERS[tier]}${reason}` : detail;
 }

@@ -21,10 +21,8 @@ export function useReadiness() {
   });
 }
 
-const TIER = /^isolation: (\w+)/;
-
 export function readinessOf(data: ReadinessFacts | undefined, error: Error | null) {
-  const isolation = TIER.exec(data?.checks.tools?.detail ?? '')?.[1] ?? null;
+  const isolation = data?.tool_isolation ?? null;
   if (error) return { isolation, trouble: 'It cannot be reached. Check that it is running; this page keeps trying.' };
   const failing = Object.entries(data?.checks ?? {}).filter(([, { ok }]) => !ok);
   const trouble = failing.map(([name, { detail }]) => `${name}: ${detail}.`).join(' ');
