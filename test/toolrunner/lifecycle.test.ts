@@ -102,6 +102,7 @@ describe.each(Object.entries(CONFINED))('the sandbox in the tier %s', (_, option
       .map(Number);
     for (const pid of pids) kill(pid);
     expect((await pending).error).toBe('the tool process was lost');
+    expect(await eventually(() => processesWith(`sleep ${mark}`).length === 0)).toBe(true);
     expect(await bench.value('def tool(): return 1')).toBe(1);
     expect(await Promise.all([1, 2, 3].map(() => bench.value('def tool(): return 2')))).toEqual([2, 2, 2]);
   });

@@ -11,7 +11,7 @@ from ..header import Header
 from . import landlock, limits, namespaces, root_tree, scratch, seccomp
 from .limits import MB
 from .setting import Setting
-from .syscalls import PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE, drop_capabilities, no_new_privileges, prctl
+from .syscalls import PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE, die_with_parent, drop_capabilities, no_new_privileges, prctl
 
 # Version 3 is the first to cover truncation, 4 TCP, 6 signals.
 NEEDED, NEEDED_FOR_NETWORK, NEEDED_FOR_SIGNALS = 3, 4, 6
@@ -56,6 +56,8 @@ class LandlockTier:
         if self._switches_user:
             namespaces.become(self._uid, self._setting.gid)
             drop_capabilities()
+        else:
+            die_with_parent()
         prctl(PR_SET_DUMPABLE, 1)
         no_new_privileges()
         limits.apply(self._setting.limits, self._allowance)
