@@ -6,8 +6,8 @@ import { Shell } from './shell/shell.tsx';
 import { SignIn } from './shell/sign-in.tsx';
 import { Broken } from './ui/broken.tsx';
 import { LiveRegion } from './ui/live.tsx';
-import { Page } from './ui/page.tsx';
-import { Empty, Loading } from './ui/states.tsx';
+import { Nowhere } from './ui/nowhere.tsx';
+import { Loading } from './ui/states.tsx';
 
 const Tasks = lazy(() => import('./runs/tasks.tsx'));
 const TaskPage = lazy(() => import('./runs/task-page.tsx'));
@@ -44,13 +44,5 @@ export function App() {
         </Suspense>
       </Broken>
     </Shell>
-  );
-}
-
-function Nowhere() {
-  return (
-    <Page title="There is no such page">
-      <Empty>This address leads nowhere. Choose a screen from the menu.</Empty>
-    </Page>
   );
 }

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { describeInBrowser, it } from '../support/browser.ts';
+import { signInAsAlice } from '../support/dashboard.ts';
 import { startDroppingProxy } from '../support/dropping-proxy.ts';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, breaksOff, hangs, says } from '../support/model-server.ts';
@@ -12,12 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => here.stop());
 
-async function signIn(page: Page, path = '/', url = here.url): Promise<void> {
-  await page.goto(`${url}/dashboard${path}`);
-  await page.getByLabel('Access token').fill(ALICE);
-  await page.keyboard.press('Enter');
-  await page.getByRole('button', { name: 'Sign out' }).waitFor();
-}
+const signIn = (page: Page, path = '/', url = here.url) => signInAsAlice(page, `${url}/dashboard${path}`);
 
 async function send(page: Page, prompt: string): Promise<void> {
   await page.getByLabel('Prompt', { exact: true }).fill(prompt);

@@ -1,7 +1,8 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { axe, describeInBrowser, it } from '../support/browser.ts';
-import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { signInAsAlice } from '../support/dashboard.ts';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/model-server.ts';
 
 let here: TestInstallation;
@@ -39,12 +40,7 @@ beforeAll(async () => {
 });
 afterAll(() => here.stop());
 
-async function signIn(page: Page, path = '/', url = here.url): Promise<void> {
-  await page.goto(`${url}/dashboard${path}`);
-  await page.getByLabel('Access token').fill(ALICE);
-  await page.keyboard.press('Enter');
-  await page.getByRole('button', { name: 'Sign out' }).waitFor();
-}
+const signIn = (page: Page, path = '/', url = here.url) => signInAsAlice(page, `${url}/dashboard${path}`);
 
 async function visit(page: Page, path: string): Promise<void> {
   await page.goto(`${new URL(page.url()).origin}/dashboard${path}`);

@@ -52,6 +52,7 @@ interface Following {
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 10_000;
 const TERMINAL = ['completed', 'failed', 'halted'];
+export const isTerminal = (status: string) => TERMINAL.includes(status);
 
 /**
  * Follows a run from its first event to its terminal status. A broken connection is taken up after the event seen last.
@@ -88,7 +89,7 @@ async function attempt(client: Client, following: Following & { url: string; see
         seen.last = id;
       }
       onEvents([event]);
-      if (event.type === 'status' && event.data.task_id === task_id && TERMINAL.includes(event.data.status)) return true;
+      if (event.type === 'status' && event.data.task_id === task_id && isTerminal(event.data.status)) return true;
     }
     return false;
   } catch (error) {

@@ -3,12 +3,12 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { useMemo } from 'react';
 import { Link, useNavigate, useParams, useSearchParams } from 'react-router';
-import { useClient } from '../api/context.tsx';
 import { useAct, useList, useRead } from '../api/queries.ts';
 import { Confirm } from '../ui/confirm.tsx';
-import { download } from '../ui/download.ts';
+import { useDownload } from '../ui/download.ts';
 import { useFilters } from '../ui/filters.ts';
 import { ListTable } from '../ui/list.tsx';
+import { Nowhere } from '../ui/nowhere.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
 import { CATALOG } from './catalog.tsx';
@@ -25,17 +25,9 @@ function useResource(): { slug: string; resource: Resource | undefined } {
   return { slug, resource: CATALOG[slug] };
 }
 
-function Unknown() {
-  return (
-    <Page title="There is no such page">
-      <Empty>This address leads nowhere. Choose a screen from the menu.</Empty>
-    </Page>
-  );
-}
-
 export function ListPage() {
   const { slug, resource } = useResource();
-  return resource ? <List key={slug} slug={slug} resource={resource} /> : <Unknown />;
+  return resource ? <List key={slug} slug={slug} resource={resource} /> : <Nowhere />;
 }
 
 function List({ slug, resource }: { slug: string; resource: Resource }) {
@@ -121,7 +113,7 @@ function FilterSelect({ filter, value, onChange }: { filter: Filter; value: stri
 
 export function CreatePage() {
   const { slug, resource } = useResource();
-  return resource ? <Create key={slug} slug={slug} resource={resource} /> : <Unknown />;
+  return resource ? <Create key={slug} slug={slug} resource={resource} /> : <Nowhere />;
 }
 
 function Create({ slug, resource }: { slug: string; resource: Resource }) {
@@ -148,7 +140,7 @@ function Create({ slug, resource }: { slug: string; resource: Resource }) {
 export function EditPage() {
   const { id = '' } = useParams();
   const { slug, resource } = useResource();
-  return resource ? <Edit key={`${slug}/${id}`} slug={slug} resource={resource} id={id} /> : <Unknown />;
+  return resource ? <Edit key={`${slug}/${id}`} slug={slug} resource={resource} id={id} /> : <Nowhere />;
 }
 
 function Edit({ slug, resource, id }: { slug: string; resource: Resource; id: string }) {
@@ -204,15 +196,15 @@ const pick = (values: Values, names: string[]) => Object.fromEntries(names.map((
 
 /** A bundle of this one alone, as an import takes it. */
 export function Export({ resource: { exported, noun }, record }: { resource: Resource; record: Stored }) {
-  const { call } = useClient();
+  const download = useDownload();
   if (!exported) return null;
   const get = () =>
-    call(exported, { params: { id: record.id } } as never).then(
-      (bundle) => download(`${noun}-${record.id}.json`, bundle),
-      (problem: Error) => notifications.show({ message: problem.message, color: 'red' }),
+    download.mutate(
+      { name: `${noun}-${record.id}.json`, endpoint: exported, input: { params: { id: record.id } } },
+      { onError: ({ message }) => notifications.show({ message, color: 'red' }) },
     );
   return (
-    <Button variant="default" onClick={() => void get()}>
+    <Button variant="default" onClick={get}>
       Export
     </Button>
   );

@@ -1,22 +1,18 @@
 import { Button, Group } from '@mantine/core';
-import { useState } from 'react';
 import { runBundles } from '../../contracts/run-bundles.ts';
 import { type Task, tasks } from '../../contracts/tasks.ts';
-import type { Problem } from '../api/call.ts';
-import { useClient } from '../api/context.tsx';
 import { useAct } from '../api/queries.ts';
-import { download } from '../ui/download.ts';
+import { isTerminal } from '../api/stream.ts';
+import { useDownload } from '../ui/download.ts';
 import { Failure } from '../ui/states.tsx';
 import { ForkButton } from './fork.tsx';
-
-const LIVE = ['pending', 'running', 'waiting'];
 
 export function RunActions({ task, status }: { task: Task; status: string }) {
   const halt = useAct(tasks.stop);
   return (
     <>
       <Group gap="xs">
-        {LIVE.includes(status) && (
+        {!isTerminal(status) && (
           <Button
             color="red"
             loading={halt.isPending}
@@ -39,26 +35,15 @@ export function RunActions({ task, status }: { task: Task; status: string }) {
   );
 }
 
-function BundleButton({ task }: { task: Task }) {
-  const { call } = useClient();
-  const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState<Problem | null>(null);
-  const get = async () => {
-    setBusy(true);
-    setProblem(null);
-    try {
-      download(`run-${task.id}.json`, await call(runBundles.get, { params: { id: task.id } }));
-    } catch (error) {
-      setProblem(error as Problem);
-    }
-    setBusy(false);
-  };
+function BundleButton({ task: { id } }: { task: Task }) {
+  const download = useDownload();
+  const get = () => download.mutate({ name: `run-${id}.json`, endpoint: runBundles.get, input: { params: { id } } });
   return (
     <>
-      <Button variant="default" loading={busy} onClick={() => void get()}>
+      <Button variant="default" loading={download.isPending} onClick={get}>
         Download bundle
       </Button>
-      {problem && <Failure problem={problem} />}
+      {download.error && <Failure problem={download.error} />}
     </>
   );
 }

@@ -3,6 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { Link } from 'react-router';
 import type { Task } from '../../contracts/tasks.ts';
+import { isTerminal } from '../api/stream.ts';
 import { useLiveText } from '../ui/live.tsx';
 import { count, duration, Facts, money, Status, When } from '../ui/show.tsx';
 import { Failure } from '../ui/states.tsx';
@@ -41,11 +42,12 @@ const CONNECTION = {
 export function RunView({ task }: { task: Task }) {
   const followed = useRun(task.workflow_id, task.id);
   const status = useFreshTask(task, followed);
+  const calls = followed.run.blocks.filter((block) => block.kind === 'call');
   return (
     <Stack gap="md">
       <Head task={task} status={status} followed={followed} />
       {followed.problem && <Failure problem={followed.problem} />}
-      <Pauses task={task} status={status} calls={followed.run.blocks.filter((block) => block.kind === 'call')} />
+      <Pauses task={task} status={status} calls={calls} />
       <Tabs defaultValue="conversation" keepMounted={false}>
         <Tabs.List aria-label="Views of the run">
           <Tabs.Tab value="conversation">Conversation</Tabs.Tab>
@@ -54,7 +56,7 @@ export function RunView({ task }: { task: Task }) {
           <Tabs.Tab value="details">Details</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="conversation" pt="md">
-          <Todos task_id={task.id} calls={followed.run.blocks.filter((block) => block.kind === 'call')} />
+          <Todos task_id={task.id} calls={calls} />
           <Transcript task={task} followed={followed} />
         </Tabs.Panel>
         <Tabs.Panel value="steps" pt="md">
@@ -79,7 +81,7 @@ function useFreshTask(task: Task, { run }: Followed): string {
     if (run.status && run.status !== task.status) void queries.invalidateQueries();
   }, [run.status, task.status, queries]);
   useLiveText(`The run is ${status}`);
-  return ['completed', 'failed', 'halted'].includes(task.status) ? task.status : status;
+  return isTerminal(task.status) ? task.status : status;
 }
 
 function Head({ task, status, followed: { run, connection } }: { task: Task; status: string; followed: Followed }) {

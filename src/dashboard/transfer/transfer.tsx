@@ -4,7 +4,7 @@ import { type FormEvent, useState } from 'react';
 import { bundle, type ImportResult, transfers } from '../../contracts/transfer.ts';
 import type { AnyEndpoint, Problem } from '../api/call.ts';
 import { useClient } from '../api/context.tsx';
-import { download } from '../ui/download.ts';
+import { useDownload } from '../ui/download.ts';
 import { ImportReport } from '../ui/import-report.tsx';
 import { Page, Section } from '../ui/page.tsx';
 import { Failure } from '../ui/states.tsx';
@@ -34,20 +34,9 @@ export default function Transfer() {
 }
 
 function Export() {
-  const { call } = useClient();
+  const download = useDownload();
   const [part, setPart] = useState('bundle');
-  const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState<Problem | null>(null);
-  const get = async () => {
-    setBusy(true);
-    setProblem(null);
-    try {
-      download(`perdura-${part}.json`, await call(PARTS[part]!.export));
-    } catch (error) {
-      setProblem(error as Problem);
-    }
-    setBusy(false);
-  };
+  const get = () => download.mutate({ name: `perdura-${part}.json`, endpoint: PARTS[part]!.export });
   return (
     <Section title="Export">
       <Group align="end" className="panel">
@@ -57,10 +46,10 @@ function Export() {
           onChange={(event) => setPart(event.currentTarget.value)}
           data={Object.entries(PARTS).map(([value, { label }]) => ({ value, label }))}
         />
-        <Button size="sm" loading={busy} onClick={() => void get()}>
+        <Button size="sm" loading={download.isPending} onClick={get}>
           Download
         </Button>
-        {problem && <Failure problem={problem} />}
+        {download.error && <Failure problem={download.error} />}
       </Group>
     </Section>
   );

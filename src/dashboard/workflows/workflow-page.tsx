@@ -3,6 +3,7 @@ import { Link, useParams, useSearchParams } from 'react-router';
 import { tasks } from '../../contracts/tasks.ts';
 import { type Workflow, workflows } from '../../contracts/workflows.ts';
 import { useList, useRead } from '../api/queries.ts';
+import { isTerminal } from '../api/stream.ts';
 import { WORKFLOWS } from '../resources/catalog-runs.tsx';
 import { Named } from '../resources/columns.tsx';
 import { EditForm, Export, Remove } from '../resources/pages.tsx';
@@ -99,7 +100,7 @@ function Run({ workflow }: { workflow: Workflow }) {
       {last.data && !task && <Empty>This workflow has not run yet. Send it a prompt.</Empty>}
       {task && (
         <Section
-          title={['completed', 'failed', 'halted'].includes(task.status) ? 'Last run' : 'Run under way'}
+          title={isTerminal(task.status) ? 'Last run' : 'Run under way'}
           actions={
             <Button variant="default" component={Link} to={`/tasks/${task.id}`}>
               Open by itself
