@@ -51,7 +51,7 @@ export interface CommandHost {
   confinement: Confinement;
   command: readonly string[];
   run_as?: User | undefined;
-  /** Numbers in use, one per running command: each stands for a user of its own where namespaces are forbidden. */
+  /** Numbers in use, one per running command: each stands for a private directory where namespaces are forbidden. */
   slots: Set<number>;
 }
 

@@ -27,7 +27,7 @@ export type Tier = 'namespaces' | 'landlock';
 /** What is in force: a tier, none by the operator's decision, or no tool at all. */
 export type Isolation = Tier | 'process' | 'refused';
 
-/** The users confined processes run as when the service is root: one for all in namespaces, one per call without. */
+/** What confined processes run as when the service is root. Without namespaces each sandbox has a user of its own: `users.py`. */
 export const TOOL_UID = 60_800;
 export const TOOL_GID = 60_800;
 

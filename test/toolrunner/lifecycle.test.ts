@@ -146,6 +146,18 @@ describe.each(Object.entries(CONFINED))('the sandbox in the tier %s', (_, option
     expect(performance.now() - began).toBeGreaterThan(590);
   });
 
+  it('takes no process from the sandbox of another service', async () => {
+    const [greedy, modest] = [await open({ ...options, prefork: 1 }), await open({ ...options, prefork: 1 })];
+    const several =
+      'import subprocess, time\ndef tool(n, s):\n started = [subprocess.Popen(["sleep", "776"]) for _ in range(n)]\n time.sleep(s)\n return n';
+    const stop = new AbortController();
+    const pending = greedy.call(several, { arguments: { n: 60, s: 30 } }, stop.signal);
+    expect(await eventually(() => processesWith('sleep 776').length === 60)).toBe(true);
+    expect(await modest.value(several, { arguments: { n: 10, s: 0 } })).toBe(10);
+    stop.abort(new Error('seen enough'));
+    await expect(pending).rejects.toThrow('seen enough');
+  });
+
   it('leaves no process or file after many calls', async () => {
     const scratch_dir = directory();
     const bench = await open({ ...options, scratch_dir, prefork: 2 });

@@ -8,7 +8,7 @@ from typing import Optional
 
 from .. import descendants
 from ..header import Header
-from . import landlock, limits, namespaces, root_tree, scratch, seccomp
+from . import landlock, limits, namespaces, root_tree, scratch, seccomp, users
 from .limits import MB
 from .setting import Setting
 from .syscalls import PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE, die_with_parent, drop_capabilities, no_new_privileges, prctl
@@ -41,20 +41,21 @@ class LandlockTier:
         """Once in a slot's supervisor, which adopts whatever its tools orphan."""
         prctl(PR_SET_CHILD_SUBREAPER, 1)
         prctl(PR_SET_DUMPABLE, 0)
-        self._uid = self._setting.uid + slot
+        if self._switches_user:
+            self._user = users.ClaimedUser(self._setting.uid)
         self._home = os.path.join(self._setting.scratch, f"slot-{slot}")
 
     def before_fork(self) -> None:
         scratch.remove_tree(self._home)
         os.mkdir(self._home, 0o700)
         if self._switches_user:
-            os.chown(self._home, self._uid, self._setting.gid)
+            os.chown(self._home, self._user.uid, self._setting.gid)
 
     def confine(self) -> None:
         limits.prefer_as_oom_victim()
         os.chdir(self._home)
         if self._switches_user:
-            namespaces.become(self._uid, self._setting.gid)
+            namespaces.become(self._user.uid, self._setting.gid)
             drop_capabilities()
         else:
             die_with_parent()
