@@ -17,6 +17,8 @@ export interface OpenRun extends Usage {
   owner_login: string;
   prompt: string;
   status: string;
+  /** A person has asked for a halt, and the engine knows. */
+  halt_requested: boolean;
   definition_hash: string;
   cursor: unknown;
   toolset: unknown;

@@ -144,6 +144,11 @@ export function taskStore({
       return (await prisma.task.findMany({ where, select: { id: true } })).map(({ id }) => id);
     },
 
+    /** Writes down that the run is to end. */
+    async noteHalt(task_id: string): Promise<void> {
+      await prisma.task.updateMany({ where: { id: task_id, status: { notIn: [...TERMINAL] } }, data: { halt_requested: true } });
+    },
+
     /** Gives a run under way another budget. False when the task has ended. */
     async setBudget(task_id: string, budget: Budget | null): Promise<boolean> {
       return (await row(pool, SET_BUDGET, [task_id, budget === null ? null : JSON.stringify(budget)])) !== undefined;
@@ -254,7 +259,7 @@ function wiredTask(task: Row) {
   const { total_in, total_out, cache_read, cache_write, premium_requests, cost, started_at, completed_at, created_at, ...rest } =
     task;
   const { caller_token: _token, caller_key_id: _key, cursor: _cursor, toolset: _toolset, forked_from, ...more } = rest;
-  const { fork_step, fork_effects, ...shown } = more;
+  const { fork_step, fork_effects, halt_requested: _halting, ...shown } = more;
   const end = completed_at ?? (started_at ? new Date() : null);
   return {
     ...shown,

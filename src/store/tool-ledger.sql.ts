@@ -5,7 +5,7 @@ import { LIVE } from './runs.sql.ts';
 export const OPEN_CALL = {
   name: 'open_call',
   text: `SELECT c.task_id, c.call_id, c.step, c.position, c.name, c.arguments, c.effect, c.approval, c.status, c.attempts, c.errors,
-      c.decision, t.workflow_id, t.owner, t.owner_login, t.definition_hash, t.turns, t.status AS task_status, t.toolset,
+      c.decision, t.workflow_id, t.owner, t.owner_login, t.definition_hash, t.turns, t.status AS task_status, t.halt_requested, t.toolset,
       CASE WHEN t.fork_step IS NOT NULL THEN json_build_object('task_id', t.forked_from, 'step', t.fork_step, 'effects', t.fork_effects) END AS fork
     FROM tool_calls c JOIN tasks t ON t.id = c.task_id WHERE c.task_id = $1 AND c.call_id = $2`,
 };

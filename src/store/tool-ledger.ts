@@ -28,6 +28,7 @@ export interface OpenCall extends CallPlace, LedgerEntry {
   errors: number;
   turns: number;
   task_status: string;
+  halt_requested: boolean;
   toolset: unknown;
   /** Where the run was forked from; null for any other. */
   fork: ForkedFrom | null;

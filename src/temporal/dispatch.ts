@@ -91,6 +91,8 @@ export function createDispatch({ store, engine, bus, settle, definitionOf, refus
 
   async function halt(task_id: string): Promise<void> {
     const known = await engine.halt(task_id);
+    // A worker that is there hears of it at once; one that takes the run up later reads it.
+    if (known) await store.tasks.noteHalt(task_id);
     await bus.halt(task_id);
     if (known) return;
     const turns = (await store.tasks.find(task_id))?.turns ?? 0;

@@ -184,7 +184,7 @@ describeInBrowser('a run in the dashboard', () => {
       await transcript(page).locator('[data-tone="busy"]').waitFor();
       await worker.end('SIGKILL');
       await startWorker();
-      await page.getByText(/The worker was lost while/).waitFor({ timeout: 40_000 });
+      await page.getByText(/The worker was lost while/).waitFor({ timeout: 60_000 });
       await page.getByLabel('Its result, if it was done').fill('{"receipt": 7}');
       await page.getByRole('button', { name: 'It was done' }).click();
       await seen(page, 'Noted.');
@@ -192,7 +192,7 @@ describeInBrowser('a run in the dashboard', () => {
     } finally {
       await bare.stop();
     }
-  }, 90_000);
+  }, 120_000);
 
   it('is forked from one of its steps', async ({ page }) => {
     const id = await here.workflow();

@@ -75,7 +75,7 @@ export function childOf(child: ChildProcess): Child {
     pid: child.pid!,
     ended,
     output: () => printed,
-    prints(pattern, timeout_ms = 30_000) {
+    prints(pattern, timeout_ms = 60_000) {
       return new Promise((resolve, reject) => {
         const timer = setTimeout(
           () => reject(new Error(`${pattern} was not printed within ${timeout_ms} ms:\n${printed}`)),

@@ -90,7 +90,7 @@ it('asks what came of write tools whose worker died, and goes on as told or is h
   expect(it_.model.requests.at(-1)?.messages.at(-1)).toMatchObject({ role: 'tool', content: '{"receipt":7}' });
 }, 90_000);
 
-it('halts a run that has lost its worker, and does not call it failed', async () => {
+it('halts a run that has lost its worker: it asks no model again, keeps what was said, and is not called failed', async () => {
   await startWorker();
   const workflow_id = await it_.workflow();
   it_.model.script(hangs('Half of '));
@@ -99,9 +99,11 @@ it('halts a run that has lost its worker, and does not call it failed', async ()
     enough: ({ type }) => type === 'message_delta',
   });
   await loseWorker();
+  const asked = it_.model.requests.length;
   expect((await it_.alice.post(`/api/tasks/${task_id}/stop`)).status).toBe(202);
   await startWorker();
   expect(await it_.ended(task_id, 40_000)).toMatchObject({ status: 'halted', error: null });
+  expect(it_.model.requests).toHaveLength(asked);
   const { messages } = await it_.alice.ok(it_.alice.get(`/api/workflows/${workflow_id}`));
   expect(messages.at(-1)).toMatchObject({ role: 'assistant', kind: 'partial', content: 'Half of ' });
 }, 90_000);

@@ -12,7 +12,8 @@ export interface Halts {
 }
 
 export const HALTED = 'Halted';
-const halted = () => ApplicationFailure.nonRetryable('The run was halted', HALTED);
+/** The failure of an attempt at a run that is being halted. */
+export const halted = () => ApplicationFailure.nonRetryable('The run was halted', HALTED);
 
 /** Whether the abort came from a person's halt, not from a worker that shuts down or was taken for lost. */
 export function isHalt(reason: unknown): boolean {

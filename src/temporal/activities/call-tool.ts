@@ -7,7 +7,7 @@ import { storable } from '../../domain/transcript.ts';
 import type { OpenCall, ToolLedger } from '../../store/tool-ledger.ts';
 import type { ToolOutcome } from '../../tools/source.ts';
 import { type AnswerPorts, answered } from './answer-call.ts';
-import { attempt, type Halts, staleAttempt, written } from './attempt.ts';
+import { attempt, type Halts, halted, staleAttempt, written } from './attempt.ts';
 import { retryDelay } from './failure.ts';
 
 export interface CallToolPorts extends AnswerPorts {
@@ -36,6 +36,7 @@ export async function callStep(
 ): Promise<'done' | 'waiting'> {
   const call = await ports.ledger.open(task_id, call_id);
   if (!call || isTerminal(call.task_status)) throw ApplicationFailure.nonRetryable(`The task ${task_id} has ended`, 'task_ended');
+  if (call.halt_requested) throw halted();
   if (await answered(ports, call)) return 'done';
   switch (moveOf(call)) {
     case 'nothing':

@@ -20,7 +20,7 @@ import type { SelectedRuntime } from '../../runtimes/select.ts';
 import type { OpenRun, RunStore, Record as StepRecord } from '../../store/runs.ts';
 import type { Toolbox } from '../../tools/for-agent.ts';
 import { type AdmissionPorts, admitted } from './admission.ts';
-import { attempt, type Halts, staleAttempt, written } from './attempt.ts';
+import { attempt, type Halts, halted, staleAttempt, written } from './attempt.ts';
 import { type Context, type ContextPorts, contextOf } from './context.ts';
 import { retryDelay } from './failure.ts';
 import { type FitPorts, fitted } from './fit.ts';
@@ -64,6 +64,7 @@ export async function exchangeStep(ports: ExchangePorts, [task_id, order]: [stri
   const run = await ports.runs.open(task_id, order.step);
   if (!run || isTerminal(run.status)) throw ApplicationFailure.nonRetryable(`The task ${task_id} has ended`, 'task_ended');
   if (run.recorded) return callsOf(run, order.step);
+  if (run.halt_requested) throw halted();
   const work: Attempt = { ports, run, definition: await ports.definition(run.definition_hash), order };
   await admitted(ports, run, { provider: work.definition.provider, step: order.step });
   try {

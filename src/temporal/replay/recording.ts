@@ -106,7 +106,16 @@ export function definitionOf({ definition }: RunBundle): Definition {
 export function freshRun({ task, definition }: RunBundle): OpenRun {
   const { id: task_id, workflow_id, prompt, started_at } = task;
   return {
-    ...{ task_id, workflow_id, prompt, owner: '', owner_login: '', status: 'pending', definition_hash: '' },
+    ...{
+      task_id,
+      workflow_id,
+      prompt,
+      owner: '',
+      owner_login: '',
+      status: 'pending',
+      halt_requested: false,
+      definition_hash: '',
+    },
     ...{ cursor: null, toolset: null, turns: 0, budget: definition.budget, caller_token: null, caller_key_id: null },
     started_at: started_at === null ? null : new Date(started_at),
     ...{ attempts: 0, errors: 0, recorded: false, messages: [], calls: [] },
@@ -121,7 +130,16 @@ export function freshCall(
   const { task_id, workflow_id, turns } = run;
   return {
     ...call,
-    ...{ task_id, workflow_id, turns, owner: '', owner_login: '', definition_hash: '', task_status: 'running' },
+    ...{
+      task_id,
+      workflow_id,
+      turns,
+      owner: '',
+      owner_login: '',
+      definition_hash: '',
+      task_status: 'running',
+      halt_requested: false,
+    },
     ...{ errors: 0, toolset: null, fork: null, status: 'planned', attempts: 0, decision: null },
   };
 }
