@@ -22,6 +22,8 @@ export interface ScheduleValues {
 }
 
 export interface NewSchedule extends ScheduleValues {
+  /** Where the request has one to give. */
+  id?: string | undefined;
   owner: string;
   owner_login: string;
   workflow_id: string;
@@ -61,8 +63,7 @@ export function scheduleStore({ pool, prisma, keys }: { pool: pg.Pool; prisma: P
     },
     find: (id: string): Promise<Row | null> => table.findUnique({ where: { id } }),
     all: (): Promise<Row[]> => table.findMany({ orderBy: { id: 'asc' } }),
-    create: ({ ...values }: NewSchedule, access_token: string): Promise<Row> => {
-      const id = uuid();
+    create: ({ id = uuid(), ...values }: NewSchedule, access_token: string): Promise<Row> => {
       const data = { id, ...values, ...sealed(id, access_token) };
       return refused(NOUN, table.create({ data: data as Prisma.ScheduledAgentUncheckedCreateInput }));
     },
