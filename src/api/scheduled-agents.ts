@@ -51,6 +51,8 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
       await owned(id, caller);
       await schedules.remove(id);
       await store.scheduledAgents.remove(id);
+      // Between the two the reconciler may have given the row its schedule back; a stray that stays now, it removes itself.
+      await schedules.remove(id).catch(() => {});
     },
     { current },
   );
