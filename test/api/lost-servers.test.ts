@@ -51,7 +51,7 @@ async function loseServer({ api, client }: { api: Child; client: Client }, reque
   const replies = await holdReplies();
   const unanswered = Promise.allSettled(requests.map((request) => send(client, request)));
   try {
-    await until('everything to be made', async () => (await replies.held()) === requests.length);
+    await until('everything to be made', async () => (await replies.held()) === requests.length, 60_000);
   } finally {
     await api.end('SIGKILL');
     await replies.drop();
