@@ -27,6 +27,7 @@ import { idempotencyOf } from './idempotency.ts';
 import type { IdentityCheck } from './identity.ts';
 import { type KnowledgeService, knowledgeRoutes } from './knowledge.ts';
 import { type McpProbe, mcpRoutes } from './mcps.ts';
+import { meRoutes } from './me.ts';
 import { memoryRoutes } from './memories.ts';
 import { metricsRoute } from './metrics.ts';
 import { type ModelLists, modelRoutes } from './models.ts';
@@ -134,6 +135,7 @@ function closingOf(http: FastifyInstance): AbortSignal {
 }
 
 function mountResources(api: Api, services: Services, { shared_write }: ApiSettings): void {
+  meRoutes(api);
   agentRoutes(api, services, shared_write);
   providerRoutes(api, services, shared_write);
   skillRoutes(api, services, shared_write);

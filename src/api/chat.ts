@@ -47,26 +47,13 @@ export function chatRoutes(api: Api, { store, replies, guard }: ChatServices): v
     const agent = await agentOf(agent_id);
     if (session_id !== undefined) await owned({ agent_id, session_id }, caller);
     await guard(message, agent, caller);
-    let live: AsyncIterable<ChatEvent> | null = null;
-    const { value } = await once(async (): Promise<Begun> => {
-      const begun = await begin(store, { agent_id, message, session_id }, caller);
-      live = replies.start({ agent, caller, ...begun });
-      return begun;
-    });
-    return numbered(live ?? (await stored(store, value)));
+    const question = { session_id, agent_id, owner: caller.key, content: message };
+    const { value: begun, replayed } = await once(
+      async (id): Promise<Begun> => ({ session_id: await store.chat.ask({ id, ...question }), message_id: uuid() }),
+    );
+    // Only now, when the key is known to stand for this reply: whatever happens, it has no second one.
+    return numbered(replayed ? await stored(store, begun) : replies.start({ agent, caller, ...begun }));
   });
-}
-
-/** Stores the message, in a new session or in the given one. */
-async function begin(
-  store: Store,
-  sent: { agent_id: string; message: string; session_id?: string | undefined },
-  caller: Caller,
-): Promise<Begun> {
-  const { agent_id, message: content, session_id } = sent;
-  if (session_id !== undefined) await store.chat.ask(session_id, content);
-  const id = session_id ?? (await store.chat.begin({ agent_id, owner: caller.key, content }));
-  return { session_id: id, message_id: uuid() };
 }
 
 /** A reply given before, told again. */

@@ -36,6 +36,16 @@ export const foundIn =
     return record;
   };
 
+/** What the same request has made before, when its server was lost after that; otherwise it is made now. */
+export async function madeOnce<T>(
+  reserved_id: string | undefined,
+  find: (id: string) => Promise<T | null>,
+  make: () => Promise<T>,
+): Promise<T> {
+  const made = reserved_id === undefined ? null : await find(reserved_id);
+  return made ?? make();
+}
+
 /** Mounts the five operations of a resource that the installation shares: everyone reads; who may write is a setting. */
 export function mountCrud<T extends Shared>(
   api: Api,
@@ -58,8 +68,10 @@ export function mountCrud<T extends Shared>(
   const current = async (input: { params: unknown }) => endpoints.get.reply?.parse(await found(idOf(input)));
 
   mount(api, endpoints.list, ({ query }) => store.list(query as never));
-  mount(api, endpoints.create, async ({ body }, caller) =>
-    store.create({ ...(await checked(body, caller)), created_by: caller.key }),
+  mount(api, endpoints.create, ({ body, reserved_id: id }, caller) =>
+    madeOnce(id, store.find, async () =>
+      store.create({ ...(await checked(body, caller)), created_by: caller.key, ...(id ? { id } : {}) }),
+    ),
   );
   mount(api, endpoints.get, (input) => found(idOf(input)));
   mount(

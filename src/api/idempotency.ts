@@ -3,7 +3,10 @@ import type { FastifyRequest } from 'fastify';
 import { AppError, conflict } from '../domain/errors.ts';
 import type { IdempotencyStore } from '../store/idempotency.ts';
 
-/** Runs a request once for its Idempotency-Key; a repetition is given the first answer. */
+/**
+ * Runs a request once for its Idempotency-Key; a repetition is given the first answer. `work` gives what it makes the id that is
+ * reserved for it, and looks for that first: it is called again with the same id when the server that called it was lost.
+ */
 export type Idempotency = (
   request: FastifyRequest,
   work: (reserved_id?: string) => Promise<unknown>,
@@ -25,10 +28,10 @@ export function idempotencyOf(store: IdempotencyStore): Idempotency {
       throw conflict('The first request with this Idempotency-Key is still being served', 'idempotency_key_busy');
     try {
       const value = await work(claim.reserved_id);
-      await store.keep(place, value);
-      return { value, replayed: false };
+      const kept = await store.keep(place, value);
+      return kept.kind === 'answered' ? { value: kept.reply, replayed: true } : { value, replayed: false };
     } catch (error) {
-      await store.release(place);
+      await store.failed(place, error);
       throw error;
     }
   };

@@ -62,7 +62,8 @@ function sourceRoutes(api: Api, { store, knowledge }: Services, shared_write: Sh
 function itemRoutes(api: Api, { store, knowledge }: Services, shared_write: SharedWrite): void {
   const found = foundIn(store.knowledgeItems, knowledgeItems.noun);
   const check = (values: Record<string, unknown>) => sourceErrors(store, values);
-  const create = async (values: ItemValues) => store.knowledgeItems.write(values, await knowledge.index(values.content));
+  const create = async ({ id, ...values }: ItemValues & { id?: string }) =>
+    store.knowledgeItems.write(values, await knowledge.index(values.content), id);
   const resource: Resource<KnowledgeItem> = {
     list: store.knowledgeItems.list,
     find: store.knowledgeItems.find,

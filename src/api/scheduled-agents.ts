@@ -4,6 +4,7 @@ import type { Store } from '../store/index.ts';
 import type { ScheduleRow, ScheduleValues } from '../store/scheduled-agents.ts';
 import type { Schedules } from '../temporal/schedules.ts';
 import type { Caller } from './auth.ts';
+import { madeOnce } from './crud.ts';
 import { type Api, mount } from './mount.ts';
 import { ownedWorkflow } from './workflows.ts';
 
@@ -24,12 +25,14 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
 
   mount(api, scheduledAgents.list, ({ query }, caller) => store.scheduledAgents.list({ ...query, owner: caller.key }));
   mount(api, scheduledAgents.get, async ({ params: { id } }, caller) => answer(await owned(id, caller)));
-  mount(api, scheduledAgents.create, async ({ body }, caller) => {
-    await refuseForeignWorkflow(store, body.workflow_id, caller);
-    const { start_at = new Date().toISOString() } = body;
-    refuseBackwards(start_at, body.end_at);
-    const values = { ...body, start_at, owner: caller.key, owner_login: caller.login };
-    const row = await store.scheduledAgents.create(values, caller.access_token);
+  mount(api, scheduledAgents.create, async ({ body, reserved_id: id }, caller) => {
+    const row = await madeOnce(id, store.scheduledAgents.find, async () => {
+      await refuseForeignWorkflow(store, body.workflow_id, caller);
+      const { start_at = new Date().toISOString() } = body;
+      refuseBackwards(start_at, body.end_at);
+      const values = { ...body, id, start_at, owner: caller.key, owner_login: caller.login };
+      return store.scheduledAgents.create(values, caller.access_token);
+    });
     try {
       await schedules.save(row);
     } catch (error) {
@@ -48,12 +51,14 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
       await owned(id, caller);
       await schedules.remove(id);
       await store.scheduledAgents.remove(id);
+      // Between the two the reconciler may have given the row its schedule back; a stray that stays now, it removes itself.
+      await schedules.remove(id).catch(() => {});
     },
     { current },
   );
-  mount(api, scheduledAgents.trigger, async ({ params: { id } }, caller) => {
+  mount(api, scheduledAgents.trigger, async ({ params: { id }, reserved_id }, caller) => {
     const row = await owned(id, caller);
-    const due_at = new Date();
+    const due_at = reserved_id === undefined ? new Date() : timeOf(reserved_id);
     await fireNow(row, due_at);
     const fire = (await store.scheduledAgents.runsOf(id, { limit: 50 })).items.find((one) => one.due_at === due_at.toISOString());
     if (!fire?.task_id) throw conflict(fire?.detail ?? 'The schedule made no task', `trigger_${fire?.outcome ?? 'failed'}`);
@@ -65,6 +70,9 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
     return (await store.scheduledAgents.runsOf(id, query)) as never;
   });
 }
+
+/** When a UUIDv7 was made: a request that is taken up again under its reserved id serves the same time, which is served once. */
+const timeOf = (id: string) => new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
 
 /** Row and engine change together: an engine out of reach leaves the row as it was. */
 function changer({ store, schedules }: ScheduleServices) {

@@ -8,6 +8,7 @@ import type { WiredWorkflow } from '../store/workflows.ts';
 import type { Dispatch } from '../temporal/dispatch.ts';
 import type { Engine } from '../temporal/engine.ts';
 import type { Caller } from './auth.ts';
+import { madeOnce } from './crud.ts';
 import { type Api, mount } from './mount.ts';
 import { unknownReferences } from './references.ts';
 import type { Frame } from './sse.ts';
@@ -32,9 +33,13 @@ export function workflowRoutes(api: Api, services: Services): void {
 
   mount(api, workflows.list, ({ query }, caller) => store.workflows.list({ ...query, owner: caller.key }) as never);
   mount(api, workflows.get, async ({ params: { id } }, caller) => withLastRun(await owned(id, caller)));
-  mount(api, workflows.create, async ({ body }, caller) => {
-    await refuseUnknown(store, body);
-    return withLastRun(await store.workflows.create({ ...body, owner: caller.key, owner_login: caller.login } as never));
+  mount(api, workflows.create, async ({ body, reserved_id: id }, caller) => {
+    const workflow = await madeOnce(id, store.workflows.find, async () => {
+      await refuseUnknown(store, body);
+      const values = { ...body, owner: caller.key, owner_login: caller.login, ...(id ? { id } : {}) };
+      return store.workflows.create(values as never);
+    });
+    return withLastRun(workflow);
   });
   mount(
     api,

@@ -7,6 +7,15 @@ export interface Usage {
   completion_tokens: number;
 }
 
+export interface Question {
+  /** Where the request has one to give; a message that has it is taken for this one. */
+  id?: string | undefined;
+  session_id?: string | undefined;
+  agent_id: string;
+  owner: string;
+  content: string;
+}
+
 const TITLE_CHARACTERS = 80;
 const titleOf = (message: string) => [...message.trim()].slice(0, TITLE_CHARACTERS).join('').trim();
 
@@ -35,24 +44,25 @@ export function chatStore(prisma: PrismaClient) {
     },
     /** Oldest first. */
     async messages(session_id: string) {
-      const found = await prisma.chatMessage.findMany({ where: { session_id }, orderBy: { id: 'asc' } });
+      const found = await prisma.chatMessage.findMany({ where: { session_id }, orderBy: [{ created_at: 'asc' }, { id: 'asc' }] });
       return found.map(wiredMessage);
     },
     async message(id: string) {
       const found = await prisma.chatMessage.findUnique({ where: { id } });
       return found && wiredMessage(found);
     },
-    /** Begins a session with its first message, whose beginning is the title. */
-    async begin({ agent_id, owner, content }: { agent_id: string; owner: string; content: string }): Promise<string> {
-      const id = uuid();
-      const first = { id: uuid(), role: 'user', content };
-      await prisma.chatSession.create({
-        data: { id, agent_id, owner, title: titleOf(content), message_count: 1, messages: { create: first } },
-      });
-      return id;
-    },
-    async ask(session_id: string, content: string): Promise<void> {
-      await append(session_id, { id: uuid(), role: 'user', content });
+    /** Stores a message, once for its id; returns the session it is in: a new one, titled by how it begins, where none is given. */
+    async ask({ id = uuid(), session_id, agent_id, owner, content }: Question): Promise<string> {
+      const known = await prisma.chatMessage.findUnique({ where: { id }, select: { session_id: true } });
+      if (known) return known.session_id;
+      const message = { id, role: 'user', content };
+      if (session_id !== undefined) {
+        await append(session_id, message);
+        return session_id;
+      }
+      const session = { id: uuid(), agent_id, owner, title: titleOf(content), message_count: 1 };
+      await prisma.chatSession.create({ data: { ...session, messages: { create: message } } });
+      return session.id;
     },
     async answer(session_id: string, { id, content, usage }: { id: string; content: string; usage: Usage }): Promise<void> {
       await append(session_id, { id, role: 'assistant', content, usage });

@@ -1,4 +1,5 @@
 import { v7 as uuid } from 'uuid';
+import { AppError } from '../domain/errors.ts';
 import { Prisma, type PrismaClient } from '../generated/prisma/client.ts';
 
 export type Claim =
@@ -10,6 +11,13 @@ export type Claim =
   | { kind: 'mismatch' }
   /** The first request with this key is still being served, or was withdrawn meanwhile. */
   | { kind: 'busy' };
+
+export type Kept =
+  | { kind: 'kept' }
+  /** Somebody took the request up meanwhile, and has answered it. */
+  | { kind: 'answered'; reply: unknown }
+  /** Its sender wants it no more. */
+  | { kind: 'withdrawn' };
 
 interface KeyOf {
   principal: string;
@@ -28,6 +36,7 @@ export type IdempotencyStore = ReturnType<typeof idempotencyStore>;
 
 export function idempotencyStore(prisma: PrismaClient) {
   const where = ({ principal, key }: KeyOf) => ({ principal_key: { principal, key } });
+  const unanswered = ({ principal, key }: KeyOf) => ({ principal, key, reply: { equals: Prisma.DbNull } });
   return {
     async claim({ principal, key }: KeyOf, request_hash: string): Promise<Claim> {
       const now = Date.now();
@@ -52,24 +61,30 @@ export function idempotencyStore(prisma: PrismaClient) {
     async reserved({ principal, key }: KeyOf): Promise<string | null> {
       return (await prisma.idempotencyKey.findUnique({ where: where({ principal, key }) }))?.reserved_id ?? null;
     },
-    async keep(key: KeyOf, reply: unknown): Promise<void> {
-      await prisma.idempotencyKey.update({ where: where(key), data: { reply: reply as Prisma.InputJsonValue } });
-    },
-    /** Keeps the reply of a request that nobody has withdrawn; false when somebody has. */
-    async keepIfWanted({ principal, key }: KeyOf, reply: unknown): Promise<boolean> {
+    /** Keeps the reply of a request, unless it has one. */
+    async keep(key: KeyOf, reply: unknown): Promise<Kept> {
       const data = { reply: reply as Prisma.InputJsonValue };
-      return (
-        (await prisma.idempotencyKey.updateMany({ where: { principal, key, reply: { equals: Prisma.DbNull } }, data })).count ===
-        1
-      );
+      const { count } = await prisma.idempotencyKey.updateMany({ where: unanswered(key), data });
+      if (count === 1) return { kind: 'kept' };
+      const known = await prisma.idempotencyKey.findUnique({ where: where(key) });
+      if (!known || known.reply === null) return { kind: 'kept' };
+      return isWithdrawn(known.reply) ? { kind: 'withdrawn' } : { kind: 'answered', reply: known.reply };
     },
     /** Says of a request under way that its sender wants it no more; false when it was answered before. */
-    async withdraw({ principal, key }: KeyOf): Promise<boolean> {
-      return this.keepIfWanted({ principal, key }, WITHDRAWN);
+    async withdraw(key: KeyOf): Promise<boolean> {
+      return (await this.keep(key, WITHDRAWN)).kind === 'kept';
     },
-    /** A refused request may be sent again with the same key. */
-    async release({ principal, key }: KeyOf): Promise<void> {
-      await prisma.idempotencyKey.deleteMany({ where: { principal, key, reply: { equals: Prisma.DbNull } } });
+    /**
+     * Lets a request that failed be sent again with its key. One that was refused has made nothing and is forgotten; of any other
+     * that is not known, so whoever repeats it takes it up under the same id.
+     */
+    async failed(key: KeyOf, error: unknown): Promise<void> {
+      if (error instanceof AppError) await prisma.idempotencyKey.deleteMany({ where: unanswered(key) });
+      else
+        await prisma.idempotencyKey.updateMany({
+          where: unanswered(key),
+          data: { created_at: new Date(Date.now() - LOST_MS - 1) },
+        });
     },
   };
 }

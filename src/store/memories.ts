@@ -7,6 +7,7 @@ import { wire } from './page.ts';
 import { type Filter, type Resource, resource } from './resource.ts';
 
 export interface NewMemory {
+  id?: string | undefined;
   agent_id: string;
   scope: string;
   workflow_id?: string | null | undefined;
@@ -74,11 +75,11 @@ export function memoryStore(pool: pg.Pool, prisma: PrismaClient) {
   const alive = () => ({ OR: [{ ttl: null }, { ttl: { gt: new Date() } }] });
   const expired = ({ ttl }: Memory) => ttl !== null && Date.parse(ttl) <= Date.now();
 
-  async function upsert({ workflow_id, metadata, ttl, task_id, ...memory }: NewMemory): Promise<Memory> {
+  async function upsert({ id = uuid(), workflow_id, metadata, ttl, task_id, ...memory }: NewMemory): Promise<Memory> {
     const { agent_id, scope, key, value, created_by } = memory;
     const home = scope === 'session' ? (workflow_id ?? '') : '';
     const values = [
-      uuid(),
+      id,
       agent_id,
       scope,
       key,

@@ -3,6 +3,7 @@ import { v7 as uuid } from 'uuid';
 import type { ScheduledAgent as Wired } from '../contracts/scheduled-agents.ts';
 import { cadenceOf, dueBetween, nextDue } from '../domain/cadence.ts';
 import type { Prisma, PrismaClient, ScheduledAgent as Row } from '../generated/prisma/client.ts';
+import { row } from './database.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
 import { idOfCursor, type Paging, pageOf, wire } from './page.ts';
 import { refused } from './resource.ts';
@@ -22,10 +23,22 @@ export interface ScheduleValues {
 }
 
 export interface NewSchedule extends ScheduleValues {
+  /** Where the request has one to give. */
+  id?: string | undefined;
   owner: string;
   owner_login: string;
   workflow_id: string;
 }
+
+/** In one statement: a fire that is settled is not served again, so nobody would write the time of its run later. */
+const SETTLE_FIRE = {
+  name: 'settle_fire',
+  text: `WITH fire AS (
+      UPDATE schedule_fires SET outcome = $3, detail = $4, task_id = $5
+      WHERE scheduled_agent_id = $1 AND due_at = $2 AND outcome = 'firing' RETURNING task_id)
+    UPDATE scheduled_agents SET last_run_at = greatest(last_run_at, now())
+    WHERE id = $1 AND (SELECT task_id FROM fire) IS NOT NULL`,
+};
 
 const NOUN = 'scheduled agent';
 const MOST_MISSED = 1_000;
@@ -61,8 +74,7 @@ export function scheduleStore({ pool, prisma, keys }: { pool: pg.Pool; prisma: P
     },
     find: (id: string): Promise<Row | null> => table.findUnique({ where: { id } }),
     all: (): Promise<Row[]> => table.findMany({ orderBy: { id: 'asc' } }),
-    create: ({ ...values }: NewSchedule, access_token: string): Promise<Row> => {
-      const id = uuid();
+    create: ({ id = uuid(), ...values }: NewSchedule, access_token: string): Promise<Row> => {
       const data = { id, ...values, ...sealed(id, access_token) };
       return refused(NOUN, table.create({ data: data as Prisma.ScheduledAgentUncheckedCreateInput }));
     },
@@ -113,14 +125,7 @@ function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
       end: { outcome: string; detail?: string; task_id: string | null },
     ) {
       const { outcome, detail = null, task_id } = end;
-      await prisma.scheduleFire.updateMany({
-        where: { scheduled_agent_id, due_at, outcome: 'firing' },
-        data: { outcome, detail, task_id },
-      });
-      if (task_id)
-        await pool.query('UPDATE scheduled_agents SET last_run_at = greatest(last_run_at, now()) WHERE id = $1', [
-          scheduled_agent_id,
-        ]);
+      await row(pool, SETTLE_FIRE, [scheduled_agent_id, due_at, outcome, detail, task_id]);
     },
     /** A run of this schedule that has not ended. */
     async openTask(scheduled_agent_id: string, beside: string): Promise<string | null> {

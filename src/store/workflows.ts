@@ -40,7 +40,7 @@ export function workflowStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'
       const found = await prisma.workflow.findUnique({ where: { id } });
       return found && wired(found);
     },
-    async create(values: Omit<Prisma.WorkflowUncheckedCreateInput, 'id'>) {
+    async create(values: Omit<Prisma.WorkflowUncheckedCreateInput, 'id'> & { id?: string }) {
       return wired(await refused(NOUN, prisma.workflow.create({ data: { id: uuid(), ...values } })));
     },
     async update(id: string, values: Prisma.WorkflowUncheckedUpdateInput) {

@@ -58,17 +58,17 @@ interface DispatchOptions {
 }
 
 export function createDispatch({ store, engine, bus, settle, definitionOf, refusalOf }: DispatchOptions): Dispatch {
-  /** Takes a task back; what it cannot take back now, the reconciler starts later. */
+  /** Takes a task back. Whom the engine cannot tell now that the lane is free, the reconciler tells. */
   async function discard(task_id: string): Promise<void> {
     const next = await store.tasks.discard(task_id);
-    if (next) await engine.proceed(next);
+    if (next) await engine.proceed(next).catch(() => {});
   }
 
   async function create(task: NewTask): Promise<CreatedTask | null> {
     try {
       return await store.tasks.create(task);
     } catch (error) {
-      // It may have been written all the same.
+      // It may have been written all the same; what cannot be taken back now, the reconciler starts.
       if (databaseIsAway(error)) await discard(task.task_id).catch(() => {});
       throw error;
     }
@@ -82,7 +82,8 @@ export function createDispatch({ store, engine, bus, settle, definitionOf, refus
     try {
       await engine.start({ task_id, queued, ...rulesOf(settings), ...(state ? { state } : {}) }, labels);
     } catch (error) {
-      await discard(task_id).catch(() => {});
+      // The refusal says that nothing is left; where that is not known, the database's error says so.
+      await discard(task_id);
       throw error;
     }
     // The run before it may have ended meanwhile, and have found nobody to tell.

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { clientOf } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/model-server.ts';
 
@@ -175,6 +176,21 @@ describe('ownership', () => {
     expect(accepted).toMatchObject({ prompt: '{"city":"Oslo"}', workflow_id, status: 'pending' });
     expect(accepted.stream_url).toContain(accepted.task_id);
     await it_.ended(accepted.task_id);
+  });
+});
+
+describe('who one is', () => {
+  it('is told to each by the access token, which is not told', async () => {
+    const alice = { id: 'local:alice', provider: 'local', subject: 'alice', login: 'alice', is_admin: false };
+    expect(await it_.alice.ok(it_.alice.get('/api/me'), 200)).toEqual(alice);
+    expect(await it_.bob.ok(it_.bob.get('/api/me'), 200)).toEqual({ ...alice, id: 'local:bob', subject: 'bob', login: 'bob' });
+    const { created_by } = await it_.alice.ok(it_.alice.post('/api/skills', { name: 'of alice', instructions: 'i' }), 201);
+    expect(created_by).toBe(alice.id);
+  });
+
+  it('is told to nobody without a valid token', async () => {
+    expect((await it_.anonymous.get('/api/me')).status).toBe(401);
+    expect((await clientOf(it_.url, 'nobody').get('/api/me')).status).toBe(401);
   });
 });
 

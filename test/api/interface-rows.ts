@@ -217,6 +217,7 @@ export const SETTLED: Row[] = [
     ['DELETE', '/api/providers/{id}', '', '204'],
     ['POST', '/api/providers/{id}/test', '', '200; success, models, error'],
   ]),
+  ...rowsOf('Identity', [['GET', '/api/me', '', '200; id, provider, subject, login, is_admin']]),
   ...rowsOf('Built-in tools', [['GET', '/api/builtin-tools', '', '200']]),
   ...rowsOf('Scheduled agents', [
     ['POST', '/api/scheduled-agents/{sa_id}/trigger', '', 'runs it now'],

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { conflict } from '../../src/domain/errors.ts';
 import { type Database, inTransaction, openDatabase } from '../../src/store/database.ts';
 import { eventStore } from '../../src/store/events.ts';
 import { idempotencyStore } from '../../src/store/idempotency.ts';
@@ -45,14 +46,14 @@ describe('a request that is withdrawn while it is being served', () => {
     const requests = idempotencyStore(database.prisma);
     await requests.claim(key('early'), 'hash');
     expect(await requests.withdraw(key('early'))).toBe(true);
-    expect(await requests.keepIfWanted(key('early'), { task_id: 'x' })).toBe(false);
+    expect(await requests.keep(key('early'), { task_id: 'x' })).toEqual({ kind: 'withdrawn' });
     expect(await requests.claim(key('early'), 'hash')).toEqual({ kind: 'busy' });
   });
 
   it('is too late once it is answered', async () => {
     const requests = idempotencyStore(database.prisma);
     await requests.claim(key('late'), 'hash');
-    expect(await requests.keepIfWanted(key('late'), { task_id: 'x' })).toBe(true);
+    expect(await requests.keep(key('late'), { task_id: 'x' })).toEqual({ kind: 'kept' });
     expect(await requests.withdraw(key('late'))).toBe(false);
     expect(await requests.claim(key('late'), 'hash')).toEqual({ kind: 'replay', reply: { task_id: 'x' } });
   });
@@ -62,8 +63,27 @@ it('a request that was refused may be sent again with its key', async () => {
   const requests = idempotencyStore(database.prisma);
   const key = { principal: 'local:alice', key: 'refused' };
   await requests.claim(key, 'hash');
-  await requests.release(key);
+  await requests.failed(key, conflict('The name is taken'));
   expect(await requests.claim(key, 'other')).toMatchObject({ kind: 'new' });
+});
+
+it('a request that failed, nobody knows how far it had come, is taken up under the id that it had', async () => {
+  const requests = idempotencyStore(database.prisma);
+  const key = { principal: 'local:alice', key: 'failed' };
+  const first = await requests.claim(key, 'hash');
+  expect(await requests.claim(key, 'hash')).toEqual({ kind: 'busy' });
+  await requests.failed(key, new Error('Connection terminated'));
+  expect(await requests.claim(key, 'other')).toEqual({ kind: 'mismatch' });
+  expect(await requests.claim(key, 'hash')).toEqual(first);
+});
+
+it('a request that was taken up by another server has one answer, whoever comes to its end first', async () => {
+  const requests = idempotencyStore(database.prisma);
+  const key = { principal: 'local:alice', key: 'frozen' };
+  await requests.claim(key, 'hash');
+  expect(await requests.keep(key, { id: 'of the one that took it up' })).toEqual({ kind: 'kept' });
+  const late = await requests.keep(key, { id: 'of the one that was frozen' });
+  expect(late).toEqual({ kind: 'answered', reply: { id: 'of the one that took it up' } });
 });
 
 describe('a transaction', () => {

@@ -48,10 +48,13 @@ describeInBrowser('signing in to the dashboard', () => {
     const id = await here.workflow({ workflow: { title: "Alice's own" } });
     await signIn(page, '/workflows');
     await page.getByRole('link', { name: "Alice's own" }).waitFor();
+    await page.getByTitle('Signed in as alice (local)').waitFor();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('Access token').fill(BOB);
     await page.keyboard.press('Enter');
     await page.getByText('There are none yet.').waitFor();
+    await page.getByTitle('Signed in as bob (local)').waitFor();
+    expect(await page.getByTitle(/alice/).count()).toBe(0);
     expect(await page.getByRole('link', { name: "Alice's own" }).count()).toBe(0);
     await here.alice.del(`/api/workflows/${id}`);
   });

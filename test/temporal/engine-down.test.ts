@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => at?.stop());
 
-it('answers 503 and leaves nothing half written while the engine is out of reach', async () => {
+it('answers 503 and leaves nothing half written while the engine is out of reach', { timeout: 60_000 }, async () => {
   const workflow_id = await at.workflow();
   const start_at = new Date(Date.now() + 3_600_000).toISOString();
   const body = { name: 'hourly', prompt: 'p', interval_value: 1, interval_unit: 'hours', start_at, workflow_id };

@@ -49,9 +49,13 @@ async function refused(workflow_id: string, code: string) {
 describe('while the engine is away', () => {
   it('prompts are refused and leave nothing, reads are served, and runs go on afterwards', { timeout: 120_000 }, async () => {
     const other = await here.workflow();
+    const hourly = { name: 'hourly', prompt: 'p', interval_value: 1, interval_unit: 'hours', workflow_id: other };
+    const schedule = `/api/scheduled-agents/${(await here.alice.ok(here.alice.post('/api/scheduled-agents', hourly))).id}`;
     const { task_id, stream } = await underWay();
     await servers.away('temporal');
     await refused(other, 'engine_unavailable');
+    expect(await here.alice.post(`${schedule}/trigger`)).toMatchObject({ status: 503, body: { code: 'engine_unavailable' } });
+    expect(await here.alice.ok(here.alice.get(`${schedule}/runs`))).toMatchObject([{ outcome: 'failed', task_id: null }]);
     expect(await here.alice.ok(here.alice.get(`/api/workflows/${other}`))).toMatchObject({ status: 'active', task_count: 0 });
     await wait(AWAY_MS);
     await servers.start('temporal');

@@ -26,10 +26,10 @@ export function mcpCalls(services: DoorServices) {
       if (claim.kind !== 'new') throw new AppError('conflict', 'A request with this id was made before in this session');
       try {
         const run = await startRun(services, { ...order, task_id: claim.reserved_id }, caller);
-        if (!(await idempotency.keepIfWanted(key, run))) await services.dispatch.halt(run.task_id);
+        if ((await idempotency.keep(key, run)).kind === 'withdrawn') await services.dispatch.halt(run.task_id);
         return run;
       } catch (error) {
-        await idempotency.release(key);
+        await idempotency.failed(key, error);
         throw error;
       }
     },

@@ -2,7 +2,9 @@ import { AppShell, Burger, Button, Group, NativeSelect, ScrollArea, Text, useMan
 import { useDisclosure } from '@mantine/hooks';
 import { type ReactNode, useEffect } from 'react';
 import { NavLink, useLocation } from 'react-router';
+import { me } from '../../contracts/me.ts';
 import { useSession } from '../api/context.tsx';
+import { useRead } from '../api/queries.ts';
 import { Banners } from './banners.tsx';
 import { NAVIGATION } from './navigation.ts';
 
@@ -74,8 +76,14 @@ function Menu() {
 function Account() {
   const { session } = useSession();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const { data: who } = useRead(me.get);
   return (
     <Group gap="xs" wrap="nowrap">
+      {who && (
+        <Text size="sm" className="clip clip-short" title={`Signed in as ${who.login} (${who.provider})`} visibleFrom="xs">
+          {who.login}
+        </Text>
+      )}
       <NativeSelect
         aria-label="Colours"
         size="xs"

@@ -44,7 +44,13 @@ export async function serve(
 ): Promise<void> {
   const { task_id, settled } = await ports.schedules.claimFire(row.id, due_at);
   if (settled) return;
-  const outcome = await outcomeOf(ports, row, { task_id, by_hand });
+  const outcome = await outcomeOf(ports, row, { task_id, by_hand }).catch(async (error: unknown) => {
+    // A time that was due is tried again by the engine; one that is served by hand is not, so it is not left open.
+    if (by_hand && error instanceof AppError) {
+      await ports.schedules.settleFire(row.id, due_at, { outcome: 'failed', detail: error.message, task_id: null });
+    }
+    throw error;
+  });
   await ports.schedules.settleFire(row.id, due_at, outcome);
 }
 

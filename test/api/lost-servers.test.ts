@@ -1,0 +1,197 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Client } from '../support/client.ts';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { says } from '../support/model-server.ts';
+import { type Child, startApiProcess } from '../support/processes.ts';
+import { until } from '../support/until.ts';
+
+let at: TestInstallation;
+beforeAll(async () => {
+  at = await startTestInstallation();
+  at.model.always(says('Said once.'));
+});
+afterAll(() => at?.stop());
+
+interface Request {
+  /** As in the description of the API. */
+  operation: string;
+  path: string;
+  body?: object;
+  /** Counts what there is of what the request makes. */
+  made: string;
+}
+
+const count = async ({ made }: Request) => Number((await at.core.database.pool.query(made)).rows[0].count);
+const counts = (requests: Request[]) => Promise.all(requests.map(count));
+const keyOf = ({ operation }: Request) => ({ 'idempotency-key': `lost ${operation}` });
+const send = (client: Client, request: Request) => client.post(request.path, request.body, keyOf(request));
+
+/** Replies are not kept while it holds: what a request makes is there, and its key has no answer yet. */
+async function holdReplies() {
+  const { pool } = at.core.database;
+  const holder = await pool.connect();
+  await holder.query(`SELECT pg_advisory_lock(1);
+    CREATE FUNCTION hold_reply() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NEW; END';
+    CREATE TRIGGER hold_reply BEFORE UPDATE ON idempotency_keys FOR EACH ROW WHEN (NEW.reply IS NOT NULL) EXECUTE FUNCTION hold_reply()`);
+  const waiting = `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+  return {
+    held: async () => (await pool.query(waiting)).rowCount,
+    /** What was held is undone, as it is when a server dies before its statement has reached the database. */
+    async drop() {
+      await pool.query(`SELECT pg_terminate_backend(pid) FROM (${waiting}) AS held`);
+      await holder.query('SELECT pg_advisory_unlock(1); DROP TRIGGER hold_reply ON idempotency_keys; DROP FUNCTION hold_reply');
+      holder.release();
+    },
+  };
+}
+
+/** Sends requests to a server that is killed when all of them have made what they make, and none has its answer. */
+async function loseServer({ api, client }: { api: Child; client: Client }, requests: Request[]) {
+  const replies = await holdReplies();
+  const unanswered = Promise.allSettled(requests.map((request) => send(client, request)));
+  try {
+    await until('everything to be made', async () => (await replies.held()) === requests.length, 60_000);
+  } finally {
+    await api.end('SIGKILL');
+    await replies.drop();
+  }
+  expect((await unanswered).map(({ status }) => status)).toEqual(requests.map(() => 'rejected'));
+}
+
+/** One request for each operation that takes an Idempotency-Key. */
+async function requestsOf(client: Client): Promise<Request[]> {
+  const make = (path: string, body: object) => client.ok(client.post(path, body));
+  const provider = { provider_type: 'openai_compatible', base_url: at.model.url, default_model: 'scripted' };
+  const { id: provider_id } = await make('/api/providers', { name: 'first', ...provider });
+  const { id: agent_id } = await make('/api/agents', { name: 'first', provider_id });
+  const workflow = async () => (await make('/api/workflows', { agent_id, title: 'first' })).id as string;
+  const { id: source_id } = await make('/api/knowledge-sources', { name: 'first' });
+  const start_at = new Date(Date.now() + 3_600_000).toISOString();
+  const schedule = { prompt: 'p', interval_value: 1, interval_unit: 'hours', start_at };
+  const due = await workflow();
+  const { id: schedule_id } = await make('/api/scheduled-agents', { name: 'first', workflow_id: due, ...schedule });
+  const [prompted, forked, completed, responded] = [await workflow(), await workflow(), await workflow(), await workflow()];
+  const { task_id } = await make(`/api/workflows/${forked}/prompt`, { prompt: 'x' });
+  await until('the run', async () => (await client.ok(client.get(`/api/tasks/${task_id}`))).status === 'completed');
+  const named = (operation: string, path: string, table: string, body: object = {}): Request => ({
+    ...{ operation, path, body: { name: 'lost', ...body }, made: `SELECT count(*) FROM ${table} WHERE name = 'lost'` },
+  });
+  const tasksOf = (id: string) => `SELECT count(*) FROM tasks WHERE workflow_id = '${id}'`;
+  const source_code = 'def lost() -> str:\n    """Says it."""\n    return "it"\n';
+  return [
+    named('create_provider', '/api/providers', 'providers', provider),
+    named('create_agent', '/api/agents', 'agents'),
+    named('create_skill', '/api/skills', 'skills', { instructions: 'i' }),
+    named('create_guardrail', '/api/guardrails', 'guardrails', { guardrail_type: 'prompt', config: { min_length: 1 } }),
+    named('create_mcp_server', '/api/mcps', 'mcp_servers', {
+      ...{ transport_type: 'http', connection_config: { url: 'http://127.0.0.1:9/mcp' } },
+    }),
+    named('create_knowledge_source', '/api/knowledge-sources', 'knowledge_sources'),
+    named('create_knowledge_item', '/api/knowledge-items', 'knowledge_items', { source_id, content: 'Some text.' }),
+    named('create_stored_token', '/api/tokens', 'stored_tokens', { value: 'v' }),
+    named('create_custom_tool', '/api/custom-tools', 'custom_tools', { source_code }),
+    named('create_scheduled_agent', '/api/scheduled-agents', 'scheduled_agents', { workflow_id: due, ...schedule }),
+    {
+      ...{ operation: 'create_memory', path: '/api/memories', body: { agent_id, scope: 'agent', key: 'lost', value: 'v' } },
+      made: `SELECT count(*) FROM memories WHERE key = 'lost'`,
+    },
+    {
+      ...{ operation: 'create_workflow', path: '/api/workflows', body: { agent_id, title: 'lost' } },
+      made: `SELECT count(*) FROM workflows WHERE title = 'lost'`,
+    },
+    {
+      ...{ operation: 'chat_with_agent', path: `/api/agents/${agent_id}/chat`, body: { message: 'Say it.' } },
+      made: `SELECT count(*) FROM chat_messages WHERE content = 'Say it.'`,
+    },
+    { operation: 'trigger_scheduled_agent', path: `/api/scheduled-agents/${schedule_id}/trigger`, made: tasksOf(due) },
+    { operation: 'prompt_workflow', path: `/api/workflows/${prompted}/prompt`, body: { prompt: 'x' }, made: tasksOf(prompted) },
+    {
+      ...{ operation: 'fork_task', path: `/api/tasks/${task_id}/fork`, body: { from_step: 1 } },
+      made: `${tasksOf(forked)} AND forked_from IS NOT NULL`,
+    },
+    {
+      ...{ operation: 'create_chat_completion', path: '/v1/chat/completions', made: tasksOf(completed) },
+      body: { model: completed, messages: [{ role: 'user', content: 'x' }] },
+    },
+    {
+      ...{ operation: 'create_response', path: '/v1/responses', made: tasksOf(responded) },
+      body: { model: responded, input: 'x' },
+    },
+  ];
+}
+
+it('of each request with an Idempotency-Key, one thing is made, although its server is killed before it can answer', {
+  timeout: 120_000,
+}, async () => {
+  const first = await startApiProcess(at.setting);
+  const requests = await requestsOf(first.client);
+  const { paths } = (await first.client.get('/openapi.json')).body;
+  const operations = Object.values(paths as Record<string, Record<string, any>>).flatMap((path) => Object.values(path));
+  const keyed = operations.filter(({ parameters = [] }) => parameters.some(({ name }: any) => name === 'Idempotency-Key'));
+  expect(requests.map(({ operation }) => operation).sort()).toEqual(keyed.map(({ operationId }) => operationId).sort());
+
+  expect(await counts(requests)).toEqual(requests.map(() => 0));
+  await loseServer(first, requests);
+  expect(await counts(requests)).toEqual(requests.map(() => 1));
+
+  const { api, client } = await startApiProcess(at.setting);
+  const early = await send(client, requests[0]!);
+  expect(early).toMatchObject({ status: 409, body: { code: 'idempotency_key_busy' } });
+  await at.core.database.pool.query(`UPDATE idempotency_keys SET created_at = created_at - interval '1 minute'`);
+  for (const request of requests) {
+    const taken_up = await send(client, request);
+    expect([request.operation, taken_up.status]).toEqual([request.operation, expect.toBeOneOf([200, 201])]);
+    expect(taken_up.headers.get('idempotent-replayed')).toBeNull();
+    const again = await send(client, request);
+    expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
+  }
+  expect(await counts(requests)).toEqual(requests.map(() => 1));
+  await api.end('SIGTERM');
+});
+
+it('a chat that is taken up again goes on with the message that is there, and has one reply', { timeout: 60_000 }, async () => {
+  const first = await startApiProcess(at.setting);
+  const { client } = first;
+  const { id: provider_id } = await client.ok(
+    client.post('/api/providers', {
+      name: 'chats',
+      provider_type: 'openai_compatible',
+      base_url: at.model.url,
+      default_model: 's',
+    }),
+  );
+  const { id: agent_id } = await client.ok(client.post('/api/agents', { name: 'chats', provider_id }));
+  const path = `/api/agents/${agent_id}/chat`;
+  await client.post(path, { message: 'Hello.' });
+  const [{ id: session_id }] = (await client.ok(client.get(`${path}/sessions`))) as any;
+  const made = `SELECT count(*) FROM chat_messages WHERE content = 'Go on.'`;
+  const request = { operation: 'go on', path, body: { message: 'Go on.', session_id }, made };
+  await loseServer(first, [request]);
+
+  const next = await startApiProcess(at.setting);
+  const messages = async () => {
+    const stored = await next.client.ok(next.client.get(`${path}/sessions/${session_id}`));
+    expect(stored.message_count).toBe(stored.messages.length);
+    return stored.messages.map(({ content }: { content: string }) => content);
+  };
+  expect(await messages()).toEqual(['Hello.', 'Said once.', 'Go on.']);
+  await at.core.database.pool.query(`UPDATE idempotency_keys SET created_at = created_at - interval '1 minute'`);
+  const asked = at.model.requests.length;
+  for (const _ of ['taken up', 'replayed']) expect((await send(next.client, request)).body).toContain('"type":"done"');
+  expect(await messages()).toEqual(['Hello.', 'Said once.', 'Go on.', 'Said once.']);
+  expect(at.model.requests.length).toBe(asked + 1);
+  await next.api.end('SIGTERM');
+});
+
+it('a request whose answer could not be kept is taken up at once when it is repeated', async () => {
+  const { pool } = at.core.database;
+  const agent_id = (await at.alice.ok(at.alice.get(`/api/workflows/${await at.workflow()}`))).agent_id;
+  const made = `SELECT count(*) FROM workflows WHERE title = 'unkept'`;
+  const request = { operation: 'unkept', path: '/api/workflows', body: { agent_id, title: 'unkept' }, made };
+  await pool.query(`ALTER TABLE idempotency_keys ADD CONSTRAINT full_disk CHECK (reply IS NULL OR key <> 'lost unkept')`);
+  expect((await send(at.alice, request)).status).toBe(500);
+  await pool.query('ALTER TABLE idempotency_keys DROP CONSTRAINT full_disk');
+  expect((await send(at.alice, request)).status).toBe(201);
+  expect(await count(request)).toBe(1);
+});
