@@ -42,12 +42,32 @@ export function useList<E extends AnyEndpoint>(endpoint: E, query: object = {}, 
   return { ...pages, items, total: pages.data?.pages[0]?.total ?? 0 };
 }
 
+interface Order {
+  /** Those of the same line are sent one after the other. */
+  line?: string;
+}
+
 /** An operation that changes something: all that is on show is read again after it, but for what it has removed. */
-export function useAct<E extends AnyEndpoint>(endpoint: E) {
+export function useAct<E extends AnyEndpoint>(endpoint: E, order: Order = {}) {
   const { call } = useClient();
+  return useActing(endpoint, call<E>, order);
+}
+
+/** As `useAct`, with the tag of the state that came of it. */
+export function useTaggedAct<E extends AnyEndpoint>(endpoint: E) {
+  const { tagged } = useClient();
+  return useActing(endpoint, tagged<E>);
+}
+
+function useActing<E extends AnyEndpoint, R>(
+  endpoint: E,
+  act: (endpoint: E, input: Input<E>) => Promise<R>,
+  { line }: Order = {},
+) {
   const queries = useQueryClient();
-  return useMutation<Reply<E>, Problem, Input<E>>({
-    mutationFn: (input) => call(endpoint, input),
+  return useMutation<R, Problem, Input<E>>({
+    mutationFn: (input) => act(endpoint, input),
+    ...(line && { scope: { id: line } }),
     onSettled: (_reply, _problem, { params }) => {
       const removed = endpoint.method === 'DELETE' ? Object.values((params ?? {}) as object).at(-1) : null;
       return queries.invalidateQueries({ predicate: ({ queryKey }) => !removed || !JSON.stringify(queryKey).includes(removed) });

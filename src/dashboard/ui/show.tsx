@@ -1,5 +1,6 @@
 import { Group, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { parsedJson } from './json.ts';
 import { ScrollBox } from './scroll-box.tsx';
 
 const TONES: Record<string, string> = {
@@ -92,13 +93,8 @@ export function Code({ children, label }: { children: unknown; label: string }) 
 
 export function pretty(value: unknown): string {
   if (typeof value !== 'string') return JSON.stringify(value, null, 2) ?? '';
-  const trimmed = value.trim();
-  if (!/^[{[]/.test(trimmed)) return value;
-  try {
-    return JSON.stringify(JSON.parse(trimmed), null, 2);
-  } catch {
-    return value;
-  }
+  const read = /^\s*[{[]/.test(value) ? parsedJson(value) : null;
+  return read && 'value' in read ? JSON.stringify(read.value, null, 2) : value;
 }
 
 export function Labelled({ label, children }: { label: string; children: ReactNode }) {

@@ -1,9 +1,10 @@
 import { Alert, Button, Checkbox, Group, Modal, Stack, Text, Textarea } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { type FormEvent, useState } from 'react';
-import { mcps } from '../../../contracts/mcps.ts';
+import { type McpTool, mcps } from '../../../contracts/mcps.ts';
 import { useAct, useRead } from '../../api/queries.ts';
 import { ImportReport } from '../../ui/import-report.tsx';
+import { parsedJson } from '../../ui/json.ts';
 import { Section } from '../../ui/page.tsx';
 import { Status } from '../../ui/show.tsx';
 import { Empty, Failure, Loaded } from '../../ui/states.tsx';
@@ -40,27 +41,31 @@ export function McpPanel({ record }: { record: Stored }) {
 
 function Tools({ id }: { id: string }) {
   const query = useRead(mcps.tools, { params: { id } });
-  const allow = useAct(mcps.allow);
+  const allow = useAct(mcps.allow, { line: `tools of ${id}` });
+  // Shown as ticked at once, and further ticks taken, while the service is told.
+  const told = allow.isPending ? allow.variables.body?.allowed_tools : undefined;
+  const isTicked = ({ name, allowed }: McpTool) => (told ? told.length === 0 || told.includes(name) : allowed);
   return (
     <Section title="Tools">
       <Loaded query={query} what="Asking the server for its tools">
         {({ tools }) => {
-          const change = (name: string, allowed: boolean) => {
-            const names = tools.filter((tool) => (tool.name === name ? allowed : tool.allowed)).map((tool) => tool.name);
+          const ticked = tools.filter(isTicked);
+          const change = (name: string, tick: boolean) => {
+            const names = tools.filter((tool) => (tool.name === name ? tick : isTicked(tool))).map((tool) => tool.name);
             allow.mutate({ params: { id }, body: { allowed_tools: names.length === tools.length ? [] : names } });
           };
           if (tools.length === 0) return <Empty>The server offers no tools.</Empty>;
           return (
             <Stack gap={6} className="panel">
-              <Text c="dimmed">Those that are ticked may be used.</Text>
-              {tools.map(({ name, description, effect, allowed }) => (
+              <Text c="dimmed">Those that are ticked may be used; one at least.</Text>
+              {tools.map((tool) => (
                 <Checkbox
-                  key={name}
-                  label={<span className="mono">{name}</span>}
-                  description={`${effect}. ${description}`}
-                  checked={allowed}
-                  disabled={allow.isPending || (allowed && tools.filter((tool) => tool.allowed).length === 1)}
-                  onChange={(event) => change(name, event.currentTarget.checked)}
+                  key={tool.name}
+                  label={<span className="mono">{tool.name}</span>}
+                  description={`${tool.effect}. ${tool.description}`}
+                  checked={isTicked(tool)}
+                  disabled={ticked.length === 1 && isTicked(tool)}
+                  onChange={(event) => change(tool.name, event.currentTarget.checked)}
                 />
               ))}
               {allow.error && <Failure problem={allow.error} />}
@@ -80,12 +85,9 @@ export function McpImportButton() {
   const [wrong, setWrong] = useState<string | null>(null);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    try {
-      setWrong(null);
-      act.mutate({ body: JSON.parse(text) });
-    } catch (error) {
-      setWrong(`This is not JSON: ${(error as Error).message}`);
-    }
+    const read = parsedJson(text);
+    setWrong('wrong' in read ? read.wrong : null);
+    if ('value' in read) act.mutate({ body: read.value as never });
   };
   return (
     <>

@@ -2,6 +2,7 @@ import { Button, Group, Select, Stack, Switch, Text, Textarea } from '@mantine/c
 import { type FormEvent, useState } from 'react';
 import { customTools } from '../../../contracts/custom-tools.ts';
 import { useAct, useRead } from '../../api/queries.ts';
+import { parsedJson } from '../../ui/json.ts';
 import { Section } from '../../ui/page.tsx';
 import { Code, duration, Status } from '../../ui/show.tsx';
 import { Failure, Loaded } from '../../ui/states.tsx';
@@ -40,12 +41,9 @@ function RunTool({ record }: { record: Stored }) {
   const [wrong, setWrong] = useState<string | null>(null);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    try {
-      setWrong(null);
-      run.mutate({ params: { id: record.id }, body: { arguments: JSON.parse(text) } });
-    } catch (error) {
-      setWrong(`This is not JSON: ${(error as Error).message}`);
-    }
+    const read = parsedJson(text);
+    setWrong('wrong' in read ? read.wrong : null);
+    if ('value' in read) run.mutate({ params: { id: record.id }, body: { arguments: read.value as never } });
   };
   return (
     <Section title="Run it">
