@@ -90,6 +90,9 @@ describeInBrowser('a download', () => {
     await page.getByRole('alert').getByText('The service cannot be reached.').waitFor();
     await page.screenshot({ path: '/tmp/dash-3.png' });
     expect(await axe(page)).toEqual([]);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.screenshot({ path: '/tmp/dash-3d.png' });
+    expect(await axe(page)).toEqual([]);
   });
 });
 
@@ -112,7 +115,10 @@ describeInBrowser('an MCP server in the dashboard', () => {
     await button(page, 'List its tools').click();
     const tick = (name: string) => page.getByRole('checkbox', { name, exact: true });
     await tick('echo').uncheck();
-    await expect.poll(allowed).toEqual(all.filter((name) => name !== 'echo'));
+    const others = all.filter((name) => name !== 'echo');
+    await expect.poll(allowed).toEqual(others);
+    // The form below shows what was ticked above.
+    await expect.poll(() => page.getByText('Allowed tools', { exact: true }).locator('../..').innerText()).toContain('get-sum');
     await page.screenshot({ path: '/tmp/dash-4.png', fullPage: true });
     expect(await axe(page)).toEqual([]);
 
@@ -164,7 +170,7 @@ describeInBrowser('a schedule in the dashboard', () => {
     await button(page, 'Switch off').focus();
     await page.keyboard.press('Enter');
     await button(page, 'Switch on').waitFor();
-    console.log('FOCUS', await page.evaluate('document.activeElement.outerHTML.slice(0,200)'));
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Switch on');
     expect(await state()).toEqual({ enabled: false, due: false });
     await page.screenshot({ path: '/tmp/dash-6.png', fullPage: true });
     await page.reload();

@@ -135,5 +135,5 @@ const outOfReach = (_: Error) =>
   new Problem({
     status: 0,
     code: 'unreachable',
-    detail: 'The service cannot be reached. Check that it is running; this page keeps trying.',
+    detail: 'The service cannot be reached. Check that it is running.',
   });

@@ -92,8 +92,9 @@ const labelsOf = (fields: Field[]) => fields.map(({ label }) => label).join(', '
 /** Nothing is lost until one has chosen. */
 function ChangedMeanwhile({ conflict: { newer, fields }, choose }: { conflict: Conflict; choose(keep: boolean): void }) {
   return (
-    <Alert color="yellow" variant="outline" title="It was changed meanwhile, and nothing was saved" role="alert">
+    <Alert color="yellow" variant="outline" role="alert">
       <Stack gap="xs" align="flex-start">
+        <Text fw={600}>It was changed meanwhile, and nothing was saved</Text>
         <Text>
           While you edited, someone else changed what you changed, too: {labelsOf(fields)}. What you typed is still in the form.
         </Text>

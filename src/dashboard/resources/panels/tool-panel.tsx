@@ -21,13 +21,13 @@ export function ToolPanel({ record }: { record: Stored }) {
 
 /** All that can be changed of a tool that came as a plugin, beside its variables. */
 function PluginSwitch({ record }: { record: Stored }) {
-  const update = useAct(customTools.update);
+  const update = useAct(customTools.update, { line: `switch of ${record.id}` });
+  const told = update.isPending ? update.variables.body?.is_enabled : undefined;
   return (
     <>
       <Switch
         label="Enabled"
-        checked={record.is_enabled}
-        disabled={update.isPending}
+        checked={told ?? record.is_enabled}
         onChange={(event) => update.mutate({ params: { id: record.id }, body: { is_enabled: event.currentTarget.checked } })}
       />
       {update.error && <Failure problem={update.error} />}
@@ -87,13 +87,14 @@ function exampleOf({ properties = {}, required = [] }: { properties?: Record<str
 
 function EnvMapping({ id }: { id: string }) {
   const query = useRead(customTools.getEnvMapping, { params: { id } });
-  const set = useAct(customTools.setEnvMapping);
+  const set = useAct(customTools.setEnvMapping, { line: `variables of ${id}` });
+  const told = set.isPending ? set.variables.body?.env_mapping : undefined;
   return (
     <Section title="Environment variables">
       <Loaded query={query}>
         {({ env_mapping, available_tokens }) => (
           <Stack gap="xs" className="panel" maw="46rem">
-            {Object.entries(env_mapping).map(([name, token]) => (
+            {Object.entries({ ...env_mapping, ...told }).map(([name, token]) => (
               <Select
                 key={name}
                 label={<span className="mono">{name}</span>}
@@ -102,7 +103,6 @@ function EnvMapping({ id }: { id: string }) {
                 value={token}
                 clearable
                 searchable
-                disabled={set.isPending}
                 onChange={(value) => set.mutate({ params: { id }, body: { env_mapping: { [name]: value } } })}
               />
             ))}
