@@ -33,7 +33,7 @@ export const cssVariables: CSSVariablesResolver = ({ colors }) => ({
   },
   dark: {
     '--mantine-color-dimmed': colors.dark![1],
-    '--mantine-color-placeholder': colors.dark![2],
+    '--mantine-color-placeholder': colors.dark![1],
     '--mantine-color-error': colors.red![4],
     '--mantine-color-anchor': colors.blue![3],
   },

@@ -92,7 +92,7 @@ const labelsOf = (fields: Field[]) => fields.map(({ label }) => label).join(', '
 /** Nothing is lost until one has chosen. */
 function ChangedMeanwhile({ conflict: { newer, fields }, choose }: { conflict: Conflict; choose(keep: boolean): void }) {
   return (
-    <Alert color="yellow" variant="outline" role="alert">
+    <Alert color="yellow" variant="outline" role="alert" tabIndex={-1}>
       <Stack gap="xs" align="flex-start">
         <Text fw={600}>It was changed meanwhile, and nothing was saved</Text>
         <Text>

@@ -58,6 +58,8 @@ export function ResourceForm({ form, groups = [], submit, Extra, children }: For
   );
 }
 
+const ALERT = '[role="alert"]';
+
 interface FormFacts {
   fields: Field[];
   /** Null for a new one. */
@@ -75,10 +77,14 @@ export function useForm({ fields, record, submit }: FormFacts) {
   const [problem, setProblem] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(false);
 
-  const focus = (selector: string) => setTimeout(() => element.current?.querySelector<HTMLElement>(selector)?.focus());
+  /** The first of them that is there once the form is drawn. */
+  const focus = (...selectors: string[]) => {
+    const found = () => selectors.map((selector) => element.current?.querySelector<HTMLElement>(selector)).find(Boolean);
+    setTimeout(() => found()?.focus());
+  };
   const showFaults = (found: readonly FieldFault[]) => {
     setFaults(found);
-    focus('[aria-invalid="true"]');
+    focus('[aria-invalid="true"]', ALERT);
   };
   /** Shows another state of the record, but for what differs from the controls before: that was typed since. */
   const carry = (before: Values, stored: Values) => setControls((held) => carried(held, before, toControls(fields, stored)));
@@ -94,6 +100,7 @@ export function useForm({ fields, record, submit }: FormFacts) {
       const stored = await submit(values);
       // Such as what the service infers from one of the values.
       if (stored) carry(controls, stored);
+      else focus(ALERT);
       setFaults([]);
     } catch (error) {
       showFaults((error as Problem).errors ?? []);

@@ -37,6 +37,7 @@ export function Failure({ problem, retry }: { problem: Problem; retry?: () => vo
       variant="outline"
       title={problem.status === 404 ? 'There is nothing here' : 'This did not work'}
       role="alert"
+      tabIndex={-1}
     >
       <Stack gap="xs" align="flex-start">
         <Text>
