@@ -2,7 +2,7 @@ import { Button, type ButtonProps } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import type { AnyEndpoint, Input, Problem } from '../api/call.ts';
 import { useClient } from '../api/context.tsx';
-import { Failure } from './states.tsx';
+import { FailureBelow } from './states.tsx';
 
 interface DownloadProps extends Pick<ButtonProps, 'size' | 'variant'> {
   /** Of the file. */
@@ -21,11 +21,7 @@ export function DownloadButton({ name, endpoint, input, children, ...look }: Dow
       <Button {...look} loading={download.isPending} onClick={() => download.mutate()}>
         {children}
       </Button>
-      {download.error && (
-        <div style={{ flexBasis: '100%', order: 1 }}>
-          <Failure problem={download.error} />
-        </div>
-      )}
+      {download.error && <FailureBelow problem={download.error} />}
     </>
   );
 }

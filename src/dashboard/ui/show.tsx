@@ -31,6 +31,11 @@ export function Status({ of, tone, children }: { of: string; tone?: string; chil
   );
 }
 
+/** What came of a trial, in a sentence. */
+export function Verdict({ good, yes, no }: { good: boolean; yes: string; no: string | null | undefined }) {
+  return <Status of={good ? 'done' : 'failed'}>{good ? yes : (no ?? 'It failed.')}</Status>;
+}
+
 const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['day', 86_400],
   ['hour', 3_600],

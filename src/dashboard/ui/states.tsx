@@ -53,6 +53,15 @@ export function Failure({ problem, retry }: { problem: Problem; retry?: () => vo
   );
 }
 
+/** Below the buttons of a group, however many there are. */
+export function FailureBelow({ problem }: { problem: Problem }) {
+  return (
+    <div style={{ flexBasis: '100%', order: 1 }}>
+      <Failure problem={problem} />
+    </div>
+  );
+}
+
 export const sentence = (text: string) => (/[.!?…]$/.test(text) ? text : `${text}.`);
 
 interface Query<T> {

@@ -1,14 +1,14 @@
-import { Alert, Button, Checkbox, Group, Modal, Stack, Text, Textarea } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
+import { Alert, Button, Checkbox, Group, Stack, Text, Textarea } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { type McpTool, mcps } from '../../../contracts/mcps.ts';
 import { useAct, useRead } from '../../api/queries.ts';
+import { DialogButton } from '../../ui/dialog-button.tsx';
 import { ImportReport } from '../../ui/import-report.tsx';
 import { parsedJson } from '../../ui/json.ts';
 import { Section } from '../../ui/page.tsx';
-import { Status } from '../../ui/show.tsx';
 import { Empty, Failure, Loaded } from '../../ui/states.tsx';
 import type { Stored } from '../resource.ts';
+import { TestButton } from './test-button.tsx';
 
 export function McpPanel({ record }: { record: Stored }) {
   const test = useAct(mcps.test);
@@ -16,24 +16,21 @@ export function McpPanel({ record }: { record: Stored }) {
   return (
     <Stack gap="xs">
       <Group>
-        <Button variant="default" loading={test.isPending} onClick={() => test.mutate({ params: { id: record.id } })}>
-          Test the connection
-        </Button>
+        <TestButton
+          test={test}
+          id={record.id}
+          label="Test the connection"
+          yes={({ tools }) => `It answers, with ${tools.length} tools.`}
+        />
         <Button variant="default" disabled={asked} onClick={() => setAsked(true)}>
           List its tools
         </Button>
-        {test.data && (
-          <Status of={test.data.success ? 'done' : 'failed'}>
-            {test.data.success ? `It answers, with ${test.data.tools.length} tools.` : (test.data.error ?? 'It failed.')}
-          </Status>
-        )}
       </Group>
       {record.last_error && !test.data && (
         <Alert color="red" variant="outline">
           {record.last_error}
         </Alert>
       )}
-      {test.error && <Failure problem={test.error} />}
       {asked && <Tools id={record.id} />}
     </Stack>
   );
@@ -79,7 +76,14 @@ function Tools({ id }: { id: string }) {
 
 /** Takes the JSON that other programs keep their servers in. */
 export function McpImportButton() {
-  const [opened, dialog] = useDisclosure();
+  return (
+    <DialogButton label="Import" title="Import MCP servers" size="lg">
+      <McpImportForm />
+    </DialogButton>
+  );
+}
+
+function McpImportForm() {
   const act = useAct(mcps.import);
   const [text, setText] = useState('');
   const [wrong, setWrong] = useState<string | null>(null);
@@ -90,35 +94,28 @@ export function McpImportButton() {
     if ('value' in read) act.mutate({ body: read.value as never });
   };
   return (
-    <>
-      <Button variant="default" onClick={dialog.open}>
-        Import …
-      </Button>
-      <Modal opened={opened} onClose={dialog.close} title="Import MCP servers" size="lg">
-        <form onSubmit={submit}>
-          <Stack>
-            <Textarea
-              label="mcpServers JSON"
-              description="As other programs keep it."
-              placeholder='{"mcpServers": {"files": {"command": "npx", "args": ["-y", "files-mcp"]}}}'
-              autosize
-              minRows={6}
-              maxRows={20}
-              value={text}
-              error={wrong}
-              onChange={(event) => setText(event.currentTarget.value)}
-              data-autofocus
-            />
-            {act.error && <Failure problem={act.error} />}
-            {act.data && <ImportReport title="Servers" result={act.data} />}
-            <Group justify="flex-end">
-              <Button type="submit" loading={act.isPending}>
-                Import
-              </Button>
-            </Group>
-          </Stack>
-        </form>
-      </Modal>
-    </>
+    <form onSubmit={submit}>
+      <Stack>
+        <Textarea
+          label="mcpServers JSON"
+          description="As other programs keep it."
+          placeholder='{"mcpServers": {"files": {"command": "npx", "args": ["-y", "files-mcp"]}}}'
+          autosize
+          minRows={6}
+          maxRows={20}
+          value={text}
+          error={wrong}
+          onChange={(event) => setText(event.currentTarget.value)}
+          data-autofocus
+        />
+        {act.error && <Failure problem={act.error} />}
+        {act.data && <ImportReport title="Servers" result={act.data} />}
+        <Group justify="flex-end">
+          <Button type="submit" loading={act.isPending}>
+            Import
+          </Button>
+        </Group>
+      </Stack>
+    </form>
   );
 }

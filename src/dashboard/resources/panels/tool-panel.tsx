@@ -1,10 +1,11 @@
 import { Button, Group, Select, Stack, Switch, Text, Textarea } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { customTools } from '../../../contracts/custom-tools.ts';
+import type { Reply } from '../../api/call.ts';
 import { useAct, useRead } from '../../api/queries.ts';
 import { parsedJson } from '../../ui/json.ts';
 import { Section } from '../../ui/page.tsx';
-import { Code, duration, Status } from '../../ui/show.tsx';
+import { Code, duration, Verdict } from '../../ui/show.tsx';
 import { Failure, Loaded } from '../../ui/states.tsx';
 import type { Values } from '../fields.ts';
 import type { Stored } from '../resource.ts';
@@ -63,11 +64,7 @@ function RunTool({ record }: { record: Stored }) {
             <Button type="submit" variant="default" loading={run.isPending}>
               Run the tool
             </Button>
-            {run.data && (
-              <Status of={run.data.success ? 'done' : 'failed'}>
-                {run.data.success ? 'It ran' : (run.data.error ?? 'It failed')} ({duration(run.data.duration_ms)})
-              </Status>
-            )}
+            {run.data && <RunVerdict run={run.data} />}
           </Group>
           {run.data && <Code label="Result">{run.data.result}</Code>}
           {run.data?.stdout && <Code label="Standard output">{run.data.stdout}</Code>}
@@ -77,6 +74,11 @@ function RunTool({ record }: { record: Stored }) {
       </form>
     </Section>
   );
+}
+
+function RunVerdict({ run: { success, error, duration_ms } }: { run: Reply<typeof customTools.run> }) {
+  const took = `(${duration(duration_ms)})`;
+  return <Verdict good={success} yes={`It ran ${took}`} no={`${error ?? 'It failed'} ${took}`} />;
 }
 
 const EXAMPLES: Record<string, unknown> = { string: '', integer: 0, number: 0, boolean: false, array: [], object: {} };
@@ -125,11 +127,7 @@ export function ValidateTool({ values }: { values: Values }) {
         <Button variant="default" loading={act.isPending} onClick={() => act.mutate({ body })}>
           Validate the source
         </Button>
-        {act.data && (
-          <Status of={act.data.valid ? 'done' : 'failed'}>
-            {act.data.valid ? 'It is valid.' : (act.data.error ?? 'It is not valid.')}
-          </Status>
-        )}
+        {act.data && <Verdict good={act.data.valid} yes="It is valid." no={act.data.error ?? 'It is not valid.'} />}
       </Group>
       {act.data?.valid && <Code label="Inferred schema">{act.data.inferred_schema}</Code>}
       {act.error && <Failure problem={act.error} />}
