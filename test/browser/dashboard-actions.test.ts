@@ -128,6 +128,11 @@ describeInBrowser('an MCP server in the dashboard', () => {
     await tick('get-env').check();
     // None named: all may be used, those too that the server gets later.
     await expect.poll(allowed).toEqual([]);
+
+    // What someone else has ticked since stays.
+    await here.alice.ok(here.alice.put(`/api/mcps/${id}/tools`, { allowed_tools: ['get-sum', 'get-env'] }));
+    await tick('get-env').uncheck();
+    await expect.poll(allowed).toEqual(['get-sum']);
   }, 60_000);
 });
 

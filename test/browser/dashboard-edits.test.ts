@@ -64,7 +64,7 @@ describeInBrowser('two who edit the same agent', () => {
     await save(mine);
     await saved(mine);
     expect(await read(`agents/${id}`)).toMatchObject({ description: 'theirs, and then mine' });
-  });
+  }, 60_000);
 
   it('may keep what they typed, knowing what it replaces', async ({ page, troubles }) => {
     troubles.allow(/412/);
@@ -83,7 +83,7 @@ describeInBrowser('two who edit the same agent', () => {
     await mine.keyboard.press('Enter');
     await saved(mine);
     expect(await read(`agents/${id}`)).toMatchObject({ description: 'mine', system_prompt: 'Be theirs.' });
-  });
+  }, 60_000);
 
   it('do not disturb each other in different fields', async ({ page, troubles }) => {
     troubles.allow(/412/);
@@ -96,7 +96,7 @@ describeInBrowser('two who edit the same agent', () => {
     await mine.getByText('The agent was saved. Changed meanwhile, and kept: Description.').waitFor();
     expect(await field(mine, 'Description').inputValue()).toBe('theirs');
     expect(await read(`agents/${id}`)).toMatchObject({ description: 'theirs', system_prompt: 'Be mine.' });
-  });
+  }, 60_000);
 });
 
 describeInBrowser('the settings of a workflow', () => {
@@ -109,6 +109,7 @@ describeInBrowser('the settings of a workflow', () => {
     await here.ended(await here.prompt(id));
     await button(page, 'Save changes').click();
     await saved(page);
+    expect(await axe(page)).toEqual([]);
     expect(await read(`workflows/${id}`)).toMatchObject({ title: 'after', task_count: 1 });
   });
 });

@@ -50,6 +50,9 @@ export class Problem extends Error {
   }
 }
 
+/** What was to be changed is not in the state any more that it was read in. */
+export const isStale = (error: unknown) => error instanceof Problem && error.status === 412;
+
 export interface Access {
   token(): string | null;
   /** The service does not take the token any more. */

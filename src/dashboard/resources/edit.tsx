@@ -2,9 +2,9 @@ import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
-import type { AnyEndpoint, Problem } from '../api/call.ts';
+import type { AnyEndpoint, Input, Problem } from '../api/call.ts';
 import { useClient } from '../api/context.tsx';
-import { useTaggedAct } from '../api/queries.ts';
+import { useWork } from '../api/queries.ts';
 import { Code, Labelled } from '../ui/show.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
 import { changeableFields, type Field, type Values } from './fields.ts';
@@ -34,10 +34,10 @@ export function EditForm({ resource, id }: EditProps) {
 
 function usePorts({ endpoints, complete }: Resource, id: string): Ports {
   const { call, tagged } = useClient();
-  const act = useTaggedAct(endpoints.update);
-  const input = { params: { id } } as never;
+  const save = useWork((change: Input<AnyEndpoint>) => tagged(endpoints.update, change));
+  const input: Input<AnyEndpoint> = { params: { id } };
   return {
-    save: (body, if_match) => act.mutateAsync({ params: { id }, body, if_match } as never),
+    save: (body, if_match) => save.mutateAsync({ ...input, body, if_match }),
     async read() {
       // The tag first: what changes in between is then taken for newer than it, never for older.
       const { value, tag } = await tagged<AnyEndpoint>(endpoints.get, input);

@@ -1,4 +1,4 @@
-import { Problem, type Tagged } from '../api/call.ts';
+import { isStale, type Tagged } from '../api/call.ts';
 import type { Field, Values } from './fields.ts';
 import { changesOf, toControls, toWire } from './values.ts';
 
@@ -28,7 +28,7 @@ interface Saving {
 type Outcome = { saved: Version; kept: Field[] } | { conflict: Conflict };
 
 /** A run under way changes its workflow several times a second. */
-const ATTEMPTS = 5;
+export const ATTEMPTS = 5;
 
 /**
  * Saves what was changed of a version. What was changed meanwhile in other fields stays as it is and is told as `kept`;
@@ -43,7 +43,7 @@ export async function saveOver({ fields, base, values, ports }: Saving): Promise
       const { value, tag } = await ports.save(mine, newer.tag);
       return { saved: { value: { ...newer.value, ...mine, ...value }, tag }, kept: changed(fields, base, newer) };
     } catch (error) {
-      if (!(error instanceof Problem) || error.status !== 412 || attempt === ATTEMPTS) throw error;
+      if (!isStale(error) || attempt === ATTEMPTS) throw error;
     }
     newer = await ports.read();
     const both = changed(fields, base, newer).filter(({ name }) => name in mine);

@@ -1,13 +1,13 @@
-import { Alert, Button, Checkbox, Group, Stack, Text, Textarea } from '@mantine/core';
+import { Alert, Button, Group, Stack, Textarea } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
-import { type McpTool, mcps } from '../../../contracts/mcps.ts';
-import { useAct, useRead } from '../../api/queries.ts';
+import { mcps } from '../../../contracts/mcps.ts';
+import { useAct } from '../../api/queries.ts';
 import { DialogButton } from '../../ui/dialog-button.tsx';
 import { ImportReport } from '../../ui/import-report.tsx';
 import { parsedJson } from '../../ui/json.ts';
-import { Section } from '../../ui/page.tsx';
-import { Empty, Failure, Loaded } from '../../ui/states.tsx';
+import { Failure } from '../../ui/states.tsx';
 import type { Stored } from '../resource.ts';
+import { McpTools } from './mcp-tools.tsx';
 import { TestButton } from './test-button.tsx';
 
 export function McpPanel({ record }: { record: Stored }) {
@@ -31,46 +31,8 @@ export function McpPanel({ record }: { record: Stored }) {
           {record.last_error}
         </Alert>
       )}
-      {asked && <Tools id={record.id} />}
+      {asked && <McpTools id={record.id} />}
     </Stack>
-  );
-}
-
-function Tools({ id }: { id: string }) {
-  const query = useRead(mcps.tools, { params: { id } });
-  const allow = useAct(mcps.allow, { line: `tools of ${id}` });
-  // Shown as ticked at once, and further ticks taken, while the service is told.
-  const told = allow.isPending ? allow.variables.body?.allowed_tools : undefined;
-  const isTicked = ({ name, allowed }: McpTool) => (told ? told.length === 0 || told.includes(name) : allowed);
-  return (
-    <Section title="Tools">
-      <Loaded query={query} what="Asking the server for its tools">
-        {({ tools }) => {
-          const ticked = tools.filter(isTicked);
-          const change = (name: string, tick: boolean) => {
-            const names = tools.filter((tool) => (tool.name === name ? tick : isTicked(tool))).map((tool) => tool.name);
-            allow.mutate({ params: { id }, body: { allowed_tools: names.length === tools.length ? [] : names } });
-          };
-          if (tools.length === 0) return <Empty>The server offers no tools.</Empty>;
-          return (
-            <Stack gap={6} className="panel">
-              <Text c="dimmed">Those that are ticked may be used; one at least.</Text>
-              {tools.map((tool) => (
-                <Checkbox
-                  key={tool.name}
-                  label={<span className="mono">{tool.name}</span>}
-                  description={`${tool.effect}. ${tool.description}`}
-                  checked={isTicked(tool)}
-                  disabled={ticked.length === 1 && isTicked(tool)}
-                  onChange={(event) => change(tool.name, event.currentTarget.checked)}
-                />
-              ))}
-              {allow.error && <Failure problem={allow.error} />}
-            </Stack>
-          );
-        }}
-      </Loaded>
-    </Section>
   );
 }
 
