@@ -7,10 +7,11 @@ COPY tsconfig.json ./
 COPY src/contracts ./src/contracts
 COPY src/dashboard ./src/dashboard
 RUN node_modules/.bin/vite build --config src/dashboard/vite.config.ts
-RUN npm prune --omit=dev
+# The image brings the Node that the packages would bring.
+RUN npm prune --omit=dev && rm -rf node_modules/node node_modules/node-linux-*
 
 FROM node:24-bookworm-slim
-RUN apt-get update && apt-get install -y --no-install-recommends python3 git ca-certificates && rm -rf /var/lib/apt/lists/*
+RUN apt-get update && apt-get install -y --no-install-recommends python3 python3-venv git ca-certificates && rm -rf /var/lib/apt/lists/*
 WORKDIR /app
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/src/generated ./src/generated
@@ -18,7 +19,7 @@ COPY --from=build /app/dist ./dist
 COPY package.json ./
 COPY prisma ./prisma
 COPY src ./src
-# The bundled workflow code is kept here; nothing else is written.
+# Shared by all containers of an installation: the working directories of runs, packages of tools, bundled workflow code.
 RUN mkdir -p /data && chown node /data
 ENV PERDURA_HOME=/data NODE_ENV=production
 USER node

@@ -10,7 +10,7 @@ import {
 } from '../contracts/transfer.ts';
 import { foreign, notFound } from '../domain/errors.ts';
 import type { Store } from '../store/index.ts';
-import type { PartName } from '../store/transfer.ts';
+import type { PartName } from '../store/transfer-drafts.ts';
 import type { Caller } from './auth.ts';
 import { type Api, mount } from './mount.ts';
 

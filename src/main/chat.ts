@@ -4,7 +4,7 @@ import type { PinnedGuardrail } from '../domain/definition.ts';
 import type { TranscriptMessage } from '../domain/transcript.ts';
 import { holdsBack, verdictOf } from '../guardrails/judge.ts';
 import { selectRuntime } from '../runtimes/select.ts';
-import type { Core } from './wiring.ts';
+import type { Core } from './core.ts';
 
 /** Kept free for the reply: this part of the window. */
 const REPLY_SHARE = 0.25;

@@ -2,8 +2,8 @@ import type { Checks } from '../api/health.ts';
 import { migrationsIn } from '../store/migrations.ts';
 import type { Engine } from '../temporal/engine.ts';
 import type { Isolation } from '../toolrunner/settings.ts';
+import type { Core } from './core.ts';
 import { MIGRATIONS } from './places.ts';
-import type { Core } from './wiring.ts';
 
 const TOOLS: Record<Isolation, string> = {
   namespaces: 'each call is confined in namespaces of its own',

@@ -6,12 +6,13 @@ import { stickyPort } from '../embedded/ports.ts';
 import { applyMigrations } from '../store/migrations.ts';
 import { quietSdk } from '../temporal/worker.ts';
 import type { Config } from './config.ts';
+import type { Setting } from './core.ts';
 import { MIGRATIONS, VERSION } from './places.ts';
 import { registerPlugins } from './plugins.ts';
 import { createResources, type Resources } from './resources.ts';
 import { type Servers, startServers } from './servers.ts';
 import { defaultRuntimeOf, embeddingsOf, encryptionKeysOf, identityOf, webhookSecretOf } from './setting.ts';
-import { openApi, openCore, openDriver, openWorker, openWorkerConnection, type Setting } from './wiring.ts';
+import { openApi, openCore, openDriver, openWorker, openWorkerConnection } from './wiring.ts';
 
 const HOST = '127.0.0.1';
 /** One's own machine is part of an installation that is all on it. */

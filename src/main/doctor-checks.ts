@@ -1,6 +1,6 @@
 import type { Checks } from '../api/health.ts';
 import { SEARCH_ATTRIBUTES } from '../temporal/names.ts';
-import type { Core, Driver } from './wiring.ts';
+import type { Core, Driver } from './core.ts';
 
 /** A run may be on its way between record and engine for so long. */
 const SETTLED_MS = 120_000;

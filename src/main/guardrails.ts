@@ -2,7 +2,7 @@ import type { ChatServices } from '../api/chat.ts';
 import type { Definition } from '../domain/definition.ts';
 import { unprocessable } from '../domain/errors.ts';
 import { holdsBack, refusalOf, verdictOf } from '../guardrails/judge.ts';
-import type { Core } from './wiring.ts';
+import type { Core } from './core.ts';
 
 /** Why the guardrails of a run do not let a prompt in; null when they do. */
 export const promptRefusal = ({ guardrails = [] }: Definition, prompt: string) => refusalOf(guardrails, prompt);

@@ -7,7 +7,7 @@ import { createKnowledge, type Knowledge } from '../knowledge/knowledge.ts';
 import { type EmbeddingsEndpoint, embedderOf } from '../runtimes/embeddings.ts';
 import type { Store } from '../store/index.ts';
 import { resolveEgress } from '../toolrunner/egress-rules.ts';
-import type { Core } from './wiring.ts';
+import type { Core } from './core.ts';
 
 interface Parts {
   store: Store;

@@ -3,8 +3,8 @@ import type { McpProbe } from '../api/mcps.ts';
 import type { McpServer } from '../contracts/mcps.ts';
 import { AppError } from '../domain/errors.ts';
 import { type ProbeResult, probeMcp } from '../tools/mcp/probe.ts';
+import type { Core } from './core.ts';
 import { VERSION } from './places.ts';
-import type { Core } from './wiring.ts';
 
 const PATIENCE_MS = 40_000;
 

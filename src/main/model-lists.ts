@@ -4,7 +4,7 @@ import { isVendor } from '../domain/definition.ts';
 import { AppError } from '../domain/errors.ts';
 import { defaultClient, providerClient, vendorClient } from '../runtimes/clients.ts';
 import { modelLister } from '../runtimes/model-lists.ts';
-import type { Core } from './wiring.ts';
+import type { Core } from './core.ts';
 
 /** Lists of models in the name of a caller. */
 export function modelListsOf({ store, setting, egress }: Pick<Core, 'store' | 'setting' | 'egress'>): ModelLists {

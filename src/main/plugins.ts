@@ -1,7 +1,7 @@
 import type { CustomTool } from '../contracts/custom-tools.ts';
 import { withDeclared } from '../domain/tool-env.ts';
 import { listPlugins } from '../toolrunner/index.ts';
-import type { Core } from './wiring.ts';
+import type { Core } from './core.ts';
 
 const CREATED_BY = 'perdura';
 

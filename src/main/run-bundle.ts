@@ -9,11 +9,11 @@ import type { WiredTask } from '../store/tasks.ts';
 import { replay } from '../temporal/replay/replay.ts';
 import { redactor } from '../toolrunner/redact.ts';
 import { type Toolset, toolsFor } from '../tools/for-agent.ts';
+import type { Core } from './core.ts';
 import { outputGuards } from './guardrails.ts';
 import { VERSION } from './places.ts';
 import { toolPorts, windowOf } from './run-ports.ts';
 import { mcpPorts, openMcpPool, withoutElsewhere } from './run-tools.ts';
-import type { Core } from './wiring.ts';
 
 /** Runs as documents. What is not in the schema does not leave; secrets that are known are taken out of every text. */
 export function bundlesOf(core: Core): BundleOf {

@@ -2,8 +2,8 @@ import type { ContextPorts } from '../temporal/activities/context.ts';
 import type { ExchangePorts } from '../temporal/activities/exchange.ts';
 import type { RememberPorts } from '../temporal/activities/remember.ts';
 import type { BuiltinPorts } from '../tools/builtin/index.ts';
+import type { Core } from './core.ts';
 import { outputGuards } from './guardrails.ts';
-import type { Core } from './wiring.ts';
 
 const NEWEST = 20;
 const FITTING = 10;

@@ -12,12 +12,12 @@ import type { ActivityPorts } from '../temporal/activities/index.ts';
 import { reconcile } from '../temporal/reconciler.ts';
 import { type ToolPorts, type Toolset, toolsFor } from '../tools/for-agent.ts';
 import { type ToolCall, ToolUnreachable } from '../tools/source.ts';
+import type { Core, Driver } from './core.ts';
 import { reconcileSchedules, reconcileWorkspaces } from './reconcile.ts';
 import { contextPorts, knowingPorts } from './run-context.ts';
 import { runSessions } from './run-sessions.ts';
 import { mcpPorts, openMcpPool, progressTeller, runTools } from './run-tools.ts';
 import { runWorkspaces } from './run-workspaces.ts';
-import type { Core, Driver } from './wiring.ts';
 
 const now = () => new Date().toISOString();
 

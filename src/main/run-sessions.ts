@@ -2,7 +2,7 @@ import { type Definition, isVendor } from '../domain/definition.ts';
 import type { SelectedRuntime } from '../runtimes/select.ts';
 import type { OpenRun } from '../store/runs.ts';
 import type { Settle } from '../temporal/settle.ts';
-import type { Core } from './wiring.ts';
+import type { Core } from './core.ts';
 
 interface SessionPorts {
   definition(hash: string): Promise<Definition>;

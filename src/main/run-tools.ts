@@ -10,8 +10,8 @@ import { type Toolbox, type ToolPorts, type Toolset, toolsFor } from '../tools/f
 import { discover } from '../tools/mcp/discover.ts';
 import { type McpPool, mcpPool } from '../tools/mcp/pool.ts';
 import type { McpToolPorts } from '../tools/mcp/tools.ts';
+import type { Core } from './core.ts';
 import { VERSION } from './places.ts';
-import type { Core } from './wiring.ts';
 
 const now = () => new Date().toISOString();
 

@@ -1,7 +1,7 @@
 import type { PinnedRepository, WorkspaceOwner } from '../domain/definition.ts';
 import { type CheckoutOrder, checkouts } from '../tools/checkout.ts';
 import { type Workspaces, workspaces } from '../tools/workspaces.ts';
-import { type Core, workspacesOf } from './wiring.ts';
+import { type Core, workspacesOf } from './core.ts';
 
 export interface RunWorkspaces extends Pick<Workspaces, 'remove' | 'kept'> {
   /** The run's directory, its repository checked out into it; `commit` where that was done now. Throws a sentence when it cannot be. */

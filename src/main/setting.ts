@@ -2,7 +2,7 @@ import type { IdentityCheck } from '../api/identity.ts';
 import { codeHostIdentity, localIdentity } from '../api/identity-providers.ts';
 import { encryptionKey, localToken, webhookSecret } from '../embedded/local-identity.ts';
 import type { Config } from './config.ts';
-import type { Setting } from './wiring.ts';
+import type { Setting } from './core.ts';
 
 const CODE_HOSTS = {
   github: 'https://api.github.com',

@@ -5,31 +5,28 @@ import { NativeConnection } from '@temporalio/worker';
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../api/app.ts';
 import type { DashboardSettings } from '../api/dashboard.ts';
-import { cachedIdentity, type IdentityCheck } from '../api/identity.ts';
-import { type GuardedFetch, guardedFetch } from '../egress/guarded-fetch.ts';
-import type { EventBus } from '../events/bus.ts';
+import { cachedIdentity } from '../api/identity.ts';
+import { guardedFetch } from '../egress/guarded-fetch.ts';
 import { postgresBus } from '../events/postgres-bus.ts';
 import { redisBus } from '../events/redis-bus.ts';
-import type { Knowledge } from '../knowledge/knowledge.ts';
-import type { EmbeddingsEndpoint } from '../runtimes/embeddings.ts';
-import { type Database, openDatabase } from '../store/database.ts';
-import { createStore, type Store } from '../store/index.ts';
-import { type KeyRing, keyRing } from '../store/key-ring.ts';
+import { openDatabase } from '../store/database.ts';
+import { createStore } from '../store/index.ts';
+import { keyRing } from '../store/key-ring.ts';
 import { definitionOf } from '../store/pin.ts';
 import type { Principal } from '../store/principals.ts';
 import type { ScheduleRow } from '../store/scheduled-agents.ts';
 import { serve } from '../temporal/activities/fire.ts';
-import { createDispatch, type Dispatch } from '../temporal/dispatch.ts';
-import { createEngine, type Engine } from '../temporal/engine.ts';
+import { createDispatch } from '../temporal/dispatch.ts';
+import { createEngine } from '../temporal/engine.ts';
 import { prepareEngine } from '../temporal/housekeeping.ts';
-import { createSchedules, type Schedules } from '../temporal/schedules.ts';
-import { type Settle, settler } from '../temporal/settle.ts';
+import { createSchedules } from '../temporal/schedules.ts';
+import { settler } from '../temporal/settle.ts';
 import { type RunningWorker, startWorker } from '../temporal/worker.ts';
-import { type PythonToolRunner, startToolRunner } from '../toolrunner/index.ts';
+import { startToolRunner } from '../toolrunner/index.ts';
 import { builtinSpecs } from '../tools/builtin/index.ts';
 import { chatRepliesOf } from './chat.ts';
 import { checksOf } from './checks.ts';
-import type { Config } from './config.ts';
+import { type Core, type Driver, type Setting, workspacesOf } from './core.ts';
 import { chatGuardOf, promptRefusal } from './guardrails.ts';
 import { knowledgeOf, knowledgeServiceOf } from './knowledge.ts';
 import { mcpProbe } from './mcp-probe.ts';
@@ -39,39 +36,6 @@ import type { Resources } from './resources.ts';
 import { bundlesOf } from './run-bundle.ts';
 import { activityPorts, firePortsOf } from './run-ports.ts';
 import { toolsPython } from './tools-python.ts';
-
-/** What has to be known before anything is opened: addresses, and who may come in. */
-export interface Setting {
-  config: Config;
-  database_url: string;
-  temporal_address: string;
-  temporal_ui_url: string | null;
-  encryption_keys: string;
-  default_runtime: { base_url: string; model: string | null };
-  webhook_secret: string;
-  /** Null: knowledge is searched by words alone. */
-  embeddings: EmbeddingsEndpoint | null;
-  /** Addresses beyond the public internet that users may name, besides the default runtime's own. */
-  egress_allow: readonly string[];
-  identity_providers: IdentityCheck[];
-}
-
-/** Where runs have their working directories. */
-export const workspacesOf = ({ PERDURA_HOME }: Config) => `${PERDURA_HOME}/workspaces`;
-
-/** What API and worker share in one process. */
-export interface Core {
-  setting: Setting;
-  database: Database;
-  keys: KeyRing;
-  store: Store;
-  bus: EventBus;
-  runner: PythonToolRunner;
-  egress: GuardedFetch;
-  knowledge: Knowledge;
-  identify: IdentityCheck;
-  log: (message: string) => void;
-}
 
 export async function openCore(setting: Setting, resources: Resources, log: (message: string) => void): Promise<Core> {
   const { config, database_url: url } = setting;
@@ -126,14 +90,6 @@ export const openWorkerConnection = async (setting: Setting, resources: Resource
 
 export const openClientConnection = (setting: Setting, resources: Resources): Connection =>
   resources.hold(Connection.lazy(connectOptions(setting)), (it) => it.close());
-
-export interface Driver {
-  client: Client;
-  engine: Engine;
-  settle: Settle;
-  dispatch: Dispatch;
-  schedules: Schedules;
-}
 
 /** How runs are started and stopped; `eager` where a worker shares the connection. */
 export function openDriver({ setting, store, bus }: Core, connection: Connection | NativeConnection, eager: boolean): Driver {

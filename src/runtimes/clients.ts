@@ -2,7 +2,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import OpenAI, { AzureOpenAI } from 'openai';
 import type { PinnedProvider } from '../domain/definition.ts';
 import { databaseIsAway } from '../domain/errors.ts';
-import { reusingFetch } from './reusing-fetch.ts';
+import { type Fetch, reusingFetch } from './reusing-fetch.ts';
 import { ModelFailure } from './runtime.ts';
 
 /** In whose name a model is called. */
@@ -12,8 +12,6 @@ export interface Caller {
   /** Opens a stored token by name; throws a sentence when it may not be used. */
   openToken(name: string): Promise<string>;
 }
-
-export type Fetch = typeof globalThis.fetch;
 
 /** The parts of a provider that lead to its endpoint. */
 export type Endpoint = Pick<

@@ -1,4 +1,4 @@
-import type { Fetch } from './clients.ts';
+export type Fetch = typeof globalThis.fetch;
 
 /** What follows the mark at the end of a stream is the end of the transfer; a server that keeps it open longer loses its connection. */
 const REST_MS = 1_000;

@@ -1,10 +1,11 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import { type Definition, isVendor, type PinnedMcpServer, type PinnedProvider, type PriceTable } from '../domain/definition.ts';
 import { chatCompletions } from './chat-completions.ts';
-import { type Caller, defaultClient, type Fetch, providerClient, refusal, vendorClient } from './clients.ts';
+import { type Caller, defaultClient, providerClient, refusal, vendorClient } from './clients.ts';
 import { type Hosted, VENDOR_BUILTINS } from './managed/agent.ts';
 import { managedSession } from './managed/session.ts';
 import { messagesRuntime } from './messages.ts';
+import type { Fetch } from './reusing-fetch.ts';
 import type { ModelRuntime } from './runtime.ts';
 
 export type { Caller } from './clients.ts';

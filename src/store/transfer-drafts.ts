@@ -5,7 +5,16 @@ import type { Prisma } from '../generated/prisma/client.ts';
 import { KNOWLEDGE_SOURCE } from './connections.ts';
 import type { KeyRing } from './key-ring.ts';
 import { configSealer, MASK } from './sealed-config.ts';
-import type { Importer, PartName } from './transfer.ts';
+
+/** What may be imported at once; a part left out is empty. */
+export type ImportParts = Partial<Pick<FullImport, 'skills' | 'agents' | 'workflows' | 'knowledge_sources'>>;
+export type PartName = keyof ImportParts;
+
+export interface Importer {
+  /** `provider:subject` and login. */
+  key: string;
+  login: string;
+}
 
 /** What an item would become; `values` is null where `error` says why it becomes nothing. */
 export interface Draft {

@@ -1,21 +1,11 @@
 import { v7 as uuid } from 'uuid';
-import type { FullImport, ImportResult, ResourceType } from '../contracts/transfer.ts';
+import type { ImportResult, ResourceType } from '../contracts/transfer.ts';
 import { one } from '../domain/errors.ts';
 import type { Prisma, PrismaClient } from '../generated/prisma/client.ts';
 import { KNOWLEDGE_SOURCE } from './connections.ts';
 import type { KeyRing } from './key-ring.ts';
 import { configSealer } from './sealed-config.ts';
-import { type Draft, type DraftMaker, draftMakers } from './transfer-drafts.ts';
-
-/** What may be imported at once; a part left out is empty. */
-export type ImportParts = Partial<Pick<FullImport, 'skills' | 'agents' | 'workflows' | 'knowledge_sources'>>;
-export type PartName = keyof ImportParts;
-
-export interface Importer {
-  /** `provider:subject` and login. */
-  key: string;
-  login: string;
-}
+import { type Draft, type DraftMaker, draftMakers, type Importer, type ImportParts, type PartName } from './transfer-drafts.ts';
 
 interface Part {
   name: PartName;

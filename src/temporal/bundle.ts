@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -16,7 +16,8 @@ export async function workflowBundle(cache_dir: string): Promise<{ codePath: str
   if (known) return { codePath };
   const { code } = await bundleWorkflowCode({ workflowsPath: join(SOURCE, 'temporal/workflows/index.ts'), logger: quiet });
   await mkdir(cache_dir, { recursive: true });
-  const draft = `${codePath}.${process.pid}`;
+  // Containers that share the folder have the same process ids.
+  const draft = `${codePath}.${randomUUID()}`;
   await writeFile(draft, code);
   await rename(draft, codePath);
   return { codePath };

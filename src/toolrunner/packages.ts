@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { access } from 'node:fs/promises';
+import { access, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { findInterpreter } from './interpreter.ts';
@@ -17,37 +17,49 @@ const run = promisify(execFile);
 const PATIENCE_MS = 15 * 60_000;
 const OUTPUT = 16 * 1024 * 1024;
 
-/** Installs packages for tools; resolves with the interpreter to give `startToolRunner` as `python`. A running runner notices. */
+/**
+ * Installs packages for tools; resolves with the interpreter to give `startToolRunner` as `python`, which notices packages that
+ * come later. `made`: the environment is new, so no runner has it yet.
+ */
 export async function installToolPackages({
   home,
   packages,
   python = 'python3',
-}: ToolPackages): Promise<{ python: string; output: string }> {
+}: ToolPackages): Promise<{ python: string; made: boolean }> {
   const refused = packages.find((name) => !/^[A-Za-z0-9]/.test(name));
   if (refused !== undefined) throw new Error(`"${refused}" is not the name of a package`);
   const venv = join(home, 'tools-venv');
   const inside = join(venv, 'bin', 'python');
   const made = await access(inside).then(
-    () => true,
     () => false,
+    () => true,
   );
-  if (!made) {
-    const { executable } = await findInterpreter(python);
-    await attempt('The environment for tools could not be made', executable, ['-m', 'venv', venv]);
-  }
-  if (packages.length === 0) return { python: inside, output: '' };
+  if (made) await makeEnvironment(venv, python);
+  if (packages.length === 0) return { python: inside, made };
   // Byte-compiled now, because inside the sandbox nothing can be written next to it.
   const args = ['-m', 'pip', 'install', '--disable-pip-version-check', '--no-input', '--compile', '--', ...packages];
-  const output = await attempt(`Installing ${packages.join(', ')} failed`, inside, args);
-  return { python: inside, output };
+  await attempt(`Installing ${packages.join(', ')} failed`, inside, args);
+  return { python: inside, made };
 }
 
-async function attempt(failure: string, file: string, args: readonly string[]): Promise<string> {
+/** Whole or not at all: where Python lacks a part, `venv` leaves one behind that cannot install anything. */
+async function makeEnvironment(venv: string, python: string): Promise<void> {
+  const { executable } = await findInterpreter(python);
   try {
-    const { stdout } = await run(file, [...args], { timeout: PATIENCE_MS, maxBuffer: OUTPUT });
-    return stdout;
+    await attempt('The environment for tools could not be made', executable, ['-m', 'venv', venv]);
   } catch (reason) {
-    const said = (reason as { stderr?: string }).stderr?.trim().split('\n').slice(-5).join('\n') ?? '';
+    await rm(venv, { recursive: true, force: true });
+    throw reason;
+  }
+}
+
+async function attempt(failure: string, file: string, args: readonly string[]): Promise<void> {
+  try {
+    await run(file, [...args], { timeout: PATIENCE_MS, maxBuffer: OUTPUT });
+  } catch (reason) {
+    const { stdout = '', stderr = '' } = reason as { stdout?: string; stderr?: string };
+    // `venv` complains on stdout, pip on stderr.
+    const said = (stderr.trim() || stdout.trim()).split('\n').slice(-8).join('\n');
     throw new Error(`${failure}${said ? `: ${said}` : ''}`, { cause: reason });
   }
 }

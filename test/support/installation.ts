@@ -4,17 +4,9 @@ import { inject } from 'vitest';
 import type { DashboardSettings } from '../../src/api/dashboard.ts';
 import { localIdentity } from '../../src/api/identity-providers.ts';
 import { readConfig } from '../../src/main/config.ts';
+import type { Core, Driver, Setting } from '../../src/main/core.ts';
 import { createResources } from '../../src/main/resources.ts';
-import {
-  type Core,
-  type Driver,
-  openApi,
-  openCore,
-  openDriver,
-  openWorker,
-  openWorkerConnection,
-  type Setting,
-} from '../../src/main/wiring.ts';
+import { openApi, openCore, openDriver, openWorker, openWorkerConnection } from '../../src/main/wiring.ts';
 import { quietSdk } from '../../src/temporal/worker.ts';
 import { type Client, clientOf } from './client.ts';
 import { testDatabase } from './database.ts';

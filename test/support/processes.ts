@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { localToken } from '../../src/embedded/local-identity.ts';
 import { freePort as freePortFrom } from '../../src/embedded/ports.ts';
-import type { Setting } from '../../src/main/wiring.ts';
+import type { Setting } from '../../src/main/core.ts';
 import { type Client, clientOf } from './client.ts';
 
 const CLI = fileURLToPath(new URL('../../src/main/cli.ts', import.meta.url));

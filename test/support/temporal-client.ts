@@ -1,5 +1,5 @@
 import { Client, Connection } from '@temporalio/client';
-import type { Setting } from '../../src/main/wiring.ts';
+import type { Setting } from '../../src/main/core.ts';
 
 /** The engine as an operator's own client sees it. */
 export async function clientForTests({ temporal_address: address, config }: Setting) {

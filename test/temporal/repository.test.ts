@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { workspacesOf } from '../../src/main/wiring.ts';
+import { workspacesOf } from '../../src/main/core.ts';
 import { egressRules } from '../../src/toolrunner/egress-rules.ts';
 import { checkouts } from '../../src/tools/checkout.ts';
 import { startGitServer } from '../support/git-server.ts';

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -36,6 +36,16 @@ it('`perdura tools install` gives packages to custom tools, of a service that is
   await expect.poll(fresh, { interval: 1_000 }).toContain('packages changed, starting afresh');
   expect(await pluralOf('person')).toMatchObject({ result: '{"result": "people"}' });
   expect(await toolsPython(readConfig({ PERDURA_HOME: home }))).toBe(join(home, 'tools-venv/bin/python'));
+}, 120_000);
+
+it('leaves no half of an environment behind, and says why there is none', async () => {
+  const elsewhere = await mkdtemp(join(home, 'elsewhere-'));
+  await mkdir(join(elsewhere, 'tools-venv'));
+  await writeFile(join(elsewhere, 'tools-venv/lib'), 'in the way');
+  const install = () => installToolPackages({ home: elsewhere, packages: [] });
+  await expect(install()).rejects.toThrow(/The environment for tools could not be made: .*tools-venv\/lib/s);
+  expect(await install()).toMatchObject({ made: true });
+  expect(await install()).toMatchObject({ made: false });
 }, 120_000);
 
 it('says what it cannot install, and takes no options for packages', async () => {

@@ -82,6 +82,20 @@ it('lets no folder import what it may not', () => {
   expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
 });
 
+it('has no files that import each other in a circle', () => {
+  const imports = Map.groupBy(filesIn(SRC).flatMap(importsOf), ({ from }) => from);
+  const settled = new Set<string>();
+  const circles: string[] = [];
+  const follow = (file: string, path: string[]): void => {
+    if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(' → '));
+    if (settled.has(file) || path.includes(file)) return;
+    for (const { to } of imports.get(file) ?? []) follow(to, [...path, file]);
+    settled.add(file);
+  };
+  for (const file of imports.keys()) follow(file, []);
+  expect(circles).toEqual([]);
+});
+
 it('reads the environment in one file', () => {
   const readers = filesIn(SRC).filter(
     (file) => /process\.env\b/.test(readFileSync(file, 'utf8')) && !/main\/config\.ts$/.test(file),

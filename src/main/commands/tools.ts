@@ -4,10 +4,12 @@ import type { Config } from '../config.ts';
 /** `perdura tools install <package> …`: packages that custom tools may import. */
 export async function command({ PERDURA_HOME, TOOLRUNNER_PYTHON }: Config, [verb, ...packages]: string[]): Promise<void> {
   if (verb !== 'install' || packages.length === 0) throw new Error('Say what to install: perdura tools install <package> …');
-  const { python } = await installToolPackages({
+  const { python, made } = await installToolPackages({
     home: PERDURA_HOME,
     packages,
     ...(TOOLRUNNER_PYTHON ? { python: TOOLRUNNER_PYTHON } : {}),
   });
   process.stdout.write(`Installed for custom tools: ${packages.join(', ')} (${python})\n`);
+  if (made)
+    process.stdout.write('This made the environment of tools: restart what runs of Perdura, so that tools are run with it.\n');
 }

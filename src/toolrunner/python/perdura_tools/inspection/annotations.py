@@ -7,10 +7,7 @@ from typing import Any, Optional
 
 from . import classes
 from .names import ARRAYS, FIELD_RULES, MAPS, PLAIN, SETS, TYPING_MODULES, TYPING_WRAPPERS
-
-Schema = dict[str, Any]
-NULL: Schema = {"type": "null"}
-JSON_NAMES = {bool: "boolean", str: "string", int: "integer", float: "number", type(None): "null"}
+from .schemas import JSON_NAMES, NULL, Schema, alternatives, enumeration, with_null
 
 
 class Types:
@@ -209,30 +206,3 @@ class Types:
     def _unknown(self, hint: ast.expr) -> Schema:
         self.warnings.append(f"line {hint.lineno}: no schema for the hint {ast.unparse(hint)[:80]!r}" if hasattr(hint, "lineno") else "unknown hint")
         return {}
-
-
-def alternatives(schema: Schema) -> list[Schema]:
-    """A union inside a union is its parts; a nullable type is the type and null."""
-    if set(schema) == {"anyOf"}:
-        return schema["anyOf"]
-    kinds = schema.get("type")
-    if isinstance(kinds, list) and "enum" not in schema:
-        rest = {key: value for key, value in schema.items() if key != "type"}
-        return [dict(NULL) if kind == "null" else {**rest, "type": kind} for kind in kinds]
-    return [schema]
-
-
-def with_null(schema: Schema) -> Schema:
-    if "enum" in schema:
-        return enumeration([*schema["enum"], *([] if None in schema["enum"] else [None])])
-    if isinstance(schema.get("type"), str):
-        return {**schema, "type": [schema["type"], "null"]}
-    return {"anyOf": [schema, dict(NULL)]}
-
-
-def enumeration(values: list[Any]) -> Schema:
-    kinds = list(dict.fromkeys(JSON_NAMES[type(value)] for value in values if type(value) in JSON_NAMES))
-    schema: Schema = {"enum": values}
-    if kinds:
-        schema = {"type": kinds[0] if len(kinds) == 1 else kinds, **schema}
-    return schema

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from .schemas import Schema, enumeration
+
 if TYPE_CHECKING:
     from .annotations import Types
 
-Schema = dict[str, Any]
 ENUMS = {"Enum", "StrEnum", "IntEnum"}
 
 
@@ -18,8 +19,6 @@ def class_schema(types: "Types", name: str) -> Schema:
         return {"type": "object"}
     bases = [types.last_name(base) for base in node.bases]
     if ENUMS & set(bases):
-        from .annotations import enumeration
-
         return enumeration(list(enum_members(types, name).values()))
     if not _has_fields(types, node, bases):
         types.warnings.append(f"line {node.lineno}: class {name} is no dataclass, TypedDict, NamedTuple, model or enum")
