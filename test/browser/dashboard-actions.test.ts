@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { axe, describeInBrowser, it } from '../support/browser.ts';
-import { signInAsAlice } from '../support/dashboard.ts';
+import { darken, signInAsAlice } from '../support/dashboard.ts';
 import { startDroppingProxy } from '../support/dropping-proxy.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/model-server.ts';
@@ -87,7 +87,7 @@ describeInBrowser('a download', () => {
     await button(page, 'Download').click();
     await page.getByRole('alert').getByText('The service cannot be reached.').waitFor();
     expect(await axe(page)).toEqual([]);
-    await page.emulateMedia({ colorScheme: 'dark' });
+    await darken(page);
     expect(await axe(page)).toEqual([]);
   });
 });
@@ -133,7 +133,7 @@ describeInBrowser('an MCP server in the dashboard', () => {
     await here.alice.ok(here.alice.put(`/api/mcps/${id}/tools`, { allowed_tools: ['get-sum', 'get-env'] }));
     await tick('get-env').uncheck();
     await expect.poll(allowed).toEqual(['get-sum']);
-  }, 60_000);
+  }, 120_000);
 });
 
 describeInBrowser('a webhook that was refused', () => {
@@ -158,7 +158,7 @@ describeInBrowser('a webhook that was refused', () => {
     } finally {
       await receiver.stop();
     }
-  }, 60_000);
+  }, 120_000);
 });
 
 describeInBrowser('a schedule in the dashboard', () => {

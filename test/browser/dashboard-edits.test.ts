@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { axe, describeInBrowser, it } from '../support/browser.ts';
-import { signInAsAlice } from '../support/dashboard.ts';
+import { darken, signInAsAlice } from '../support/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/model-server.ts';
 
@@ -51,7 +51,7 @@ describeInBrowser('two who edit the same agent', () => {
     await save(mine);
     await conflict(mine).getByRole('group', { name: 'Description as stored' }).getByText('theirs').waitFor();
     expect(await axe(mine)).toEqual([]);
-    await mine.emulateMedia({ colorScheme: 'dark' });
+    await darken(mine);
     expect(await axe(mine)).toEqual([]);
     expect(await field(mine, 'Description').inputValue()).toBe('mine');
     expect(await read(`agents/${id}`)).toMatchObject({ description: 'theirs', system_prompt: 'Be as you were.' });
@@ -64,7 +64,7 @@ describeInBrowser('two who edit the same agent', () => {
     await save(mine);
     await saved(mine);
     expect(await read(`agents/${id}`)).toMatchObject({ description: 'theirs, and then mine' });
-  }, 60_000);
+  }, 120_000);
 
   it('may keep what they typed, knowing what it replaces', async ({ page, troubles }) => {
     troubles.allow(/412/);
@@ -83,7 +83,7 @@ describeInBrowser('two who edit the same agent', () => {
     await mine.keyboard.press('Enter');
     await saved(mine);
     expect(await read(`agents/${id}`)).toMatchObject({ description: 'mine', system_prompt: 'Be theirs.' });
-  }, 60_000);
+  }, 120_000);
 
   it('do not disturb each other in different fields', async ({ page, troubles }) => {
     troubles.allow(/412/);
@@ -96,7 +96,7 @@ describeInBrowser('two who edit the same agent', () => {
     await mine.getByText('The agent was saved. Changed meanwhile, and kept: Description.').waitFor();
     expect(await field(mine, 'Description').inputValue()).toBe('theirs');
     expect(await read(`agents/${id}`)).toMatchObject({ description: 'theirs', system_prompt: 'Be mine.' });
-  }, 60_000);
+  }, 120_000);
 });
 
 describeInBrowser('the settings of a workflow', () => {
