@@ -1,4 +1,5 @@
 import { type CSSVariablesResolver, createTheme } from '@mantine/core';
+import { SteadyButton } from './ui/steady-button.tsx';
 
 export const theme = createTheme({
   primaryColor: 'blue',
@@ -11,11 +12,12 @@ export const theme = createTheme({
   fontSizes: { xs: '0.75rem', sm: '0.8125rem', md: '0.875rem', lg: '1rem', xl: '1.125rem' },
   headings: { fontWeight: '600', sizes: { h1: { fontSize: '1.3rem' }, h2: { fontSize: '1.02rem' }, h3: { fontSize: '0.9rem' } } },
   components: {
-    Button: { defaultProps: { size: 'xs' } },
+    Button: { defaultProps: { size: 'xs', component: SteadyButton } },
     Anchor: { defaultProps: { inherit: true } },
     Text: { defaultProps: { size: 'sm' } },
     TextInput: { defaultProps: { size: 'sm' } },
     Table: { defaultProps: { verticalSpacing: 6, horizontalSpacing: 'sm', highlightOnHover: true } },
+    Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
     Modal: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
   },
 });
@@ -31,7 +33,7 @@ export const cssVariables: CSSVariablesResolver = ({ colors }) => ({
   },
   dark: {
     '--mantine-color-dimmed': colors.dark![1],
-    '--mantine-color-placeholder': colors.dark![2],
+    '--mantine-color-placeholder': colors.dark![1],
     '--mantine-color-error': colors.red![4],
     '--mantine-color-anchor': colors.blue![3],
   },

@@ -8,3 +8,9 @@ export async function signInAsAlice(page: Page, address: string): Promise<void> 
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'Sign out' }).waitFor();
 }
+
+/** As somebody sees it whose system is dark; the page follows the system a moment later. */
+export async function darken(page: Page): Promise<void> {
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await page.locator('html[data-mantine-color-scheme="dark"]').waitFor();
+}

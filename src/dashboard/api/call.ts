@@ -14,6 +14,14 @@ export interface Input<E extends AnyEndpoint> {
   body?: InputOf<E['body']>;
   /** The file of an upload, with the form's other fields. */
   file?: { content: File; fields?: Record<string, string> };
+  /** Change it only if it is still in the state of this tag. */
+  if_match?: string | null;
+}
+
+/** What was read or written, and the tag of its state. */
+export interface Tagged<T> {
+  value: T;
+  tag: string | null;
 }
 
 export interface Page<T> {
@@ -42,6 +50,9 @@ export class Problem extends Error {
   }
 }
 
+/** What was to be changed is not in the state any more that it was read in. */
+export const isStale = (error: unknown) => error instanceof Problem && error.status === 412;
+
 export interface Access {
   token(): string | null;
   /** The service does not take the token any more. */
@@ -66,14 +77,25 @@ export function clientOf(access: Access) {
     throw problem;
   }
 
+  async function tagged<E extends AnyEndpoint>(
+    endpoint: E,
+    input: Input<E> = {},
+    signal?: AbortSignal,
+  ): Promise<Tagged<Reply<E>>> {
+    const response = await send(urlOf(endpoint, input), { ...requestOf(endpoint, input), signal: signal ?? null });
+    return { value: (await replyOf(endpoint, response)) as Reply<E>, tag: tagOf(response) };
+  }
+
   return {
     send,
-    async call<E extends AnyEndpoint>(endpoint: E, input: Input<E> = {}, signal?: AbortSignal): Promise<Reply<E>> {
-      const response = await send(urlOf(endpoint, input), { ...requestOf(endpoint, input), signal: signal ?? null });
-      return (await replyOf(endpoint, response)) as Reply<E>;
-    },
+    tagged,
+    call: async <E extends AnyEndpoint>(endpoint: E, input?: Input<E>, signal?: AbortSignal): Promise<Reply<E>> =>
+      (await tagged(endpoint, input, signal)).value,
   };
 }
+
+/** A proxy that compresses weakens the tag; it still names the same state. */
+const tagOf = ({ headers }: Response) => headers.get('etag')?.replace(/^W\//, '') ?? null;
 
 export function urlOf<E extends AnyEndpoint>({ path }: E, { params, query }: Input<E>): string {
   const values = (params ?? {}) as Record<string, string>;
@@ -84,7 +106,7 @@ export function urlOf<E extends AnyEndpoint>({ path }: E, { params, query }: Inp
   return search.size > 0 ? `${filled}?${search}` : filled;
 }
 
-export function requestOf<E extends AnyEndpoint>({ method }: E, { body, file }: Input<E>): RequestInit {
+export function requestOf<E extends AnyEndpoint>({ method }: E, { body, file, if_match }: Input<E>): RequestInit {
   if (file) {
     const form = new FormData();
     for (const [name, value] of Object.entries(file.fields ?? {})) form.set(name, value);
@@ -92,7 +114,8 @@ export function requestOf<E extends AnyEndpoint>({ method }: E, { body, file }: 
     return { method, body: form };
   }
   if (body === undefined) return { method };
-  return { method, body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+  const condition: HeadersInit = if_match ? { 'if-match': if_match } : {};
+  return { method, body: JSON.stringify(body), headers: { 'content-type': 'application/json', ...condition } };
 }
 
 async function replyOf({ kind }: AnyEndpoint, response: Response): Promise<unknown> {
@@ -115,5 +138,5 @@ const outOfReach = (_: Error) =>
   new Problem({
     status: 0,
     code: 'unreachable',
-    detail: 'The service cannot be reached. Check that it is running; this page keeps trying.',
+    detail: 'The service cannot be reached. Check that it is running.',
   });

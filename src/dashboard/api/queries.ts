@@ -42,15 +42,30 @@ export function useList<E extends AnyEndpoint>(endpoint: E, query: object = {}, 
   return { ...pages, items, total: pages.data?.pages[0]?.total ?? 0 };
 }
 
-/** An operation that changes something: all that is on show is read again after it, but for what it has removed. */
-export function useAct<E extends AnyEndpoint>(endpoint: E) {
-  const { call } = useClient();
+interface WorkOptions<I> {
+  /** Work of the same line is done one after the other. */
+  line?: string;
+  /** The id of what is gone afterwards. */
+  removed?(input: I): string | undefined;
+}
+
+/** Work that changes something: all that is on show is read again after it, but for what it has removed. */
+export function useWork<I, R>(work: (input: I) => Promise<R>, { line, removed = () => undefined }: WorkOptions<I> = {}) {
   const queries = useQueryClient();
-  return useMutation<Reply<E>, Problem, Input<E>>({
-    mutationFn: (input) => call(endpoint, input),
-    onSettled: (_reply, _problem, { params }) => {
-      const removed = endpoint.method === 'DELETE' ? Object.values((params ?? {}) as object).at(-1) : null;
-      return queries.invalidateQueries({ predicate: ({ queryKey }) => !removed || !JSON.stringify(queryKey).includes(removed) });
+  return useMutation<R, Problem, I>({
+    mutationFn: work,
+    ...(line && { scope: { id: line } }),
+    onSettled: (_reply, _problem, input) => {
+      const id = removed(input);
+      return queries.invalidateQueries({ predicate: ({ queryKey }) => !id || !JSON.stringify(queryKey).includes(id) });
     },
   });
+}
+
+/** The work of one operation. */
+export function useAct<E extends AnyEndpoint>(endpoint: E, { line }: Pick<WorkOptions<Input<E>>, 'line'> = {}) {
+  const { call } = useClient();
+  const removed = ({ params }: Input<E>) =>
+    endpoint.method === 'DELETE' ? Object.values((params ?? {}) as Record<string, string>).at(-1) : undefined;
+  return useWork((input: Input<E>) => call(endpoint, input), { removed, ...(line && { line }) });
 }

@@ -1,10 +1,10 @@
 import { Button, Fieldset, Group, Stack } from '@mantine/core';
-import { type ComponentType, type FormEvent, type RefObject, useRef, useState } from 'react';
+import { type ComponentType, type FormEvent, type ReactNode, useRef, useState } from 'react';
 import type { Problem } from '../api/call.ts';
 import { Failure } from '../ui/states.tsx';
 import { Control } from './controls.tsx';
 import type { Field, Values } from './fields.ts';
-import { changesOf, type FieldFault, toControls, toWire } from './values.ts';
+import { carried, type FieldFault, toControls, toWire } from './values.ts';
 
 export interface FieldGroup {
   title: string;
@@ -12,20 +12,17 @@ export interface FieldGroup {
 }
 
 interface FormProps {
-  fields: Field[];
+  form: Form;
   groups?: FieldGroup[] | undefined;
-  /** Null for a new one. */
-  record: Values | null;
   submit: string;
   Extra?: ComponentType<{ values: Values }> | undefined;
-  /** Sends the values, or what has changed of them; answers with what is stored then. */
-  onSubmit(values: Values): Promise<unknown>;
+  /** Shown above the button. */
+  children?: ReactNode;
 }
 
 /** A form over the fields of a contract. What the service refuses is told at the field. */
-export function ResourceForm({ fields, groups = [], record, submit, Extra, onSubmit }: FormProps) {
-  const form = useRef<HTMLFormElement>(null);
-  const { controls, setControls, faults, problem, busy, send } = useForm({ fields, record, onSubmit, form });
+export function ResourceForm({ form, groups = [], submit, Extra, children }: FormProps) {
+  const { fields, element, controls, set, faults, problem, busy, send } = form;
   const control = (field: Field) => (
     <Control
       key={field.name}
@@ -33,14 +30,14 @@ export function ResourceForm({ fields, groups = [], record, submit, Extra, onSub
       values={controls}
       path={field.name}
       faults={faults}
-      disabled={record !== null && field.fixed === true}
-      onChange={(value) => setControls((held) => ({ ...held, [field.name]: value }))}
+      disabled={form.stored && field.fixed === true}
+      onChange={(value) => set(field.name, value)}
     />
   );
   const named = (name: string) => fields.filter((field) => field.name === name);
   const grouped = new Set(groups.flatMap((group) => group.fields));
   return (
-    <form ref={form} onSubmit={(event) => void send(event)} noValidate>
+    <form ref={element} onSubmit={(event) => void send(event)} noValidate>
       <Stack maw="46rem">
         {groups.map(({ title, fields: names }) => (
           <Fieldset key={title} legend={title}>
@@ -50,6 +47,7 @@ export function ResourceForm({ fields, groups = [], record, submit, Extra, onSub
         {fields.filter(({ name }) => !grouped.has(name)).map(control)}
         {Extra && <Extra values={controls} />}
         {problem && <Failure problem={withPaths(problem, fields)} />}
+        {children}
         <Group>
           <Button type="submit" size="sm" loading={busy}>
             {submit}
@@ -60,25 +58,37 @@ export function ResourceForm({ fields, groups = [], record, submit, Extra, onSub
   );
 }
 
-type FormState = Pick<FormProps, 'fields' | 'record' | 'onSubmit'> & { form: RefObject<HTMLFormElement | null> };
+const ALERT = '[role="alert"]';
 
-function useForm({ fields, record, onSubmit, form }: FormState) {
+interface FormFacts {
+  fields: Field[];
+  /** Null for a new one. */
+  record: Values | null;
+  /** Sends the values. What it answers with is shown then. */
+  submit(values: Values): Promise<Values | undefined>;
+}
+
+export type Form = ReturnType<typeof useForm>;
+
+export function useForm({ fields, record, submit }: FormFacts) {
+  const element = useRef<HTMLFormElement>(null);
   const [controls, setControls] = useState(() => toControls(fields, record));
-  const [before, setBefore] = useState(() => (record ? toWire(fields, controls).values : null));
   const [faults, setFaults] = useState<readonly FieldFault[]>([]);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(false);
 
+  /** The first of them that is there once the form is drawn. */
+  const focus = (...selectors: string[]) => {
+    const found = () => selectors.map((selector) => element.current?.querySelector<HTMLElement>(selector)).find(Boolean);
+    setTimeout(() => found()?.focus());
+  };
   const showFaults = (found: readonly FieldFault[]) => {
     setFaults(found);
-    setTimeout(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
+    focus('[aria-invalid="true"]', ALERT);
   };
-  /** What the service made of the values, such as what it infers from one of them. */
-  const showStored = (stored: Values) => {
-    const fresh = toControls(fields, stored);
-    setControls(fresh);
-    setBefore(toWire(fields, fresh).values);
-  };
+  /** Shows another state of the record, but for what differs from the controls before: that was typed since. */
+  const carry = (before: Values, stored: Values) => setControls((held) => carried(held, before, toControls(fields, stored)));
+
   async function send(event: FormEvent) {
     event.preventDefault();
     event.stopPropagation();
@@ -87,8 +97,10 @@ function useForm({ fields, record, onSubmit, form }: FormState) {
     if (own.length > 0) return showFaults(own);
     setBusy(true);
     try {
-      const stored = await onSubmit(before ? changesOf(before, values) : values);
-      if (before) showStored({ ...values, ...(stored as Values) });
+      const stored = await submit(values);
+      // Such as what the service infers from one of the values.
+      if (stored) carry(controls, stored);
+      else focus(ALERT);
       setFaults([]);
     } catch (error) {
       showFaults((error as Problem).errors ?? []);
@@ -96,7 +108,13 @@ function useForm({ fields, record, onSubmit, form }: FormState) {
     }
     setBusy(false);
   }
-  return { controls, setControls, faults, problem, busy, send };
+  return {
+    ...{ fields, element, controls, faults, problem, busy, send, carry },
+    stored: record !== null,
+    set: (name: string, value: unknown) => setControls((held) => ({ ...held, [name]: value })),
+    show: (stored: Values) => setControls(toControls(fields, stored)),
+    focusSubmit: () => focus('[type="submit"]'),
+  };
 }
 
 /** Faults of no field of the form are told with the problem. */

@@ -5,15 +5,16 @@ import { useMemo } from 'react';
 import { Link, useNavigate, useParams, useSearchParams } from 'react-router';
 import { useAct, useList, useRead } from '../api/queries.ts';
 import { Confirm } from '../ui/confirm.tsx';
-import { useDownload } from '../ui/download.ts';
+import { DownloadButton } from '../ui/download.tsx';
 import { useFilters } from '../ui/filters.ts';
 import { ListTable } from '../ui/list.tsx';
 import { Nowhere } from '../ui/nowhere.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
 import { CATALOG } from './catalog.tsx';
-import { changeableFields, fieldsOf, type Values } from './fields.ts';
-import { ResourceForm } from './form.tsx';
+import { EditForm } from './edit.tsx';
+import { fieldsOf, type Values } from './fields.ts';
+import { ResourceForm, useForm } from './form.tsx';
 import { useNames } from './references.ts';
 import type { Filter, Resource, Stored } from './resource.ts';
 
@@ -129,10 +130,12 @@ function Create({ slug, resource }: { slug: string; resource: Resource }) {
     const record = (await act.mutateAsync({ body: values } as never)) as Stored;
     notifications.show({ message: `The ${noun} was created.`, color: 'green' });
     void navigate(`/${slug}/${record.id}`);
+    return undefined;
   };
+  const form = useForm({ fields: withGiven, record: null, submit });
   return (
     <Page title={`New ${noun}`} parent={{ to: `/${slug}`, title }}>
-      <ResourceForm fields={withGiven} groups={groups} record={null} submit={`Create ${noun}`} Extra={Extra} onSubmit={submit} />
+      <ResourceForm form={form} groups={groups} submit={`Create ${noun}`} Extra={Extra} />
     </Page>
   );
 }
@@ -164,7 +167,7 @@ function Edit({ slug, resource, id }: { slug: string; resource: Resource; id: st
         {(data) => (
           <Stack gap="lg">
             {Panel && <Panel record={data as Stored} />}
-            <EditForm resource={resource} record={data as Stored} />
+            <EditForm resource={resource} id={id} />
           </Stack>
         )}
       </Loaded>
@@ -172,41 +175,18 @@ function Edit({ slug, resource, id }: { slug: string; resource: Resource; id: st
   );
 }
 
-/** The fields of one that is stored. What others change meanwhile does not overwrite what is being typed. */
-export function EditForm({ resource, record }: { resource: Resource; record: Stored }) {
-  const { noun, endpoints, create, update, overrides, groups, readonly, complete, Extra } = resource;
-  const act = useAct(endpoints.update);
-  const fields = useMemo(() => changeableFields(create, update, overrides), [create, update, overrides]);
-  const more = useRead(complete?.endpoint ?? endpoints.get, { params: { id: record.id } } as never, {
-    enabled: complete !== undefined,
-  });
-  const reason = readonly?.(record);
-  if (reason) return <Empty>{reason}</Empty>;
-  if (complete && !more.data) return <Loaded query={more}>{() => null}</Loaded>;
-  const whole = complete ? { ...record, ...pick(more.data as Values, complete.fields) } : record;
-  const submit = async (values: Values) => {
-    const stored = await act.mutateAsync({ params: { id: record.id }, body: values } as never);
-    notifications.show({ message: `The ${noun} was saved.`, color: 'green' });
-    return stored;
-  };
-  return <ResourceForm fields={fields} groups={groups} record={whole} submit="Save changes" Extra={Extra} onSubmit={submit} />;
-}
-
-const pick = (values: Values, names: string[]) => Object.fromEntries(names.map((name) => [name, values[name]]));
-
 /** A bundle of this one alone, as an import takes it. */
 export function Export({ resource: { exported, noun }, record }: { resource: Resource; record: Stored }) {
-  const download = useDownload();
   if (!exported) return null;
-  const get = () =>
-    download.mutate(
-      { name: `${noun}-${record.id}.json`, endpoint: exported, input: { params: { id: record.id } } },
-      { onError: ({ message }) => notifications.show({ message, color: 'red' }) },
-    );
   return (
-    <Button variant="default" onClick={get}>
+    <DownloadButton
+      variant="default"
+      name={`${noun}-${record.id}.json`}
+      endpoint={exported}
+      input={{ params: { id: record.id } }}
+    >
       Export
-    </Button>
+    </DownloadButton>
   );
 }
 

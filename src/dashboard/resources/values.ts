@@ -1,3 +1,4 @@
+import { parsedJson } from '../ui/json.ts';
 import { type Field, nestedFields, type Values } from './fields.ts';
 
 export interface FieldFault {
@@ -73,18 +74,20 @@ function emptyWire(field: Field): { value?: unknown; fault?: FieldFault[] } {
 }
 
 function parsed(text: string): { value?: unknown; fault?: FieldFault[] } {
-  try {
-    return { value: JSON.parse(text) };
-  } catch (error) {
-    return { fault: [{ path: '', message: `This is not JSON: ${(error as Error).message}` }] };
-  }
+  const read = parsedJson(text);
+  return 'wrong' in read ? { fault: [{ path: '', message: read.wrong }] } : read;
 }
+
+const same = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
 
 /** Only what differs from what was read, so that a change of someone else to another field stays. */
 export function changesOf(before: Values, values: Values): Values {
-  return Object.fromEntries(
-    Object.entries(values).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])),
-  );
+  return Object.fromEntries(Object.entries(values).filter(([name, value]) => !same(value, before[name])));
+}
+
+/** Controls of a newer state, but for those that are not as they were before. */
+export function carried(held: Values, before: Values, newer: Values): Values {
+  return Object.fromEntries(Object.entries(held).map(([name, value]) => [name, same(value, before[name]) ? newer[name] : value]));
 }
 
 /** As `datetime-local` wants it. */

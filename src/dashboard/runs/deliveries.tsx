@@ -21,7 +21,9 @@ export function Deliveries({ task_id }: { task_id: string }) {
                 <summary>
                   <Status of={delivery.status} />
                   <span className="mono">{delivery.url}</span>
-                  <span className="note">{delivery.attempts.length} attempts</span>
+                  <span className="note">
+                    {delivery.attempts.length} {delivery.attempts.length === 1 ? 'attempt' : 'attempts'}
+                  </span>
                 </summary>
                 <div>
                   {delivery.attempts.map(({ attempt, response_status, error, attempted_at }) => (

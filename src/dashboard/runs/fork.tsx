@@ -1,9 +1,9 @@
-import { Button, Group, Modal, NumberInput, Radio, Stack, Text, Textarea } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
+import { Button, Group, NumberInput, Radio, Stack, Text, Textarea } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { FORK_EFFECTS, type Task, tasks } from '../../contracts/tasks.ts';
 import { useAct } from '../api/queries.ts';
+import { DialogButton } from '../ui/dialog-button.tsx';
 import { Failure } from '../ui/states.tsx';
 
 const EFFECTS = {
@@ -14,16 +14,10 @@ const EFFECTS = {
 
 /** Begins another run of the same workflow at one of the steps of this one. */
 export function ForkButton({ task, step = 1, label = 'Fork' }: { task: Task; step?: number; label?: string }) {
-  const [opened, dialog] = useDisclosure();
   return (
-    <>
-      <Button variant="default" onClick={dialog.open}>
-        {label} …
-      </Button>
-      <Modal opened={opened} onClose={dialog.close} title="Fork this run">
-        <ForkForm task={task} step={step} />
-      </Modal>
-    </>
+    <DialogButton label={label} title="Fork this run">
+      <ForkForm task={task} step={step} />
+    </DialogButton>
   );
 }
 

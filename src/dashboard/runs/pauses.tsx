@@ -2,6 +2,7 @@ import { Button, Group, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { type Task, tasks } from '../../contracts/tasks.ts';
 import { useAct } from '../api/queries.ts';
+import { parsedJson } from '../ui/json.ts';
 import { Code } from '../ui/show.tsx';
 import { Failure } from '../ui/states.tsx';
 import { RaiseBudget } from './raise-budget.tsx';
@@ -99,9 +100,6 @@ function Reconciliation({ task, call }: Paused) {
 }
 
 function resultIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  const read = parsedJson(text);
+  return 'wrong' in read ? text : read.value;
 }

@@ -3,7 +3,7 @@ import { runBundles } from '../../contracts/run-bundles.ts';
 import { type Task, tasks } from '../../contracts/tasks.ts';
 import { useAct } from '../api/queries.ts';
 import { isTerminal } from '../api/stream.ts';
-import { useDownload } from '../ui/download.ts';
+import { DownloadButton } from '../ui/download.tsx';
 import { Failure } from '../ui/states.tsx';
 import { ForkButton } from './fork.tsx';
 
@@ -23,7 +23,14 @@ export function RunActions({ task, status }: { task: Task; status: string }) {
           </Button>
         )}
         {task.steps > 0 && <ForkButton task={task} />}
-        <BundleButton task={task} />
+        <DownloadButton
+          variant="default"
+          name={`run-${task.id}.json`}
+          endpoint={runBundles.get}
+          input={{ params: { id: task.id } }}
+        >
+          Download bundle
+        </DownloadButton>
         {task.engine_run_url && (
           <Button component="a" variant="default" href={task.engine_run_url} target="_blank" rel="noreferrer noopener">
             Temporal UI ↗
@@ -31,19 +38,6 @@ export function RunActions({ task, status }: { task: Task; status: string }) {
         )}
       </Group>
       {halt.error && <Failure problem={halt.error} />}
-    </>
-  );
-}
-
-function BundleButton({ task: { id } }: { task: Task }) {
-  const download = useDownload();
-  const get = () => download.mutate({ name: `run-${id}.json`, endpoint: runBundles.get, input: { params: { id } } });
-  return (
-    <>
-      <Button variant="default" loading={download.isPending} onClick={get}>
-        Download bundle
-      </Button>
-      {download.error && <Failure problem={download.error} />}
     </>
   );
 }

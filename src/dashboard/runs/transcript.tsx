@@ -1,5 +1,6 @@
 import { Text } from '@mantine/core';
 import type { Task } from '../../contracts/tasks.ts';
+import { parsedJson } from '../ui/json.ts';
 import { Markdown } from '../ui/markdown.tsx';
 import { Code, duration, Status } from '../ui/show.tsx';
 import { Loading } from '../ui/states.tsx';
@@ -66,15 +67,7 @@ function Said({ text }: { text: string }) {
   return isJson(text) ? <Code label="JSON">{text}</Code> : <Markdown>{text}</Markdown>;
 }
 
-function isJson(text: string): boolean {
-  if (!/^\s*[{[]/.test(text)) return false;
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
+const isJson = (text: string) => /^\s*[{[]/.test(text) && 'value' in parsedJson(text);
 
 function Call({ call }: { call: CallBlock }) {
   const status = call.state === 'done' ? (call.failed ? 'failed' : 'done') : call.state;

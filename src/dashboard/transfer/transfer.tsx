@@ -4,8 +4,9 @@ import { type FormEvent, useState } from 'react';
 import { bundle, type ImportResult, transfers } from '../../contracts/transfer.ts';
 import type { AnyEndpoint, Problem } from '../api/call.ts';
 import { useClient } from '../api/context.tsx';
-import { useDownload } from '../ui/download.ts';
+import { DownloadButton } from '../ui/download.tsx';
 import { ImportReport } from '../ui/import-report.tsx';
+import { parsedJson } from '../ui/json.ts';
 import { Page, Section } from '../ui/page.tsx';
 import { Failure } from '../ui/states.tsx';
 
@@ -34,9 +35,7 @@ export default function Transfer() {
 }
 
 function Export() {
-  const download = useDownload();
   const [part, setPart] = useState('bundle');
-  const get = () => download.mutate({ name: `perdura-${part}.json`, endpoint: PARTS[part]!.export });
   return (
     <Section title="Export">
       <Group align="end" className="panel">
@@ -46,10 +45,9 @@ function Export() {
           onChange={(event) => setPart(event.currentTarget.value)}
           data={Object.entries(PARTS).map(([value, { label }]) => ({ value, label }))}
         />
-        <Button size="sm" loading={download.isPending} onClick={get}>
+        <DownloadButton key={part} size="sm" name={`perdura-${part}.json`} endpoint={PARTS[part]!.export}>
           Download
-        </Button>
-        {download.error && <Failure problem={download.error} />}
+        </DownloadButton>
       </Group>
     </Section>
   );
@@ -127,13 +125,13 @@ function useImport() {
 
 async function bundleIn(file: File | null): Promise<{ wrong: string } | { part: string; body: unknown }> {
   if (!file) return { wrong: 'Choose a file first.' };
-  try {
-    const body = JSON.parse(await file.text());
-    const part = typeof body?.resource_type === 'string' ? body.resource_type : 'bundle';
-    return PARTS[part] ? { part, body } : { wrong: `This file holds ${part}, which cannot be imported.` };
-  } catch (error) {
-    return { wrong: `This is not JSON: ${(error as Error).message}` };
-  }
+  const read = parsedJson(await file.text());
+  if ('wrong' in read) return read;
+  const { resource_type } = Object(read.value);
+  const part = typeof resource_type === 'string' ? resource_type : 'bundle';
+  return Object.hasOwn(PARTS, part)
+    ? { part, body: read.value }
+    : { wrong: `This file holds ${part}, which cannot be imported.` };
 }
 
 function reportsOf(reply: Report): [string, ImportResult][] {

@@ -1,7 +1,7 @@
-import { Button, Group, Modal, Stack, Text } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Problem } from '../api/call.ts';
+import { DialogButton } from './dialog-button.tsx';
 import { Failure } from './states.tsx';
 
 interface ConfirmProps {
@@ -19,31 +19,27 @@ interface ConfirmProps {
 
 /** A button that asks before it does what cannot be taken back. */
 export function Confirm({ label, title, children, danger = true, disabled = false, act, problem, busy }: ConfirmProps) {
-  const [opened, dialog] = useDisclosure();
   const color = danger ? { color: 'red' } : {};
-  const confirm = () =>
-    act().then(dialog.close, () => {
+  const confirm = (close: () => void) =>
+    act().then(close, () => {
       // Told in the dialog.
     });
   return (
-    <>
-      <Button variant="default" disabled={disabled} onClick={dialog.open}>
-        {label} …
-      </Button>
-      <Modal opened={opened} onClose={dialog.close} title={title}>
+    <DialogButton label={label} title={title} disabled={disabled}>
+      {(close) => (
         <Stack>
           <Text>{children}</Text>
           {problem && <Failure problem={problem} />}
           <Group justify="flex-end">
-            <Button variant="default" onClick={dialog.close} data-autofocus>
+            <Button variant="default" onClick={close} data-autofocus>
               Cancel
             </Button>
-            <Button {...color} loading={busy} onClick={() => void confirm()}>
+            <Button {...color} loading={busy} onClick={() => void confirm(close)}>
               {label}
             </Button>
           </Group>
         </Stack>
-      </Modal>
-    </>
+      )}
+    </DialogButton>
   );
 }

@@ -6,6 +6,7 @@ import { Failure, Loading } from './states.tsx';
 
 export interface Column<T> {
   label: string;
+  className?: string;
   show(item: T): ReactNode;
 }
 
@@ -34,26 +35,7 @@ export function ListTable<T extends { id: string }>({ query, columns, label, emp
   if (items.length === 0) return empty;
   return (
     <>
-      <ScrollBox className="table-scroll" label={label}>
-        <Table>
-          <Table.Thead>
-            <Table.Tr>
-              {columns.map((column) => (
-                <Table.Th key={column.label}>{column.label}</Table.Th>
-              ))}
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {items.map((item) => (
-              <Table.Tr key={item.id}>
-                {columns.map((column) => (
-                  <Table.Td key={column.label}>{column.show(item)}</Table.Td>
-                ))}
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </ScrollBox>
+      <ColumnTable rows={items} columns={columns} label={label} keyOf={({ id }) => id} />
       <Group justify="space-between">
         <Text size="xs" c="dimmed">
           {items.length} of {total}
@@ -65,5 +47,42 @@ export function ListTable<T extends { id: string }>({ query, columns, label, emp
         )}
       </Group>
     </>
+  );
+}
+
+interface ColumnTableProps<T> {
+  rows: readonly T[];
+  columns: Column<T>[];
+  /** For screen readers: what the rows are. */
+  label: string;
+  keyOf(row: T, index: number): string | number;
+  verticalSpacing?: number;
+}
+
+/** A table that scrolls sideways where it must. */
+export function ColumnTable<T>({ rows, columns, label, keyOf, verticalSpacing = 6 }: ColumnTableProps<T>) {
+  return (
+    <ScrollBox className="table-scroll" label={label}>
+      <Table verticalSpacing={verticalSpacing}>
+        <Table.Thead>
+          <Table.Tr>
+            {columns.map((column) => (
+              <Table.Th key={column.label}>{column.label}</Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {rows.map((row, index) => (
+            <Table.Tr key={keyOf(row, index)}>
+              {columns.map((column) => (
+                <Table.Td key={column.label} className={column.className ?? ''}>
+                  {column.show(row)}
+                </Table.Td>
+              ))}
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </ScrollBox>
   );
 }

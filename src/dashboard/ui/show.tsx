@@ -1,5 +1,6 @@
 import { Group, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { parsedJson } from './json.ts';
 import { ScrollBox } from './scroll-box.tsx';
 
 const TONES: Record<string, string> = {
@@ -28,6 +29,11 @@ export function Status({ of, tone, children }: { of: string; tone?: string; chil
       {children ?? WORDS[of] ?? of.replaceAll('_', ' ')}
     </span>
   );
+}
+
+/** What came of a trial, in a sentence. */
+export function Verdict({ good, yes, no }: { good: boolean; yes: string; no: string | null | undefined }) {
+  return <Status of={good ? 'done' : 'failed'}>{good ? yes : (no ?? 'It failed.')}</Status>;
 }
 
 const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
@@ -92,13 +98,8 @@ export function Code({ children, label }: { children: unknown; label: string }) 
 
 export function pretty(value: unknown): string {
   if (typeof value !== 'string') return JSON.stringify(value, null, 2) ?? '';
-  const trimmed = value.trim();
-  if (!/^[{[]/.test(trimmed)) return value;
-  try {
-    return JSON.stringify(JSON.parse(trimmed), null, 2);
-  } catch {
-    return value;
-  }
+  const read = /^\s*[{[]/.test(value) ? parsedJson(value) : null;
+  return read && 'value' in read ? JSON.stringify(read.value, null, 2) : value;
 }
 
 export function Labelled({ label, children }: { label: string; children: ReactNode }) {

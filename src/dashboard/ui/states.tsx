@@ -37,6 +37,7 @@ export function Failure({ problem, retry }: { problem: Problem; retry?: () => vo
       variant="outline"
       title={problem.status === 404 ? 'There is nothing here' : 'This did not work'}
       role="alert"
+      tabIndex={-1}
     >
       <Stack gap="xs" align="flex-start">
         <Text>
@@ -49,6 +50,15 @@ export function Failure({ problem, retry }: { problem: Problem; retry?: () => vo
         )}
       </Stack>
     </Alert>
+  );
+}
+
+/** Below the buttons of a group, however many there are. */
+export function FailureBelow({ problem }: { problem: Problem }) {
+  return (
+    <div style={{ flexBasis: '100%', order: 1 }}>
+      <Failure problem={problem} />
+    </div>
   );
 }
 

@@ -6,7 +6,8 @@ import { useList, useRead } from '../api/queries.ts';
 import { isTerminal } from '../api/stream.ts';
 import { WORKFLOWS } from '../resources/catalog-runs.tsx';
 import { Named } from '../resources/columns.tsx';
-import { EditForm, Export, Remove } from '../resources/pages.tsx';
+import { EditForm } from '../resources/edit.tsx';
+import { Export, Remove } from '../resources/pages.tsx';
 import { RunView } from '../runs/run-view.tsx';
 import { taskColumns } from '../runs/task-columns.tsx';
 import { ListTable } from '../ui/list.tsx';
@@ -70,7 +71,7 @@ function WorkflowView({ workflow }: { workflow: Workflow }) {
           <History id={workflow.id} />
         </Tabs.Panel>
         <Tabs.Panel value="settings" pt="md">
-          <EditForm resource={WORKFLOWS} record={workflow} />
+          <EditForm resource={WORKFLOWS} id={workflow.id} />
         </Tabs.Panel>
       </Tabs>
     </Stack>

@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react';
 import { guardrails } from '../../../contracts/guardrails.ts';
 import { useAct } from '../../api/queries.ts';
 import { Section } from '../../ui/page.tsx';
-import { Code, Status } from '../../ui/show.tsx';
+import { Code, Verdict } from '../../ui/show.tsx';
 import { Failure } from '../../ui/states.tsx';
 import type { Stored } from '../resource.ts';
 
@@ -23,11 +23,7 @@ export function GuardrailPanel({ record }: { record: Stored }) {
             <Button type="submit" variant="default" loading={check.isPending}>
               Check the text
             </Button>
-            {check.data && (
-              <Status of={check.data.passed ? 'done' : 'failed'}>
-                {check.data.passed ? 'It passes.' : `It is caught: ${check.data.action}`}
-              </Status>
-            )}
+            {check.data && <Verdict good={check.data.passed} yes="It passes." no={`It is caught: ${check.data.action}`} />}
           </Group>
           {check.data?.violations.map((violation) => (
             <div key={violation}>{violation}</div>

@@ -8,6 +8,7 @@ import { Facts, Status } from '../../ui/show.tsx';
 import { Failure } from '../../ui/states.tsx';
 import { Named } from '../columns.tsx';
 import type { Stored } from '../resource.ts';
+import { TestButton } from './test-button.tsx';
 
 export function SourcePanel({ record }: { record: Stored }) {
   const test = useAct(knowledgeSources.test);
@@ -24,18 +25,13 @@ export function SourcePanel({ record }: { record: Stored }) {
             </Button>
           </>
         )}
-        <Button variant="default" loading={test.isPending} onClick={() => test.mutate({ params: { id: record.id } })}>
-          Test the source
-        </Button>
-        {test.data && (
-          <Status of={test.data.success ? 'done' : 'failed'}>
-            {test.data.success
-              ? `It can be searched${test.data.embeddings ? '' : ', by words only'}.`
-              : (test.data.error ?? 'It failed.')}
-          </Status>
-        )}
+        <TestButton
+          test={test}
+          id={record.id}
+          label="Test the source"
+          yes={({ embeddings }) => `It can be searched${embeddings ? '' : ', by words only'}.`}
+        />
       </Group>
-      {test.error && <Failure problem={test.error} />}
       {record.last_error && (
         <Alert color="red" variant="outline">
           {record.last_error}

@@ -1,30 +1,27 @@
-import { Button, Group, Stack, Text } from '@mantine/core';
+import { Group, Stack, Text } from '@mantine/core';
 import { providers } from '../../../contracts/providers.ts';
 import { useAct } from '../../api/queries.ts';
-import { Facts, Status, When } from '../../ui/show.tsx';
-import { Failure } from '../../ui/states.tsx';
+import { Facts, When } from '../../ui/show.tsx';
 import type { Stored } from '../resource.ts';
+import { TestButton } from './test-button.tsx';
 
 export function ProviderPanel({ record }: { record: Stored }) {
   const test = useAct(providers.test);
   return (
     <Stack gap="xs">
       <Group>
-        <Button variant="default" loading={test.isPending} onClick={() => test.mutate({ params: { id: record.id } })}>
-          Test the provider
-        </Button>
-        {test.data && (
-          <Status of={test.data.success ? 'done' : 'failed'}>
-            {test.data.success ? `It answers, with ${test.data.models.length} models.` : (test.data.error ?? 'It failed.')}
-          </Status>
-        )}
+        <TestButton
+          test={test}
+          id={record.id}
+          label="Test the provider"
+          yes={({ models }) => `It answers, with ${models.length} models.`}
+        />
       </Group>
       {test.data?.success && (
         <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
           {test.data.models.slice(0, 40).join(', ')}
         </Text>
       )}
-      {test.error && <Failure problem={test.error} />}
     </Stack>
   );
 }

@@ -1,9 +1,10 @@
-import { Anchor, Button, Group, Stack, Table } from '@mantine/core';
+import { Anchor, Button, Group, Stack } from '@mantine/core';
 import { Link } from 'react-router';
 import { scheduledAgents } from '../../../contracts/scheduled-agents.ts';
+import type { Reply } from '../../api/call.ts';
 import { useAct, useRead } from '../../api/queries.ts';
+import { type Column, ColumnTable } from '../../ui/list.tsx';
 import { Section } from '../../ui/page.tsx';
-import { ScrollBox } from '../../ui/scroll-box.tsx';
 import { Facts, Status, When } from '../../ui/show.tsx';
 import { Empty, Failure, Loaded } from '../../ui/states.tsx';
 import { Named } from '../columns.tsx';
@@ -38,6 +39,23 @@ export function ScheduleActions({ record }: { record: Stored }) {
   );
 }
 
+const FIRES: Column<Reply<typeof scheduledAgents.runs>['items'][number]>[] = [
+  { label: 'Due', show: ({ due_at }) => <When at={due_at} /> },
+  { label: 'Outcome', show: ({ outcome }) => <Status of={outcome} /> },
+  {
+    label: 'Run',
+    show: ({ task_id, task_status }) =>
+      task_id ? (
+        <Anchor component={Link} to={`/tasks/${task_id}`}>
+          {task_status ?? 'run'}
+        </Anchor>
+      ) : (
+        '—'
+      ),
+  },
+  { label: 'Detail', show: ({ detail }) => detail ?? '' },
+];
+
 function Fires({ id }: { id: string }) {
   const query = useRead(scheduledAgents.runs, { params: { id }, query: { limit: 20 } }, { every_ms: 10_000 });
   return (
@@ -47,40 +65,7 @@ function Fires({ id }: { id: string }) {
           items.length === 0 ? (
             <Empty>It has not been due yet.</Empty>
           ) : (
-            <ScrollBox className="table-scroll" label="Due times">
-              <Table>
-                <Table.Thead>
-                  <Table.Tr>
-                    <Table.Th>Due</Table.Th>
-                    <Table.Th>Outcome</Table.Th>
-                    <Table.Th>Run</Table.Th>
-                    <Table.Th>Detail</Table.Th>
-                  </Table.Tr>
-                </Table.Thead>
-                <Table.Tbody>
-                  {items.map(({ due_at, outcome, task_id, task_status, detail }) => (
-                    <Table.Tr key={`${due_at}-${outcome}`}>
-                      <Table.Td>
-                        <When at={due_at} />
-                      </Table.Td>
-                      <Table.Td>
-                        <Status of={outcome} />
-                      </Table.Td>
-                      <Table.Td>
-                        {task_id ? (
-                          <Anchor component={Link} to={`/tasks/${task_id}`}>
-                            {task_status ?? 'run'}
-                          </Anchor>
-                        ) : (
-                          '—'
-                        )}
-                      </Table.Td>
-                      <Table.Td>{detail ?? ''}</Table.Td>
-                    </Table.Tr>
-                  ))}
-                </Table.Tbody>
-              </Table>
-            </ScrollBox>
+            <ColumnTable rows={items} columns={FIRES} label="Due times" keyOf={({ due_at, outcome }) => `${due_at}-${outcome}`} />
           )
         }
       </Loaded>

@@ -1,9 +1,11 @@
 import { Button, Group, Select, Stack, Switch, Text, Textarea } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { customTools } from '../../../contracts/custom-tools.ts';
+import type { Reply } from '../../api/call.ts';
 import { useAct, useRead } from '../../api/queries.ts';
+import { parsedJson } from '../../ui/json.ts';
 import { Section } from '../../ui/page.tsx';
-import { Code, duration, Status } from '../../ui/show.tsx';
+import { Code, duration, Verdict } from '../../ui/show.tsx';
 import { Failure, Loaded } from '../../ui/states.tsx';
 import type { Values } from '../fields.ts';
 import type { Stored } from '../resource.ts';
@@ -20,13 +22,13 @@ export function ToolPanel({ record }: { record: Stored }) {
 
 /** All that can be changed of a tool that came as a plugin, beside its variables. */
 function PluginSwitch({ record }: { record: Stored }) {
-  const update = useAct(customTools.update);
+  const update = useAct(customTools.update, { line: `switch of ${record.id}` });
+  const told = update.isPending ? update.variables.body?.is_enabled : undefined;
   return (
     <>
       <Switch
         label="Enabled"
-        checked={record.is_enabled}
-        disabled={update.isPending}
+        checked={told ?? record.is_enabled}
         onChange={(event) => update.mutate({ params: { id: record.id }, body: { is_enabled: event.currentTarget.checked } })}
       />
       {update.error && <Failure problem={update.error} />}
@@ -40,12 +42,9 @@ function RunTool({ record }: { record: Stored }) {
   const [wrong, setWrong] = useState<string | null>(null);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    try {
-      setWrong(null);
-      run.mutate({ params: { id: record.id }, body: { arguments: JSON.parse(text) } });
-    } catch (error) {
-      setWrong(`This is not JSON: ${(error as Error).message}`);
-    }
+    const read = parsedJson(text);
+    setWrong('wrong' in read ? read.wrong : null);
+    if ('value' in read) run.mutate({ params: { id: record.id }, body: { arguments: read.value as never } });
   };
   return (
     <Section title="Run it">
@@ -65,11 +64,7 @@ function RunTool({ record }: { record: Stored }) {
             <Button type="submit" variant="default" loading={run.isPending}>
               Run the tool
             </Button>
-            {run.data && (
-              <Status of={run.data.success ? 'done' : 'failed'}>
-                {run.data.success ? 'It ran' : (run.data.error ?? 'It failed')} ({duration(run.data.duration_ms)})
-              </Status>
-            )}
+            {run.data && <RunVerdict run={run.data} />}
           </Group>
           {run.data && <Code label="Result">{run.data.result}</Code>}
           {run.data?.stdout && <Code label="Standard output">{run.data.stdout}</Code>}
@@ -81,6 +76,11 @@ function RunTool({ record }: { record: Stored }) {
   );
 }
 
+function RunVerdict({ run: { success, error, duration_ms } }: { run: Reply<typeof customTools.run> }) {
+  const took = `(${duration(duration_ms)})`;
+  return <Verdict good={success} yes={`It ran ${took}`} no={`${error ?? 'It failed'} ${took}`} />;
+}
+
 const EXAMPLES: Record<string, unknown> = { string: '', integer: 0, number: 0, boolean: false, array: [], object: {} };
 
 function exampleOf({ properties = {}, required = [] }: { properties?: Record<string, { type?: string }>; required?: string[] }) {
@@ -89,13 +89,14 @@ function exampleOf({ properties = {}, required = [] }: { properties?: Record<str
 
 function EnvMapping({ id }: { id: string }) {
   const query = useRead(customTools.getEnvMapping, { params: { id } });
-  const set = useAct(customTools.setEnvMapping);
+  const set = useAct(customTools.setEnvMapping, { line: `variables of ${id}` });
+  const told = set.isPending ? set.variables.body?.env_mapping : undefined;
   return (
     <Section title="Environment variables">
       <Loaded query={query}>
         {({ env_mapping, available_tokens }) => (
           <Stack gap="xs" className="panel" maw="46rem">
-            {Object.entries(env_mapping).map(([name, token]) => (
+            {Object.entries({ ...env_mapping, ...told }).map(([name, token]) => (
               <Select
                 key={name}
                 label={<span className="mono">{name}</span>}
@@ -104,7 +105,6 @@ function EnvMapping({ id }: { id: string }) {
                 value={token}
                 clearable
                 searchable
-                disabled={set.isPending}
                 onChange={(value) => set.mutate({ params: { id }, body: { env_mapping: { [name]: value } } })}
               />
             ))}
@@ -127,11 +127,7 @@ export function ValidateTool({ values }: { values: Values }) {
         <Button variant="default" loading={act.isPending} onClick={() => act.mutate({ body })}>
           Validate the source
         </Button>
-        {act.data && (
-          <Status of={act.data.valid ? 'done' : 'failed'}>
-            {act.data.valid ? 'It is valid.' : (act.data.error ?? 'It is not valid.')}
-          </Status>
-        )}
+        {act.data && <Verdict good={act.data.valid} yes="It is valid." no={act.data.error ?? 'It is not valid.'} />}
       </Group>
       {act.data?.valid && <Code label="Inferred schema">{act.data.inferred_schema}</Code>}
       {act.error && <Failure problem={act.error} />}

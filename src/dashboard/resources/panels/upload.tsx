@@ -1,24 +1,22 @@
-import { Button, FileInput, Group, Modal, Select, Stack, TagsInput } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
+import { Button, FileInput, Group, Select, Stack, TagsInput } from '@mantine/core';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { customTools } from '../../../contracts/custom-tools.ts';
 import { knowledgeItems } from '../../../contracts/knowledge.ts';
 import { useAct } from '../../api/queries.ts';
+import { DialogButton } from '../../ui/dialog-button.tsx';
 import { Failure } from '../../ui/states.tsx';
 import { useNames } from '../references.ts';
 
 interface UploadProps {
   endpoint: typeof customTools.upload | typeof knowledgeItems.upload;
-  title: string;
   accept: string;
   slug: string;
   fields?: Record<string, string>;
   children?: ReactNode;
 }
 
-function UploadDialog({ endpoint, title, accept, slug, fields = {}, children }: UploadProps) {
-  const [opened, dialog] = useDisclosure();
+function UploadForm({ endpoint, accept, slug, fields = {}, children }: UploadProps) {
   const [file, setFile] = useState<File | null>(null);
   const navigate = useNavigate();
   const act = useAct(endpoint);
@@ -27,55 +25,52 @@ function UploadDialog({ endpoint, title, accept, slug, fields = {}, children }: 
     if (file) act.mutate({ file: { content: file, fields } }, { onSuccess: ({ id }) => navigate(`/${slug}/${id}`) });
   };
   return (
-    <>
-      <Button variant="default" onClick={dialog.open}>
-        Upload …
-      </Button>
-      <Modal opened={opened} onClose={dialog.close} title={title}>
-        <form onSubmit={submit}>
-          <Stack>
-            <FileInput
-              label="File"
-              placeholder="Choose a file"
-              accept={accept}
-              value={file}
-              onChange={setFile}
-              required
-              data-autofocus
-            />
-            {children}
-            {act.error && <Failure problem={act.error} />}
-            <Group justify="flex-end">
-              <Button type="submit" disabled={!file} loading={act.isPending}>
-                Upload
-              </Button>
-            </Group>
-          </Stack>
-        </form>
-      </Modal>
-    </>
+    <form onSubmit={submit}>
+      <Stack>
+        <FileInput
+          label="File"
+          placeholder="Choose a file"
+          accept={accept}
+          value={file}
+          onChange={setFile}
+          required
+          data-autofocus
+        />
+        {children}
+        {act.error && <Failure problem={act.error} />}
+        <Group justify="flex-end">
+          <Button type="submit" disabled={!file} loading={act.isPending}>
+            Upload
+          </Button>
+        </Group>
+      </Stack>
+    </form>
   );
 }
 
 export function UploadTool() {
   return (
-    <UploadDialog
-      endpoint={customTools.upload}
-      title="Upload a tool file, named after its function"
-      accept=".py"
-      slug="custom-tools"
-    />
+    <DialogButton label="Upload" title="Upload a tool file, named after its function">
+      <UploadForm endpoint={customTools.upload} accept=".py" slug="custom-tools" />
+    </DialogButton>
   );
 }
 
 export function UploadItem() {
+  return (
+    <DialogButton label="Upload" title="Upload a document">
+      <UploadItemForm />
+    </DialogButton>
+  );
+}
+
+function UploadItemForm() {
   const { options } = useNames('knowledge_source');
   const [source_id, setSource] = useState<string | null>(null);
   const [tags, setTags] = useState<string[]>([]);
   return (
-    <UploadDialog
+    <UploadForm
       endpoint={knowledgeItems.upload}
-      title="Upload a document"
       accept=".pdf,.docx,.html,.htm,.md,.csv,.txt,.json"
       slug="knowledge-items"
       fields={{ ...(source_id ? { source_id } : {}), tags: tags.join(',') }}
@@ -90,6 +85,6 @@ export function UploadItem() {
         required
       />
       <TagsInput label="Tags" value={tags} onChange={setTags} />
-    </UploadDialog>
+    </UploadForm>
   );
 }

@@ -1,0 +1,118 @@
+import { Alert, Button, Group, Stack, Text } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useMemo, useState } from 'react';
+import type { AnyEndpoint, Input, Problem } from '../api/call.ts';
+import { useClient } from '../api/context.tsx';
+import { useWork } from '../api/queries.ts';
+import { Code, Labelled } from '../ui/show.tsx';
+import { Empty, Loaded } from '../ui/states.tsx';
+import { changeableFields, type Field, type Values } from './fields.ts';
+import { ResourceForm, useForm } from './form.tsx';
+import type { Resource, Stored } from './resource.ts';
+import { toControls } from './values.ts';
+import { type Conflict, type Ports, saveOver, type Version } from './versions.ts';
+
+interface EditProps {
+  resource: Resource;
+  id: string;
+}
+
+/** The fields of one that is stored. */
+export function EditForm({ resource, id }: EditProps) {
+  const ports = usePorts(resource, id);
+  const query = useQuery<Version, Problem>({ queryKey: [resource.endpoints.get.operation, 'form', id], queryFn: ports.read });
+  return (
+    <Loaded query={query}>
+      {(version) => {
+        const reason = resource.readonly?.(version.value as Stored);
+        return reason ? <Empty>{reason}</Empty> : <Edit resource={resource} ports={ports} version={version} />;
+      }}
+    </Loaded>
+  );
+}
+
+function usePorts({ endpoints, complete }: Resource, id: string): Ports {
+  const { call, tagged } = useClient();
+  const save = useWork((change: Input<AnyEndpoint>) => tagged(endpoints.update, change));
+  const input: Input<AnyEndpoint> = { params: { id } };
+  return {
+    save: (body, if_match) => save.mutateAsync({ ...input, body, if_match }),
+    async read() {
+      // The tag first: what changes in between is then taken for newer than it, never for older.
+      const { value, tag } = await tagged<AnyEndpoint>(endpoints.get, input);
+      const rest = complete ? pick(await call<AnyEndpoint>(complete.endpoint, input), complete.fields) : {};
+      return { value: { ...value, ...rest }, tag };
+    },
+  };
+}
+
+const pick = (values: Values, names: string[]) => Object.fromEntries(names.map((name) => [name, values[name]]));
+
+function Edit({ resource, ports, version }: { resource: Resource; ports: Ports; version: Version }) {
+  const { noun, create, update, overrides, groups, Extra } = resource;
+  const fields = useMemo(() => changeableFields(create, update, overrides), [create, update, overrides]);
+  const [base, setBase] = useState(version);
+  const [conflict, setConflict] = useState<Conflict | null>(null);
+  const submit = async (values: Values) => {
+    setConflict(null);
+    const outcome = await saveOver({ fields, base, values, ports });
+    if ('conflict' in outcome) return void setConflict(outcome.conflict);
+    const { saved, kept } = outcome;
+    const also = kept.length > 0 ? ` Changed meanwhile, and kept: ${labelsOf(kept)}.` : '';
+    notifications.show({ message: `The ${noun} was saved.${also}`, color: 'green' });
+    setBase(saved);
+    return saved.value;
+  };
+  const form = useForm({ fields, record: version.value, submit });
+  const shown = toControls(fields, base.value);
+  const untouched = !form.busy && JSON.stringify(form.controls) === JSON.stringify(shown);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a newer state is shown when it comes, if nothing has been typed
+  useEffect(() => {
+    if (!untouched) return;
+    setBase(version);
+    form.show(version.value);
+  }, [version]);
+  const choose = (newer: Version, keep: boolean) => {
+    if (keep) form.carry(shown, newer.value);
+    else form.show(newer.value);
+    setBase(newer);
+    setConflict(null);
+    form.focusSubmit();
+  };
+  return (
+    <ResourceForm form={form} groups={groups} submit="Save changes" Extra={Extra}>
+      {conflict && <ChangedMeanwhile conflict={conflict} choose={(keep) => choose(conflict.newer, keep)} />}
+    </ResourceForm>
+  );
+}
+
+const labelsOf = (fields: Field[]) => fields.map(({ label }) => label).join(', ');
+
+/** Nothing is lost until one has chosen. */
+function ChangedMeanwhile({ conflict: { newer, fields }, choose }: { conflict: Conflict; choose(keep: boolean): void }) {
+  return (
+    <Alert color="yellow" variant="outline" role="alert" tabIndex={-1}>
+      <Stack gap="xs" align="flex-start">
+        <Text fw={600}>It was changed meanwhile, and nothing was saved</Text>
+        <Text>
+          While you edited, someone else changed what you changed, too: {labelsOf(fields)}. What you typed is still in the form.
+        </Text>
+        {fields.map(({ name, label, control }) => (
+          <Labelled key={name} label={`${label}, as it is stored now`}>
+            {control === 'secret' ? <Text>Another value</Text> : <Code label={`${label} as stored`}>{newer.value[name]}</Code>}
+          </Labelled>
+        ))}
+        <Text>
+          Load the newer state and what you typed is gone. Keep what you typed, and saving puts it in place of the newer state.
+        </Text>
+        <Group gap="xs">
+          <Button onClick={() => choose(false)}>Load the newer state</Button>
+          <Button variant="default" onClick={() => choose(true)}>
+            Keep what I typed
+          </Button>
+        </Group>
+      </Stack>
+    </Alert>
+  );
+}

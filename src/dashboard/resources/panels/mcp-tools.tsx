@@ -1,0 +1,78 @@
+import { Checkbox, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
+import { type McpTool, mcps } from '../../../contracts/mcps.ts';
+import { type Client, isStale, Problem } from '../../api/call.ts';
+import { useClient } from '../../api/context.tsx';
+import { useRead, useWork } from '../../api/queries.ts';
+import { Section } from '../../ui/page.tsx';
+import { Empty, Failure, Loaded } from '../../ui/states.tsx';
+import { ATTEMPTS } from '../versions.ts';
+
+/** Which tools of a server may be used. */
+export function McpTools({ id }: { id: string }) {
+  const query = useRead(mcps.tools, { params: { id } });
+  return (
+    <Section title="Tools">
+      <Loaded query={query} what="Asking the server for its tools">
+        {({ tools }) => (tools.length === 0 ? <Empty>The server offers no tools.</Empty> : <Ticks id={id} tools={tools} />)}
+      </Loaded>
+    </Section>
+  );
+}
+
+function Ticks({ id, tools }: { id: string; tools: McpTool[] }) {
+  const client = useClient();
+  const work = useWork((tick: Tick) => allow(client, { id, all: tools.map(({ name }) => name) }, tick), {
+    line: `tools of ${id}`,
+  });
+  // Shown as ticked at once, and further ticks taken, while the service is told and the server asked again.
+  const [told, setTold] = useState<Record<string, boolean>>({});
+  const isTicked = ({ name, allowed }: McpTool) => told[name] ?? allowed;
+  const ticked = tools.filter(isTicked);
+  const change = async (tick: Tick) => {
+    setTold((held) => ({ ...held, [tick.name]: tick.on }));
+    await work.mutateAsync(tick).catch(() => {
+      // Told below.
+    });
+    setTold(({ [tick.name]: _, ...others }) => others);
+  };
+  return (
+    <Stack gap={6} className="panel">
+      <Text c="dimmed">Those that are ticked may be used; one at least.</Text>
+      {tools.map((tool) => (
+        <Checkbox
+          key={tool.name}
+          label={<span className="mono">{tool.name}</span>}
+          description={`${tool.effect}. ${tool.description}`}
+          checked={isTicked(tool)}
+          disabled={ticked.length === 1 && isTicked(tool)}
+          onChange={(event) => void change({ name: tool.name, on: event.currentTarget.checked })}
+        />
+      ))}
+      {work.error && <Failure problem={work.error} />}
+    </Stack>
+  );
+}
+
+interface Tick {
+  name: string;
+  on: boolean;
+}
+
+/** Changes one tick in what is stored now, so that those of someone else stay. */
+async function allow({ tagged, call }: Client, { id, all }: { id: string; all: string[] }, { name, on }: Tick): Promise<void> {
+  const params = { id };
+  for (let attempt = 1; ; attempt++) {
+    const { value, tag } = await tagged(mcps.get, { params });
+    const before = value.allowed_tools.length > 0 ? value.allowed_tools : all;
+    const after = [...before.filter((other) => other !== name), ...(on ? [name] : [])];
+    // None named would allow all.
+    if (after.length === 0) throw new Problem({ status: 409, code: 'last_tool', detail: 'It is the last tool that may be used' });
+    const allowed_tools = all.every((each) => after.includes(each)) ? [] : after;
+    try {
+      return void (await call(mcps.update, { params, body: { allowed_tools }, if_match: tag }));
+    } catch (error) {
+      if (!isStale(error) || attempt === ATTEMPTS) throw error;
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import { Button } from '@mantine/core';
+import type { Problem } from '../../api/call.ts';
+import { Verdict } from '../../ui/show.tsx';
+import { FailureBelow } from '../../ui/states.tsx';
+
+interface Tested {
+  success: boolean;
+  error: string | null;
+}
+
+interface TestButtonProps<T extends Tested> {
+  test: { data: T | undefined; error: Problem | null; isPending: boolean; mutate(input: { params: { id: string } }): void };
+  id: string;
+  label: string;
+  /** What a test that went well has shown. */
+  yes(tested: T): string;
+}
+
+/** Tries what is stored, and says how it went. To be put among buttons. */
+export function TestButton<T extends Tested>({ test, id, label, yes }: TestButtonProps<T>) {
+  return (
+    <>
+      <Button variant="default" loading={test.isPending} onClick={() => test.mutate({ params: { id } })}>
+        {label}
+      </Button>
+      {test.data && <Verdict good={test.data.success} yes={yes(test.data)} no={test.data.error} />}
+      {test.error && <FailureBelow problem={test.error} />}
+    </>
+  );
+}

@@ -1,0 +1,26 @@
+import { Button, Modal, type ModalProps } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import type { ReactNode } from 'react';
+
+interface DialogButtonProps extends Pick<ModalProps, 'size'> {
+  label: string;
+  title: string;
+  disabled?: boolean;
+  /** What is in the dialog: begun anew each time that it is opened. */
+  children: ReactNode | ((close: () => void) => ReactNode);
+}
+
+/** A button that opens a dialog. */
+export function DialogButton({ label, title, size = 'md', disabled = false, children }: DialogButtonProps) {
+  const [opened, dialog] = useDisclosure();
+  return (
+    <>
+      <Button variant="default" disabled={disabled} onClick={dialog.open}>
+        {label} …
+      </Button>
+      <Modal opened={opened} onClose={dialog.close} title={title} size={size}>
+        {typeof children === 'function' ? children(dialog.close) : children}
+      </Modal>
+    </>
+  );
+}

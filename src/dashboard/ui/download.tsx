@@ -1,0 +1,34 @@
+import { Button, type ButtonProps } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import type { AnyEndpoint, Input, Problem } from '../api/call.ts';
+import { useClient } from '../api/context.tsx';
+import { FailureBelow } from './states.tsx';
+
+interface DownloadProps extends Pick<ButtonProps, 'size' | 'variant'> {
+  /** Of the file. */
+  name: string;
+  endpoint: AnyEndpoint;
+  input?: Input<AnyEndpoint>;
+  children: string;
+}
+
+/** Reads a JSON document from the service and hands it to the browser as a file. Why it could not is told below the buttons around. */
+export function DownloadButton({ name, endpoint, input, children, ...look }: DownloadProps) {
+  const { call } = useClient();
+  const download = useMutation<void, Problem>({ mutationFn: async () => save(name, await call(endpoint, input)) });
+  return (
+    <>
+      <Button {...look} loading={download.isPending} onClick={() => download.mutate()}>
+        {children}
+      </Button>
+      {download.error && <FailureBelow problem={download.error} />}
+    </>
+  );
+}
+
+function save(name: string, value: unknown): void {
+  const url = URL.createObjectURL(new Blob([JSON.stringify(value, null, 2)], { type: 'application/json' }));
+  const link = Object.assign(document.createElement('a'), { href: url, download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}

@@ -1,0 +1,186 @@
+import { readFile } from 'node:fs/promises';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { axe, describeInBrowser, it } from '../support/browser.ts';
+import { darken, signInAsAlice } from '../support/dashboard.ts';
+import { startDroppingProxy } from '../support/dropping-proxy.ts';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { says } from '../support/model-server.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { everything } from '../tools/support.ts';
+
+let here: TestInstallation;
+beforeAll(async () => {
+  here = await startTestInstallation({ env: { ALLOW_STDIO_MCP: 'true' } });
+});
+afterAll(() => here.stop());
+
+const signIn = (page: Page, path = '/', url = here.url) => signInAsAlice(page, `${url}/dashboard${path}`);
+const make = async (path: string, body: object) => (await here.alice.ok(here.alice.post(`/api/${path}`, body))).id as string;
+const read = (path: string) => here.alice.ok(here.alice.get(`/api/${path}`));
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+
+/** Presses a button and answers with the file that comes of it. */
+async function downloadedBy(page: Page, name: string): Promise<{ name: string; content: unknown }> {
+  const [download] = await Promise.all([page.waitForEvent('download'), button(page, name).click()]);
+  return { name: download.suggestedFilename(), content: JSON.parse(await readFile(await download.path(), 'utf8')) };
+}
+
+/** An export says when it was made; all else is the same each time. */
+const sameBundle = async (path: string) => ({ ...(await read(path)), exported_at: expect.any(String) });
+
+async function finishedRun(workflow: object = {}): Promise<{ workflow_id: string; task_id: string }> {
+  const workflow_id = await here.workflow({ workflow });
+  here.model.script(says('Done.'));
+  const task_id = await here.prompt(workflow_id);
+  await here.ended(task_id);
+  return { workflow_id, task_id };
+}
+
+describeInBrowser('a download', () => {
+  it("is a run's bundle, as the API gives it; one that cannot be had says why", async ({ page, troubles }) => {
+    const { workflow_id, task_id } = await finishedRun();
+    await signIn(page, `/tasks/${task_id}`);
+    const file = await downloadedBy(page, 'Download bundle');
+    expect(file).toEqual({ name: `run-${task_id}.json`, content: await read(`tasks/${task_id}/bundle`) });
+
+    troubles.allow(/404/);
+    await here.alice.ok(here.alice.del(`/api/workflows/${workflow_id}`));
+    await button(page, 'Download bundle').click();
+    await page.getByRole('alert').getByText(task_id).waitFor();
+    expect(await axe(page)).toEqual([]);
+  });
+
+  it.for(['agents', 'skills', 'workflows', 'knowledge-sources'])(
+    'is one of the %s by itself',
+    async (slug, { page, troubles }) => {
+      const id =
+        slug === 'workflows'
+          ? await here.workflow()
+          : await make(slug, { name: `one of ${slug}`, ...(slug === 'skills' && { instructions: 'Do.' }) });
+      await signIn(page, `/${slug}/${id}`);
+      const file = await downloadedBy(page, 'Export');
+      expect(file.name).toMatch(new RegExp(`^(agent|skill|workflow|source)-${id}\\.json$`));
+      expect(file.content).toEqual(await sameBundle(`${slug}/${id}/export`));
+
+      troubles.allow(/404/);
+      await here.alice.ok(here.alice.del(`/api/${slug}/${id}`));
+      await button(page, 'Export').click();
+      await page.getByRole('alert').getByText(id).waitFor();
+      expect(await axe(page)).toEqual([]);
+    },
+  );
+
+  it('is everything, or all of one kind; one that breaks off says so', async ({ page, troubles }) => {
+    const proxy = await startDroppingProxy(here.url);
+    try {
+      await signIn(page, '/transfer', proxy.url);
+      for (const [choice, name, path] of EXPORTS) {
+        await page.getByLabel('What', { exact: true }).selectOption(choice);
+        const file = await downloadedBy(page, 'Download');
+        expect(file).toEqual({ name: `perdura-${name}.json`, content: await sameBundle(path) });
+      }
+    } finally {
+      await proxy.stop();
+    }
+    troubles.allow(/ERR_CONNECTION_REFUSED/);
+    await button(page, 'Download').click();
+    await page.getByRole('alert').getByText('The service cannot be reached.').waitFor();
+    expect(await axe(page)).toEqual([]);
+    await darken(page);
+    expect(await axe(page)).toEqual([]);
+  });
+});
+
+const EXPORTS = [
+  ['Everything', 'bundle', 'export'],
+  ['Skills', 'skill', 'skills/export'],
+  ['Agents', 'agent', 'agents/export'],
+  ['Your workflows', 'workflow', 'workflows/export'],
+  ['Knowledge sources', 'knowledge_source', 'knowledge-sources/export'],
+] as const;
+
+describeInBrowser('an MCP server in the dashboard', () => {
+  it('has the tools ticked that agents may use', async ({ page }) => {
+    const { connection_config, paths } = everything();
+    const id = await make('mcps', { name: 'everything', transport_type: 'stdio', connection_config, paths });
+    const allowed = async () => (await read(`mcps/${id}`)).allowed_tools as string[];
+    const offered = async () => ((await read(`mcps/${id}/tools`)).tools as { name: string }[]).map(({ name }) => name);
+    const all = await offered();
+    await signIn(page, `/mcps/${id}`);
+    await button(page, 'List its tools').click();
+    const tick = (name: string) => page.getByRole('checkbox', { name, exact: true });
+    await tick('echo').focus();
+    await page.keyboard.press('Space');
+    await tick('get-env').uncheck();
+    const others = all.filter((name) => name !== 'echo' && name !== 'get-env');
+    await expect.poll(allowed).toEqual(others);
+    // The form below shows what was ticked above.
+    await expect.poll(() => page.getByText('Allowed tools', { exact: true }).locator('../..').innerText()).toContain('get-sum');
+    expect(await page.evaluate('document.activeElement.type')).toBe('checkbox');
+    expect(await axe(page)).toEqual([]);
+
+    await page.reload();
+    await button(page, 'List its tools').click();
+    await tick('get-sum').waitFor();
+    expect([await tick('echo').isChecked(), await tick('get-sum').isChecked()]).toEqual([false, true]);
+    await tick('echo').check();
+    await tick('get-env').check();
+    // None named: all may be used, those too that the server gets later.
+    await expect.poll(allowed).toEqual([]);
+
+    // What someone else has ticked since stays.
+    await here.alice.ok(here.alice.put(`/api/mcps/${id}/tools`, { allowed_tools: ['get-sum', 'get-env'] }));
+    await tick('get-env').uncheck();
+    await expect.poll(allowed).toEqual(['get-sum']);
+  }, 120_000);
+});
+
+describeInBrowser('a webhook that was refused', () => {
+  it('is delivered again from the page of its run', async ({ page }) => {
+    const receiver = await startReceiver();
+    try {
+      // 410 is final: nothing is tried again by itself.
+      receiver.answers(410);
+      const { task_id } = await finishedRun({ webhook_url: receiver.url });
+      await signIn(page, `/tasks/${task_id}`);
+      await page.getByRole('tab', { name: 'Details' }).click();
+      const delivery = page.getByRole('group').filter({ hasText: receiver.url });
+      await delivery.locator('[data-tone="bad"]').waitFor();
+      await delivery.getByText(receiver.url).click();
+      await delivery.getByText('Attempt 1: 410').waitFor();
+      await button(page, 'Deliver again').click();
+      await delivery.getByText('Attempt 2: 200').waitFor({ timeout: 30_000 });
+      await delivery.locator('[data-tone="good"]').waitFor();
+      const [first, second] = receiver.received;
+      expect([second!.body, second!.headers['webhook-id']]).toEqual([first!.body, first!.headers['webhook-id']]);
+      expect(await axe(page)).toEqual([]);
+    } finally {
+      await receiver.stop();
+    }
+  }, 120_000);
+});
+
+describeInBrowser('a schedule in the dashboard', () => {
+  it('is switched off and on', async ({ page }) => {
+    const workflow_id = await here.workflow();
+    const values = { name: 'daily', workflow_id, prompt: 'Go.', interval_value: 1, interval_unit: 'days' };
+    const id = await make('scheduled-agents', values);
+    const state = async () => {
+      const { enabled, next_run_at } = await read(`scheduled-agents/${id}`);
+      return { enabled, due: next_run_at !== null };
+    };
+    await signIn(page, `/scheduled-agents/${id}`);
+    await button(page, 'Switch off').focus();
+    await page.keyboard.press('Enter');
+    await button(page, 'Switch on').waitFor();
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Switch on');
+    expect(await state()).toEqual({ enabled: false, due: false });
+    await page.reload();
+    await page.getByText('Next run').locator('..').getByText('none').waitFor();
+    await button(page, 'Switch on').click();
+    await button(page, 'Switch off').waitFor();
+    expect(await state()).toEqual({ enabled: true, due: true });
+    expect(await axe(page)).toEqual([]);
+  });
+});
