@@ -1,0 +1,16 @@
+import type { Reporter, TestCase } from 'vitest/node';
+
+/** Says at the end which tests passed only at their second attempt, and why not at the first: each is a fault to be found. */
+export default class Retried implements Reporter {
+  private readonly found: string[] = [];
+
+  onTestCaseResult(test: TestCase): void {
+    if (!test.diagnostic()?.flaky) return;
+    const reasons = (test.result().errors ?? []).map(({ stack, message }) => stack ?? message);
+    this.found.push(`${test.module.relativeModuleId} > ${test.fullName}\n${reasons.join('\n')}`);
+  }
+
+  onTestRunEnd(): void {
+    for (const report of this.found) console.log(`\nNeeded a second attempt: ${report}`);
+  }
+}
