@@ -6,7 +6,7 @@ export default defineConfig({
   test: {
     pool: 'forks',
     maxWorkers: 2,
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     hookTimeout: 60_000,
     // What is waited for comes at some time; a second, as is the default, is not enough of it on a busy machine.
     expect: { poll: { timeout: 20_000 } },

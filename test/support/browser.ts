@@ -11,7 +11,7 @@ const ARGS = [
   '--disable-component-update',
   '--disable-sync',
 ];
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 20_000;
 
 /** What went wrong in the page: what its console calls an error, exceptions, requests that failed. Any that is not allowed fails the test. */
 export interface Troubles {
