@@ -1,12 +1,18 @@
 import type { Reporter, TestCase } from 'vitest/node';
 
+const ours = (stack: string) =>
+  stack
+    .split('\n')
+    .filter((line) => !line.includes('/node_modules/'))
+    .join('\n');
+
 /** Says at the end which tests passed only at their second attempt, and why not at the first: each is a fault to be found. */
 export default class Retried implements Reporter {
   private readonly found: string[] = [];
 
   onTestCaseResult(test: TestCase): void {
     if (!test.diagnostic()?.flaky) return;
-    const reasons = (test.result().errors ?? []).map(({ stack, message }) => stack ?? message);
+    const reasons = (test.result().errors ?? []).map(({ stack, message }) => ours(stack ?? message));
     this.found.push(`${test.module.relativeModuleId} > ${test.fullName}\n${reasons.join('\n')}`);
   }
 

@@ -34,7 +34,14 @@ if (whole) {
     if ((await run(bin(program), rest)) !== 0) failed += 1;
   }
 }
-const code = await run(bin('vitest'), ['run', '--reporter=default', '--reporter=json', `--reporter=${join(import.meta.dirname, 'retried.ts')}`, `--outputFile.json=${file}`, ...args]);
+const code = await run(bin('vitest'), [
+  'run',
+  '--reporter=default',
+  '--reporter=json',
+  `--reporter=${join(import.meta.dirname, 'retried.ts')}`,
+  `--outputFile.json=${file}`,
+  ...args,
+]);
 const report = JSON.parse(await readFile(file, 'utf8').catch(() => '{"testResults":[]}')) as Report;
 await rm(folder, { recursive: true, force: true });
 const unloaded = report.testResults.filter(
