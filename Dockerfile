@@ -8,7 +8,7 @@ COPY src/contracts ./src/contracts
 COPY src/dashboard ./src/dashboard
 RUN node_modules/.bin/vite build --config src/dashboard/vite.config.ts
 # The image brings the Node that the packages would bring.
-RUN npm prune --omit=dev && rm -rf node_modules/node node_modules/node-linux-*
+RUN npm prune --omit=dev && rm -rf node_modules/node-linux-*
 
 FROM node:24-bookworm-slim
 RUN apt-get update && apt-get install -y --no-install-recommends python3 python3-venv git ca-certificates && rm -rf /var/lib/apt/lists/*
