@@ -1,10 +1,19 @@
-import { agents } from '../contracts/agents.ts';
+import { type Agent, agents } from '../contracts/agents.ts';
+import type { BuiltinTool } from '../contracts/builtin-tools.ts';
+import type { Warning } from '../contracts/common.ts';
+import type { FieldError } from '../domain/errors.ts';
 import type { Store } from '../store/index.ts';
+import type { Filter } from '../store/resource.ts';
+import { builtinSpecs } from '../tools/builtin/index.ts';
 import { mountCrud, type SharedWrite } from './crud.ts';
+import { nearest } from './fields.ts';
 import type { Api } from './mount.ts';
 import { unknownReferences } from './references.ts';
 
-type Services = { store: Store };
+interface Services {
+  store: Store;
+  builtin_tools: BuiltinTool[];
+}
 
 const REFERENCES = {
   provider_id: 'provider',
@@ -14,11 +23,59 @@ const REFERENCES = {
   knowledge_source_ids: 'knowledgeSource',
 } as const;
 
-export function agentRoutes(api: Api, { store }: Services, shared_write: SharedWrite): void {
+export function agentRoutes(api: Api, { store, builtin_tools }: Services, shared_write: SharedWrite): void {
+  const list = ({ tag, tags, ...filter }: Filter) => store.agents.list(filter, taggedBy([tag, ...(tags?.split(',') ?? [])]));
   mountCrud(api, agents, {
-    store: { ...store.agents, remove: store.removeAgent },
+    store: { ...store.agents, list, remove: store.removeAgent },
     shared_write,
-    check: (values) => unknownReferences(store, values, REFERENCES),
-    users: ({ id }) => store.usersOf('agent', id),
+    check: async (values) => [...unknownBuiltins(values), ...(await unknownReferences(store, values, REFERENCES))],
+    doubts: async (agent) => toolDoubts(agent as Partial<Agent>, builtin_tools),
+    users: ({ id }, { key }) => store.usersOf('agent', id, key),
   });
+}
+
+/** Agents have no tags of their own: they match by those of what they are given. */
+function taggedBy(wanted: (string | undefined)[]): object {
+  const names = wanted.map((name) => name?.trim()).filter(Boolean);
+  return names.length > 0 ? { OR: [{ mcp_server_tags: { hasSome: names } }, { knowledge_tags: { hasSome: names } }] } : {};
+}
+
+const BUILTINS = builtinSpecs().map(({ name }) => name);
+
+export function unknownBuiltins({ builtin_tools = [] }: Partial<Agent>): FieldError[] {
+  return builtin_tools
+    .map((name, index) => ({ name, path: `builtin_tools.${index}` }))
+    .filter(({ name }) => !BUILTINS.includes(name))
+    .map(({ name, path }) => {
+      const near = nearest(name, BUILTINS);
+      const hint = near ? `did you mean \`${near.name}\`?` : `there are ${BUILTINS.join(', ')}`;
+      return { path, message: `There is no built-in tool named \`${name}\`; ${hint}` };
+    });
+}
+
+/** Tools that a run of this agent would not be offered, or under another name. */
+function toolDoubts(agent: Partial<Agent>, offered: BuiltinTool[]): Warning[] {
+  const { custom_tool_ids = [], provider_id, builtin_tools = [], tool_definitions = [] } = agent;
+  const skipped =
+    custom_tool_ids.length > 0 && !provider_id
+      ? [
+          {
+            path: 'custom_tool_ids',
+            message: 'The default runtime takes no custom tools: runs skip them. Give the agent a `provider_id`',
+          },
+        ]
+      : [];
+  const missing = builtin_tools.filter((name) => BUILTINS.includes(name) && !offered.some((tool) => tool.name === name));
+  const taken = tool_definitions.map((tool) => tool.function.name).filter((name) => builtin_tools.includes(name));
+  return [
+    ...skipped,
+    ...missing.map((name) => ({
+      path: 'builtin_tools',
+      message: `\`${name}\` is not configured in this installation: runs go without it`,
+    })),
+    ...taken.map((name) => ({
+      path: 'tool_definitions',
+      message: `\`${name}\` is a built-in tool of this agent, too; this one is called defined_${name}`,
+    })),
+  ];
 }

@@ -1,16 +1,19 @@
 import cors from '@fastify/cors';
 import multipart from '@fastify/multipart';
 import rateLimit from '@fastify/rate-limit';
-import Fastify, { type FastifyInstance } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { v7 as uuid } from 'uuid';
 import type { BuiltinTool } from '../contracts/builtin-tools.ts';
 import { doors } from '../contracts/doors.ts';
 import type { Endpoint } from '../contracts/endpoint.ts';
+import type { HostRule } from '../domain/hosts.ts';
 import type { EventBus } from '../events/bus.ts';
+import type { Judge } from '../guardrails/judge.ts';
 import type { Store } from '../store/index.ts';
 import type { Dispatch } from '../temporal/dispatch.ts';
 import type { Engine } from '../temporal/engine.ts';
 import type { ToolRunner } from '../toolrunner/runner.ts';
+import type { FitArguments } from '../tools/arguments.ts';
 import { agentRoutes } from './agents.ts';
 import { requireCaller } from './auth.ts';
 import { builtinToolRoutes } from './builtin-tools.ts';
@@ -21,24 +24,32 @@ import { type DashboardSettings, serveDashboards } from './dashboard.ts';
 import { serveDocs } from './docs.ts';
 import { mcpDoor } from './doors/mcp.ts';
 import { openaiDoor } from './doors/openai.ts';
-import { guardrailRoutes } from './guardrails.ts';
+import { type GateLimit, streamGate, uploadGate } from './gate.ts';
+import { type GuardrailLimits, guardrailRoutes } from './guardrails.ts';
 import { type Checks, healthRoutes } from './health.ts';
+import { answerOnlyTo } from './hosts.ts';
 import { idempotencyOf } from './idempotency.ts';
-import type { IdentityCheck } from './identity.ts';
+import type { CachedIdentity } from './identity.ts';
+import { readJson } from './json-body.ts';
 import { type KnowledgeService, knowledgeRoutes } from './knowledge.ts';
 import { type McpProbe, mcpRoutes } from './mcps.ts';
 import { meRoutes } from './me.ts';
 import { memoryRoutes } from './memories.ts';
 import { metricsRoute } from './metrics.ts';
 import { type ModelLists, modelRoutes } from './models.ts';
-import type { Api } from './mount.ts';
-import { problemOf, sendProblem, unknownRoute } from './problems.ts';
+import type { Api, Gates } from './mount.ts';
+import { methodsAt, problemOf, sendProblem, unknownRoute, wrongMethod } from './problems.ts';
 import { providerRoutes } from './providers.ts';
+import { type RequestSecrets, redactedLog, redactReplies } from './redact-replies.ts';
 import { type ScheduleServices, scheduledAgentRoutes } from './scheduled-agents.ts';
+import { secureHeaders } from './secure-headers.ts';
+import { createSignIns } from './sign-in.ts';
 import { skillRoutes } from './skills.ts';
+import { arrivalLimits, refuseRaw } from './slow-clients.ts';
 import { type BundleOf, taskRoutes } from './tasks.ts';
 import { tokenRoutes } from './tokens.ts';
 import { transferRoutes } from './transfer.ts';
+import { webhookSecretRoutes } from './webhook-secrets.ts';
 import { webhookRoutes } from './webhooks.ts';
 import { workflowRoutes } from './workflows.ts';
 
@@ -52,14 +63,33 @@ export interface Services {
   models: ModelLists;
   mcp: McpProbe;
   knowledge: KnowledgeService;
+  fitArguments: FitArguments;
   builtin_tools: BuiltinTool[];
   bundleOf: BundleOf;
-  identify: IdentityCheck;
+  identify: CachedIdentity;
   checks: Checks;
   replies: ChatServices['replies'];
+  stopReply: ChatServices['stopReply'];
   guard: ChatServices['guard'];
+  judge: Judge;
+  /** Refuses what would be more than someone may store. */
+  admitBytes: Gates['stored'];
   schedules: ScheduleServices['schedules'];
   fireNow: ScheduleServices['fireNow'];
+  secrets: RequestSecrets;
+}
+
+/** What one caller or the whole process may use at once. */
+export interface ApiLimits {
+  guardrail: GuardrailLimits;
+  streams: number;
+  uploads: GateLimit;
+  /** Values that a body of JSON may hold. */
+  json_values: number;
+  /** Failed attempts to sign in, a minute and address. */
+  sign_in_failures: number;
+  /** How long a request may take to arrive. */
+  request_seconds: number;
 }
 
 export interface ApiSettings {
@@ -67,47 +97,68 @@ export interface ApiSettings {
   admins: readonly string[];
   shared_write: SharedWrite;
   cors_origins: readonly string[];
+  /** Whose word counts on where a request comes from: hops, or addresses. */
+  trust_proxy: boolean | number | string;
+  /** Null: any `Host`. */
+  answers_to: HostRule | null;
   /** Requests a minute, for each caller. */
   rate_limit: number;
   metrics_token: string | null;
+  limits: ApiLimits;
   log_level: string;
+  log_to: { write(line: string): void };
   dashboards: DashboardSettings;
 }
 
 const JSON_BYTES = 1024 * 1024;
 const UPLOAD_BYTES = 25 * 1024 * 1024;
+const FORM_FIELDS = 20;
 
 export async function buildApp(services: Services, settings: ApiSettings): Promise<FastifyInstance> {
   const http = Fastify({
     bodyLimit: JSON_BYTES,
+    ...arrivalLimits(settings.limits.request_seconds),
+    clientErrorHandler: refuseRaw,
+    trustProxy: trusted(settings.trust_proxy),
     genReqId: () => uuid(),
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 500 },
-    logger: { level: settings.log_level, redact: ['req.headers.authorization'] },
+    logger: {
+      level: settings.log_level,
+      redact: ['req.headers.authorization'],
+      stream: redactedLog(services.secrets, settings.log_to),
+    },
   });
-  acceptEmptyJson(http);
+  secureHeaders(http);
+  readJson(http, settings.limits.json_values);
   refuseInOurWords(http);
+  redactReplies(http, services.secrets);
+  answerOnlyTo(http, settings);
   if (settings.cors_origins.length > 0)
     await http.register(cors, { origin: [...settings.cors_origins], exposedHeaders: ['link', 'x-total-count', 'etag'] });
-  await http.register(multipart, { limits: { fileSize: UPLOAD_BYTES, files: 1 } });
+  await http.register(multipart, { limits: { fileSize: UPLOAD_BYTES, files: 1, fields: FORM_FIELDS, parts: FORM_FIELDS + 1 } });
 
   const endpoints: Endpoint[] = [];
-  const shared = { endpoints, idempotency: idempotencyOf(services.store.idempotency), closing: closingOf(http) };
+  const { limits } = settings;
+  const streams = streamGate(limits.streams);
+  const gates = { streams, uploads: uploadGate(limits.uploads), stored: services.admitBytes };
+  const shared = { gates, endpoints, idempotency: idempotencyOf(services.store.idempotency), closing: closingOf(http) };
   healthRoutes({ http, ...shared }, services);
   metricsRoute(http, settings.metrics_token);
   await http.register(async (guarded) => {
-    requireCaller(guarded, { identify: services.identify, admins: settings.admins });
+    const sign_ins = createSignIns(limits.sign_in_failures);
+    requireCaller(guarded, { identify: services.identify, sign_ins, admins: settings.admins });
     await guarded.register(rateLimit, {
       max: settings.rate_limit,
       hook: 'preHandler',
       keyGenerator: (request) => request.caller.key,
     });
     mountResources({ http: guarded, ...shared }, services, settings);
-    await guarded.register(async (door) => openaiDoor(door, services, shared.idempotency));
-    await guarded.register(async (door) => mcpDoor(door, services, settings.version));
+    await guarded.register(async (door) => openaiDoor(door, { ...services, streams }, shared.idempotency));
+    await guarded.register(async (door) => mcpDoor(door, { ...services, streams }, settings.version));
     endpoints.push(...(Object.values(doors) as unknown as Endpoint[]));
     // Unknown paths under /api ask for the token first, as known ones do.
-    guarded.all('/api/*', async (request, reply) => sendProblem(request, reply, unknownRoute(request)));
+    guarded.all('/api/*', async (request, reply) => refuseRoute(endpoints, request, reply));
   });
   await serveDocs(http, { endpoints, version: settings.version });
   await serveDashboards(http, settings.dashboards);
@@ -134,25 +185,37 @@ function closingOf(http: FastifyInstance): AbortSignal {
   return closing.signal;
 }
 
-function mountResources(api: Api, services: Services, { shared_write }: ApiSettings): void {
+/** A number of hops, as proxies stand before this service. */
+const trusted = (proxy: ApiSettings['trust_proxy']) =>
+  typeof proxy === 'number' ? (_address: string, hop: number) => hop < proxy : proxy;
+
+function mountResources(api: Api, services: Services, { shared_write, limits }: ApiSettings): void {
   meRoutes(api);
   agentRoutes(api, services, shared_write);
   providerRoutes(api, services, shared_write);
   skillRoutes(api, services, shared_write);
-  guardrailRoutes(api, services, shared_write);
+  guardrailRoutes(api, services, { shared_write, limits: limits.guardrail });
   mcpRoutes(api, services, shared_write);
   memoryRoutes(api, services, shared_write);
   knowledgeRoutes(api, services, shared_write);
-  transferRoutes(api, services);
+  transferRoutes(api, services, limits.guardrail);
   builtinToolRoutes(api, services);
-  tokenRoutes(api, services, shared_write);
+  tokenRoutes(api, services);
   customToolRoutes(api, services, shared_write);
   workflowRoutes(api, services);
   taskRoutes(api, services);
   modelRoutes(api, services);
   webhookRoutes(api, services);
+  webhookSecretRoutes(api, services);
   chatRoutes(api, services);
   scheduledAgentRoutes(api, services);
+}
+
+/** 405 for a path that takes other methods, 404 for one that is not known. */
+function refuseRoute(endpoints: Endpoint[], request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const allowed = methodsAt(endpoints, request.url);
+  if (allowed.length === 0) return sendProblem(request, reply, unknownRoute(request));
+  return sendProblem(request, reply.header('allow', allowed.join(', ')), wrongMethod(request, allowed));
 }
 
 function refuseInOurWords(http: FastifyInstance): void {
@@ -162,16 +225,4 @@ function refuseInOurWords(http: FastifyInstance): void {
     return sendProblem(request, reply, problem);
   });
   http.setNotFoundHandler((request, reply) => sendProblem(request, reply, unknownRoute(request)));
-}
-
-/** A POST that needs no body may still name JSON as its type. */
-function acceptEmptyJson(http: FastifyInstance): void {
-  http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
-    try {
-      const text = new TextDecoder('utf-8', { fatal: true }).decode(body as Buffer);
-      done(null, text.trim() === '' ? undefined : JSON.parse(text));
-    } catch (error) {
-      done(Object.assign(new SyntaxError((error as Error).message), { statusCode: 400 }));
-    }
-  });
 }

@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '../domain/errors.ts';
 import type { Principal } from '../store/principals.ts';
-import type { IdentityCheck } from './identity.ts';
+import type { CachedIdentity } from './identity.ts';
+import type { SignIns } from './sign-in.ts';
 
 /** Who asks, with the token that proves it. The token goes nowhere but into a sealed column and to the default runtime. */
 export interface Caller extends Principal {
@@ -18,17 +19,18 @@ declare module 'fastify' {
 }
 
 export interface AuthOptions {
-  identify: IdentityCheck;
+  identify: CachedIdentity;
+  sign_ins: SignIns;
   /** Ownership keys of administrators. */
   admins: readonly string[];
 }
 
 /** Every request under it must carry a bearer token that an identity provider vouches for. */
-export function requireCaller(http: FastifyInstance, { identify, admins }: AuthOptions): void {
+export function requireCaller(http: FastifyInstance, { identify, sign_ins, admins }: AuthOptions): void {
   http.decorateRequest('caller');
   http.addHook('onRequest', async (request) => {
     const access_token = bearerOf(request);
-    const principal = access_token && (await identify(access_token));
+    const principal = access_token && (await signedIn({ identify, sign_ins }, access_token, request.ip));
     if (!principal) {
       throw new AppError(
         'unauthorized',
@@ -38,6 +40,22 @@ export function requireCaller(http: FastifyInstance, { identify, admins }: AuthO
     const key = `${principal.provider}:${principal.subject}`;
     request.caller = { ...principal, key, access_token, is_admin: admins.includes(key) };
   });
+}
+
+/** Whose token it is. Attempts that fail are counted before a provider is asked; who was let in lately is not locked out by others. */
+async function signedIn(
+  { identify, sign_ins }: Pick<AuthOptions, 'identify' | 'sign_ins'>,
+  access_token: string,
+  address: string,
+): Promise<Principal | null> {
+  if (identify.knows(access_token)) return identify(access_token);
+  sign_ins.attempt(address);
+  const principal = await identify(access_token).catch((error) => {
+    sign_ins.forgive(address);
+    throw error;
+  });
+  if (principal) sign_ins.forgive(address);
+  return principal;
 }
 
 function bearerOf({ headers: { authorization } }: FastifyRequest): string | null {

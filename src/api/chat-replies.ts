@@ -27,22 +27,31 @@ export type AskModel = (
 export interface ChatReplies {
   /** Begins a reply; it is finished and stored whether or not anyone listens to the end. */
   start(turn: ChatTurn): AsyncIterable<ChatEvent>;
+  /** Breaks off the replies of a session that this process is writing. What was said so far is stored as the reply. */
+  stop(session_id: string): void;
   /** Gives replies under way `grace_ms` to end, then breaks them off. */
   close(grace_ms: number): Promise<void>;
 }
 
 export function chatReplies({ store, ask }: { store: Pick<ChatStore, 'messages' | 'answer'>; ask: AskModel }): ChatReplies {
   const closing = new AbortController();
-  const underway = new Set<Promise<void>>();
+  const underway = new Map<Promise<void>, { session_id: string; stopping: AbortController }>();
 
-  async function reply(turn: ChatTurn, tell: (event: ChatEvent) => void): Promise<void> {
+  async function reply(turn: ChatTurn, tell: (event: ChatEvent) => void, stopped: AbortSignal): Promise<void> {
     const { session_id, message_id } = turn;
-    try {
-      const history = await store.messages(session_id);
-      const emit = (content: string) => tell({ type: 'delta', content });
-      const { text, usage } = await ask(turn, history, { emit, signal: closing.signal });
+    let said = '';
+    const emit = (content: string) => {
+      said += content;
+      tell({ type: 'delta', content });
+    };
+    const settle = async ({ text, usage }: ChatAnswer) => {
       await store.answer(session_id, { id: message_id, content: storable(text), usage });
       tell({ type: 'done', usage, message_id });
+    };
+    try {
+      const history = await store.messages(session_id);
+      const signal = AbortSignal.any([closing.signal, stopped]);
+      await settle(await ask(turn, history, { emit, signal }).catch((error: Error) => stoppedAt(said, stopped, error)));
     } catch (error) {
       tell({ type: 'error', message: (error as Error).message });
     }
@@ -52,19 +61,30 @@ export function chatReplies({ store, ask }: { store: Pick<ChatStore, 'messages' 
     start(turn) {
       const events = mailbox<ChatEvent>();
       events.put({ type: 'session', session_id: turn.session_id });
-      const work = reply(turn, events.put).finally(() => {
+      const stopping = new AbortController();
+      const work = reply(turn, events.put, stopping.signal).finally(() => {
         events.end();
         underway.delete(work);
       });
-      underway.add(work);
+      underway.set(work, { session_id: turn.session_id, stopping });
       return events.read();
+    },
+    stop(session_id) {
+      for (const one of underway.values()) if (one.session_id === session_id) one.stopping.abort();
     },
     async close(grace_ms) {
       const timer = setTimeout(() => closing.abort(new Error('The service is being stopped')), grace_ms);
-      await Promise.all(underway);
+      await Promise.all(underway.keys());
       clearTimeout(timer);
     },
   };
+}
+
+/** What stands as the reply when a person stopped it; its use is not known, since the model was not heard to its end. */
+function stoppedAt(text: string, stopped: AbortSignal, error: Error): ChatAnswer {
+  if (!stopped.aborted) throw error;
+  if (!text) throw new Error('The reply was stopped before the model said anything');
+  return { text, usage: { prompt_tokens: 0, completion_tokens: 0 } };
 }
 
 /** A queue that one reader takes from; the writer never waits for it. */

@@ -1,7 +1,7 @@
 import { v7 as uuid } from 'uuid';
 import type { Agent } from '../contracts/agents.ts';
 import { type ChatEvent, chat } from '../contracts/chat.ts';
-import { Id } from '../contracts/common.ts';
+import { Id, type Warning } from '../contracts/common.ts';
 import { AppError, conflict, foreign, notFound } from '../domain/errors.ts';
 import type { Store } from '../store/index.ts';
 import type { Caller } from './auth.ts';
@@ -11,7 +11,9 @@ import type { Frame } from './sse.ts';
 
 export interface ChatServices {
   store: Store;
-  replies: ChatReplies;
+  replies: Pick<ChatReplies, 'start'>;
+  /** Breaks off the reply of a session, whichever process is writing it. */
+  stopReply(session_id: string): Promise<void>;
   /** Judges a text before anything is stored; refuses it by throwing. */
   guard(text: string, agent: Agent, caller: Caller): Promise<void>;
 }
@@ -22,7 +24,7 @@ interface Begun {
   message_id: string;
 }
 
-export function chatRoutes(api: Api, { store, replies, guard }: ChatServices): void {
+export function chatRoutes(api: Api, { store, replies, stopReply, guard }: ChatServices): void {
   const agentOf = async (id: string): Promise<Agent> => {
     const agent = await store.agents.find(id);
     if (!agent) throw notFound('agent', id);
@@ -43,7 +45,13 @@ export function chatRoutes(api: Api, { store, replies, guard }: ChatServices): v
     await agentOf(params.agent_id);
     await store.chat.remove((await owned(params, caller)).id);
   });
-  mount(api, chat.send, async ({ params: { agent_id }, body: { message, session_id }, once }, caller) => {
+  mount(api, chat.stop, async ({ params }, caller) => {
+    await agentOf(params.agent_id);
+    const { id: session_id } = await owned(params, caller);
+    await stopReply(session_id);
+    return { status: 'stop_requested' as const, session_id };
+  });
+  mount(api, chat.send, async ({ params: { agent_id }, body: { message, session_id }, once, warnings }, caller) => {
     const agent = await agentOf(agent_id);
     if (session_id !== undefined) await owned({ agent_id, session_id }, caller);
     await guard(message, agent, caller);
@@ -52,7 +60,7 @@ export function chatRoutes(api: Api, { store, replies, guard }: ChatServices): v
       async (id): Promise<Begun> => ({ session_id: await store.chat.ask({ id, ...question }), message_id: uuid() }),
     );
     // Only now, when the key is known to stand for this reply: whatever happens, it has no second one.
-    return numbered(replayed ? await stored(store, begun) : replies.start({ agent, caller, ...begun }));
+    return numbered(replayed ? await stored(store, begun) : replies.start({ agent, caller, ...begun }), warnings);
   });
 }
 
@@ -72,9 +80,11 @@ async function stored(store: Store, { session_id, message_id }: Begun): Promise<
   })();
 }
 
-async function* numbered(events: AsyncIterable<ChatEvent>): AsyncGenerator<Frame> {
+/** The session comes first, with what was doubted about the request. */
+async function* numbered(events: AsyncIterable<ChatEvent>, warnings: readonly Warning[]): AsyncGenerator<Frame> {
   let id = 0;
-  for await (const data of events) yield { id: ++id, data };
+  for await (const data of events)
+    yield { id: ++id, data: data.type === 'session' && warnings.length > 0 ? { ...data, warnings } : data };
 }
 
 /** 404 unknown, 403 someone else's, 400 of another agent. */

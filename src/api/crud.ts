@@ -1,9 +1,12 @@
 import type { z } from 'zod';
+import type { Warning } from '../contracts/common.ts';
 import type { crud } from '../contracts/endpoint.ts';
 import { AppError, conflict, type FieldError, notFound, unprocessable } from '../domain/errors.ts';
 import type { Resource } from '../store/resource.ts';
 import type { Caller } from './auth.ts';
-import { type Api, mount } from './mount.ts';
+import { type Api, mount, type PageReply } from './mount.ts';
+import type { TokenNeeds } from './needs.ts';
+import type { Warnings } from './warnings.ts';
 
 /** Who may change what everyone may read. */
 export type SharedWrite = 'everyone' | 'owner';
@@ -17,12 +20,28 @@ export type CrudEndpoints<R extends z.ZodType, C extends z.ZodType, U extends z.
   typeof crud<R, C, U, z.ZodType>
 >;
 
-export interface CrudRules {
+/** What a check may look at and say, beyond refusing. */
+export interface Checking extends Pick<Warnings, 'warn'> {
+  /** Of the record that is to be changed; none when one is made. */
+  id?: string;
+}
+
+export interface CrudRules<T = unknown> {
   shared_write: SharedWrite;
   /** What is wrong with values beyond their types, such as references to what does not exist. */
-  check?: (values: Record<string, unknown>, caller: Caller) => Promise<FieldError[]>;
+  check?: (values: Record<string, unknown>, caller: Caller, checking: Checking) => Promise<FieldError[]>;
+  /** Told of what was created or changed, as it was written. */
+  saved?: (record: T, caller: Caller) => Promise<void>;
+  /** What is right and may not do what is meant, of a record as it is or will be. */
+  doubts?: (record: Record<string, unknown>, caller: Caller) => Promise<Warning[]>;
+  /** The stored tokens that records name. */
+  needs?: TokenNeeds;
   /** What refers to a record, such as `agent researcher`: while there is any, the record stays. */
-  users?: (record: Shared) => Promise<string[]>;
+  users?: (record: Shared, caller: Caller) => Promise<string[]>;
+  /** What a caller is shown of all records; left out: all. */
+  list?: (query: never, caller: Caller) => Promise<PageReply<unknown>>;
+  /** Refuses a record that is not the caller's to see by throwing. */
+  maySee?: (record: Shared, caller: Caller) => Promise<void>;
   /** Refuses a removal for other reasons by throwing. */
   mayRemove?: (record: Shared) => Promise<void>;
 }
@@ -50,36 +69,67 @@ export async function madeOnce<T>(
 export function mountCrud<T extends Shared>(
   api: Api,
   endpoints: CrudEndpoints<z.ZodType, z.ZodType, z.ZodType>,
-  rules: CrudRules & { store: Resource<T> },
+  rules: CrudRules<T> & { store: Resource<T> },
 ): void {
   const { store, shared_write, check = async () => [], users = async () => [], mayRemove = async () => {} } = rules;
-  const found = foundIn(store, endpoints.noun);
+  const { saved = async () => {}, doubts = async () => [], needs } = rules;
+  const { list = (query: never) => store.list(query), maySee = async () => {} } = rules;
+  const found = async (id: string, caller: Caller): Promise<T> => {
+    const record = await foundIn(store, endpoints.noun)(id);
+    await maySee(record, caller);
+    return record;
+  };
   const writable = async (id: string, caller: Caller): Promise<T> => {
-    const record = await found(id);
+    const record = await found(id, caller);
     refuseForeign({ record, noun: endpoints.noun, shared_write }, caller);
     return record;
   };
-  const checked = async (values: unknown, caller: Caller): Promise<Record<string, unknown>> => {
-    const errors = await check(values as Record<string, unknown>, caller);
+  const doubted = async (record: Record<string, unknown>, caller: Caller) => [
+    ...(await doubts(record, caller)),
+    ...((await needs?.doubts(record, caller)) ?? []),
+  ];
+  const checked = async (body: unknown, caller: Caller, checking: Checking): Promise<Record<string, unknown>> => {
+    const values = body as Record<string, unknown>;
+    const errors = await check(values, caller, checking);
     if (errors.length > 0) throw unprocessable(errors);
-    return values as Record<string, unknown>;
+    const whole = { ...(checking.id ? await found(checking.id, caller) : {}), ...values };
+    checking.warn(...(await doubted(whole, caller)));
+    return values;
   };
+  const shown = async (record: T, caller: Caller): Promise<T> =>
+    shownTo(caller, needs ? ((await needs.shown([record], caller))[0] as T) : record);
   const idOf = ({ params }: { params: unknown }) => (params as { id: string }).id;
-  const current = async (input: { params: unknown }) => endpoints.get.reply?.parse(await found(idOf(input)));
+  const current = async (input: { params: unknown }, caller: Caller) =>
+    endpoints.get.reply?.parse(shownTo(caller, await found(idOf(input), caller)));
 
-  mount(api, endpoints.list, ({ query }) => store.list(query as never));
-  mount(api, endpoints.create, ({ body, reserved_id: id }, caller) =>
-    madeOnce(id, store.find, async () =>
-      store.create({ ...(await checked(body, caller)), created_by: caller.key, ...(id ? { id } : {}) }),
-    ),
-  );
-  mount(api, endpoints.get, (input) => found(idOf(input)));
+  mount(api, endpoints.list, async ({ query }, caller) => {
+    const page = (await list(query as never, caller)) as PageReply<T>;
+    const items = needs ? await needs.shown(page.items, caller) : page.items;
+    return { ...page, items: items.map((record) => shownTo(caller, record)) };
+  });
+  mount(api, endpoints.create, async ({ body, reserved_id: id, warn }, caller) => {
+    const made = await madeOnce(id, store.find, async () => {
+      const values = await checked(body, caller, { warn });
+      const created = await store.create({ ...values, created_by: caller.key, ...(id ? { id } : {}) });
+      await saved(created, caller);
+      return created;
+    });
+    return shown(made, caller);
+  });
+  mount(api, endpoints.get, async (input, caller) => {
+    const record = await found(idOf(input), caller);
+    input.warn(...(await doubts(record as never, caller)));
+    return shown(record, caller);
+  });
   mount(
     api,
     endpoints.update,
     async (input, caller) => {
       const { id } = await writable(idOf(input), caller);
-      return store.update(id, await checked(input.body, caller));
+      const values = await checked(input.body, caller, { id, warn: input.warn });
+      const changed = await store.update(id, values, caller.key);
+      await saved(changed, caller);
+      return shown(changed, caller);
     },
     { current },
   );
@@ -89,13 +139,19 @@ export function mountCrud<T extends Shared>(
     async (input, caller) => {
       const record = await writable(idOf(input), caller);
       await mayRemove(record);
-      const used_by = await users(record);
+      const used_by = await users(record, caller);
       if (used_by.length > 0)
         throw conflict(`This ${endpoints.noun} is used by ${used_by.join(', ')}; change them first`, 'in_use');
       await store.remove(record.id);
     },
     { current },
   );
+}
+
+/** What a target said when it was last tried is for whoever set it up, and for administrators. */
+export function shownTo<T extends object>(caller: Caller, record: T): T {
+  const { created_by, last_error } = record as { created_by?: string; last_error?: string | null };
+  return last_error && created_by !== caller.key && !caller.is_admin ? { ...record, last_error: null } : record;
 }
 
 /** 403 unless the caller may change a shared record. */

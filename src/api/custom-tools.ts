@@ -1,19 +1,27 @@
 import { v7 as uuid } from 'uuid';
+import type { BuiltinTool } from '../contracts/builtin-tools.ts';
+import type { Warning } from '../contracts/common.ts';
 import { type CustomTool, CustomToolCreate, customTools } from '../contracts/custom-tools.ts';
-import { AppError, conflict, type FieldError, notFound, unprocessable } from '../domain/errors.ts';
+import { asked, toolDestination } from '../domain/destinations.ts';
+import { AppError, conflict, notFound, unprocessable } from '../domain/errors.ts';
 import type { Store } from '../store/index.ts';
 import type { Resource } from '../store/resource.ts';
 import type { ToolRunner } from '../toolrunner/runner.ts';
-import { needsNetwork, resolveEnv } from '../tools/python.ts';
+import type { FitArguments } from '../tools/arguments.ts';
+import { resolveEnv } from '../tools/python.ts';
+import { ToolUnreachable } from '../tools/source.ts';
 import type { Caller } from './auth.ts';
 import { mountCrud, refuseForeign, type SharedWrite } from './crud.ts';
 import { type Api, mount, type Upload } from './mount.ts';
-import { changedTool, newTool, type ToolFields } from './tool-files.ts';
+import { tokenNeeds } from './needs.ts';
+import { changedTool, networkDoubts, newTool, type ToolFields } from './tool-files.ts';
 import { validated } from './validate.ts';
 
 interface Services {
   store: Store;
   runner: ToolRunner;
+  fitArguments: FitArguments;
+  builtin_tools: BuiltinTool[];
 }
 
 export function customToolRoutes(api: Api, services: Services, shared_write: SharedWrite): void {
@@ -37,13 +45,25 @@ export function customToolRoutes(api: Api, services: Services, shared_write: Sha
   mountCrud(api, customTools, {
     store: resource,
     shared_write,
-    check: ({ env_config }) => unknownEnvTokens(store, env_config as CustomTool['env_config']),
+    async check(values, _, { id, warn }) {
+      warn(...(await networkDoubts(runner, { ...(id ? { name: (await find(id)).name } : {}), ...values })));
+      return [];
+    },
+    saved: savedIn(store),
+    doubts: async ({ name }) => takenName(String(name), services.builtin_tools),
+    needs: needsOf(store),
     async mayRemove({ id }) {
       if ((await find(id)).is_plugin) throw conflict('This tool came with the installation; disable it instead', 'plugin_tool');
     },
-    users: ({ id }) => store.usersOf('customTool', id),
+    users: ({ id }, { key }) => store.usersOf('customTool', id, key),
   });
-  mount(api, customTools.upload, async ({ file }, caller) => create({ ...fileFields(file), created_by: caller.key }));
+  mount(api, customTools.upload, async ({ file, warn }, caller) => {
+    const fields = fileFields(file);
+    warn(...takenName(fields.name, services.builtin_tools));
+    const tool = await create({ ...fields, created_by: caller.key });
+    await savedIn(store)(tool, caller);
+    return tool;
+  });
   mount(api, customTools.validate, async ({ body: { name, source_code } }) => {
     const { valid, inferred_schema, error } = await runner.inspect(name, source_code);
     return { valid, inferred_schema, error };
@@ -62,10 +82,10 @@ function envMappingRoutes(api: Api, store: Store, shared_write: SharedWrite): vo
     env_mapping: Object.fromEntries(
       Object.entries(env_config).map(([variable, { token_name }]) => [variable, token_name ?? null]),
     ),
-    available_tokens: await store.tokens.usableBy(caller.key),
+    available_tokens: await store.tokens.namesOf(caller.key),
   });
   mount(api, customTools.getEnvMapping, async ({ params }, caller) => mappingOf(await find(params.id as string), caller));
-  mount(api, customTools.setEnvMapping, async ({ params, body: { env_mapping } }, caller) => {
+  mount(api, customTools.setEnvMapping, async ({ params, body: { env_mapping }, warn }, caller) => {
     const tool = await find(params.id as string);
     refuseForeign({ record: tool, noun: 'custom tool', shared_write }, caller);
     const config = structuredClone(tool.env_config ?? {});
@@ -76,11 +96,25 @@ function envMappingRoutes(api: Api, store: Store, shared_write: SharedWrite): vo
     }));
     for (const [variable, token_name] of Object.entries(env_mapping))
       if (config[variable]) config[variable].token_name = token_name;
-    errors.push(...(await unknownEnvTokens(store, config)));
     if (errors.length > 0) throw unprocessable(errors);
-    return mappingOf(await store.customTools.setEnvConfig(tool.id, config), caller);
+    const doubts = await needsOf(store).doubts({ env_config: config }, caller);
+    warn(...doubts.map(({ path, message }) => ({ path: path.replace('env_config', 'env_mapping'), message })));
+    const changed = await store.customTools.setEnvConfig(tool.id, config);
+    await savedIn(store)(changed, caller);
+    return mappingOf(changed, caller);
   });
 }
+
+const needsOf = (store: Store) =>
+  tokenNeeds(store, ({ env_config }: Pick<CustomTool, 'env_config'>) =>
+    Object.entries(env_config ?? {}).map(([variable, { token_name: token }]) => ({ path: `env_config.${variable}`, token })),
+  );
+
+/** Whoever saves a tool lets it have their tokens that it names. */
+const savedIn =
+  (store: Store) =>
+  (tool: CustomTool, { key }: Caller) =>
+    store.grants.renew(key, { kind: 'custom_tool', id: tool.id }, asked.custom_tool(tool));
 
 const findIn = (store: Store) => async (id: string) => {
   const tool = await store.customTools.find(id);
@@ -93,14 +127,10 @@ function shown({ env_config, ...tool }: CustomTool): CustomTool {
   return env_config && Object.keys(env_config).length > 0 ? { ...tool, env_config } : tool;
 }
 
-async function unknownEnvTokens(store: Store, config: CustomTool['env_config'] = {}): Promise<FieldError[]> {
-  const names = Object.entries(config).flatMap(([variable, { token_name }]) => (token_name ? [{ variable, token_name }] : []));
-  const known = await store.tokens.existing(names.map(({ token_name }) => token_name));
-  const unknown = names.filter(({ token_name }) => !known.has(token_name));
-  return unknown.map(({ variable, token_name }) => ({
-    path: `env_config.${variable}`,
-    message: `There is no stored token named ${token_name}`,
-  }));
+function takenName(name: string, builtin_tools: BuiltinTool[]): Warning[] {
+  if (!builtin_tools.some((builtin) => builtin.name === name)) return [];
+  const message = `\`${name}\` is the name of a built-in tool, too; for an agent that has both, this one is called custom_${name}`;
+  return [{ path: 'name', message }];
 }
 
 function fileFields({ filename, content }: Upload) {
@@ -121,20 +151,31 @@ interface AdHoc {
   caller: Caller;
 }
 
-async function runOnce({ store, runner }: Services, { tool, args, caller }: AdHoc, signal: AbortSignal) {
+async function runOnce({ store, runner, fitArguments }: Services, { tool, args, caller }: AdHoc, signal: AbortSignal) {
   if (!tool.is_enabled) throw conflict('This tool is disabled; enable it first', 'tool_disabled');
-  const { name, source_code: source, env_config = {} } = tool;
-  const network = needsNetwork({ network: tool.network, env: env_config });
+  const { name, source_code: source, parameters_schema, network, env_config = {} } = tool;
   const mapping = Object.fromEntries(
     Object.entries(env_config).map(([variable, { token_name }]) => [variable, token_name ?? null]),
   );
-  const purpose = `tool ${name}, run by hand`;
-  const resolved = await resolveEnv(mapping, (token) => store.tokens.valueOf({ name: token, principal: caller.key, purpose }));
-  if ('refusal' in resolved) {
-    const result = JSON.stringify({ error: resolved.refusal });
-    return { tool_name: name, result, success: false, error: resolved.refusal, duration_ms: 0, stdout: '', stderr: '' };
-  }
-  const answer = await runner.run({ name, source, arguments: args, env: resolved.env, call_key: uuid(), network }, signal);
+  const call = { arguments: args, run: { owner: caller.key } };
+  const fitted = await fitArguments({ name, parameters: parameters_schema }, call).catch((error: unknown) => {
+    if (error instanceof ToolUnreachable) return { refusal: error.message };
+    throw error;
+  });
+  if ('refusal' in fitted) return notRun(name, fitted.refusal);
+  const resolved = await resolveEnv(mapping, (token, variable) =>
+    store.tokens.open({ name: token, principal: caller.key, destination: toolDestination(tool, variable) }),
+  );
+  if ('refusal' in resolved) return notRun(name, resolved.refusal);
+  const answer = await runner.run(
+    { name, source, arguments: fitted.arguments, env: resolved.env, call_key: uuid(), network },
+    signal,
+  );
   const { result, error, duration_ms, stdout, stderr } = answer;
   return { tool_name: name, result, success: error === null, error, duration_ms, stdout, stderr };
 }
+
+/** The answer to a call that did not come to the tool. */
+const notRun = (tool_name: string, error: string) => {
+  return { tool_name, result: JSON.stringify({ error }), success: false, error, duration_ms: 0, stdout: '', stderr: '' };
+};

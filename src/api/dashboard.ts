@@ -3,6 +3,7 @@ import { extname, join, sep } from 'node:path';
 import files from '@fastify/static';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { sendProblem, unknownRoute } from './problems.ts';
+import { PAGE_POLICY } from './secure-headers.ts';
 
 export interface DashboardSettings {
   /** What the build of the dashboard made; it may come into being while the server runs. */
@@ -11,17 +12,7 @@ export interface DashboardSettings {
 }
 
 const HEADERS = {
-  'content-security-policy': [
-    "default-src 'self'",
-    "style-src 'self' 'unsafe-inline'",
-    "img-src 'self' data:",
-    "connect-src 'self'",
-    "frame-ancestors 'none'",
-    "base-uri 'none'",
-    "form-action 'self'",
-  ].join('; '),
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
+  'content-security-policy': PAGE_POLICY,
   'cache-control': 'no-cache',
 };
 /** The build names its assets by their content. */

@@ -3,6 +3,7 @@ import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
 import type { Endpoint } from '../contracts/endpoint.ts';
 import { describeApi } from './openapi.ts';
+import { PAGE_POLICY } from './secure-headers.ts';
 
 /** `/openapi.json` and `/docs`, from the endpoints that were mounted. */
 export async function serveDocs(
@@ -12,5 +13,10 @@ export async function serveDocs(
   const description = describeApi(endpoints, version);
   http.get('/openapi.json', async (_request, reply) => reply.type('application/json').send(JSON.stringify(description)));
   await http.register(swagger, { mode: 'static', specification: { document: description as never } });
-  await http.register(swaggerUi, { routePrefix: '/docs', uiConfig: { docExpansion: 'none', persistAuthorization: true } });
+  await http.register(swaggerUi, {
+    routePrefix: '/docs',
+    // A token that is kept would be there for the next one at this browser, and for any script that gets in.
+    uiConfig: { docExpansion: 'none', persistAuthorization: false },
+    staticCSP: PAGE_POLICY,
+  });
 }

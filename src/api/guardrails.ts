@@ -1,18 +1,37 @@
 import { GUARDRAIL_CONFIGS, type Guardrail, guardrails } from '../contracts/guardrails.ts';
 import { type FieldError, unprocessable } from '../domain/errors.ts';
-import { faultsOf, promptReasons, verdictOf } from '../guardrails/judge.ts';
+import type { Judge } from '../guardrails/judge.ts';
 import type { Store } from '../store/index.ts';
 import type { Resource } from '../store/resource.ts';
 import { foundIn, mountCrud, type SharedWrite } from './crud.ts';
 import { type Api, mount } from './mount.ts';
+import { judged } from './validate.ts';
 
-export function guardrailRoutes(api: Api, { store }: { store: Store }, shared_write: SharedWrite): void {
+interface Services {
+  store: Store;
+  judge: Judge;
+}
+
+/** What one guardrail may hold; each is a setting. */
+export interface GuardrailLimits {
+  patterns: number;
+  pattern_characters: number;
+  schema_characters: number;
+}
+
+interface Rules {
+  shared_write: SharedWrite;
+  limits: GuardrailLimits;
+}
+
+export function guardrailRoutes(api: Api, { store, judge }: Services, { shared_write, limits }: Rules): void {
+  const checked = configCheck(judge, limits);
   const found = foundIn(store.guardrails, guardrails.noun);
   const resource: Resource<Guardrail> = {
     ...store.guardrails,
     list: ({ guardrail_type, ...filter }: Parameters<Resource<Guardrail>['list']>[0] & { guardrail_type?: string }) =>
       store.guardrails.list(filter, guardrail_type ? { guardrail_type } : {}),
-    create: async (values) => store.guardrails.create(withConfig(values as Guardrail)),
+    create: async (values) => store.guardrails.create(await checked(values as Guardrail)),
     async update(id, values) {
       const before = await found(id);
       const { guardrail_type = before.guardrail_type } = values as Partial<Guardrail>;
@@ -20,29 +39,65 @@ export function guardrailRoutes(api: Api, { store }: { store: Store }, shared_wr
         throw unprocessable([
           { path: 'guardrail_type', message: `It is fixed as ${before.guardrail_type}; create another guardrail` },
         ]);
-      return store.guardrails.update(id, 'config' in values ? withConfig({ ...(values as Guardrail), guardrail_type }) : values);
+      if (!('config' in values)) return store.guardrails.update(id, values);
+      const { created_by, ...complete } = await checked({
+        ...(values as Guardrail),
+        guardrail_type,
+        created_by: before.created_by,
+      });
+      return store.guardrails.update(id, complete);
     },
   };
-  mountCrud(api, guardrails, { store: resource, shared_write, users: ({ id }) => store.usersOf('guardrail', id) });
-  mount(api, guardrails.check, async ({ params: { id }, body: { text } }) => {
+  mountCrud(api, guardrails, { store: resource, shared_write, users: ({ id }, { key }) => store.usersOf('guardrail', id, key) });
+  mount(api, guardrails.check, async ({ params: { id }, body: { text } }, { key: owner }) => {
     const guardrail = await found(id);
     if (guardrail.guardrail_type !== 'output') {
-      const violations = promptReasons(guardrail, text);
+      const { reasons: violations } = await judge.promptReasons(guardrail, text, owner);
       const passed = violations.length === 0;
       return { passed, action: passed ? null : ('block' as const), violations, text: passed ? text : null };
     }
-    const { findings, text: through } = verdictOf([guardrail], text);
+    const { findings, text: through } = await judge.verdictOf([guardrail], text, { owner });
     const [finding] = findings;
     return { passed: !finding, action: finding?.action ?? null, violations: finding?.reasons ?? [], text: through };
   });
 }
 
+type Configured = Pick<Guardrail, 'guardrail_type' | 'config' | 'created_by'>;
+
 /** With the configuration of its type, complete and checked: 422 names what is wrong in it. */
-function withConfig<G extends Pick<Guardrail, 'guardrail_type' | 'config'>>(guardrail: G): G {
-  const parsed = GUARDRAIL_CONFIGS[guardrail.guardrail_type].safeParse(guardrail.config);
-  const errors: FieldError[] = parsed.success
-    ? faultsOf(parsed.data)
-    : parsed.error.issues.map(({ path, message }) => ({ path: ['config', ...path].join('.'), message }));
-  if (errors.length > 0) throw unprocessable(errors);
-  return { ...guardrail, config: parsed.data };
+export const configCheck =
+  (judge: Judge, limits: GuardrailLimits) =>
+  async <G extends Configured>(guardrail: G): Promise<G> => {
+    const schema = GUARDRAIL_CONFIGS[guardrail.guardrail_type];
+    const { value } = judged(schema, guardrail.config, { what: 'config', within: 'config' });
+    const config = value as Record<string, unknown>;
+    const large = tooLarge(config, limits);
+    // Nothing is compiled that is too large to be kept.
+    const errors = large.length > 0 ? large : await judge.faultsOf(config, guardrail.created_by);
+    if (errors.length > 0) throw unprocessable(errors);
+    return { ...guardrail, config };
+  };
+
+function tooLarge(config: Record<string, unknown>, limits: GuardrailLimits): FieldError[] {
+  const errors: FieldError[] = [];
+  const refuse = (path: string, message: string) => errors.push({ path: `config.${path}`, message });
+  for (const field of ['forbidden_patterns', 'required_patterns']) {
+    const patterns = (config[field] ?? []) as string[];
+    const { patterns: most, pattern_characters: longest } = limits;
+    if (patterns.length > most) {
+      refuse(field, `It has ${patterns.length} patterns; a guardrail may have ${most} (GUARDRAIL_PATTERNS)`);
+      continue;
+    }
+    for (const [index, { length }] of patterns.entries()) {
+      const limit = `a pattern may have ${longest} (GUARDRAIL_PATTERN_CHARACTERS)`;
+      if (length > longest) refuse(`${field}.${index}`, `It has ${length} characters; ${limit}`);
+    }
+  }
+  const { length } = JSON.stringify(config.json_schema ?? {});
+  if (length > limits.schema_characters)
+    refuse(
+      'json_schema',
+      `It has ${length} characters; a schema may have ${limits.schema_characters} (GUARDRAIL_SCHEMA_CHARACTERS)`,
+    );
+  return errors;
 }

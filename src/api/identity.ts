@@ -5,6 +5,12 @@ import type { Principal } from '../store/principals.ts';
 /** Null: the token is not valid. Throws when that cannot be found out. */
 export type IdentityCheck = (access_token: string) => Promise<Principal | null>;
 
+/** An identity check that can tell whether it would have to ask. */
+export interface CachedIdentity extends IdentityCheck {
+  /** Whether nothing new can be learned of a token by asking now, or it was right not long ago. */
+  knows(access_token: string): boolean;
+}
+
 const POSITIVE_MS = 5 * 60_000;
 const NEGATIVE_MS = 30_000;
 const STALE_MS = 60 * 60_000;
@@ -28,7 +34,7 @@ interface CacheOptions {
 export function cachedIdentity(
   providers: readonly IdentityCheck[],
   { now = Date.now, on_seen }: CacheOptions = {},
-): IdentityCheck {
+): CachedIdentity {
   const secret = createSecretKey(randomBytes(32));
   const kept = new Map<string, Kept>();
   const asking = new Map<string, Promise<Principal | null>>();
@@ -51,14 +57,22 @@ export function cachedIdentity(
     }
   }
 
-  return async (access_token) => {
-    const hash = createHmac('sha256', secret).update(access_token).digest('base64');
+  const hashOf = (access_token: string) => createHmac('sha256', secret).update(access_token).digest('base64');
+
+  const identify: IdentityCheck = async (access_token) => {
+    const hash = hashOf(access_token);
     const known = kept.get(hash);
     if (known && now() - known.at < (known.principal ? POSITIVE_MS : NEGATIVE_MS)) return known.principal;
     const underway = asking.get(hash) ?? ask(hash, access_token);
     asking.set(hash, underway);
     return underway;
   };
+  return Object.assign(identify, {
+    knows(access_token: string) {
+      const known = kept.get(hashOf(access_token));
+      return known !== undefined && now() - known.at < (known.principal ? STALE_MS : NEGATIVE_MS);
+    },
+  });
 }
 
 /** The first provider that knows the token. One that is down matters only if no other vouches for it. */

@@ -5,22 +5,27 @@ import {
   knowledgeItems,
   knowledgeSources,
 } from '../contracts/knowledge.ts';
-import { type FieldError, unprocessable } from '../domain/errors.ts';
-import type { Extracted } from '../knowledge/extract.ts';
+import { MASK } from '../contracts/mcps.ts';
+import { asked } from '../domain/destinations.ts';
+import { type FieldError, isSecretNotGranted, unprocessable } from '../domain/errors.ts';
+import { remoteAddressRefusal } from '../domain/remote-address.ts';
+import type { Extracted, UploadedFile } from '../knowledge/extract.ts';
 import type { Knowledge } from '../knowledge/knowledge.ts';
 import type { Store } from '../store/index.ts';
 import type { ItemValues } from '../store/knowledge.ts';
 import type { Resource } from '../store/resource.ts';
 import type { Caller } from './auth.ts';
 import { foundIn, mountCrud, type SharedWrite } from './crud.ts';
-import { unknownTokensIn } from './mcps.ts';
-import { type Api, mount, type Upload } from './mount.ts';
+import { connectionTokens } from './mcps.ts';
+import { type Api, mount } from './mount.ts';
+import { tokenNeeds } from './needs.ts';
 import { unknownReferences } from './references.ts';
+import { clearedIn } from './secrets.ts';
 import { validated } from './validate.ts';
 
 /** Knowledge as the API needs it: the index, text out of files, and a try of a source elsewhere. */
 export interface KnowledgeService extends Pick<Knowledge, 'index' | 'search' | 'embeds'> {
-  extract(file: Upload): Promise<Extracted>;
+  extract(file: UploadedFile): Promise<Extracted>;
   /** Throws a sentence when the source cannot be searched. */
   probe(source: KnowledgeSource, caller: Caller): Promise<void>;
 }
@@ -37,26 +42,56 @@ export function knowledgeRoutes(api: Api, services: Services, shared_write: Shar
 
 function sourceRoutes(api: Api, { store, knowledge }: Services, shared_write: SharedWrite): void {
   const found = foundIn(store.knowledgeSources, knowledgeSources.noun);
+  const resource: Resource<KnowledgeSource> = {
+    ...store.knowledgeSources,
+    create: (values) => store.knowledgeSources.create(withAddress(values as KnowledgeSource)),
+    async update(id, values, by) {
+      if (!('connection_config' in values || 'source_type' in values)) return store.knowledgeSources.update(id, values, by);
+      const { source_type, connection_config } = await found(id);
+      withAddress({ source_type, connection_config, ...(values as Partial<KnowledgeSource>) });
+      return store.knowledgeSources.update(id, values, by);
+    },
+  };
   mountCrud(api, knowledgeSources, {
-    store: store.knowledgeSources,
+    store: resource,
     shared_write,
-    check: ({ connection_config }) => unknownTokensIn(store, connection_config),
-    users: ({ id }) => store.usersOf('knowledgeSource', id),
+    async check(values, caller, { id, warn }) {
+      if (id) warn(...clearedIn(await store.knowledgeSources.clears(id, values as Partial<KnowledgeSource>, caller.key)));
+      return [];
+    },
+    saved: (source, { key }) =>
+      store.grants.renew(
+        key,
+        { kind: 'knowledge_source', id: source.id },
+        asked.knowledge_source(store.knowledgeSources.openedOf(source)),
+      ),
+    needs: tokenNeeds(store, connectionTokens),
+    users: ({ id }, { key }) => store.usersOf('knowledgeSource', id, key),
   });
   mount(api, knowledgeSources.test, async ({ params: { id } }, caller) => {
     const source = await found(id);
     const answer = { success: true, items: null, embeddings: knowledge.embeds, error: null };
+    // For everybody else its secrets do not open, which says nothing about the source.
+    const own = source.created_by === caller.key;
     if (source.source_type === 'builtin') return { ...answer, items: await store.knowledgeItems.count(id) };
     try {
       await knowledge.probe(source, caller);
-      await store.knowledgeSources.setStatus(id, 'connected', null);
+      if (own) await store.knowledgeSources.setStatus(id, 'connected', null);
       return answer;
     } catch (error) {
+      if (isSecretNotGranted(error)) throw error;
       const { message } = error as Error;
-      await store.knowledgeSources.setStatus(id, 'error', message);
+      if (own) await store.knowledgeSources.setStatus(id, 'error', message);
       return { ...answer, success: false, error: message };
     }
   });
+}
+
+/** 422 when the address of a source elsewhere has parts that would lead somewhere else than its host. */
+function withAddress<S extends Pick<KnowledgeSource, 'source_type' | 'connection_config'>>(source: S): S {
+  const message = remoteAddressRefusal(source.source_type, source.connection_config.url, MASK);
+  if (message !== null) throw unprocessable([{ path: 'connection_config.url', message }]);
+  return source;
 }
 
 function itemRoutes(api: Api, { store, knowledge }: Services, shared_write: SharedWrite): void {
@@ -84,7 +119,7 @@ function itemRoutes(api: Api, { store, knowledge }: Services, shared_write: Shar
     const { source_id, tags, name = file.filename } = validated(KnowledgeUpload, { ...file.fields, ...query }, 'form');
     const errors = await check({ source_id });
     if (errors.length > 0) throw unprocessable(errors);
-    const { text: content, content_type } = await knowledge.extract(file);
+    const { text: content, content_type } = await knowledge.extract({ ...file, owner: caller.key });
     const facts = { source_id, name, description: '', tags, metadata: { filename: file.filename, bytes: file.content.length } };
     return create({ ...facts, content, content_type, created_by: caller.key });
   });
@@ -95,7 +130,8 @@ function itemRoutes(api: Api, { store, knowledge }: Services, shared_write: Shar
   mount(api, knowledgeItems.query, async ({ body }, caller) => {
     const errors = await unknownReferences(store, body, { source_ids: 'knowledgeSource' });
     if (errors.length > 0) throw unprocessable(errors);
-    return knowledge.search({ ...body, principal: caller.key });
+    const { items, warnings } = await knowledge.search({ ...body, principal: caller.key });
+    return { items, warnings: warnings.map((message) => ({ path: 'query', message })) };
   });
 }
 

@@ -1,3 +1,4 @@
+import type { Warning } from '../contracts/common.ts';
 import {
   type McpEntry,
   type McpServer,
@@ -9,16 +10,23 @@ import {
   UrlConfig,
 } from '../contracts/mcps.ts';
 import type { ImportResult } from '../contracts/transfer.ts';
-import { AppError, type FieldError, unprocessable } from '../domain/errors.ts';
+import { asked } from '../domain/destinations.ts';
+import { AppError, type FieldError } from '../domain/errors.ts';
 import { tokensIn } from '../domain/secrets.ts';
 import type { Store } from '../store/index.ts';
 import type { Resource } from '../store/resource.ts';
 import type { Caller } from './auth.ts';
-import { foundIn, mountCrud, refuseForeign, type SharedWrite } from './crud.ts';
+import { foundIn, mountCrud, refuseForeign, type SharedWrite, shownTo } from './crud.ts';
+import { unknownFields } from './fields.ts';
 import { type Api, mount } from './mount.ts';
+import { tokenNeeds } from './needs.ts';
+import { clearedIn } from './secrets.ts';
+import { judged, validated } from './validate.ts';
 
 /** Reaches MCP servers. `server` comes as it is shown; its secrets are opened by id. */
 export interface McpProbe {
+  /** Why a path of the host cannot be given to a server; null when it can. */
+  pathRefusal(path: string): Promise<string | null>;
   /** Reports in its answer what went wrong. */
   test(server: McpServer, caller: Caller): Promise<McpTest>;
   /** Throws an upstream error when the server cannot be reached. */
@@ -32,37 +40,55 @@ interface Services {
 
 export function mcpRoutes(api: Api, { store, mcp }: Services, shared_write: SharedWrite): void {
   const found = foundIn(store.mcpServers, mcps.noun);
+  const saved = (server: McpServer, { key }: Caller) =>
+    store.grants.renew(key, { kind: 'mcp_server', id: server.id }, asked.mcp_server(store.mcpServers.openedOf(server)));
   const resource: Resource<McpServer> = {
     ...store.mcpServers,
     create: (values) => store.mcpServers.create(withConnection(values as McpServer)),
-    async update(id, values) {
-      if (!('connection_config' in values || 'transport_type' in values)) return store.mcpServers.update(id, values);
+    async update(id, values, by) {
+      if (!('connection_config' in values || 'transport_type' in values)) return store.mcpServers.update(id, values, by);
       const { transport_type, connection_config } = await found(id);
       const connection = withConnection({ transport_type, connection_config, ...(values as Partial<McpServer>) });
-      return store.mcpServers.update(id, { ...connection, status: 'registered', last_error: null });
+      return store.mcpServers.update(id, { ...connection, status: 'registered', last_error: null }, by);
     },
   };
+  const needs = tokenNeeds(store, connectionTokens);
   mountCrud(api, mcps, {
     store: resource,
     shared_write,
-    check: ({ connection_config }) => unknownTokensIn(store, connection_config),
-    users: ({ id }) => store.usersOf('mcpServer', id),
+    async check(values, caller, { id, warn }) {
+      const { connection_config, paths } = values;
+      const refused = await refusedPaths(mcp, paths);
+      if (id) warn(...clearedIn(await store.mcpServers.clears(id, values as Partial<McpServer>, caller.key)));
+      if (!connection_config) return refused;
+      const { transport_type } = { ...(id ? await found(id) : {}), ...values } as McpServer;
+      warn(...unreadIn({ transport_type, connection_config }));
+      return refused;
+    },
+    saved,
+    needs,
+    users: ({ id }, { key }) => store.usersOf('mcpServer', id, key),
   });
   mount(api, mcps.test, async ({ params: { id } }, caller) => mcp.test(await found(id), caller));
   mount(api, mcps.tools, async ({ params: { id } }, caller) => ({ tools: await mcp.tools(await found(id), caller) }));
   mount(api, mcps.allow, async ({ params: { id }, body: { allowed_tools } }, caller) => {
     refuseForeign({ record: await found(id), noun: mcps.noun, shared_write }, caller);
-    return store.mcpServers.update(id, { allowed_tools });
+    const server = await store.mcpServers.update(id, { allowed_tools }, caller.key);
+    await saved(server, caller);
+    return shownTo(caller, server);
   });
-  mount(api, mcps.import, async ({ body: { mcpServers } }, caller) => {
+  mount(api, mcps.import, async ({ body: { mcpServers }, warn }, caller) => {
+    for (const [name, { env, headers, url }] of Object.entries(mcpServers)) {
+      const doubts = await needs.doubts({ connection_config: { env, headers, url } }, caller);
+      warn(...doubts.map(({ path, message }) => ({ path: `mcpServers.${name}.${path}`, message })));
+    }
     const result: ImportResult = { created: 0, errors: [], ids: [], warnings: [] };
     for (const [name, entry] of Object.entries(mcpServers)) {
       try {
         const values = serverOf(name, entry);
-        const errors = await unknownTokensIn(store, values.connection_config);
-        if (errors.length > 0) throw unprocessable(errors);
-        const { id } = await store.mcpServers.create(withConnection({ ...values, created_by: caller.key }));
-        result.ids.push(id);
+        const server = await store.mcpServers.create(withConnection({ ...values, created_by: caller.key }));
+        await saved(server, caller);
+        result.ids.push(server.id);
         result.created += 1;
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
@@ -77,26 +103,29 @@ export function mcpRoutes(api: Api, { store, mcp }: Services, shared_write: Shar
 function serverOf(name: string, { type, transport = type, command, args = [], env = {}, url, headers = {} }: McpEntry) {
   const transport_type = command ? 'stdio' : transport === 'sse' ? 'sse' : 'http';
   const connection_config = command ? { command, args, env } : { url, headers };
-  const parsed = McpServerCreate.safeParse({ name, transport_type, connection_config });
-  if (parsed.success) return parsed.data;
-  throw unprocessable(parsed.error.issues.map(({ path, message }) => ({ path: path.join('.'), message })));
+  return validated(McpServerCreate, { name, transport_type, connection_config }, name);
+}
+
+const connectionOf = (transport_type: string) => (transport_type === 'stdio' ? StdioConfig : UrlConfig);
+
+/** Fields of a connection that its transport does not read. */
+function unreadIn({ transport_type, connection_config }: { transport_type: string; connection_config: unknown }): Warning[] {
+  const unknown = unknownFields(connectionOf(transport_type), connection_config);
+  return unknown.map(({ path, message }) => ({ path: `connection_config.${path}`, message }));
 }
 
 /** With the connection of its transport, complete; 422 names what is wrong in it. */
 function withConnection<S extends { transport_type: string; connection_config: unknown }>(server: S): S {
-  const schema = server.transport_type === 'stdio' ? StdioConfig : UrlConfig;
-  const parsed = schema.safeParse(server.connection_config);
-  if (parsed.success) return { ...server, connection_config: parsed.data };
-  throw unprocessable(
-    parsed.error.issues.map(({ path, message }) => ({ path: ['connection_config', ...path].join('.'), message })),
-  );
+  const schema = connectionOf(server.transport_type);
+  const judging = { what: 'connection_config', within: 'connection_config' };
+  return { ...server, connection_config: judged(schema, server.connection_config, judging).value };
 }
 
-/** A message for each stored token that a configuration names and that does not exist. */
-export async function unknownTokensIn(store: Pick<Store, 'tokens'>, config: unknown): Promise<FieldError[]> {
-  const names = tokensIn(config);
-  const known = names.length > 0 ? await store.tokens.existing(names) : new Set<string>();
-  return names
-    .filter((name) => !known.has(name))
-    .map((name) => ({ path: 'connection_config', message: `There is no stored token named ${name}` }));
+async function refusedPaths(mcp: McpProbe, paths: unknown): Promise<FieldError[]> {
+  const refusals = await Promise.all(((paths ?? []) as string[]).map((path) => mcp.pathRefusal(path)));
+  return refusals.flatMap((message, index) => (message === null ? [] : [{ path: `paths.${index}`, message }]));
 }
+
+/** The stored tokens that a connection names. */
+export const connectionTokens = ({ connection_config }: { connection_config: unknown }) =>
+  tokensIn(connection_config).map((token) => ({ path: 'connection_config', token }));

@@ -1,6 +1,8 @@
 import { type Memory, memories } from '../contracts/memories.ts';
-import type { FieldError } from '../domain/errors.ts';
+import { type FieldError, foreign } from '../domain/errors.ts';
 import type { Store } from '../store/index.ts';
+import type { Resource } from '../store/resource.ts';
+import type { Caller } from './auth.ts';
 import { mountCrud, type SharedWrite } from './crud.ts';
 import { type Api, mount } from './mount.ts';
 import { unknownReferences } from './references.ts';
@@ -9,15 +11,32 @@ const NEWEST = 20;
 
 export function memoryRoutes(api: Api, { store }: { store: Store }, shared_write: SharedWrite): void {
   mountCrud(api, memories, {
-    store: store.memories,
+    store: store.memories as unknown as Resource<Memory>,
     shared_write,
-    check: async (values) => [
-      ...homeErrors(values),
-      ...(await unknownReferences(store, values, { agent_id: 'agent', workflow_id: 'workflow' })),
-    ],
+    list: (query, caller) => store.memories.list(query, caller.key),
+    async check(values, caller) {
+      const errors = [
+        ...homeErrors(values),
+        ...(await unknownReferences(store, values, { agent_id: 'agent', workflow_id: 'workflow' })),
+      ];
+      if (errors.length === 0) await ownHome(store, values, caller);
+      return errors;
+    },
+    maySee: (memory, caller) => ownHome(store, memory as Memory, caller),
   });
-  mount(api, memories.search, ({ body }) => store.memories.search(body));
-  mount(api, memories.stm, ({ params: { agent_id } }) => store.memories.newest(agent_id, { limit: NEWEST }));
+  mount(api, memories.search, async ({ body }, caller) => {
+    await ownHome(store, body, caller);
+    return store.memories.search({ ...body, viewer: caller.key });
+  });
+  mount(api, memories.stm, ({ params: { agent_id } }, { key: viewer }) =>
+    store.memories.newest(agent_id, { viewer, limit: NEWEST }),
+  );
+}
+
+/** A workflow's memories are its owner's; 403 for everyone else. Those of a workflow that is gone are nobody's. */
+async function ownHome(store: Store, { workflow_id }: { workflow_id?: unknown }, caller: Caller): Promise<void> {
+  if (typeof workflow_id !== 'string') return;
+  if ((await store.workflows.ownerOf(workflow_id)) !== caller.key) throw foreign('workflow');
 }
 
 /** A session memory belongs to a workflow, the others to none. */

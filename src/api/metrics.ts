@@ -1,8 +1,10 @@
-import type { FastifyInstance } from 'fastify';
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { isIPv4 } from 'node:net';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import { AppError } from '../domain/errors.ts';
 
-/** `/metrics` for Prometheus; behind a bearer token of its own where one is set. */
+/** `/metrics` for Prometheus: with METRICS_TOKEN as bearer token where it is set, and for this machine alone where it is not. */
 export function metricsRoute(http: FastifyInstance, token: string | null): void {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -17,8 +19,25 @@ export function metricsRoute(http: FastifyInstance, token: string | null): void 
     duration.observe({ method: request.method, route, status: reply.statusCode }, reply.elapsedTime / 1000);
   });
   http.get('/metrics', async (request, reply) => {
-    if (token && request.headers.authorization !== `Bearer ${token}`)
+    if (token === null && !isFromHere(request))
+      throw new AppError('forbidden', 'Metrics are for this machine alone, until METRICS_TOKEN is set');
+    if (token !== null && !isSame(request.headers.authorization ?? '', `Bearer ${token}`))
       throw new AppError('unauthorized', 'Send the token of METRICS_TOKEN as bearer token');
     return reply.type(registry.contentType).send(await registry.metrics());
   });
+}
+
+const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
+
+/** By the socket's own peer. A proxy on this machine is not who asks: what it passes on comes from elsewhere. */
+function isFromHere({ raw, headers }: FastifyRequest): boolean {
+  const address = (raw.socket.remoteAddress ?? '').replace(/^::ffff:/, '');
+  const loopback = address === '::1' || (isIPv4(address) && address.startsWith('127.'));
+  return loopback && FORWARDED.every((name) => headers[name] === undefined);
+}
+
+/** In a time that does not depend on where they differ. */
+function isSame(one: string, other: string): boolean {
+  const [first, second] = [one, other].map((text) => createHash('sha256').update(text).digest());
+  return timingSafeEqual(first!, second!);
 }

@@ -1,5 +1,5 @@
 import { type Model, models } from '../contracts/models.ts';
-import type { Provider } from '../contracts/providers.ts';
+import type { Provider, ProviderDraft } from '../contracts/providers.ts';
 import { notFound } from '../domain/errors.ts';
 import type { Store } from '../store/index.ts';
 import type { Caller } from './auth.ts';
@@ -9,6 +9,8 @@ import { type Api, mount } from './mount.ts';
 export interface ModelLists {
   ofDefaultRuntime(caller: Caller): Promise<Model[]>;
   ofProvider(provider: Provider, caller: Caller): Promise<Model[]>;
+  /** Asked each time, and remembered nowhere. */
+  ofDraft(draft: ProviderDraft): Promise<Model[]>;
 }
 
 export function modelRoutes(api: Api, { store, models: lists }: { store: Store; models: ModelLists }): void {

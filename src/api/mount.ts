@@ -4,9 +4,11 @@ import type { z } from 'zod';
 import type { Endpoint, ReplyKind } from '../contracts/endpoint.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Caller } from './auth.ts';
+import type { Gate } from './gate.ts';
 import type { Idempotency } from './idempotency.ts';
 import { type Frame, sendEvents } from './sse.ts';
-import { validated } from './validate.ts';
+import { judged, judgedQuery } from './validate.ts';
+import { carried, settled, shapeOf, type Warnings, warningsOf, withWarnings } from './warnings.ts';
 
 export interface Upload {
   filename: string;
@@ -16,12 +18,10 @@ export interface Upload {
 }
 
 /** What a handler is given, parsed and checked. */
-export interface Input<P, Q, B> {
+export interface Input<P, Q, B> extends Warnings {
   params: P;
   query: Q;
   body: B;
-  /** The body as it was sent, for those who tell what they left aside. */
-  raw_body: unknown;
   /** The file of an upload. */
   file: Upload;
   /** The id to give what is made, when the request carries an Idempotency-Key. */
@@ -65,6 +65,14 @@ export interface Api {
   idempotency: Idempotency;
   /** Aborted when the server is to stop: streams end then. */
   closing: AbortSignal;
+  gates: Gates;
+}
+
+/** What a caller may have open and may keep; each refuses by throwing. */
+export interface Gates {
+  streams: Gate;
+  uploads: Gate;
+  stored(owner: string, bytes: number): Promise<void>;
 }
 
 interface MountOptions {
@@ -72,7 +80,8 @@ interface MountOptions {
   current?: (input: Input<never, never, never>, caller: Caller) => Promise<unknown>;
 }
 
-const LARGE_BYTES = 25 * 1024 * 1024;
+/** Of JSON: reading and storing more of it would keep the main thread from others for too long. */
+const LARGE_BYTES = 8 * 1024 * 1024;
 
 type AnyHandler = (input: Input<unknown, unknown, unknown>, caller: Caller) => Promise<unknown>;
 
@@ -90,18 +99,32 @@ export function mount<
     method: endpoint.method,
     url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     ...(endpoint.large ? { bodyLimit: LARGE_BYTES } : {}),
+    ...(isUpload(endpoint) ? { onRequest: async (request, reply) => api.gates.uploads(request.caller.key, reply) } : {}),
     async handler(request, reply) {
-      const { closing } = api;
+      const { closing, gates } = api;
+      if (endpoint.kind === 'events') gates.streams(request.caller.key, reply);
       const once = onceOf({ api, endpoint, request, reply });
       const input = { ...(await inputOf(endpoint, { request, reply }, closing)), once };
       const { caller } = request;
-      if (current) await matched(request, () => current(input as never, caller));
+      if (endpoint.stores || isUpload(endpoint)) await gates.stored(caller.key, bytesOf(input.file, request.body));
+      await compared(endpoint, { request, input }, current && (() => current(input as never, caller)));
       const work = (reserved_id?: string) => serve({ ...input, reserved_id }, caller);
       if (endpoint.kind === 'events') return send(endpoint, { request, reply, closing }, await work());
-      const { value, replayed } = await input.once(work);
+      const { value, replayed } = await input.once(async (reserved_id) => withWarnings(await work(reserved_id), input));
+      if (endpoint.kind !== 'value' || Array.isArray(value)) headWarnings(reply, input);
       return send({ ...endpoint, status: replayed ? 200 : endpoint.status }, { request, reply, closing }, value);
     },
   });
+}
+
+const isUpload = ({ upload, large }: Endpoint) => Boolean(upload || large);
+
+const bytesOf = ({ content }: Upload, body: unknown): number => content.length || Buffer.byteLength(JSON.stringify(body ?? null));
+
+/** For answers that have no room for them; header values are ASCII. */
+function headWarnings(reply: FastifyReply, { warnings }: Warnings): void {
+  const escaped = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  if (warnings.length > 0) reply.header('x-warnings', JSON.stringify(warnings).replaceAll(/[^\x20-\x7e]/g, escaped));
 }
 
 interface Serving {
@@ -131,11 +154,16 @@ async function inputOf(
   reply.raw.once('close', () => {
     if (!reply.raw.writableFinished) gone.abort();
   });
+  const doubts = warningsOf(request, reply);
+  const query = judgedQuery(endpoint.query, request.query);
+  const judging = { what: 'body', settled: endpoint.reply, keeps_nulls: /^(PUT|PATCH)$/.test(endpoint.method) };
+  const body = endpoint.body ? judged(endpoint.body, request.body ?? {}, judging) : null;
+  doubts.warn(...query.warnings, ...(body?.warnings ?? []));
   return {
+    ...doubts,
     params: params.data,
-    query: validated(endpoint.query, request.query, 'query'),
-    raw_body: request.body,
-    body: endpoint.body ? validated(endpoint.body, request.body ?? {}, 'body') : undefined,
+    query: query.value,
+    body: body?.value,
     file: endpoint.upload ? await uploadOf(request) : { filename: '', content: Buffer.alloc(0), fields: {} },
     reserved_id: undefined,
     signal: endpoint.kind === 'events' ? AbortSignal.any([gone.signal, closing]) : gone.signal,
@@ -145,6 +173,10 @@ async function inputOf(
 
 async function uploadOf(request: FastifyRequest): Promise<Upload> {
   if (!request.isMultipart()) throw new AppError('unsupported', 'Send the file as multipart/form-data, in the field `file`');
+  if (!/boundary=/i.test(request.headers['content-type'] ?? ''))
+    throw new AppError('invalid', 'The Content-Type has no boundary; let your client set it for multipart/form-data', {
+      code: 'malformed_body',
+    });
   const part = await request.file();
   if (part?.fieldname !== 'file')
     throw new AppError('unprocessable', 'file: Send the file in the field `file`', { code: 'no_file' });
@@ -169,13 +201,15 @@ function send(
   if (kind === 'events') return sendEvents(reply, answer as AsyncIterable<Frame>, closing);
   if (kind === 'none' || !schema) return reply.send();
   if (kind === 'page') return sendPage(schema, { request, reply }, answer as PageReply<unknown>);
-  const body = JSON.stringify(schema.parse(answer));
-  if (request.method === 'GET') {
-    const tag = etagOf(body);
-    reply.header('etag', tag);
-    if (request.headers['if-none-match'] === tag) return reply.code(304).send();
-  } else if (status < 300) reply.header('etag', etagOf(body));
-  return reply.type('application/json').send(body);
+  const record = schema.parse(answer);
+  const body = JSON.stringify(record);
+  const tag = etagOf(stateOf(record));
+  if (request.method === 'GET' && request.headers['if-none-match'] === tag && !('needs' in shapeOf(schema)))
+    return reply.header('etag', tag).code(304).send();
+  if (status < 300) reply.header('etag', tag);
+  const warnings = carried(answer);
+  // The tag is of the record: doubts are about one request.
+  return reply.type('application/json').send(warnings.length > 0 ? JSON.stringify({ ...(record as object), warnings }) : body);
 }
 
 function sendPage(schema: z.ZodType, { request, reply }: Exchange, { items, total, next }: PageReply<unknown>): FastifyReply {
@@ -188,15 +222,31 @@ function sendPage(schema: z.ZodType, { request, reply }: Exchange, { items, tota
   return reply.type('application/json').send(JSON.stringify(items.map((item) => schema.parse(item))));
 }
 
+/** What a record is in, as JSON. Which tokens its reader can use is not its own. */
+const stateOf = (record: unknown) =>
+  JSON.stringify(record, function (key, value) {
+    return key === 'needs' && this === record ? undefined : value;
+  });
+
 const etagOf = (body: string) => `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
 
-/** 412 unless If-Match names the resource as it is now. */
-async function matched(request: FastifyRequest, current: () => Promise<unknown>): Promise<void> {
+/** Looks at the resource as it is now: 412 unless If-Match names that, and a doubt about fields that only the service sets. */
+async function compared(
+  { body, reply }: Endpoint,
+  { request, input }: { request: FastifyRequest; input: Warnings },
+  current: (() => Promise<unknown>) | undefined,
+): Promise<void> {
   const wanted = request.headers['if-match'];
-  if (!wanted || wanted === '*') return;
-  const now = etagOf(JSON.stringify(await current()));
+  const suspects = settled(request.body, { body, reply }, null);
+  const asked = current && ((wanted && wanted !== '*') || suspects.length > 0);
+  const now = asked ? await current() : undefined;
+  if (wanted && wanted !== '*' && current) refuseOther(wanted, now);
+  if (body && suspects.length > 0) input.warn(...settled(request.body, { body, reply }, JSON.parse(JSON.stringify(now ?? null))));
+}
+
+function refuseOther(wanted: string, now: unknown): void {
   const tags = wanted.split(',').map((tag) => tag.trim());
-  if (!tags.includes(now))
+  if (!tags.includes(etagOf(stateOf(now))))
     throw new AppError('precondition', 'It was changed since you read it; read it again and repeat your change', {
       code: 'changed_meanwhile',
     });

@@ -4,14 +4,17 @@ import { Problem } from '../contracts/common.ts';
 import type { Endpoint } from '../contracts/endpoint.ts';
 
 const REASONS: Record<number, string> = {
+  304: 'Unchanged since the ETag in If-None-Match',
   400: 'Malformed request',
   401: 'Missing or invalid access token',
-  403: 'It belongs to someone else',
+  403: 'It belongs to someone else, or another site asks',
   404: 'Not found',
+  408: 'The request did not arrive in time',
   409: 'Conflict with the present state',
   412: 'If-Match names another state',
   413: 'Body too large',
   415: 'Unsupported content type',
+  421: 'The service does not answer to this host',
   422: 'Fields are not valid',
   429: 'Too many requests',
   502: 'An upstream service failed',
@@ -24,7 +27,7 @@ export function describeApi(endpoints: Endpoint[], version: string) {
   for (const endpoint of endpoints) {
     paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method.toLowerCase()]: operationOf(endpoint) };
   }
-  return createDocument({
+  const document = createDocument({
     openapi: '3.1.0',
     info: {
       title: 'Perdura',
@@ -37,13 +40,42 @@ export function describeApi(endpoints: Endpoint[], version: string) {
     security: [{ access_token: [] }],
     paths,
   });
+  for (const endpoint of endpoints.filter(warns)) describeWarnings(document, endpoint);
+  return document;
+}
+
+/** Whether an operation answers with an object that may carry doubts about its body. */
+const warns = ({ method, kind, reply, path }: Endpoint) =>
+  path.startsWith('/api/') && method !== 'GET' && kind === 'value' && reply instanceof z.ZodObject;
+
+const WARNINGS = {
+  type: 'array',
+  items: { $ref: '#/components/schemas/Warning' },
+  description:
+    'Only when there are any: what was sent and may not do what was meant. With `Prefer: handling=strict` it is refused instead',
+} as const;
+
+/** The same for all, so it is no part of each record's own schema. */
+function describeWarnings({ paths, components }: ReturnType<typeof createDocument>, { path, method, status }: Endpoint): void {
+  const responses = paths?.[path]?.[method.toLowerCase() as 'post']?.responses as Record<number, Answered> | undefined;
+  const schema = responses?.[status]?.content['application/json'].schema ?? {};
+  const record = schema.$ref ? (components?.schemas?.[schema.$ref.split('/').at(-1) as string] as Described) : schema;
+  if (record.properties) record.properties.warnings ??= WARNINGS;
+}
+
+interface Answered {
+  content: { 'application/json': { schema: Described } };
+}
+interface Described {
+  $ref?: string;
+  properties?: Record<string, object>;
 }
 
 /** What takes a bearer token. */
 const GUARDED = /^\/(api|v1|mcp)\b/;
 
 function operationOf(endpoint: Endpoint): ZodOpenApiOperationObject {
-  const { operation, tag, summary, params, query, body, upload, path } = endpoint;
+  const { operation, tag, summary, params, query, body, upload, form, path } = endpoint;
   const open = !GUARDED.test(path);
   return {
     operationId: operation,
@@ -57,10 +89,18 @@ function operationOf(endpoint: Endpoint): ZodOpenApiOperationObject {
       ...(headersOf(endpoint) ? { header: headersOf(endpoint)! } : {}),
     },
     ...(body ? { requestBody: { required: true, content: { 'application/json': { schema: body } } } } : {}),
-    ...(upload ? { requestBody: { required: true, content: { 'multipart/form-data': { schema: FileForm } } } } : {}),
+    ...(upload
+      ? {
+          requestBody: {
+            required: true,
+            content: { 'multipart/form-data': { schema: form ? FileForm.extend(form.shape) : FileForm } },
+          },
+        }
+      : {}),
     responses: {
       [endpoint.status]: successOf(endpoint),
       ...(endpoint.idempotent && endpoint.status !== 200 ? { 200: { ...successOf(endpoint), description: 'Replayed' } } : {}),
+      ...(endpoint.method === 'GET' && endpoint.kind === 'value' ? { 304: { description: REASONS[304] } } : {}),
       ...(open ? unready(endpoint) : refusalsOf(endpoint)),
     },
   } as ZodOpenApiOperationObject;
@@ -81,7 +121,7 @@ function descriptionOf({ description, summary, kind, idempotent, refuses }: Endp
 
 const FileForm = z.object({ file: z.string().meta({ format: 'binary', description: 'The file, with its name' }) });
 
-function headersOf({ idempotent, refuses, kind }: Endpoint): z.ZodObject | null {
+function headersOf({ idempotent, refuses, kind, method }: Endpoint): z.ZodObject | null {
   const shape = {
     ...(idempotent
       ? {
@@ -94,6 +134,13 @@ function headersOf({ idempotent, refuses, kind }: Endpoint): z.ZodObject | null 
       : {}),
     ...(refuses.includes(412)
       ? { 'If-Match': z.string().optional().meta({ description: 'ETag of the state that is to be changed' }) }
+      : {}),
+    ...(method !== 'GET'
+      ? {
+          Prefer: z.string().optional().meta({
+            description: '`handling=strict` (RFC 7240): what would be a warning is refused with 422, and nothing is written',
+          }),
+        }
       : {}),
     ...(kind === 'events'
       ? { 'Last-Event-ID': z.string().optional().meta({ description: 'Replay everything after this number' }) }
@@ -130,11 +177,13 @@ function refusalsOf({ refuses, params, body, upload, query, refusal }: Endpoint)
   const judged = body || upload || Object.keys((query as z.ZodObject).shape).length > 0;
   const statuses = new Set([
     401,
+    403,
+    421,
     429,
     503,
     ...(named ? [404] : []),
     ...(judged ? [422] : []),
-    ...(body || upload ? [400, 413, 415] : []),
+    ...(body || upload ? [400, 408, 413, 415] : []),
     ...refuses,
   ]);
   return Object.fromEntries([...statuses].sort().map((status) => [status, problem(status, refusal)]));

@@ -1,4 +1,5 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import type { Endpoint } from '../contracts/endpoint.ts';
 import { AppError, databaseIsAway, type ErrorKind, type FieldError } from '../domain/errors.ts';
 
 const STATUS: Record<ErrorKind, number> = {
@@ -7,10 +8,12 @@ const STATUS: Record<ErrorKind, number> = {
   forbidden: 403,
   not_found: 404,
   conflict: 409,
+  timeout: 408,
   precondition: 412,
   too_large: 413,
   unsupported: 415,
   unprocessable: 422,
+  too_many: 429,
   upstream: 502,
   unavailable: 503,
 };
@@ -21,10 +24,12 @@ const TITLES: Record<number, string> = {
   403: 'Not allowed',
   404: 'Not found',
   405: 'Method not allowed',
+  408: 'Too slow',
   409: 'Conflict',
   412: 'Changed meanwhile',
   413: 'Too large',
   415: 'Unsupported content type',
+  421: 'Not this host',
   422: 'Fields are not valid',
   429: 'Too many requests',
   500: 'Internal error',
@@ -48,15 +53,17 @@ export interface ProblemFacts {
   code: string;
   detail: string;
   errors?: FieldError[] | undefined;
+  retry_after_s?: number | undefined;
 }
 
 export function sendProblem(
   request: FastifyRequest,
   reply: FastifyReply,
-  { status, code, detail, errors }: ProblemFacts,
+  { status, code, detail, errors, retry_after_s }: ProblemFacts,
 ): FastifyReply {
   if (status === 401) reply.header('www-authenticate', 'Bearer');
-  if (status === 503) reply.header('retry-after', RETRY_AFTER_S);
+  if (retry_after_s !== undefined) reply.header('retry-after', String(Math.ceil(retry_after_s)));
+  else if (status === 503) reply.header('retry-after', RETRY_AFTER_S);
   const title = TITLES[status] ?? 'Error';
   const body = {
     type: `urn:perdura:problem:${code}`,
@@ -70,6 +77,25 @@ export function sendProblem(
   return reply.code(status).type('application/problem+json').send(JSON.stringify(body));
 }
 
+/** The methods that a path takes; none where nothing is at it. */
+export function methodsAt(endpoints: Pick<Endpoint, 'method' | 'path'>[], url: string): string[] {
+  const parts = url.split('?')[0]?.split('/') ?? [];
+  const fits = (path: string) => {
+    const known = path.split('/');
+    return known.length === parts.length && known.every((part, at) => part.startsWith('{') || part === parts[at]);
+  };
+  // A fixed name is not an id: /api/skills/export is no skill.
+  const found = endpoints.filter(({ path }) => fits(path));
+  const fixed = found.filter(({ path }) => !path.endsWith('}'));
+  return [...new Set((fixed.length > 0 ? fixed : found).map(({ method }) => method))].sort();
+}
+
+export const wrongMethod = ({ method, url }: { method: string; url: string }, allowed: string[]): ProblemFacts => ({
+  status: 405,
+  code: 'method_not_allowed',
+  detail: `${url.split('?')[0]} takes ${allowed.join(', ')}, not ${method}`,
+});
+
 export const unknownRoute = ({ method, url }: { method: string; url: string }): ProblemFacts => ({
   status: 404,
   code: 'not_found',
@@ -78,8 +104,10 @@ export const unknownRoute = ({ method, url }: { method: string; url: string }): 
 
 /** The one table from what was thrown to what is answered; what is not foreseen is a 500 that tells nothing but its id. */
 export function problemOf(error: FastifyError | AppError | Error): ProblemFacts {
-  if (error instanceof AppError)
-    return { status: STATUS[error.kind], code: error.code, detail: error.message, errors: error.errors };
+  if (error instanceof AppError) {
+    const { kind, code, message: detail, errors, retry_after_s } = error;
+    return { status: STATUS[kind], code, detail, errors, retry_after_s };
+  }
   const { code = '', statusCode } = error as FastifyError;
   if (databaseIsAway(error))
     return { status: 503, code: 'database_unavailable', detail: 'The database cannot be reached now; try again shortly' };

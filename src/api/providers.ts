@@ -1,10 +1,12 @@
-import { providers } from '../contracts/providers.ts';
-import { notFound } from '../domain/errors.ts';
+import type { Model } from '../contracts/models.ts';
+import { type Provider, providers } from '../contracts/providers.ts';
+import { asked } from '../domain/destinations.ts';
+import { type FieldError, isSecretNotGranted, notFound } from '../domain/errors.ts';
 import type { Store } from '../store/index.ts';
 import { mountCrud, type SharedWrite } from './crud.ts';
 import type { ModelLists } from './models.ts';
 import { type Api, mount } from './mount.ts';
-import { unknownTokens } from './tokens.ts';
+import { tokenNeeds } from './needs.ts';
 
 type Services = { store: Store; models: ModelLists };
 
@@ -12,17 +14,30 @@ export function providerRoutes(api: Api, { store, models }: Services, shared_wri
   mountCrud(api, providers, {
     store: store.providers,
     shared_write,
-    check: ({ api_key_token_name }) => unknownTokens(store, { api_key_token_name }),
-    users: ({ id }) => store.usersOf('provider', id),
+    check: async (values, _, { id }) => addressErrors({ ...(id ? await store.providers.find(id) : {}), ...values }),
+    needs: tokenNeeds(store, ({ api_key_token_name: token }: Provider) => [{ path: 'api_key_token_name', token }]),
+    saved: (provider, { key }) => store.grants.renew(key, { kind: 'provider', id: provider.id }, asked.provider(provider)),
+    users: ({ id }, { key }) => store.usersOf('provider', id, key),
   });
   mount(api, providers.test, async ({ params: { id } }, caller) => {
     const provider = await store.providers.find(id as string);
     if (!provider) throw notFound('provider', id as string);
-    try {
-      const found = await models.ofProvider(provider, caller);
-      return { success: true, models: found.map((model) => model.id), error: null };
-    } catch (error) {
-      return { success: false, models: [], error: (error as Error).message };
-    }
+    return outcomeOf(models.ofProvider(provider, caller));
   });
+  mount(api, providers.testDraft, ({ body }) => outcomeOf(models.ofDraft(body)));
+}
+
+async function outcomeOf(listing: Promise<Model[]>) {
+  try {
+    return { success: true, models: (await listing).map(({ id }) => id), error: null };
+  } catch (error) {
+    if (isSecretNotGranted(error)) throw error;
+    return { success: false, models: [], error: (error as Error).message };
+  }
+}
+
+/** Without its own address, a compatible provider's prompts and key would go to another vendor. */
+function addressErrors({ provider_type, base_url }: Partial<Provider>): FieldError[] {
+  if (base_url || (provider_type !== 'openai_compatible' && provider_type !== 'azure_openai')) return [];
+  return [{ path: 'base_url', message: `\`base_url\` is required for a provider of type ${provider_type}` }];
 }

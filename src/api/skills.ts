@@ -4,5 +4,5 @@ import { mountCrud, type SharedWrite } from './crud.ts';
 import type { Api } from './mount.ts';
 
 export function skillRoutes(api: Api, { store }: { store: Store }, shared_write: SharedWrite): void {
-  mountCrud(api, skills, { store: store.skills, shared_write, users: ({ id }) => store.usersOf('skill', id) });
+  mountCrud(api, skills, { store: store.skills, shared_write, users: ({ id }, { key }) => store.usersOf('skill', id, key) });
 }

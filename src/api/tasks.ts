@@ -42,7 +42,16 @@ export function taskRoutes(api: Api, { store, engine, dispatch, bundleOf }: Serv
     await ownedWorkflow(store)(workflow_id, caller);
     return page({ ...query, workflow_id });
   });
-  mount(api, tasks.get, async ({ params: { id } }, caller) => shown(await owned(id, caller)));
+  mount(api, tasks.get, async ({ params: { id }, query: { include } }, caller) => {
+    const task = await owned(id, caller);
+    const { messages, logs } = include.length > 0 ? await store.workflows.lastRun(id) : { messages: [], logs: [] };
+    return {
+      ...(shown(task) as object),
+      ...(include.includes('messages') ? { messages } : {}),
+      ...(include.includes('logs') ? { logs } : {}),
+      ...(include.includes('steps') ? { steps_detail: await store.inspection.steps(id) } : {}),
+    } as never;
+  });
   mount(api, tasks.progress, async ({ params: { id } }, caller) => {
     await owned(id, caller);
     return progressOf(await store.tasks.todos(id));

@@ -1,3 +1,4 @@
+import type { Warning } from '../contracts/common.ts';
 import type { CustomTool } from '../contracts/custom-tools.ts';
 import { conflict, unprocessable } from '../domain/errors.ts';
 import { withDeclared } from '../domain/tool-env.ts';
@@ -25,7 +26,7 @@ export async function newTool<F extends ToolFields & { name: string; source_code
     parameters_schema: fields.parameters_schema ?? file.inferred_schema,
     env_config: withDeclared(fields.env_config ?? {}, file.env),
     effect: fields.effect ?? file.effect ?? 'write',
-    network: fields.network ?? file.network,
+    network: fields.network ?? file.network ?? false,
   };
 }
 
@@ -42,8 +43,19 @@ export async function changedTool(runner: ToolRunner, tool: CustomTool, fields: 
     parameters_schema: fields.parameters_schema ?? file.inferred_schema,
     env_config: withDeclared(fields.env_config ?? tool.env_config ?? {}, file.env),
     ...(fields.effect === undefined && file.effect ? { effect: file.effect } : {}),
-    ...(fields.network === undefined && file.network ? { network: true } : {}),
+    // A source that no longer declares it has none.
+    ...(fields.network === undefined && fields.source_code !== undefined ? { network: file.network ?? false } : {}),
   };
+}
+
+/** A tool that is given secrets and says nothing about the network had it once by the secrets alone. */
+export async function networkDoubts(runner: ToolRunner, { name = 'tool', source_code, network }: ToolFields): Promise<Warning[]> {
+  if (source_code === undefined || network !== undefined) return [];
+  const file = await runner.inspect(name, source_code);
+  if (file.network !== null || Object.keys(file.env).length === 0) return [];
+  const message =
+    'It declares variables and has no network: write NETWORK = True if it needs one, NETWORK = False if it does not';
+  return [{ path: 'source_code', message }];
 }
 
 async function inspected(runner: ToolRunner, { name, source_code }: { name: string; source_code: string }): Promise<Inspection> {

@@ -1,47 +1,50 @@
 import type { z } from 'zod';
-import {
-  BUNDLE_VERSION,
-  bundle,
-  EXPORTED,
-  type FullImport,
-  type ImportResult,
-  type ResourceType,
-  transfers,
-} from '../contracts/transfer.ts';
-import { foreign, notFound } from '../domain/errors.ts';
+import { BUNDLE_VERSION, bundle, EXPORTED, type ResourceType, transfers } from '../contracts/transfer.ts';
+import { AppError, foreign, notFound } from '../domain/errors.ts';
+import type { Judge } from '../guardrails/judge.ts';
 import type { Store } from '../store/index.ts';
-import type { PartName } from '../store/transfer-drafts.ts';
+import type { FaultOf, ImportParts, PartName } from '../store/transfer-drafts.ts';
+import { unknownBuiltins } from './agents.ts';
 import type { Caller } from './auth.ts';
+import { configCheck, type GuardrailLimits } from './guardrails.ts';
 import { type Api, mount } from './mount.ts';
+import type { Warnings } from './warnings.ts';
+
+interface Services {
+  store: Store;
+  judge: Judge;
+}
 
 const PART: Record<ResourceType, PartName> = {
   skill: 'skills',
+  guardrail: 'guardrails',
   agent: 'agents',
   workflow: 'workflows',
   knowledge_source: 'knowledge_sources',
 };
 
-export function transferRoutes(api: Api, { store }: { store: Store }): void {
-  for (const type of Object.keys(transfers) as ResourceType[]) resourceTransfer(api, store, type);
+export function transferRoutes(api: Api, { store, judge }: Services, limits: GuardrailLimits): void {
+  const importing = importOf(store, itemFaults(configCheck(judge, limits)));
+  for (const type of Object.keys(transfers) as ResourceType[]) resourceTransfer(api, { store, importing }, type);
   const exported = exporter(store);
   mount(api, bundle.export, async (_, caller) => {
-    const [skills, agents, workflows, knowledge_sources] = await Promise.all([
+    const [skills, guardrails, agents, workflows, knowledge_sources] = await Promise.all([
       exported('skill', caller),
+      exported('guardrail', caller),
       exported('agent', caller),
       exported('workflow', caller),
       exported('knowledge_source', caller),
     ]);
-    return { ...head(), resource_type: 'bundle' as const, skills, agents, workflows, knowledge_sources } as never;
+    return { ...head(), resource_type: 'bundle' as const, skills, guardrails, agents, workflows, knowledge_sources } as never;
   });
-  mount(api, bundle.import, async ({ body, raw_body, query: { dry_run } }, caller) => {
-    const results = await store.transfer.import(body, { importer: caller, dry_run });
-    for (const [type, part] of Object.entries(PART) as [ResourceType, PartName][])
-      results[part].warnings.push(...unknownFields(type, (raw_body as Partial<FullImport>)[part]));
-    return results;
-  });
+  mount(api, bundle.import, ({ body, query, strict, warn }, caller) => importing({ strict, warn })(body, query, caller));
 }
 
-function resourceTransfer(api: Api, store: Store, type: ResourceType): void {
+function resourceTransfer(
+  api: Api,
+  { store, importing }: { store: Store; importing: ReturnType<typeof importOf> },
+  type: ResourceType,
+): void {
   // Their types differ by the item alone, which the schemas judge.
   const endpoints = transfers[type] as (typeof transfers)['skill'];
   const part = PART[type];
@@ -52,12 +55,48 @@ function resourceTransfer(api: Api, store: Store, type: ResourceType): void {
   mount(api, endpoints.exportOne, async ({ params: { id } }, caller) => {
     return { ...head(), resource_type: type, items: await exported(type, caller, id) } as never;
   });
-  mount(api, endpoints.import, async ({ body, raw_body, query: { dry_run } }, caller) => {
-    const results = await store.transfer.import({ [part]: body.items }, { importer: caller, dry_run });
-    const result: ImportResult = results[part];
-    return { ...result, warnings: [...result.warnings, ...unknownFields(type, (raw_body as { items?: unknown }).items)] };
+  mount(api, endpoints.import, async ({ body, query, strict, warn }, caller) => {
+    return (await importing({ strict, warn })({ [part]: body.items }, query, caller))[part];
   });
 }
+
+/** An import learns its doubts while it writes: with strict handling it is tried first. */
+const importOf =
+  (store: Store, faultsOf: ReturnType<typeof itemFaults>) =>
+  ({ strict, warn }: Pick<Warnings, 'strict' | 'warn'>) =>
+  async (parts: ImportParts, { dry_run }: { dry_run: boolean }, importer: Caller) => {
+    const faults = await faultsOf(parts, importer);
+    const faultOf: FaultOf = (item) => faults.get(item) ?? null;
+    if (strict) {
+      const tried = await store.transfer.import(parts, { importer, dry_run: true, faultOf });
+      warn(...Object.values(tried).flatMap(({ warnings }) => warnings));
+    }
+    const results = await store.transfer.import(parts, { importer, dry_run, faultOf });
+    // Whoever imports something has saved it: what it names of their tokens is granted.
+    await store.grants.renewMade(importer.key, 'knowledge_source', results.knowledge_sources.ids);
+    await store.grants.renewMade(importer.key, 'workflow', results.workflows.ids);
+    return results;
+  };
+
+type CheckGuardrail = ReturnType<typeof configCheck>;
+
+/** What is wrong with items beyond their types. Judged before the import begins, which holds a transaction. */
+const itemFaults = (check: CheckGuardrail) => async (parts: ImportParts, importer: Caller) => {
+  const faults = new Map<object, string>();
+  for (const agent of parts.agents ?? []) {
+    const [fault] = unknownBuiltins(agent as never);
+    if (fault) faults.set(agent, `${fault.path}: ${fault.message}`);
+  }
+  for (const guardrail of parts.guardrails ?? []) {
+    try {
+      await check({ ...(guardrail as ReturnType<typeof EXPORTED.guardrail.parse>), created_by: importer.key });
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      faults.set(guardrail, error.message);
+    }
+  }
+  return faults;
+};
 
 const head = () => ({ version: BUNDLE_VERSION, exported_at: new Date().toISOString() });
 
@@ -71,14 +110,3 @@ const exporter = (store: Store) => async (type: ResourceType, caller: Caller, id
   const schema: z.ZodType = EXPORTED[type];
   return found.map((record) => schema.parse(store.transfer.masked(record)));
 };
-
-/** An import says what it does not understand, since what is left aside there is lost. */
-function unknownFields(type: ResourceType, items: unknown): string[] {
-  const known = Object.keys(EXPORTED[type].shape);
-  if (!Array.isArray(items)) return [];
-  return items.flatMap((item: object, index) =>
-    Object.keys(item)
-      .filter((field) => !known.includes(field))
-      .map((field) => `${PART[type]}.${index}: The field ${field} is not known and was left aside`),
-  );
-}

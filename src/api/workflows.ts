@@ -7,58 +7,86 @@ import type { Store } from '../store/index.ts';
 import type { WiredWorkflow } from '../store/workflows.ts';
 import type { Dispatch } from '../temporal/dispatch.ts';
 import type { Engine } from '../temporal/engine.ts';
+import type { Schedules } from '../temporal/schedules.ts';
 import type { Caller } from './auth.ts';
 import { madeOnce } from './crud.ts';
 import { type Api, mount } from './mount.ts';
+import { tokenNeeds } from './needs.ts';
 import { unknownReferences } from './references.ts';
 import type { Frame } from './sse.ts';
-import { unknownTokens } from './tokens.ts';
+import { clear, runStatus, switched } from './workflow-states.ts';
 
 interface Services {
   store: Store;
   bus: EventBus;
   dispatch: Dispatch;
   engine: Engine;
+  schedules: Schedules;
 }
+
+/** The stored tokens that a workflow names. */
+const workflowTokens = ({
+  repo_token_name,
+  credential_overrides,
+}: Pick<WiredWorkflow, 'repo_token_name' | 'credential_overrides'>) => [
+  { path: 'repo_token_name', token: repo_token_name },
+  ...Object.entries((credential_overrides ?? {}) as Record<string, string>).map(([name, token]) => ({
+    path: `credential_overrides.${name}`,
+    token,
+  })),
+];
 
 const REFERENCES = { agent_id: 'agent', skill_ids: 'skill', guardrail_ids: 'guardrail' } as const;
 
 export function workflowRoutes(api: Api, services: Services): void {
   const { store } = services;
   const owned = ownedWorkflow(store);
-  const withLastRun = async (workflow: WiredWorkflow) =>
-    ({ ...workflow, ...(await store.workflows.lastRun(workflow.last_task_id)) }) as never;
+  const needs = tokenNeeds(store, workflowTokens);
+  const withLastRun = async (workflow: WiredWorkflow, caller: Caller) => {
+    const [shown] = await needs.shown([workflow], caller);
+    return { ...shown, ...(await store.workflows.lastRun(workflow.last_task_id)) } as never;
+  };
   const current = async ({ params }: { params: unknown }, caller: Caller) =>
-    workflows.get.reply?.parse(await withLastRun(await owned((params as { id: string }).id, caller)));
+    workflows.get.reply?.parse(await withLastRun(await owned((params as { id: string }).id, caller), caller));
 
-  mount(api, workflows.list, ({ query }, caller) => store.workflows.list({ ...query, owner: caller.key }) as never);
-  mount(api, workflows.get, async ({ params: { id } }, caller) => withLastRun(await owned(id, caller)));
-  mount(api, workflows.create, async ({ body, reserved_id: id }, caller) => {
+  mount(api, workflows.list, async ({ query }, caller) => {
+    const page = await store.workflows.list({ ...query, owner: caller.key });
+    return { ...page, items: await needs.shown(page.items, caller) } as never;
+  });
+  mount(api, workflows.get, async ({ params: { id } }, caller) => withLastRun(await owned(id, caller), caller));
+  mount(api, workflows.create, async ({ body, reserved_id: id, warn }, caller) => {
     const workflow = await madeOnce(id, store.workflows.find, async () => {
       await refuseUnknown(store, body);
+      warn(...(await needs.doubts(body, caller)));
       const values = { ...body, owner: caller.key, owner_login: caller.login, ...(id ? { id } : {}) };
-      return store.workflows.create(values as never);
+      const made = await store.workflows.create(values as never);
+      await store.grants.renewWorkflow(caller.key, made);
+      return made;
     });
-    return withLastRun(workflow);
+    return withLastRun(workflow, caller);
   });
   mount(
     api,
     workflows.update,
-    async ({ params: { id }, body: { status, ...values } }, caller) => {
+    async ({ params: { id }, body: { status, enabled, ...values }, warn }, caller) => {
       const before = await owned(id, caller);
       await refuseUnknown(store, values, before);
-      if (status) await store.workflows.switch(id, status);
+      warn(...(await needs.doubts({ ...before, ...values }, caller)), ...runStatus(status, before));
+      const wanted = switched(status, enabled);
+      if (wanted) await store.workflows.switch(id, wanted);
       const after = await store.workflows.update(id, values as never);
+      await store.grants.renewWorkflow(caller.key, after);
       if (values.budget !== undefined) await raiseBudget(services, after);
-      return withLastRun(after);
+      return withLastRun(after, caller);
     },
     { current },
   );
   mount(
     api,
     workflows.remove,
-    async ({ params: { id } }, caller) => {
-      await owned(id, caller);
+    async ({ params: { id }, query: { force } }, caller) => {
+      const workflow = await owned(id, caller);
+      await clear(services, workflow, force);
       await store.workflows.remove(id);
     },
     { current },
@@ -74,18 +102,19 @@ async function raiseBudget({ store, engine }: Services, { active_task_id, budget
   await engine.raise(active_task_id);
 }
 
-function skillRoutes(api: Api, store: Store, withLastRun: (workflow: WiredWorkflow) => Promise<never>): void {
+function skillRoutes(api: Api, store: Store, withLastRun: (workflow: WiredWorkflow, caller: Caller) => Promise<never>): void {
   const owned = ownedWorkflow(store);
   mount(api, workflows.installSkill, async ({ params: { id, skill_id } }, caller) => {
     const workflow = await owned(id, caller);
     if ((await store.missing('skill', [skill_id])).length > 0) throw notFound('skill', skill_id);
     const skill_ids = [...workflow.skill_ids.filter((known) => known !== skill_id), skill_id];
-    return withLastRun(await store.workflows.update(id, { skill_ids }));
+    return withLastRun(await store.workflows.update(id, { skill_ids }), caller);
   });
   mount(api, workflows.removeSkill, async ({ params: { id, skill_id } }, caller) => {
     const workflow = await owned(id, caller);
     if (!workflow.skill_ids.includes(skill_id)) throw notFound('skill of this workflow', skill_id);
-    return withLastRun(await store.workflows.update(id, { skill_ids: workflow.skill_ids.filter((known) => known !== skill_id) }));
+    const skill_ids = workflow.skill_ids.filter((known) => known !== skill_id);
+    return withLastRun(await store.workflows.update(id, { skill_ids }), caller);
   });
 }
 
@@ -118,6 +147,7 @@ function runRoutes(api: Api, { store, bus, dispatch }: Services): void {
     const owner = await store.workflows.ownerOf(id);
     if (!owner) throw notFound('workflow', id);
     if (owner !== caller.key) throw foreign('workflow');
+    if (task_id && (await store.tasks.find(task_id))?.workflow_id !== id) throw notFound('task of this workflow', task_id);
     const given = after ?? numberOf(last_event_id);
     const start = given ?? (task_id ? 0 : await store.events.beforeLastRun(id));
     return framesOf(follow({ bus, log: store.events }, { workflow_id: id, after: start, task_id }, signal));
@@ -144,18 +174,11 @@ export const ownedWorkflow = (store: Store) => async (id: string, caller: Caller
 
 async function refuseUnknown(
   store: Store,
-  values: { repo_token_name?: unknown; agent_id?: unknown; credential_overrides?: unknown },
+  values: { agent_id?: unknown; credential_overrides?: unknown },
   before?: WiredWorkflow,
 ): Promise<void> {
   const overrides = (values.credential_overrides ?? {}) as Record<string, string>;
-  const errors: FieldError[] = [
-    ...(await unknownReferences(store, values as Record<string, unknown>, REFERENCES)),
-    ...(await unknownTokens(store, { repo_token_name: values.repo_token_name })),
-    ...(await unknownTokens(
-      store,
-      Object.fromEntries(Object.entries(overrides).map(([name, token]) => [`credential_overrides.${name}`, token])),
-    )),
-  ];
+  const errors: FieldError[] = [...(await unknownReferences(store, values as Record<string, unknown>, REFERENCES))];
   const agent_id = (values.agent_id ?? before?.agent_id) as string;
   if (errors.length === 0 && Object.keys(overrides).length > 0) errors.push(...(await undeclared(store, agent_id, overrides)));
   if (errors.length > 0) throw unprocessable(errors);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Id, Name, patchOf, Record, Tags } from './common.ts';
+import { FilterQuery, Id, Name, patchOf, protective, Record, Tags } from './common.ts';
 import { crud } from './endpoint.ts';
 
 const Ids = z.array(Id).default([]);
@@ -30,8 +30,12 @@ export const AgentCreate = z
     tool_definitions: z.array(ToolDefinition).default([]),
     knowledge_source_ids: Ids,
     knowledge_tags: Tags,
-    approval_tools: z.array(z.string()).default([]).meta({ description: 'Names of tools whose calls wait for a person' }),
-    required_mcp_servers: Ids.meta({ description: 'MCP servers without which a run fails instead of going on' }),
+    approval_tools: protective(z.array(z.string()))
+      .default([])
+      .meta({ description: 'Names of tools whose calls wait for a person' }),
+    required_mcp_servers: protective(z.array(Id))
+      .default([])
+      .meta({ description: 'MCP servers without which a run fails instead of going on' }),
     provider_id: Id.nullable().default(null).meta({ description: 'Null selects the default runtime' }),
   })
   .meta({ id: 'AgentCreate' });
@@ -55,5 +59,13 @@ export type Agent = z.output<typeof Agent>;
 
 export const agents = crud(
   { path: '/api/agents', noun: 'agent', tag: 'Agents' },
-  { record: Agent, create: AgentCreate, update: AgentUpdate },
+  {
+    record: Agent,
+    create: AgentCreate,
+    update: AgentUpdate,
+    query: FilterQuery.extend({
+      tag: z.string().optional().meta({ description: 'One of its MCP servers’ or knowledge’s tags' }),
+      tags: z.string().optional().meta({ description: 'Comma separated; any of them' }),
+    }),
+  },
 );

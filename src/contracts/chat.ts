@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Id, QueryInt, Timestamp } from './common.ts';
+import { Id, QueryInt, Timestamp, Warning } from './common.ts';
 import { endpoint } from './endpoint.ts';
 
 export const ChatRequest = z
@@ -13,7 +13,7 @@ export const ChatUsage = z.object({ prompt_tokens: z.int(), completion_tokens: z
 
 export const ChatEvent = z
   .discriminatedUnion('type', [
-    z.object({ type: z.literal('session'), session_id: Id }),
+    z.object({ type: z.literal('session'), session_id: Id, warnings: z.array(Warning).optional() }),
     z.object({ type: z.literal('delta'), content: z.string() }),
     z.object({ type: z.literal('done'), usage: ChatUsage, message_id: Id }),
     z.object({ type: z.literal('error'), message: z.string() }),
@@ -77,6 +77,16 @@ export const chat = {
     summary: 'Get a session with its messages in order',
     params: SessionParams,
     reply: ChatSessionDetail,
+    refuses: [400, 403],
+  }),
+  stop: endpoint('POST /api/agents/{agent_id}/chat/sessions/{session_id}/stop', {
+    operation: 'stop_chat_reply',
+    tag,
+    summary: 'Stop the reply that is being written',
+    description:
+      'What was said so far is stored as the reply and its stream ends with `done`; before the first word it ends with `error`. Nothing happens if no reply is being written.',
+    params: SessionParams,
+    reply: z.object({ status: z.literal('stop_requested'), session_id: Id }).meta({ id: 'ChatStop' }),
     refuses: [400, 403],
   }),
   remove: endpoint('DELETE /api/agents/{agent_id}/chat/sessions/{session_id}', {

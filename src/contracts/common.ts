@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import './words.ts';
 
 /** Issued by the service: a UUID in lower case. What cannot be an id is unknown, so paths answer 404 for it. */
 export const Id = z
@@ -14,6 +15,15 @@ export const Tags = z.array(z.string()).default([]);
 /** Text that can be stored: Postgres has no place for the null character, nor for half a surrogate pair. */
 export const isStorable = (text: string) => !text.includes('\u0000') && text.isWellFormed();
 
+/** As for tools of MCP servers: every request to a model carries them. */
+const TOOL_SCHEMA_CHARACTERS = 64_000;
+
+/** The JSON schema of a tool's parameters, no longer than a model can be given. */
+export const toolSchema = <S extends z.ZodType>(schema: S) =>
+  schema.refine((value) => JSON.stringify(value).length <= TOOL_SCHEMA_CHARACTERS, {
+    message: `The schema of a tool may have ${TOOL_SCHEMA_CHARACTERS} characters`,
+  });
+
 export const Problem = z
   .object({
     type: z.string(),
@@ -26,12 +36,54 @@ export const Problem = z
   })
   .meta({ id: 'Problem', description: 'RFC 9457 problem details' });
 
+/** What a request held that may not do what its sender meant; the request succeeded. */
+export const Warning = z
+  .object({ path: z.string().meta({ description: 'Dotted path of the field' }), message: z.string() })
+  .meta({ id: 'Warning', example: { path: 'api_key', message: '`api_key` is not a field of a provider' } });
+export type Warning = z.output<typeof Warning>;
+
+/** In answers about what names stored tokens. It depends on who reads, so it is no part of the state that `ETag` stands for. */
+export const Needs = z.array(z.string()).optional().meta({
+  description: 'Stored tokens that it names and that you cannot use: they do not exist, or are not yours. Runs refuse it',
+});
+
+const protections = z.registry<object>();
+
+/**
+ * Marks what protects. An object so marked refuses fields it does not know. Of a field so marked, a name that is nearly its own is
+ * refused; elsewhere a field that is not known is a warning.
+ */
+export function protective<S extends z.ZodType>(schema: S): S {
+  const marked = (schema instanceof z.ZodObject ? schema.strict() : schema) as S;
+  protections.add(marked, {});
+  return marked;
+}
+
+export const isProtective = (schema: z.ZodType): boolean => protections.has(schema);
+
+/** Other spellings that clients of this interface are known to send, taken as if they had sent this project's own. */
+interface Spellings {
+  /** Other names of the field. */
+  names?: string[];
+  /** The value as it is known here; what it does not know it gives back. */
+  read?: (value: unknown) => unknown;
+}
+const spellings = z.registry<Spellings>();
+
+/** Takes the field under other names or its value in other forms, too. They are listed in docs/resources.md. */
+export function alsoTaken<S extends z.ZodType>(schema: S, more: Spellings): S {
+  spellings.add(schema, more);
+  return schema;
+}
+
+export const spellingsOf = (schema: z.ZodType): Spellings => spellings.get(schema) ?? {};
+
 /** A whole number in a query string. */
 export const QueryInt = (min: number, max: number, fallback: number) =>
   z.coerce.number().int().min(min).max(max).default(fallback);
 
 export const ListQuery = z.object({
-  limit: QueryInt(1, 1000, 100).meta({ description: 'Items a page' }),
+  limit: QueryInt(1, 1000, 1000).meta({ description: 'Items a page' }),
   cursor: z.string().optional().meta({ description: 'Opaque; from the Link header of the page before' }),
 });
 
@@ -40,6 +92,9 @@ export const FilterQuery = ListQuery.extend({
   tag: z.string().optional().meta({ description: 'One tag' }),
   tags: z.string().optional().meta({ description: 'Comma separated; any of them' }),
 });
+/** Of what has no tags. */
+export const UntaggedQuery = FilterQuery.omit({ tag: true, tags: true });
+
 export type FilterQuery = z.output<typeof FilterQuery>;
 
 /** Stored by every shared resource. */

@@ -1,16 +1,22 @@
 import { z } from 'zod';
-import { Name, patchOf, Record, Tags } from './common.ts';
+import { alsoTaken, Name, Needs, patchOf, Record, Tags, toolSchema } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 
 export const EFFECTS = ['read', 'idempotent', 'write'] as const;
 
 const JsonObject = z.record(z.string(), z.unknown());
 
+/** `{{token:NAME}}` as a variable's value, or the name by itself. */
+const reference = (value: unknown) =>
+  typeof value === 'string' ? { token_name: /^\{\{\s*token:(.+?)\s*\}\}$/.exec(value)?.[1] ?? value } : value;
+
 /** Variables the tool needs, each with the stored token that fills it. */
 export const EnvConfig = z
   .record(
     z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'Not the name of an environment variable'),
-    z.object({ token_name: z.string().nullable().default(null), description: z.string().optional() }),
+    alsoTaken(z.object({ token_name: z.string().nullable().default(null), description: z.string().optional() }), {
+      read: reference,
+    }),
   )
   .meta({ id: 'EnvConfig', example: { API_KEY: { token_name: 'weather-key', description: 'Key of the weather service' } } });
 
@@ -19,7 +25,10 @@ export const CustomToolCreate = z
     name: Name.regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/, 'Must be the name of a Python function').meta({ example: 'add' }),
     description: z.string().default(''),
     source_code: z.string().max(204_800).meta({ example: 'def add(a: int, b: int) -> int:\n    return a + b\n' }),
-    parameters_schema: JsonObject.nullable().default(null).meta({ description: 'Null: inferred from the type hints' }),
+    parameters_schema: toolSchema(JsonObject)
+      .nullable()
+      .default(null)
+      .meta({ description: 'Null: inferred from the type hints' }),
     tags: Tags,
     is_enabled: z.boolean().default(true),
     env_config: EnvConfig.optional(),
@@ -43,6 +52,7 @@ export const CustomTool = z
     effect: z.enum(EFFECTS),
     network: z.boolean(),
     is_plugin: z.boolean(),
+    needs: Needs,
   })
   .meta({ id: 'CustomTool' });
 export type CustomTool = z.output<typeof CustomTool>;
@@ -106,7 +116,7 @@ export const customTools = {
     operation: 'set_env_mapping',
     tag,
     summary: 'Fill declared variables from stored tokens',
-    description: 'A variable that is not declared, or a token that does not exist, is refused with 422.',
+    description: 'A variable that is not declared is refused with 422; a token that does not exist yet is a warning.',
     params: IdParams,
     body: EnvMappingUpdate,
     reply: EnvMapping,

@@ -26,6 +26,8 @@ export interface Endpoint<
   body: B;
   /** Multipart with one field `file`, instead of a JSON body. */
   upload?: boolean;
+  /** The form's further fields. */
+  form?: z.ZodObject;
   /** The allow-list of what leaves: keys that are not in it are dropped. Of a page, the schema of one item. */
   reply: R;
   kind: K;
@@ -36,6 +38,8 @@ export interface Endpoint<
   idempotent: boolean;
   /** Takes a body as large as an upload. */
   large?: boolean;
+  /** What is sent is kept: it counts towards what its sender may store. */
+  stores?: boolean;
   /** One frame of the stream that the operation answers with when it is asked for one. */
   streamed?: z.ZodType;
   /** Refusals of this shape, instead of problem details. */
@@ -54,12 +58,14 @@ interface Facts<P, Q, B, R, K> {
   query?: Q;
   body?: B;
   upload?: boolean;
+  form?: z.ZodObject;
   reply?: R;
   kind?: K;
   status?: number;
   refuses?: number[];
   idempotent?: boolean;
   large?: boolean;
+  stores?: boolean;
   streamed?: z.ZodType;
   refusal?: z.ZodType;
 }
@@ -127,8 +133,9 @@ export function crud<R extends z.ZodType, C extends z.ZodType, U extends z.ZodTy
       summary: `Create ${article} ${noun}`,
       body: schemas.create,
       status: 201,
-      refuses: [409],
+      refuses: [409, 413],
       idempotent: true,
+      stores: true,
     }),
     get: endpoint(`GET ${one}`, { ...base, operation: `get_${name}`, summary: `Get ${article} ${noun}`, params: IdParams }),
     update: endpoint(`PUT ${one}`, {
@@ -138,7 +145,8 @@ export function crud<R extends z.ZodType, C extends z.ZodType, U extends z.ZodTy
       description: 'A field left out is unchanged; a null clears a field that may be null.',
       params: IdParams,
       body: schemas.update,
-      refuses: [409, 412],
+      refuses: [409, 412, 413],
+      stores: true,
     }),
     remove: endpoint(`DELETE ${one}`, {
       tag,

@@ -33,6 +33,7 @@ export const LOG_EVENTS = [
   'halted',
   'completed',
   'error',
+  'tools_not_offered',
 ] as const;
 
 const at = { timestamp: Timestamp };
@@ -53,6 +54,8 @@ export const UsageEvent = z.object({
   data: z.looseObject({
     total_in: z.int(),
     total_out: z.int(),
+    total_input_tokens: z.int().optional().meta({ description: 'The same as total_in' }),
+    total_output_tokens: z.int().optional(),
     cost: z.number(),
     cache_read: z.int(),
     cache_write: z.int(),

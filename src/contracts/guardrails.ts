@@ -1,15 +1,14 @@
 import { z } from 'zod';
-import { FilterQuery, Name, patchOf, Record, Tags } from './common.ts';
+import { alsoTaken, FilterQuery, Name, patchOf, protective, Record, Tags } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 
 export const GUARDRAIL_TYPES = ['prompt', 'request', 'output'] as const;
 export const GUARDRAIL_ACTIONS = ['block', 'redact', 'warn'] as const;
 
-const Patterns = z
-  .array(z.string().min(1).max(1_000))
-  .max(100)
-  .default([])
-  .meta({ description: 'RE2 syntax; matched in linear time' });
+const Patterns = z.array(z.string().min(1)).default([]).meta({
+  description:
+    'RE2 syntax; matched in linear time. At most GUARDRAIL_PATTERNS (100), each of at most GUARDRAIL_PATTERN_CHARACTERS (1,000)',
+});
 const Length = z.int().min(0).nullable().default(null);
 
 const shape = {
@@ -20,12 +19,16 @@ const shape = {
 };
 
 /** What each kind looks at. Lengths are in characters. */
-export const PromptConfig = z.object(shape).meta({ id: 'PromptGuardrailConfig' });
-export const RequestConfig = z
-  .object({ json_schema: z.record(z.string(), z.unknown()).meta({ description: 'The prompt must be JSON that it accepts' }) })
-  .meta({ id: 'RequestGuardrailConfig' });
-export const OutputConfig = z
-  .object({
+export const PromptConfig = protective(z.object(shape)).meta({ id: 'PromptGuardrailConfig' });
+export const RequestConfig = protective(
+  z.object({
+    json_schema: z.record(z.string(), z.unknown()).meta({
+      description: 'The prompt must be JSON that it accepts. At most GUARDRAIL_SCHEMA_CHARACTERS (65,536) as JSON',
+    }),
+  }),
+).meta({ id: 'RequestGuardrailConfig' });
+export const OutputConfig = protective(
+  z.object({
     forbidden_patterns: Patterns,
     required_patterns: Patterns,
     max_length: Length,
@@ -35,8 +38,8 @@ export const OutputConfig = z
       .meta({ description: 'E-mail, phone, card, IBAN, IP address, US social security number' }),
     must_be_valid_json: z.boolean().default(false),
     action: z.enum(GUARDRAIL_ACTIONS).default('warn'),
-  })
-  .meta({ id: 'OutputGuardrailConfig' });
+  }),
+).meta({ id: 'OutputGuardrailConfig' });
 
 export const GUARDRAIL_CONFIGS = { prompt: PromptConfig, request: RequestConfig, output: OutputConfig } as const;
 
@@ -47,8 +50,9 @@ export const GuardrailCreate = z
     guardrail_type: z.enum(GUARDRAIL_TYPES).meta({ description: 'Fixed once created' }),
     enabled: z.boolean().default(true),
     tags: Tags,
-    config: z
-      .record(z.string(), z.unknown())
+    config: alsoTaken(protective(z.record(z.string(), z.unknown())), {
+      names: ['prompt_config', 'request_config', 'output_config'],
+    })
       .default({})
       .meta({ description: 'Fields of the configuration of this type', example: { forbidden_patterns: ['(?i)password'] } }),
   })

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FilterQuery, Id, Name, patchOf, Record, Tags } from './common.ts';
+import { alsoTaken, FilterQuery, Id, Name, Needs, patchOf, Record, Tags, Warning } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 
 /** `builtin` is kept here; the others are searched where they are. */
@@ -9,8 +9,7 @@ export const KnowledgeSourceCreate = z
   .object({
     name: Name.meta({ example: 'handbook' }),
     description: z.string().default(''),
-    source_type: z
-      .enum(SOURCE_TYPES)
+    source_type: alsoTaken(z.enum(SOURCE_TYPES), { read: (type) => (type === 'mongo_db' ? 'builtin' : type) })
       .default('builtin')
       .meta({ description: 'builtin; vector_db: Qdrant; pgvector: another Postgres' }),
     connection_config: z.record(z.string(), z.unknown()).default({}).meta({
@@ -30,6 +29,7 @@ export const KnowledgeSource = z
     ...KnowledgeSourceCreate.shape,
     status: z.enum(['registered', 'connected', 'error']),
     last_error: z.string().nullable(),
+    needs: Needs,
   })
   .meta({ id: 'KnowledgeSource' });
 export type KnowledgeSource = z.output<typeof KnowledgeSource>;
@@ -63,7 +63,7 @@ export const KnowledgeItemCreate = z
     source_id: Id.meta({ description: 'A builtin source' }),
     name: Name.meta({ example: 'Travel policy' }),
     description: z.string().default(''),
-    content: z.string().min(1).meta({ example: 'Trains are booked in second class.' }),
+    content: alsoTaken(z.string().min(1).meta({ example: 'Trains are booked in second class.' }), { names: ['text_content'] }),
     content_type: z.string().min(1).max(200).default('text/plain'),
     tags: Tags,
     metadata: z.record(z.string(), z.unknown()).default({}),
@@ -115,10 +115,29 @@ export type KnowledgeFound = z.output<typeof KnowledgeFound>;
 export const KnowledgeAnswer = z
   .object({
     items: z.array(KnowledgeFound),
-    warnings: z.array(z.string()).meta({ description: 'Such as a search without vectors' }),
+    warnings: z.array(Warning).meta({ description: 'Such as a search without vectors' }),
   })
   .meta({ id: 'KnowledgeAnswer' });
 export type KnowledgeAnswer = z.output<typeof KnowledgeAnswer>;
+
+const TagList = z
+  .string()
+  .transform((text, { addIssue }): unknown => {
+    try {
+      return JSON.parse(text);
+    } catch {
+      addIssue({ code: 'custom', message: 'Not JSON' });
+      return [];
+    }
+  })
+  .pipe(z.array(z.string()));
+
+/** The same as fields of a form, for people. */
+const UploadForm = z.object({
+  source_id: Id.meta({ description: 'A builtin source' }),
+  name: Name.optional().meta({ description: 'Left out: the name of the file' }),
+  tags: z.string().optional().meta({ description: 'Comma separated, or a JSON array' }),
+});
 
 /** What comes with an uploaded file. */
 export const KnowledgeUpload = z.object({
@@ -127,12 +146,14 @@ export const KnowledgeUpload = z.object({
   tags: z
     .string()
     .default('')
-    .transform((text) =>
-      text
-        .split(',')
-        .map((tag) => tag.trim())
-        .filter(Boolean),
-    ),
+    .transform((text, { addIssue }) => {
+      if (!text.trim().startsWith('[')) return text.split(',');
+      const listed = TagList.safeParse(text);
+      if (listed.success) return listed.data;
+      addIssue({ code: 'custom', message: '`tags` must be comma separated, or a JSON array of text' });
+      return [];
+    })
+    .transform((tags) => tags.map((tag) => tag.trim()).filter(Boolean)),
 });
 
 const tag = 'Knowledge';
@@ -155,6 +176,7 @@ export const knowledgeItems = {
       'The text is taken out of the file, cut into chunks and embedded. `source_id`, `name` (the name of the file by default) and `tags` (comma separated) come as further fields of the form or in the query.',
     query: z.object({ source_id: z.string().optional(), name: z.string().optional(), tags: z.string().optional() }),
     upload: true,
+    form: UploadForm,
     reply: KnowledgeItem,
     status: 201,
     refuses: [409],

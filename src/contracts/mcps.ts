@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Name, patchOf, Record, Tags } from './common.ts';
+import { Name, Needs, patchOf, protective, Record, Tags } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 import { ImportResult } from './transfer.ts';
 
@@ -10,8 +10,12 @@ export const MASK = '********';
 
 const Texts = z.record(z.string(), z.string()).default({});
 
-export const StdioConfig = z.object({ command: z.string().min(1), args: z.array(z.string()).default([]), env: Texts });
-export const UrlConfig = z.object({ url: z.union([z.url({ protocol: /^https?$/ }), z.literal(MASK)]), headers: Texts });
+export const StdioConfig = z
+  .object({ command: z.string().min(1), args: z.array(z.string()).default([]), env: Texts })
+  .meta({ id: 'StdioConnection' });
+export const UrlConfig = z
+  .object({ url: z.union([z.url({ protocol: /^https?$/ }), z.literal(MASK)]), headers: Texts })
+  .meta({ id: 'UrlConnection' });
 
 export const McpServerCreate = z
   .object({
@@ -22,10 +26,13 @@ export const McpServerCreate = z
       description: `stdio: command, args, env; http and sse: url, headers. Values may hold {{token:NAME}} of a stored token. Secret values come back as ${MASK}; sent back, they stay as they are.`,
       example: { url: 'https://mcp.example.com/mcp', headers: { Authorization: 'Bearer {{token:weather-key}}' } },
     }),
-    allowed_tools: z.array(z.string()).default([]).meta({ description: 'Empty: all' }),
+    allowed_tools: protective(z.array(z.string())).default([]).meta({ description: 'Empty: all' }),
     tags: Tags,
     network: z.boolean().default(false).meta({ description: 'Whether a stdio server may reach the network' }),
-    paths: z.array(z.string()).default([]).meta({ description: 'Folders that a stdio server may read and write' }),
+    paths: z.array(z.string().max(4_096)).max(64).default([]).meta({
+      description:
+        'Folders and files of the host that a stdio server may read, or also write with `:rw` at the end. The operator allows them with MCP_PATHS; 422 for any other.',
+    }),
   })
   .meta({ id: 'McpServerCreate' });
 
@@ -37,6 +44,7 @@ export const McpServer = z
     ...McpServerCreate.shape,
     status: z.enum(['registered', 'connected', 'error']),
     last_error: z.string().nullable(),
+    needs: Needs,
   })
   .meta({ id: 'McpServer' });
 export type McpServer = z.output<typeof McpServer>;

@@ -33,12 +33,13 @@ export type Memory = z.output<typeof Memory>;
 
 export const MemoryFound = Memory.extend({ score: z.number() }).meta({ id: 'MemoryFound' });
 
+/** Its answer is an array, with no room for a doubt: what it does not know is refused. */
 export const MemorySearch = z
-  .object({
+  .strictObject({
     agent_id: Id,
     query: z.string().min(1),
     scope: z.enum(MEMORY_SCOPES).optional(),
-    workflow_id: Id.optional().meta({ description: 'Whose session memories to look into; left out: of all workflows' }),
+    workflow_id: Id.optional().meta({ description: 'Whose session memories to look into; left out: of all workflows of yours' }),
     limit: z.int().min(1).max(100).default(10),
   })
   .meta({ id: 'MemorySearch' });
@@ -71,7 +72,7 @@ export const memories = {
     operation: 'short_term_memory',
     tag,
     summary: "An agent's newest memories",
-    description: 'The 20 that were written last.',
+    description: 'The 20 that were written last. Session memories are seen by the owner of their workflow only.',
     params: z.object({ agent_id: Id }),
     reply: z.array(Memory),
   }),

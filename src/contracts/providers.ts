@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Name, patchOf, Record } from './common.ts';
+import { alsoTaken, Name, Needs, patchOf, Record, UntaggedQuery } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 
 export const PROVIDER_TYPES = ['openai', 'azure_openai', 'openai_compatible', 'anthropic'] as const;
@@ -19,7 +19,7 @@ export const ProviderCreate = z
   .object({
     name: Name.meta({ example: 'my-openai' }),
     description: z.string().default(''),
-    provider_type: z.enum(PROVIDER_TYPES),
+    provider_type: alsoTaken(z.enum(PROVIDER_TYPES), { read: (type) => (type === 'custom' ? 'openai_compatible' : type) }),
     api_key_token_name: z.string().nullable().default(null).meta({ description: 'Name of the stored token that holds the key' }),
     base_url: z
       .url({ protocol: /^https?$/ })
@@ -42,24 +42,53 @@ export const ProviderCreate = z
 
 export const ProviderUpdate = patchOf(ProviderCreate).meta({ id: 'ProviderUpdate' });
 
-export const Provider = z.object({ ...Record, ...ProviderCreate.shape }).meta({ id: 'Provider' });
+export const Provider = z.object({ ...Record, ...ProviderCreate.shape, needs: Needs }).meta({ id: 'Provider' });
 export type Provider = z.output<typeof Provider>;
+
+/** What leads to a provider's endpoint, with the key itself, since nothing is stored yet. */
+export const ProviderDraft = z
+  .object({
+    provider_type: ProviderCreate.shape.provider_type,
+    base_url: ProviderCreate.shape.base_url,
+    auth_type: ProviderCreate.shape.auth_type,
+    azure_api_version: ProviderCreate.shape.azure_api_version,
+    azure_deployment: ProviderCreate.shape.azure_deployment,
+    api_key: z
+      .string()
+      .min(1)
+      .max(65_536)
+      .nullable()
+      .default(null)
+      .meta({ description: 'Sent to the provider and kept nowhere', writeOnly: true }),
+  })
+  .meta({ id: 'ProviderDraft', example: { provider_type: 'openai_compatible', base_url: 'http://localhost:11434/v1' } });
+export type ProviderDraft = z.output<typeof ProviderDraft>;
 
 export const ProviderTest = z
   .object({ success: z.boolean(), models: z.array(z.string()), error: z.string().nullable() })
   .meta({ id: 'ProviderTest' });
 
+const tag = 'Providers';
+
 export const providers = {
   ...crud(
-    { path: '/api/providers', noun: 'provider', tag: 'Providers' },
-    { record: Provider, create: ProviderCreate, update: ProviderUpdate },
+    { path: '/api/providers', noun: 'provider', tag },
+    { record: Provider, create: ProviderCreate, update: ProviderUpdate, query: UntaggedQuery },
   ),
   test: endpoint('POST /api/providers/{id}/test', {
     operation: 'test_provider',
-    tag: 'Providers',
+    tag,
     summary: 'Ask the provider for its models',
     description: 'A 200 says that the test was made; `success` says how it went.',
     params: IdParams,
+    reply: ProviderTest,
+  }),
+  testDraft: endpoint('POST /api/providers/test', {
+    operation: 'test_provider_draft',
+    tag,
+    summary: 'Ask a provider that is not stored yet for its models',
+    description: 'Nothing is stored. A 200 says that the test was made; `success` says how it went.',
+    body: ProviderDraft,
     reply: ProviderTest,
   }),
 };

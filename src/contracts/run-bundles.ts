@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Id, Timestamp } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
 import { ForkedFrom, ToolCallRecord } from './tasks.ts';
-import { Usage } from './workflows.ts';
+import { UsageCounts } from './workflows.ts';
 
 /** What a run was pinned with, without what leads elsewhere: no address, no configuration of a connection, no source code. */
 const BundledDefinition = z.object({
@@ -77,7 +77,7 @@ const BundledStep = z.object({
   errors: z.int(),
   error: z.string().nullable(),
   finish: z.string().nullable(),
-  usage: Usage.omit({ premium_requests: true }),
+  usage: UsageCounts.omit({ premium_requests: true }),
   started_at: Timestamp,
   ended_at: Timestamp.nullable(),
   input: z.object({ digest: z.string(), messages: z.int() }).nullable().meta({
@@ -121,7 +121,7 @@ export const RunBundle = z
       turns: z.int(),
       steps: z.int(),
       turn_limit_reached: z.boolean(),
-      usage: Usage,
+      usage: UsageCounts,
     }),
   })
   .meta({ id: 'RunBundle', description: 'A run with all that `perdura replay` needs, and no secret' });

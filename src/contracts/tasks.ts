@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Id, ListQuery, Timestamp } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
-import { Budget, ON_BUSY, PromptAccepted, Usage } from './workflows.ts';
+import { Budget, LogEntry, ON_BUSY, PromptAccepted, TranscriptMessage, Usage, UsageCounts } from './workflows.ts';
 
 export const TASK_STATUSES = ['pending', 'running', 'waiting', 'completed', 'failed', 'halted'] as const;
 
@@ -89,7 +89,7 @@ export const TaskStep = z
     errors: z.int(),
     error: z.string().nullable(),
     finish: z.string().nullable(),
-    usage: Usage.omit({ premium_requests: true }),
+    usage: UsageCounts.omit({ premium_requests: true }),
     input: z.array(z.object({ role: z.string(), kind: z.string(), content: z.string() })).meta({
       description: 'What the model was told since the step before',
     }),
@@ -121,6 +121,29 @@ export const ForkRequest = z
 
 export const ForkAccepted = PromptAccepted.extend({ forked_from: ForkedFrom }).meta({ id: 'ForkAccepted' });
 
+export const TASK_PARTS = ['messages', 'logs', 'steps'] as const;
+const isPart = (name: string) => (TASK_PARTS as readonly string[]).includes(name);
+
+export const TaskDetail = Task.extend({
+  messages: z.array(TranscriptMessage).optional(),
+  logs: z.array(LogEntry).optional(),
+  steps_detail: z.array(TaskStep).optional().meta({ description: 'With include=steps; the same as /steps' }),
+}).meta({ id: 'TaskDetail' });
+
+const IncludeQuery = z.object({
+  include: z
+    .string()
+    .default('messages,logs')
+    .transform((text) =>
+      text
+        .split(',')
+        .map((name) => name.trim())
+        .filter(Boolean),
+    )
+    .refine((names) => names.every(isPart), { message: `\`include\` takes ${TASK_PARTS.join(', ')}, comma separated` })
+    .meta({ description: 'What comes with the run: any of messages, logs, steps, comma separated; empty for none of them' }),
+});
+
 const tag = 'Tasks';
 const base = { tag, reply: Task };
 
@@ -135,8 +158,10 @@ export const tasks = {
   get: endpoint('GET /api/tasks/{id}', {
     ...base,
     operation: 'get_task',
-    summary: 'Get a run',
+    summary: 'Get a run, with its messages and logs',
     params: IdParams,
+    query: IncludeQuery,
+    reply: TaskDetail,
     refuses: [403],
   }),
   progress: endpoint('GET /api/tasks/{id}/progress', {

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { AgentCreate } from './agents.ts';
+import { Warning } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
+import { GuardrailCreate } from './guardrails.ts';
 import { KnowledgeSourceCreate } from './knowledge.ts';
 import { SkillCreate } from './skills.ts';
 import { WorkflowCreate } from './workflows.ts';
@@ -34,9 +36,12 @@ export const ExportedKnowledgeSource = z
   .object({ id: ExportedId, ...KnowledgeSourceCreate.shape, source_type: z.string() })
   .meta({ id: 'ExportedKnowledgeSource', description: 'The source without its items; secrets are masked' });
 
+export const ExportedGuardrail = z.object({ id: ExportedId, ...GuardrailCreate.shape }).meta({ id: 'ExportedGuardrail' });
+
 /** What can be exported, in the order of an import: agents come before the workflows that name them. */
 export const EXPORTED = {
   skill: ExportedSkill,
+  guardrail: ExportedGuardrail,
   agent: ExportedAgent,
   workflow: ExportedWorkflow,
   knowledge_source: ExportedKnowledgeSource,
@@ -48,7 +53,7 @@ export const ImportResult = z
     created: z.int(),
     errors: z.array(z.string()).meta({ description: 'One message for each item that was not created' }),
     ids: z.array(z.string()),
-    warnings: z.array(z.string()).meta({ description: 'What was left aside, such as unknown fields' }),
+    warnings: z.array(Warning).meta({ description: 'What was left aside, such as unknown fields' }),
   })
   .meta({ id: 'ImportResult' });
 export type ImportResult = z.output<typeof ImportResult>;
@@ -87,7 +92,12 @@ function transferOf<I extends z.ZodType>(type: ResourceType, { path, noun, item 
       description: 'Answers 201 even when items fail: `errors` tells which and why. Takes an export bundle as it is.',
       query: ImportQuery,
       body: z
-        .object({ version: Version.optional(), resource_type: z.literal(type).optional(), items: z.array(item).max(10_000) })
+        .object({
+          version: Version.optional(),
+          exported_at: z.iso.datetime({ offset: true }).optional(),
+          resource_type: z.literal(type).optional(),
+          items: z.array(item).max(10_000),
+        })
         .meta({
           id: `${title}Import`,
           description: 'Items as an export bundle holds them',
@@ -102,6 +112,7 @@ function transferOf<I extends z.ZodType>(type: ResourceType, { path, noun, item 
 
 export const transfers = {
   skill: transferOf('skill', { path: '/api/skills', noun: 'skill', item: ExportedSkill }),
+  guardrail: transferOf('guardrail', { path: '/api/guardrails', noun: 'guardrail', item: ExportedGuardrail }),
   agent: transferOf('agent', { path: '/api/agents', noun: 'agent', item: ExportedAgent }),
   workflow: transferOf('workflow', { path: '/api/workflows', noun: 'workflow', item: ExportedWorkflow }),
   knowledge_source: transferOf('knowledge_source', {
@@ -113,6 +124,7 @@ export const transfers = {
 
 const parts = {
   skills: z.array(ExportedSkill),
+  guardrails: z.array(ExportedGuardrail),
   agents: z.array(ExportedAgent),
   workflows: z.array(ExportedWorkflow),
   knowledge_sources: z.array(ExportedKnowledgeSource),
@@ -128,6 +140,7 @@ export const FullImport = z
     exported_at: z.iso.datetime({ offset: true }).optional(),
     resource_type: z.literal('bundle').default('bundle'),
     skills: parts.skills.max(10_000).default([]),
+    guardrails: parts.guardrails.max(10_000).default([]),
     agents: parts.agents.max(10_000).default([]),
     workflows: parts.workflows.max(10_000).default([]),
     knowledge_sources: parts.knowledge_sources.max(10_000).default([]),
@@ -136,7 +149,10 @@ export const FullImport = z
 export type FullImport = z.output<typeof FullImport>;
 
 export const BundleImportResult = z
-  .object({ skills: ImportResult, agents: ImportResult, workflows: ImportResult, knowledge_sources: ImportResult })
+  .object({
+    ...{ skills: ImportResult, agents: ImportResult, workflows: ImportResult, knowledge_sources: ImportResult },
+    guardrails: ImportResult,
+  })
   .meta({ id: 'BundleImportResult' });
 export type BundleImportResult = z.output<typeof BundleImportResult>;
 
@@ -144,14 +160,16 @@ export const bundle = {
   export: endpoint('GET /api/export', {
     operation: 'export_everything',
     tag,
-    summary: "Export skills, agents, the caller's workflows and knowledge sources",
+    summary: "Export skills, guardrails, agents, the caller's workflows and knowledge sources",
     reply: FullExportBundle,
   }),
   import: endpoint('POST /api/import', {
     operation: 'import_everything',
     tag,
     summary: 'Import a full bundle',
-    description: 'Skills and knowledge sources first, then agents, then workflows. What fails is listed by item.',
+    description:
+      'Skills, guardrails and knowledge sources first, then agents, then workflows. What fails is listed by item. A workflow whose skills or ' +
+      'guardrails are not here is created inactive, with a warning.',
     query: ImportQuery,
     body: FullImport,
     reply: BundleImportResult,

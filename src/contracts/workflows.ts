@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FilterQuery, Id, patchOf, Tags, Timestamp } from './common.ts';
+import { FilterQuery, Id, Needs, patchOf, protective, Tags, Timestamp } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 import { RunEvent } from './events.ts';
 
@@ -13,14 +13,14 @@ const WebUrl = z.url({ protocol: /^https?$/ });
 const RepoUrl = z.url({ protocol: /^https$/ }).regex(/^[^/]+:\/\/[^/@]+(\/|$)/, 'Leave out user and password');
 const Ids = z.array(Id).default([]);
 
-export const Budget = z
-  .object({
+export const Budget = protective(
+  z.object({
     max_cost_usd: z.number().positive().nullable().default(null),
     max_tokens: z.int().positive().nullable().default(null),
     max_seconds: z.number().positive().nullable().default(null),
     on_exhausted: z.enum(['wait', 'halt']).default('wait'),
-  })
-  .meta({ id: 'Budget', description: 'Reserved before each model call', example: { max_cost_usd: 2.5, on_exhausted: 'wait' } });
+  }),
+).meta({ id: 'Budget', description: 'Reserved before each model call', example: { max_cost_usd: 2.5, on_exhausted: 'wait' } });
 
 /** The settings a person chooses; also the shape that export and import carry. */
 export const WorkflowCreate = z
@@ -41,8 +41,8 @@ export const WorkflowCreate = z
     auto_memory: z.boolean().default(false),
     tsv_tool_results: z.boolean().default(false),
     caveman: z.boolean().default(false).meta({ description: 'Terse instructions, terse answer' }),
-    guardrail_ids: Ids,
-    guardrail_tags: Tags,
+    guardrail_ids: protective(z.array(Id)).default([]),
+    guardrail_tags: protective(z.array(z.string())).default([]),
     repo_url: RepoUrl.nullable()
       .default(null)
       .meta({ description: "Checked out into the run's workspace before its first step" }),
@@ -58,25 +58,43 @@ export const WorkflowCreate = z
       .record(z.string(), z.string())
       .default({})
       .meta({ description: 'Environment variable of a tool to stored token name' }),
-    budget: Budget.nullable().default(null),
+    budget: protective(Budget.nullable()).default(null),
     on_busy: z.enum(ON_BUSY).default('enqueue').meta({ description: 'What becomes of a prompt while a run is under way' }),
   })
   .meta({ id: 'WorkflowCreate' });
 
 export const WorkflowUpdate = patchOf(WorkflowCreate)
-  .extend({ status: z.enum(['active', 'inactive']).optional().meta({ description: 'inactive: prompts are refused' }) })
+  .extend({
+    status: z
+      .enum(WORKFLOW_STATUSES)
+      .optional()
+      .meta({ description: 'inactive: prompts are refused; active: they are taken again. Any other is set by runs alone' }),
+    enabled: z.boolean().optional().meta({ description: 'The same as `status` active or inactive' }),
+  })
   .meta({ id: 'WorkflowUpdate' });
 
-export const Usage = z
-  .object({
-    total_in: z.int(),
-    total_out: z.int(),
-    cost: z.number().meta({ description: 'US dollars, by the price table of the provider' }),
-    cache_read: z.int(),
-    cache_write: z.int(),
-    premium_requests: z.int(),
-  })
-  .meta({ id: 'Usage' });
+export const UsageCounts = z.object({
+  total_in: z.int(),
+  total_out: z.int(),
+  cost: z.number().meta({ description: 'US dollars, by the price table of the provider' }),
+  cache_read: z.int(),
+  cache_write: z.int(),
+  premium_requests: z.int(),
+});
+
+/** With the names under which other clients of this interface look for the sums. */
+export const Usage = z.preprocess(
+  (counts) => ({
+    ...(counts as Counts),
+    total_input_tokens: (counts as Counts).total_in,
+    total_output_tokens: (counts as Counts).total_out,
+  }),
+  UsageCounts.extend({
+    total_input_tokens: z.int().meta({ description: 'The same as total_in' }),
+    total_output_tokens: z.int().meta({ description: 'The same as total_out' }),
+  }).meta({ id: 'Usage' }),
+);
+type Counts = z.output<typeof UsageCounts>;
 
 export const TranscriptMessage = z
   .object({
@@ -100,6 +118,8 @@ export const WorkflowSummary = z
     guardrail_ids: z.array(z.string()),
     owner: z.string().meta({ description: 'Login of the owner' }),
     status: z.enum(WORKFLOW_STATUSES),
+    enabled: z.boolean().meta({ description: 'Whether it takes prompts: false when `status` is inactive' }),
+    needs: Needs,
     current_turn: z.int(),
     task_count: z.int(),
     last_task_status: z.string().nullable(),
@@ -154,11 +174,22 @@ export const workflows = {
     { path: '/api/workflows', noun: 'workflow', tag },
     { record: Workflow, create: WorkflowCreate, update: WorkflowUpdate },
   ),
+  remove: endpoint('DELETE /api/workflows/{id}', {
+    operation: 'delete_workflow',
+    tag,
+    summary: 'Delete a workflow with its runs',
+    description: 'Refused with 409 while a run is under way, or a schedule of it is enabled.',
+    params: IdParams,
+    query: z.object({
+      force: z.stringbool().default(false).meta({ description: 'Halt what runs and delete its schedules first' }),
+    }),
+    refuses: [403, 409, 412, 503],
+  }),
   list: endpoint('GET /api/workflows', {
     operation: 'list_workflows',
     tag,
     summary: "List the caller's workflows, newest first",
-    query: FilterQuery.extend({ agent_id: Id.optional(), status: z.string().optional() }).omit({
+    query: FilterQuery.extend({ agent_id: Id.optional(), status: z.enum(WORKFLOW_STATUSES).optional() }).omit({
       tag: true,
       tags: true,
     }),

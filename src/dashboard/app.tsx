@@ -2,12 +2,14 @@ import { lazy, Suspense } from 'react';
 import { Route, Routes } from 'react-router';
 import { useSession } from './api/context.tsx';
 import { Overview } from './overview/overview.tsx';
+import { CreateDialogContext } from './resources/creating.ts';
 import { Shell } from './shell/shell.tsx';
 import { SignIn } from './shell/sign-in.tsx';
 import { Broken } from './ui/broken.tsx';
 import { LiveRegion } from './ui/live.tsx';
 import { Nowhere } from './ui/nowhere.tsx';
 import { Loading } from './ui/states.tsx';
+import { LeaveGuard } from './ui/unsaved.tsx';
 
 const Tasks = lazy(() => import('./runs/tasks.tsx'));
 const TaskPage = lazy(() => import('./runs/task-page.tsx'));
@@ -18,31 +20,44 @@ const EditPage = lazy(() => import('./resources/pages.tsx').then((it) => ({ defa
 const Chat = lazy(() => import('./chat/chat.tsx'));
 const Transfer = lazy(() => import('./transfer/transfer.tsx'));
 
+const CreateDialog = lazy(() => import('./resources/create-dialog.tsx'));
+const Make = lazy(() => import('./make/make-page.tsx'));
+
 export function App() {
   const { signed_in } = useSession();
   if (!signed_in) return <SignIn />;
   return (
     <Shell>
       <LiveRegion />
+      <LeaveGuard />
       <Broken>
         <Suspense fallback={<Loading />}>
-          <Routes>
-            <Route path="/" element={<Overview />} />
-            <Route path="/tasks" element={<Tasks />} />
-            <Route path="/tasks/:id" element={<TaskPage />} />
-            <Route path="/workflows/:id" element={<WorkflowPage />} />
-            <Route path="/chat" element={<Chat />} />
-            <Route path="/chat/:agent_id" element={<Chat />} />
-            <Route path="/chat/:agent_id/:session_id" element={<Chat />} />
-            <Route path="/transfer" element={<Transfer />} />
-            <Route path="/workflows/new" element={<CreatePage />} />
-            <Route path="/:resource" element={<ListPage />} />
-            <Route path="/:resource/new" element={<CreatePage />} />
-            <Route path="/:resource/:id" element={<EditPage />} />
-            <Route path="*" element={<Nowhere />} />
-          </Routes>
+          <CreateDialogContext value={CreateDialog}>
+            <Screens />
+          </CreateDialogContext>
         </Suspense>
       </Broken>
     </Shell>
+  );
+}
+
+function Screens() {
+  return (
+    <Routes>
+      <Route path="/" element={<Overview />} />
+      <Route path="/make" element={<Make />} />
+      <Route path="/tasks" element={<Tasks />} />
+      <Route path="/tasks/:id" element={<TaskPage />} />
+      <Route path="/workflows/:id" element={<WorkflowPage />} />
+      <Route path="/chat" element={<Chat />} />
+      <Route path="/chat/:agent_id" element={<Chat />} />
+      <Route path="/chat/:agent_id/:session_id" element={<Chat />} />
+      <Route path="/transfer" element={<Transfer />} />
+      <Route path="/workflows/new" element={<CreatePage />} />
+      <Route path="/:resource" element={<ListPage />} />
+      <Route path="/:resource/new" element={<CreatePage />} />
+      <Route path="/:resource/:id" element={<EditPage />} />
+      <Route path="*" element={<Nowhere />} />
+    </Routes>
   );
 }

@@ -5,7 +5,8 @@ import { MantineProvider } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { BrowserRouter } from 'react-router';
+import { createBrowserRouter } from 'react-router';
+import { RouterProvider } from 'react-router/dom';
 import { WorldProvider } from './api/context.tsx';
 import { sessionOf } from './api/session.ts';
 import { App } from './app.tsx';
@@ -13,14 +14,15 @@ import { cssVariables, theme } from './theme.ts';
 
 const session = sessionOf({ tab: sessionStorage, computer: localStorage });
 
+// Only such a router can hold back a navigation, which is how a half-filled form asks first.
+const router = createBrowserRouter([{ path: '*', element: <App /> }], { basename: '/dashboard' });
+
 createRoot(document.getElementById('root') as HTMLElement).render(
   <StrictMode>
     <MantineProvider theme={theme} cssVariablesResolver={cssVariables} defaultColorScheme="auto">
       <Notifications position="bottom-right" />
       <WorldProvider session={session}>
-        <BrowserRouter basename="/dashboard">
-          <App />
-        </BrowserRouter>
+        <RouterProvider router={router} />
       </WorldProvider>
     </MantineProvider>
   </StrictMode>,

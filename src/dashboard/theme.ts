@@ -18,7 +18,6 @@ export const theme = createTheme({
     TextInput: { defaultProps: { size: 'sm' } },
     Table: { defaultProps: { verticalSpacing: 6, horizontalSpacing: 'sm', highlightOnHover: true } },
     Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
-    Modal: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
   },
 });
 

@@ -13,7 +13,11 @@ export interface Definition {
   guardrails?: PinnedGuardrail[];
   /** Ids of the sources that may be searched; absent: none. */
   knowledge_source_ids?: string[];
+  /** What others made and tagged, so that it would have joined this run; absent: nothing. */
+  not_joined?: string[];
   tools: PinnedTool[];
+  /** Tools of the agent that the run goes without; absent: none. */
+  tools_left_out?: { name: string; reason: string }[];
   /** Left out where the agent names none. */
   mcp_servers?: PinnedMcpServer[];
   /** Names of tools whose calls wait for a person. */
@@ -48,6 +52,7 @@ export interface WorkspaceOwner {
   task_id: string;
   /** In whose name the repository is read. */
   owner: string;
+  workflow: Definition['workflow'];
   repository: PinnedRepository | null;
 }
 
@@ -119,10 +124,14 @@ export interface ToolSpec {
 export type PinnedTool =
   | (ToolSpec & {
       kind: 'custom';
+      /** Absent in definitions from before there were grants. */
+      id?: string;
       source_code: string;
       network: boolean;
       /** Variable to stored token name; null where nothing is mapped. */
       env: Record<string, string | null>;
+      /** Variables that the workflow fills instead of the tool's own mapping; absent as `id` is. */
+      overridden?: string[];
     })
   | { kind: 'builtin'; name: string }
   | (ToolSpec & { kind: 'definition' });

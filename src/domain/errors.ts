@@ -5,7 +5,9 @@ export type ErrorKind =
   | 'not_found'
   | 'conflict'
   | 'precondition'
+  | 'timeout'
   | 'too_large'
+  | 'too_many'
   | 'unsupported'
   | 'unprocessable'
   | 'upstream'
@@ -17,18 +19,27 @@ export interface FieldError {
   message: string;
 }
 
+interface AppErrorFacts {
+  code?: string;
+  errors?: FieldError[];
+  retry_after_s?: number;
+}
+
 /** A refusal that its reader can act on. `code` is stable and for machines, the message is a sentence for people. */
 export class AppError extends Error {
   readonly kind: ErrorKind;
   readonly code: string;
   readonly errors: FieldError[] | undefined;
+  /** When it may be tried again, where that is known. */
+  readonly retry_after_s: number | undefined;
 
-  constructor(kind: ErrorKind, message: string, { code, errors }: { code?: string; errors?: FieldError[] } = {}) {
+  constructor(kind: ErrorKind, message: string, { code, errors, retry_after_s }: AppErrorFacts = {}) {
     super(message);
     this.name = 'AppError';
     this.kind = kind;
     this.code = code ?? kind;
     this.errors = errors;
+    this.retry_after_s = retry_after_s;
   }
 }
 
@@ -41,9 +52,42 @@ export const foreign = (noun: string) => new AppError('forbidden', `This ${noun}
 
 export const conflict = (message: string, code = 'conflict') => new AppError('conflict', message, { code });
 
+export const SECRET_NOT_GRANTED = 'secret_not_granted';
+
+/** A stored token may not go where it is asked for; the sentence names who can change that. */
+export const secretNotGranted = (message: string) => new AppError('forbidden', message, { code: SECRET_NOT_GRANTED });
+
+export const TOKEN_MISSING = 'token_missing';
+
+/** A stored token that something names does not exist; the sentence says what to do. */
+export const tokenMissing = (message: string) => new AppError('conflict', message, { code: TOKEN_MISSING });
+
+export const isSecretNotGranted = (error: unknown): boolean =>
+  error instanceof Error && (error as { code?: unknown }).code === SECRET_NOT_GRANTED;
+
+/** Why a stored token cannot be had, as its word for machines: nobody but a person can change that. Null for every other error. */
+export const secretRefusal = (error: unknown): string | null => {
+  const { code } = (error instanceof Error ? error : {}) as { code?: unknown };
+  return code === SECRET_NOT_GRANTED || code === TOKEN_MISSING ? code : null;
+};
+
+/** A refusal inside another sentence, with its word for machines if it is about a stored token. */
+export const refusalIn = (error: Error): string => {
+  const code = secretRefusal(error);
+  return code ? `${code}: ${error.message}` : error.message;
+};
+
+/** 429: someone uses more at once than a limit allows; it may be tried again. */
+export const overLimit = (message: string, { code, retry_after_s = 5 }: { code: string; retry_after_s?: number }) =>
+  new AppError('too_many', message, { code, retry_after_s });
+
+/** A message that names its field by itself needs no path before it. */
+const sentenceOf = ({ path, message }: FieldError) =>
+  path && !message.includes(`\`${path}\``) ? `${path}: ${message}` : message;
+
 /** 422 about named fields. */
 export const unprocessable = (errors: FieldError[], code = 'invalid_fields') =>
-  new AppError('unprocessable', errors.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; '), {
+  new AppError('unprocessable', errors.map(sentenceOf).join('; '), {
     code,
     errors,
   });

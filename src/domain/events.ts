@@ -24,7 +24,11 @@ export function eventsOf(task_id: string, now: () => string) {
     message: (role: string, content: string, more: Record<string, unknown> = {}) => event('message', { role, content, ...more }),
     delta: (delta: string) => event('message_delta', { delta }),
     usage: ({ total_in, total_out, cost, cache_read, cache_write, premium_requests }: Usage) =>
-      event('usage', { total_in, total_out, cost, cache_read, cache_write, premium_requests }),
+      event('usage', {
+        ...{ total_in, total_out, cost, cache_read, cache_write, premium_requests },
+        // The names under which other clients look for the sums.
+        ...{ total_input_tokens: total_in, total_output_tokens: total_out },
+      }),
     status: (status: string, current_turn: number, more: Record<string, unknown> = {}) =>
       event('status', { status, current_turn, task_id, ...more }),
   };

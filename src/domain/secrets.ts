@@ -16,13 +16,17 @@ export function mapTexts(config: unknown, change: (text: string, place: { secret
 
 const join = (path: string, key: string | number) => (path ? `${path}.${key}` : String(key));
 
-const SECRET_NAME = /token|key|secret|passw|credential|authorization|cookie|signature/i;
+export const SECRET_NAME = /token|key|secret|passw|credential|authorization|cookie|signature/i;
+export const namesSecret = (name: string) => SECRET_NAME.test(name);
 /** Parts that carry secrets under any name. */
 const SECRET_PART = new Set(['env', 'headers']);
 
 /** A text that holds nothing but names of stored tokens, around which a word such as `Bearer` may stand. */
-const TEMPLATE = /^(?:[A-Za-z]+ )?\{\{token:[\w.-]+\}\}$/;
+const TEMPLATE = /^(?:[A-Za-z]+ )?\{\{\s*token:[\w.-]+\s*\}\}$/;
 export const isTemplate = (text: string) => TEMPLATE.test(text);
+
+/** A stored token's name, wherever it stands in a text. */
+const NAMED = /\{\{\s*token:([\w.-]+)\s*\}\}/g;
 
 /** Texts that are secret wherever they stand: a password in a URL, a flag with a key, a token of a known make. */
 const tells = (text: string) =>
@@ -37,7 +41,7 @@ const afterFlag = (before: unknown) => typeof before === 'string' && /^--?[\w-]*
 export function tokensIn(config: unknown): string[] {
   const names = new Set<string>();
   mapTexts(config, (text) => {
-    for (const [, name] of text.matchAll(/\{\{token:([\w.-]+)\}\}/g)) names.add(name as string);
+    for (const [, name] of text.matchAll(NAMED)) names.add(name as string);
     return text;
   });
   return [...names];
@@ -45,5 +49,5 @@ export function tokensIn(config: unknown): string[] {
 
 /** Puts the values of stored tokens where a configuration names them. */
 export function filled(text: string, values: ReadonlyMap<string, string>): string {
-  return text.replaceAll(/\{\{token:([\w.-]+)\}\}/g, (whole, name: string) => values.get(name) ?? whole);
+  return text.replaceAll(NAMED, (whole, name: string) => values.get(name) ?? whole);
 }

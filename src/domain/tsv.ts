@@ -6,6 +6,8 @@ export function shorterAsTsv(result: string): string {
   if (!rows) return result;
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   if (columns.length === 0 || columns.some((name) => /[\t\n\r]/.test(name))) return result;
+  // Its separators alone would be longer; without this, rows that have no column in common fill the memory.
+  if (rows.length * columns.length > result.length) return result;
   const lines = rows.map((row) => columns.map((name) => cellOf(row[name])).join('\t'));
   const table = [columns.join('\t'), ...lines].join('\n');
   return table.length < result.length ? table : result;

@@ -1,8 +1,10 @@
 import { Agent, buildConnector, fetch } from 'undici';
-import { EgressDenied, type EgressRules, egressRules, resolveEgress } from '../toolrunner/egress-rules.ts';
+import { dialEgress, EgressDenied } from '../toolrunner/egress-dial.ts';
+import { type EgressRules, egressRules } from '../toolrunner/egress-rules.ts';
+import { followingRedirects } from './redirects.ts';
 
 export interface GuardedFetch {
-  /** Like the global fetch, redirects included; an address that the rules deny is a failure whose cause has the code EGRESS_DENIED. */
+  /** Like the global fetch, redirects included, but a failure gives its reason; where the rules deny an address its cause has the code EGRESS_DENIED. */
   fetch: typeof globalThis.fetch;
   rules: EgressRules;
   close(): Promise<void>;
@@ -13,27 +15,31 @@ export const EGRESS_DENIED = 'EGRESS_DENIED';
 const CONNECT_MS = 10_000;
 
 /**
- * Requests to addresses that users may set. Each connection resolves its host, judges the address and dials exactly that one,
+ * Requests to addresses that users may set. Each connection resolves its host, judges what was found and dials only that,
  * so a name that resolves differently the second time leads nowhere else.
  */
-export function guardedFetch(allow: readonly string[]): GuardedFetch {
-  const rules = egressRules(allow);
-  const dial = buildConnector({ timeout: CONNECT_MS });
+export function guardedFetch(allow: readonly string[], own_ports?: ReadonlySet<number>): GuardedFetch {
+  const rules = egressRules(allow, own_ports);
+  const secure = buildConnector({ timeout: CONNECT_MS });
   const agent = new Agent({
     connect(options, done) {
-      const port = Number(options.port) || (options.protocol === 'https:' ? 443 : 80);
-      resolveEgress({ hostname: options.hostname, port }, rules).then(
-        (address) => dial({ ...options, hostname: address, servername: options.servername ?? nameOf(options.hostname) }, done),
+      const { hostname, protocol } = options;
+      const port = Number(options.port) || (protocol === 'https:' ? 443 : 80);
+      dialEgress({ hostname, port }, rules, { timeout_ms: CONNECT_MS }).then(
+        (socket) => {
+          socket.setNoDelay(true).setKeepAlive(true, 60_000);
+          if (protocol !== 'https:') return done(null, socket);
+          secure({ ...options, httpSocket: socket, servername: options.servername ?? nameOf(hostname) }, done);
+        },
         (error: Error) => done(error instanceof EgressDenied ? Object.assign(error, { code: EGRESS_DENIED }) : error, null),
       );
     },
   });
-  return {
-    rules,
-    fetch: ((input: Parameters<typeof fetch>[0], init?: Parameters<typeof fetch>[1]) =>
-      fetch(input, { ...init, dispatcher: agent })) as unknown as typeof globalThis.fetch,
-    close: () => agent.destroy(),
-  };
+  const once = ((input: Parameters<typeof fetch>[0], init?: Parameters<typeof fetch>[1]) =>
+    fetch(input, { ...init, dispatcher: agent }).catch((error: Error) => {
+      throw error.message === 'fetch failed' ? new TypeError(reasonOf(error), { cause: error }) : error;
+    })) as unknown as typeof globalThis.fetch;
+  return { rules, fetch: followingRedirects(once), close: () => agent.destroy() };
 }
 
 /** What TLS asks a certificate for: the name as it was asked for; an address has none. */

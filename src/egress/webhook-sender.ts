@@ -5,6 +5,7 @@ export interface WebhookMessage {
   id: string;
   url: string;
   payload: unknown;
+  owner: string;
 }
 
 export interface SendResult {
@@ -20,8 +21,8 @@ export type SendWebhook = (message: WebhookMessage, signal: AbortSignal) => Prom
 
 interface SenderOptions {
   fetch: typeof globalThis.fetch;
-  /** As in Standard Webhooks: `whsec_` and the key in base64. */
-  secret: string;
+  /** What an owner's messages are signed with, each `whsec_` and the key in base64; receivers take any of the signatures. */
+  secretsOf(owner: string): Promise<string[]>;
   now?: () => number;
 }
 
@@ -29,18 +30,21 @@ const TIMEOUT_MS = 15_000;
 const GONE = 410;
 
 /** Standard Webhooks: the id, the time and the body are signed together, so none of them can be changed or replayed alone. */
-export function webhookSender({ fetch, secret, now = Date.now }: SenderOptions): SendWebhook {
-  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
-  return async ({ id, url, payload }, signal) => {
+export function webhookSender({ fetch, secretsOf, now = Date.now }: SenderOptions): SendWebhook {
+  return async ({ id, url, payload, owner }, signal) => {
     const body = JSON.stringify(payload);
     const timestamp = String(Math.floor(now() / 1000));
-    const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
+    const signed = (secret: string) => {
+      const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
+      return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
+    };
+    const signatures = (await secretsOf(owner)).map(signed);
     const headers = {
       'content-type': 'application/json',
       'user-agent': 'Perdura-Webhooks/1',
       'webhook-id': id,
       'webhook-timestamp': timestamp,
-      'webhook-signature': `v1,${signature}`,
+      'webhook-signature': signatures.join(' '),
     };
     try {
       const either = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { z } from 'zod';
+import { type HostRule, hostRule, originRule } from '../domain/hosts.ts';
 import { completion, type Delivery, streamCompletion } from './demo-completion.ts';
 import { embed, inBase64 } from './demo-embedding.ts';
 import { replyTo } from './demo-reply.ts';
@@ -38,8 +39,9 @@ class Refusal extends Error {
 export async function startDemoModel(options: DemoModelOptions = {}): Promise<{ url: string; stop(): Promise<void> }> {
   const { port = 0, host = '127.0.0.1', token_delay_ms = 15 } = options;
   const seen = new Map<string, number>();
+  const known = hostRule({ listening: host });
   const server = createServer((request, response) => {
-    answer(request, response, { token_delay_ms, seen }).catch((error: unknown) => refuse(response, error));
+    answer(request, response, { token_delay_ms, seen, known }).catch((error: unknown) => refuse(response, error));
   });
   server.listen(port, host);
   await once(server, 'listening');
@@ -58,9 +60,15 @@ interface Memory {
   token_delay_ms: number;
   /** How often each scenario key was seen, for the scenarios that fail a few times. */
   seen: Map<string, number>;
+  /** The names it answers to. */
+  known: HostRule;
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse, memory: Memory): Promise<void> {
+  const { host, origin } = request.headers;
+  if (!memory.known(host)) throw new Refusal(421, 'foreign_host', `The demo model does not answer to the name ${host}`);
+  if (!originRule(memory.known)(origin))
+    throw new Refusal(403, 'foreign_origin', `Pages of ${origin} may not use the demo model`);
   const route = `${request.method} ${(request.url ?? '').replace(/\?.*$/, '').replace(/^\/v1/, '')}`;
   if (route === 'GET /models') return send(response, { object: 'list', data: [MODEL] });
   if (route === `GET /models/${DEMO_MODEL}`) return send(response, MODEL);

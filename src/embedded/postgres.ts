@@ -30,6 +30,8 @@ export interface Postgres {
   /** The same by its socket, which costs less than loopback; only for who may enter its data. The same as `url` where there is none. */
   socket_url: string;
   pid: number;
+  /** Where the server writes its log. */
+  log_file: string;
   /** It was still running, left behind by a start that was killed. */
   reused: boolean;
   /** Answers when the server is gone. */
@@ -62,6 +64,7 @@ export async function startPostgres({
     url,
     socket_url: directory ? `${url}?host=${encodeURIComponent(directory)}` : url,
     pid: server.mark.pid,
+    log_file: place.log_file,
     reused: left !== undefined,
     stop: () => stopServer(place, server.mark),
   };

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { exists, type Log } from './files.ts';
 import { waitForLock } from './lock-file.ts';
 import { run } from './processes.ts';
-import { buildTemporal, downloadTemporal, OFFICIAL_RELEASES, VERSION } from './temporal-obtain.ts';
+import { buildTemporal, downloadTemporal, OFFICIAL_RELEASES } from './temporal-obtain.ts';
+import { changeOf, recordSum, sha256Of, VERSION } from './temporal-pins.ts';
 
 export interface FinderOptions {
   home: string;
@@ -16,6 +17,8 @@ export interface FinderOptions {
   /** Executables to look at first; by default the one on PATH. */
   installed?: readonly string[];
   releases?: string;
+  /** SHA-256 of the archives there; by default those of the official ones. */
+  sums?: Readonly<Record<string, string>>;
   go?: string;
 }
 
@@ -26,13 +29,17 @@ const WAYS_OUT = [
   'set TEMPORAL_ADDRESS to a Temporal server that runs already',
 ];
 
-/** A usable `temporal` executable: the chosen one, one that is there, or else one obtained now and kept for the next start. */
+/**
+ * A usable `temporal` executable: the chosen one, one that is there, or else one obtained now and kept for the next start.
+ * The chosen one and the one on PATH are whoever's put them there; what Perdura obtained is compared with its record each time.
+ */
 export async function findTemporal(options: FinderOptions): Promise<string> {
   const { home, path, log } = options;
   const cache = options.cache ?? join(homedir(), '.cache/perdura/bin');
   if (path) return chosen(path);
   const places = [join(home, 'bin/temporal'), join(cache, 'temporal')];
-  const found = await firstUsable([...(options.installed ?? (await onPath())), ...places], log);
+  const found =
+    (await firstUsable(options.installed ?? (await onPath()), faultOf, log)) ?? (await firstUsable(places, ownFaultOf, log));
   return found ?? obtain(options, await writable(cache, join(home, 'bin')));
 }
 
@@ -42,10 +49,10 @@ async function chosen(path: string): Promise<string> {
   return path;
 }
 
-async function firstUsable(places: readonly string[], log: Log): Promise<string | undefined> {
+async function firstUsable(places: readonly string[], judge: typeof faultOf, log: Log): Promise<string | undefined> {
   for (const place of places) {
     if (!(await exists(place))) continue;
-    const fault = await faultOf(place);
+    const fault = await judge(place);
     if (!fault) return place;
     log(`Not using ${place}: ${fault}`);
   }
@@ -67,6 +74,10 @@ export async function faultOf(executable: string): Promise<string | undefined> {
   return recent ? undefined : `its server is version ${major}.${minor}, and ${a}.${b} is needed`;
 }
 
+/** The record comes first: a file that is not what was obtained is not even asked for its version. */
+const ownFaultOf = async (executable: string): Promise<string | undefined> =>
+  (await changeOf(executable)) ?? (await faultOf(executable));
+
 async function writable(...directories: string[]): Promise<string> {
   for (const directory of directories) {
     const usable = await mkdir(directory, { recursive: true })
@@ -86,13 +97,15 @@ async function obtain(options: FinderOptions, directory: string): Promise<string
   const place = join(directory, 'temporal');
   const release = await waitForLock(`${place}.lock`, ({ pid }) => log(`Process ${pid} is obtaining Temporal; waiting for it`));
   try {
-    if (!(await faultOf(place))) return place;
+    if ((await exists(place)) && !(await ownFaultOf(place))) return place;
     const draft = join(directory, 'draft');
     // A start that was killed may have left its own.
     await rm(draft, { recursive: true, force: true });
     await mkdir(draft);
     try {
-      await rename(await fetchOrBuild(options, draft), place);
+      const executable = await fetchOrBuild(options, draft);
+      await recordSum(place, await sha256Of(executable));
+      await rename(executable, place);
     } finally {
       await rm(draft, { recursive: true, force: true });
     }
@@ -103,9 +116,13 @@ async function obtain(options: FinderOptions, directory: string): Promise<string
   }
 }
 
-async function fetchOrBuild({ log, releases = OFFICIAL_RELEASES, go = 'go' }: FinderOptions, draft: string): Promise<string> {
+async function fetchOrBuild(options: FinderOptions, draft: string): Promise<string> {
+  const { log, releases = OFFICIAL_RELEASES, sums, go = 'go' } = options;
   const reasons: string[] = [];
-  for (const way of [() => downloadTemporal({ releases, draft, log }), () => buildTemporal({ go, draft, log })]) {
+  for (const way of [
+    () => downloadTemporal({ releases, draft, log, ...(sums ? { sums } : {}) }),
+    () => buildTemporal({ go, draft, log }),
+  ]) {
     try {
       const executable = await way();
       const fault = await faultOf(executable);

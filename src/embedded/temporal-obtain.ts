@@ -1,30 +1,34 @@
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { open, readFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Log } from './files.ts';
 import { run } from './processes.ts';
+import { ARCHIVE_SUMS, MODULE, MODULE_SUM, sha256Of, VERSION } from './temporal-pins.ts';
 
-/** The newest release that `go install` can build; its server is 1.29.1. */
-export const VERSION = '1.5.1';
 export const OFFICIAL_RELEASES = 'https://github.com/temporalio/cli/releases/download';
-const MODULE = 'github.com/temporalio/cli';
 const SILENCE_MS = 8_000;
 const PROGRESS_MS = 15_000;
 
+export interface Download {
+  releases: string;
+  draft: string;
+  log: Log;
+  sums?: Readonly<Record<string, string>>;
+}
+
 /** Downloads the official build into a directory and checks it. Gives up soon on a host that does not answer or falls silent. */
-export async function downloadTemporal(options: { releases: string; draft: string; log: Log }): Promise<string> {
-  const { releases, draft, log } = options;
+export async function downloadTemporal({ releases, draft, log, sums = ARCHIVE_SUMS }: Download): Promise<string> {
   const name = `temporal_cli_${VERSION}_${process.platform}_${process.arch === 'x64' ? 'amd64' : process.arch}.tar.gz`;
   const archive = join(draft, name);
   log(`Downloading Temporal ${VERSION}; this is needed once`);
   try {
-    const sums = join(draft, 'checksums.txt');
-    await fetchFile(`${releases}/v${VERSION}/checksums.txt`, sums);
+    const expected = sums[name];
+    if (!expected) throw new Error(`there is no pinned checksum of ${name}`);
     const watched = reporting(log, (bytes) => `Downloading Temporal: ${Math.round(bytes / 1e6)} MB so far`);
     await fetchFile(`${releases}/v${VERSION}/${name}`, archive, watched);
-    await checkSum(archive, name, await readFile(sums, 'utf8'));
+    const found = await sha256Of(archive);
+    if (found !== expected) throw new Error(`its checksum is ${found} and should be ${expected}`);
     const { code, output } = await run('tar', ['-xzf', archive, '-C', draft, 'temporal']);
     if (code !== 0) throw new Error(`it cannot be unpacked: ${output.trim()}`);
   } catch (error) {
@@ -54,27 +58,16 @@ async function fetchFile(url: string, file: string, onProgress: (bytes: number) 
   }
 }
 
-async function checkSum(archive: string, name: string, sums: string): Promise<void> {
-  const [expected] =
-    sums
-      .split('\n')
-      .map((line) => line.trim().split(/\s+/))
-      .find(([, listed]) => listed === name) ?? [];
-  const found = createHash('sha256')
-    .update(await readFile(archive))
-    .digest('hex');
-  if (!expected) throw new Error(`${name} is not among the published checksums`);
-  if (expected !== found) throw new Error(`its checksum is ${found} and should be ${expected}`);
-}
-
 /** Builds it from source into a directory, which takes minutes the first time. */
 export async function buildTemporal(options: { go: string; draft: string; log: Log }): Promise<string> {
   const { go, draft, log } = options;
   log(`Building Temporal ${VERSION} from source with Go; this takes a few minutes, and is needed once`);
-  const flags = ['-v', '-ldflags', `-s -w -X ${MODULE}/temporalcli.Version=${VERSION}`];
-  const settings = [`GOBIN=${draft}`, 'CGO_ENABLED=0'];
+  const source = await verifiedSource(go);
+  const executable = join(draft, 'temporal');
+  const flags = ['-v', '-mod=readonly', '-o', executable, '-ldflags', `-s -w -X ${MODULE}/temporalcli.Version=${VERSION}`];
+  // Built in its own folder, so that the go.sum there is what the dependencies are checked against.
   // Through env(1), which adds to the environment that Go needs (its proxies and caches) instead of replacing it.
-  const child = spawn('env', [...settings, go, 'install', ...flags, `${MODULE}/cmd/temporal@v${VERSION}`], {
+  const child = spawn('env', ['GOFLAGS=', 'CGO_ENABLED=0', go, 'build', '-C', source, ...flags, './cmd/temporal'], {
     cwd: draft,
     stdio: ['ignore', 'ignore', 'pipe'],
   });
@@ -86,9 +79,20 @@ export async function buildTemporal(options: { go: string; draft: string; log: L
   const report = reporting(log, (count) => `Building Temporal: ${count} packages so far`);
   createInterface({ input: child.stderr }).on('line', (line) => report(lines.push(line)));
   const code = await exit;
-  if (code === 127) throw new Error('Temporal could not be built: Go is not installed');
   if (code !== 0) throw new Error(`Temporal could not be built: go ended with code ${code}\n${lines.slice(-15).join('\n')}`);
-  return join(draft, 'temporal');
+  return executable;
+}
+
+/** The folder of the module's source, fetched through Go and compared with the sum pinned here. */
+async function verifiedSource(go: string): Promise<string> {
+  const { code, output } = await run('env', ['GOFLAGS=-mod=mod', go, 'mod', 'download', '-json', `${MODULE}@v${VERSION}`]);
+  if (code === 127) throw new Error('Temporal could not be built: Go is not installed');
+  const answer = output.slice(output.indexOf('{'), output.lastIndexOf('}') + 1) || '{}';
+  const found: { Dir?: string; Sum?: string } = code === 0 ? JSON.parse(answer) : {};
+  if (!found.Dir) throw new Error(`Temporal could not be built: its source cannot be had: ${output.trim().slice(-500)}`);
+  if (found.Sum !== MODULE_SUM)
+    throw new Error(`Temporal could not be built: the sum of its source is ${found.Sum} and should be ${MODULE_SUM}`);
+  return found.Dir;
 }
 
 /** Says how far something has come, but only every so often. */

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,6 +9,7 @@ import { type Log, readJson, replaceFile, tailOf, trimLog } from './files.ts';
 import { listens } from './listening.ts';
 import { freePort, rememberedPort, rememberPort } from './ports.ts';
 import { endProcess, isAlive, markOf, type ProcessMark } from './processes.ts';
+import { startUiGuard } from './temporal-guard.ts';
 
 export { findTemporal } from './temporal-finder.ts';
 
@@ -22,7 +24,10 @@ export interface TemporalOptions {
 
 export interface Temporal {
   address: string;
+  /** Its web interface, behind the guard. */
   ui_url: string;
+  /** All ports that it takes connections on. */
+  ports: number[];
   pid: number;
   /** It was still running, left behind by a start that was killed. */
   reused: boolean;
@@ -30,11 +35,19 @@ export interface Temporal {
   stop(): Promise<void>;
 }
 
-interface Server extends ProcessMark {
-  port: number;
-  ui_port: number;
+interface Server extends ProcessMark, Places {
   /** What it was started with: a server with other settings is not taken over. */
   settings: string;
+}
+
+/** Where it listens. */
+interface Places {
+  port: number;
+  /** The web interface itself, which only the guard asks. */
+  ui_ip: string;
+  ui_port: number;
+  http_port: number;
+  metrics_port: number;
 }
 
 const HOST = '127.0.0.1';
@@ -56,10 +69,13 @@ const TUNING = [
     'history.transferProcessorMaxPollRPS=10000',
     'history.timerProcessorMaxPollRPS=10000',
     'system.enableActivityEagerExecution=true',
+    // Its HTTP API asks nobody who they are, and nothing here uses it: it answers to no name that there can be.
+    'frontend.httpAllowedHosts=["closed.invalid"]',
   ].flatMap((value) => ['--dynamic-config-value', value]),
   ...SEARCH_ATTRIBUTES.flatMap((name) => ['--search-attribute', `${name}=Keyword`]),
   ...['--log-level', 'error'],
 ];
+const UI_PORT = 8_233;
 const ATTEMPTS = 3;
 const START_LIMIT_MS = 60_000;
 
@@ -70,12 +86,19 @@ export async function startTemporal(options: TemporalOptions): Promise<Temporal>
   await mkdir(join(home, 'temporal'), { recursive: true, mode: 0o700 });
   const left = await takeOver(record, log);
   const server = left ?? (await launch(options, record));
+  const ui_port = await freePort((await rememberedPort(home, 'temporal-ui')) ?? options.ui_port ?? UI_PORT);
+  const guard = await startUiGuard({ port: ui_port, target: { host: server.ui_ip, port: server.ui_port } });
+  await rememberPort(home, 'temporal-ui', ui_port);
   return {
     address: `${HOST}:${server.port}`,
-    ui_url: `http://${HOST}:${server.ui_port}`,
+    ui_url: `http://${HOST}:${ui_port}`,
+    ports: [server.port, ui_port, server.ui_port, server.http_port, server.metrics_port],
     pid: server.pid,
     reused: left !== undefined,
-    stop: () => end(server, record),
+    async stop() {
+      await guard.close();
+      await end(server, record);
+    },
   };
 }
 
@@ -89,20 +112,15 @@ async function takeOver(record: string, log: Log): Promise<Server | undefined> {
   return undefined;
 }
 
-async function launch({ executable, home, port = 7233, ui_port = 8233 }: TemporalOptions, record: string): Promise<Server> {
+async function launch({ executable, home, port = 7233 }: TemporalOptions, record: string): Promise<Server> {
   const log_file = join(home, 'temporal/server.log');
   await trimLog(log_file);
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    const ports =
-      attempt === 1 ? await usualPorts(home, { port, ui_port }) : { port: await freePort(), ui_port: await freePort() };
-    const server = await spawnServer(executable, { home, log_file, ...ports });
+    const first = attempt === 1 ? ((await rememberedPort(home, 'temporal')) ?? port) : 0;
+    const server = await spawnServer(executable, { home, log_file, ...(await places(first)) });
     await replaceFile(record, JSON.stringify(server));
     if (await answersWithin(server, START_LIMIT_MS)) {
-      await Promise.all([
-        keepRuns(server),
-        rememberPort(home, 'temporal', ports.port),
-        rememberPort(home, 'temporal-ui', ports.ui_port),
-      ]);
+      await Promise.all([keepRuns(server), rememberPort(home, 'temporal', server.port)]);
       return server;
     }
     // Its ports may have been lost between looking and starting, to another start on the same machine.
@@ -111,31 +129,31 @@ async function launch({ executable, home, port = 7233, ui_port = 8233 }: Tempora
   throw new Error(`Temporal did not start:\n${await tailOf(log_file, 15)}\nIts log: ${log_file}`);
 }
 
-async function usualPorts(home: string, { port, ui_port }: { port: number; ui_port: number }) {
-  const last = await Promise.all([rememberedPort(home, 'temporal'), rememberedPort(home, 'temporal-ui')]);
-  const first = await freePort(last[0] ?? port);
-  const second = await freePort(last[1] ?? ui_port);
-  return { port: first, ui_port: second === first ? await freePort() : second };
+async function places(first: number): Promise<Places> {
+  const ui_ip = hiddenAddress();
+  const port = await freePort(first);
+  const [ui_port, http_port, metrics_port] = await Promise.all([freePort(0, ui_ip), freePort(), freePort()]);
+  return { port, ui_ip, ui_port, http_port, metrics_port };
 }
 
-interface Launch {
+/**
+ * One of the sixteen million addresses of loopback, so that a page in a browser cannot find the web interface beside its guard: the
+ * interface can neither be given a password nor be told which names it answers to. Other systems have a single address.
+ */
+const hiddenAddress = () =>
+  process.platform === 'linux' ? `127.${[randomInt(1, 255), randomInt(256), randomInt(1, 255)].join('.')}` : HOST;
+
+interface Launch extends Places {
   home: string;
   log_file: string;
-  port: number;
-  ui_port: number;
 }
 
 /** In a session of its own, so that Ctrl-C reaches us only and we end it when its clients are done. */
-async function spawnServer(executable: string, { home, log_file, port, ui_port }: Launch): Promise<Server> {
+async function spawnServer(executable: string, { home, log_file, ...places }: Launch): Promise<Server> {
   const where = [
-    '--ip',
-    HOST,
-    '--port',
-    String(port),
-    '--ui-port',
-    String(ui_port),
-    '--db-filename',
-    join(home, 'temporal/temporal.db'),
+    ...['--ip', HOST, '--port', String(places.port), '--ui-ip', places.ui_ip, '--ui-port', String(places.ui_port)],
+    ...['--http-port', String(places.http_port), '--metrics-port', String(places.metrics_port)],
+    ...['--db-filename', join(home, 'temporal/temporal.db')],
   ];
   const output = await open(log_file, 'a', 0o600);
   try {
@@ -147,7 +165,7 @@ async function spawnServer(executable: string, { home, log_file, port, ui_port }
     await new Promise((done, fail) => child.once('spawn', done).once('error', fail));
     child.unref();
     const mark = (child.pid && (await markOf(child.pid))) || { pid: child.pid ?? 0, started: '' };
-    return { ...mark, port, ui_port, settings: TUNING.join(' ') };
+    return { ...mark, ...places, settings: TUNING.join(' ') };
   } finally {
     await output.close();
   }

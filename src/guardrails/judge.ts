@@ -1,7 +1,7 @@
 import type { PinnedGuardrail } from '../domain/definition.ts';
-import { matchesOf, patternOf, redacted, type Span } from './patterns.ts';
-import { personalDataIn } from './pii.ts';
-import { schemaCheck } from './schema.ts';
+import { AppError, type FieldError, overLimit } from '../domain/errors.ts';
+import { ParserFailure } from '../parsers/failure.ts';
+import type { JobInput, JobOutput, JobRules, ParserPool } from '../parsers/pool.ts';
 
 export interface Finding {
   guardrail: string;
@@ -16,120 +16,108 @@ export interface Verdict {
   text: string | null;
 }
 
-interface Limits {
-  forbidden_patterns?: string[];
-  required_patterns?: string[];
-  min_length?: number | null;
-  max_length?: number | null;
+/** What speaks against a prompt; `undecided` where no guardrail refused it but one could not be judged in time. */
+export interface Reasons {
+  reasons: string[];
+  undecided: boolean;
 }
 
-interface OutputConfig extends Limits {
-  pii_detection?: boolean;
-  must_be_valid_json?: boolean;
-  action?: Finding['action'];
+/** A prompt that is refused, with a code for machines. */
+export interface Refusal {
+  message: string;
+  code: 'guardrail_blocked' | 'guardrail_timeout';
 }
 
-/** Why a prompt may not be sent, naming the guardrail; null when it may. */
-export function refusalOf(guardrails: readonly PinnedGuardrail[], prompt: string): string | null {
-  for (const guardrail of guardrails) {
-    const [reason] = promptReasons(guardrail, prompt);
-    if (reason) return `The guardrail ${guardrail.name} refuses this prompt: ${reason}`;
-  }
-  return null;
+/** Judges texts in the parser pool. A guardrail that cannot be judged within its time refuses; it never lets pass. */
+export interface Judge {
+  /** Why a prompt may not be sent, naming the guardrail; null when it may. */
+  refusalOf(guardrails: readonly PinnedGuardrail[], prompt: string, owner: string): Promise<Refusal | null>;
+  /** What a prompt or request guardrail has against a prompt. */
+  promptReasons(guardrail: PinnedGuardrail, prompt: string, owner: string): Promise<Reasons>;
+  /** Judges an answer by every output guardrail, each seeing what the one before let through. */
+  verdictOf(guardrails: readonly PinnedGuardrail[], answer: string, facts: AnswerFacts): Promise<Verdict>;
+  /** What is wrong with a guardrail's patterns and schema, by field. */
+  faultsOf(config: Record<string, unknown>, owner: string): Promise<FieldError[]>;
 }
 
-/** What a prompt or request guardrail has against a prompt. */
-export function promptReasons({ guardrail_type, config }: PinnedGuardrail, prompt: string): string[] {
-  if (guardrail_type === 'prompt') return breaches(config as Limits, prompt).reasons;
-  if (guardrail_type !== 'request') return [];
-  const value = jsonOf(prompt);
-  if (value === undefined) return ['it is not JSON'];
-  const fault = schemaCheck((config as { json_schema?: Record<string, unknown> }).json_schema ?? {})(value);
-  return fault ? [fault] : [];
+export interface AnswerFacts {
+  owner: string;
+  /** Left out: it is. */
+  final?: boolean;
+}
+
+export interface JudgeLimits {
+  /** For one guardrail and one text. */
+  deadline_ms: number;
+  /** For a process, before a request is refused. A run waits as long as it takes. */
+  patience_ms: number;
 }
 
 /** What holds for a final answer alone; what leads to it need be neither complete nor JSON. */
 const FINAL = { required_patterns: [], must_be_valid_json: false };
 
-/** Judges an answer by every output guardrail, each seeing what the one before let through. */
-export function verdictOf(guardrails: readonly PinnedGuardrail[], answer: string, { final = true } = {}): Verdict {
-  const findings: Finding[] = [];
-  let text: string | null = answer;
-  for (const guardrail of guardrails) {
-    if (guardrail.guardrail_type !== 'output' || text === null) continue;
-    const config: OutputConfig = { ...guardrail.config, ...(final ? {} : FINAL) };
-    const { reasons, spans } = outputBreaches(config, text);
-    if (reasons.length === 0) continue;
-    const action = config.action ?? 'warn';
-    findings.push({ guardrail: guardrail.name, action, reasons });
-    if (action === 'block') text = null;
-    if (action === 'redact' && text !== null) text = shortened(redacted(text, spans), config.max_length);
-  }
-  return { findings, text };
-}
+const actionOf = ({ config }: PinnedGuardrail) => (config as { action?: Finding['action'] }).action ?? 'warn';
 
 /** Whether an answer must be judged whole before any of it is shown. */
 export const holdsBack = (guardrails: readonly PinnedGuardrail[]) =>
-  guardrails.some(({ guardrail_type, config }) => {
-    return guardrail_type === 'output' && ((config as OutputConfig).action ?? 'warn') !== 'warn';
-  });
+  guardrails.some((guardrail) => guardrail.guardrail_type === 'output' && actionOf(guardrail) !== 'warn');
 
-function outputBreaches(config: OutputConfig, text: string): { reasons: string[]; spans: Span[] } {
-  const { reasons, spans } = breaches(config, text);
-  if (config.pii_detection) {
-    const personal = personalDataIn(text);
-    spans.push(...personal);
-    const kinds = [...new Set(personal.map(({ kind }) => kind))];
-    if (kinds.length > 0) reasons.push(`it holds personal data (${kinds.join(', ')})`);
-  }
-  if (config.must_be_valid_json && jsonOf(text) === undefined) reasons.push('it is not valid JSON');
-  return { reasons, spans };
-}
+export function createJudge(pool: Pick<ParserPool, 'run'>, { deadline_ms, patience_ms }: JudgeLimits): Judge {
+  const asked = (owner: string): JobRules => ({ owner, deadline_ms, patience_ms });
 
-function breaches({ forbidden_patterns = [], required_patterns = [], min_length, max_length }: Limits, text: string) {
-  const reasons: string[] = [];
-  const spans: Span[] = [];
-  for (const source of forbidden_patterns) {
-    const found = [...matchesOf(patternOf(source), text)];
-    spans.push(...found);
-    if (found.length > 0) reasons.push(`it matches the forbidden pattern ${source}`);
-  }
-  for (const source of required_patterns) {
-    if (!patternOf(source).matcher(text).find()) reasons.push(`it does not match the required pattern ${source}`);
-  }
-  const length = [...text].length;
-  if (typeof min_length === 'number' && length < min_length)
-    reasons.push(`it has ${length} characters, at least ${min_length} are asked`);
-  if (typeof max_length === 'number' && length > max_length)
-    reasons.push(`it has ${length} characters, at most ${max_length} are allowed`);
-  return { reasons, spans };
-}
+  const breaches = (order: JobInput<'answer'>, owner: string): Promise<JobOutput<'answer'>> =>
+    pool.run('answer', order, { owner, deadline_ms }).catch((error) => ({ reasons: [undecided(error)], redacted: null }));
 
-const shortened = (text: string, max: number | null | undefined) =>
-  typeof max === 'number' ? [...text].slice(0, max).join('') : text;
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** What is wrong with a guardrail's patterns and schema, by field. */
-export function faultsOf(config: Record<string, unknown>): { path: string; message: string }[] {
-  const faults: { path: string; message: string }[] = [];
-  const attempt = (path: string, work: () => unknown) => {
-    try {
-      work();
-    } catch (error) {
-      faults.push({ path, message: (error as Error).message });
-    }
+  const judge: Judge = {
+    async promptReasons({ guardrail_type: type, config }, text, owner) {
+      if (type !== 'prompt' && type !== 'request') return { reasons: [], undecided: false };
+      try {
+        return { reasons: await pool.run(type, { config, text }, asked(owner)), undecided: false };
+      } catch (error) {
+        return { reasons: [undecided(error)], undecided: true };
+      }
+    },
+    async refusalOf(guardrails, prompt, owner) {
+      for (const guardrail of guardrails) {
+        const found = await judge.promptReasons(guardrail, prompt, owner);
+        const [reason] = found.reasons;
+        if (!reason) continue;
+        const code = found.undecided ? 'guardrail_timeout' : 'guardrail_blocked';
+        return { message: `The guardrail ${guardrail.name} refuses this prompt: ${reason}`, code };
+      }
+      return null;
+    },
+    async verdictOf(guardrails, answer, { owner, final = true }) {
+      const findings: Finding[] = [];
+      let text: string | null = answer;
+      for (const guardrail of guardrails) {
+        if (guardrail.guardrail_type !== 'output' || text === null) continue;
+        const config = { ...guardrail.config, ...(final ? {} : FINAL) };
+        const action = actionOf(guardrail);
+        const found = await breaches({ config, text }, owner);
+        if (found.reasons.length === 0) continue;
+        findings.push({ guardrail: guardrail.name, action, reasons: found.reasons });
+        if (action !== 'warn') text = found.redacted;
+      }
+      return { findings, text };
+    },
+    async faultsOf(config, owner) {
+      return pool.run('config', config, asked(owner)).catch((error) => [{ path: 'config', message: undecided(error) }]);
+    },
   };
-  for (const field of ['forbidden_patterns', 'required_patterns']) {
-    const patterns = (config[field] ?? []) as string[];
-    for (const [index, source] of patterns.entries()) attempt(`config.${field}.${index}`, () => patternOf(source));
-  }
-  if (config.json_schema) attempt('config.json_schema', () => schemaCheck(config.json_schema as Record<string, unknown>));
-  return faults;
+  return judge;
 }
+
+/** A sentence for what could not be judged; throws what is not the text's fault, or the guardrail's. */
+function undecided(error: unknown): string {
+  if (!(error instanceof ParserFailure)) throw error;
+  if (error.kind === 'timeout' || error.kind === 'memory')
+    return `it could not be judged: ${error.message}; simplify the guardrail or send a shorter text`;
+  if (error.kind === 'refused') return `it could not be judged: ${error.message}`;
+  throw busy(error);
+}
+
+const busy = ({ kind, message }: ParserFailure) =>
+  kind === 'busy'
+    ? overLimit(`The service reads too much at once: ${message}`, { code: 'parsers_busy' })
+    : new AppError('unavailable', 'The service is stopping; try again shortly');

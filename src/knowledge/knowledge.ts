@@ -1,5 +1,6 @@
 import { chunksOf } from '../domain/chunks.ts';
 import { type Passage, tellingWords } from '../domain/knowledge.ts';
+import type { Redactor } from '../domain/redaction.ts';
 import { type RemotePorts, type RemoteSource, searchRemote } from './remote.ts';
 
 /** Turns texts into vectors; see the endpoint behind it for what it throws. */
@@ -18,11 +19,13 @@ export interface IndexedText {
 export interface Search {
   query?: string | undefined;
   tags?: string[] | undefined;
-  /** Left out: all sources. */
+  /** Left out: all sources that are kept here, and the principal's own elsewhere. */
   source_ids?: string[] | undefined;
   limit: number;
   /** In whose name stored tokens are opened. */
   principal: string;
+  /** The run that searches. */
+  task_id?: string | undefined;
 }
 
 export interface SearchResult {
@@ -34,15 +37,19 @@ export interface SearchResult {
 interface SourceRow extends RemoteSource {
   id: string;
   name: string;
+  /** Why its secrets cannot be filled in; the source is not called then. */
+  refusal?: string;
 }
 
 export interface KnowledgePorts extends RemotePorts {
   /** Null: there is no embedding endpoint. */
   embedder: Embedder | null;
+  /** Takes out of what a source or endpoint answered the secrets that were opened to ask it. */
+  redact(): Pick<Redactor, 'text' | 'value' | 'error'>;
   /** Chunks kept here that share words with a question, or resemble it. */
   find(wanted: LocalSearch): Promise<Passage[]>;
-  /** Sources that live elsewhere, secrets opened; of these ids when they are given. */
-  remoteSources(ids: string[] | undefined, principal: string): Promise<SourceRow[]>;
+  /** Sources that live elsewhere, secrets opened: of these ids when they are given, else the principal's own. */
+  remoteSources(search: Pick<Search, 'source_ids' | 'principal' | 'task_id'>): Promise<SourceRow[]>;
 }
 
 export interface LocalSearch {
@@ -61,25 +68,30 @@ const NO_EMBEDDER = 'No embedding endpoint is configured (EMBEDDINGS_BASE_URL); 
 /** Indexes texts and searches them by words and by meaning. An endpoint that is down costs the meaning, not the search. */
 export function createKnowledge(ports: KnowledgePorts) {
   const { embedder } = ports;
+  const said = (error: unknown) => ports.redact().text((error as Error).message);
 
   async function vectorOf(query: string): Promise<{ vector: number[] | null; warning: string | null }> {
     if (!embedder) return { vector: null, warning: NO_EMBEDDER };
     try {
       return { vector: (await embedder.embed([query]))[0] ?? null, warning: null };
     } catch (error) {
-      return { vector: null, warning: `${(error as Error).message}; the search goes by words alone` };
+      return { vector: null, warning: `${said(error)}; the search goes by words alone` };
     }
   }
 
-  async function searchElsewhere({ source_ids, principal, limit }: Search, vector: number[] | null): Promise<SearchResult> {
+  async function searchElsewhere(search: Search, vector: number[] | null): Promise<SearchResult> {
     const warnings: string[] = [];
     const found = await Promise.all(
-      (await ports.remoteSources(source_ids, principal)).map(async (source) => {
+      (await ports.remoteSources(search)).map(async (source) => {
         try {
+          if (source.refusal) throw new Error(source.refusal);
           if (!vector) throw new Error('it can be searched by meaning only');
-          return (await searchRemote(source, vector, { limit, ports })).map((hit) => passageOf(source, hit));
+          return ports
+            .redact()
+            .value(await searchRemote(source, vector, { limit: search.limit, ports }))
+            .map((hit) => passageOf(source, hit));
         } catch (error) {
-          warnings.push(`The source ${source.name} was not searched: ${(error as Error).message}`);
+          warnings.push(`The source ${source.name} was not searched: ${said(error)}`);
           return [];
         }
       }),
@@ -100,7 +112,7 @@ export function createKnowledge(ports: KnowledgePorts) {
         const chunks = contents.map((content, index) => ({ content, embedding: vectors[index] ?? null }));
         return { chunks, embedder: embedder.name, status: 'indexed', last_error: null };
       } catch (error) {
-        return { chunks: bare, embedder: null, status: 'text_only', last_error: (error as Error).message };
+        return { chunks: bare, embedder: null, status: 'text_only', last_error: said(error) };
       }
     },
 
@@ -121,8 +133,12 @@ export function createKnowledge(ports: KnowledgePorts) {
     /** Throws a sentence when a source elsewhere cannot be searched. */
     async probe(source: SourceRow): Promise<void> {
       if (!embedder) throw new Error(NO_EMBEDDER);
-      const [vector] = await embedder.embed(['test']);
-      await searchRemote(source, vector ?? [], { limit: 1, ports });
+      try {
+        const [vector] = await embedder.embed(['test']);
+        await searchRemote(source, vector ?? [], { limit: 1, ports });
+      } catch (error) {
+        throw new Error(said(error));
+      }
     },
   };
 }

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import pg from 'pg';
+import { postgresPlace, qdrantBase } from '../domain/remote-address.ts';
 
 /** A source that lives in another database, its secrets opened and filled. */
 export interface RemoteSource {
@@ -44,12 +45,14 @@ async function searchQdrant(
   vector: readonly number[],
   { limit, ports }: { limit: number; ports: RemotePorts },
 ): Promise<RemoteHit[]> {
-  const url = `${text(config, 'url').replace(/\/$/, '')}/collections/${encodeURIComponent(text(config, 'collection'))}/points/query`;
+  const url = `${place('url', () => qdrantBase(text(config, 'url')))}/collections/${encodeURIComponent(text(config, 'collection'))}/points/query`;
   const key = typeof config.api_key === 'string' && config.api_key ? { 'api-key': config.api_key } : {};
   const response = await ports.fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...key },
     body: JSON.stringify({ query: vector, limit, with_payload: true }),
+    // The key would go along to wherever it leads.
+    redirect: 'error',
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
   if (!response.ok) throw new Error(`The vector database answered ${response.status}`);
@@ -66,14 +69,18 @@ async function searchPgvector(
   vector: readonly number[],
   { limit, ports }: { limit: number; ports: RemotePorts },
 ): Promise<RemoteHit[]> {
-  const url = new URL(text(config, 'url'));
-  const hostname = url.hostname;
-  url.hostname = bracketed(await ports.addressOf(hostname, Number(url.port) || 5432));
+  const { host, port, user, password, database, tls } = place('url', () => postgresPlace(text(config, 'url')));
+  const address = await ports.addressOf(host, port);
   const table = text(config, 'table').split('.').map(pg.escapeIdentifier).join('.');
   const [content, embedding] = [text(config, 'text_column', 'content'), text(config, 'embedding_column', 'embedding')].map(
     pg.escapeIdentifier,
   );
-  const client = new pg.Client({ connectionString: url.href, connectionTimeoutMillis: TIMEOUT_MS, query_timeout: TIMEOUT_MS });
+  const client = new pg.Client({
+    ...{ host: address, port, user, database, connectionTimeoutMillis: TIMEOUT_MS, query_timeout: TIMEOUT_MS },
+    // As a function, because an empty one would be looked for in the service's environment and home.
+    password: () => password,
+    ssl: tls !== null && { rejectUnauthorized: tls.verify, ...(isIP(bare(host)) === 0 ? { servername: host } : {}) },
+  });
   // A connection that breaks later tells the query that waits on it.
   client.on('error', () => {});
   try {
@@ -86,4 +93,12 @@ async function searchPgvector(
   }
 }
 
-const bracketed = (address: string) => (isIP(address) === 6 ? `[${address}]` : address);
+const bare = (host: string) => host.replace(/^\[(.*)\]$/, '$1');
+
+function place<T>(field: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new Error(`connection_config.${field}: ${(error as Error).message}`);
+  }
+}

@@ -1,10 +1,11 @@
 import { type AskModel, type ChatReplies, chatReplies } from '../api/chat-replies.ts';
 import { contextWindowOf, latestThatFit, tokensOf } from '../domain/context-window.ts';
-import type { PinnedGuardrail } from '../domain/definition.ts';
+import { providerDestination } from '../domain/destinations.ts';
 import type { TranscriptMessage } from '../domain/transcript.ts';
-import { holdsBack, verdictOf } from '../guardrails/judge.ts';
-import { selectRuntime } from '../runtimes/select.ts';
+import { holdsBack, type Verdict } from '../guardrails/judge.ts';
+import { type Caller, selectRuntime } from '../runtimes/select.ts';
 import type { Core } from './core.ts';
+import { redactedRuntime } from './redacted.ts';
 
 /** Kept free for the reply: this part of the window. */
 const REPLY_SHARE = 0.25;
@@ -12,13 +13,15 @@ const REPLY_SHARE = 0.25;
 /** Replies of chats, by the agent's own runtime and without tools. */
 export const chatRepliesOf = (core: Core): ChatReplies => chatReplies({ store: core.store.chat, ask: askModel(core) });
 
-function askModel({ store, setting, egress }: Core): AskModel {
+function askModel({ store, setting, egress, secrets, judge }: Core): AskModel {
   return async ({ agent, caller, session_id }, history, { emit, signal }) => {
+    secrets.hear(caller.access_token);
     const provider = agent.provider_id ? await store.providers.find(agent.provider_id) : null;
     const model = agent.model ?? provider?.default_model ?? null;
-    const openToken = (name: string) => store.tokens.valueOf({ name, principal: caller.key, purpose: 'chat' });
+    const openToken: Caller['openToken'] = (token, endpoint) =>
+      store.tokens.open({ name: token, principal: caller.key, destination: providerDestination(endpoint) });
     const vendor_url = setting.config.ANTHROPIC_API_URL;
-    const options = { default_runtime: setting.default_runtime, fetch: egress.fetch, vendor_url };
+    const options = { default_runtime: setting.default_runtime, fetch: egress.providers.fetch, vendor_url };
     const selected = await selectRuntime({ provider }, { access_token: caller.access_token, openToken }, options);
     const fallback = setting.config.DEFAULT_CONTEXT_WINDOW;
     const name = model ?? (provider ? null : setting.default_runtime.model);
@@ -30,16 +33,15 @@ function askModel({ store, setting, egress }: Core): AskModel {
     };
     const guardrails = await store.chatGuardrails(agent.id, caller.key);
     const held = holdsBack(guardrails);
-    const { reply } = await selected.runtime.exchange(exchange, held ? () => {} : emit, signal);
-    const text = allowed(guardrails, reply.text);
+    const { reply } = await redactedRuntime(selected.runtime, secrets.redact).exchange(exchange, held ? () => {} : emit, signal);
+    const text = allowed(await judge.verdictOf(guardrails, reply.text, { owner: caller.key }));
     if (held) emit(text);
     return { text, usage: { prompt_tokens: reply.usage.total_in, completion_tokens: reply.usage.total_out } };
   };
 }
 
 /** The reply as the output guardrails let it through. */
-function allowed(guardrails: readonly PinnedGuardrail[], answer: string): string {
-  const { text, findings } = verdictOf(guardrails, answer);
+function allowed({ text, findings }: Verdict): string {
   if (text !== null) return text;
   const { guardrail, reasons } = findings.at(-1) as (typeof findings)[number];
   throw new Error(`The guardrail ${guardrail} withheld the answer: ${reasons.join('; ')}`);

@@ -1,8 +1,10 @@
 import type { Client } from '@temporalio/client';
-import type { IdentityCheck } from '../api/identity.ts';
-import type { GuardedFetch } from '../egress/guarded-fetch.ts';
+import type { CachedIdentity, IdentityCheck } from '../api/identity.ts';
+import type { HostRule } from '../domain/hosts.ts';
 import type { EventBus } from '../events/bus.ts';
+import type { Judge } from '../guardrails/judge.ts';
 import type { Knowledge } from '../knowledge/knowledge.ts';
+import type { ParserPool } from '../parsers/pool.ts';
 import type { EmbeddingsEndpoint } from '../runtimes/embeddings.ts';
 import type { Database } from '../store/database.ts';
 import type { Store } from '../store/index.ts';
@@ -13,6 +15,9 @@ import type { Schedules } from '../temporal/schedules.ts';
 import type { Settle } from '../temporal/settle.ts';
 import type { PythonToolRunner } from '../toolrunner/index.ts';
 import type { Config } from './config.ts';
+import type { Egress } from './egress.ts';
+import type { Quotas } from './quotas.ts';
+import type { SecretScope } from './secret-scope.ts';
 
 /** What has to be known before anything is opened: addresses, and who may come in. */
 export interface Setting {
@@ -25,8 +30,16 @@ export interface Setting {
   webhook_secret: string;
   /** Null: knowledge is searched by words alone. */
   embeddings: EmbeddingsEndpoint | null;
-  /** Addresses beyond the public internet that users may name, besides the default runtime's own. */
+  /** Addresses beyond the public internet that anything of users may reach: the operator's EGRESS_ALLOW. */
   egress_allow: readonly string[];
+  /** What users' configuration may name besides, and no tool may reach: one's own machine, where the installation is all on it. */
+  configuration_allow: readonly string[];
+  /** What providers may name besides: the installation's own models. */
+  provider_allow: readonly string[];
+  /** Ports of Perdura's own servers on this machine, which nobody reaches through it. */
+  own_ports: readonly number[];
+  /** The names by which the API may be asked for; null: any. */
+  answers_to: HostRule | null;
   identity_providers: IdentityCheck[];
 }
 
@@ -35,12 +48,17 @@ export interface Core {
   setting: Setting;
   database: Database;
   keys: KeyRing;
+  secrets: SecretScope;
   store: Store;
   bus: EventBus;
   runner: PythonToolRunner;
-  egress: GuardedFetch;
+  egress: Egress;
+  /** Where everything is parsed whose input users or the network choose. */
+  parsers: ParserPool;
+  judge: Judge;
   knowledge: Knowledge;
-  identify: IdentityCheck;
+  identify: CachedIdentity;
+  quotas: Quotas;
   log: (message: string) => void;
 }
 

@@ -1,5 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { hostRule } from '../domain/hosts.ts';
 import { lockInstallation } from '../embedded/installation-lock.ts';
 import { localToken } from '../embedded/local-identity.ts';
 import { stickyPort } from '../embedded/ports.ts';
@@ -7,15 +9,25 @@ import { applyMigrations } from '../store/migrations.ts';
 import { quietSdk } from '../temporal/worker.ts';
 import type { Config } from './config.ts';
 import type { Setting } from './core.ts';
+import { hostOf } from './egress.ts';
 import { MIGRATIONS, VERSION } from './places.ts';
 import { registerPlugins } from './plugins.ts';
 import { createResources, type Resources } from './resources.ts';
+import { prepareSample } from './sample.ts';
 import { type Servers, startServers } from './servers.ts';
-import { defaultRuntimeOf, embeddingsOf, encryptionKeysOf, identityOf, webhookSecretOf } from './setting.ts';
+import {
+  administratorsOf,
+  defaultRuntimeOf,
+  embeddingsOf,
+  encryptionKeysOf,
+  identityOf,
+  localPrincipal,
+  webhookSecretOf,
+} from './setting.ts';
 import { openApi, openCore, openDriver, openWorker, openWorkerConnection } from './wiring.ts';
 
 const HOST = '127.0.0.1';
-/** One's own machine is part of an installation that is all on it. */
+/** One's own machine is part of an installation that is all on it; what users configure may name it, and no tool may reach it. */
 const LOOPBACK = ['127.0.0.0/8', '::1'];
 
 type Log = (line: string) => void;
@@ -47,7 +59,7 @@ export async function startInstallation(config: Config, log: Log): Promise<Runni
     const servers = await startServers(config, resources, log);
     const fresh = await applyMigrations(servers.database_url, MIGRATIONS);
     if (fresh.length > 0) log(`Applied ${fresh.length} database migrations`);
-    const { api_url, done } = await startDoors(await settingOf(config, servers), resources, log);
+    const { api_url, done } = await startDoors(await settingOf(config, servers), servers, { resources, log });
     const installation = await describe(config, servers, api_url);
     await tellReady(config, installation, resources);
     return { installation, done, stop: () => resources.close() };
@@ -58,29 +70,36 @@ export async function startInstallation(config: Config, log: Log): Promise<Runni
 }
 
 async function settingOf(config: Config, servers: Servers): Promise<Setting> {
+  const default_runtime = config.DEFAULT_RUNTIME_BASE_URL
+    ? defaultRuntimeOf(config)
+    : { base_url: servers.demo_model_url, model: 'perdura-demo' };
   return {
     // What is all on one's own machine may start commands of one's own.
-    config: { ...config, ALLOW_STDIO_MCP: config.ALLOW_STDIO_MCP ?? true },
+    config: { ...config, ALLOW_STDIO_MCP: config.ALLOW_STDIO_MCP ?? true, ADMIN_SUBJECTS: administratorsOf(config) },
     database_url: servers.own_database_url,
     temporal_address: servers.temporal_address,
     temporal_ui_url: servers.temporal_ui_url,
     encryption_keys: await encryptionKeysOf(config),
-    default_runtime: config.DEFAULT_RUNTIME_BASE_URL
-      ? defaultRuntimeOf(config)
-      : { base_url: servers.demo_model_url, model: 'perdura-demo' },
+    default_runtime,
     embeddings: embeddingsOf(config) ?? { base_url: servers.demo_model_url, model: 'perdura-demo', api_key: null },
     webhook_secret: await webhookSecretOf(config),
-    egress_allow: [...config.EGRESS_ALLOW, ...LOOPBACK],
+    egress_allow: config.EGRESS_ALLOW,
+    configuration_allow: LOOPBACK,
+    provider_allow: [servers.demo_model_url, default_runtime.base_url].map(hostOf),
+    own_ports: servers.own_ports,
+    answers_to: hostRule({ listening: config.PERDURA_HOST ?? HOST, names: [hostname(), ...config.ALLOWED_HOSTS] }),
     identity_providers: await identityOf(config, 'local'),
   };
 }
 
 /** Worker and API on one connection, so that the worker takes a new run's first step without asking the engine. */
-async function startDoors(setting: Setting, resources: Resources, log: Log): Promise<{ api_url: string; done: Promise<void> }> {
+async function startDoors(setting: Setting, { demo_model_url }: Servers, { resources, log }: { resources: Resources; log: Log }) {
   quietSdk();
   const { config } = setting;
   const core = await openCore(setting, resources, log);
+  await core.store.grants.grantExisting();
   await registerPlugins(core);
+  await prepareSample(core, { demo_model_url, owner: localPrincipal(config) });
   const connection = await openWorkerConnection(setting, resources);
   const worker = await openWorker(core, connection, resources);
   const app = await openApi(core, openDriver(core, connection, true), { version: VERSION, resources });

@@ -26,6 +26,18 @@ export function doctorChecks({ store, setting }: Core, { engine, client }: Drive
       if (missing.length === 0) return `${SEARCH_ATTRIBUTES.length} registered`;
       throw new Error(`Not registered: ${missing.join(', ')}; a worker registers them when it starts, if its account may`);
     },
+    async 'stored tokens'() {
+      const ungranted = await store.grants.ungranted();
+      return ungranted.length === 0
+        ? 'granted wherever they are named'
+        : `not granted by their owners: ${ungranted.join(', ')}; they can save these, or grant them on the page of the token`;
+    },
+    async tags() {
+      const apart = await store.notJoined();
+      return apart.length === 0
+        ? 'what they join was made by the same people or an administrator'
+        : `${apart.join(', ')}: others made them, so they are to be named by id`;
+    },
     async runs() {
       const tasks = await store.tasks.unfinished(new Date(Date.now() - SETTLED_MS));
       const states = await Promise.all(tasks.slice(0, LOOKED_AT).map(({ task_id }) => engine.state(task_id)));

@@ -1,31 +1,56 @@
 import type { Caller } from '../api/auth.ts';
 import type { ModelLists } from '../api/models.ts';
 import { isVendor } from '../domain/definition.ts';
-import { AppError } from '../domain/errors.ts';
-import { defaultClient, providerClient, vendorClient } from '../runtimes/clients.ts';
-import { modelLister } from '../runtimes/model-lists.ts';
+import { providerDestination } from '../domain/destinations.ts';
+import { AppError, isSecretNotGranted, secretNotGranted } from '../domain/errors.ts';
+import { defaultClient, providerClient, type Caller as RuntimeCaller, vendorClient } from '../runtimes/clients.ts';
+import { askForModels, modelLister } from '../runtimes/model-lists.ts';
+import { ModelFailure } from '../runtimes/runtime.ts';
 import type { Core } from './core.ts';
 
 /** Lists of models in the name of a caller. */
-export function modelListsOf({ store, setting, egress }: Pick<Core, 'store' | 'setting' | 'egress'>): ModelLists {
-  const list = modelLister();
-  const openToken = (caller: Caller) => async (name: string) => {
-    const opened = await store.tokens.open({ name, principal: caller.key, purpose: 'list of models' });
-    if ('refusal' in opened) throw new AppError('upstream', opened.refusal, { code: 'no_provider_key' });
-    return opened.value;
-  };
+export function modelListsOf({
+  store,
+  setting,
+  egress,
+  secrets,
+}: Pick<Core, 'store' | 'setting' | 'egress' | 'secrets'>): ModelLists {
+  const list = modelLister({ redact: () => secrets.redact });
+  const openToken =
+    ({ key: principal }: Caller): RuntimeCaller['openToken'] =>
+    (name, provider) =>
+      store.tokens.open({ name, principal, destination: providerDestination(provider) });
+  const vendor = { url: setting.config.ANTHROPIC_API_URL, fetch: egress.providers.fetch };
   return {
     ofDefaultRuntime({ key, access_token }) {
+      secrets.hear(access_token);
       const client = async () => defaultClient(setting.default_runtime.base_url, access_token);
       return list({ key: `default ${key}`, client });
     },
     ofProvider(provider, caller) {
       const opened = { access_token: null, openToken: openToken(caller) };
-      const vendor = { url: setting.config.ANTHROPIC_API_URL, fetch: egress.fetch };
       const client = () =>
-        isVendor(provider) ? vendorClient(provider, opened, vendor) : providerClient(provider, opened, egress.fetch);
+        isVendor(provider) ? vendorClient(provider, opened, vendor) : providerClient(provider, opened, egress.providers.fetch);
       const key = `${provider.id} ${provider.updated_at} ${caller.key}`;
-      return list({ key, client, provider_id: provider.id, prices: provider.price_table });
+      return list({ key, client, provider_id: provider.id, prices: provider.price_table }).catch((error) => {
+        throw problemOf(error);
+      });
+    },
+    async ofDraft({ api_key, ...draft }) {
+      if (api_key) secrets.hear(api_key);
+      const provider = { ...draft, id: '', name: 'to be tested', api_key_token_name: api_key && 'the key given' };
+      const opened = { access_token: null, openToken: async () => api_key as string };
+      return askForModels(
+        isVendor(provider)
+          ? await vendorClient(provider, opened, vendor)
+          : await providerClient(provider, opened, egress.providers.fetch),
+      );
     },
   };
+}
+
+/** A provider without a usable key, as a refusal of the API. */
+function problemOf(error: unknown): unknown {
+  if (isSecretNotGranted(error)) return secretNotGranted((error as Error).message);
+  return error instanceof ModelFailure ? new AppError('upstream', error.message, { code: error.code }) : error;
 }

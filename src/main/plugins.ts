@@ -1,9 +1,8 @@
 import type { CustomTool } from '../contracts/custom-tools.ts';
 import { withDeclared } from '../domain/tool-env.ts';
+import { INSTALLATION } from '../store/index.ts';
 import { listPlugins } from '../toolrunner/index.ts';
 import type { Core } from './core.ts';
-
-const CREATED_BY = 'perdura';
 
 /** Lists the bundled tools beside the users' own. What people set on them (variables, switched on or off) is kept. */
 export async function registerPlugins({ store, runner, log }: Pick<Core, 'store' | 'runner' | 'log'>): Promise<void> {
@@ -26,9 +25,16 @@ export async function registerPlugins({ store, runner, log }: Pick<Core, 'store'
       );
       continue;
     }
-    const fields = { source_code, description, parameters_schema, effect: effect ?? 'write', network, is_plugin: true };
+    const fields = {
+      source_code,
+      description,
+      parameters_schema,
+      effect: effect ?? 'write',
+      network: network ?? false,
+      is_plugin: true,
+    };
     const env_config: CustomTool['env_config'] = withDeclared(known?.env_config ?? {}, env);
     if (known) await store.customTools.update(known.id, { ...fields, env_config });
-    else await store.customTools.create({ ...fields, env_config, name, created_by: CREATED_BY });
+    else await store.customTools.create({ ...fields, env_config, name, created_by: INSTALLATION });
   }
 }

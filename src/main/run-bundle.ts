@@ -1,18 +1,15 @@
-import type { Caller } from '../api/auth.ts';
 import type { BundleOf } from '../api/tasks.ts';
 import { RunBundle } from '../contracts/run-bundles.ts';
 import { type Definition, isVendor } from '../domain/definition.ts';
-import { mapTexts, tokensIn } from '../domain/secrets.ts';
 import { selectRuntime } from '../runtimes/select.ts';
 import type { RunRecord } from '../store/inspection.ts';
-import type { WiredTask } from '../store/tasks.ts';
 import { replay } from '../temporal/replay/replay.ts';
-import { redactor } from '../toolrunner/redact.ts';
 import { type Toolset, toolsFor } from '../tools/for-agent.ts';
 import type { Core } from './core.ts';
-import { outputGuards } from './guardrails.ts';
+import { outputGuardsOf } from './guardrails.ts';
 import { VERSION } from './places.ts';
 import { toolPorts, windowOf } from './run-ports.ts';
+import { openAll } from './run-secrets.ts';
 import { mcpPorts, openMcpPool, withoutElsewhere } from './run-tools.ts';
 
 /** Runs as documents. What is not in the schema does not leave; secrets that are known are taken out of every text. */
@@ -29,9 +26,11 @@ export function bundlesOf(core: Core): BundleOf {
       ...contentOf(record),
       end: task,
     });
-    const redact = redactor(await secretsOf(core, definition, { task, caller }));
+    const redact = core.secrets.book();
+    redact.know(caller.access_token);
+    await core.secrets.within(redact, () => openAll(core, task.id));
     const bundle = redact.value(JSON.parse(JSON.stringify(draft))) as RunBundle;
-    const { told } = await replay(bundle, outputGuards);
+    const { told } = await replay(bundle, outputGuardsOf(core.judge));
     const steps = bundle.steps.map((step) => ({ ...step, input: told.get(step.step) ?? null }));
     return { ...bundle, steps };
   };
@@ -81,43 +80,3 @@ function contentOf({ task, steps, messages, calls, events }: RunRecord) {
     transcript: messages.map((message) => ({ ...message, told_at: stepAt(message.created_at) })),
   };
 }
-
-/** Every secret that the run may have met: stored tokens that its definition names, what its connections hold sealed, and the caller's own. */
-async function secretsOf(
-  core: Core,
-  definition: Definition,
-  { task, caller }: { task: WiredTask; caller: Caller },
-): Promise<string[]> {
-  const { store } = core;
-  const { provider, tools, mcp_servers = [], repository } = definition;
-  const configs = mcp_servers.map(({ connection_config }) => connection_config);
-  const names = new Set([
-    ...[provider?.api_key_token_name, repository?.token_name],
-    ...tools.flatMap((tool) => (tool.kind === 'custom' ? Object.values(tool.env) : [])),
-    ...configs.flatMap(tokensIn),
-  ]);
-  const values: string[] = [caller.access_token];
-  for (const name of names) {
-    if (!name) continue;
-    const opened = await store.tokens.open({
-      name,
-      principal: task.owner,
-      purpose: 'redaction of a run bundle',
-      task_id: task.id,
-    });
-    if ('value' in opened) values.push(opened.value);
-  }
-  for (const config of configs) {
-    const sealed = new Set<string>();
-    mapTexts(config, (text, { path }) => ((store.mcpServers.sealer.mask(text) as unknown) === text ? text : sealed.add(path)));
-    mapTexts(store.mcpServers.sealer.open(config), (text, { path }) =>
-      sealed.has(path) ? values.push(text, ...partsOf(text)) : text,
-    );
-  }
-  return values;
-}
-
-const SHORTEST_PART = 8;
-
-/** What is sealed whole may be met in parts: the key behind `Bearer`, the password in an address, the value of a flag. */
-const partsOf = (text: string) => text.split(/[\s=:@/?&]+/).filter((part) => part.length >= SHORTEST_PART);

@@ -1,5 +1,6 @@
 import { contextWindowOf } from '../domain/context-window.ts';
 import type { Definition, WorkspaceOwner } from '../domain/definition.ts';
+import { providerDestination } from '../domain/destinations.ts';
 import { eventsOf } from '../domain/events.ts';
 import { webhookSender } from '../egress/webhook-sender.ts';
 import { deltaPublisher } from '../events/publisher.ts';
@@ -12,14 +13,23 @@ import type { ActivityPorts } from '../temporal/activities/index.ts';
 import { reconcile } from '../temporal/reconciler.ts';
 import { type ToolPorts, type Toolset, toolsFor } from '../tools/for-agent.ts';
 import { type ToolCall, ToolUnreachable } from '../tools/source.ts';
+import { withinLimits } from '../tools/workspace-limits.ts';
 import type { Core, Driver } from './core.ts';
+import { workspaceLimitsOf } from './limits.ts';
+import { argumentFitter, pageReader } from './parsers.ts';
 import { reconcileSchedules, reconcileWorkspaces } from './reconcile.ts';
+import { redactedOutcome, redactedRuntime } from './redacted.ts';
 import { contextPorts, knowingPorts } from './run-context.ts';
+import { runSecrets } from './run-secrets.ts';
 import { runSessions } from './run-sessions.ts';
 import { mcpPorts, openMcpPool, progressTeller, runTools } from './run-tools.ts';
 import { runWorkspaces } from './run-workspaces.ts';
+import { toolTokens } from './tool-tokens.ts';
 
 const now = () => new Date().toISOString();
+
+/** Built-in tools that write nothing: a full workspace can still be looked at. */
+const READERS = ['read', 'glob', 'grep'];
 
 /** Binds the engine's activities to the store, the runtimes and the tools. `unwatch` ends what they hold open. */
 export async function activityPorts(core: Core, driver: Driver): Promise<{ ports: ActivityPorts; unwatch: () => Promise<void> }> {
@@ -30,19 +40,28 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
   const pool = openMcpPool(core);
   const tools = { ...toolPorts(core), mcp: mcpPorts(core, pool) };
   const workspaces = runWorkspaces(core);
+  const limits = workspaceLimitsOf(setting.config);
   const directoryOf = (run: WorkspaceOwner) => (signal: AbortSignal) =>
     workspaces.open(run, signal).then(
       ({ directory }) => directory,
       (error: Error) => Promise.reject(new ToolUnreachable(error.message)),
     );
   const definition = (hash: string) => store.definitions.get(hash);
-  const runtimeOf = (run: OpenRun, pinned: Parameters<typeof selectRuntime>[0]) =>
-    selectRuntime(pinned, callerOf(core, run), {
+  const { secrets } = core;
+  const runtimeOf = async (run: OpenRun, pinned: Parameters<typeof selectRuntime>[0]) => {
+    const selecting = selectRuntime(pinned, callerOf(core, run), {
       default_runtime: setting.default_runtime,
-      fetch: core.egress.fetch,
+      fetch: core.egress.providers.fetch,
       vendor_url: setting.config.ANTHROPIC_API_URL,
     });
+    const selected = await selecting.catch((error: unknown) => Promise.reject(secrets.redact.error(error)));
+    return { ...selected, runtime: redactedRuntime(selected.runtime, secrets.redact) };
+  };
   const sessions = runSessions(core, { definition, runtimeOf });
+  const sendWebhook = webhookSender({
+    fetch: core.egress.configuration.fetch,
+    secretsOf: (owner) => store.webhookSecrets.valid(owner, setting.webhook_secret),
+  });
   const ports: ActivityPorts = {
     runs: store.runs,
     ledger: store.ledger,
@@ -60,17 +79,30 @@ export async function activityPorts(core: Core, driver: Driver): Promise<{ ports
       const pinned = await definition(call.definition_hash);
       const { task_id, workflow_id, owner } = call;
       const { definition_hash } = call;
-      const workspace = directoryOf({ task_id, owner, repository: pinned.repository });
+      const workspace = directoryOf({ task_id, owner, repository: pinned.repository, workflow: pinned.workflow });
       const run = { task_id, workflow_id, owner, agent_id: pinned.agent.id, definition_hash, workspace };
-      const progress = progressTeller(core, { task_id, workflow_id, call_id });
+      const { redact } = secrets;
+      const tell = progressTeller(core, { task_id, workflow_id, call_id });
+      const progress: ToolCall['progress'] = (text, data) => tell(redact.text(text), redact.value(data));
       const asked: ToolCall = { call_id, name, arguments: args, call_key: `${task_id}:${call_id}`, run, progress };
       const rules = { custom_tools: pinned.provider !== null, toolset: call.toolset as Toolset | null };
-      return toolsFor(pinned, tools, rules).call(asked, signal);
+      const box = toolsFor(pinned, tools, rules);
+      if (READERS.includes(name)) return redactedOutcome(box.call(asked, signal), redact);
+      const outcome = withinLimits(limits, ({ enter, full }) => {
+        const entered = async (until: AbortSignal) => {
+          const directory = await workspace(until);
+          await enter(directory);
+          return directory;
+        };
+        return box.call({ ...asked, run: { ...run, workspace: entered } }, AbortSignal.any([signal, full]));
+      });
+      return redactedOutcome(outcome, redact);
     },
     ...firePortsOf(core, driver),
     ...contextPorts(core),
     webhooks: store.webhooks,
-    sendWebhook: webhookSender({ fetch: core.egress.fetch, secret: setting.webhook_secret }),
+    secrets: runSecrets(core),
+    sendWebhook: async (message, signal) => secrets.redact.value(await sendWebhook(message, signal)),
     windowOf: windowOf(core),
     workspaces,
     settle,
@@ -124,7 +156,8 @@ function callerOf({ store }: Core, run: OpenRun): Caller {
     get access_token() {
       return store.tasks.callerToken(run);
     },
-    openToken: (name) => store.tokens.valueOf({ name, principal: run.owner, purpose: 'model provider', task_id: run.task_id }),
+    openToken: (name, provider) =>
+      store.tokens.open({ name, principal: run.owner, destination: providerDestination(provider), task_id: run.task_id }),
   };
 }
 
@@ -135,11 +168,12 @@ export function toolPorts(core: Core): Omit<ToolPorts, 'mcp'> {
     runner,
     ...knowingPorts(core),
     startConfined: runner.startConfined,
-    fetch: egress.fetch,
+    fetch: egress.tools.fetch,
+    readPage: pageReader(core),
+    fitArguments: argumentFitter(core),
     bash_network: config.BASH_NETWORK,
     search_url: config.SEARCH_API_URL ?? null,
-    openToken: (name, tool, { owner, task_id }) =>
-      store.tokens.valueOf({ name, principal: owner, purpose: `tool ${tool}`, task_id }),
+    openToken: toolTokens(core),
     async saveTodos({ call_id, run: { task_id, workflow_id } }, todos) {
       const { log } = eventsOf(task_id, now);
       const events = [

@@ -1,4 +1,5 @@
 import type { PinnedRepository, WorkspaceOwner } from '../domain/definition.ts';
+import { repositoryDestination } from '../domain/destinations.ts';
 import { type CheckoutOrder, checkouts } from '../tools/checkout.ts';
 import { type Workspaces, workspaces } from '../tools/workspaces.ts';
 import { type Core, workspacesOf } from './core.ts';
@@ -10,15 +11,18 @@ export interface RunWorkspaces extends Pick<Workspaces, 'remove' | 'kept'> {
 
 export function runWorkspaces({ store, egress, setting: { config } }: Core): RunWorkspaces {
   const kept = workspaces(workspacesOf(config));
-  const checkout = checkouts({ rules: egress.rules, path: config.PATH, ca_file: config.REPO_CA_FILE });
+  const checkout = checkouts({
+    ...{ rules: egress.configuration.rules, path: config.PATH, ca_file: config.REPO_CA_FILE },
+    ...{ max_files: config.REPO_MAX_FILES, max_bytes: config.REPO_MAX_MB * 1024 ** 2 },
+  });
 
   async function orderOf(
-    { owner, task_id }: WorkspaceOwner,
+    { owner: principal, task_id, workflow }: WorkspaceOwner,
     { url, branch, token_name }: PinnedRepository,
   ): Promise<Omit<CheckoutOrder, 'into'>> {
     if (!token_name) return { url, branch, token: null };
-    const token = await store.tokens.valueOf({ name: token_name, principal: owner, purpose: 'repository', task_id });
-    return { url, branch, token };
+    const destination = repositoryDestination(workflow, url);
+    return { url, branch, token: await store.tokens.open({ name: token_name, principal, destination, task_id }) };
   }
 
   return {

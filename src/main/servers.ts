@@ -13,6 +13,8 @@ export interface Servers {
   temporal_address: string;
   temporal_ui_url: string | null;
   demo_model_url: string;
+  /** The ports of all that was started here. */
+  own_ports: number[];
   pids: Record<string, number>;
 }
 
@@ -30,8 +32,10 @@ export async function startServers(config: Config, resources: Resources, log: Lo
   );
   return {
     ...database,
-    ...temporal,
+    temporal_address: temporal.temporal_address,
+    temporal_ui_url: temporal.temporal_ui_url,
     demo_model_url: demo.url,
+    own_ports: [...temporal.ports, Number(new URL(demo.url).port)],
     pids: { ...database.pids, ...temporal.pids } as Record<string, number>,
   };
 }
@@ -48,8 +52,10 @@ async function temporalOf(
   resources: Resources,
   log: Log,
 ) {
-  if (TEMPORAL_ADDRESS) return { temporal_address: TEMPORAL_ADDRESS, temporal_ui_url: TEMPORAL_UI_URL ?? null, pids: {} };
+  if (TEMPORAL_ADDRESS)
+    return { temporal_address: TEMPORAL_ADDRESS, temporal_ui_url: TEMPORAL_UI_URL ?? null, ports: [], pids: {} };
   const executable = await findTemporal({ home, log, ...(path ? { path } : {}) });
   const temporal = resources.hold(await startTemporal({ executable, home, log }), (it) => it.stop());
-  return { temporal_address: temporal.address, temporal_ui_url: temporal.ui_url, pids: { temporal: temporal.pid } };
+  const { address, ui_url, ports, pid } = temporal;
+  return { temporal_address: address, temporal_ui_url: ui_url, ports, pids: { temporal: pid } };
 }

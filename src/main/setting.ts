@@ -1,8 +1,11 @@
 import type { IdentityCheck } from '../api/identity.ts';
 import { codeHostIdentity, localIdentity } from '../api/identity-providers.ts';
+import { hostRule } from '../domain/hosts.ts';
 import { encryptionKey, localToken, webhookSecret } from '../embedded/local-identity.ts';
+import type { Principal } from '../store/principals.ts';
 import type { Config } from './config.ts';
 import type { Setting } from './core.ts';
+import { hostOf } from './egress.ts';
 
 const CODE_HOSTS = {
   github: 'https://api.github.com',
@@ -15,6 +18,18 @@ const SHIPPED_RUNTIME = { base_url: 'https://models.github.ai/inference', model:
 
 /** The person at the machine of an embedded installation. */
 const LOCAL_LOGIN = 'local';
+const LOCAL_PRINCIPAL: Principal = { provider: 'local', subject: LOCAL_LOGIN, login: LOCAL_LOGIN };
+
+/** Who signs in with the token in the home folder; null when that token is not taken. */
+export const localPrincipal = ({ IDENTITY_PROVIDERS: names }: Config): Principal | null =>
+  names.length === 0 || names.includes('local') ? LOCAL_PRINCIPAL : null;
+
+/** Who administers an embedded installation: those named, else whoever can read the token in the home folder. */
+export function administratorsOf(config: Config): string[] {
+  const { ADMIN_SUBJECTS: named } = config;
+  const local = localPrincipal(config);
+  return named.length === 0 && local ? [`${local.provider}:${local.subject}`] : named;
+}
 
 export function defaultRuntimeOf({ DEFAULT_RUNTIME_BASE_URL: base_url, DEFAULT_RUNTIME_MODEL: model }: Config) {
   return base_url ? { base_url, model: model ?? null } : { ...SHIPPED_RUNTIME, ...(model ? { model } : {}) };
@@ -62,6 +77,11 @@ export async function externalSetting(config: Config): Promise<Setting> {
     embeddings: embeddingsOf(config),
     webhook_secret: await webhookSecretOf(config),
     egress_allow: config.EGRESS_ALLOW,
+    configuration_allow: [],
+    provider_allow: [hostOf(defaultRuntimeOf(config).base_url)],
+    own_ports: [config.PERDURA_PORT],
+    // Behind a proxy the names are the operator's to know.
+    answers_to: config.ALLOWED_HOSTS.length > 0 ? hostRule({ listening: '0.0.0.0', names: config.ALLOWED_HOSTS }) : null,
     identity_providers: await identityOf(config, 'github'),
   };
 }

@@ -6,7 +6,6 @@ import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../api/app.ts';
 import type { DashboardSettings } from '../api/dashboard.ts';
 import { cachedIdentity } from '../api/identity.ts';
-import { guardedFetch } from '../egress/guarded-fetch.ts';
 import { postgresBus } from '../events/postgres-bus.ts';
 import { redisBus } from '../events/redis-bus.ts';
 import { openDatabase } from '../store/database.ts';
@@ -27,33 +26,41 @@ import { builtinSpecs } from '../tools/builtin/index.ts';
 import { chatRepliesOf } from './chat.ts';
 import { checksOf } from './checks.ts';
 import { type Core, type Driver, type Setting, workspacesOf } from './core.ts';
+import { openEgress } from './egress.ts';
 import { chatGuardOf, promptRefusal } from './guardrails.ts';
 import { knowledgeOf, knowledgeServiceOf } from './knowledge.ts';
+import { apiLimitsOf } from './limits.ts';
 import { mcpProbe } from './mcp-probe.ts';
 import { modelListsOf } from './model-lists.ts';
+import { argumentFitter, parsersOf } from './parsers.ts';
 import { DASHBOARDS } from './places.ts';
+import { quotasOf } from './quotas.ts';
 import type { Resources } from './resources.ts';
 import { bundlesOf } from './run-bundle.ts';
 import { activityPorts, firePortsOf } from './run-ports.ts';
+import { secretScope, secretsOfInstallation } from './secret-scope.ts';
 import { toolsPython } from './tools-python.ts';
 
-export async function openCore(setting: Setting, resources: Resources, log: (message: string) => void): Promise<Core> {
+export async function openCore(setting: Setting, resources: Resources, write: (message: string) => void): Promise<Core> {
+  const secrets = secretScope(secretsOfInstallation(setting));
+  const log = (message: string) => write(secrets.redact.text(message));
   const { config, database_url: url } = setting;
   const on_error = (error: Error) => log(`A database connection broke: ${error.message}`);
   const database = resources.hold(openDatabase({ url, max_connections: config.DATABASE_POOL_SIZE, on_error }), (it) =>
     it.close(),
   );
-  const keys = keyRing(setting.encryption_keys);
+  const keys = keyRing(setting.encryption_keys, secrets.hear);
   const { REDIS_URL } = config;
   const opened = REDIS_URL ? redisBus({ url: REDIS_URL, log }) : postgresBus({ url, pool: database.pool, log });
   const bus = resources.hold(await opened, (it) => it.close());
   const store = createStore({
     database,
     keys,
+    admins: config.ADMIN_SUBJECTS,
     tell: (workflow_id, task_id, told) => bus.announce(workflow_id, { task_id, ...told }),
   });
-  const egress_allow = [...setting.egress_allow, hostOf(setting.default_runtime.base_url)];
-  const egress = resources.hold(guardedFetch(egress_allow), (it) => it.close());
+  const { parsers, judge } = parsersOf(config, resources);
+  const egress = openEgress(setting, resources);
   // The sandbox opens the way to it when it is set up.
   await mkdir(workspacesOf(config), { recursive: true, mode: 0o711 });
   const runner = resources.hold(
@@ -62,22 +69,33 @@ export async function openCore(setting: Setting, resources: Resources, log: (mes
       preload: config.TOOLRUNNER_PRELOAD,
       isolation: config.TOOL_ISOLATION,
       workspaces: workspacesOf(config),
-      egress_allow,
+      host_paths: { allow: config.MCP_PATHS, closed: [config.PERDURA_HOME] },
+      egress_allow: egress.tools_allow,
+      own_ports: egress.own_ports,
       log,
     }),
     (it) => it.close(),
   );
   const on_seen = (principal: Principal) => void store.principals.seen(principal).catch((error: Error) => log(error.message));
   const identify = cachedIdentity(setting.identity_providers, { on_seen });
-  const knowledge = knowledgeOf({ store, egress, embeddings: setting.embeddings });
-  return { setting, database, keys, store, bus, runner, egress, knowledge, identify, log };
+  const knowledge = knowledgeOf({ store, egress: egress.configuration, secrets, embeddings: setting.embeddings });
+  return {
+    setting,
+    database,
+    keys,
+    secrets,
+    store,
+    bus,
+    runner,
+    egress,
+    parsers,
+    judge,
+    quotas: quotasOf(store.quotas, config),
+    knowledge,
+    identify,
+    log,
+  };
 }
-
-/** The operator chose this address, so it may be private. */
-const hostOf = (url: string) => {
-  const { hostname, port, protocol } = new URL(url);
-  return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`;
-};
 
 /** TLS and API keys come by Temporal's own variables; the address is ours to know. */
 function connectOptions({ temporal_address: address }: Setting) {
@@ -92,12 +110,24 @@ export const openClientConnection = (setting: Setting, resources: Resources): Co
   resources.hold(Connection.lazy(connectOptions(setting)), (it) => it.close());
 
 /** How runs are started and stopped; `eager` where a worker shares the connection. */
-export function openDriver({ setting, store, bus }: Core, connection: Connection | NativeConnection, eager: boolean): Driver {
+export function openDriver(
+  { setting, store, bus, judge, quotas }: Core,
+  connection: Connection | NativeConnection,
+  eager: boolean,
+): Driver {
   const client = new Client({ connection, namespace: setting.config.TEMPORAL_NAMESPACE });
   const { TEMPORAL_TASK_QUEUE: task_queue } = setting.config;
   const engine = createEngine({ client, task_queue, ui_url: setting.temporal_ui_url, eager });
   const settle = settler({ runs: store.runs, now: () => new Date().toISOString() });
-  const dispatch = createDispatch({ store, engine, bus, settle, definitionOf, refusalOf: promptRefusal });
+  const dispatch = createDispatch({
+    store,
+    engine,
+    bus,
+    settle,
+    definitionOf,
+    admitTask: quotas.admitTask,
+    refusalOf: promptRefusal(judge),
+  });
   return { client, engine, settle, dispatch, schedules: createSchedules(client, task_queue) };
 }
 
@@ -123,24 +153,38 @@ export async function openWorker(core: Core, connection: NativeConnection, resou
 /** How long replies of chats may take to end when the service is stopped. */
 const CHAT_GRACE_MS = 5_000;
 
+interface ApiOptions {
+  version: string;
+  resources: Resources;
+  dashboards?: DashboardSettings;
+  /** Where the log of requests goes. */
+  log_to?: { write(line: string): void };
+}
+
 export async function openApi(
   core: Core,
   driver: Driver,
-  { version, resources, dashboards = DASHBOARDS }: { version: string; resources: Resources; dashboards?: DashboardSettings },
+  { version, resources, dashboards = DASHBOARDS, log_to = process.stdout }: ApiOptions,
 ): Promise<FastifyInstance> {
   const { setting, store, bus, runner, identify } = core;
   const { config } = setting;
   const replies = resources.hold(chatRepliesOf(core), (it) => it.close(CHAT_GRACE_MS));
+  // Sessions and tasks have ids of one kind, so what asks workers to break off a task asks every API process, too.
+  resources.hold(await bus.onHalt(replies.stop), (end) => void end());
   const services = {
-    ...{ store, bus, runner, ...driver, identify },
+    ...{ store, bus, runner, ...driver, identify, secrets: core.secrets },
     models: modelListsOf(core),
     checks: checksOf(core, driver.engine),
     replies,
+    stopReply: (session_id: string) => bus.halt(session_id),
     guard: chatGuardOf(core),
+    judge: core.judge,
+    admitBytes: core.quotas.admitBytes,
     knowledge: knowledgeServiceOf(core),
     fireNow: (row: ScheduleRow, due_at: Date) => serve(firePortsOf(core, driver), row, { due_at, by_hand: true }),
     mcp: mcpProbe(core),
     bundleOf: bundlesOf(core),
+    fitArguments: argumentFitter(core),
     builtin_tools: builtinSpecs({ web_search: config.SEARCH_API_URL !== undefined }),
   };
   const app = await buildApp(services, {
@@ -148,10 +192,17 @@ export async function openApi(
     admins: config.ADMIN_SUBJECTS,
     shared_write: config.SHARED_WRITE,
     cors_origins: config.CORS_ORIGINS,
+    trust_proxy: config.TRUST_PROXY,
+    answers_to: setting.answers_to,
     rate_limit: config.RATE_LIMIT_PER_MINUTE,
     metrics_token: config.METRICS_TOKEN ?? null,
     log_level: config.LOG_LEVEL,
+    log_to,
     dashboards,
+    limits: apiLimitsOf(config),
+  });
+  app.addHook('onListen', async () => {
+    for (const address of app.addresses()) if (typeof address === 'object') core.egress.own_ports.add(address.port);
   });
   return resources.hold(app, (it) => it.close());
 }

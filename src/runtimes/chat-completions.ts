@@ -1,7 +1,7 @@
 import type OpenAI from 'openai';
 import { type Chunk, replyOf } from './chat-reply.ts';
 import { chatRequest } from './chat-request.ts';
-import { modelFailureOf, withoutSecret } from './failures.ts';
+import { modelFailureOf } from './failures.ts';
 import { ModelFailure, type ModelRuntime } from './runtime.ts';
 
 interface ChatCompletionsOptions {
@@ -35,7 +35,7 @@ export function chatCompletions({ client, default_model, idle_ms = IDLE_MS }: Ch
         signal.throwIfAborted();
         if (watch.expired())
           throw new ModelFailure(`The model sent nothing for ${idle_ms / 1000} s`, { code: 'model_timeout', recoverable: true });
-        throw withoutSecret(modelFailureOf(error), client.apiKey);
+        throw modelFailureOf(error);
       } finally {
         watch.end();
       }

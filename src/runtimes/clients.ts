@@ -1,7 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI, { AzureOpenAI } from 'openai';
 import type { PinnedProvider } from '../domain/definition.ts';
-import { databaseIsAway } from '../domain/errors.ts';
+import { databaseIsAway, secretRefusal } from '../domain/errors.ts';
 import { type Fetch, reusingFetch } from './reusing-fetch.ts';
 import { ModelFailure } from './runtime.ts';
 
@@ -9,14 +9,14 @@ import { ModelFailure } from './runtime.ts';
 export interface Caller {
   /** The caller's own access token; null when the run has none. */
   access_token: string | null;
-  /** Opens a stored token by name; throws a sentence when it may not be used. */
-  openToken(name: string): Promise<string>;
+  /** Opens a stored token for the provider that names it; throws a sentence when it may not be used. */
+  openToken(name: string, provider: Endpoint): Promise<string>;
 }
 
 /** The parts of a provider that lead to its endpoint. */
 export type Endpoint = Pick<
   PinnedProvider,
-  'name' | 'provider_type' | 'api_key_token_name' | 'base_url' | 'auth_type' | 'azure_api_version' | 'azure_deployment'
+  'id' | 'name' | 'provider_type' | 'api_key_token_name' | 'base_url' | 'auth_type' | 'azure_api_version' | 'azure_deployment'
 >;
 
 const TIMEOUT_MS = 120_000;
@@ -44,8 +44,11 @@ export async function providerClient(provider: Endpoint, caller: Caller, fetch?:
   const { base_url, auth_type } = provider;
   const bare = { authorization: null };
   const defaultHeaders = !key ? bare : auth_type === 'x-api-key' ? { ...bare, 'x-api-key': key } : {};
-  return new OpenAI({ ...options, defaultHeaders, apiKey: key ?? NO_KEY, baseURL: base_url ?? OPENAI_URL });
+  return new OpenAI({ ...options, defaultHeaders, apiKey: key ?? NO_KEY, baseURL: base_url ? rooted(base_url) : OPENAI_URL });
 }
+
+/** Model servers of one's own (Ollama, llama.cpp, vLLM, LM Studio) are known by host and port alone; they serve under /v1. */
+const rooted = (url: string) => (/^http:\/\/[^/?#]+\/?$/.test(url) ? `${url.replace(/\/$/, '')}/v1` : url);
 
 /** A client of the vendor's own API; `url` where it is to be reached at another address. */
 export async function vendorClient(
@@ -77,8 +80,10 @@ function azureClient(provider: Endpoint, apiKey: string, options: typeof COMMON 
 /** Only an endpoint of the user's own may do without a key. */
 async function keyOf(provider: Endpoint, caller: Caller): Promise<string | null> {
   if (provider.api_key_token_name) {
-    return caller.openToken(provider.api_key_token_name).catch((error: Error) => {
+    return caller.openToken(provider.api_key_token_name, provider).catch((error: Error) => {
       if (databaseIsAway(error)) throw error;
+      const code = secretRefusal(error);
+      if (code) throw refusal(error.message, code);
       throw refusal(`The provider ${provider.name} has no usable key: ${error.message}`);
     });
   }

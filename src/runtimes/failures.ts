@@ -1,12 +1,6 @@
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai';
 import { ModelFailure } from './runtime.ts';
 
-/** A failure that does not repeat the key it was called with, as some endpoints do. */
-export function withoutSecret(failure: unknown, secret: string | null): unknown {
-  if (!(failure instanceof ModelFailure) || !secret || !failure.message.includes(secret)) return failure;
-  return new ModelFailure(failure.message.replaceAll(secret, '[redacted]'), failure);
-}
-
 const TOO_MANY = 429;
 const TIMEOUTS = [408, 409];
 const SERVER_ERRORS = 500;

@@ -2,7 +2,6 @@ import type Anthropic from '@anthropic-ai/sdk';
 import type { TranscriptMessage } from '../domain/transcript.ts';
 import type { ExchangeUsage } from '../domain/usage.ts';
 import { countOf } from './chat-reply.ts';
-import { withoutSecret } from './failures.ts';
 import { vendorFailureOf } from './managed/failures.ts';
 import { type Exchange, ModelFailure, type ModelRuntime } from './runtime.ts';
 
@@ -30,7 +29,7 @@ export function messagesRuntime({ client, default_model }: { client: Anthropic; 
         return { reply: { text, calls: [], finish, model: answered, usage: usageOf(usage), extra: null }, cursor: null };
       } catch (error) {
         signal.throwIfAborted();
-        throw withoutSecret(vendorFailureOf(error), client.apiKey);
+        throw vendorFailureOf(error);
       }
     },
   };

@@ -2,8 +2,9 @@ import Anthropic from '@anthropic-ai/sdk';
 import type OpenAI from 'openai';
 import type { Model } from '../contracts/models.ts';
 import type { PriceTable } from '../domain/definition.ts';
-import { AppError } from '../domain/errors.ts';
-import { modelFailureOf, withoutSecret } from './failures.ts';
+import { AppError, databaseIsAway, secretRefusal } from '../domain/errors.ts';
+import type { Redactor } from '../domain/redaction.ts';
+import { modelFailureOf } from './failures.ts';
 import { vendorFailureOf } from './managed/failures.ts';
 
 const KEPT_MS = 10 * 60_000;
@@ -17,17 +18,34 @@ interface Listing {
   prices?: PriceTable;
 }
 
+interface ListerOptions {
+  now?: () => number;
+  /** Takes out what was opened to ask: a list is kept for longer than that is known. */
+  redact: () => Pick<Redactor, 'value' | 'error'>;
+}
+
 /** Asks endpoints for their models and remembers the answer for a while. */
-export function modelLister({ now = Date.now }: { now?: () => number } = {}) {
+export function modelLister({ now = Date.now, redact }: ListerOptions) {
   const kept = new Map<string, { at: number; models: Model[] }>();
+  const cleaned = (error: unknown) => Promise.reject(redact().error(error));
   return async ({ key, client, provider_id, prices = {} }: Listing): Promise<Model[]> => {
     const known = kept.get(key);
     if (known && now() - known.at < KEPT_MS) return known.models;
-    const models = await ask(await client(), { provider_id, prices });
+    const models = redact().value(await askForModels(await reached(client), { provider_id, prices }).catch(cleaned));
     if (kept.size >= MOST_KEPT) kept.delete(kept.keys().next().value as string);
     kept.set(key, { at: now(), models });
     return models;
   };
+}
+
+/** A provider without a usable key or address is as good as out of reach. */
+async function reached(client: Listing['client']): Promise<OpenAI | Anthropic> {
+  try {
+    return await client();
+  } catch (error) {
+    if (error instanceof AppError || databaseIsAway(error)) throw error;
+    throw new AppError('upstream', (error as Error).message, { code: secretRefusal(error) ?? 'models_unavailable' });
+  }
 }
 
 /** A model as endpoints list it: the standard knows the id only, some tell more, each in words of its own. */
@@ -39,9 +57,9 @@ interface Listed {
   max_input_tokens?: number | null;
 }
 
-async function ask(
+export async function askForModels(
   client: OpenAI | Anthropic,
-  { provider_id, prices }: { provider_id: string | undefined; prices: PriceTable },
+  { provider_id, prices = {} }: { provider_id?: string | undefined; prices?: PriceTable } = {},
 ): Promise<Model[]> {
   try {
     const models: Model[] = [];
@@ -59,7 +77,7 @@ async function ask(
     return models;
   } catch (error) {
     const failure = client instanceof Anthropic ? vendorFailureOf(error) : modelFailureOf(error);
-    throw new AppError('upstream', (withoutSecret(failure, client.apiKey) as Error).message, {
+    throw new AppError('upstream', (failure as Error).message, {
       code: 'models_unavailable',
     });
   }

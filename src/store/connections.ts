@@ -1,5 +1,6 @@
 import type { KnowledgeSource } from '../contracts/knowledge.ts';
 import type { McpServer } from '../contracts/mcps.ts';
+import { SECRET_NAME } from '../domain/secrets.ts';
 import type { PrismaClient } from '../generated/prisma/client.ts';
 import type { KeyRing } from './key-ring.ts';
 import { sealedResource } from './sealed-resource.ts';
@@ -7,12 +8,30 @@ import { sealedResource } from './sealed-resource.ts';
 /** What the seals of knowledge sources are tied to. */
 export const KNOWLEDGE_SOURCE = 'knowledge-source';
 
+/** Parts of a configuration that are sent to the address, or looked for there; everything else is taken for a part of the address. */
+const SENT_TO_SERVER = ['headers', 'env'];
+const SENT_TO_SOURCE = ['collection', 'table', 'text_field', 'text_column', 'embedding_column', 'user', 'database'];
+
+const without = (config: unknown, names: readonly string[]) =>
+  Object.fromEntries(Object.entries(config as object).filter(([name]) => !names.includes(name)));
+
 /** Resources that lead elsewhere, with the secrets that takes. */
 export const connectionStores = (prisma: PrismaClient, keys: KeyRing) => ({
-  mcpServers: sealedResource<McpServer>(prisma.mcpServer, { noun: 'MCP server', keys, context: 'mcp-server' }),
+  mcpServers: sealedResource<McpServer>(prisma.mcpServer, {
+    noun: 'MCP server',
+    keys,
+    context: 'mcp-server',
+    addressOf: ({ transport_type, connection_config, network, paths }) => {
+      return { transport_type, network, paths, ...without(connection_config, SENT_TO_SERVER) };
+    },
+  }),
   knowledgeSources: sealedResource<KnowledgeSource>(prisma.knowledgeSource, {
     noun: 'knowledge source',
     keys,
     context: KNOWLEDGE_SOURCE,
+    addressOf: ({ source_type, connection_config: config }) => {
+      const keyed = Object.keys(config).filter((name) => SECRET_NAME.test(name));
+      return { source_type, ...without(config, [...SENT_TO_SOURCE, ...keyed]) };
+    },
   }),
 });

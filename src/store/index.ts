@@ -11,35 +11,55 @@ import { type Database, rows } from './database.ts';
 import { definitionStore } from './definitions.ts';
 import { eventStore } from './events.ts';
 import { forkStore } from './forks.ts';
+import { grantKeys } from './grant-keys.ts';
+import { grantStore } from './grants.ts';
 import { idempotencyStore } from './idempotency.ts';
 import { inspectionStore } from './inspection.ts';
 import type { KeyRing } from './key-ring.ts';
 import { knowledgeItemStore } from './knowledge.ts';
 import { memoryStore } from './memories.ts';
-import { CHAT_GUARDRAILS, snapshotOf } from './pin.ts';
+import { CHAT_GUARDRAILS, NOT_JOINED, snapshotOf } from './pin.ts';
 import { principalStore } from './principals.ts';
 import { providerRates } from './provider-rates.ts';
+import { quotaStore } from './quotas.ts';
 import { refused, resource } from './resource.ts';
 import { runStore, type Tell } from './runs.ts';
+import { sampleStore } from './samples.ts';
 import { scheduleStore } from './scheduled-agents.ts';
 import { taskStore } from './tasks.ts';
 import { tokenStore } from './tokens.ts';
 import { toolLedger } from './tool-ledger.ts';
 import { transferStore } from './transfer.ts';
 import { type Used, usersOf } from './uses.ts';
+import { webhookSecretStore } from './webhook-secrets.ts';
 import { webhookStore } from './webhooks.ts';
 import { workflowStore } from './workflows.ts';
 
 export type Store = ReturnType<typeof createStore>;
 
+interface StoreOptions {
+  database: Database;
+  keys: KeyRing;
+  tell?: Tell;
+  /** Whose shared resources join others' by tag. */
+  admins?: readonly string[];
+}
+
+/** Who made what comes with the installation. */
+export const INSTALLATION = 'perdura';
+
 /** Everything that is kept, one part a resource. `tell` hears of events once they are written. */
-export function createStore({ database: { pool, prisma }, keys, tell }: { database: Database; keys: KeyRing; tell?: Tell }) {
+export function createStore({ database: { pool, prisma }, keys, tell, admins = [] }: StoreOptions) {
+  const trusted = [...admins, INSTALLATION];
   const memories = memoryStore(pool, prisma);
+  const fingerprints = grantKeys(pool, keys);
+  const connections = connectionStores(prisma, keys);
   return {
     agents: resource<Agent>(prisma.agent, { noun: 'agent', tagged: false }),
     providers: resource<Provider>(prisma.provider, { noun: 'provider', tagged: false }),
     customTools: customToolStore(prisma),
-    tokens: tokenStore({ pool, prisma }, keys),
+    tokens: tokenStore({ pool, prisma, fingerprints }, keys),
+    grants: grantStore({ pool, prisma, fingerprints, connections }),
     workflows: workflowStore({ pool, prisma }),
     tasks: taskStore({ pool, prisma, keys, ...(tell ? { tell } : {}) }),
     runs: runStore(pool, tell),
@@ -49,7 +69,7 @@ export function createStore({ database: { pool, prisma }, keys, tell }: { databa
     memories,
     knowledgeItems: knowledgeItemStore(pool, prisma),
     transfer: transferStore(prisma, keys),
-    ...connectionStores(prisma, keys),
+    ...connections,
     definitions: definitionStore(pool),
     cursors: cursorStore(pool),
     rates: providerRates(pool),
@@ -59,18 +79,23 @@ export function createStore({ database: { pool, prisma }, keys, tell }: { databa
     scheduledAgents: scheduleStore({ pool, prisma, keys }),
     chat: chatStore(prisma),
     webhooks: webhookStore({ pool, prisma }),
+    webhookSecrets: webhookSecretStore({ pool, prisma }, keys),
     principals: principalStore(prisma),
+    quotas: quotaStore(pool),
     idempotency: idempotencyStore(prisma),
+    samples: sampleStore(prisma),
     /** The guardrails of a principal's workflows with an agent: they hold in chats with it, too. */
-    chatGuardrails: (agent_id: string, owner: string) => rows<PinnedGuardrail>(pool, CHAT_GUARDRAILS, [agent_id, owner]),
-    /** What refers to a record, as `agent name` or `workflow title`. */
-    usersOf: (table: Used, id: string) => usersOf(prisma, table, id),
+    chatGuardrails: (agent_id: string, owner: string) => rows<PinnedGuardrail>(pool, CHAT_GUARDRAILS, [agent_id, owner, trusted]),
+    /** What carries a tag that an agent or workflow joins by, and does not join it, as sentences. */
+    notJoined: async () => (await rows<{ sentence: string }>(pool, NOT_JOINED, [trusted])).map(({ sentence }) => sentence),
+    /** What refers to a record, as `agent name` or `workflow title`, as far as the viewer may know. */
+    usersOf: (table: Used, id: string, viewer: string) => usersOf(prisma, { table, id }, viewer),
     /** An agent goes with what it remembers and with its chats. */
     async removeAgent(id: string): Promise<void> {
       await refused('agent', prisma.agent.delete({ where: { id } }));
       await memories.forgetAgent(id);
     },
-    snapshot: (workflow_id: string) => snapshotOf(pool, workflow_id),
+    snapshot: (workflow_id: string) => snapshotOf(pool, workflow_id, trusted),
     /** Of these ids, the ones that a table does not hold. */
     async missing(
       table: 'agent' | 'provider' | 'customTool' | 'skill' | 'guardrail' | 'mcpServer' | 'knowledgeSource' | 'workflow',

@@ -10,6 +10,12 @@ export interface KeyRing {
   /** AES-256-GCM. `context` must be given again to open: a sealed value cannot be moved to another place. */
   seal(text: string, context: string): Sealed;
   open(sealed: Sealed, context: string): string;
+  /** The same for what may be no secret; the caller says with `hear` what is one. */
+  openQuietly(sealed: Sealed, context: string): string;
+  /** Told of every secret that is opened, so that it can be taken out of what comes back from where it is sent. */
+  hear(value: string): void;
+  /** Whether it has the key of this id. */
+  holds(key_id: string): boolean;
   /** Tells two values apart without telling either: 12 hex digits of a keyed hash. */
   fingerprint(text: string): string;
   readonly active_key_id: string;
@@ -20,7 +26,7 @@ const TAG_BYTES = 16;
 const FINGERPRINT_DIGITS = 12;
 
 /** `keys` as in ENCRYPTION_KEYS: `id:base64` of 32 bytes each, comma separated, the active one first. */
-export function keyRing(keys: string): KeyRing {
+export function keyRing(keys: string, hear: (value: string) => void = () => {}): KeyRing {
   const ring = new Map(keys.split(',').map((entry) => parseKey(entry.trim())));
   const active_key_id = ring.keys().next().value as string;
   const keyOf = (id: string) => {
@@ -28,19 +34,27 @@ export function keyRing(keys: string): KeyRing {
     if (!key) throw new Error(`The value is sealed with key "${id}", which ENCRYPTION_KEYS does not hold`);
     return key;
   };
+  const openQuietly: KeyRing['open'] = ({ sealed, key_id }, context) => {
+    const bytes = Buffer.from(sealed);
+    const decipher = createDecipheriv('aes-256-gcm', keyOf(key_id), bytes.subarray(0, NONCE_BYTES));
+    decipher.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
+    return decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
+  };
   return {
     active_key_id,
+    openQuietly,
+    hear,
+    holds: (id) => ring.has(id),
     seal(text, context) {
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv('aes-256-gcm', keyOf(active_key_id), nonce).setAAD(Buffer.from(context));
       const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
       return { sealed: new Uint8Array(Buffer.concat([nonce, cipher.getAuthTag(), body])), key_id: active_key_id };
     },
-    open({ sealed, key_id }, context) {
-      const bytes = Buffer.from(sealed);
-      const decipher = createDecipheriv('aes-256-gcm', keyOf(key_id), bytes.subarray(0, NONCE_BYTES));
-      decipher.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
-      return decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
+    open(sealed, context) {
+      const value = openQuietly(sealed, context);
+      hear(value);
+      return value;
     },
     fingerprint: (text) => createHmac('sha256', keyOf(active_key_id)).update(text).digest('hex').slice(0, FINGERPRINT_DIGITS),
   };

@@ -23,7 +23,8 @@ export interface Resource<R> {
   list(filter: Filter, where?: object): Promise<Page<R>>;
   find(id: string): Promise<R | null>;
   create(values: object): Promise<R>;
-  update(id: string, values: object): Promise<R>;
+  /** `by`: the principal who changes it. */
+  update(id: string, values: object, by?: string): Promise<R>;
   remove(id: string): Promise<void>;
 }
 

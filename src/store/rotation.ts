@@ -1,11 +1,13 @@
 import { connectionStores } from './connections.ts';
 import { type Database, rows } from './database.ts';
+import { grantKeys } from './grant-keys.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
 import { LIVE } from './runs.sql.ts';
 import { scheduleStore } from './scheduled-agents.ts';
 import type { ConfigSealer } from './sealed-config.ts';
 import { callerContext } from './tasks.ts';
 import { tokenStore } from './tokens.ts';
+import { webhookSecretStore } from './webhook-secrets.ts';
 
 /** How many of each were sealed with another key. */
 export interface Rotated {
@@ -14,17 +16,22 @@ export interface Rotated {
   connections: number;
   definitions: number;
   runs: number;
+  webhook_secrets: number;
+  grant_keys: number;
 }
 
 /** Seals everything that is kept sealed anew with the active key, so that the other keys can be dropped. */
 export async function rotateKeys({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>, keys: KeyRing): Promise<Rotated> {
+  const fingerprints = grantKeys(pool, keys);
   const { mcpServers, knowledgeSources } = connectionStores(prisma, keys);
   return {
-    tokens: await tokenStore({ pool, prisma }, keys).rotate(),
+    tokens: await tokenStore({ pool, prisma, fingerprints }, keys).rotate(),
     schedules: await scheduleStore({ pool, prisma, keys }).rotate(),
     connections: (await mcpServers.rotate()) + (await knowledgeSources.rotate()),
     definitions: await renewDefinitions(pool, mcpServers.sealer),
     runs: await renewCallers(pool, keys),
+    webhook_secrets: await webhookSecretStore({ pool, prisma }, keys).renew(),
+    grant_keys: await fingerprints.rotate(),
   };
 }
 

@@ -4,8 +4,10 @@ export type { Statement } from './database.ts';
 export const LIVE = `'pending', 'running', 'waiting'`;
 
 /*
- * Row locks are taken in one order everywhere: workflows, tasks, event_sequences. A data-modifying WITH runs when it is
- * read, so a statement reads the counts of those that must come before append_events.
+ * Lock order. Every statement and database function locks rows in this order: workflows, tasks, task_steps and tool_calls,
+ * event_sequences. A workflow is locked FOR NO KEY UPDATE, never FOR UPDATE: inserting an event checks its foreign key with
+ * FOR KEY SHARE on the workflow, after the task is locked. A data-modifying WITH runs when it is read, so a statement reads
+ * the counts of those that must come before append_events. test/api/locks.test.ts holds every function to this order.
  */
 
 export const OPEN = {

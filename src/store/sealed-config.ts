@@ -1,10 +1,16 @@
-import { isTemplate, mapTexts } from '../domain/secrets.ts';
+import { isTemplate, mapTexts, namesSecret } from '../domain/secrets.ts';
+import { isOrdinary } from '../domain/spellings.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
 
 /** What stands in a configuration for a value that is kept sealed. */
 export const MASK = '********';
 
 const SEAL = /^\{\{sealed:([^:}]+):([^}]+)\}\}$/;
+
+/** Everything in `env` and `headers` is sealed, also what is no secret, such as a content type: a run may show that. */
+const isSecret = (text: string, path: string) =>
+  !/(?:^|\.)(?:env|headers)\.[^.]+$/.test(path) || namesSecret(path) || MORE_NAMES.test(path) || !isOrdinary(text);
+const MORE_NAMES = /pass|pwd|auth|cred|private/i;
 
 /** Seals, shows and opens the secrets inside a resource's configuration. `context` ties a seal to its resource. */
 export function configSealer(keys: KeyRing, context: string) {
@@ -14,10 +20,12 @@ export function configSealer(keys: KeyRing, context: string) {
   };
   const unseal = (text: string) => {
     const [, key_id, body] = SEAL.exec(text) ?? [];
-    return key_id && body ? keys.open({ sealed: new Uint8Array(Buffer.from(body, 'base64')), key_id } as Sealed, context) : text;
+    return key_id && body
+      ? keys.openQuietly({ sealed: new Uint8Array(Buffer.from(body, 'base64')), key_id } as Sealed, context)
+      : text;
   };
   return {
-    /** As it is stored. A mask that came back stands for what was stored before. */
+    /** As it is stored. A mask that came back stands for what was stored before; without `before`, for nothing. */
     seal(config: unknown, before: unknown = {}): Record<string, unknown> {
       const known = new Map<string, string>();
       mapTexts(before, (text, { path }) => known.set(path, text));
@@ -29,8 +37,19 @@ export function configSealer(keys: KeyRing, context: string) {
     },
     /** As it is shown. */
     mask: (config: unknown) => mapTexts(config, (text) => (SEAL.test(text) ? MASK : text)) as Record<string, unknown>,
+    /** Where masks stand. */
+    masked(config: unknown): string[] {
+      const paths: string[] = [];
+      mapTexts(config, (text, { path }) => (text === MASK ? paths.push(path) : text));
+      return paths;
+    },
     /** As it is used: names of stored tokens are still to be filled. */
-    open: (config: unknown) => mapTexts(config, unseal) as Record<string, unknown>,
+    open: (config: unknown) =>
+      mapTexts(config, (text, { path }) => {
+        const opened = unseal(text);
+        if (opened !== text && isSecret(opened, path)) keys.hear(opened);
+        return opened;
+      }) as Record<string, unknown>,
     /** Sealed anew with the active key; null when nothing was sealed with another. */
     renew(config: unknown): Record<string, unknown> | null {
       let stale = false;

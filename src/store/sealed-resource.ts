@@ -1,3 +1,4 @@
+import { canonical } from '../domain/destinations.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import type { KeyRing } from './key-ring.ts';
 import { type Filter, type Resource, resource } from './resource.ts';
@@ -5,6 +6,7 @@ import { configSealer } from './sealed-config.ts';
 
 interface Configured {
   id: string;
+  created_by: string;
   connection_config: unknown;
 }
 
@@ -13,18 +15,44 @@ interface Table {
   findMany(args: object): Promise<Configured[]>;
 }
 
+interface SealedFacts<R> {
+  noun: string;
+  keys: KeyRing;
+  context: string;
+  /** What decides where the secrets go, of a resource with its secrets opened. */
+  addressOf(record: R): unknown;
+}
+
 /** A resource with a `connection_config` whose secrets are sealed in the database and masked for everyone who reads. */
-export function sealedResource<R extends Configured>(
-  model: unknown,
-  { noun, keys, context }: { noun: string; keys: KeyRing; context: string },
-) {
+export function sealedResource<R extends Configured>(model: unknown, { noun, keys, context, addressOf }: SealedFacts<R>) {
   const table = resource<R>(model, { noun });
   const sealer = configSealer(keys, context);
-  const shown = (row: R): R => ({ ...row, connection_config: sealer.mask(row.connection_config) });
-  const sealedIn = (values: object, before?: unknown) =>
-    'connection_config' in values
-      ? { ...values, connection_config: sealer.seal(values.connection_config, before) as Prisma.InputJsonObject }
-      : values;
+  /** Rows as they were read or written, by what was shown of them. */
+  const rowOf = new WeakMap<R, R>();
+  const shown = (row: R): R => {
+    const record = { ...row, connection_config: sealer.mask(row.connection_config) };
+    rowOf.set(record, row);
+    return record;
+  };
+  const opened = (row: R): R => ({ ...row, connection_config: sealer.open(row.connection_config) });
+  const json = (config: unknown) => config as Prisma.InputJsonObject;
+
+  /** What was sealed for one address does not go to another, nor is it kept when somebody else changes the configuration. */
+  function sealedIn(values: Partial<R>, before: R, by: string | undefined): { written: object; cleared: string[] } {
+    const sent = values.connection_config ?? sealer.mask(before.connection_config);
+    const kept = { ...before, ...values, connection_config: sealer.seal(sent, before.connection_config) };
+    const [now, then] = [opened(kept), opened(before)];
+    const moved = canonical(addressOf(now)) !== canonical(addressOf(then));
+    const foreign = by !== undefined && by !== before.created_by;
+    const changed = canonical(now.connection_config) !== canonical(then.connection_config);
+    const config = moved || (foreign && changed) ? sealer.seal(sent) : kept.connection_config;
+    const written = 'connection_config' in values || config !== kept.connection_config;
+    return {
+      written: written ? { ...values, connection_config: json(config) } : values,
+      cleared: config === kept.connection_config ? [] : sealer.masked(sent),
+    };
+  }
+
   const sealed: Resource<R> = {
     async list(filter: Filter, where?: object) {
       const page = await table.list(filter, where);
@@ -34,8 +62,14 @@ export function sealedResource<R extends Configured>(
       const found = await table.find(id);
       return found && shown(found);
     },
-    create: async (values) => shown(await table.create(sealedIn(values))),
-    update: async (id, values) => shown(await table.update(id, sealedIn(values, (await table.find(id))?.connection_config))),
+    async create(values) {
+      const { connection_config = {} } = values as Partial<R>;
+      return shown(await table.create({ ...values, connection_config: json(sealer.seal(connection_config)) }));
+    },
+    async update(id, values, by) {
+      const before = await table.find(id);
+      return shown(await table.update(id, before ? sealedIn(values as Partial<R>, before, by).written : values));
+    },
     remove: table.remove,
   };
   return {
@@ -44,12 +78,19 @@ export function sealedResource<R extends Configured>(
     /** With its secrets opened, for those who connect; names of stored tokens are still to be filled. */
     async opened(id: string): Promise<R | null> {
       const found = await table.find(id);
-      return found && { ...found, connection_config: sealer.open(found.connection_config) };
+      return found && opened(found);
     },
+    /** Paths of the sealed values that a change would clear. */
+    async clears(id: string, values: Partial<R>, by: string): Promise<string[]> {
+      const before = await table.find(id);
+      return before ? sealedIn(values, before, by).cleared : [];
+    },
+    /** What this store has shown, as it was at that moment, with its secrets opened. */
+    openedOf: (record: R): R => opened(rowOf.get(record) ?? record),
     /** The ones that match, with their secrets opened. */
     async openedAll(where: object): Promise<R[]> {
       const found = (await (model as Table).findMany({ where, orderBy: { id: 'asc' } })) as R[];
-      return found.map((row) => ({ ...row, connection_config: sealer.open(row.connection_config) }));
+      return found.map(opened);
     },
     /** What came of the last attempt to reach it. */
     setStatus: async (id: string, status: 'connected' | 'error', last_error: string | null): Promise<void> => {

@@ -138,6 +138,12 @@ export function taskStore({
       return { task_id, created_at: created_at.toISOString(), holder: created.holder };
     },
 
+    /** Tasks of a workflow that have not ended, oldest first. */
+    async unended(workflow_id: string): Promise<string[]> {
+      const where = { workflow_id, status: { notIn: [...TERMINAL] } };
+      return (await prisma.task.findMany({ where, select: { id: true }, orderBy: { id: 'asc' } })).map(({ id }) => id);
+    },
+
     /** Of these ids, those of tasks that have ended. */
     async ended(ids: string[]): Promise<string[]> {
       const where = { id: { in: ids.filter((id) => UUID.test(id)) }, status: { in: [...TERMINAL] } };
@@ -185,6 +191,12 @@ export function taskStore({
     async settleLanes(): Promise<void> {
       await row(pool, SETTLE_LANES, []);
     },
+    /** What leads to the secrets that a task's run may come to know; null when there is no such task. */
+    secretsOf: (task_id: string) =>
+      prisma.task.findUnique({
+        where: { id: task_id },
+        select: { owner: true, definition_hash: true, caller_token: true, caller_key_id: true },
+      }),
     /** The sealed access token of a task's caller, opened; null when the task has ended or had none. */
     callerToken({
       task_id,

@@ -1,8 +1,17 @@
 import { v7 as uuid } from 'uuid';
-import type { PrismaClient, StoredToken as Row } from '../generated/prisma/client.ts';
-import { type Database, row } from './database.ts';
+import { type Destination, HOLDER_NOUNS } from '../domain/destinations.ts';
+import { type AppError, secretNotGranted, tokenMissing } from '../domain/errors.ts';
+import type { PrismaClient, StoredToken as Row, TokenUse } from '../generated/prisma/client.ts';
+import { type Database, row, rows } from './database.ts';
+import type { GrantKeys } from './grant-keys.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
+import { listed, type Paging, wire } from './page.ts';
 import { type Filter, refused, resource } from './resource.ts';
+import { countOfOthers } from './uses.ts';
+
+interface Parts extends Pick<Database, 'pool' | 'prisma'> {
+  fingerprints: Pick<GrantKeys, 'fingerprint'>;
+}
 
 interface TokenValues {
   name?: string;
@@ -15,53 +24,101 @@ export interface TokenRequest {
   name: string;
   /** The principal in whose name it is used. */
   principal: string;
-  /** For the audit, such as `tool weather`. */
-  purpose: string;
+  /** Where the value is to go, as that is at this moment. */
+  destination: Destination;
+  /** The run that asks. */
   task_id?: string | undefined;
 }
-
-export type Opened = { value: string } | { refusal: string };
 
 const NOUN = 'stored token';
 const context = (name: string) => `stored-token:${name}`;
 
 export type TokenStore = ReturnType<typeof tokenStore>;
 
-/** One statement, because every step of a run with a provider's key goes through it. */
+interface Found extends Sealed {
+  login: string | null;
+  verdict: 'granted' | 'not_granted' | 'foreign';
+}
+
+/**
+ * One statement, because every step of a run with a provider's key goes through it. A grant that was superseded holds for tasks
+ * from before: they are pinned to what it was given for.
+ */
 const OPEN = {
   name: 'open_token',
-  text: `WITH token AS (SELECT sealed, key_id, shared OR created_by = $3 AS granted FROM stored_tokens WHERE name = $2),
+  text: `WITH token AS (
+      SELECT t.sealed, t.key_id, p.login, CASE
+        WHEN NOT (t.shared OR t.created_by = $3) THEN 'foreign'
+        WHEN EXISTS (SELECT 1 FROM secret_grants g WHERE g.token_name = $2 AND g.granted_by = t.created_by
+          AND g.resource_kind = $5 AND g.resource_id = $6 AND g.destination = $8
+          AND (g.superseded_at IS NULL OR g.superseded_at > (SELECT created_at FROM tasks WHERE id = $4))) THEN 'granted'
+        ELSE 'not_granted' END AS verdict
+      FROM stored_tokens t LEFT JOIN principals p ON p.id = t.created_by WHERE t.name = $2),
     used AS (
-      INSERT INTO token_uses (id, token_name, principal, purpose, task_id, granted)
-      SELECT $1, $2, $3, $4, $5, coalesce((SELECT granted FROM token), false))
-    SELECT sealed, key_id, granted FROM token`,
+      INSERT INTO token_uses
+        (id, token_name, principal, task_id, resource_kind, resource_id, resource_name, destination_label, purpose, granted)
+      SELECT $1, $2, $3, $4, $5, $6, $7, $9, $10, coalesce((SELECT verdict = 'granted' FROM token), false))
+    SELECT sealed, key_id, login, verdict FROM token`,
 };
 
-export function tokenStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>, keys: KeyRing) {
+/** The stored tokens that a run, and those it was forked from, were given. */
+const MET = {
+  name: 'tokens_met',
+  text: `WITH RECURSIVE runs AS (
+      SELECT id, forked_from FROM tasks WHERE id = $1
+      UNION SELECT t.id, t.forked_from FROM tasks t JOIN runs r ON t.id = r.forked_from)
+    SELECT DISTINCT s.name, s.sealed, s.key_id FROM runs r JOIN token_uses u ON u.task_id = r.id AND u.granted
+      JOIN stored_tokens s ON s.name = u.token_name`,
+};
+
+function missing({ name, destination: { kind, name: resource } }: TokenRequest): AppError {
+  const place = `the ${HOLDER_NOUNS[kind]} ${resource}`;
+  return tokenMissing(
+    `There is no stored token named ${name}, which ${place} names; store one under that name, or name another in ${place}`,
+  );
+}
+
+function refusalOf({ name, destination: { kind, name: resource, label } }: TokenRequest, { login, verdict }: Found): AppError {
+  const owner = login ?? 'its owner';
+  const place = `the ${HOLDER_NOUNS[kind]} ${resource}`;
+  return verdict === 'foreign'
+    ? secretNotGranted(
+        `The stored token ${name}, which ${place} names, belongs to ${login ?? 'someone else'} and is not shared; ${owner} can share it`,
+      )
+    : secretNotGranted(
+        `The stored token ${name} is not granted to ${place} as it is now (${label}); ${owner} can grant it by saving ${place}, or on the token's page`,
+      );
+}
+
+export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing) {
   const table = resource<Row & { created_at: never; updated_at: never }>(prisma.storedToken, { noun: NOUN, tagged: false });
   const sealed = (name: string, value: string) => ({ ...keys.seal(value, context(name)), fingerprint: keys.fingerprint(value) });
 
-  /** The one place where a stored token is opened; every attempt is kept. */
-  async function open({ name, principal, purpose, task_id }: TokenRequest): Promise<Opened> {
-    const values = [uuid(), name, principal, purpose, task_id ?? null];
-    const token = await row<Sealed & { granted: boolean }>(pool, OPEN, values);
-    if (!token) return { refusal: `There is no stored token named ${name}` };
-    if (!token.granted) return { refusal: `The stored token ${name} belongs to someone else and is not shared` };
-    return { value: keys.open(token, context(name)) };
+  /** The one place where a stored token is opened to be sent; every attempt is kept. Throws a sentence where it may not be. */
+  async function open(request: TokenRequest): Promise<string> {
+    const { name, principal, destination, task_id = null } = request;
+    const { kind, id, name: resource_name, label } = destination;
+    const fingerprint = await fingerprints.fingerprint(destination);
+    const purpose = `${HOLDER_NOUNS[kind]} ${resource_name}`;
+    const values = [uuid(), name, principal, task_id, kind, id, resource_name, fingerprint, label, purpose];
+    const token = await row<Found>(pool, OPEN, values);
+    if (!token) throw missing(request);
+    if (token.verdict !== 'granted') throw refusalOf(request, token);
+    return keys.open(token, context(name));
   }
 
   return {
-    async list(filter: Filter) {
-      const page = await table.list(filter);
-      const users = await usersOf(
-        prisma,
-        page.items.map(({ name }) => name),
-      );
+    /** The viewer's own, or everybody's. */
+    async list(filter: Filter, viewer: string, { all = false } = {}) {
+      const page = await table.list(filter, all ? {} : { created_by: viewer });
+      const names = page.items.map(({ name }) => name);
+      const users = await usersOf(prisma, names, viewer);
       return { ...page, items: page.items.map((token) => ({ ...token, used_by: users.get(token.name) ?? [] })) };
     },
-    async find(id: string) {
+    /** `used_by` as far as the viewer may know; without one, as its owner may. */
+    async find(id: string, viewer?: string) {
       const token = await table.find(id);
-      return token && { ...token, used_by: (await usersOf(prisma, [token.name])).get(token.name) ?? [] };
+      return token && { ...token, used_by: (await usersOf(prisma, [token.name], viewer)).get(token.name) ?? [] };
     },
     async create({ value = '', ...values }: TokenValues & { name: string }, created_by: string) {
       return { ...(await table.create({ ...values, ...sealed(values.name, value), created_by })), used_by: [] };
@@ -71,26 +128,45 @@ export function tokenStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>, 
       return { ...token, used_by: (await usersOf(prisma, [name])).get(name) ?? [] };
     },
     remove: (id: string) => table.remove(id),
-    usersOf: async (name: string) => (await usersOf(prisma, [name])).get(name) ?? [],
-    /** Names a principal may use. */
-    async usableBy(principal: string): Promise<string[]> {
-      const found = await prisma.storedToken.findMany({
-        where: { OR: [{ created_by: principal }, { shared: true }] },
-        select: { name: true },
-        orderBy: { name: 'asc' },
-      });
+    /** What refers to it, as far as the viewer may know. */
+    usersOf: async (name: string, viewer: string) => (await usersOf(prisma, [name], viewer)).get(name) ?? [],
+    /** Names of a principal's own. */
+    async namesOf(principal: string): Promise<string[]> {
+      const where = { created_by: principal };
+      const found = await prisma.storedToken.findMany({ where, select: { name: true }, orderBy: { name: 'asc' } });
       return found.map(({ name }) => name);
     },
-    async existing(names: string[]): Promise<Set<string>> {
-      const found = await prisma.storedToken.findMany({ where: { name: { in: names } }, select: { name: true } });
-      return new Set(found.map(({ name }) => name));
+    /** Names that a principal's runs may use where they are granted. */
+    async usableBy(principal: string): Promise<string[]> {
+      const where = { OR: [{ created_by: principal }, { shared: true }] };
+      return (await prisma.storedToken.findMany({ where, select: { name: true } })).map(({ name }) => name);
     },
     open,
-    /** The value of a stored token; throws a sentence where it may not be used. */
-    async valueOf(request: TokenRequest): Promise<string> {
-      const opened = await open(request);
-      if ('refusal' in opened) throw new Error(opened.refusal);
-      return opened.value;
+    /** Values that a run has met, so that they are taken out of what is said about it; they go nowhere. */
+    async metBy(task_id: string): Promise<string[]> {
+      const found = await rows<Sealed & { name: string }>(pool, MET, [task_id]);
+      return found.map((token) => keys.open(token, context(token.name)));
+    },
+    /** Who used a token for what, or tried to, newest first. Uses of another token that had the name before are not among them. */
+    async uses({ name, created_at }: { name: string; created_at: string }, paging: Paging) {
+      const where = { token_name: name, used_at: { gte: new Date(created_at) }, resource_kind: { not: null } };
+      const page = await listed(prisma.tokenUse, { where, paging, shown: wire<TokenUse> });
+      const ids = [...new Set(page.items.map(({ principal }) => principal))];
+      const logins = new Map(
+        (await prisma.principal.findMany({ where: { id: { in: ids } } })).map(({ id, login }) => [id, login]),
+      );
+      return { ...page, items: page.items.map((use) => ({ ...use, used_by: logins.get(use.principal) ?? use.principal })) };
+    },
+    /**
+     * Opens tokens so that their values are known to whoever takes them out of what comes back. They are sent nowhere, so it is
+     * no use, and is not on record as one. What cannot be opened is passed over: nobody else can open it either.
+     */
+    async openForRedaction(names: string[], principal: string): Promise<void> {
+      if (names.length === 0) return;
+      const where = { name: { in: names }, OR: [{ created_by: principal }, { shared: true }] };
+      for (const token of await prisma.storedToken.findMany({ where })) {
+        if (keys.holds(token.key_id)) keys.open(token as Sealed, context(token.name));
+      }
     },
     /** Seals every value anew with the active key. Returns how many were moved. */
     async rotate(): Promise<number> {
@@ -104,22 +180,34 @@ export function tokenStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>, 
   };
 }
 
-/** What refers to tokens by name, as `noun name`. */
-async function usersOf(prisma: PrismaClient, names: string[]): Promise<Map<string, string[]>> {
+/**
+ * The resources that tokens are granted to, as `noun name`; workflows that are not the viewer's (else the token owner's) are counted.
+ * A resource that names a token without a grant cannot use it, so it does not keep its owner from deleting it.
+ */
+async function usersOf(prisma: PrismaClient, names: string[], viewer: string | null = null): Promise<Map<string, string[]>> {
   if (names.length === 0) return new Map();
-  const found = await prisma.$queryRaw<{ token: string; used_by: string }[]>`
-    SELECT api_key_token_name AS token, 'provider ' || name AS used_by FROM providers WHERE api_key_token_name = ANY (${names})
-    UNION SELECT e.value ->> 'token_name', 'custom tool ' || t.name FROM custom_tools t, jsonb_each(t.env_config) e
-      WHERE e.value ->> 'token_name' = ANY (${names})
-    UNION SELECT repo_token_name, 'workflow ' || coalesce(title, id::text) FROM workflows WHERE repo_token_name = ANY (${names})
-    UNION SELECT e.value, 'workflow ' || coalesce(w.title, w.id::text) FROM workflows w, jsonb_each_text(w.credential_overrides) e
-      WHERE e.value = ANY (${names})
-    UNION SELECT n.name, 'MCP server ' || m.name FROM mcp_servers m, unnest(${names}::text[]) AS n (name)
-      WHERE position('{{token:' || n.name || '}}' IN m.connection_config::text) > 0
-    UNION SELECT n.name, 'knowledge source ' || k.name FROM knowledge_sources k, unnest(${names}::text[]) AS n (name)
-      WHERE position('{{token:' || n.name || '}}' IN k.connection_config::text) > 0
-    ORDER BY 2`;
+  const found = await prisma.$queryRaw<{ token: string; used_by: string; foreign: boolean }[]>`
+    SELECT u.token, u.used_by, coalesce(u.owner <> coalesce(${viewer}::text, t.created_by), false) AS foreign FROM (
+      SELECT api_key_token_name AS token, 'provider ' || name AS used_by, NULL AS owner, id FROM providers
+        WHERE api_key_token_name = ANY (${names})
+      UNION SELECT e.value ->> 'token_name', 'custom tool ' || t.name, NULL, t.id FROM custom_tools t, jsonb_each(t.env_config) e
+        WHERE e.value ->> 'token_name' = ANY (${names})
+      UNION SELECT repo_token_name, 'workflow ' || coalesce(title, id::text), owner, id FROM workflows
+        WHERE repo_token_name = ANY (${names})
+      UNION SELECT e.value, 'workflow ' || coalesce(w.title, w.id::text), w.owner, w.id
+        FROM workflows w, jsonb_each_text(w.credential_overrides) e WHERE e.value = ANY (${names})
+      UNION SELECT n.name, 'MCP server ' || m.name, NULL, m.id FROM mcp_servers m, unnest(${names}::text[]) AS n (name)
+        WHERE position('{{token:' || n.name || '}}' IN replace(m.connection_config::text, ' ', '')) > 0
+      UNION SELECT n.name, 'knowledge source ' || k.name, NULL, k.id FROM knowledge_sources k, unnest(${names}::text[]) AS n (name)
+        WHERE position('{{token:' || n.name || '}}' IN replace(k.connection_config::text, ' ', '')) > 0) u
+    JOIN stored_tokens t ON t.name = u.token
+    WHERE EXISTS (SELECT 1 FROM secret_grants g WHERE g.token_name = t.name AND g.granted_by = t.created_by
+      AND g.resource_id = u.id AND g.superseded_at IS NULL)
+    ORDER BY u.used_by`;
   const users = new Map<string, string[]>();
-  for (const { token, used_by } of found) users.set(token, [...(users.get(token) ?? []), used_by]);
+  for (const [token, all] of Map.groupBy(found, (user) => user.token)) {
+    const named = all.filter(({ foreign }) => !foreign).map(({ used_by }) => used_by);
+    users.set(token, [...named, ...countOfOthers(all.length - named.length)]);
+  }
   return users;
 }

@@ -1,5 +1,6 @@
 import { SOURCE_TYPES } from '../contracts/knowledge.ts';
 import type { FullImport } from '../contracts/transfer.ts';
+import { remoteAddressRefusal } from '../domain/remote-address.ts';
 import { mapTexts } from '../domain/secrets.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import { KNOWLEDGE_SOURCE } from './connections.ts';
@@ -7,7 +8,7 @@ import type { KeyRing } from './key-ring.ts';
 import { configSealer, MASK } from './sealed-config.ts';
 
 /** What may be imported at once; a part left out is empty. */
-export type ImportParts = Partial<Pick<FullImport, 'skills' | 'agents' | 'workflows' | 'knowledge_sources'>>;
+export type ImportParts = Partial<Pick<FullImport, 'skills' | 'guardrails' | 'agents' | 'workflows' | 'knowledge_sources'>>;
 export type PartName = keyof ImportParts;
 
 export interface Importer {
@@ -27,7 +28,11 @@ export interface Draft {
 export type DraftMaker = (items: object[]) => Promise<Draft[]>;
 
 type Items<P extends PartName> = FullImport[P];
-type Tables = Pick<Prisma.TransactionClient, 'agent' | 'storedToken'>;
+type Referred = 'agent' | 'provider' | 'customTool' | 'mcpServer' | 'knowledgeSource' | 'skill' | 'guardrail' | 'storedToken';
+type Tables = Pick<Prisma.TransactionClient, Referred>;
+
+/** What is wrong with an item beyond its types; null where nothing is. */
+export type FaultOf = (item: object) => string | null;
 
 /** Another name of what is kept here. */
 const ALIASES: Record<string, string> = { mongo_db: 'builtin' };
@@ -40,8 +45,14 @@ const draft = (title: string | null, values: object, warnings: string[] = []): D
   warnings,
 });
 
+interface Making {
+  importer: Importer;
+  keys: KeyRing;
+  faultOf: FaultOf;
+}
+
 /** How items of each part are judged, each part at once and not an item at a time. */
-export function draftMakers(tx: Tables, { importer, keys }: { importer: Importer; keys: KeyRing }): Record<PartName, DraftMaker> {
+export function draftMakers(tx: Tables, { importer, keys, faultOf }: Making): Record<PartName, DraftMaker> {
   const created_by = importer.key;
   const makers = {
     async skills(items: Items<'skills'>) {
@@ -53,15 +64,28 @@ export function draftMakers(tx: Tables, { importer, keys }: { importer: Importer
         const source_type = ALIASES[given] ?? given;
         if (!(SOURCE_TYPES as readonly string[]).includes(source_type))
           return refusal(item.name, `source_type: ${given} is none of ${SOURCE_TYPES.join(', ')}`);
+        const wrong = remoteAddressRefusal(source_type, connection_config.url, MASK);
+        if (wrong !== null) return refusal(item.name, `connection_config.url: ${wrong}`);
         const values = { ...item, source_type, connection_config: sealer.seal(connection_config), created_by };
         return draft(item.name, values, maskedIn(connection_config));
       });
     },
+    async guardrails(items: Items<'guardrails'>) {
+      return items.map((given) => {
+        const { id: _, ...item } = given;
+        const fault = faultOf(given);
+        return fault ? refusal(item.name, fault) : draft(item.name, { ...item, created_by });
+      });
+    },
     async agents(items: Items<'agents'>) {
-      return items.map(({ id: _, ...item }) => {
+      const absent = await absentIn(tx, items, AGENT_REFERENCES);
+      return items.map((given, index) => {
+        const { id: _, ...item } = given;
+        const fault = faultOf(given);
+        if (fault) return refusal(item.name, fault);
         if (item.provider_id !== null && !/^[0-9a-f-]{36}$/.test(item.provider_id))
           return refusal(item.name, `provider_id: No provider can have the id ${item.provider_id}`);
-        return draft(item.name, { ...item, created_by });
+        return draft(item.name, { ...item, created_by }, absent[index]);
       });
     },
     async workflows(items: Items<'workflows'>) {
@@ -69,13 +93,19 @@ export function draftMakers(tx: Tables, { importer, keys }: { importer: Importer
         tx,
         items.map(({ agent_id }) => agent_id),
       );
-      const tokens = await existingTokens(tx, items.flatMap(tokensOf));
-      return items.map(({ id: _, ...item }) => {
+      const tokens = await ownTokens(tx, created_by);
+      const absent = await absentIn(tx, items, WORKFLOW_REFERENCES);
+      return items.map(({ id: _, ...item }, index) => {
         if (!agents.has(item.agent_id))
           return refusal(item.title, `agent_id: No agent has the id ${item.agent_id}; import agents first`);
         const unknown = tokensOf(item).filter((name) => !tokens.has(name));
-        const warnings = unknown.map((name) => `There is no stored token named ${name} here yet`);
-        return draft(item.title, { ...item, owner: importer.key, owner_login: importer.login }, warnings);
+        const warnings = unknown.map((name) => `You have no stored token named ${name} here yet`);
+        const unsafe = absent[index] ?? [];
+        // Without its guardrails or skills it would do other than it was made for.
+        const off = unsafe.length > 0 ? { status: 'inactive' } : {};
+        if (unsafe.length > 0)
+          warnings.push(...unsafe, 'It was created inactive for that; switch it on with status active when it is complete');
+        return draft(item.title, { ...item, ...off, owner: importer.key, owner_login: importer.login }, warnings);
       });
     },
   };
@@ -104,8 +134,33 @@ async function existingAgents(tx: Tables, ids: string[]): Promise<Set<string>> {
   return new Set((await tx.agent.findMany({ where: { id: { in: possible } }, select: { id: true } })).map(({ id }) => id));
 }
 
-async function existingTokens(tx: Tables, names: string[]): Promise<Set<string>> {
-  return new Set(
-    (await tx.storedToken.findMany({ where: { name: { in: names } }, select: { name: true } })).map(({ name }) => name),
-  );
+const ownTokens = async (tx: Tables, created_by: string): Promise<Set<string>> =>
+  new Set((await tx.storedToken.findMany({ where: { created_by }, select: { name: true } })).map(({ name }) => name));
+
+/** Which of its references each item names and this installation does not hold, as sentences; each table is asked once. */
+async function absentIn(tx: Tables, items: object[], references: Record<string, Referred>): Promise<string[][]> {
+  const sentences: string[][] = items.map(() => []);
+  for (const [field, table] of Object.entries(references)) {
+    const named = items.map((item) => [(item as Record<string, unknown>)[field] ?? []].flat() as string[]);
+    const ids = [...new Set(named.flat())].filter((id) => UUID.test(id));
+    const model = tx[table] as unknown as { findMany(args: object): Promise<{ id: string }[]> };
+    const found = new Set(
+      (ids.length > 0 ? await model.findMany({ where: { id: { in: ids } }, select: { id: true } }) : []).map(({ id }) => id),
+    );
+    for (const [index, asked] of named.entries())
+      for (const id of asked.filter((one) => !found.has(one)))
+        sentences[index]?.push(`${field}: ${id} is not in this installation`);
+  }
+  return sentences;
 }
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+const AGENT_REFERENCES: Record<string, Referred> = {
+  provider_id: 'provider',
+  custom_tool_ids: 'customTool',
+  mcp_server_ids: 'mcpServer',
+  required_mcp_servers: 'mcpServer',
+  knowledge_source_ids: 'knowledgeSource',
+};
+const WORKFLOW_REFERENCES: Record<string, Referred> = { skill_ids: 'skill', guardrail_ids: 'guardrail' };

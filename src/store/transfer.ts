@@ -5,17 +5,26 @@ import type { Prisma, PrismaClient } from '../generated/prisma/client.ts';
 import { KNOWLEDGE_SOURCE } from './connections.ts';
 import type { KeyRing } from './key-ring.ts';
 import { configSealer } from './sealed-config.ts';
-import { type Draft, type DraftMaker, draftMakers, type Importer, type ImportParts, type PartName } from './transfer-drafts.ts';
+import {
+  type Draft,
+  type DraftMaker,
+  draftMakers,
+  type FaultOf,
+  type Importer,
+  type ImportParts,
+  type PartName,
+} from './transfer-drafts.ts';
 
 interface Part {
   name: PartName;
   noun: string;
-  model: 'skill' | 'agent' | 'workflow' | 'knowledgeSource';
+  model: 'skill' | 'guardrail' | 'agent' | 'workflow' | 'knowledgeSource';
 }
 
 /** In this order: what is referred to comes before what refers. */
 const PARTS: readonly Part[] = [
   { name: 'skills', noun: 'skill', model: 'skill' },
+  { name: 'guardrails', noun: 'guardrail', model: 'guardrail' },
   { name: 'knowledge_sources', noun: 'knowledge source', model: 'knowledgeSource' },
   { name: 'agents', noun: 'agent', model: 'agent' },
   { name: 'workflows', noun: 'workflow', model: 'workflow' },
@@ -23,6 +32,7 @@ const PARTS: readonly Part[] = [
 
 const MODELS: Record<ResourceType, Part['model']> = {
   skill: 'skill',
+  guardrail: 'guardrail',
   agent: 'agent',
   workflow: 'workflow',
   knowledge_source: 'knowledgeSource',
@@ -33,7 +43,7 @@ interface Table {
   findMany(args: object): Promise<({ id: string } & object)[]>;
   createManyAndReturn(args: object): Promise<{ id: string }[]>;
 }
-type Tables = Pick<Prisma.TransactionClient, 'skill' | 'agent' | 'workflow' | 'knowledgeSource' | 'storedToken'>;
+type Tables = Pick<Prisma.TransactionClient, 'skill' | 'guardrail' | 'agent' | 'workflow' | 'knowledgeSource'>;
 
 const BATCH = 200;
 const TIMEOUT_MS = 60_000;
@@ -57,10 +67,10 @@ export function transferStore(prisma: PrismaClient, keys: KeyRing) {
       'connection_config' in record ? { ...record, connection_config: sealer.mask(record.connection_config) } : record,
 
     /** Creates what can be created, in one transaction; a dry run does the same and undoes it. */
-    async import(parts: ImportParts, { importer, dry_run }: { importer: Importer; dry_run: boolean }) {
+    async import(parts: ImportParts, { importer, dry_run, faultOf }: { importer: Importer; dry_run: boolean; faultOf: FaultOf }) {
       const results: Partial<Record<PartName, ImportResult>> = {};
       const work = async (tx: Prisma.TransactionClient) => {
-        const makers = draftMakers(tx, { importer, keys });
+        const makers = draftMakers(tx, { importer, keys, faultOf });
         for (const part of PARTS) {
           results[part.name] = await createAll(tx, part, { items: parts[part.name] ?? [], maker: makers[part.name] });
         }
@@ -98,7 +108,8 @@ async function createAll(
     if (error) result.errors.push(`${label}: ${error}`);
     else if (values && !created.has(id)) result.errors.push(`${label}: There is already ${one(noun)} with this name`);
     else result.ids.push(id);
-    result.warnings.push(...warnings.map((warning) => `${label}: ${warning}`));
+    const path = label.split(' ')[0] as string;
+    result.warnings.push(...warnings.map((warning) => ({ path, message: `${label}: ${warning}` })));
   }
   result.created = result.ids.length;
   return result;

@@ -24,14 +24,30 @@ interface Found {
   title?: string | null;
 }
 
-/** What refers to a record by its id, as `agent name` or `workflow title`. */
-export async function usersOf(prisma: PrismaClient, table: Used, id: string): Promise<string[]> {
+/** What refers to a record by its id, as `agent name` or `workflow title`; workflows of others are counted, not named. */
+export async function usersOf(
+  prisma: PrismaClient,
+  { table, id }: { table: Used; id: string },
+  viewer: string,
+): Promise<string[]> {
   const users: string[] = [];
+  let others = 0;
   for (const use of USES[table]) {
     const where = { [use.column]: 'list' in use ? { has: id } : id };
-    const model = prisma[use.by] as unknown as { findMany(args: object): Promise<Found[]> };
-    const found = await model.findMany({ where, orderBy: { id: 'asc' }, take: MOST });
+    const model = prisma[use.by] as unknown as Counted;
+    const own = use.by === 'workflow' ? { ...where, owner: viewer } : where;
+    const found = await model.findMany({ where: own, orderBy: { id: 'asc' }, take: MOST });
     users.push(...found.map((user) => `${use.by} ${user.name ?? user.title ?? user.id}`));
+    if (use.by === 'workflow') others += await model.count({ where: { ...where, owner: { not: viewer } } });
   }
-  return [...new Set(users)].slice(0, MOST);
+  return [...[...new Set(users)].slice(0, MOST), ...countOfOthers(others)];
 }
+
+interface Counted {
+  findMany(args: object): Promise<Found[]>;
+  count(args: object): Promise<number>;
+}
+
+/** Whose they are and what they are called is their owners' business. */
+export const countOfOthers = (count: number): string[] =>
+  count === 0 ? [] : [count === 1 ? 'a workflow of someone else' : `${count} workflows of others`];

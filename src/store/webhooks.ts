@@ -8,6 +8,8 @@ export interface PendingDelivery {
   url: string;
   payload: unknown;
   status: string;
+  /** Whose secret it is signed with. */
+  owner: string;
 }
 
 export interface AttemptRecord {
@@ -40,8 +42,13 @@ export type WebhookStore = ReturnType<typeof webhookStore>;
 export function webhookStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
   const withAttempts = { attempts: { orderBy: { attempt: 'asc' } } } as const;
   return {
-    open: (id: string): Promise<PendingDelivery | null> =>
-      prisma.webhookDelivery.findUnique({ where: { id }, select: { id: true, url: true, payload: true, status: true } }),
+    async open(id: string): Promise<PendingDelivery | null> {
+      const select = { id: true, url: true, payload: true, status: true, task: { select: { owner: true } } };
+      const found = await prisma.webhookDelivery.findUnique({ where: { id }, select });
+      if (!found) return null;
+      const { task, ...delivery } = found;
+      return { ...delivery, owner: task.owner };
+    },
     async note(id: string, { response_status, error, delivered }: AttemptRecord): Promise<void> {
       await row(pool, NOTE, [id, response_status, error, delivered]);
     },

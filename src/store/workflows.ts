@@ -54,6 +54,7 @@ export function workflowStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'
     async remove(id: string) {
       const { count } = await prisma.workflow.deleteMany({ where: { id, active_task_id: null } });
       if (count === 0) throw conflict('A run of this workflow is under way; halt it first', 'workflow_running');
+      await prisma.memory.deleteMany({ where: { workflow_id: id } });
     },
     async removeUnused(created_before: Date): Promise<void> {
       await row(pool, REMOVE_UNUSED, [created_before]);
@@ -78,5 +79,10 @@ export function workflowStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'
 const NO_USAGE = { total_in: 0, total_out: 0, cost: 0, cache_read: 0, cache_write: 0, premium_requests: 0 };
 
 /** `owner` on the wire is the login; who owns it is `owner_key`. */
-const wired = ({ owner, owner_login, single_use: _, ...rest }: Row) => ({ ...wire(rest), owner: owner_login, owner_key: owner });
+const wired = ({ owner, owner_login, single_use: _, ...rest }: Row) => ({
+  ...wire(rest),
+  enabled: rest.status !== 'inactive',
+  owner: owner_login,
+  owner_key: owner,
+});
 export type WiredWorkflow = ReturnType<typeof wired>;

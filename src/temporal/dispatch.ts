@@ -1,6 +1,7 @@
 import { v7 as uuid } from 'uuid';
 import type { Definition } from '../domain/definition.ts';
 import { type AppError, conflict, databaseIsAway, foreign, notFound, unprocessable } from '../domain/errors.ts';
+import { isTerminal } from '../domain/events.ts';
 import type { LoopState } from '../domain/run-loop.ts';
 import type { EventBus } from '../events/bus.ts';
 import type { Seed } from '../store/forks.ts';
@@ -47,17 +48,19 @@ export interface Dispatch {
   halt(task_id: string): Promise<void>;
 }
 
-interface DispatchOptions {
+export interface DispatchOptions {
+  /** Makes a task if its owner may have one more; refuses by throwing. */
+  admitTask<T>(owner: string, make: () => Promise<T>): Promise<T>;
   store: Pick<Store, 'snapshot' | 'tasks' | 'definitions' | 'forks'>;
   engine: Engine;
   bus: Pick<EventBus, 'halt'>;
   settle: Settle;
   definitionOf(snapshot: Snapshot, reasoning_effort?: string | null): Definition;
   /** Why the guardrails do not let a prompt in; null when they do. */
-  refusalOf(definition: Definition, prompt: string): string | null;
+  refusalOf(definition: Definition, prompt: string, owner: string): Promise<{ message: string; code: string } | null>;
 }
 
-export function createDispatch({ store, engine, bus, settle, definitionOf, refusalOf }: DispatchOptions): Dispatch {
+export function createDispatch({ admitTask, store, engine, bus, settle, definitionOf, refusalOf }: DispatchOptions): Dispatch {
   /** Takes a task back. Whom the engine cannot tell now that the lane is free, the reconciler tells. */
   async function discard(task_id: string): Promise<void> {
     const next = await store.tasks.discard(task_id);
@@ -86,8 +89,13 @@ export function createDispatch({ store, engine, bus, settle, definitionOf, refus
       await discard(task_id);
       throw error;
     }
-    // The run before it may have ended meanwhile, and have found nobody to tell.
-    if (queued && (await store.tasks.holder(workflow_id)) === task_id) await engine.proceed(task_id);
+    if (queued) await recheck(task_id, workflow_id);
+  }
+
+  /** A run that was started to wait: what it waits for may have come, or its task may have gone, while nobody could be told. */
+  async function recheck(task_id: string, workflow_id: string): Promise<void> {
+    if ((await store.tasks.holder(workflow_id)) === task_id) await engine.proceed(task_id);
+    else if (isTerminal((await store.tasks.find(task_id))?.status ?? 'halted')) await engine.halt(task_id);
   }
 
   async function halt(task_id: string): Promise<void> {
@@ -109,13 +117,14 @@ export function createDispatch({ store, engine, bus, settle, definitionOf, refus
     return snapshot;
   }
 
-  function admit(definition: Definition, prompt: string): void {
-    const refused = refusalOf(definition, prompt);
-    if (refused) throw unprocessable([{ path: 'prompt', message: refused }], 'guardrail_blocked');
+  async function admit(definition: Definition, prompt: string, owner: string): Promise<void> {
+    const refused = await refusalOf(definition, prompt, owner);
+    if (refused) throw unprocessable([{ path: 'prompt', message: refused.message }], refused.code);
   }
 
   async function launch(order: PromptOrder, begins: Begins, { workflow }: Snapshot): Promise<Accepted> {
-    const created = await create(newTask(order, { ...begins, on_busy: workflow.on_busy }));
+    const task = newTask(order, { ...begins, on_busy: workflow.on_busy });
+    const created = await admitTask(order.owner, () => create(task));
     if (!created) throw refusal(workflow.status);
     await start(order, begins, created);
     const { task_id, created_at, holder } = created;
@@ -130,16 +139,16 @@ export function createDispatch({ store, engine, bus, settle, definitionOf, refus
     async prompt(order) {
       const snapshot = await snapshotFor(order);
       const definition = definitionOf(snapshot, order.reasoning_effort);
-      admit(definition, order.prompt);
+      await admit(definition, order.prompt, order.owner);
       return launch(order, { definition }, snapshot);
     },
     async fork(order) {
       const snapshot = await snapshotFor(order);
       const { definition, prompt, seed, state } = await plannedFork(store, order);
       const said = order.prompt ?? prompt;
-      admit(definition, said);
+      await admit(definition, said, order.owner);
       // What the workflow has come to refuse since then, it refuses here too.
-      admit({ ...definition, guardrails: snapshot.guardrails }, said);
+      await admit({ ...definition, guardrails: snapshot.guardrails }, said, order.owner);
       return launch({ ...order, prompt, trigger: 'fork' }, { definition, seed, state }, snapshot);
     },
   };

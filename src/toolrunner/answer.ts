@@ -1,5 +1,5 @@
+import { redactor } from '../domain/redaction.ts';
 import type { Frame } from './frame.ts';
-import { redactor } from './redact.ts';
 import type { ToolAnswer } from './runner.ts';
 
 export const RESULT_LIMIT = 1_048_576;

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { PassThrough, pipeline, type Readable, type Writable } from 'node:stream';
 import type { Confinement } from './confinement.ts';
+import type { HostPath } from './host-paths.ts';
 import { BASE_ENV, proxyEnv, workspaceEnv, workspaceName } from './job.ts';
 import type { Limits, User } from './settings.ts';
 
@@ -17,8 +18,8 @@ export interface ConfinedCommand {
   workspace?: string;
   /** Through the egress proxy, by the usual proxy variables. Default false. */
   network?: boolean;
-  /** Further host paths, at the same place inside; read-only unless said otherwise. */
-  paths?: readonly { path: string; writable?: boolean }[];
+  /** Further host paths, at the same place inside; read-only unless said otherwise. Only what the runner's `host_paths` allow. */
+  paths?: readonly HostPath[];
   limits?: Partial<Limits>;
 }
 
@@ -51,6 +52,8 @@ export interface CommandHost {
   confinement: Confinement;
   command: readonly string[];
   run_as?: User | undefined;
+  /** The command's paths as they were judged. */
+  host_paths: Required<HostPath>[];
   /** Numbers in use, one per running command: each stands for a private directory where namespaces are forbidden. */
   slots: Set<number>;
 }
@@ -75,7 +78,7 @@ export async function startConfined(wanted: ConfinedCommand, host: CommandHost):
   const [stdout, stderr] = [heldBack(child.stdout!), heldBack(child.stderr!)];
   const control = child.stdio[3] as Writable;
   for (const stream of [child.stdin, control]) stream?.on('error', () => {});
-  control.write(`${JSON.stringify(request(wanted, { slot, confinement, token: pass?.token ?? null }))}\n`);
+  control.write(`${JSON.stringify(request(wanted, { slot, ...host, token: pass?.token ?? null }))}\n`);
   const kill = () => end(child, exit);
   try {
     await started(child);
@@ -106,16 +109,19 @@ function takeSlot(slots: Set<number>): number {
 /** Mirrors `confine.py`. */
 function request(
   wanted: ConfinedCommand,
-  { slot, confinement, token }: { slot: number; confinement: Confinement; token: string | null },
+  {
+    slot,
+    confinement,
+    host_paths,
+    token,
+  }: { slot: number; token: string | null } & Pick<CommandHost, 'confinement' | 'host_paths'>,
 ) {
   const settings = confinement.settings({ ...COMMAND_LIMITS, ...wanted.limits });
   const port = confinement.proxy?.port || 3128;
   const around = { tier: confinement.tier, workspaces: settings.workspaces };
-  const paths = wanted.paths ?? [];
   return {
     ...settings,
-    read_only: [...settings.read_only, ...paths.filter((it) => !it.writable).map((it) => it.path)],
-    writable: paths.filter((it) => it.writable).map((it) => it.path),
+    host_paths,
     slot,
     argv: [wanted.command, ...(wanted.args ?? [])],
     env: {

@@ -64,7 +64,8 @@ async function tryTier(tier: Tier, reason: string, ground: Ground): Promise<Conf
   if (process.platform !== 'linux') throw new Error('only Linux can confine tools');
   if (options.workspaces) await lstat(options.workspaces);
   const path = tier === 'namespaces' ? scratch.socket() : undefined;
-  const proxy = await startEgressProxy({ rules: egressRules(options.egress_allow), ...(path ? { path } : {}) });
+  const rules = egressRules(options.egress_allow, options.own_ports);
+  const proxy = await startEgressProxy({ rules, ...(path ? { path } : {}) });
   const settings = settingsOf(tier, path ?? null, ground);
   try {
     const zygote = await keepZygote({
@@ -99,7 +100,7 @@ function settingsOf(tier: Tier | 'process', egress_socket: string | null, { opti
     root: scratch.root,
     scratch: scratch.calls,
     read_only: [...new Set([interpreter.base_prefix, interpreter.prefix])],
-    writable: [],
+    host_paths: [],
     workspaces: options.workspaces ? resolve(options.workspaces) : null,
     egress_socket,
     ...as_tools,

@@ -2,9 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chmod } from 'node:fs/promises';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { EgressDenied, type EgressRules, type Resolve, resolveEgress } from './egress-rules.ts';
+import { type DialTarget, dialEgress, EgressDenied, type Resolve } from './egress-dial.ts';
+import type { EgressRules } from './egress-rules.ts';
 
 /** A permission to use the proxy, for as long as its holder runs. */
 export interface EgressPass {
@@ -41,15 +42,10 @@ const HOP_BY_HOP = new Set([
   'upgrade',
 ]);
 
-interface Target {
-  hostname: string;
-  port: number;
-}
-
 export async function startEgressProxy({ rules, path, resolve }: EgressOptions): Promise<EgressProxy> {
   const passes = new Map<string, Set<Duplex>>();
   const server = createServer({ requestTimeout: 0 });
-  const dial = (target: Target) => resolveEgress(target, rules, resolve);
+  const dial = (target: DialTarget) => dialEgress(target, rules, { resolve });
   server.on('request', (incoming, outgoing) => void relay(incoming, outgoing, { passes, dial }));
   server.on('connect', (incoming, client, head) => void tunnel(incoming, client, { passes, dial, head }));
   server.on('clientError', (_, client) => client.destroy());
@@ -92,7 +88,7 @@ async function close(server: Server, passes: Map<string, Set<Duplex>>): Promise<
 
 interface Desk {
   passes: Map<string, Set<Duplex>>;
-  dial(target: Target): Promise<string>;
+  dial(target: DialTarget): Promise<Socket>;
 }
 
 /** The connections of the pass a request shows, or null. */
@@ -136,7 +132,7 @@ async function tunnel(incoming: IncomingMessage, client: Duplex, { passes, dial,
   if (!hold(connections, client)) return void refuse(TOO_MANY);
   try {
     const { hostname, port } = new URL(`tcp://${incoming.url}`);
-    const upstream = await reach({ hostname, port: Number(port) || 443 }, dial);
+    const upstream = await dial({ hostname, port: Number(port) || 443 });
     if (client.destroyed) return void upstream.destroy();
     client.write('HTTP/1.1 200 Connected\r\n\r\n');
     if (head.length > 0) upstream.write(head);
@@ -144,17 +140,6 @@ async function tunnel(incoming: IncomingMessage, client: Duplex, { passes, dial,
   } catch (reason) {
     refuse(refusalOf(reason));
   }
-}
-
-async function reach(target: Target, dial: Desk['dial']): Promise<Socket> {
-  const upstream = connect({ host: await dial(target), port: target.port });
-  try {
-    await once(upstream, 'connect');
-  } catch (reason) {
-    upstream.destroy();
-    throw reason;
-  }
-  return upstream;
 }
 
 function join(client: Duplex, upstream: Socket): void {
@@ -178,16 +163,15 @@ async function relay(incoming: IncomingMessage, outgoing: ServerResponse, { pass
   try {
     const url = new URL(incoming.url ?? '');
     if (url.protocol !== 'http:') return refuse({ status: 400, text: 'Only http:// addresses are asked for this way' });
-    const host = await dial({ hostname: url.hostname, port: Number(url.port) || 80 });
+    const socket = await dial({ hostname: url.hostname, port: Number(url.port) || 80 });
+    if (outgoing.destroyed) return void socket.destroy();
     const headers = Object.entries(incoming.headers).filter(([name]) => !HOP_BY_HOP.has(name));
     const upstream = request({
-      host,
-      port: Number(url.port) || 80,
+      createConnection: () => socket,
       method: incoming.method ?? 'GET',
       path: url.pathname + url.search,
       headers: { ...Object.fromEntries(headers), host: url.host },
       timeout: IDLE_MS,
-      agent: false,
     });
     upstream.on('timeout', () => upstream.destroy());
     upstream.on('error', (reason) => refuse(refusalOf(reason)));

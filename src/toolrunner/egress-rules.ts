@@ -1,6 +1,6 @@
-import type { LookupAddress } from 'node:dns';
-import { lookup } from 'node:dns/promises';
-import { BlockList, isIP, isIPv6 } from 'node:net';
+import { isIP } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import ipaddr from 'ipaddr.js';
 
 /** Somewhere a connection would go: the address that would be dialled, and what it was found by. */
 export interface EgressTarget {
@@ -9,105 +9,87 @@ export interface EgressTarget {
   port?: number;
 }
 
+/** `own`: the port is one of Perdura's own on this machine, which only an entry of the allow list with that very port opens. */
+export type Judgement = 'allowed' | 'denied' | 'own';
+
 /** Whether a connection may be made. */
-export type EgressRules = (target: EgressTarget) => boolean;
+export type EgressRules = (target: EgressTarget) => Judgement;
 
-export type Resolve = (hostname: string) => Promise<LookupAddress[]>;
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+type Candidate = Omit<EgressTarget, 'address'> & { address: Address };
 
-/** The message is for users; it names the host as it was asked for, and no address it resolved to. */
-export class EgressDenied extends Error {}
-
-const NOT_PUBLIC_V4 = [
-  '0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24', '192.0.2.0/24',
-  '192.31.196.0/24', '192.52.193.0/24', '192.88.99.0/24', '192.168.0.0/16', '192.175.48.0/24', '198.18.0.0/15', '198.51.100.0/24',
-  '203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4',
-]; // biome-ignore format: a table
-/** Among them every range that carries an IPv4 address inside: mapped, translated (NAT64), 6to4, Teredo. */
-const NOT_PUBLIC_V6 = [
-  '::/96', '::ffff:0:0/96', '64:ff9b::/96', '64:ff9b:1::/48', '100::/64', '100:0:0:1::/64', '2001::/23', '2001:db8::/32', '2002::/16',
-  '2620:4f:8000::/48', '3fff::/20', '5f00::/16', 'fc00::/7', 'fe80::/10', 'fec0::/10', 'ff00::/8',
-]; // biome-ignore format: a table
+/** Everything else in IPv6 is not in use, or carries an IPv4 address inside. */
+const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /**
  * Public addresses only, and what the allow list adds: addresses (`10.1.2.3`), ranges (`10.0.0.0/8`, `fd00::/8`), names
  * (`git.internal`) and everything below a name (`*.internal`), each optionally with a port (`10.1.2.3:8080`, `[::1]:80`).
  * Throws for an entry that is none of these.
  */
-export function egressRules(allow: readonly string[] = []): EgressRules {
-  // Apart, because a list compares an IPv4 address with IPv6 ranges by its mapped form.
-  const denied = { 4: listOf(NOT_PUBLIC_V4), 6: listOf(NOT_PUBLIC_V6) };
-  const allowed = allow.map(parseEntry);
+export function egressRules(allow: readonly string[] = [], own_ports: ReadonlySet<number> = new Set()): EgressRules {
+  const entries = allow.map(parseEntry);
   return ({ address, hostname, port }) => {
-    const plain = unmapped(address);
-    const family = isIP(plain);
-    if ((family !== 4 && family !== 6) || plain.includes('%')) return false;
-    if (allowed.some((entry) => entry({ address: plain, hostname, port }))) return true;
-    return !denied[family].check(plain, family === 6 ? 'ipv6' : 'ipv4');
+    const parsed = parseAddress(address);
+    if (!parsed) return 'denied';
+    const matching = entries.filter((entry) =>
+      entry.matches({ address: parsed, ...(hostname && { hostname }), ...(port && { port }) }),
+    );
+    if (matching.some((entry) => entry.port !== undefined)) return 'allowed';
+    if (port !== undefined && own_ports.has(port) && isThisMachine(parsed)) return 'own';
+    return matching.length > 0 || isPublic(parsed) ? 'allowed' : 'denied';
   };
 }
 
-/** The address to dial, so that nothing is resolved a second time. Throws `EgressDenied`, or the resolver's error. */
-export async function resolveEgress(
-  target: { hostname: string; port: number },
-  rules: EgressRules,
-  resolve: Resolve = lookupAll,
-): Promise<string> {
-  const hostname = target.hostname.replace(/^\[(.*)\]$/, '$1');
-  if (hostname === '') throw new EgressDenied('Connections to nowhere are not allowed from here');
-  const found = isIP(hostname) ? [{ address: hostname }] : await resolve(hostname);
-  const permitted = found.find(({ address }) => rules({ address, hostname, port: target.port }));
-  if (!permitted) throw new EgressDenied(`Connections to ${hostname} are not allowed from here`);
-  return permitted.address;
+/** Null for what is no plain address: short, octal and hexadecimal forms of IPv4 and zone ids included. A mapped IPv4 address is that IPv4 address. */
+function parseAddress(address: string): Address | null {
+  return isIP(address) !== 0 && !address.includes('%') ? ipaddr.process(address) : null;
 }
 
-function lookupAll(hostname: string): Promise<LookupAddress[]> {
-  return lookup(hostname, { all: true });
+function isPublic(address: Address): boolean {
+  if (address.range() !== 'unicast') return false;
+  return address.kind() === 'ipv4' || (address as ipaddr.IPv6).match(GLOBAL_UNICAST);
 }
 
-function listOf(ranges: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const range of ranges) {
-    const [address = '', prefix] = range.split('/');
-    list.addSubnet(address, Number(prefix), isIPv6(address) ? 'ipv6' : 'ipv4');
-  }
-  return list;
+function isThisMachine(address: Address): boolean {
+  if (address.range() === 'loopback' || address.range() === 'unspecified') return true;
+  const own = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  return own.some((it) => parseAddress(it.address.replace(/%.*$/, ''))?.toString() === address.toString());
 }
 
-/** `::ffff:10.0.0.1` and its hexadecimal spelling are the IPv4 address to the kernel, so they are to the rules. */
-function unmapped(address: string): string {
-  if (!/^[0:]*:ffff:/i.test(address) || !isIPv6(address)) return address;
-  const compact = new URL(`http://[${address}]/`).hostname.slice(1, -1);
-  const [, high, low] = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(compact) ?? [];
-  if (high === undefined || low === undefined) return address;
-  const number = Number.parseInt(high, 16) * 65_536 + Number.parseInt(low, 16);
-  return [24, 16, 8, 0].map((shift) => (number >>> shift) & 255).join('.');
+interface Entry {
+  port: number | undefined;
+  matches(target: Candidate): boolean;
 }
 
-function parseEntry(entry: string): EgressRules {
+function parseEntry(entry: string): Entry {
   const { host, port } = splitPort(entry.trim());
   const matches = matcher(host, entry);
-  return (target) => (port === undefined || port === target.port) && matches(target);
+  return { port, matches: (target) => (port === undefined || port === target.port) && matches(target) };
 }
 
-function splitPort(entry: string): { host: string; port?: number } {
+function splitPort(entry: string): { host: string; port: number | undefined } {
   const bracketed = /^\[(.+)\](?::(\d+))?$/.exec(entry);
   const plain = /^([^:]+):(\d+)$/.exec(entry);
-  const [, host, port] = bracketed ?? plain ?? [];
-  if (host === undefined) return { host: entry };
-  return { host, ...(port === undefined ? {} : { port: Number(port) }) };
+  const [, host = entry, port] = bracketed ?? plain ?? [];
+  return { host, port: port === undefined ? undefined : Number(port) };
 }
 
-function matcher(host: string, entry: string): EgressRules {
+function matcher(host: string, entry: string): Entry['matches'] {
   const [address = '', prefix] = host.split('/');
-  const family = isIP(address);
-  if (family !== 0) {
-    const bits = prefix === undefined ? (family === 6 ? 128 : 32) : Number(prefix);
-    const list = listOf([`${unmapped(address)}/${bits}`]);
-    return (target) => list.check(target.address, isIPv6(target.address) ? 'ipv6' : 'ipv4');
-  }
+  if (isIP(address)) return rangeMatcher(address, prefix, entry);
   const name = host.toLowerCase();
   if (!/^(\*\.)?[a-z0-9_]([a-z0-9._-]*[a-z0-9])?$/.test(name) || prefix !== undefined)
     throw new Error(`"${entry}" is not an address, a range or a host name`);
   if (name.startsWith('*.')) return (target) => (target.hostname ?? '').toLowerCase().endsWith(name.slice(1));
   return (target) => target.hostname?.toLowerCase().replace(/\.$/, '') === name;
+}
+
+function rangeMatcher(address: string, prefix: string | undefined, entry: string): Entry['matches'] {
+  const first = parseAddress(address);
+  const unmapped = first?.kind() === 'ipv4' && isIP(address) === 6 ? 96 : 0;
+  const most = first?.kind() === 'ipv6' ? 128 : 32;
+  const bits = prefix === undefined ? most : Number(prefix) - unmapped;
+  if (!first || !Number.isInteger(bits) || bits < 0 || bits > most || prefix === '')
+    throw new Error(`"${entry}" is not an address, a range or a host name`);
+  return (target) => target.address.kind() === first.kind() && (target.address as ipaddr.IPv4).match(first as ipaddr.IPv4, bits);
 }

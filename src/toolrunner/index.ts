@@ -4,6 +4,7 @@ import { failedAnswer, toAnswer } from './answer.ts';
 import { type ConfinedCommand, type ConfinedProcess, startConfined } from './confined.ts';
 import { type Confinement, findConfinement } from './confinement.ts';
 import type { Frame } from './frame.ts';
+import { hostPathOf, hostPathRules } from './host-paths.ts';
 import { startInspector } from './inspection.ts';
 import { findInterpreter, type Interpreter } from './interpreter.ts';
 import { type Job, type Surroundings, toJob, WorkspaceOutside } from './job.ts';
@@ -16,7 +17,9 @@ import type { Isolation } from './settings.ts';
 import { shareWorkspace } from './workspaces.ts';
 
 export type { ConfinedCommand, ConfinedProcess } from './confined.ts';
+export * from './egress-dial.ts';
 export * from './egress-rules.ts';
+export { hostPathOf } from './host-paths.ts';
 export type { ToolRunnerOptions } from './options.ts';
 export { installToolPackages, type ToolPackages } from './packages.ts';
 export { listPlugins } from './plugins.ts';
@@ -30,11 +33,14 @@ export interface PythonToolRunner extends ToolRunner {
   readonly interpreter: Interpreter;
   /** Imports other packages ahead of calls; calls in flight end where they are. */
   preload(packages: readonly string[]): Promise<void>;
+  /** Why a path (`/srv/data`, `/srv/data:rw`) cannot be given to a command; null when it can. */
+  pathRefusal(path: string): Promise<string | null>;
   /** Starts a command under the rules of a tool call. An abort of the signal, or `close`, ends it. */
   startConfined(command: ConfinedCommand, signal?: AbortSignal): Promise<ConfinedProcess>;
 }
 
 const MAIN = fileURLToPath(new URL('./python/main.py', import.meta.url));
+const CODE = fileURLToPath(new URL('../..', import.meta.url));
 const TIMEOUT_MS = 30_000;
 const MAX_CONCURRENT = 16;
 const CLOSED = 'the tool runner was closed';
@@ -44,6 +50,11 @@ const RELAY_PORT = 3128;
 export async function startToolRunner(options: ToolRunnerOptions = {}): Promise<PythonToolRunner> {
   const interpreter = await findInterpreter(options.python ?? 'python3');
   const scratch = await makeScratch(options.scratch_dir ?? tmpdir(), options.run_as);
+  const paths = await hostPathRules({
+    allow: options.host_paths?.allow ?? [],
+    closed: [scratch.dir, ...(options.workspaces ? [options.workspaces] : []), ...(options.host_paths?.closed ?? [])],
+    unwritable: [CODE, interpreter.prefix, interpreter.base_prefix],
+  });
   const command = (name: string) => [interpreter.executable, '-I', '-X', 'utf8', MAIN, name, scratch.dir];
   const confinement = await findConfinement({ options, interpreter, scratch, command, log: options.log ?? (() => {}) });
   const inspector = startInspector(command('inspect'));
@@ -59,11 +70,18 @@ export async function startToolRunner(options: ToolRunnerOptions = {}): Promise<
     inspect: (name, source) => inspector.inspect(name, source),
     run: calls.run,
     preload: async (packages) => confinement.zygote?.replace(packages),
+    pathRefusal: (path) =>
+      paths.judge(hostPathOf(path)).then(
+        () => null,
+        (reason: Error) => reason.message,
+      ),
     async startConfined(wanted, signal) {
       signal?.throwIfAborted();
       if (closing.signal.aborted) throw new Error(CLOSED);
       if (wanted.workspace) await shareWorkspace(wanted.workspace);
-      const started = await startConfined(wanted, { confinement, command: command('confine'), run_as: options.run_as, slots });
+      const host_paths = await Promise.all((wanted.paths ?? []).map((it) => paths.judge(it, { must_exist: true })));
+      const host = { confinement, command: command('confine'), run_as: options.run_as, host_paths, slots };
+      const started = await startConfined(wanted, host);
       commands.add(started);
       const abort = () => void started.kill();
       signal?.addEventListener('abort', abort, { once: true });

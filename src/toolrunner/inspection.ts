@@ -16,7 +16,7 @@ interface HelperAnswer {
   warnings?: string[];
   env?: Record<string, string>;
   effect?: Inspection['effect'];
-  network?: boolean;
+  network?: boolean | null;
 }
 
 export interface Inspector {
@@ -60,7 +60,7 @@ function toInspection(answer: HelperAnswer): Inspection {
     description: answer.description ?? '',
     env: answer.env ?? {},
     effect: answer.effect ?? null,
-    network: answer.network ?? false,
+    network: answer.network ?? null,
     imports: answer.imports ?? [],
     warnings: answer.warnings ?? [],
   };
@@ -68,7 +68,7 @@ function toInspection(answer: HelperAnswer): Inspection {
 
 function invalid(message: string, line: number, column: number): Inspection {
   const error = `${message} (line ${line}, column ${column})`;
-  return { valid: false, error, inferred_schema: EMPTY_SCHEMA, description: '', env: {}, effect: null, network: false };
+  return { valid: false, error, inferred_schema: EMPTY_SCHEMA, description: '', env: {}, effect: null, network: null };
 }
 
 interface Helper {

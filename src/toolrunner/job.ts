@@ -79,7 +79,10 @@ export function workspaceName(workspace: string, { tier, workspaces }: Pick<Surr
 
 export function workspaceEnv(workspace: string | undefined, tier: Isolation): Record<string, string> {
   if (workspace === undefined) return {};
-  return { PERDURA_WORKSPACE: tier === 'namespaces' ? '/workspace' : workspace };
+  const place = tier === 'namespaces' ? '/workspace' : workspace;
+  // The service made it, maybe as another user: git works there all the same, and nowhere else that is not its user's.
+  const trusted = { GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'safe.directory', GIT_CONFIG_VALUE_0: place };
+  return { PERDURA_WORKSPACE: place, GIT_CONFIG_NOSYSTEM: '1', ...trusted };
 }
 
 /** Every spelling that HTTP clients look for. */

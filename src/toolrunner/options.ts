@@ -17,8 +17,12 @@ export interface ToolRunnerOptions {
   scratch_dir?: string;
   /** The directory whose subdirectories calls may be given as workspaces. Without it no confined call has one. */
   workspaces?: string;
+  /** Paths of the host that commands may be given, `:rw` at the end of those they may write, and what they never are. Default: none. */
+  host_paths?: { allow: readonly string[]; closed: readonly string[] };
   /** Addresses beyond the public internet that tools with network access may reach; see `egressRules`. */
   egress_allow?: readonly string[];
+  /** Ports of this machine that only an entry with that very port opens. */
+  own_ports?: ReadonlySet<number>;
   /** Calls at once; more wait. Default 16. */
   max_concurrent?: number;
   /** Confined processes kept ready. Default 4. */

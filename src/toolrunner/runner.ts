@@ -39,7 +39,8 @@ export interface Inspection {
   /** Module constant `EFFECT`: 'read' | 'idempotent' | 'write', or null when not declared. */
   effect: 'read' | 'idempotent' | 'write' | null;
   /** Module constant `NETWORK`. */
-  network: boolean;
+  /** Null when the file says nothing about it: then it has none. */
+  network: boolean | null;
   /** Top-level packages the file imports. */
   imports?: string[];
   /** Hints that got no schema, and why. */

@@ -1,3 +1,5 @@
+import type { HostPath } from './host-paths.ts';
+
 /** What confined processes may use; sizes in MiB. Mirrors `Limits` on the Python side. */
 export interface Limits {
   /** Resident memory of all its processes together. */
@@ -39,8 +41,8 @@ export interface ConfinementSettings {
   /** Directory for what calls write, where the kernel cannot give each its own /tmp. */
   scratch: string;
   read_only: string[];
-  /** Paths beside the private places that may be written. */
-  writable: string[];
+  /** Judged paths of the host. */
+  host_paths: Required<HostPath>[];
   workspaces: string | null;
   egress_socket: string | null;
   uid: number;

@@ -1,10 +1,11 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
-import { type EgressRules, resolveEgress } from '../toolrunner/egress-rules.ts';
+import type { Readable } from 'node:stream';
+import { redactor } from '../domain/redaction.ts';
+import { judgedAddresses } from '../toolrunner/egress-dial.ts';
+import type { EgressRules } from '../toolrunner/egress-rules.ts';
+import { git, TooMuch } from './git-process.ts';
 
 export interface CheckoutOrder {
   url: string;
@@ -18,42 +19,58 @@ export interface CheckoutOrder {
 /** Checks a repository out. Throws a sentence, without the token in it, when that cannot be done. */
 export type Checkout = (order: CheckoutOrder, signal: AbortSignal) => Promise<{ commit: string }>;
 
-interface CheckoutOptions {
+export interface CheckoutLimits {
+  timeout_ms?: number;
+  /** Of everything together, the repository's own data included. */
+  max_bytes?: number;
+  max_file_bytes?: number;
+  /** Directories count, too. */
+  max_files?: number;
+}
+
+interface CheckoutOptions extends CheckoutLimits {
   rules: EgressRules;
   /** Where programs are found. */
   path: string;
-  timeout_ms?: number;
-  max_bytes?: number;
   /** Certificates of a private authority, as a file. */
   ca_file?: string | undefined;
 }
 
 const TIMEOUT_MS = 120_000;
 const MAX_BYTES = 1024 ** 3;
-const WATCH_MS = 500;
+const MAX_FILE_BYTES = 100 * 1024 ** 2;
+const MAX_FILES = 50_000;
+const MOST_LEVELS = 64;
+const SHOWN_CHARACTERS = 200;
 const HTTPS_PORT = 443;
 
 /** The helper reads the token from its environment, so it is in no argument, no URL and no file. */
 const CREDENTIALS = '!f() { test "$1" = get && echo username=x-access-token && echo "password=$PERDURA_GIT_TOKEN"; }; f';
 
-/** Shallow checkouts by git, over https only, from the address that the egress rules have judged. */
-export function checkouts({ rules, path, timeout_ms = TIMEOUT_MS, max_bytes = MAX_BYTES, ca_file }: CheckoutOptions): Checkout {
+/** Shallow checkouts by git, over https only, from the addresses that the egress rules have judged. */
+export function checkouts({ rules, path, ca_file, ...limited }: CheckoutOptions): Checkout {
+  const { timeout_ms = TIMEOUT_MS, max_bytes = MAX_BYTES, max_file_bytes = MAX_FILE_BYTES, max_files = MAX_FILES } = limited;
+  const read = treeJudge({ timeout_ms, max_bytes, max_file_bytes, max_files });
   return async ({ url, branch, token, into }, signal) => {
     const { protocol, hostname, port, username, password } = new URL(url);
     if (protocol !== 'https:' || username || password)
       throw new Error('A repository is named by an https URL without credentials');
-    const address = await resolveEgress({ hostname, port: Number(port) || HTTPS_PORT }, rules);
-    const pinned = `${hostname}:${port || HTTPS_PORT}:${address.includes(':') ? `[${address}]` : address}`;
+    const addresses = await judgedAddresses({ hostname, port: Number(port) || HTTPS_PORT }, rules);
+    // The client of git tries them in turn.
+    const judged = addresses.map(({ address, family }) => (family === 6 ? `[${address}]` : address));
+    const pinned = `${hostname}:${port || HTTPS_PORT}:${judged.join(',')}`;
     const home = await mkdtemp(join(tmpdir(), 'perdura-git-'));
     const limits = { directory: into, timeout_ms, max_bytes, signal };
     const env = { ...gitEnv({ path, pinned, token, ca_file }), HOME: home };
     try {
       const named = branch ? ['--branch', branch] : [];
-      const clone = ['clone', '--quiet', '--depth=1', '--single-branch', '--no-tags', ...named, '--', url, into];
-      await git(clone, env, limits);
-      return { commit: (await git(['-C', into, 'rev-parse', 'HEAD'], env, limits)).trim() };
+      const what = ['--depth=1', '--single-branch', '--no-tags', '--no-checkout', '--template='];
+      await git(['clone', '--quiet', ...what, ...named, '--', url, into], { env, limits });
+      await git(['-C', into, 'ls-tree', '-r', '-t', '-l', '-z', 'HEAD'], { env, limits, read });
+      await git(['-C', into, 'checkout', '--quiet', '--force'], { env, limits });
+      return { commit: (await git(['-C', into, 'rev-parse', 'HEAD'], { env, limits })).trim() };
     } catch (error) {
-      throw new Error(token ? (error as Error).message.replaceAll(token, '***') : (error as Error).message);
+      throw token ? redactor([token]).error(error) : error;
     } finally {
       await rm(home, { recursive: true, force: true });
     }
@@ -74,6 +91,8 @@ function gitEnv({ path, pinned, token, ca_file }: GitSetting): Record<string, st
     // Where it would lead has not been judged.
     ['http.followRedirects', 'false'],
     ['core.hooksPath', '/dev/null'],
+    // A pack as it came: its size says little about how many objects there are.
+    ['fetch.unpackLimit', '1'],
     ['credential.helper', ''],
     ...(token ? [['credential.helper', CREDENTIALS]] : []),
     ...(ca_file ? [['http.sslCAInfo', ca_file]] : []),
@@ -87,6 +106,7 @@ function gitEnv({ path, pinned, token, ca_file }: GitSetting): Record<string, st
     GIT_TERMINAL_PROMPT: '0',
     GIT_CONFIG_NOSYSTEM: '1',
     GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_ATTR_NOSYSTEM: '1',
     GIT_ALLOW_PROTOCOL: 'https',
     GIT_LFS_SKIP_SMUDGE: '1',
     GIT_CONFIG_COUNT: String(settings.length),
@@ -95,71 +115,24 @@ function gitEnv({ path, pinned, token, ca_file }: GitSetting): Record<string, st
   };
 }
 
-interface Limits {
-  directory: string;
-  timeout_ms: number;
-  max_bytes: number;
-  signal: AbortSignal;
-}
-
-async function git(
-  args: string[],
-  env: Record<string, string>,
-  { directory, timeout_ms, max_bytes, signal }: Limits,
-): Promise<string> {
-  signal.throwIfAborted();
-  const child = spawn('git', args, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
-  let stopped = '';
-  const stop = (reason: string) => {
-    stopped ||= reason;
-    killGroup(child.pid);
+/** Ends git as soon as one entry is too much: a small pack can stand for any number of files. */
+function treeJudge({ max_files, max_file_bytes, max_bytes }: Required<CheckoutLimits>) {
+  return async (output: Readable): Promise<void> => {
+    let [entries, bytes, rest] = [0, 0, ''];
+    for await (const chunk of output.setEncoding('utf8')) {
+      const records = `${rest}${chunk}`.split('\0');
+      rest = records.pop() ?? '';
+      for (const record of records) {
+        const [facts = '', path = ''] = record.split('\t');
+        const size = Number(facts.trim().split(/\s+/).at(-1)) || 0;
+        entries += 1;
+        bytes += size;
+        const shown = path.slice(0, SHOWN_CHARACTERS);
+        if (entries > max_files) throw new TooMuch(`it has more than ${max_files} files and directories (REPO_MAX_FILES)`);
+        if (path.split('/').length > MOST_LEVELS) throw new TooMuch(`${shown} lies more than ${MOST_LEVELS} levels deep`);
+        if (size > max_file_bytes) throw new TooMuch(`${shown} is larger than ${max_file_bytes} bytes`);
+        if (bytes > max_bytes) throw new TooMuch(`it is larger than ${max_bytes} bytes (REPO_MAX_MB)`);
+      }
+    }
   };
-  const timer = setTimeout(() => stop(`it took longer than ${timeout_ms / 1000} s`), timeout_ms);
-  const watch = setInterval(async () => {
-    if ((await bytesIn(directory)) > max_bytes) stop(`it is larger than ${max_bytes} bytes`);
-  }, WATCH_MS);
-  const abort = () => stop('it was broken off');
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    const failed = once(child, 'error').then(([error]) => Promise.reject(error));
-    const ended = Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-    const [out, err, [code]] = await Promise.race([ended, failed]);
-    signal.throwIfAborted();
-    if (stopped) throw new Error(`The repository could not be checked out: ${stopped}`);
-    if (code !== 0) throw new Error(`The repository could not be checked out: ${lastLineOf(err)}`);
-    return out;
-  } finally {
-    clearTimeout(timer);
-    clearInterval(watch);
-    signal.removeEventListener('abort', abort);
-  }
-}
-
-const lastLineOf = (output: string) =>
-  output
-    .trim()
-    .split('\n')
-    .at(-1)
-    ?.replace(/^fatal: /, '') || 'git failed';
-
-async function bytesIn(directory: string): Promise<number> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch(() => []);
-  const sizes = entries
-    .filter((entry) => entry.isFile())
-    .map((entry) =>
-      stat(join(entry.parentPath, entry.name)).then(
-        ({ size }) => size,
-        () => 0,
-      ),
-    );
-  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
-}
-
-/** The group, because git works through helpers; usually it is gone already. */
-function killGroup(pid: number | undefined): void {
-  try {
-    if (pid) process.kill(-pid, 'SIGKILL');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
 }

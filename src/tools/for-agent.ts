@@ -1,4 +1,5 @@
 import type { Definition, McpTool, ToolSpec } from '../domain/definition.ts';
+import type { FitArguments } from './arguments.ts';
 import { type BuiltinPorts, builtins } from './builtin/index.ts';
 import { definedTools } from './definitions.ts';
 import { modelName } from './mcp/listing.ts';
@@ -6,7 +7,7 @@ import { type McpToolPorts, mcpTools } from './mcp/tools.ts';
 import { type PythonPorts, pythonTools } from './python.ts';
 import type { ToolOutcome, ToolSource } from './source.ts';
 
-export type ToolPorts = PythonPorts & BuiltinPorts & { mcp: McpToolPorts };
+export type ToolPorts = PythonPorts & BuiltinPorts & { mcp: McpToolPorts; fitArguments: FitArguments };
 
 /** All tools of a run under the names the model sees. */
 export interface Toolbox extends ToolSource {
@@ -45,12 +46,15 @@ export function toolsFor(
     const found = (toolset?.mcp ?? []).filter(({ server_id }) => server_id === server.id);
     return { prefix: modelName(server.name), source: mcpTools(ports.mcp, server, found) };
   });
-  return toolbox([
-    { prefix: 'builtin', source: builtins(ports, names) },
-    ...(custom_tools ? [{ prefix: 'custom', source: pythonTools(ports, of('custom')) }] : []),
-    ...servers,
-    { prefix: 'defined', source: definedTools(of('definition')) },
-  ]);
+  return toolbox(
+    [
+      { prefix: 'builtin', source: builtins(ports, names) },
+      ...(custom_tools ? [{ prefix: 'custom', source: pythonTools(ports, of('custom')) }] : []),
+      ...servers,
+      { prefix: 'defined', source: definedTools(of('definition')) },
+    ],
+    ports.fitArguments,
+  );
 }
 
 interface Placed {
@@ -60,7 +64,8 @@ interface Placed {
   prefix: string;
 }
 
-export function toolbox(shelves: Shelf[]): Toolbox {
+/** All sources behind one door: names that are taken are told apart, and arguments made to fit before anything is called. */
+export function toolbox(shelves: Shelf[], fitArguments: FitArguments): Toolbox {
   async function index(signal: AbortSignal): Promise<Map<string, Placed>> {
     const listed = await Promise.all(
       shelves.map(async ({ prefix, source }) => ({ prefix, source, specs: await source.list(signal) })),
@@ -89,7 +94,9 @@ export function toolbox(shelves: Shelf[]): Toolbox {
           failed: true,
         };
       }
-      return tool.source.call({ ...call, name: tool.name }, signal);
+      const fitted = await fitArguments(tool.spec, call);
+      if ('refusal' in fitted) return { content: fitted.refusal, failed: true };
+      return tool.source.call({ ...call, name: tool.name, arguments: fitted.arguments }, signal);
     },
   };
 }

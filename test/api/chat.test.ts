@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Client } from '../support/client.ts';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { fails, hangs, says } from '../support/model-server.ts';
 import { startApiProcess } from '../support/processes.ts';
@@ -137,6 +138,58 @@ it('keeps the message of a reply whose server was killed, and the session can go
     'Again, please.',
   ]);
   await api.end('SIGTERM');
+});
+
+/** Sends a message whose reply hangs after `said`; answers with its session, and what the stream holds when it has ended. */
+async function hanging(said: string, { client, token }: { client: Client; token: string }) {
+  at.model.script(hangs(said));
+  const answer = await fetch(`${client.url}${path(agent_id)}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ message: 'Talk.' }),
+  });
+  const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  while (!text.includes(said || 'session_id')) text += (await reader.read()).value;
+  const stop = `${path(agent_id)}/sessions/${/"session_id":"([^"]+)"/.exec(text)![1]}/stop`;
+  const whole = async () => {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) text += read.value;
+    return [...text.matchAll(/"type":"(\w+)"/g)].map(([, type]) => type);
+  };
+  return { stop, whole, stored: () => client.ok(client.get(stop.replace('/stop', ''))) };
+}
+
+const REPLIED = [
+  { role: 'user', content: 'Talk.' },
+  { role: 'assistant', content: 'A beginning' },
+];
+
+it('stops a reply, keeps what was said so far, and ends the request to the model', async () => {
+  const aborted = at.model.aborted();
+  const { stop, whole, stored } = await hanging('A beginning', { client: at.alice, token: ALICE });
+  expect((await at.bob.post(stop)).status).toBe(403);
+  expect((await at.alice.post(stop)).body).toEqual({ status: 'stop_requested', session_id: (await stored()).id });
+  expect(await whole()).toEqual(['session', 'delta', 'done']);
+  await until('the end of the request', async () => at.model.aborted() === aborted + 1);
+  expect((await stored()).messages).toMatchObject(REPLIED);
+  // Nothing is being written any more, and nothing happens.
+  expect((await at.alice.post(stop)).status).toBe(200);
+});
+
+it('stores no reply that was stopped before its first word', async () => {
+  const { stop, whole, stored } = await hanging('', { client: at.alice, token: ALICE });
+  await at.alice.ok(at.alice.post(stop));
+  expect(await whole()).toEqual(['session', 'error']);
+  expect((await stored()).message_count).toBe(1);
+});
+
+it('stops a reply that another API process is writing', { timeout: 60_000 }, async () => {
+  const [writer, other] = await Promise.all([startApiProcess(at.setting), startApiProcess(at.setting)]);
+  const { stop, whole, stored } = await hanging('A beginning', writer);
+  await other.client.ok(other.client.post(stop));
+  expect(await whole()).toEqual(['session', 'delta', 'done']);
+  expect((await stored()).messages).toMatchObject(REPLIED);
+  await Promise.all([writer.api.end('SIGTERM'), other.api.end('SIGTERM')]);
 });
 
 it('tells a provider’s failure as an error event', async () => {

@@ -72,6 +72,8 @@ export async function worldOf(home: TestInstallation): Promise<World> {
     'POST /api/import': { version: '1.0' },
     'POST /api/mcps/import': { mcpServers: {} },
     'PUT /api/mcps/{id}/tools': { allowed_tools: [] },
+    'POST /api/providers/test': { provider_type: 'openai_compatible', base_url: home.model.url },
+    'POST /api/tokens/{id}/grants': { resource_type: 'provider', resource_id: ids.providers as string, destination: 'x' },
     'POST /api/guardrails/{id}/check': { text: 'x' },
     'POST /api/knowledge-items/query': { query: 'x' },
     'POST /api/memories/search': { agent_id: ids.agents as string, query: 'x' },

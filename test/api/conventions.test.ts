@@ -83,7 +83,7 @@ describe('resources', () => {
   });
 
   it('refuse a name that is taken, and the removal of what is in use, naming the users', async () => {
-    const provider = await it_.alice.ok(it_.alice.post('/api/providers', { name: 'used', provider_type: 'openai_compatible' }));
+    const provider = await it_.alice.ok(it_.alice.post('/api/providers', { name: 'used', provider_type: 'openai' }));
     const agent = await it_.alice.ok(it_.alice.post('/api/agents', { name: 'user of it', provider_id: provider.id }));
     expect((await it_.alice.post('/api/agents', { name: 'user of it' })).status).toBe(409);
     const refused = await it_.alice.del(`/api/providers/${provider.id}`);

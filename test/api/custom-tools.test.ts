@@ -97,11 +97,47 @@ describe('a custom tool', () => {
     expect((await it_.alice.get('/health/live')).status).toBe(200);
   });
 
+  it('is called with arguments that fit its schema; what cannot be made to fit is named and not run', async () => {
+    const name = 'doubles';
+    const source_code = `def ${name}(n: int) -> int:\n    return n * 2\n`;
+    const { id } = await it_.alice.ok(it_.alice.post('/api/custom-tools', { name, source_code }), 201);
+    const answer = await run(id, { n: '5' });
+    expect(answer).toMatchObject({ success: true, error: null });
+    expect(JSON.parse(answer.result)).toEqual({ result: 10 });
+    const refused = await run(id, { n: 'five' });
+    expect(refused).toMatchObject({ success: false, error: expect.stringContaining('`n` must be integer'), duration_ms: 0 });
+    expect(JSON.parse(refused.result)).toEqual({ error: refused.error });
+  });
+
   it('does not run while it is disabled, or when it does not exist', async () => {
     const { id } = await tool('    return 1\n');
     await it_.alice.ok(it_.alice.put(`/api/custom-tools/${id}`, { is_enabled: false }));
     expect((await it_.alice.post(`/api/custom-tools/${id}/run`, {})).status).toBe(409);
     expect((await it_.alice.post(`/api/custom-tools/${UNKNOWN}/run`, {})).status).toBe(404);
+  });
+
+  it('has network only when it declares it: a variable alone gives none, and the answer says so', async () => {
+    const asks = (name: string, head: string) =>
+      `import os, urllib.request\nENV = {"KEY": "k"}\n${head}def ${name}() -> bool:\n    return "HTTP_PROXY" in os.environ\n`;
+    const token = await it_.alice.ok(it_.alice.post('/api/tokens', { name: 'network-key', value: 'a-value-of-it' }), 201);
+    for (const [name, head, network, warned] of [
+      ['says_nothing', '', false, 1],
+      ['says_no', 'NETWORK = False\n', false, 0],
+      ['says_yes', 'NETWORK = True\n', true, 0],
+    ] as const) {
+      const made = await it_.alice.ok(it_.alice.post('/api/custom-tools', { name, source_code: asks(name, head) }), 201);
+      expect(made.network, name).toBe(network);
+      expect(
+        (made.warnings ?? []).map(({ message }: { message: string }) => message),
+        name,
+      ).toEqual(Array(warned).fill(expect.stringContaining('write NETWORK = True if it needs one')));
+      await it_.alice.ok(it_.alice.put(`/api/custom-tools/${made.id}/env-mapping`, { env_mapping: { KEY: 'network-key' } }));
+      expect(JSON.parse((await run(made.id)).result), name).toEqual({ result: network });
+      const changed = await it_.alice.ok(it_.alice.put(`/api/custom-tools/${made.id}`, { source_code: asks(name, '') }));
+      expect([changed.network, changed.warnings?.length], name).toEqual([false, 1]);
+      await it_.alice.ok(it_.alice.del(`/api/custom-tools/${made.id}`), 204);
+    }
+    await it_.alice.ok(it_.alice.del(`/api/tokens/${token.id}`), 204);
   });
 
   it('receives its variables from stored tokens, whose values never come back', async () => {
@@ -114,8 +150,10 @@ describe('a custom tool', () => {
     expect(await run(stored.id)).toMatchObject({ success: false, error: expect.stringContaining('KEY') });
     const path = `/api/custom-tools/${stored.id}/env-mapping`;
     expect((await it_.alice.put(path, { env_mapping: { OTHER: 'weather-key' } })).status).toBe(422);
-    expect((await it_.alice.put(path, { env_mapping: { KEY: 'no-such-token' } })).status).toBe(422);
+    const early = await it_.alice.ok(it_.alice.put(path, { env_mapping: { KEY: 'not-stored-yet' } }), 200);
+    expect(early.warnings).toEqual([{ path: 'env_mapping.KEY', message: expect.stringContaining('not-stored-yet') }]);
     const mapped = await it_.alice.ok(it_.alice.put(path, { env_mapping: { KEY: 'weather-key' } }), 200);
+    expect(mapped.warnings).toBeUndefined();
     expect(mapped).toMatchObject({ tool_name: name, env_mapping: { KEY: 'weather-key' }, available_tokens: ['weather-key'] });
     expect(JSON.parse((await run(stored.id)).result)).toEqual({ result: secret.length });
     expect((await it_.alice.del(`/api/tokens/${token.id}`)).body.detail).toContain(name);
@@ -123,7 +161,7 @@ describe('a custom tool', () => {
     expect(JSON.stringify(shown)).not.toContain(secret);
     expect((await it_.bob.post(`/api/custom-tools/${stored.id}/run`, {})).body).toMatchObject({
       success: false,
-      error: expect.stringContaining('someone else'),
+      error: expect.stringContaining('is not shared'),
     });
     const { rows } = await it_.core.database.pool.query("SELECT encode(sealed, 'escape') AS sealed FROM stored_tokens");
     expect(JSON.stringify(rows)).not.toContain(secret);

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import OpenAI, { type APIError } from 'openai';
@@ -10,7 +11,7 @@ import {
   ModelResponse,
   ModelResponseEvent,
 } from '../../src/contracts/doors.ts';
-import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { hangs, says } from '../support/model-server.ts';
 
 let here: TestInstallation;
@@ -103,6 +104,36 @@ describe('a call at the door for MCP clients', () => {
     await here.alice.ok(here.alice.post(`/api/tasks/${kept_id}/stop`));
     await kept;
     await Promise.all([one.client.close(), two.client.close()]);
+  });
+
+  it('is out of reach of another user who knows its session and its id', async () => {
+    const workflow_id = await here.workflow();
+    here.model.script(hangs('Her answer'));
+    const { client, transport } = await connected();
+    const name = await toolOf(client, workflow_id);
+    const post = (token: string, message: object) =>
+      fetch(`${here.url}/mcp`, {
+        method: 'POST',
+        headers: {
+          ...{ authorization: `Bearer ${token}`, 'mcp-session-id': transport.sessionId ?? '' },
+          ...{ 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', ...message }),
+      }).then((answer) => answer.text());
+    const call = { id: 78, method: 'tools/call', params: { name, arguments: { prompt: 'x' } } };
+    const hers = post(ALICE, call);
+    const task_id = await begun(workflow_id);
+    await post(BOB, { method: 'notifications/cancelled', params: { requestId: 78 } });
+    const repeated = await post(BOB, call);
+    expect(repeated).toContain('There is no workflow behind the tool');
+    expect(repeated).not.toContain('Her answer');
+    // A halt would have reached it by now.
+    await wait(1_000);
+    expect(await here.alice.ok(here.alice.get(`/api/tasks/${task_id}`))).toMatchObject({ status: 'running' });
+    await post(ALICE, { method: 'notifications/cancelled', params: { requestId: 78 } });
+    expect(await here.ended(task_id, 5_000)).toMatchObject({ status: 'halted' });
+    await hers;
+    await client.close();
   });
 
   it('leaves its run alone when the connection is lost, and takes it up when it is repeated', async () => {

@@ -208,6 +208,10 @@ export const SETTLED: Row[] = [
     ['GET', '/api/tokens/{id}', '', '200'],
     ['PUT', '/api/tokens/{id}', 'any of the fields', '200'],
     ['DELETE', '/api/tokens/{id}', '', '204'],
+    ['GET', '/api/tokens/{id}/uses', '', '200; array'],
+    ['GET', '/api/tokens/{id}/grants', '', '200; array'],
+    ['POST', '/api/tokens/{id}/grants', 'resource_type, resource_id, destination', '201'],
+    ['DELETE', '/api/tokens/{id}/grants/{grant_id}', '', '204'],
   ]),
   ...rowsOf('Providers', [
     ['POST', '/api/providers', 'the fields', '201'],
@@ -216,7 +220,22 @@ export const SETTLED: Row[] = [
     ['PUT', '/api/providers/{id}', 'any of the fields', '200'],
     ['DELETE', '/api/providers/{id}', '', '204'],
     ['POST', '/api/providers/{id}/test', '', '200; success, models, error'],
+    ['POST', '/api/providers/test', 'a provider that is not stored', '200; success, models, error'],
   ]),
+  ...rowsOf('Webhooks', [
+    ['GET', '/api/webhook-secret', '', '200'],
+    ['POST', '/api/webhook-secret/rotate', '', '201; the secret, this once'],
+  ]),
+  ...rowsOf('Guardrails', [
+    ['GET', '/api/guardrails/export', '', '200; export bundle'],
+    ['GET', '/api/guardrails/{id}/export', '', '200; export bundle'],
+    ['POST', '/api/guardrails/import', 'items', '201; ImportResult'],
+  ]),
+  ...rowsOf('Runs', [
+    ['GET', '/api/tasks/{id}/steps', '', '200; array'],
+    ['GET', '/api/tasks/{id}/webhooks', '', '200; array'],
+  ]),
+  ...rowsOf('Chats', [['POST', '/api/agents/{agent_id}/chat/sessions/{session_id}/stop', '', '200; stop_requested']]),
   ...rowsOf('Identity', [['GET', '/api/me', '', '200; id, provider, subject, login, is_admin']]),
   ...rowsOf('Built-in tools', [['GET', '/api/builtin-tools', '', '200']]),
   ...rowsOf('Scheduled agents', [

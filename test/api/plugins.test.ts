@@ -4,7 +4,7 @@ import { startTestInstallation, type TestInstallation } from '../support/install
 
 let here: TestInstallation;
 beforeAll(async () => {
-  here = await startTestInstallation({ worker: false });
+  here = await startTestInstallation({ worker: false, env: { ADMIN_SUBJECTS: 'local:alice' } });
   await registerPlugins(here.core);
 });
 afterAll(() => here.stop());

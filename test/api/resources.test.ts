@@ -117,8 +117,11 @@ describe('MCP servers', () => {
       unknown: { url: 'https://mcp.example.com', headers: { Authorization: 'Bearer {{token:nowhere}}' } },
     };
     const result = await alice.ok(alice.post('/api/mcps/import', { mcpServers }), 201);
-    expect(result).toMatchObject({ created: 2, ids: [expect.any(String), expect.any(String)] });
-    expect(result.errors).toEqual([expect.stringMatching(/^broken: .*url/), expect.stringMatching(/^unknown: .*nowhere/)]);
+    expect(result).toMatchObject({ created: 3, ids: Array(3).fill(expect.any(String)) });
+    expect(result.errors).toEqual([expect.stringMatching(/^broken: .*url/)]);
+    expect(result.warnings).toMatchObject([
+      { path: 'mcpServers.unknown.connection_config', message: expect.stringContaining('nowhere') },
+    ]);
     const first = await alice.ok(alice.get(`/api/mcps/${result.ids[0]}`));
     expect(first).toMatchObject({ transport_type: 'stdio', connection_config: { command: 'npx', env: { API_KEY: '********' } } });
     const allowed = await alice.ok(alice.put(`/api/mcps/${first.id}/tools`, { allowed_tools: ['read'] }));
@@ -167,8 +170,8 @@ describe('memories', () => {
     );
     expect(memory.workflow_id).toBe(workflow_id);
     const { memories } = it_.core.store;
-    expect(await memories.newest(agent_id, { workflow_id, limit: 5 })).toHaveLength(1);
-    expect(await memories.newest(agent_id, { workflow_id: agent_id, limit: 5 })).toHaveLength(0);
+    expect(await memories.newest(agent_id, { workflow_id, viewer: 'local:alice', limit: 5 })).toHaveLength(1);
+    expect(await memories.newest(agent_id, { workflow_id: agent_id, viewer: 'local:alice', limit: 5 })).toHaveLength(0);
     await alice.ok(alice.del(`/api/workflows/${workflow_id}`));
     await alice.ok(alice.del(`/api/agents/${agent_id}`));
     expect((await alice.get(`/api/memories/${memory.id}`)).status).toBe(404);

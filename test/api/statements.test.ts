@@ -1,11 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { asked, providerDestination } from '../../src/domain/destinations.ts';
 import { conflict } from '../../src/domain/errors.ts';
 import { type Database, inTransaction, openDatabase } from '../../src/store/database.ts';
 import { eventStore } from '../../src/store/events.ts';
 import { idempotencyStore } from '../../src/store/idempotency.ts';
+import { createStore } from '../../src/store/index.ts';
 import { keyRing } from '../../src/store/key-ring.ts';
-import { tokenStore } from '../../src/store/tokens.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 
 let place: TestDatabase;
@@ -22,20 +23,36 @@ afterAll(async () => {
 
 describe('opening a stored token', () => {
   const keys = keyRing(`k:${randomBytes(32).toString('base64')}`);
-  const asked = (name: string, principal: string) => ({ name, principal, purpose: 'model provider' });
+  const provider = { id: randomUUID(), name: 'p', provider_type: 'openai', base_url: 'https://one.example' };
+  const rest = { auth_type: 'bearer', azure_api_version: null, azure_deployment: null };
+  const at = (more: object = {}) => ({ ...provider, ...rest, ...more });
+  const ask = (name: string, principal: string, more: object = {}) => ({
+    name,
+    principal,
+    destination: providerDestination(at(more)),
+  });
 
-  it('answers its value to its creator, a refusal to others, and keeps every attempt', async () => {
-    const tokens = tokenStore(database, keys);
+  it('answers its value for what its owner granted, a refusal otherwise, and keeps every attempt', async () => {
+    const { tokens, grants } = createStore({ database, keys });
+    const wanted = asked.provider({ ...at(), api_key_token_name: 'key' });
     await tokens.create({ name: 'key', value: 'secret' }, 'local:alice');
-    expect(await tokens.open(asked('key', 'local:alice'))).toEqual({ value: 'secret' });
-    expect(await tokens.open(asked('key', 'local:bob'))).toEqual({ refusal: expect.stringContaining('belongs to someone else') });
-    expect(await tokens.open(asked('none', 'local:bob'))).toEqual({ refusal: 'There is no stored token named none' });
+    await grants.renew('local:bob', { kind: 'provider', id: provider.id }, wanted);
+    await expect(tokens.open(ask('key', 'local:alice'))).rejects.toMatchObject({ code: 'secret_not_granted' });
+    await grants.renew('local:alice', { kind: 'provider', id: provider.id }, wanted);
+    expect(await tokens.open(ask('key', 'local:alice'))).toBe('secret');
+    await expect(tokens.open(ask('key', 'local:bob'))).rejects.toThrow(/belongs to someone else and is not shared/);
+    await expect(tokens.open(ask('none', 'local:bob'))).rejects.toThrow('There is no stored token named none');
+    for (const elsewhere of [{ id: randomUUID() }, { base_url: 'https://other.example' }, { auth_type: 'x-api-key' }])
+      await expect(tokens.open(ask('key', 'local:alice', elsewhere))).rejects.toMatchObject({ code: 'secret_not_granted' });
     const uses = await database.prisma.tokenUse.findMany({ orderBy: { id: 'asc' } });
     expect(uses.map(({ token_name, principal, granted }) => [token_name, principal, granted])).toEqual([
+      ['key', 'local:alice', false],
       ['key', 'local:alice', true],
       ['key', 'local:bob', false],
       ['none', 'local:bob', false],
+      ...Array(3).fill(['key', 'local:alice', false]),
     ]);
+    expect(uses[0]).toMatchObject({ resource_kind: 'provider', resource_name: 'p', destination_label: 'one.example' });
   });
 });
 

@@ -49,8 +49,10 @@ it('carries everything into an empty installation, where references still hold',
 
   const result = await to.alice.ok(to.alice.post('/api/import', bundle), 201);
   expect(PARTS.map((part) => [result[part].created, result[part].errors])).toEqual(PARTS.map(() => [1, []]));
-  expect(result.knowledge_sources.warnings).toEqual([expect.stringContaining('connection_config.api_key was masked')]);
-  expect(result.workflows.warnings).toEqual([expect.stringContaining('stored token named repo')]);
+  expect(result.knowledge_sources.warnings).toMatchObject([
+    { message: expect.stringContaining('connection_config.api_key was masked') },
+  ]);
+  expect(result.workflows.warnings).toMatchObject([{ message: expect.stringContaining('stored token named repo') }]);
   const again = await to.alice.ok(to.alice.get('/api/export'));
   const bare = ({ exported_at: _, knowledge_sources, ...rest }: Record<string, any>) => ({
     ...rest,
@@ -81,7 +83,7 @@ it.each([
     created: 1,
     errors: [],
     ids: [expect.any(String)],
-    warnings: [expect.stringContaining('color')],
+    warnings: [{ path: 'items.0.color', message: expect.any(String) }],
   });
   expect(result.ids[0]).not.toBe(id);
   expect((await alice.ok(alice.get(`/api/${path}/${result.ids[0]}`))).name).toBe(other);

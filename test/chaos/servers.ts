@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { startPostgres } from '../../src/embedded/postgres.ts';
 import { startTemporal } from '../../src/embedded/temporal.ts';
+import { refuseDeadlocks } from '../support/deadlocks.ts';
 import { temporalForTests } from '../support/embedded-temporal.ts';
 import { until } from '../support/until.ts';
 import { livingProcesses, signalled, treeOf } from './processes.ts';
@@ -48,10 +49,15 @@ export async function startChaosServers(home: string): Promise<ChaosServers> {
     },
     async start(which) {
       if (which === 'postgres') running.postgres = await start.postgres();
-      else running.temporal = await start.temporal();
+      else {
+        // The process is dead; what guards its UI is part of this one.
+        await running.temporal.stop();
+        running.temporal = await start.temporal();
+      }
     },
     async stop() {
       await Promise.all([running.postgres.stop(), running.temporal.stop()]);
+      await refuseDeadlocks(running.postgres.log_file);
     },
   };
 }

@@ -2,6 +2,7 @@ import OpenAI from 'openai';
 import type { ChatCompletionCreateParamsNonStreaming, ChatCompletionTool } from 'openai/resources/chat/completions';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDemoModel } from '../../src/embedded/demo-model.ts';
+import { rawRequest } from '../support/raw-request.ts';
 
 let server: Awaited<ReturnType<typeof startDemoModel>>;
 let client: OpenAI;
@@ -218,4 +219,11 @@ describe('beside the chat', () => {
     }
     expect((await fetch(`${server.url}/nothing`)).status).toBe(404);
   });
+});
+
+it('answers to no foreign name and to no page of another site', async () => {
+  const asked = async (headers: Record<string, string>) => (await rawRequest(`${server.url}/models`, { headers })).status;
+  expect(await asked({ host: 'rebound.example' })).toBe(421);
+  expect([await asked({ origin: 'http://elsewhere.example' }), await asked({ origin: 'null' })]).toEqual([403, 403]);
+  expect([await asked({}), await asked({ host: 'localhost:1', origin: 'http://localhost:8080' })]).toEqual([200, 200]);
 });

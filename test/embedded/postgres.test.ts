@@ -32,6 +32,24 @@ const recall = (url: string) => query(url, 'SELECT answer FROM kept');
 describe('the Postgres of an installation', { timeout: 60_000 }, () => {
   afterEach(() => bench.clear());
 
+  it('lets in nobody without its password, by loopback or by its socket, and listens nowhere else', async () => {
+    const server = await start({ home: await bench.home() });
+    const [{ data_directory: data, listen_addresses }] = (await query(
+      server.url,
+      "SELECT current_setting('data_directory') AS data_directory, current_setting('listen_addresses') AS listen_addresses",
+    )) as [{ data_directory: string; listen_addresses: string }];
+    expect(listen_addresses).toBe('127.0.0.1');
+    // The socket is in its data: other users of the machine cannot come near it.
+    expect((await stat(data)).mode & 0o077).toBe(0);
+    for (const open of [server.url, server.socket_url]) {
+      for (const password of ['', 'perdura', 'postgres']) {
+        const url = new URL(open);
+        url.password = password;
+        await expect(query(url.href, 'SELECT 1'), `${open} ${password}`).rejects.toThrow(/password/i);
+      }
+    }
+  });
+
   it('finds at the second start what was stored at the first', async () => {
     const home = await bench.home();
     const first = await start({ home });

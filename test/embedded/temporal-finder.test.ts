@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { appendFile, chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { findTemporal } from '../../src/embedded/temporal.ts';
+import { ARCHIVE_SUMS, MODULE, MODULE_SUM, recordSum, sha256Of } from '../../src/embedded/temporal-pins.ts';
 import { testBench } from '../support/embedded-homes.ts';
 
 const bench = testBench();
@@ -20,22 +21,29 @@ async function fake(directory: string, server = '1.29.1'): Promise<string> {
   return file;
 }
 
-/** A site that publishes one archive for every platform, and its checksum. */
-async function releases(checksum?: string): Promise<{ url: string; downloads: string[] }> {
+/** As if Perdura had obtained it. */
+async function obtained(directory: string): Promise<string> {
+  const file = await fake(directory);
+  await recordSum(file, await sha256Of(file));
+  return file;
+}
+
+/** A site that publishes one archive for every platform, with the sums to pin. */
+async function releases(): Promise<{ url: string; sums: Record<string, string>; downloads: string[] }> {
   const directory = await bench.home();
   await fake(directory);
   execFileSync('tar', ['-czf', join(directory, 'archive'), '-C', directory, 'temporal']);
   const archive = await readFile(join(directory, 'archive'));
-  const sum = checksum ?? createHash('sha256').update(archive).digest('hex');
-  const names = ['linux', 'darwin'].flatMap((os) => ['amd64', 'arm64'].map((arch) => `temporal_cli_1.5.1_${os}_${arch}.tar.gz`));
+  const sum = createHash('sha256').update(archive).digest('hex');
+  const sums = Object.fromEntries(Object.keys(ARCHIVE_SUMS).map((name) => [name, sum]));
   const downloads: string[] = [];
   const server = createServer(({ url = '' }, response) => {
     downloads.push(url);
-    response.end(url.endsWith('checksums.txt') ? names.map((name) => `${sum}  ${name}\n`).join('') : archive);
+    response.end(archive);
   }).listen(0, '127.0.0.1');
   await new Promise((done) => server.once('listening', done));
   bench.keep({ stop: async () => void server.close() });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, downloads };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, sums, downloads };
 }
 
 const nowhere = { releases: 'http://127.0.0.1:9', go: '/nonexistent/go' };
@@ -49,9 +57,9 @@ it('uses the chosen executable and nothing else', async () => {
 it('prefers an installed executable, then the home, then the cache of the user', async () => {
   const [home, cache] = [await bench.home(), await bench.home()];
   const options = { home, cache, log: bench.log, ...nowhere };
-  const cached = await fake(cache);
+  const cached = await obtained(cache);
   expect(await findTemporal({ ...options, installed: [] })).toBe(cached);
-  const own = await fake(join(home, 'bin'));
+  const own = await obtained(join(home, 'bin'));
   expect(await findTemporal({ ...options, installed: [] })).toBe(own);
   const installed = await fake(await bench.home());
   expect(await findTemporal({ ...options, installed: [installed] })).toBe(installed);
@@ -60,26 +68,70 @@ it('prefers an installed executable, then the home, then the cache of the user',
 it('passes over an executable whose server is too old, and says so', async () => {
   const [home, cache, old] = [await bench.home(), await bench.home(), await fake(await bench.home(), '1.20.0')];
   const lines: string[] = [];
-  const cached = await fake(cache);
+  const cached = await obtained(cache);
   expect(await findTemporal({ home, cache, installed: [old], log: (line) => lines.push(line) })).toBe(cached);
   expect(lines).toEqual([`Not using ${old}: its server is version 1.20, and 1.26 is needed`]);
 });
 
 it('downloads it once, even for two starts at the same time', async () => {
   const [home, cache, site] = [await bench.home(), await bench.home(), await releases()];
-  const options = { home, cache, installed: [], releases: site.url, go: nowhere.go, log: bench.log };
+  const options = { home, cache, installed: [], releases: site.url, sums: site.sums, go: nowhere.go, log: bench.log };
   const found = await Promise.all([findTemporal(options), findTemporal(options)]);
   expect(found).toEqual([join(cache, 'temporal'), join(cache, 'temporal')]);
-  expect(site.downloads).toHaveLength(2);
+  expect(site.downloads).toHaveLength(1);
   // The lock of the second one, which outnumbers the first.
-  expect(await readdir(cache)).toEqual(['temporal', 'temporal.lock.2']);
+  expect(await readdir(cache)).toEqual(['temporal', 'temporal.lock.2', 'temporal.sha256']);
 });
 
-it('refuses a download with another checksum and then tells three ways out', async () => {
-  const [home, cache, site] = [await bench.home(), await bench.home(), await releases('0'.repeat(64))];
+it('refuses a download that is not the pinned one, whatever checksum its site publishes', async () => {
+  const [home, cache, site] = [await bench.home(), await bench.home(), await releases()];
   const lines: string[] = [];
   const options = { home, cache, installed: [], releases: site.url, go: nowhere.go, log: (line: string) => lines.push(line) };
   await expect(findTemporal(options)).rejects.toThrow(/1\. install it.*2\. install Go.*3\. set TEMPORAL_ADDRESS/s);
-  expect(lines.join('\n')).toMatch(/its checksum is .* should be 0000.*Go is not installed/s);
+  expect(lines.join('\n')).toMatch(/its checksum is [0-9a-f]{64} and should be [0-9a-f]{64}.*Go is not installed/s);
   expect(await readdir(cache)).toEqual(['temporal.lock.1']);
+});
+
+it('does not run what it obtained once that file has changed, and obtains it again', async () => {
+  const [home, cache, site] = [await bench.home(), await bench.home(), await releases()];
+  const lines: string[] = [];
+  const options = { home, cache, installed: [], releases: site.url, sums: site.sums, go: nowhere.go };
+  const log = (line: string) => lines.push(line);
+  const file = await findTemporal({ ...options, log });
+  const ran = join(home, 'ran');
+  await appendFile(file, `touch ${ran}\n`);
+  expect(await findTemporal({ ...options, log })).toBe(file);
+  expect(lines.join('\n')).toMatch(/Not using .*temporal: it was changed after Perdura obtained it \(its SHA-256 is/);
+  expect(await readFile(file, 'utf8')).not.toContain('touch');
+  expect(await readdir(home)).not.toContain('ran');
+  expect(site.downloads).toHaveLength(2);
+
+  await appendFile(file, `touch ${ran}\n`);
+  await expect(findTemporal({ ...options, releases: nowhere.releases, log })).rejects.toThrow('could not be obtained');
+  expect(await readdir(home)).not.toContain('ran');
+});
+
+it('takes an unrecorded file only when it names the pinned source, and records it', async () => {
+  const [home, cache] = [await bench.home(), await bench.home()];
+  const lines: string[] = [];
+  const options = { home, cache, installed: [], log: (line: string) => lines.push(line), ...nowhere };
+  const file = await fake(cache);
+  await expect(findTemporal(options)).rejects.toThrow('could not be obtained');
+  expect(lines.join('\n')).toContain('its SHA-256 was not recorded');
+
+  await appendFile(file, `exit\nmod\t${MODULE}\tv1.5.1\t${MODULE_SUM}\n`);
+  expect(await findTemporal(options)).toBe(file);
+  expect(await readFile(`${file}.sha256`, 'utf8')).toBe(`${await sha256Of(file)}  temporal\n`);
+  await rm(file);
+});
+
+it('builds only the source whose sum is pinned', async () => {
+  const [home, cache, bin] = [await bench.home(), await bench.home(), await bench.home()];
+  const go = join(bin, 'go');
+  await writeFile(go, `#!/bin/sh\necho '{\n"Dir": "/tmp",\n"Sum": "h1:another="\n}'\n`);
+  await chmod(go, 0o755);
+  const lines: string[] = [];
+  const options = { home, cache, installed: [], releases: nowhere.releases, go, log: (line: string) => lines.push(line) };
+  await expect(findTemporal(options)).rejects.toThrow('could not be obtained');
+  expect(lines.join('\n')).toContain(`the sum of its source is h1:another= and should be ${MODULE_SUM}`);
 });

@@ -4,6 +4,8 @@ import { markOf } from '../../src/embedded/processes.ts';
 import { startTemporal, type Temporal } from '../../src/embedded/temporal.ts';
 import { startAndDie, testBench } from '../support/embedded-homes.ts';
 import { temporalForTests } from '../support/embedded-temporal.ts';
+import { listeningSockets } from '../support/listening-sockets.ts';
+import { rawRequest } from '../support/raw-request.ts';
 
 const bench = testBench();
 let executable: string;
@@ -81,4 +83,57 @@ describe('the Temporal server of an installation', { timeout: 60_000 }, () => {
     await expect(recall(other)).rejects.toThrow();
     expect(other.ui_url).not.toBe(one.ui_url);
   });
+
+  it('lets no foreign name and no page of another site read or terminate a run', async () => {
+    const server = await start(await bench.home());
+    await remember(server);
+    const { port } = new URL(server.ui_url);
+    const runs = `${server.ui_url}/api/v1/namespaces/default/workflows`;
+    const page = { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'cors' };
+    const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
+    const asked = async (headers: Record<string, string>) => (await rawRequest(runs, { headers })).status;
+    // The interface is up a moment before its own connection to the server is.
+    await expect.poll(() => asked(page), { timeout: 10_000 }).toBe(200);
+    expect(await asked({ host: `rebound.example:${port}` })).toBe(421);
+    expect(await asked({ host: `127.0.0.1.rebound.example:${port}`, ...page })).toBe(421);
+    expect(await asked({ origin: 'http://rebound.example' })).toBe(403);
+    expect(await asked({ origin: 'null' })).toBe(403);
+    expect(await asked({ 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' })).toBe(403);
+    expect(await asked({ 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'cors' })).toBe(403);
+    expect(await asked({ ...link, 'sec-fetch-dest': 'iframe' })).toBe(403);
+    expect([await asked(link), await asked(page), await asked({ host: `localhost:${port}` })]).toEqual([200, 200, 200]);
+
+    const shown = await rawRequest(server.ui_url);
+    expect(shown.headers).toMatchObject({ 'x-frame-options': 'DENY', 'content-security-policy': "frame-ancestors 'none'" });
+    const cookie = String(shown.headers['set-cookie']).split(';')[0]!;
+    const token = { cookie, 'x-csrf-token': cookie.split('=')[1]!, 'content-type': 'application/json' };
+    const terminate = (headers: Record<string, string>) =>
+      rawRequest(`${runs}/kept/terminate`, { method: 'POST', headers: { ...token, ...headers }, body: '{}' });
+    const foreign: Record<string, string>[] = [{ host: 'rebound.example', ...page }, { origin: 'http://127.0.0.1:1' }, link];
+    for (const headers of foreign) {
+      expect((await terminate(headers)).status).toBeGreaterThanOrEqual(400);
+      expect(await recall(server)).toBe('RUNNING');
+    }
+    expect((await terminate({ ...page, origin: server.ui_url })).status).toBe(200);
+    expect(await recall(server)).toBe('TERMINATED');
+  });
+
+  it.runIf(process.platform === 'linux')(
+    'answers a foreign name on none of its ports, so far as a page can find them',
+    async () => {
+      const server = await start(await bench.home());
+      const answering: string[] = [];
+      for (const { address, port } of await listeningSockets(server.pid)) {
+        expect(address).toMatch(/^127\./);
+        // Sixteen million addresses times as many ports as there are: no page finds the interface behind the guard.
+        if (address !== '127.0.0.1') continue;
+        for (const path of ['/', '/api/v1/namespaces', '/metrics']) {
+          const { status } = await rawRequest(`http://${address}:${port}${path}`, { headers: { host: 'rebound.example' } });
+          if (status === 200) answering.push(path);
+        }
+      }
+      // Counters, of which the server has no switch: they name no prompt and change nothing.
+      expect(answering).toEqual(['/metrics']);
+    },
+  );
 });

@@ -14,3 +14,13 @@ export async function darken(page: Page): Promise<void> {
   await page.emulateMedia({ colorScheme: 'dark' });
   await page.locator('html[data-mantine-color-scheme="dark"]').waitFor();
 }
+
+/** Counts from now on what a person clicks on the page; what is typed costs nothing. */
+export async function clicksOn(page: Page): Promise<() => number> {
+  let count = 0;
+  await page.exposeFunction('perduraClicked', () => {
+    count += 1;
+  });
+  await page.addInitScript("addEventListener('pointerdown', () => perduraClicked(), { capture: true })");
+  return () => count;
+}

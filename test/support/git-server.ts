@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 
 /** A repository behind https, with a certificate of its own authority; `token`, where given, is asked for as the password. */
-export async function startGitServer({ token }: { token?: string } = {}) {
+export async function startGitServer({ token, says }: { token?: string; says?: (authorization: string) => string } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'perdura-git-server-'));
   const git = (...args: string[]) =>
     execFileSync('git', args, { cwd: join(folder, 'work'), stdio: 'pipe' })
@@ -33,7 +33,13 @@ export async function startGitServer({ token }: { token?: string } = {}) {
   const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, async (request, response) => {
     const { authorization } = request.headers;
     asked.push({ url: request.url ?? '', authorization });
+    if (says && authorization && request.url?.includes('refused'))
+      return void response.writeHead(403, { 'content-type': 'text/plain' }).end(says(authorization));
     const wanted = token && `Basic ${Buffer.from(`x-access-token:${token}`).toString('base64')}`;
+    if ((wanted || says) && !authorization) {
+      response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end();
+      return;
+    }
     if (wanted && authorization !== wanted) {
       response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end();
       return;
@@ -58,7 +64,18 @@ export async function startGitServer({ token }: { token?: string } = {}) {
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
+  const plumbing = (args: string[], input = '') =>
+    execFileSync('git', ['-C', join(folder, 'repo.git'), ...who, ...args], { input })
+      .toString()
+      .trim();
   return {
+    /** Makes one object and returns its id. */
+    blob: (content: string) => plumbing(['hash-object', '-w', '--stdin'], content),
+    tree: (entries: { mode: string; type: string; id: string; name: string }[]) =>
+      plumbing(['mktree', '-z'], entries.map(({ mode, type, id, name }) => `${mode} ${type} ${id}\t${name}\0`).join('')),
+    /** A branch of one commit with this tree. */
+    branch: (name: string, tree: string) =>
+      plumbing(['update-ref', `refs/heads/${name}`, plumbing(['commit-tree', tree, '-m', name])]),
     url: `https://localhost:${(server.address() as AddressInfo).port}/repo.git`,
     ca_file: cert,
     head: git('rev-parse', 'HEAD'),

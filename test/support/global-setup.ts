@@ -8,6 +8,7 @@ import { startTemporal } from '../../src/embedded/temporal.ts';
 import { MIGRATIONS } from '../../src/main/places.ts';
 import { applyMigrations } from '../../src/store/migrations.ts';
 import { findChromium, HOW_TO_GET_CHROMIUM } from './chromium.ts';
+import { refuseDeadlocks } from './deadlocks.ts';
 import { temporalForTests } from './embedded-temporal.ts';
 
 declare module 'vitest' {
@@ -43,6 +44,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('cache_dir', join(home, 'cache'));
   return async () => {
     await Promise.all([postgres.stop(), temporal.stop()]);
+    await refuseDeadlocks(postgres.log_file);
     await rm(home, { recursive: true, force: true });
   };
 }

@@ -43,6 +43,8 @@ export interface InstallationOptions {
   setting?: Partial<Setting>;
   /** Instead of what the build made. */
   dashboards?: DashboardSettings;
+  /** Hears every line of the log, of the worker and of requests. */
+  log?: (line: string) => void;
 }
 
 /** API and worker over the real servers of the test run, in this process, with a scripted model behind them. */
@@ -51,6 +53,7 @@ export async function startTestInstallation({
   worker = true,
   setting: overrides = {},
   dashboards,
+  log = () => {},
 }: InstallationOptions = {}): Promise<TestInstallation> {
   const resources = createResources((error) => console.error(error));
   const database = await testDatabase();
@@ -62,6 +65,7 @@ export async function startTestInstallation({
     TEMPORAL_TASK_QUEUE: `test-${randomBytes(6).toString('hex')}`,
     TOOL_ISOLATION: 'auto',
     EGRESS_ALLOW: '127.0.0.1',
+    MCP_PATHS: '/:rw',
     ...env,
   });
   const accounts = [
@@ -78,14 +82,23 @@ export async function startTestInstallation({
     webhook_secret: WEBHOOK_SECRET,
     embeddings: null,
     egress_allow: config.EGRESS_ALLOW,
+    configuration_allow: [],
+    provider_allow: [],
+    own_ports: [],
+    answers_to: null,
     identity_providers: [localIdentity(accounts)],
     ...overrides,
   };
-  const core = await openCore(setting, resources, () => {});
+  const core = await openCore(setting, resources, log);
   const connection = await openWorkerConnection(setting, resources);
   if (worker) await openWorker(core, connection, resources);
   const driver = openDriver(core, connection, worker);
-  const app = await openApi(core, driver, { version: 'test', resources, ...(dashboards && { dashboards }) });
+  const app = await openApi(core, driver, {
+    version: 'test',
+    resources,
+    log_to: { write: log },
+    ...(dashboards && { dashboards }),
+  });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const alice = clientOf(url, ALICE);
   return {
@@ -97,7 +110,8 @@ export async function startTestInstallation({
   };
 }
 
-function helpers(alice: Client, model: ModelServer) {
+/** The same through another server's client. */
+export function helpers(alice: Client, model: ModelServer): Pick<TestInstallation, 'ended' | 'workflow' | 'prompt'> {
   let made = 0;
   const providerOf = async () => {
     const values = {

@@ -7,6 +7,7 @@ import type { Setting } from '../../src/main/core.ts';
 import { type Client, clientOf } from './client.ts';
 
 const CLI = fileURLToPath(new URL('../../src/main/cli.ts', import.meta.url));
+const FLOOR_SERVICE = fileURLToPath(new URL('./floor-service.ts', import.meta.url));
 
 export interface Child {
   pid: number;
@@ -23,14 +24,16 @@ export interface Child {
 }
 
 /** A command of Perdura in a process of its own, killed at the latest when the test run ends. */
-export function perdura(command: string, env: Record<string, string>, args: string[] = []): Child {
-  return childOf(
-    spawn(process.execPath, ['--disable-warning=ExperimentalWarning', CLI, command, ...args], {
+export const perdura = (command: string, env: Record<string, string>, args: string[] = []): Child =>
+  nodeProcess([CLI, command, ...args], env);
+
+const nodeProcess = (args: string[], env: Record<string, string>): Child =>
+  childOf(
+    spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...args], {
       env: { ...baseEnv(), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     }),
   );
-}
 
 /** A worker in a process of its own, on an installation's database and task queue. */
 export async function startWorkerProcess(setting: Setting, env: Record<string, string> = {}): Promise<Child> {
@@ -41,10 +44,18 @@ export async function startWorkerProcess(setting: Setting, env: Record<string, s
 
 /** An API server in a process of its own, likewise, and a client of it, who is not Alice. */
 export async function startApiProcess(setting: Setting): Promise<{ api: Child; client: Client; token: string }> {
-  const where = { PERDURA_HOST: '127.0.0.1', PERDURA_PORT: '0', IDENTITY_PROVIDERS: 'local' };
-  const api = perdura('api', { ...envOf(setting), ...where });
+  return clientOfApi(setting, perdura('api', { ...envOf(setting), ...ANYWHERE }));
+}
+
+/** API and worker together in a process of their own, likewise. */
+export const startFloorService = (setting: Setting, env: Record<string, string>) =>
+  clientOfApi(setting, nodeProcess([FLOOR_SERVICE], { ...envOf(setting), ...ANYWHERE, ...env }));
+
+const ANYWHERE = { PERDURA_HOST: '127.0.0.1', PERDURA_PORT: '0', IDENTITY_PROVIDERS: 'local' };
+
+async function clientOfApi({ config }: Setting, api: Child): Promise<{ api: Child; client: Client; token: string }> {
   await api.prints(/API at \S+\n/);
-  const { token } = await localToken(setting.config.PERDURA_HOME);
+  const { token } = await localToken(config.PERDURA_HOME);
   return { api, client: clientOf(/API at (\S+)/.exec(api.output())![1]!, token), token };
 }
 

@@ -11,6 +11,7 @@ interface Refusal {
   status: number;
   headers?: Record<string, string>;
   path?: RegExp;
+  message?: string;
 }
 
 interface Session extends Json {
@@ -151,7 +152,9 @@ export async function startVendorServer() {
     const [refusal] = refused < 0 ? [] : refusals.splice(refused, 1);
     if (refusal) {
       response.writeHead(refusal.status, { 'content-type': 'application/json', ...refusal.headers });
-      return void response.end(JSON.stringify({ type: 'error', error: { type: 'scripted', message: 'scripted refusal' } }));
+      return void response.end(
+        JSON.stringify({ type: 'error', error: { type: 'scripted', message: refusal.message ?? 'scripted refusal' } }),
+      );
     }
     const found = routes.find(([method, path]) => method === request.method && path.test(pathname));
     const id = found?.[1].exec(pathname)?.[1] ?? '';

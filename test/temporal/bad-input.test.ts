@@ -89,7 +89,7 @@ describe('a model', () => {
     await here.core.database.pool.query("DELETE FROM stored_tokens WHERE name = 'private'");
     await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/approvals/1-1`, { decision: 'approve' }));
     expect(await here.ended(task_id)).toMatchObject({
-      ...{ status: 'failed', error_code: 'no_provider_key' },
+      ...{ status: 'failed', error_code: 'token_missing' },
       error: expect.stringContaining('There is no stored token named private'),
     });
   });
@@ -165,7 +165,7 @@ describe('an MCP server', () => {
   it('that sends 10 MB has them cut, and one that dies in a call is told of to the model', async () => {
     const workflow_id = await here.workflow({ agent: { mcp_server_ids: [await odd('plain')] } });
     here.model.script(asks({ name: 'big' }), asks({ name: 'die' }), asks({ name: 'key' }), says('Survived.'));
-    expect(await here.ended(await here.prompt(workflow_id))).toMatchObject({
+    expect(await here.ended(await here.prompt(workflow_id), 40_000)).toMatchObject({
       status: 'completed',
       response: 'Survived.',
       turns: 3,

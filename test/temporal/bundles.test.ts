@@ -3,16 +3,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunBundle } from '../../src/contracts/run-bundles.ts';
-import { outputGuards } from '../../src/main/guardrails.ts';
+import { outputGuardsOf } from '../../src/main/guardrails.ts';
 import { replay } from '../../src/temporal/replay/replay.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, fails, hangs, says } from '../support/model-server.ts';
+import { testParsers } from '../support/parsers.ts';
 import { perdura } from '../support/processes.ts';
 import { until } from '../support/until.ts';
 
 const FOLDER = join(import.meta.dirname, 'bundles');
 const RECORDS = process.env.RECORD_BUNDLES === '1';
 
+const parsers = testParsers();
+const outputGuards = outputGuardsOf(parsers.judge);
 let here: TestInstallation;
 let folder: string;
 beforeAll(async () => {
@@ -20,6 +23,7 @@ beforeAll(async () => {
   here = await startTestInstallation();
 });
 afterAll(async () => {
+  await parsers.close();
   await here.stop();
   await rm(folder, { recursive: true, force: true });
 });

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await here.stop();
-  await rm(home, { recursive: true, force: true });
+  for (const folder of [home, `${home}-shared`]) await rm(folder, { recursive: true, force: true });
 });
 
 /** Halts a run while the server's tool `wait` is under way. */
@@ -36,7 +36,7 @@ async function haltedInCall(server: object, begun: () => Promise<boolean> | bool
 }
 
 it('a halt in the middle of a call is told to a server over stdio', async () => {
-  const shared = join(home, 'shared');
+  const shared = `${home}-shared`;
   await mkdir(shared, { mode: 0o777 });
   await chmod(shared, 0o777);
   const record = join(shared, 'record');

@@ -1,10 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { workspacesOf } from '../../src/main/core.ts';
 import { egressRules } from '../../src/toolrunner/egress-rules.ts';
+import { startToolRunner } from '../../src/toolrunner/index.ts';
 import { checkouts } from '../../src/tools/checkout.ts';
 import { startGitServer } from '../support/git-server.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
@@ -92,6 +94,95 @@ it('is shallow, and leaves no token behind', async () => {
   expect(execFileSync('git', ['-C', into, 'rev-list', '--count', 'HEAD']).toString().trim()).toBe('1');
   expect(readFileSync(join(into, '.git', 'config'), 'utf8')).not.toContain(SECRET);
   expect(server.asked.every(({ url }) => !url.includes(SECRET))).toBe(true);
+});
+
+/** A tree of trees, each with ten of the next, and files at the bottom: 10 ** levels of them in a few hundred bytes. */
+function bomb(levels: number, leaf: { mode: string; type: string; id: string }): string {
+  let inner = leaf;
+  for (let level = 0; level < levels; level += 1) {
+    const entries = Array.from({ length: 10 }, (_, number) => ({ ...inner, name: `n${number}` }));
+    inner = { mode: '040000', type: 'tree', id: server.tree(entries) };
+  }
+  return inner.id;
+}
+const file = (content: string) => ({ mode: '100644', type: 'blob', id: server.blob(content) });
+const directory = (id: string) => ({ mode: '040000', type: 'tree', id });
+
+it('stops at its limits of files, depth and size, before anything is written out', async () => {
+  server.branch('bomb', bomb(5, file('x')));
+  server.branch('empty-bomb', bomb(9, directory(server.tree([]))));
+  let deep = server.tree([{ ...file('x'), name: 'f' }]);
+  for (let level = 0; level < 100; level += 1) deep = server.tree([{ ...directory(deep), name: 'd' }]);
+  server.branch('deep', deep);
+  server.branch('large-file', server.tree([{ ...file('0'.repeat(3_000_000)), name: 'large' }]));
+  server.branch('large', server.tree([1, 2, 3].map((number) => ({ ...file('0'.repeat(900_000)), name: `n${number}` }))));
+  const options = { rules: egressRules(['127.0.0.1']), path: PATH, ca_file: server.ca_file };
+  const limits = { max_bytes: 2_000_000, max_file_bytes: 1_000_000, max_files: 50_000 };
+  for (const [branch, reason] of [
+    ['bomb', 'more than 50000 files and directories (REPO_MAX_FILES)'],
+    ['empty-bomb', 'more than 50000 files and directories (REPO_MAX_FILES)'],
+    ['deep', 'more than 64 levels deep'],
+    ['large-file', 'large is larger than 1000000 bytes'],
+    ['large', 'larger than 2000000 bytes (REPO_MAX_MB)'],
+  ] as const) {
+    const order = { url: server.url, branch, token: SECRET, into };
+    await expect(checkouts({ ...options, ...limits })(order, new AbortController().signal), branch).rejects.toThrow(reason);
+    expect(readdirSync(into), branch).toEqual(['.git']);
+    rmSync(into, { recursive: true });
+    mkdirSync(into);
+  }
+});
+
+it('runs nothing that the repository brings: no hook, filter, submodule or large-file driver', async () => {
+  const ran = join(into, '..', `ran-${Date.now()}`);
+  const script = `#!/bin/sh\ntouch ${ran}\n`;
+  const hooks = server.tree([{ ...file(script), mode: '100755', name: 'post-checkout' }]);
+  const modules = `[submodule "m"]\n\tpath = m\n\turl = ${server.url}\n\tupdate = !touch ${ran}\n`;
+  server.branch(
+    'odd',
+    server.tree([
+      { ...file('* filter=evil diff=evil merge=evil\n'), name: '.gitattributes' },
+      { ...file(modules), name: '.gitmodules' },
+      { ...file(`[filter "evil"]\n\tsmudge = touch ${ran}\n`), name: '.gitconfig' },
+      { mode: '120000', type: 'blob', id: server.blob('/etc/passwd'), name: 'away' },
+      { ...directory(hooks), name: 'hooks' },
+      { mode: '160000', type: 'commit', id: server.head, name: 'm' },
+    ]),
+  );
+  const checkout = checkouts({ rules: egressRules(['127.0.0.1']), path: PATH, ca_file: server.ca_file });
+  await checkout({ url: server.url, branch: 'odd', token: SECRET, into }, new AbortController().signal);
+  expect(existsSync(ran)).toBe(false);
+  expect(readdirSync(into).sort()).toEqual(['.git', '.gitattributes', '.gitconfig', '.gitmodules', 'away', 'hooks', 'm']);
+  expect(readdirSync(join(into, 'm'))).toEqual([]);
+  expect(existsSync(join(into, '.git', 'hooks'))).toBe(false);
+  expect(lstatSync(join(into, 'away')).isSymbolicLink()).toBe(true);
+});
+
+it.each(['namespaces', 'landlock'] as const)('leaves a repository that git works in, in the tier %s', async (tier) => {
+  const parent = join(into, 'workspaces');
+  const workspace = join(parent, 'run');
+  mkdirSync(workspace, { recursive: true });
+  for (const path of [into, parent]) chmodSync(path, 0o711);
+  const checkout = checkouts({ rules: egressRules(['127.0.0.1']), path: PATH, ca_file: server.ca_file });
+  server.branch('linked', server.tree([{ mode: '120000', type: 'blob', id: server.blob('/etc/passwd'), name: 'away' }]));
+  await checkout({ url: server.url, branch: 'linked', token: SECRET, into: workspace }, new AbortController().signal);
+  const runner = await startToolRunner({ workspaces: parent, tier, python: '/usr/bin/python3' });
+  if (runner.isolation === 'refused') {
+    console.warn(`This machine has no tier ${tier}: git is NOT tested in it (${runner.isolation_reason})`);
+    return runner.close();
+  }
+  const shell = async (script: string) => {
+    const running = await runner.startConfined({ command: '/bin/bash', args: ['--norc', '-c', script], workspace });
+    running.stdin.end();
+    const [out, err] = await Promise.all([text(running.stdout), text(running.stderr)]);
+    return { out, err, code: await running.exit };
+  };
+  expect(await shell('git status --short && git log --oneline | wc -l')).toEqual({ out: '1\n', err: '', code: 0 });
+  const commit =
+    'echo x > new && git add new && git -c user.name=T -c user.email=t@example.com commit -qm new && git status --short';
+  expect(await shell(commit)).toEqual({ out: '', err: '', code: 0 });
+  expect((await shell('cat away')).out).not.toContain('root:');
+  await runner.close();
 });
 
 it('stops at its limits of time and size', async () => {

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,12 +14,12 @@ it('a run under way outlives the key that its secrets were sealed with', async (
   const home = await mkdtemp(join(tmpdir(), 'perdura-rotation-'));
   await chmod(home, 0o711);
   const here = await startTestInstallation({ worker: false, env: { PERDURA_HOME: home } });
-  const env = { ALLOW_STDIO_MCP: 'true' };
+  const env = { ALLOW_STDIO_MCP: 'true', MCP_PATHS: '/:rw' };
   let worker = await startWorkerProcess(here.setting, env);
   try {
     const connection_config = {
       command: process.execPath,
-      args: [`${SERVERS}/odd.mjs`, 'plain'],
+      args: [`${SERVERS}/odd.mjs`, 'digests'],
       env: { SECRET: 'kept-secret' },
     };
     const values = { name: 'secretive', transport_type: 'stdio', connection_config, paths: [MODULES, process.execPath, SERVERS] };
@@ -41,7 +41,9 @@ it('a run under way outlives the key that its secrets were sealed with', async (
     await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/approvals/1-1`, { decision: 'approve' }));
     expect(await here.ended(task_id, 60_000)).toMatchObject({ status: 'completed', response: 'Still here.' });
     const result = here.model.requests.at(-1)?.messages.find(({ role }) => role === 'tool')?.content ?? '';
-    expect(JSON.parse(result)).toMatchObject({ env: 'kept-secret' });
+    // The secret is redacted from what the tool answers; its digest shows that the tool had it.
+    const sha256 = createHash('sha256').update('kept-secret').digest('hex');
+    expect(JSON.parse(result)).toMatchObject({ env: '[redacted]', sha256 });
   } finally {
     await worker.end('SIGKILL');
     await here.stop();

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await it_.stop();
-  await rm(home, { recursive: true, force: true });
+  for (const folder of [home, `${home}-shared`]) await rm(folder, { recursive: true, force: true });
 });
 
 const mcpServer = async (name: string, args: string[], more: object = {}) => {
@@ -37,8 +38,8 @@ const results = () =>
 
 describe('an agent with an MCP server', () => {
   it('of files, a Python tool and bash has them work together', async () => {
-    const shared = join(home, 'shared');
-    await mkdir(shared, { mode: 0o777, recursive: true });
+    const shared = `${home}-shared`;
+    await mkdir(shared, { mode: 0o777 });
     await writeFile(join(shared, 'a.txt'), 'from the server');
     const file = `${MODULES}/@modelcontextprotocol/server-filesystem/dist/index.js`;
     const files = await mcpServer('files', [file, shared], { paths: [MODULES, process.execPath, `${shared}:rw`] });
@@ -101,7 +102,7 @@ describe('an agent with an MCP server', () => {
     await it_.alice.ok(it_.alice.post('/api/tokens', { name: 'mcp-secret', value: 's3cret-value' }));
     const connection_config = {
       command: process.execPath,
-      args: [`${SERVERS}/odd.mjs`, 'x'],
+      args: [`${SERVERS}/odd.mjs`, 'digests'],
       env: { SECRET: '{{token:mcp-secret}}' },
     };
     const server = await odd('secretive', 'x', { connection_config });
@@ -109,7 +110,9 @@ describe('an agent with an MCP server', () => {
     it_.model.script(asks({ name: 'key' }), says('ok'));
     const task_id = await it_.prompt(workflow_id);
     await it_.ended(task_id);
-    expect(JSON.parse(results()?.[0] ?? '')).toEqual({ meta: `${task_id}:1-1`, env: 's3cret-value' });
+    // The secret is redacted from what the server answers; its digest shows that the server had it.
+    const sha256 = createHash('sha256').update('s3cret-value').digest('hex');
+    expect(JSON.parse(results()?.[0] ?? '')).toEqual({ meta: `${task_id}:1-1`, env: '[redacted]', sha256 });
   });
 
   it('has a call broken off by a halt', async () => {

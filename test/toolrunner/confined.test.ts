@@ -119,7 +119,12 @@ describe.each(Object.entries(CONFINED))('what a command may do in the tier %s', 
     origin = createServer((_, outgoing) => void outgoing.end('reached')).listen(0, '127.0.0.1');
     await new Promise((resolve) => origin.once('listening', resolve));
     const { port } = origin.address() as AddressInfo;
-    bench = await openBench({ ...options, workspaces: join(dir, 'work'), egress_allow: [`127.0.0.1:${port}`] });
+    bench = await openBench({
+      ...options,
+      workspaces: join(dir, 'work'),
+      host_paths: { allow: [`${dir}:rw`], closed: [] },
+      egress_allow: [`127.0.0.1:${port}`],
+    });
   });
   afterAll(async () => {
     await bench.runner.close();

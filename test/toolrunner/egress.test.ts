@@ -1,57 +1,96 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { type AddressInfo, connect, createServer as createTcpServer, isIPv6 } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { afterEach, describe, expect, it } from 'vitest';
+import { dialEgress, judgedAddresses } from '../../src/toolrunner/egress-dial.ts';
 import { type EgressProxy, startEgressProxy } from '../../src/toolrunner/egress-proxy.ts';
-import { egressRules, resolveEgress } from '../../src/toolrunner/egress-rules.ts';
+import { egressRules } from '../../src/toolrunner/egress-rules.ts';
+
+const resolving =
+  (...addresses: string[]) =>
+  async () =>
+    addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
+
+/** One address in each range that is not the public internet's. */
+const RESERVED = {
+  'this network': '0.0.0.0',
+  private: '10.1.2.3',
+  'private, 172.16 first': '172.16.0.1',
+  'private, 172.16 last': '172.31.255.255',
+  'private, 192.168': '192.168.1.1',
+  shared: '100.64.0.1',
+  loopback: '127.0.0.1',
+  'loopback, elsewhere': '127.9.9.9',
+  metadata: '169.254.169.254',
+  protocols: '192.0.0.1',
+  documentation: '192.0.2.1',
+  'documentation 2': '198.51.100.1',
+  'documentation 3': '203.0.113.1',
+  AS112: '192.31.196.1',
+  'AS112, delegated': '192.175.48.1',
+  AMT: '192.52.193.1',
+  '6to4 relays': '192.88.99.1',
+  benchmarks: '198.18.0.1',
+  multicast: '224.0.0.1',
+  future: '240.0.0.1',
+  broadcast: '255.255.255.255',
+  'IPv6 unspecified': '::',
+  'IPv6 loopback': '::1',
+  'IPv4-compatible': '::127.0.0.1',
+  mapped: '::ffff:127.0.0.1',
+  'mapped in hexadecimal': '::ffff:7f00:1',
+  'mapped, written out': '0:0:0:0:0:ffff:10.0.0.1',
+  'mapped private': '::ffff:a00:1',
+  translated: '::ffff:0:127.0.0.1',
+  NAT64: '64:ff9b::7f00:1',
+  'NAT64 of metadata': '64:ff9b::a9fe:a9fe',
+  'NAT64, local': '64:ff9b:1::1',
+  discard: '100::1',
+  'discard, further': '100:0:0:1::1',
+  Teredo: '2001:0:1::',
+  'IPv6 benchmarks': '2001:2::1',
+  'IPv6 AMT': '2001:3::1',
+  'IPv6 AS112': '2001:4:112::1',
+  ORCHID: '2001:10::1',
+  ORCHID2: '2001:20::1',
+  'drone identities': '2001:30::1',
+  'IPv6 documentation': '2001:db8::1',
+  'IPv6 documentation 2': '3fff::1',
+  '6to4': '2002:7f00:1::',
+  'IPv6 AS112, delegated': '2620:4f:8000::1',
+  'segment routing': '5f00::1',
+  'not assigned': '4000::1',
+  'unique local': 'fc00::1',
+  'unique local, self-made': 'fd00::1',
+  'link-local': 'fe80::1',
+  'link-local with a zone': 'fe80::1%eth0',
+  'site-local': 'fec0::1',
+  'IPv6 multicast': 'ff02::1',
+  'public with a zone': '2606:4700::1111%eth0',
+};
 
 describe('egress rules', () => {
   const rules = egressRules();
-  it.each([
-    '127.0.0.1',
-    '127.9.9.9',
-    '10.1.2.3',
-    '172.16.0.1',
-    '172.31.255.255',
-    '192.168.1.1',
-    '169.254.169.254',
-    '100.64.0.1',
-    '0.0.0.0',
-    '224.0.0.1',
-    '255.255.255.255',
-    '192.0.2.1',
-    '198.18.0.1',
-  ])('refuse %s', (address) => {
-    expect(rules({ address })).toBe(false);
-  });
-  it.each([
-    '::1',
-    '::',
-    'fe80::1',
-    'fd00::1',
-    'fc00::1',
-    'ff02::1',
-    '::ffff:127.0.0.1',
-    '::ffff:7f00:1',
-    '0:0:0:0:0:ffff:10.0.0.1',
-    '::ffff:a00:1',
-    '64:ff9b::7f00:1',
-    '64:ff9b::a9fe:a9fe',
-    '2002:7f00:1::',
-    '2001:0:1::',
-    '::127.0.0.1',
-    'fec0::1',
-    'fe80::1%eth0',
-    '2001:db8::1',
-  ])('refuse %s', (address) => {
-    expect(rules({ address })).toBe(false);
+  it.each(Object.entries(RESERVED))('refuse %s, %s', (_range, address) => {
+    expect(rules({ address })).toBe('denied');
   });
   it.each(['1.1.1.1', '8.8.8.8', '172.32.0.1', '2606:4700::1111', '::ffff:1.1.1.1', '::ffff:101:101'])('allow %s', (address) => {
-    expect(rules({ address })).toBe(true);
+    expect(rules({ address })).toBe('allowed');
   });
-  it.each(['', 'localhost', '1.2.3', '999.1.1.1', '0x7f000001'])('refuse %j, which is no address', (address) => {
-    expect(rules({ address })).toBe(false);
-  });
+  it.each(['', 'localhost', '1.2.3', '127.1', '999.1.1.1', '0177.0.0.1', '0x7f000001', '2130706433', '1.1.1.1/8'])(
+    'refuse %j, which is no address',
+    (address) => {
+      expect(rules({ address })).toBe('denied');
+    },
+  );
+  it.each(['127.1', '0177.0.0.1', '0x7f000001', '0x7f.0.0.1', '2130706433', '017700000001', '0', '[::ffff:7f00:1]'])(
+    'refuse %s as a host, whatever the system makes of it',
+    async (hostname) => {
+      // Some systems read it as loopback and some as nothing; none may dial it.
+      await expect(dialEgress({ hostname, port: 80 }, rules)).rejects.toThrow(/not allowed|ENOTFOUND|EAI_AGAIN/);
+    },
+  );
 
   it('allow what an operator lists: addresses, ranges, names and ports', () => {
     const own = egressRules([
@@ -64,7 +103,7 @@ describe('egress rules', () => {
       'db.internal:5432',
     ]);
     const at = (address: string, hostname?: string, port?: number) =>
-      own({ address, ...(hostname ? { hostname } : {}), ...(port ? { port } : {}) });
+      own({ address, ...(hostname ? { hostname } : {}), ...(port ? { port } : {}) }) === 'allowed';
     expect([at('10.1.2.3'), at('10.2.0.1'), at('::ffff:10.1.2.3')]).toEqual([true, false, true]);
     expect([at('127.0.0.1', 'x', 8080), at('127.0.0.1', 'x', 8081), at('::1', 'x', 9), at('::1', 'x', 80)]).toEqual([
       true,
@@ -89,16 +128,69 @@ describe('egress rules', () => {
     expect(() => egressRules([entry])).toThrow();
   });
 
-  it('give the address to dial, so that nothing is resolved twice', async () => {
-    const resolve = async () => [
-      { address: '10.0.0.1', family: 4 },
-      { address: '1.1.1.1', family: 4 },
-    ];
-    expect(await resolveEgress({ hostname: 'mixed.example', port: 80 }, rules, resolve)).toBe('1.1.1.1');
-    await expect(resolveEgress({ hostname: '[::1]', port: 80 }, rules, resolve)).rejects.toThrow(
+  it("keep Perdura's own ports shut, unless an entry names the port", () => {
+    const own_ports = new Set([8233]);
+    const at = (allow: string[], address: string, port: number) => egressRules(allow, own_ports)({ address, port });
+    const mine = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+    for (const address of ['127.0.0.1', '127.8.7.6', '::1', '0.0.0.0', '::ffff:127.0.0.1', ...mine.map((it) => it.address)]) {
+      if (!address.includes('%')) expect(at(['0.0.0.0/0', '::/0'], address, 8233), address).toBe('own');
+    }
+    expect([at(['127.0.0.1'], '127.0.0.1', 8234), at(['127.0.0.1:8233'], '127.0.0.1', 8233)]).toEqual(['allowed', 'allowed']);
+    expect([at([], '127.0.0.1', 8234), at(['10.0.0.0/8'], '10.255.255.1', 8233)]).toEqual(['denied', 'allowed']);
+  });
+
+  it('name the addresses to dial, so that nothing is resolved twice', async () => {
+    const resolve = resolving('10.0.0.1', '1.1.1.1', '127.0.0.1', '2606:4700::1111');
+    const found = await judgedAddresses({ hostname: 'mixed.example', port: 80 }, rules, resolve);
+    expect(found.map(({ address }) => address)).toEqual(['1.1.1.1', '2606:4700::1111']);
+    await expect(judgedAddresses({ hostname: '[::1]', port: 80 }, rules, resolve)).rejects.toThrow(
       'Connections to ::1 are not allowed from here',
     );
-    await expect(resolveEgress({ hostname: '', port: 80 }, rules, resolve)).rejects.toThrow('not allowed');
+    await expect(judgedAddresses({ hostname: '', port: 80 }, rules, resolve)).rejects.toThrow('not allowed');
+    const own = egressRules(['127.0.0.1'], new Set([80]));
+    await expect(judgedAddresses({ hostname: 'localhost', port: 80 }, own, resolving('127.0.0.1'))).rejects.toThrow(
+      'Connections to localhost:80 are not allowed from here: the port belongs to Perdura itself',
+    );
+  });
+});
+
+describe('dialling', () => {
+  /** A server on one address of loopback, and the addresses that connections to it were made to. */
+  async function listening(address: string, port = 0) {
+    const reached: string[] = [];
+    const server = createTcpServer((socket) => {
+      reached.push(address);
+      socket.destroy();
+    }).listen(port, address);
+    await once(server, 'listening');
+    return { port: (server.address() as AddressInfo).port, reached, close: () => server.close() };
+  }
+
+  it.each([
+    ['an address of the other family that nobody listens on', ['::1', '127.0.0.1']],
+    ['several of the same family', ['127.0.0.3', '127.0.0.2', '127.0.0.1']],
+    ['one that is not allowed', ['10.255.255.1', '127.0.0.1']],
+  ])('comes past %s', async (_what, addresses) => {
+    const server = await listening('127.0.0.1');
+    const socket = await dialEgress({ hostname: 'some.example', port: server.port }, egressRules(['127.0.0.0/8', '::1']), {
+      resolve: resolving(...addresses),
+    });
+    expect(socket.remoteAddress).toBe('127.0.0.1');
+    socket.destroy();
+    server.close();
+  });
+
+  it('never tries an address that was not judged, or was denied', async () => {
+    const server = await listening('127.0.0.1');
+    const denied = await listening('127.0.0.2', server.port);
+    const target = { hostname: 'localhost', port: server.port };
+    const rules = egressRules(['127.0.0.3']);
+    // The system would resolve localhost to 127.0.0.1, where somebody listens.
+    const attempt = dialEgress(target, rules, { resolve: resolving('127.0.0.3', '127.0.0.2', '127.0.0.3') });
+    await expect(attempt).rejects.toThrow('ECONNREFUSED');
+    expect([...server.reached, ...denied.reached]).toEqual([]);
+    server.close();
+    denied.close();
   });
 });
 

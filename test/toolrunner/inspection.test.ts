@@ -170,7 +170,7 @@ describe('module constants', () => {
       effect: 'read',
       network: true,
     });
-    expect(await runner.inspect('tool', 'def tool(): pass')).toMatchObject({ env: {}, effect: null, network: false });
+    expect(await runner.inspect('tool', 'def tool(): pass')).toMatchObject({ env: {}, effect: null, network: null });
   });
 
   it.each([

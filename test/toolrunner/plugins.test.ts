@@ -47,7 +47,8 @@ describe('plugins', () => {
       expect(found).toMatchObject({ valid: true, error: null, warnings: [] });
       expect(found.description.length).toBeGreaterThan(20);
       expect(found.effect).toBe(name === 'http_request' ? 'write' : 'read');
-      expect(found.network).toBe(name === 'http_request');
+      // Null: it says nothing of the network, and so has none.
+      expect(found.network).toBe(name === 'http_request' ? true : null);
       for (const property of Object.values(found.inferred_schema.properties as Record<string, { description?: string }>))
         expect(property.description).toBeTruthy();
     }

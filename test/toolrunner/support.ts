@@ -13,11 +13,11 @@ import {
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const SYSTEM_PYTHON = existsSync('/usr/bin/python3') ? '/usr/bin/python3' : 'python3';
-const IS_ROOT = process.getuid?.() === 0;
+export const IS_ROOT = process.getuid?.() === 0;
 const ORDINARY_USER = { uid: 61_999, gid: 61_999 };
 
 /** What the kernel offers, asked of the kernel and not of the code under test. */
-const CAN_UNSHARE = works('unshare', IS_ROOT ? ['-pmnf', 'true'] : ['-Urpmnf', 'true']);
+export const CAN_UNSHARE = works('unshare', IS_ROOT ? ['-pmnf', 'true'] : ['-Urpmnf', 'true']);
 const HAS_LANDLOCK = works(SYSTEM_PYTHON, [
   '-c',
   'import ctypes; assert ctypes.CDLL(None).syscall(444, None, ctypes.c_size_t(0), 1) >= 3',

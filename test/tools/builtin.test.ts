@@ -11,6 +11,7 @@ import { type PythonToolRunner, startToolRunner } from '../../src/toolrunner/ind
 import { bash } from '../../src/tools/builtin/bash.ts';
 import { builtins } from '../../src/tools/builtin/index.ts';
 import type { ToolSource } from '../../src/tools/source.ts';
+import { testParsers } from '../support/parsers.ts';
 import { callOf } from './support.ts';
 
 let root: string;
@@ -20,6 +21,7 @@ let tools: ToolSource;
 let web: Server;
 let web_url: string;
 let egress: ReturnType<typeof guardedFetch>;
+const parsers = testParsers();
 const none = new AbortController().signal;
 const asked = (name: string, args: object) =>
   callOf(name, args, { run: { ...callOf(name).run, workspace: async () => workspace } });
@@ -51,7 +53,7 @@ beforeAll(async () => {
   egress = guardedFetch(['127.0.0.1']);
   tools = builtins(
     {
-      ...{ runner, startConfined: runner.startConfined, bash_network: false, fetch: egress.fetch },
+      ...{ runner, startConfined: runner.startConfined, bash_network: false, fetch: egress.fetch, readPage: parsers.readPage },
       search_url: `${web_url}/search`,
       saveTodos: async () => {},
       storeMemory: async () => {},
@@ -62,6 +64,7 @@ beforeAll(async () => {
   );
 });
 afterAll(async () => {
+  await parsers.close();
   await runner.close();
   await egress.close();
   web.closeAllConnections();

@@ -1,9 +1,12 @@
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { discover } from '../../src/tools/mcp/discover.ts';
 import { probeMcp } from '../../src/tools/mcp/probe.ts';
@@ -13,10 +16,12 @@ import { ToolUnreachable } from '../../src/tools/source.ts';
 import { freePort } from '../support/processes.ts';
 import { callOf, everything, type McpBench, MODULES, nodeServer, openMcpBench, openToken, SERVERS, serverOf } from './support.ts';
 
+const PRINCIPAL = 'local:alice';
 let bench: McpBench;
 const signal = () => new AbortController().signal;
 const odd = (manner: string, values: object = {}) => nodeServer(`${SERVERS}/odd.mjs`, { name: 'odd', args: [manner], ...values });
-const found = (server: ReturnType<typeof odd>) => discover([server], { ...bench.ports, openToken }, signal());
+const found = (server: ReturnType<typeof odd>) =>
+  discover([server], { ...bench.ports, openToken, principal: PRINCIPAL }, signal());
 const toolsOf = async (server: ReturnType<typeof odd>) => mcpTools(bench.ports, server, (await found(server)).tools);
 
 beforeAll(async () => {
@@ -100,12 +105,77 @@ describe('the reference server "filesystem"', () => {
   });
 });
 
+describe('a server that remembers', () => {
+  const remember = (tools: Awaited<ReturnType<typeof toolsOf>>, owner: string, word: string) =>
+    tools.call({ ...callOf('remember', { word }), run: { ...callOf('').run, owner } }, signal());
+
+  it('over stdio has a process for each principal', async () => {
+    const tools = await toolsOf(odd('remembers'));
+    expect(await remember(tools, 'local:alice', 'her secret')).toEqual({ content: '[]', failed: false });
+    expect(await remember(tools, 'local:bob', 'his secret')).toEqual({ content: '[]', failed: false });
+    expect((await remember(tools, 'local:alice', 'more')).content).toBe('["her secret"]');
+    expect((await remember(tools, 'local:bob', 'more')).content).toBe('["his secret"]');
+  });
+
+  it('over HTTP has a session for each principal', async () => {
+    const sessions: (string | undefined)[] = [];
+    const answering = await sessionServer(sessions);
+    const url = `http://127.0.0.1:${(answering.address() as AddressInfo).port}/mcp`;
+    const tools = await toolsOf(serverOf({ name: 'sessions', transport_type: 'http', connection_config: { url } }));
+    for (const owner of ['local:alice', 'local:bob', 'local:alice', 'local:bob']) await remember(tools, owner, '');
+    const [alices, bobs] = sessions;
+    expect(alices).not.toBe(bobs);
+    expect(sessions).toEqual([alices, bobs, alices, bobs]);
+    answering.closeAllConnections();
+    answering.close();
+  });
+
+  it('is closed early when too many principals have left connections behind', async () => {
+    const quick = await openMcpBench();
+    const sessions: (string | undefined)[] = [];
+    const ended: string[] = [];
+    const answering = await sessionServer(sessions, ended);
+    const url = `http://127.0.0.1:${(answering.address() as AddressInfo).port}/mcp`;
+    const target = { id: 'x', name: 'many', network: false, paths: [], endpoint: { kind: 'http' as const, url, headers: {} } };
+    for (let number = 0; number < 66; number += 1)
+      await quick.pool.use({ target, principal: `local:${number}` }, (it) => it.list(signal()), signal());
+    await expect.poll(() => ended.length).toBe(2);
+    await quick.close();
+    answering.closeAllConnections();
+    answering.close();
+  });
+});
+
+/** An MCP server over HTTP that notes by which session each call came. */
+async function sessionServer(sessions: (string | undefined)[], ended: string[] = []) {
+  const server = createHttpServer(async (request, response) => {
+    const session = request.headers['mcp-session-id'] as string | undefined;
+    if (request.method === 'DELETE') ended.push(session ?? '');
+    if (request.method !== 'POST') return void response.writeHead(405).end();
+    const { id, method, params } = JSON.parse(await text(request));
+    if (id === undefined) return void response.writeHead(202).end();
+    const tools = [{ name: 'remember', inputSchema: { type: 'object' } }];
+    const serverInfo = { name: 'sessions', version: '1' };
+    if (method === 'initialize') response.setHeader('mcp-session-id', randomUUID());
+    if (method === 'tools/call') sessions.push(session);
+    const replies: Record<string, object> = {
+      initialize: { protocolVersion: params?.protocolVersion, capabilities: { tools: {} }, serverInfo },
+      'tools/list': { tools },
+      'tools/call': { content: [{ type: 'text', text: 'noted' }] },
+    };
+    const reply = JSON.stringify({ jsonrpc: '2.0', id, result: replies[method] ?? {} });
+    response.writeHead(200, { 'content-type': 'application/json' }).end(reply);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+}
+
 describe('a server that misbehaves', () => {
   it('costs its tools and not the run when it hangs in initialise', async () => {
     const quick = await openMcpBench({ connect_ms: 1_500 });
     const { tools, notes, missing } = await discover(
       [odd('hangs', { required: true }), odd('pages', { id: 'other' })],
-      { ...quick.ports, openToken },
+      { ...quick.ports, openToken, principal: PRINCIPAL },
       signal(),
     );
     expect(tools.map(({ tool }) => tool)).toEqual(['page0', 'page1', 'page2', 'page3', 'page4']);
@@ -209,13 +279,17 @@ describe('what a server is given', () => {
   });
 
   it('is nothing of a command where none are allowed', async () => {
-    const answer = await probeMcp(everything(), { startConfined: null, version: 'test', openToken }, signal());
+    const answer = await probeMcp(
+      everything(),
+      { startConfined: null, schemaFaults: bench.schemaFaults, version: 'test', openToken },
+      signal(),
+    );
     expect(answer).toEqual({ success: false, tools: [], error: expect.stringContaining('ALLOW_STDIO_MCP') });
   });
 });
 
 it('a probe tells the tools with their effects', async () => {
-  const ports = { startConfined: bench.runner.startConfined, version: 'test', openToken };
+  const ports = { startConfined: bench.runner.startConfined, schemaFaults: bench.schemaFaults, version: 'test', openToken };
   const { success, tools, error } = await probeMcp(odd('plain'), ports, signal());
   expect({ success, error }).toEqual({ success: true, error: null });
   expect(tools.find(({ name }) => name === 'key')?.effect).toBe('read');
@@ -225,7 +299,11 @@ it('a probe tells the tools with their effects', async () => {
 it('a connection nobody uses is closed, and opened again when needed', async () => {
   const quick = await openMcpBench({ idle_ms: 200 });
   const idle = odd('idle');
-  const tools = mcpTools(quick.ports, idle, (await discover([idle], { ...quick.ports, openToken }, signal())).tools);
+  const tools = mcpTools(
+    quick.ports,
+    idle,
+    (await discover([idle], { ...quick.ports, openToken, principal: PRINCIPAL }, signal())).tools,
+  );
   await expect.poll(async () => (await processes()).filter((line) => line.includes('odd.mjs idle'))).toEqual([]);
   expect(await tools.call(callOf('key'), signal())).toMatchObject({ failed: false });
   await quick.close();

@@ -1,8 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import type { PinnedMcpServer } from '../../src/domain/definition.ts';
 import { type PythonToolRunner, startToolRunner } from '../../src/toolrunner/index.ts';
+import type { SchemaFaults } from '../../src/tools/mcp/listing.ts';
 import { type McpPool, mcpPool, type PoolOptions } from '../../src/tools/mcp/pool.ts';
 import type { ToolCall } from '../../src/tools/source.ts';
+import { testParsers } from '../support/parsers.ts';
 
 export const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
 export const SERVERS = fileURLToPath(new URL('./servers', import.meta.url));
@@ -58,20 +60,24 @@ export const callOf = (name: string, args: object = {}, more: Partial<ToolCall> 
 export interface McpBench {
   runner: PythonToolRunner;
   pool: McpPool;
+  schemaFaults: SchemaFaults;
   ports: { pool: McpPool; openConfig: (server: PinnedMcpServer) => Promise<PinnedMcpServer>; openToken: typeof openToken };
   close(): Promise<void>;
 }
 
 export async function openMcpBench(options: Partial<PoolOptions> = {}): Promise<McpBench> {
-  const runner = await startToolRunner();
-  const pool = mcpPool({ startConfined: runner.startConfined, version: 'test', ...options });
+  const runner = await startToolRunner({ host_paths: { allow: ['/:rw'], closed: [] } });
+  const { schemaFaults, close } = testParsers();
+  const pool = mcpPool({ startConfined: runner.startConfined, schemaFaults, version: 'test', ...options });
   return {
     runner,
     pool,
+    schemaFaults,
     ports: { pool, openConfig: async (server) => server, openToken },
     async close() {
       await pool.close();
       await runner.close();
+      await close();
     },
   };
 }

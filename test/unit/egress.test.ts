@@ -31,3 +31,42 @@ it('judges where a redirect leads', async () => {
   expect(inner.received).toHaveLength(0);
   await Promise.all([guarded.close(), outer.stop(), inner.stop()]);
 });
+
+it('comes past ::1 to a server of localhost that knows IPv4 alone', async () => {
+  const receiver = await startReceiver();
+  const guarded = guardedFetch(['127.0.0.0/8', '::1']);
+  expect((await guarded.fetch(`http://localhost:${new URL(receiver.url).port}`)).status).toBe(200);
+  await Promise.all([guarded.close(), receiver.stop()]);
+});
+
+const SECRETS = {
+  authorization: 'Bearer s',
+  cookie: 's=1',
+  'proxy-authorization': 's',
+  'x-api-key': 's',
+  'api-key': 's',
+  'x-mine': 's',
+};
+
+it.each([301, 302, 303, 307, 308])('takes no credential along to another origin at a %i', async (status) => {
+  const other = await startReceiver();
+  const first = await startReceiver({ location: other.url });
+  first.answers(status);
+  const guarded = guardedFetch(['127.0.0.1']);
+  expect((await guarded.fetch(first.url, { headers: { ...SECRETS, accept: 'text/plain' } })).status).toBe(200);
+  expect(first.received[0]?.headers).toMatchObject({ authorization: 'Bearer s', 'x-api-key': 's' });
+  for (const name of Object.keys(SECRETS)) expect(other.received[0]?.headers, name).not.toHaveProperty(name);
+  expect(other.received[0]?.headers.accept).toBe('text/plain');
+  await Promise.all([guarded.close(), other.stop(), first.stop()]);
+});
+
+it('sends a body to no other origin', async () => {
+  const other = await startReceiver();
+  const first = await startReceiver({ location: other.url });
+  first.answers(307);
+  const guarded = guardedFetch(['127.0.0.1']);
+  const sent = guarded.fetch(first.url, { method: 'POST', body: 'secret' });
+  await expect(sent.catch((error: Error) => Promise.reject(error.cause))).rejects.toThrow('not followed with a body');
+  expect(other.received).toHaveLength(0);
+  await Promise.all([guarded.close(), other.stop(), first.stop()]);
+});

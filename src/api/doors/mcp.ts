@@ -25,12 +25,13 @@ const SESSION = 'mcp-session-id';
  */
 export function mcpDoor(http: FastifyInstance, services: DoorServices, version: string): void {
   http.post('/mcp', async (request, reply) => {
+    if (asksFor(request.body, 'tools/call')) services.streams(request.caller.key, reply);
     const session_id = request.headers[SESSION] as string | undefined;
     const place = (request_id: string | number) => (session_id ? { session_id, request_id, caller: request.caller } : null);
     const server = serverFor(services, { caller: request.caller, place }, version);
     const transport = new StreamableHTTPServerTransport();
     reply.hijack();
-    if (initialises(request.body)) reply.raw.setHeader(SESSION, uuid());
+    if (asksFor(request.body, 'initialize')) reply.raw.setHeader(SESSION, uuid());
     reply.raw.once('close', () => void server.close());
     await server.connect(transport as never);
     await transport.handleRequest(request.raw, reply.raw, request.body);
@@ -46,8 +47,8 @@ export function mcpDoor(http: FastifyInstance, services: DoorServices, version: 
   });
 }
 
-const initialises = (body: unknown) =>
-  [body].flat().some((message) => (message as { method?: unknown } | null)?.method === 'initialize');
+const asksFor = (body: unknown, method: string) =>
+  [body].flat().some((message) => (message as { method?: unknown } | null)?.method === method);
 
 interface Asker {
   caller: Caller;

@@ -25,7 +25,8 @@ type IdRequest = FastifyRequest<{ Params: { id: string }; Querystring: { stream?
 export function openaiDoor(http: FastifyInstance, services: DoorServices, idempotency: Idempotency): void {
   const begin = beginner(services, idempotency);
   http.setErrorHandler((error: Error, _request, reply) => {
-    const { status, detail, code } = problemOf(error);
+    const { status, detail, code, retry_after_s } = problemOf(error);
+    if (retry_after_s !== undefined) reply.header('retry-after', String(Math.ceil(retry_after_s)));
     return reply.code(status).send({ error: { message: detail, type: TYPES[status] ?? 'server_error', code, param: null } });
   });
   http.get('/v1/models', async ({ caller }) => ({ object: 'list', data: await modelsOf(services, caller) }));
@@ -41,6 +42,7 @@ export function openaiDoor(http: FastifyInstance, services: DoorServices, idempo
   http.get('/v1/responses/:id', async (request: IdRequest, reply) => {
     const task = await ownedTask(services.store, taskIdOf(request.params.id), request.caller);
     if (request.query.stream !== 'true') return response(task, task.agent_name);
+    services.streams(request.caller.key, reply);
     const after = Number(request.query.starting_after ?? -1);
     return streamResponse(services, { task, model: task.agent_name, after }, { request, reply });
   });
@@ -82,6 +84,7 @@ function beginner(services: DoorServices, idempotency: Idempotency): Begin {
 async function chat(services: DoorServices, begin: Begin, { request, reply }: Exchange): Promise<unknown> {
   const body = validated(ChatCompletionRequest, request.body ?? {}, 'body');
   const { model, messages, stream, stream_options, reasoning_effort } = body;
+  services.streams(request.caller.key, reply);
   const run = await begin({ request, reply }, { model, prompt: promptOrRefusal(messages), reasoning_effort });
   const gone = goneOf(reply);
   if (!stream) {
@@ -105,6 +108,7 @@ async function chat(services: DoorServices, begin: Begin, { request, reply }: Ex
 
 async function respond(services: DoorServices, begin: Begin, { request, reply }: Exchange): Promise<unknown> {
   const { model, input, instructions, stream, background, reasoning } = validated(ResponseRequest, request.body ?? {}, 'body');
+  if (!background || stream) services.streams(request.caller.key, reply);
   const said = typeof input === 'string' ? [{ role: 'user', content: input }] : input;
   const messages = instructions ? [{ role: 'system', content: instructions }, ...said] : said;
   const order = { model, prompt: promptOrRefusal(messages), reasoning_effort: reasoning?.effort };

@@ -6,11 +6,14 @@ import { follow } from '../../events/follow.ts';
 import type { Store } from '../../store/index.ts';
 import type { Dispatch } from '../../temporal/dispatch.ts';
 import type { Caller } from '../auth.ts';
+import type { Gate } from '../gate.ts';
 
 export interface DoorServices {
   store: Store;
   bus: EventBus;
   dispatch: Dispatch;
+  /** A request that waits for a run is open as long as a stream is. */
+  streams: Gate;
 }
 
 /** A run behind a door. */

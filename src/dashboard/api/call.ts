@@ -16,6 +16,8 @@ export interface Input<E extends AnyEndpoint> {
   file?: { content: File; fields?: Record<string, string> };
   /** Change it only if it is still in the state of this tag. */
   if_match?: string | null;
+  /** Sent again with the same key, the request answers with what it made the first time. */
+  idempotency_key?: string;
 }
 
 /** What was read or written, and the tag of its state. */
@@ -57,6 +59,8 @@ export interface Access {
   token(): string | null;
   /** The service does not take the token any more. */
   refused(): void;
+  /** Something was written, and may not do what was meant. */
+  warned?(warnings: { path: string; message: string }[]): void;
 }
 
 export type Client = ReturnType<typeof clientOf>;
@@ -83,7 +87,12 @@ export function clientOf(access: Access) {
     signal?: AbortSignal,
   ): Promise<Tagged<Reply<E>>> {
     const response = await send(urlOf(endpoint, input), { ...requestOf(endpoint, input), signal: signal ?? null });
-    return { value: (await replyOf(endpoint, response)) as Reply<E>, tag: tagOf(response) };
+    const value = (await replyOf(endpoint, response)) as Reply<E>;
+    // An import shows its own report.
+    const { warnings, errors } = Object(value) as { warnings?: []; errors?: unknown };
+    if (endpoint.method !== 'GET' && warnings?.length && !errors && endpoint.operation !== 'query_knowledge')
+      access.warned?.(warnings);
+    return { value, tag: tagOf(response) };
   }
 
   return {
@@ -106,7 +115,10 @@ export function urlOf<E extends AnyEndpoint>({ path }: E, { params, query }: Inp
   return search.size > 0 ? `${filled}?${search}` : filled;
 }
 
-export function requestOf<E extends AnyEndpoint>({ method }: E, { body, file, if_match }: Input<E>): RequestInit {
+export function requestOf<E extends AnyEndpoint>(
+  { method }: E,
+  { body, file, if_match, idempotency_key: key }: Input<E>,
+): RequestInit {
   if (file) {
     const form = new FormData();
     for (const [name, value] of Object.entries(file.fields ?? {})) form.set(name, value);
@@ -114,7 +126,7 @@ export function requestOf<E extends AnyEndpoint>({ method }: E, { body, file, if
     return { method, body: form };
   }
   if (body === undefined) return { method };
-  const condition: HeadersInit = if_match ? { 'if-match': if_match } : {};
+  const condition = { ...(if_match && { 'if-match': if_match }), ...(key && { 'idempotency-key': key }) };
   return { method, body: JSON.stringify(body), headers: { 'content-type': 'application/json', ...condition } };
 }
 

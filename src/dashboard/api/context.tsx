@@ -1,3 +1,4 @@
+import { notifications } from '@mantine/notifications';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect, useState, useSyncExternalStore } from 'react';
 import { type Client, clientOf, Problem } from './call.ts';
@@ -11,7 +12,7 @@ interface World {
 const WorldContext = createContext<World | null>(null);
 
 export function WorldProvider({ session, children }: { session: Session; children: ReactNode }) {
-  const [world] = useState(() => ({ session, client: clientOf(session) }));
+  const [world] = useState(() => ({ session, client: clientOf({ ...session, warned }) }));
   const [queries] = useState(queryClient);
   // What one person has read is not for the next one.
   useEffect(() => {
@@ -24,6 +25,16 @@ export function WorldProvider({ session, children }: { session: Session; childre
     </WorldContext>
   );
 }
+
+/** What the service did and doubts: it stays until it is closed. */
+const warned = (warnings: { path: string; message: string }[]) =>
+  notifications.show({
+    title: 'Saved, with a doubt',
+    message: warnings.map(({ message }) => message).join('\n'),
+    color: 'yellow',
+    autoClose: false,
+    style: { whiteSpace: 'pre-line' },
+  });
 
 /** What was refused stays refused; only what might work the next time is tried again. */
 const queryClient = () =>

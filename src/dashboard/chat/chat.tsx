@@ -1,11 +1,14 @@
 import { Button, Group, Select, Stack } from '@mantine/core';
+import { useState } from 'react';
 import { Link, useNavigate, useParams } from 'react-router';
 import { chat } from '../../contracts/chat.ts';
 import { useRead } from '../api/queries.ts';
+import { Picker } from '../resources/pickers.tsx';
 import { useNames } from '../resources/references.ts';
 import { Page } from '../ui/page.tsx';
-import { When } from '../ui/show.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
+import { When } from '../ui/time.tsx';
+import { useUnsaved } from '../ui/unsaved.tsx';
 import { Conversation } from './conversation.tsx';
 
 export default function Chat() {
@@ -24,14 +27,12 @@ export default function Chat() {
       }
     >
       <Group align="end">
-        <Select
+        <Picker
+          kind="agent"
           label="Agent"
-          placeholder={loading ? 'Loading …' : 'Choose an agent'}
-          data={options}
+          placeholder="Choose an agent"
           value={agent_id ?? null}
           onChange={(id) => id && navigate(`/chat/${id}`)}
-          searchable
-          nothingFoundMessage="There is none of that name"
         />
         {agent_id && <Sessions agent_id={agent_id} session_id={session_id} />}
       </Group>
@@ -84,14 +85,18 @@ function Session({ agent_id, session_id }: { agent_id: string; session_id: strin
     { params: { agent_id, session_id: session_id ?? '' } },
     { enabled: session_id !== undefined },
   );
+  // Kept here, because the first reply makes a session and that draws the conversation again.
+  const [draft, setDraft] = useState('');
+  useUnsaved(draft.trim() !== '');
+  const common = { agent_id, draft, setDraft };
   return (
     <Stack>
       {session_id ? (
         <Loaded query={query} what="Loading the session">
-          {({ messages }) => <Conversation agent_id={agent_id} session_id={session_id} messages={messages} />}
+          {({ messages }) => <Conversation {...common} session_id={session_id} messages={messages} />}
         </Loaded>
       ) : (
-        <Conversation agent_id={agent_id} session_id={null} messages={[]} />
+        <Conversation {...common} session_id={null} messages={[]} />
       )}
     </Stack>
   );

@@ -15,6 +15,9 @@ interface ConversationProps {
   agent_id: string;
   session_id: string | null;
   messages: z.output<typeof ChatMessage>[];
+  /** The next message, as far as it is typed. */
+  draft: string;
+  setDraft(text: string): void;
 }
 
 interface Exchange {
@@ -23,8 +26,8 @@ interface Exchange {
 }
 
 /** What was said, the exchange under way, and the next message. A reply is finished and stored even if one leaves. */
-export function Conversation({ agent_id, session_id, messages }: ConversationProps) {
-  const { exchange, error, send } = useExchange(agent_id, session_id);
+export function Conversation({ agent_id, session_id, messages, draft, setDraft }: ConversationProps) {
+  const { exchange, error, send, stop } = useExchange(agent_id, session_id);
   return (
     <Stack>
       <Said messages={messages} exchange={exchange} />
@@ -33,7 +36,7 @@ export function Conversation({ agent_id, session_id, messages }: ConversationPro
           {error}
         </Alert>
       )}
-      <MessageForm send={send} busy={exchange !== null}>
+      <MessageForm {...{ send, stop, draft, setDraft }} busy={exchange !== null}>
         {session_id && <RemoveSession agent_id={agent_id} session_id={session_id} />}
       </MessageForm>
     </Stack>
@@ -61,18 +64,22 @@ function Said({ messages, exchange }: Pick<ConversationProps, 'messages'> & { ex
   );
 }
 
-interface MessageFormProps {
+interface MessageFormProps extends Pick<ConversationProps, 'draft' | 'setDraft'> {
   send(text: string): Promise<boolean>;
+  stop(): void;
   busy: boolean;
   children: ReactNode;
 }
 
-function MessageForm({ send, busy, children }: MessageFormProps) {
-  const [text, setText] = useState('');
+function MessageForm({ send, stop, busy, draft, setDraft, children }: MessageFormProps) {
+  const held = useRef(draft);
+  held.current = draft;
   const submit = (event?: FormEvent) => {
     event?.preventDefault();
-    if (!text.trim() || busy) return;
-    void send(text).then((sent) => sent && setText(''));
+    if (!draft.trim() || busy) return;
+    setDraft('');
+    // What was not taken is given back, unless another message has been begun.
+    void send(draft).then((sent) => !sent && held.current === '' && setDraft(draft));
   };
   const onKey = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
@@ -88,14 +95,20 @@ function MessageForm({ send, busy, children }: MessageFormProps) {
           autosize
           minRows={2}
           maxRows={12}
-          value={text}
-          onChange={(event) => setText(event.currentTarget.value)}
+          value={draft}
+          onChange={(event) => setDraft(event.currentTarget.value)}
           onKeyDown={onKey}
         />
         <Group>
-          <Button type="submit" loading={busy} disabled={!text.trim()}>
-            Send
-          </Button>
+          {busy ? (
+            <Button color="red" onClick={stop}>
+              Stop
+            </Button>
+          ) : (
+            <Button type="submit" disabled={!draft.trim()}>
+              Send
+            </Button>
+          )}
           {children}
         </Group>
       </Stack>
@@ -119,6 +132,7 @@ function useExchange(agent_id: string, session_id: string | null) {
   const [exchange, setExchange] = useState<Exchange | null>(null);
   const [error, setError] = useState<string | null>(null);
   const gone = useRef(new AbortController());
+  const current = useRef<{ session: string | null; stop: boolean }>({ session: null, stop: false });
   useEffect(() => {
     gone.current = new AbortController();
     return () => gone.current.abort();
@@ -129,13 +143,18 @@ function useExchange(agent_id: string, session_id: string | null) {
     const input = { params: { agent_id }, body: { message, ...(session_id ? { session_id } : {}) } };
     const { signal } = gone.current;
     let session = session_id;
+    current.current = { session, stop: false };
     setError(null);
     setExchange({ asked: message, reply: '' });
     try {
       const response = await client.send(urlOf(chat.send, input), { ...requestOf(chat.send, input), signal });
       for await (const { data } of framesOf(response.body!)) {
         const event = data as z.output<typeof ChatEvent>;
-        if (event.type === 'session') session = event.session_id;
+        if (event.type === 'session') {
+          session = event.session_id;
+          current.current.session = session;
+          if (current.current.stop) stop();
+        }
         if (event.type === 'delta') setExchange((held) => held && { ...held, reply: held.reply + event.content });
         if (event.type === 'error') setError(event.message);
       }
@@ -148,7 +167,15 @@ function useExchange(agent_id: string, session_id: string | null) {
     if (session && session !== session_id) void navigate(`/chat/${agent_id}/${session}`, { replace: true });
     return session !== null;
   }
-  return { exchange, error, send };
+
+  /** Asked for before the session is known, it waits for that. */
+  function stop(): void {
+    const { session } = current.current;
+    current.current.stop = true;
+    if (session)
+      client.call(chat.stop, { params: { agent_id, session_id: session } }).catch((failure: Error) => setError(failure.message));
+  }
+  return { exchange, error, send, stop };
 }
 
 function RemoveSession({ agent_id, session_id }: { agent_id: string; session_id: string }) {

@@ -1,4 +1,5 @@
-import { Anchor, Button, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Anchor, SimpleGrid, Stack, Text } from '@mantine/core';
+import { lazy, useState } from 'react';
 import { Link } from 'react-router';
 import { TASK_STATUSES, tasks } from '../../contracts/tasks.ts';
 import { useList, useRead } from '../api/queries.ts';
@@ -10,12 +11,31 @@ import { Status } from '../ui/show.tsx';
 import { Empty, Failure, Loading } from '../ui/states.tsx';
 import { Waiting } from './waiting.tsx';
 
+/** Once in a lifetime, so it is not loaded with every visit. */
+const FirstRun = lazy(() => import('./first-run.tsx'));
+
 const EVERY_MS = 5_000;
 
 export function Overview() {
   const recent = useList(tasks.list, { limit: 10 }, { every_ms: EVERY_MS });
+  // It stays while the first run goes on below it; the next visit shows the overview.
+  const [is_first, setFirst] = useState<boolean>();
+  if (is_first === undefined && recent.items) setFirst(recent.items.length === 0);
   return (
     <Page title="Overview">
+      {is_first ? <FirstRun /> : <Known recent={recent} />}
+      <Section title="Health">
+        <Health />
+      </Section>
+    </Page>
+  );
+}
+
+type Recent = ReturnType<typeof useList<typeof tasks.list>>;
+
+function Known({ recent }: { recent: Recent }) {
+  return (
+    <>
       <Counts />
       <Waiting />
       <Section
@@ -30,23 +50,10 @@ export function Overview() {
           query={{ ...recent, hasNextPage: false }}
           columns={taskColumns}
           label="recent tasks"
-          empty={
-            <Empty
-              action={
-                <Button component={Link} to="/workflows">
-                  Go to workflows
-                </Button>
-              }
-            >
-              Nothing has run yet. Create an agent and a workflow, then send the workflow a prompt.
-            </Empty>
-          }
+          empty={<Empty>Nothing has run yet.</Empty>}
         />
       </Section>
-      <Section title="Health">
-        <Health />
-      </Section>
-    </Page>
+    </>
   );
 }
 

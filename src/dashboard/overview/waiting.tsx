@@ -3,8 +3,9 @@ import { Link } from 'react-router';
 import { type Task, tasks } from '../../contracts/tasks.ts';
 import { useList, useRead } from '../api/queries.ts';
 import { Section } from '../ui/page.tsx';
-import { Status, When } from '../ui/show.tsx';
+import { Status } from '../ui/show.tsx';
 import { Empty, Failure } from '../ui/states.tsx';
+import { When } from '../ui/time.tsx';
 
 const EVERY_MS = 5_000;
 
@@ -41,7 +42,7 @@ function WaitingTask({ task }: { task: Task }) {
       <Text>
         {reason}{' '}
         <Text span c="dimmed">
-          since <When at={task.started_at ?? task.created_at} />
+          since <When at={task.started_at ?? task.created_at} relative />
         </Text>
       </Text>
     </div>

@@ -15,7 +15,8 @@ import { Status } from '../ui/show.tsx';
 import { column, reference, text } from './columns.tsx';
 import { ItemPanel, SourcePanel } from './panels/knowledge-panel.tsx';
 import { McpImportButton, McpPanel } from './panels/mcp-panel.tsx';
-import { ProviderPanel, TokenPanel } from './panels/provider-panel.tsx';
+import { ProviderPanel } from './panels/provider-panel.tsx';
+import { TokenPanel } from './panels/token-panel.tsx';
 import { ToolPanel, ValidateTool } from './panels/tool-panel.tsx';
 import { UploadItem, UploadTool } from './panels/upload.tsx';
 import type { Resource } from './resource.ts';
@@ -44,7 +45,7 @@ export const CUSTOM_TOOLS: Resource = {
       placeholder: '{"API_KEY": {"token_name": null, "description": "what it is for"}}',
     },
     effect: { none: "as the file says, or 'write'" },
-    network: { control: 'switch', label: 'May reach the network' },
+    network: { control: 'switch', label: 'May reach the network', description: 'On when the source says NETWORK = True.' },
     is_enabled: { label: 'Enabled' },
   },
   groups: [

@@ -1,7 +1,8 @@
 import { ScheduledAgentCreate, ScheduledAgentUpdate, scheduledAgents } from '../../contracts/scheduled-agents.ts';
 import { transfers } from '../../contracts/transfer.ts';
 import { Budget, WORKFLOW_STATUSES, WorkflowCreate, WorkflowUpdate, workflows } from '../../contracts/workflows.ts';
-import { Status, When } from '../ui/show.tsx';
+import { Status } from '../ui/show.tsx';
+import { When } from '../ui/time.tsx';
 import { Named, reference, text } from './columns.tsx';
 import { ScheduleActions } from './panels/schedule-panel.tsx';
 import type { Resource } from './resource.ts';
@@ -71,7 +72,7 @@ export const SCHEDULES: Resource = {
     { label: 'State', show: ({ enabled }) => <Status of={enabled ? 'enabled' : 'off'} /> },
     reference('Workflow', 'workflow_id', { kind: 'workflow', slug: 'workflows' }),
     text('Every', ({ interval_value, interval_unit }) => `${interval_value} ${interval_unit}`),
-    { label: 'Next run', show: ({ next_run_at }) => <When at={next_run_at} none="none" /> },
+    { label: 'Next run', show: ({ next_run_at }) => <When at={next_run_at} none="none" relative /> },
     { label: 'Last run', show: ({ last_run_at }) => <When at={last_run_at} none="never" /> },
   ],
   filters: [{ name: 'workflow_id', label: 'Workflow', of: 'workflow' }],

@@ -1,7 +1,8 @@
 import { Anchor, Text } from '@mantine/core';
 import { Link } from 'react-router';
 import type { Column } from '../ui/list.tsx';
-import { Status, When } from '../ui/show.tsx';
+import { Status } from '../ui/show.tsx';
+import { When } from '../ui/time.tsx';
 import { type Kind, useNames } from './references.ts';
 import type { Stored } from './resource.ts';
 

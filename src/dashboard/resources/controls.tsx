@@ -2,11 +2,9 @@ import {
   Autocomplete,
   Checkbox,
   Fieldset,
-  MultiSelect,
   NativeSelect,
   NumberInput,
   PasswordInput,
-  Select,
   Stack,
   Switch,
   TagsInput,
@@ -16,8 +14,9 @@ import {
 import { agents } from '../../contracts/agents.ts';
 import { models } from '../../contracts/models.ts';
 import { useRead } from '../api/queries.ts';
+import { zoneOf } from '../ui/time.tsx';
 import { type Field, nestedFields, type Values } from './fields.ts';
-import { useNames } from './references.ts';
+import { MultiPicker, Picker } from './pickers.tsx';
 import { type FieldFault, faultOf, toControls } from './values.ts';
 
 export interface ControlProps {
@@ -77,9 +76,17 @@ function Plain(props: ControlProps) {
     case 'tags':
       return <TagsInput {...common} value={(value ?? []) as string[]} onChange={onChange} acceptValueOnBlur clearable />;
     case 'secret':
-      return <PasswordInput {...common} value={text} onChange={typed} autoComplete="new-password" />;
+      return (
+        <PasswordInput
+          {...common}
+          aria-invalid={common.error !== undefined}
+          value={text}
+          onChange={typed}
+          autoComplete="new-password"
+        />
+      );
     case 'time':
-      return <TextInput {...common} type="datetime-local" step={1} value={text} onChange={typed} />;
+      return <TextInput {...common} {...localTime(field)} type="datetime-local" step={1} value={text} onChange={typed} />;
     case 'long':
       return <Textarea {...common} autosize minRows={3} maxRows={24} value={text} onChange={typed} />;
     case 'code':
@@ -95,6 +102,10 @@ function Plain(props: ControlProps) {
   }
 }
 
+const localTime = ({ description }: Field) => ({
+  description: [description, `In your time zone, ${zoneOf(new Date())}.`].filter(Boolean).join(' '),
+});
+
 const bounds = ({ min, max }: Field) => ({ ...(min === undefined ? {} : { min }), ...(max === undefined ? {} : { max }) });
 
 const choicesOf = ({ nullable, required, none, fallback, options = [] }: Field) => [
@@ -104,44 +115,21 @@ const choicesOf = ({ nullable, required, none, fallback, options = [] }: Field) 
 
 function Reference(props: ControlProps) {
   const { field, values, onChange } = props;
-  const { options, loading } = useNames(field.of!);
   return (
-    <Select
+    <Picker
       {...shared(props)}
-      placeholder={loading ? 'Loading …' : (field.none ?? 'Choose …')}
-      data={withCurrent(options, values[field.name] ? [values[field.name] as string] : [])}
+      kind={field.of!}
+      placeholder={field.none ?? ''}
       value={(values[field.name] || null) as string | null}
       onChange={onChange}
-      searchable
       clearable={!field.required}
-      nothingFoundMessage="There is none of that name"
     />
   );
 }
 
 function References(props: ControlProps) {
   const { field, values, onChange } = props;
-  const { options, loading } = useNames(field.of!);
-  const chosen = (values[field.name] ?? []) as string[];
-  return (
-    <MultiSelect
-      {...shared(props)}
-      placeholder={loading ? 'Loading …' : chosen.length > 0 ? '' : 'Choose …'}
-      data={withCurrent(options, chosen)}
-      value={chosen}
-      onChange={onChange}
-      searchable
-      clearable
-      hidePickedOptions
-      nothingFoundMessage="There is none of that name"
-    />
-  );
-}
-
-/** What an import brought may name what is not here; it is shown as it is. */
-function withCurrent(options: { value: string; label: string }[], chosen: string[]) {
-  const missing = chosen.filter((value) => !options.some((option) => option.value === value));
-  return [...options, ...missing.map((value) => ({ value, label: value }))];
+  return <MultiPicker {...shared(props)} kind={field.of!} value={(values[field.name] ?? []) as string[]} onChange={onChange} />;
 }
 
 /** A name of a model, with those that the agent's provider offers. */

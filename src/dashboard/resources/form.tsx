@@ -2,6 +2,7 @@ import { Button, Fieldset, Group, Stack } from '@mantine/core';
 import { type ComponentType, type FormEvent, type ReactNode, useRef, useState } from 'react';
 import type { Problem } from '../api/call.ts';
 import { Failure } from '../ui/states.tsx';
+import { useUnsaved } from '../ui/unsaved.tsx';
 import { Control } from './controls.tsx';
 import type { Field, Values } from './fields.ts';
 import { carried, type FieldFault, toControls, toWire } from './values.ts';
@@ -73,6 +74,7 @@ export type Form = ReturnType<typeof useForm>;
 export function useForm({ fields, record, submit }: FormFacts) {
   const element = useRef<HTMLFormElement>(null);
   const [controls, setControls] = useState(() => toControls(fields, record));
+  const [clean, setClean] = useState(controls);
   const [faults, setFaults] = useState<readonly FieldFault[]>([]);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(false);
@@ -87,7 +89,12 @@ export function useForm({ fields, record, submit }: FormFacts) {
     focus('[aria-invalid="true"]', ALERT);
   };
   /** Shows another state of the record, but for what differs from the controls before: that was typed since. */
-  const carry = (before: Values, stored: Values) => setControls((held) => carried(held, before, toControls(fields, stored)));
+  const carry = (before: Values, stored: Values) => {
+    setControls((held) => carried(held, before, toControls(fields, stored)));
+    setClean(toControls(fields, stored));
+  };
+  const dirty = !busy && JSON.stringify(controls) !== JSON.stringify(clean);
+  useUnsaved(dirty);
 
   async function send(event: FormEvent) {
     event.preventDefault();
@@ -109,10 +116,13 @@ export function useForm({ fields, record, submit }: FormFacts) {
     setBusy(false);
   }
   return {
-    ...{ fields, element, controls, faults, problem, busy, send, carry },
+    ...{ fields, element, controls, faults, problem, busy, dirty, send, carry },
     stored: record !== null,
     set: (name: string, value: unknown) => setControls((held) => ({ ...held, [name]: value })),
-    show: (stored: Values) => setControls(toControls(fields, stored)),
+    show: (stored: Values) => {
+      setControls(toControls(fields, stored));
+      setClean(toControls(fields, stored));
+    },
     focusSubmit: () => focus('[type="submit"]'),
   };
 }

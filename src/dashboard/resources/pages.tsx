@@ -5,16 +5,20 @@ import { useMemo } from 'react';
 import { Link, useNavigate, useParams, useSearchParams } from 'react-router';
 import { useAct, useList, useRead } from '../api/queries.ts';
 import { Confirm } from '../ui/confirm.tsx';
+import { Id } from '../ui/copy.tsx';
 import { DownloadButton } from '../ui/download.tsx';
 import { useFilters } from '../ui/filters.ts';
 import { ListTable } from '../ui/list.tsx';
 import { Nowhere } from '../ui/nowhere.tsx';
 import { Page } from '../ui/page.tsx';
+import { Facts } from '../ui/show.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
+import { When } from '../ui/time.tsx';
 import { CATALOG } from './catalog.tsx';
 import { EditForm } from './edit.tsx';
 import { fieldsOf, type Values } from './fields.ts';
 import { ResourceForm, useForm } from './form.tsx';
+import { DoubtsAlert, NeedsAlert, NeedsMark } from './needs.tsx';
 import { useNames } from './references.ts';
 import type { Filter, Resource, Stored } from './resource.ts';
 
@@ -70,9 +74,12 @@ function List({ slug, resource }: { slug: string; resource: Resource }) {
 const nameColumn = (slug: string, resource: Resource) => ({
   label: 'Name',
   show: (record: Stored) => (
-    <Anchor component={Link} to={`/${slug}/${record.id}`}>
-      {nameOf(resource, record)}
-    </Anchor>
+    <>
+      <Anchor component={Link} to={`/${slug}/${record.id}`}>
+        {nameOf(resource, record)}
+      </Anchor>
+      <NeedsMark needs={record.needs} />
+    </>
   ),
 });
 
@@ -166,12 +173,28 @@ function Edit({ slug, resource, id }: { slug: string; resource: Resource; id: st
       <Loaded query={query} what={`Loading the ${noun}`}>
         {(data) => (
           <Stack gap="lg">
+            <Identity record={data as Stored} />
+            <NeedsAlert noun={noun} needs={(data as Stored).needs} />
+            <DoubtsAlert warnings={(data as Stored).warnings} />
             {Panel && <Panel record={data as Stored} />}
             <EditForm resource={resource} id={id} />
           </Stack>
         )}
       </Loaded>
     </Page>
+  );
+}
+
+function Identity({ record: { id, created_by, created_at, updated_at } }: { record: Stored }) {
+  return (
+    <Facts
+      of={{
+        ID: <Id>{id}</Id>,
+        ...(created_by && { 'Created by': created_by }),
+        ...(created_at && { Created: <When at={created_at} /> }),
+        ...(updated_at && { Changed: <When at={updated_at} /> }),
+      }}
+    />
   );
 }
 

@@ -11,19 +11,19 @@ import { workflows } from '../../contracts/workflows.ts';
 import type { AnyEndpoint } from '../api/call.ts';
 import { useRead } from '../api/queries.ts';
 
-/** What a field may refer to: where the choices come from, and whether the field holds their ids or their names. */
-const KINDS = {
-  agent: { list: agents.list, by: 'id' },
-  skill: { list: skills.list, by: 'id' },
-  guardrail: { list: guardrails.list, by: 'id' },
-  mcp: { list: mcps.list, by: 'id' },
-  custom_tool: { list: customTools.list, by: 'id' },
-  knowledge_source: { list: knowledgeSources.list, by: 'id' },
-  provider: { list: providers.list, by: 'id' },
-  workflow: { list: workflows.list, by: 'id' },
-  token: { list: tokens.list, by: 'name' },
-  builtin_tool: { list: builtinTools.list, by: 'name' },
-} as const satisfies Record<string, { list: AnyEndpoint; by: 'id' | 'name' }>;
+/** What a field may refer to: where the choices come from, whether the field holds their ids or their names, and where one is made. */
+export const KINDS = {
+  agent: { list: agents.list, by: 'id', slug: 'agents', noun: 'agent' },
+  skill: { list: skills.list, by: 'id', slug: 'skills', noun: 'skill' },
+  guardrail: { list: guardrails.list, by: 'id', slug: 'guardrails', noun: 'guardrail' },
+  mcp: { list: mcps.list, by: 'id', slug: 'mcps', noun: 'MCP server' },
+  custom_tool: { list: customTools.list, by: 'id', slug: 'custom-tools', noun: 'tool' },
+  knowledge_source: { list: knowledgeSources.list, by: 'id', slug: 'knowledge-sources', noun: 'source' },
+  provider: { list: providers.list, by: 'id', slug: 'providers', noun: 'provider' },
+  workflow: { list: workflows.list, by: 'id', slug: 'workflows', noun: 'workflow' },
+  token: { list: tokens.list, by: 'name', slug: 'tokens', noun: 'stored token' },
+  builtin_tool: { list: builtinTools.list, by: 'name', slug: null, noun: null },
+} as const satisfies Record<string, { list: AnyEndpoint; by: 'id' | 'name'; slug: string | null; noun: string | null }>;
 
 export type Kind = keyof typeof KINDS;
 

@@ -1,8 +1,9 @@
 import { Button, Group, Stack } from '@mantine/core';
 import { webhooks } from '../../contracts/webhooks.ts';
 import { useAct, useRead } from '../api/queries.ts';
-import { Code, Status, When } from '../ui/show.tsx';
+import { Code, Status } from '../ui/show.tsx';
 import { Empty, Failure, Loaded } from '../ui/states.tsx';
+import { When } from '../ui/time.tsx';
 
 /** Messages that were sent at the end of the run, with every attempt. */
 export function Deliveries({ task_id }: { task_id: string }) {

@@ -1,8 +1,10 @@
 import { Anchor, Stack } from '@mantine/core';
 import { Link } from 'react-router';
 import type { Task } from '../../contracts/tasks.ts';
+import { Id } from '../ui/copy.tsx';
 import { Section } from '../ui/page.tsx';
-import { Code, Facts, When } from '../ui/show.tsx';
+import { Code, Facts } from '../ui/show.tsx';
+import { When } from '../ui/time.tsx';
 import { Deliveries } from './deliveries.tsx';
 
 export function Details({ task }: { task: Task }) {
@@ -11,20 +13,20 @@ export function Details({ task }: { task: Task }) {
     <Stack>
       <Facts
         of={{
-          Task: <span className="mono">{task.id}</span>,
-          Definition: <span className="mono">{task.definition_hash}</span>,
+          Task: <Id>{task.id}</Id>,
+          Definition: <Id what="the hash of the definition">{task.definition_hash}</Id>,
           Trigger: task.trigger,
           ...(task.scheduled_agent_id && {
             Schedule: (
               <Anchor component={Link} to={`/scheduled-agents/${task.scheduled_agent_id}`} inherit>
-                {task.scheduled_agent_id}
+                the schedule that started it
               </Anchor>
             ),
           }),
           ...(forked_from && {
             'Forked from': (
               <Anchor component={Link} to={`/tasks/${forked_from.task_id}`} inherit>
-                step {forked_from.step} of {forked_from.task_id}
+                step {forked_from.step} of another run
               </Anchor>
             ),
           }),

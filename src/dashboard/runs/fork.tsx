@@ -5,6 +5,7 @@ import { FORK_EFFECTS, type Task, tasks } from '../../contracts/tasks.ts';
 import { useAct } from '../api/queries.ts';
 import { DialogButton } from '../ui/dialog-button.tsx';
 import { Failure } from '../ui/states.tsx';
+import { useUnsaved } from '../ui/unsaved.tsx';
 
 const EFFECTS = {
   recorded: 'Calls made before have the result on record; another call that writes is refused.',
@@ -27,6 +28,7 @@ function ForkForm({ task, step }: { task: Task; step: number }) {
   const [from_step, setStep] = useState<number | string>(step);
   const [prompt, setPrompt] = useState('');
   const [effects, setEffects] = useState<(typeof FORK_EFFECTS)[number]>('recorded');
+  useUnsaved(prompt.trim() !== '' && !fork.isPending && !fork.isSuccess);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const body = { from_step: Number(from_step), effects, ...(prompt.trim() ? { prompt } : {}) };

@@ -1,12 +1,13 @@
 import { Text } from '@mantine/core';
 import { type Column, ColumnTable } from '../ui/list.tsx';
+import { Moment } from '../ui/time.tsx';
 import type { LogLine } from './run-state.ts';
 
 const COLUMNS: Column<LogLine>[] = [
   {
     label: 'Time',
     className: 'nowrap',
-    show: ({ timestamp }) => <time dateTime={timestamp}>{timestamp.slice(11, 23)}</time>,
+    show: ({ timestamp }) => <Moment at={timestamp} />,
   },
   { label: 'Event', className: 'mono', show: ({ event }) => event },
   { label: 'Detail', className: 'wrapped', show: ({ detail }) => detail },

@@ -5,6 +5,7 @@ import { useAct } from '../api/queries.ts';
 import { parsedJson } from '../ui/json.ts';
 import { Code } from '../ui/show.tsx';
 import { Failure } from '../ui/states.tsx';
+import { useUnsaved } from '../ui/unsaved.tsx';
 import { RaiseBudget } from './raise-budget.tsx';
 import type { CallBlock } from './run-state.ts';
 
@@ -34,6 +35,7 @@ export function Pauses({ task, status, calls }: { task: Task; status: string; ca
 function Approval({ task, call }: Paused) {
   const decide = useAct(tasks.approve);
   const [message, setMessage] = useState('');
+  useUnsaved(message.trim() !== '' && !decide.isPending && !decide.isSuccess);
   const send = (decision: 'approve' | 'deny') =>
     decide.mutate({ params: { id: task.id, call_id: call.call_id }, body: { decision, ...(message ? { message } : {}) } });
   return (
@@ -63,6 +65,7 @@ function Approval({ task, call }: Paused) {
 function Reconciliation({ task, call }: Paused) {
   const decide = useAct(tasks.reconcile);
   const [result, setResult] = useState('');
+  useUnsaved(result.trim() !== '' && !decide.isPending && !decide.isSuccess);
   const send = (decision: 'retry' | 'done' | 'fail') =>
     decide.mutate({
       params: { id: task.id, call_id: call.call_id },

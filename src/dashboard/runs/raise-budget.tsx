@@ -4,6 +4,7 @@ import { type Task, tasks } from '../../contracts/tasks.ts';
 import { workflows } from '../../contracts/workflows.ts';
 import { useAct, useRead } from '../api/queries.ts';
 import { Failure, Loaded } from '../ui/states.tsx';
+import { useUnsaved } from '../ui/unsaved.tsx';
 
 type Limits = { max_cost_usd: number | null; max_tokens: number | null; max_seconds: number | null };
 const FIELDS = { max_cost_usd: 'US dollars', max_tokens: 'Tokens', max_seconds: 'Seconds' } as const;
@@ -21,6 +22,8 @@ export function RaiseBudget({ task }: { task: Task }) {
 function Raise({ task, before }: { task: Task; before: Limits & { on_exhausted: 'wait' | 'halt' } }) {
   const raise = useAct(tasks.budget);
   const [limits, setLimits] = useState<Limits>(before);
+  const typed = (Object.keys(FIELDS) as (keyof Limits)[]).some((name) => limits[name] !== before[name]);
+  useUnsaved(typed && !raise.isPending && !raise.isSuccess);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     raise.mutate({ params: { id: task.id }, body: { ...limits, on_exhausted: before.on_exhausted } });

@@ -86,7 +86,7 @@ function change(run: RunState, call_id: string, facts: Partial<CallBlock>): void
 const NOTES = [
   ...['retry', 'rate_limited', 'goal_reminder', 'compaction', 'budget_exhausted', 'guardrail_blocked', 'mcp_error', 'error'],
   ...['output_guardrail_violation', 'approval_decided', 'reconciliation_decided', 'attempt_reset', 'repo_synced', 'halted'],
-  ...['memory_stored', 'memory_loaded', 'knowledge_loaded', 'forked'],
+  ...['memory_stored', 'memory_loaded', 'knowledge_loaded', 'forked', 'tools_not_offered'],
 ];
 
 type Log = Extract<RunEvent, { type: 'log' }>['data'];

@@ -5,8 +5,10 @@ import { Link } from 'react-router';
 import type { Task } from '../../contracts/tasks.ts';
 import { isTerminal } from '../api/stream.ts';
 import { useLiveText } from '../ui/live.tsx';
-import { count, duration, Facts, money, Status, When } from '../ui/show.tsx';
+import { count, duration, Facts, money, Status } from '../ui/show.tsx';
 import { Failure } from '../ui/states.tsx';
+import { useTab } from '../ui/tabs.ts';
+import { When } from '../ui/time.tsx';
 import { Details } from './details.tsx';
 import { Log } from './log.tsx';
 import { Pauses } from './pauses.tsx';
@@ -42,13 +44,14 @@ const CONNECTION = {
 export function RunView({ task }: { task: Task }) {
   const followed = useRun(task.workflow_id, task.id);
   const status = useFreshTask(task, followed);
+  const view = useTab('view', ['conversation', 'steps', 'log', 'details']);
   const calls = followed.run.blocks.filter((block) => block.kind === 'call');
   return (
     <Stack gap="md">
       <Head task={task} status={status} followed={followed} />
       {followed.problem && <Failure problem={followed.problem} />}
       <Pauses task={task} status={status} calls={calls} />
-      <Tabs defaultValue="conversation" keepMounted={false}>
+      <Tabs {...view} keepMounted={false}>
         <Tabs.List aria-label="Views of the run">
           <Tabs.Tab value="conversation">Conversation</Tabs.Tab>
           <Tabs.Tab value="steps">Steps</Tabs.Tab>

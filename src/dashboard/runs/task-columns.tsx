@@ -2,7 +2,8 @@ import { Anchor } from '@mantine/core';
 import { Link } from 'react-router';
 import type { Task } from '../../contracts/tasks.ts';
 import type { Column } from '../ui/list.tsx';
-import { count, duration, money, Status, When } from '../ui/show.tsx';
+import { count, duration, money, Status } from '../ui/show.tsx';
+import { When } from '../ui/time.tsx';
 
 export const taskColumns: Column<Task>[] = [
   { label: 'Status', show: ({ status }) => <Status of={status} /> },

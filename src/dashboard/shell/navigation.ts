@@ -14,6 +14,7 @@ export const NAVIGATION: { title: string; links: Link[] }[] = [
   {
     title: 'Agents',
     links: [
+      ['/make', 'Make your own'],
       ['/agents', 'Agents'],
       ['/skills', 'Skills'],
       ['/guardrails', 'Guardrails'],

@@ -136,5 +136,6 @@ async function bundleIn(file: File | null): Promise<{ wrong: string } | { part: 
 
 function reportsOf(reply: Report): [string, ImportResult][] {
   if (Array.isArray((reply as ImportResult).errors)) return [['Items', reply as ImportResult]];
-  return Object.entries(reply as Record<string, ImportResult>).map(([name, result]) => [name.replaceAll('_', ' '), result]);
+  const parts = Object.entries(reply as Record<string, ImportResult>).filter(([, part]) => !Array.isArray(part));
+  return parts.map(([name, result]) => [name.replaceAll('_', ' '), result]);
 }

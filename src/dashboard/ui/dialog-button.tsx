@@ -1,6 +1,7 @@
-import { Button, Modal, type ModalProps } from '@mantine/core';
+import { Button, type ModalProps } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import type { ReactNode } from 'react';
+import { GuardedDialog } from './unsaved.tsx';
 
 interface DialogButtonProps extends Pick<ModalProps, 'size'> {
   label: string;
@@ -18,9 +19,9 @@ export function DialogButton({ label, title, size = 'md', disabled = false, chil
       <Button variant="default" disabled={disabled} onClick={dialog.open}>
         {label} …
       </Button>
-      <Modal opened={opened} onClose={dialog.close} title={title} size={size}>
+      <GuardedDialog opened={opened} onClose={dialog.close} title={title} size={size}>
         {typeof children === 'function' ? children(dialog.close) : children}
-      </Modal>
+      </GuardedDialog>
     </>
   );
 }

@@ -18,8 +18,8 @@ export function ImportReport({ title, result, dry = false }: { title: string; re
           ))}
         </List>
       )}
-      {warnings.map((message) => (
-        <Text key={message} size="sm" c="dimmed">
+      {warnings.map(({ path, message }) => (
+        <Text key={`${path} ${message}`} size="sm" c="dimmed">
           {message}
         </Text>
       ))}

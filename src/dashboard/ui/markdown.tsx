@@ -1,6 +1,20 @@
-import { memo } from 'react';
+import { type ComponentProps, memo, useEffect, useRef, useState } from 'react';
 import ReactMarkdown from 'react-markdown';
 import remarkGfm from 'remark-gfm';
+import { Copyable } from './copy.tsx';
+
+/** A block of code that a model wrote; its text is known once it is drawn. */
+function Block({ children }: ComponentProps<'pre'>) {
+  const block = useRef<HTMLPreElement>(null);
+  const [text, setText] = useState('');
+  // biome-ignore lint/correctness/useExhaustiveDependencies: other children have another text
+  useEffect(() => setText(block.current?.textContent ?? ''), [children]);
+  return (
+    <Copyable text={text} what="the code">
+      <pre ref={block}>{children}</pre>
+    </Copyable>
+  );
+}
 
 const PLUGINS = [remarkGfm];
 
@@ -16,6 +30,7 @@ export const Markdown = memo(function Markdown({ children }: { children: string 
               {text}
             </a>
           ),
+          pre: Block,
           img: ({ src, alt }) => (
             <a href={String(src ?? '')} target="_blank" rel="noreferrer noopener">
               {alt || 'picture'}

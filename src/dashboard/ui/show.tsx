@@ -1,5 +1,6 @@
 import { Group, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { Copyable } from './copy.tsx';
 import { parsedJson } from './json.ts';
 import { ScrollBox } from './scroll-box.tsx';
 
@@ -36,30 +37,6 @@ export function Verdict({ good, yes, no }: { good: boolean; yes: string; no: str
   return <Status of={good ? 'done' : 'failed'}>{good ? yes : (no ?? 'It failed.')}</Status>;
 }
 
-const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
-  ['day', 86_400],
-  ['hour', 3_600],
-  ['minute', 60],
-];
-
-/** How long ago, or in how long; the exact time is in the title. */
-export function When({ at, none = '—' }: { at: string | null | undefined; none?: string }) {
-  if (!at) return <>{none}</>;
-  return (
-    <time dateTime={at} title={new Date(at).toLocaleString()}>
-      {relative(at)}
-    </time>
-  );
-}
-
-function relative(at: string): string {
-  const seconds = (Date.parse(at) - Date.now()) / 1000;
-  if (Math.abs(seconds) < 60) return seconds > 5 ? 'in under a minute' : 'just now';
-  if (Math.abs(seconds) > 30 * 86_400) return new Date(at).toLocaleDateString();
-  const [unit, size] = STEPS.find(([, size]) => Math.abs(seconds) >= size) as [Intl.RelativeTimeFormatUnit, number];
-  return new Intl.RelativeTimeFormat('en', { numeric: 'auto' }).format(Math.round(seconds / size), unit);
-}
-
 export function duration(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return '—';
   if (ms < 1_000) return `${Math.round(ms)} ms`;
@@ -89,10 +66,13 @@ export function Facts({ of }: { of: Record<string, ReactNode> }) {
 
 /** Text as it is; JSON is set out in lines. A long one scrolls, by keyboard too. */
 export function Code({ children, label }: { children: unknown; label: string }) {
+  const text = pretty(children);
   return (
-    <ScrollBox className="code" label={label}>
-      <pre>{pretty(children)}</pre>
-    </ScrollBox>
+    <Copyable text={text} what={label}>
+      <ScrollBox className="code" label={label}>
+        <pre>{text}</pre>
+      </ScrollBox>
+    </Copyable>
   );
 }
 

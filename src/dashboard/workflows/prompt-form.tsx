@@ -1,14 +1,29 @@
 import { Button, Group, Kbd, NativeSelect, Stack, Text, Textarea } from '@mantine/core';
 import { type FormEvent, type KeyboardEvent, useState } from 'react';
 import { ON_BUSY, REASONING_EFFORTS, type Workflow, workflows } from '../../contracts/workflows.ts';
+import { urlOf } from '../api/call.ts';
 import { useAct } from '../api/queries.ts';
+import { Code } from '../ui/show.tsx';
 import { Failure } from '../ui/states.tsx';
+import { useUnsaved } from '../ui/unsaved.tsx';
 
 const BUSY = { enqueue: 'wait its turn', reject: 'refuse it', interrupt: 'halt that run' };
 
-export function PromptForm({ workflow }: { workflow: Workflow }) {
+interface PromptFormProps {
+  workflow: Pick<Workflow, 'id' | 'status' | 'on_busy'>;
+  /** What stands in the box already. */
+  initial?: string;
+  /** Of the button. */
+  label?: string;
+  /** Without the settings of this one prompt. */
+  plain?: boolean;
+  sent?(task_id: string): void;
+}
+
+export function PromptForm({ workflow, initial = '', label = 'Send', plain = false, sent }: PromptFormProps) {
   const send = useAct(workflows.prompt);
-  const [prompt, setPrompt] = useState('');
+  const [prompt, setPrompt] = useState(initial);
+  useUnsaved(prompt.trim() !== '' && prompt !== initial && !send.isPending);
   const [effort, setEffort] = useState('');
   const [busy, setBusy] = useState('');
   const running = workflow.status === 'running' || workflow.status === 'waiting';
@@ -16,7 +31,11 @@ export function PromptForm({ workflow }: { workflow: Workflow }) {
     event?.preventDefault();
     if (!prompt.trim()) return;
     const body = { prompt, ...(effort && { reasoning_effort: effort as 'low' }), ...(busy && { on_busy: busy as 'enqueue' }) };
-    send.mutate({ params: { id: workflow.id }, body }, { onSuccess: () => setPrompt('') });
+    send.mutate({ params: { id: workflow.id }, body }, { onSuccess: taken });
+  };
+  const taken = ({ task_id }: { task_id: string }) => {
+    setPrompt('');
+    sent?.(task_id);
   };
   const onKey = (event: KeyboardEvent) => {
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit();
@@ -38,15 +57,17 @@ export function PromptForm({ workflow }: { workflow: Workflow }) {
         />
         <Group align="end" gap="sm">
           <Button type="submit" loading={send.isPending} disabled={!prompt.trim()}>
-            Send
+            {label}
           </Button>
-          <NativeSelect
-            label="Effort"
-            size="xs"
-            value={effort}
-            onChange={(event) => setEffort(event.currentTarget.value)}
-            data={[{ value: '', label: "the workflow's" }, ...REASONING_EFFORTS]}
-          />
+          {!plain && (
+            <NativeSelect
+              label="Effort"
+              size="xs"
+              value={effort}
+              onChange={(event) => setEffort(event.currentTarget.value)}
+              data={[{ value: '', label: "the workflow's" }, ...REASONING_EFFORTS]}
+            />
+          )}
           {running && (
             <NativeSelect
               label="A run is under way"
@@ -61,7 +82,25 @@ export function PromptForm({ workflow }: { workflow: Workflow }) {
           </Text>
         </Group>
         {send.error && <Failure problem={send.error} />}
+        {!plain && <Curl workflow_id={workflow.id} prompt={prompt} />}
       </Stack>
     </form>
   );
 }
+
+/** The same request for a terminal. The access token is not in it. */
+function Curl({ workflow_id, prompt }: { workflow_id: string; prompt: string }) {
+  return (
+    <details>
+      <summary className="note">The same with curl</summary>
+      <Code label="the curl command">{curlOf(workflow_id, prompt.trim() || 'What shall be done')}</Code>
+    </details>
+  );
+}
+
+const curlOf = (workflow_id: string, prompt: string) =>
+  [
+    `curl ${location.origin}${urlOf(workflows.prompt, { params: { id: workflow_id } })}`,
+    `-H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json'`,
+    `-d '${JSON.stringify({ prompt }).replaceAll("'", "'\\''")}'`,
+  ].join(' \\\n  ');

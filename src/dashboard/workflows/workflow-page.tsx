@@ -1,5 +1,5 @@
 import { Anchor, Button, Group, Stack, Tabs, Text } from '@mantine/core';
-import { Link, useParams, useSearchParams } from 'react-router';
+import { Link, useLocation, useParams } from 'react-router';
 import { tasks } from '../../contracts/tasks.ts';
 import { type Workflow, workflows } from '../../contracts/workflows.ts';
 import { useList, useRead } from '../api/queries.ts';
@@ -7,13 +7,18 @@ import { isTerminal } from '../api/stream.ts';
 import { WORKFLOWS } from '../resources/catalog-runs.tsx';
 import { Named } from '../resources/columns.tsx';
 import { EditForm } from '../resources/edit.tsx';
+import { NeedsAlert } from '../resources/needs.tsx';
 import { Export, Remove } from '../resources/pages.tsx';
+import type { Stored } from '../resources/resource.ts';
 import { RunView } from '../runs/run-view.tsx';
 import { taskColumns } from '../runs/task-columns.tsx';
+import { Id } from '../ui/copy.tsx';
 import { ListTable } from '../ui/list.tsx';
 import { Page, Section } from '../ui/page.tsx';
-import { Facts, Status, When } from '../ui/show.tsx';
+import { Facts, Status } from '../ui/show.tsx';
 import { Empty, Failure, Loaded } from '../ui/states.tsx';
+import { useTab } from '../ui/tabs.ts';
+import { When } from '../ui/time.tsx';
 import { PromptForm } from './prompt-form.tsx';
 
 export default function WorkflowPage() {
@@ -41,8 +46,7 @@ export default function WorkflowPage() {
 }
 
 function WorkflowView({ workflow }: { workflow: Workflow }) {
-  const [search, setSearch] = useSearchParams();
-  const tab = search.get('tab') ?? 'run';
+  const tab = useTab('tab', ['run', 'history', 'settings']);
   return (
     <Stack>
       <Facts
@@ -52,13 +56,11 @@ function WorkflowView({ workflow }: { workflow: Workflow }) {
           Owner: workflow.owner,
           Runs: workflow.task_count,
           'Last run': <When at={workflow.last_task_at} none="never" />,
+          ID: <Id>{workflow.id}</Id>,
         }}
       />
-      <Tabs
-        value={tab}
-        onChange={(value) => setSearch(value && value !== 'run' ? { tab: value } : {}, { replace: true })}
-        keepMounted={false}
-      >
+      <NeedsAlert noun="workflow" needs={(workflow as Stored).needs} />
+      <Tabs {...tab} keepMounted={false}>
         <Tabs.List aria-label="Views of the workflow">
           <Tabs.Tab value="run">Run</Tabs.Tab>
           <Tabs.Tab value="history">History</Tabs.Tab>
@@ -79,6 +81,7 @@ function WorkflowView({ workflow }: { workflow: Workflow }) {
 }
 
 function Run({ workflow }: { workflow: Workflow }) {
+  const { state } = useLocation() as { state: { prompt?: string } | null };
   const last = useRead(tasks.list, { query: { workflow_id: workflow.id, limit: 20 } }, { every_ms: 5_000 });
   // Of several that are open, the one under way is on show; those after it wait their turn.
   const items = last.data?.items ?? [];
@@ -86,7 +89,7 @@ function Run({ workflow }: { workflow: Workflow }) {
   const queued = items.filter(({ status }) => status === 'pending').length;
   return (
     <Stack>
-      <PromptForm workflow={workflow} />
+      <PromptForm workflow={workflow} initial={state?.prompt ?? ''} />
       {queued > 0 && task?.status !== 'pending' && (
         <Group gap="xs">
           <Text>

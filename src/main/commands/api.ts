@@ -15,6 +15,7 @@ export async function command(config: Config): Promise<void> {
   try {
     const setting = await externalSetting(config);
     const core = await openCore(setting, resources, log);
+    await core.store.grants.grantExisting();
     await registerPlugins(core);
     const driver = openDriver(core, openClientConnection(setting, resources), false);
     const app = await openApi(core, driver, { version: VERSION, resources });

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { z } from 'zod';
+import { SAMPLE, SAMPLE_INSTRUCTIONS, SAMPLE_TOOL } from '../../contracts/sample.ts';
 import type { Config } from '../config.ts';
 
 /** Where a running installation says how it is reached. */
@@ -11,17 +12,6 @@ const Place = z.object({
   temporal_ui_url: z.string().nullable(),
   demo_model_url: z.string(),
 });
-
-const TOOL = `def word_count(text: str) -> dict:
-    """Counts the words and the characters of a text.
-
-    Args:
-        text: the text to count
-    """
-    return {"words": len(text.split()), "characters": len(text)}
-`;
-
-const PROMPT = 'Use word_count on "durable agents finish what they start" and tell me the result.';
 
 type Json = Record<string, unknown>;
 type Call = (method: string, path: string, body?: Json) => Promise<Json>;
@@ -34,21 +24,21 @@ export async function command(config: Config): Promise<void> {
   const token = (await readFile(place.token_file, 'utf8')).trim();
   const call = client(place.api_url, token);
 
-  const tool = await named(call, '/api/custom-tools', { name: 'word_count', source_code: TOOL, effect: 'read' });
+  const tool = await named(call, '/api/custom-tools', { name: SAMPLE.tool, source_code: SAMPLE_TOOL, effect: 'read' });
   say(`tool       ${tool.name}   schema ${JSON.stringify(tool.parameters_schema)}`);
   const provider = await providerFor(call, config, place.demo_model_url);
   say(`provider   ${provider.name}   model ${provider.default_model}`);
   const agent = await named(call, '/api/agents', {
-    name: `demo agent (${provider.name})`,
-    system_prompt: 'You count words with your tools and answer briefly.',
+    name: provider.name === SAMPLE.provider ? SAMPLE.agent : `${SAMPLE.agent} (${provider.name})`,
+    system_prompt: SAMPLE_INSTRUCTIONS,
     provider_id: provider.id,
     custom_tool_ids: [tool.id],
   });
-  const workflow = await call('POST', '/api/workflows', { agent_id: agent.id, title: 'Demo', output_format: 'markdown' });
+  const workflow = await workflowOf(call, agent);
   say(`workflow   ${workflow.id}`);
 
-  const task = await call('POST', `/api/workflows/${workflow.id}/prompt`, { prompt: PROMPT });
-  say(`prompt     ${PROMPT}\ntask       ${task.task_id}\n`);
+  const task = await call('POST', `/api/workflows/${workflow.id}/prompt`, { prompt: SAMPLE.prompt });
+  say(`prompt     ${SAMPLE.prompt}\ntask       ${task.task_id}\n`);
   await watch(`${place.api_url}${task.stream_url}`, token);
   const result = await call('GET', `/api/tasks/${task.task_id}`);
   say(`\nstatus     ${result.status}${result.error ? `: ${result.error}` : ''}\nresponse   ${JSON.stringify(result.response)}`);
@@ -71,15 +61,21 @@ function client(api_url: string, token: string): Call {
     const answer = await fetch(`${api_url}${path}`, { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) });
     const reply = (await answer.json()) as Json;
     if (!answer.ok) throw new Error(`${method} ${path} was answered with ${answer.status}: ${reply.detail}`);
+    for (const { message } of (reply.warnings ?? []) as unknown as { message: string }[]) console.log(`  (${message})`);
     return reply;
   };
 }
 
-/** The resource of this name: the one that is there already, or a new one. */
+/** The resource of this name: the one that is there already, as people have left it, or a new one. */
 async function named(call: Call, path: string, values: Json & { name: string }): Promise<Json> {
   const known = (await call('GET', `${path}?limit=1000&q=${encodeURIComponent(values.name)}`)) as unknown as Json[];
-  const same = known.find(({ name }) => name === values.name);
-  return same ? call('PUT', `${path}/${same.id}`, values) : call('POST', path, values);
+  return known.find(({ name }) => name === values.name) ?? call('POST', path, values);
+}
+
+async function workflowOf(call: Call, agent: Json): Promise<Json> {
+  const known = (await call('GET', `/api/workflows?limit=1000&agent_id=${agent.id}`)) as unknown as Json[];
+  const usable = known.find(({ status }) => status !== 'inactive');
+  return usable ?? call('POST', '/api/workflows', { agent_id: agent.id, title: SAMPLE.workflow, output_format: 'markdown' });
 }
 
 async function providerFor(
@@ -89,10 +85,10 @@ async function providerFor(
 ): Promise<Json> {
   if (!OPENAI_API_KEY) {
     const values = {
-      name: 'demo model',
+      name: SAMPLE.provider,
       provider_type: 'openai_compatible',
       base_url: demo_model_url,
-      default_model: 'perdura-demo',
+      default_model: SAMPLE.model,
     };
     return named(call, '/api/providers', values);
   }
@@ -105,7 +101,9 @@ async function providerFor(
     api_key_token_name: 'openai-key',
     default_model: OPENAI_MODEL,
   };
-  return named(call, '/api/providers', values);
+  const provider = await named(call, '/api/providers', values);
+  // The environment says which model is meant this time.
+  return call('PUT', `/api/providers/${provider.id}`, values);
 }
 
 /** Prints the run's events as they come, and takes up the stream again where it broke. */

@@ -1,25 +1,33 @@
 import { readFile } from 'node:fs/promises';
 import { RunBundle } from '../../contracts/run-bundles.ts';
 import type { Difference } from '../../temporal/replay/difference.ts';
-import { replay } from '../../temporal/replay/replay.ts';
+import { type ReplayPorts, replay } from '../../temporal/replay/replay.ts';
 import type { Config } from '../config.ts';
-import { outputGuards } from '../guardrails.ts';
+import { outputGuardsOf } from '../guardrails.ts';
+import { parsersOf } from '../parsers.ts';
+import { createResources } from '../resources.ts';
 
 /** `perdura replay bundle.json …`: exits with 0 when each run is replayed as recorded, 1 when one differs, 2 when a file is no bundle. */
-export async function command(_config: Config, files: string[]): Promise<void> {
+export async function command(config: Config, files: string[]): Promise<void> {
   let code = files.length === 0 ? 2 : 0;
   if (files.length === 0) process.stderr.write('Say which run to replay: perdura replay <bundle.json> …\n');
-  for (const file of files) code = Math.max(code, await replayFile(file));
+  const resources = createResources((error) => process.stderr.write(`${(error as Error).message}\n`));
+  const guards = outputGuardsOf(parsersOf(config, resources).judge);
+  try {
+    for (const file of files) code = Math.max(code, await replayFile(file, guards));
+  } finally {
+    await resources.close();
+  }
   process.exitCode = code;
 }
 
-async function replayFile(file: string): Promise<0 | 1 | 2> {
+async function replayFile(file: string, guards: ReplayPorts): Promise<0 | 1 | 2> {
   const bundle = await readBundle(file).catch((error: Error) => error);
   if (bundle instanceof Error) {
     process.stderr.write(`${file}: ${bundle.message}\n`);
     return 2;
   }
-  const { difference, steps, calls } = await replay(bundle, outputGuards);
+  const { difference, steps, calls } = await replay(bundle, guards);
   if (!difference) {
     process.stdout.write(`same       ${file}: ${steps} steps, ${calls} tool calls, ${bundle.end.status}\n`);
     return 0;

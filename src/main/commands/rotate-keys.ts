@@ -9,9 +9,9 @@ export async function command({ DATABASE_URL, ENCRYPTION_KEYS }: Config): Promis
   const database = openDatabase({ url: DATABASE_URL });
   try {
     const keys = keyRing(ENCRYPTION_KEYS);
-    const { tokens, schedules, connections, definitions, runs } = await rotateKeys(database, keys);
+    const { tokens, schedules, connections, definitions, runs, webhook_secrets } = await rotateKeys(database, keys);
     process.stdout.write(
-      `${tokens} stored tokens, the access tokens of ${schedules} schedules and ${runs} runs, and the secrets of ${connections} connections and ${definitions} pinned definitions are now sealed with the key ${keys.active_key_id}\n`,
+      `${tokens} stored tokens, the access tokens of ${schedules} schedules and ${runs} runs, the secrets of ${connections} connections and ${definitions} pinned definitions, and the webhook secrets of ${webhook_secrets} owners are now sealed with the key ${keys.active_key_id}\n`,
     );
   } finally {
     await database.close();

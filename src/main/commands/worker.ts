@@ -15,6 +15,7 @@ export async function command(config: Config): Promise<void> {
     quietSdk();
     const setting = await externalSetting(config);
     const core = await openCore(setting, resources, log);
+    await core.store.grants.grantExisting();
     const worker = await openWorker(core, await openWorkerConnection(setting, resources), resources);
     log(`Perdura worker ${process.pid} takes work from ${setting.temporal_address}`);
     await Promise.race([ended, worker.done]);

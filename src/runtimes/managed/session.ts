@@ -5,7 +5,6 @@ import type {
   BetaManagedAgentsStreamSessionEvents as SessionEvent,
 } from '@anthropic-ai/sdk/resources/beta/sessions/events';
 import type { TranscriptMessage } from '../../domain/transcript.ts';
-import { withoutSecret } from '../failures.ts';
 import { type Exchange, ModelFailure, type ModelRuntime, type Reply } from '../runtime.ts';
 import { type Hosted, openSessionOf, sessionOf } from './agent.ts';
 import { archive, endSession, isHalt, stop } from './end.ts';
@@ -68,7 +67,7 @@ export function managedSession({ client, default_model, hosted, idle_ms = IDLE_M
             code: 'model_timeout',
             recoverable: true,
           });
-        throw withoutSecret(vendorFailureOf(error), client.apiKey);
+        throw vendorFailureOf(error);
       } finally {
         clearTimeout(timer);
       }

@@ -1,5 +1,6 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import type { Definition, PinnedRepository, ToolSpec, WorkspaceOwner } from '../../domain/definition.ts';
+import { secretRefusal } from '../../domain/errors.ts';
 import { eventsOf, isTerminal, type RunEvent } from '../../domain/events.ts';
 import { instructionsOf } from '../../domain/instructions.ts';
 import type { ExchangeOrder, PlannedCall } from '../../domain/run-loop.ts';
@@ -25,6 +26,7 @@ import { type Context, type ContextPorts, contextOf } from './context.ts';
 import { retryDelay } from './failure.ts';
 import { type FitPorts, fitted } from './fit.ts';
 import { madeThere } from './made-there.ts';
+import { offeredEvents } from './offered.ts';
 import { reserve } from './reserve.ts';
 import type { ToolsAsked } from './tools-asked.ts';
 
@@ -40,7 +42,7 @@ export interface ExchangePorts extends AdmissionPorts, ContextPorts, Omit<FitPor
   workspaces: { open(run: WorkspaceOwner, signal: AbortSignal): Promise<{ commit: string | null }> };
   isModelFailure(error: unknown): error is ModelFailure;
   /** Judges a text of the model's by the run's output guardrails. */
-  judge(definition: Definition, text: string, facts: { final: boolean }): Verdict;
+  judge(definition: Definition, text: string, facts: { final: boolean; owner: string }): Promise<Verdict>;
   /** Whether texts must be judged before any of them is shown. */
   holdsBack(definition: Definition): boolean;
 }
@@ -96,6 +98,7 @@ async function converse(work: Attempt, outer: AbortSignal): Promise<PlannedCall[
   const selected = await ports.runtimeOf(run, definition);
   const asked = { run, definition, runtime: selected, ready: begun };
   const offered = order.tools_off ? [] : await (await ports.toolsOf(asked, signal)).list(signal);
+  if (begins) await begun.then(() => ports.runs.tellDeltas(run, { step: 1, events: offeredEvents(work, { offered, selected }) }));
   const publisher = ports.publisher((delta) => tell(work, delta, stale), begun);
   const instructions = instructionsOf(definition);
   const about = { ready: begun, ports, run, definition, step: order.step, selected, instructions, tools: offered };
@@ -129,14 +132,14 @@ async function converse(work: Attempt, outer: AbortSignal): Promise<PlannedCall[
 
 /** Fetches the repository that the run works on, before its model is asked anything. */
 async function checkOut(
-  { ports, run, order: { step } }: Attempt,
+  { ports, run, definition: { workflow }, order: { step } }: Attempt,
   repository: PinnedRepository,
   { signal, ready }: { signal: AbortSignal; ready: Promise<unknown> },
 ): Promise<void> {
   await ready;
-  const { commit } = await ports.workspaces.open({ ...run, repository }, signal).catch((error: Error) => {
+  const { commit } = await ports.workspaces.open({ ...run, repository, workflow }, signal).catch((error: Error) => {
     signal.throwIfAborted();
-    throw ApplicationFailure.nonRetryable(error.message, 'repository_failed');
+    throw ApplicationFailure.nonRetryable(error.message, secretRefusal(error) ?? 'repository_failed');
   });
   const { url, branch } = repository;
   const { log } = eventsOf(run.task_id, ports.now);
@@ -174,7 +177,7 @@ function opening({ ports, run, definition, order }: Attempt, context: Context): 
   if (order.step === 1 && run.messages.length === 0) {
     messages.push({ ...blank, step: 0, position: 0, role: 'user', kind: 'prompt', content: run.prompt });
     events.push(status('running', order.turns), log('run_started', `Agent ${definition.agent.name}`));
-    events.push(log('context_built', `${definition.skills.length} skills, ${definition.tools.length} tools`), ...context.events);
+    events.push(...context.events);
   }
   const known = new Set(run.messages.map(({ step, position }) => `${step}/${position}`));
   for (const call_id of order.denied) {
@@ -206,7 +209,7 @@ interface Answer {
 
 async function record(work: Attempt, answer: Answer, signal: AbortSignal): Promise<PlannedCall[]> {
   const { ports, run, order } = work;
-  const { entry, planned } = entryOf(work, answer);
+  const { entry, planned } = await entryOf(work, answer);
   if (await written(() => ports.runs.record(run, entry), signal))
     return callsOf({ messages: [entry.message], calls: planned }, order.step);
   const now = await written(() => ports.runs.open(run.task_id, order.step), signal);
@@ -215,9 +218,9 @@ async function record(work: Attempt, answer: Answer, signal: AbortSignal): Promi
 }
 
 /** What is written of a reply, and the calls that are to be made. */
-function entryOf({ ports, run, definition, order }: Attempt, { reply, cursor, offered, selected, told }: Answer) {
+async function entryOf({ ports, run, definition, order }: Attempt, { reply, cursor, offered, selected, told }: Answer) {
   const { log, message, usage, delta } = eventsOf(run.task_id, ports.now);
-  const judged = judgedOf({ ports, run, definition, order }, reply);
+  const judged = await judgedOf({ ports, run, definition, order }, reply);
   const made = judged.withheld ? [] : reply.calls;
   const calls = made.map((call, index) => ({
     call_id: callIdOf(order.step, index),
@@ -263,9 +266,9 @@ function entryOf({ ports, run, definition, order }: Attempt, { reply, cursor, of
 }
 
 /** A reply's text as the guardrails let it through, or why it is withheld. */
-function judgedOf({ ports, run, definition }: Attempt, { text, calls }: Reply) {
+async function judgedOf({ ports, run, definition }: Attempt, { text, calls }: Reply) {
   const { log } = eventsOf(run.task_id, ports.now);
-  const verdict = ports.judge(definition, storable(text), { final: calls.length === 0 });
+  const verdict = await ports.judge(definition, storable(text), { final: calls.length === 0, owner: run.owner });
   const events = verdict.findings.map(({ guardrail, action, reasons }) =>
     log('output_guardrail_violation', `${guardrail}: ${reasons.join('; ')}`, { guardrail, action, reasons }),
   );

@@ -73,7 +73,8 @@ async function outcomeOf(
     await ports.dispatch.prompt({ ...orderOf(row), task_id, access_token });
     return { outcome, task_id };
   } catch (error) {
-    if (!(error instanceof AppError) || error.kind === 'unavailable') throw error;
+    // There is no room now, which may be different at the next attempt.
+    if (!(error instanceof AppError) || error.kind === 'unavailable' || error.kind === 'too_many') throw error;
     return { outcome: error.kind === 'conflict' ? 'skipped' : 'failed', detail: error.message, task_id: null };
   }
 }

@@ -6,26 +6,35 @@ import { type ExchangePorts, exchangeActivity } from './exchange.ts';
 import { type FinishPorts, finishActivity } from './finish.ts';
 import { type FirePorts, failFireActivity, fireActivity } from './fire.ts';
 import { type RememberPorts, rememberActivity } from './remember.ts';
+import type { RunSecrets } from './secrets.ts';
 
 export type ActivityPorts = ExchangePorts &
   RememberPorts &
   CallToolPorts &
   FinishPorts &
   DeliverPorts &
-  FirePorts & { reconcile(): Promise<Reconciled> };
+  FirePorts & { secrets: RunSecrets; reconcile(): Promise<Reconciled> };
 
 export type RunActivities = ReturnType<typeof runActivities>;
 
 export function runActivities(ports: ActivityPorts) {
+  const { during, fresh } = ports.secrets;
+  /** Every activity of a run knows the run's secrets: its failure, too, goes into the engine's history. */
+  const ofRun = <A extends unknown[], T>(activity: (task_id: string, ...rest: A) => Promise<T>) => {
+    return (task_id: string, ...rest: A): Promise<T> => during(task_id, () => activity(task_id, ...rest));
+  };
+  const ofNone = <A extends unknown[], T>(activity: (...args: A) => Promise<T>) => {
+    return (...args: A): Promise<T> => fresh(() => activity(...args));
+  };
   return {
-    exchange: exchangeActivity(ports),
-    callTool: callToolActivity(ports),
-    finish: finishActivity(ports),
-    remember: rememberActivity(ports),
-    fire: fireActivity(ports),
-    failFire: failFireActivity(ports),
-    deliver: deliverActivity(ports),
-    giveUpDelivery: giveUpDeliveryActivity(ports),
-    reconcile: () => beating(ports.reconcile),
+    exchange: ofRun(exchangeActivity(ports)),
+    callTool: ofRun(callToolActivity(ports)),
+    finish: ofRun(finishActivity(ports)),
+    remember: ofRun(rememberActivity(ports)),
+    fire: ofNone(fireActivity(ports)),
+    failFire: ofNone(failFireActivity(ports)),
+    deliver: ofNone(deliverActivity(ports)),
+    giveUpDelivery: ofNone(giveUpDeliveryActivity(ports)),
+    reconcile: ofNone(() => beating(ports.reconcile)),
   };
 }

@@ -13,8 +13,8 @@ export interface RememberPorts {
   definition(hash: string): Promise<Definition>;
   /** The run's model for one answer, outside of the run's own conversation. */
   answererOf(run: OpenRun, definition: Definition): Promise<SelectedRuntime>;
-  /** Keeps a fact for later runs of the agent. */
-  remember(run: OpenRun, definition: Definition, fact: Remembered): Promise<void>;
+  /** Keeps a fact for later runs of the agent. Answers why it was not kept, if so. */
+  remember(run: OpenRun, definition: Definition, fact: Remembered): Promise<string | null>;
   now(): string;
 }
 
@@ -43,12 +43,18 @@ export const rememberActivity =
       };
       const { reply } = await runtime.exchange(input, () => {}, signal);
       const facts = factsOf(storable(reply.text));
-      for (const fact of facts) await ports.remember(run, definition, fact);
+      const kept: Remembered[] = [];
+      const refusals = new Set<string>();
+      for (const fact of facts) {
+        const refusal = await ports.remember(run, definition, fact);
+        if (refusal) refusals.add(refusal);
+        else kept.push(fact);
+      }
       const { log } = eventsOf(task_id, ports.now);
       const usage = { ...reply.usage, cost: costOf(reply.usage, reply.model ?? definition.model, prices), premium_requests: 0 };
-      const told = log('memory_stored', `${facts.length} facts`, { keys: facts.map(({ key }) => key) });
+      const told = log('memory_stored', [`${kept.length} facts`, ...refusals].join('; '), { keys: kept.map(({ key }) => key) });
       await ports.runs.note(run, { usage, events: facts.length > 0 ? [told] : [] });
-      return facts.length;
+      return kept.length;
     });
 
 function conversation(messages: readonly TranscriptMessage[]): TranscriptMessage {

@@ -33,7 +33,7 @@ export interface Replayed {
 }
 
 export interface ReplayPorts {
-  judge(definition: Definition, text: string, facts: { final: boolean }): Verdict;
+  judge(definition: Definition, text: string, facts: { final: boolean; owner: string }): Promise<Verdict>;
 }
 
 interface Replaying extends ReplayPorts {
@@ -147,7 +147,7 @@ function activityPorts(work: Replaying): ExchangePorts & CallToolPorts {
     recall: async () => [],
     lookUp: async () => ({ items: [], warnings: [] }),
     windowOf: () => context_window,
-    judge: (pinned, text, facts) => withheldAt(work) ?? work.judge(pinned, text, facts),
+    judge: async (pinned, text, facts) => withheldAt(work) ?? work.judge(pinned, text, facts),
     holdsBack: () => true,
     now: () => timeAt(work),
     isModelFailure: (_error): _error is never => false,

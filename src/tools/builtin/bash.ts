@@ -40,7 +40,8 @@ export function bash({ startConfined, bash_network }: BashPorts) {
     const started = startConfined(
       {
         command: '/bin/bash',
-        args: ['-c', command],
+        // Without it bash takes its stdin for a network connection and looks for a file that it may not read everywhere.
+        args: ['--norc', '-c', command],
         env: { PERDURA_CALL_KEY: call_key },
         ...{ workspace, network: bash_network },
       },

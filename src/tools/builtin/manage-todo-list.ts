@@ -16,7 +16,7 @@ export const spec: ToolSpec = {
           properties: {
             id: { type: 'integer' },
             title: { type: 'string' },
-            status: { type: 'string', enum: ['not-started', 'in-progress', 'done'] },
+            status: { type: 'string', enum: ['not-started', 'in-progress', 'done', 'completed'] },
           },
           required: ['id', 'title', 'status'],
         },

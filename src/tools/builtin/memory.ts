@@ -1,9 +1,10 @@
 import type { ToolSpec } from '../../domain/definition.ts';
+import { AppError } from '../../domain/errors.ts';
 import type { Remembered } from '../../domain/memory.ts';
 import type { RunContext, ToolCall, ToolOutcome } from '../source.ts';
 
 export interface MemoryPorts {
-  /** Keeps a value under a key; what was there is replaced. */
+  /** Keeps a value under a key; what was there is replaced. Throws an `AppError` if the key is someone else's or the quota is full. */
   storeMemory(run: RunContext, memory: Remembered & { scope: 'agent' | 'session' | 'global' }): Promise<void>;
   /** What the run may recall about a question, best first. */
   searchMemory(run: RunContext, query: string, limit: number): Promise<Remembered[]>;
@@ -54,7 +55,12 @@ export function storeMemory(ports: MemoryPorts) {
     if (!isText(key, LONGEST_KEY) || !isText(value, LONGEST_VALUE))
       return { content: 'key and value must be texts that are not empty', failed: true };
     if (!SCOPES.includes(scope as Scope)) return { content: `scope must be one of ${SCOPES.join(', ')}`, failed: true };
-    await ports.storeMemory(run, { key, value, scope: scope as Scope });
+    try {
+      await ports.storeMemory(run, { key, value, scope: scope as Scope });
+    } catch (error) {
+      if (error instanceof AppError) return { content: error.message, failed: true };
+      throw error;
+    }
     return { content: `Remembered under ${key}.`, failed: false };
   };
 }

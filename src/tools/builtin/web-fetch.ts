@@ -1,4 +1,3 @@
-import { convert } from 'html-to-text';
 import type { ToolSpec } from '../../domain/definition.ts';
 import type { ToolCall, ToolOutcome } from '../source.ts';
 
@@ -19,15 +18,19 @@ export const spec: ToolSpec = {
 export interface WebPorts {
   /** Guarded: addresses that are not public are refused. */
   fetch: typeof globalThis.fetch;
+  /** The text of a page, read apart from this process. Rejects with the rest of a sentence. */
+  readPage: ReadPage;
 }
+
+export type ReadPage = (html: string, owner: string) => Promise<string>;
 
 const TIMEOUT_MS = 30_000;
 const BODY_BYTES = 5 * 1024 * 1024;
 const PART_CHARACTERS = 50_000;
 const TEXT = /^(text\/|application\/(json|xml|javascript|[\w.+-]*\+(json|xml)))/;
 
-export function webFetch({ fetch }: WebPorts) {
-  return async ({ arguments: { url, offset } }: ToolCall, signal: AbortSignal): Promise<ToolOutcome> => {
+export function webFetch({ fetch, readPage }: WebPorts) {
+  return async ({ arguments: { url, offset }, run: { owner } }: ToolCall, signal: AbortSignal): Promise<ToolOutcome> => {
     const address = typeof url === 'string' && URL.canParse(url) ? new URL(url) : null;
     if (!address || !/^https?:$/.test(address.protocol)) return failed('url must be an http or https address');
     try {
@@ -39,7 +42,8 @@ export function webFetch({ fetch }: WebPorts) {
         await response.body?.cancel();
         return failed(`${url} is ${type}, which cannot be read as text`);
       }
-      const text = readable(await bounded(response), type);
+      const body = await bounded(response);
+      const text = /html/.test(type) ? await readPage(body, owner) : body;
       return { content: part(text, offset) || '(empty)', failed: !response.ok, ...(response.ok ? {} : statusOf(response, text)) };
     } catch (error) {
       signal.throwIfAborted();
@@ -65,13 +69,6 @@ async function bounded(response: Response): Promise<string> {
   }
   return text + decoder.decode();
 }
-
-const SKIPPED = ['script', 'style', 'nav', 'svg', 'img', 'form', 'noscript'].map((selector) => ({ selector, format: 'skip' }));
-
-const readable = (body: string, type: string): string =>
-  /html/.test(type)
-    ? convert(body, { wordwrap: false, selectors: [...SKIPPED, { selector: 'a', options: { hideLinkHrefIfSameAsText: true } }] })
-    : body;
 
 function part(text: string, offset: unknown): string {
   const from = typeof offset === 'number' && offset > 0 ? Math.floor(offset) : 0;

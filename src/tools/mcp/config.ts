@@ -1,7 +1,10 @@
 import type { PinnedMcpServer } from '../../domain/definition.ts';
+import { filled, mapTexts, tokensIn } from '../../domain/secrets.ts';
 
 /** Opens a stored token by name; throws a sentence when it may not be used. */
 export type OpenToken = (name: string) => Promise<string>;
+/** The same for a server, its sealed values opened. */
+export type OpenServerToken = (name: string, server: McpServerConfig) => Promise<string>;
 
 /** A server as it can be connected to: every template filled in. Held in memory only. */
 export interface McpTarget {
@@ -16,12 +19,12 @@ export interface McpTarget {
 
 export type McpServerConfig = Pick<PinnedMcpServer, 'id' | 'name' | 'transport_type' | 'connection_config' | 'network' | 'paths'>;
 
-const TEMPLATE = /\{\{\s*token:([\w.-]+)\s*\}\}/g;
-
 /** Fills `{{token:NAME}}` in whoever's name `open` opens. Throws a sentence that names what is missing. */
 export async function targetOf(server: McpServerConfig, open: OpenToken): Promise<McpTarget> {
   const { id, name, network, paths, transport_type } = server;
-  const config = (await filled(server.connection_config, open)) as Record<string, unknown>;
+  const values = new Map<string, string>();
+  for (const token of tokensIn(server.connection_config)) values.set(token, await open(token));
+  const config = mapTexts(server.connection_config, (text) => filled(text, values)) as Record<string, unknown>;
   const place = { id, name, network, paths };
   if (transport_type === 'stdio') {
     const { command, args = [], env = {} } = config as { command?: string; args?: string[]; env?: Record<string, string> };
@@ -35,17 +38,3 @@ export async function targetOf(server: McpServerConfig, open: OpenToken): Promis
 
 const textsOf = (values: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(values).map(([key, value]) => [key, String(value)]));
-
-async function filled(value: unknown, open: OpenToken): Promise<unknown> {
-  if (typeof value === 'string') return filledText(value, open);
-  if (Array.isArray(value)) return Promise.all(value.map((item) => filled(item, open)));
-  if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).map(async ([key, item]) => [key, await filled(item, open)] as const);
-  return Object.fromEntries(await Promise.all(entries));
-}
-
-async function filledText(text: string, open: OpenToken): Promise<string> {
-  const values = new Map<string, string>();
-  for (const [, name = ''] of text.matchAll(TEMPLATE)) if (!values.has(name)) values.set(name, await open(name));
-  return text.replaceAll(TEMPLATE, (_, name: string) => values.get(name) ?? '');
-}

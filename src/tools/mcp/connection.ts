@@ -4,8 +4,9 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { McpError, type Progress, ResultSchema, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import { hostPathOf } from '../../toolrunner/index.ts';
 import type { McpTarget } from './config.ts';
-import { type Listing, listTools } from './listing.ts';
+import { type Listing, listTools, type SchemaFaults } from './listing.ts';
 import { type CallResult, outcomeOf } from './result.ts';
 import { ConfinedStdio, type StartConfined } from './stdio.ts';
 
@@ -14,6 +15,8 @@ export interface ConnectPorts {
   startConfined: StartConfined | null;
   /** Every request to a server goes through it, so it is where egress is guarded. */
   fetch?: typeof globalThis.fetch;
+  /** Judges schemas that a server sends, apart from this process. */
+  schemaFaults: SchemaFaults;
   /** A server that does not answer `initialize` for so long is given up. */
   connect_ms?: number;
   /** A call that makes no progress for so long is given up. */
@@ -63,7 +66,7 @@ export async function connect(target: McpTarget, ports: ConnectPorts, version: s
     await transport.close().catch(() => {});
     throw new Error(`The MCP server ${target.name} cannot be reached: ${causeOf(error, transport)}`, { cause: error });
   }
-  const listing = rememberedListing(client);
+  const listing = rememberedListing(client, ports.schemaFaults);
   return {
     closed: () => closed,
     list: (signal) => listing(signal),
@@ -96,8 +99,7 @@ function transportOf({ name, endpoint, network, paths }: McpTarget, { startConfi
     if (!startConfined)
       throw new Error(`The MCP server ${name} is a command, and this installation starts none; set ALLOW_STDIO_MCP`);
     const { command, args, env } = endpoint;
-    const shown = paths.map((path) => (path.endsWith(':rw') ? { path: path.slice(0, -3), writable: true } : { path }));
-    return new ConfinedStdio(startConfined, { command, args, env, network, paths: shown });
+    return new ConfinedStdio(startConfined, { command, args, env, network, paths: paths.map(hostPathOf) });
   }
   const options = { requestInit: { headers: endpoint.headers }, ...(fetch ? { fetch } : {}) };
   const url = new URL(endpoint.url);
@@ -107,7 +109,7 @@ function transportOf({ name, endpoint, network, paths }: McpTarget, { startConfi
 }
 
 /** Keeps the list of tools for as long as the server promises to tell of changes, and has told of none. */
-function rememberedListing(client: Client): (signal: AbortSignal) => Promise<Listing> {
+function rememberedListing(client: Client, schemaFaults: SchemaFaults): (signal: AbortSignal) => Promise<Listing> {
   const promised = client.getServerCapabilities()?.tools?.listChanged === true;
   let known: Listing | null = null;
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
@@ -115,7 +117,7 @@ function rememberedListing(client: Client): (signal: AbortSignal) => Promise<Lis
   });
   return async (signal) => {
     if (known) return known;
-    const listing = await listTools(client, signal);
+    const listing = await listTools(client, { schemaFaults, signal });
     if (promised) known = listing;
     return listing;
   };

@@ -1,5 +1,6 @@
 import type { McpTool, PinnedMcpServer } from '../../domain/definition.ts';
-import { type McpServerConfig, type OpenToken, targetOf } from './config.ts';
+import { refusalIn } from '../../domain/errors.ts';
+import { type McpServerConfig, type OpenServerToken, targetOf } from './config.ts';
 import type { McpPool } from './pool.ts';
 
 export interface McpPorts {
@@ -19,21 +20,24 @@ export interface McpNote {
 export interface Discovery {
   tools: McpTool[];
   notes: McpNote[];
-  /** The required servers that are out of reach, as sentences. */
-  missing: string[];
+  /** Why required servers cannot be used, as sentences. */
+  missing: Error[];
+  /** Servers that the run goes without, each with its reason. */
+  lost: { server: string; reason: string }[];
 }
 
 /** Asks all servers of a run for their tools, at the same time. A server that is down costs its tools, not the run. */
 export async function discover(
   servers: readonly PinnedMcpServer[],
-  { pool, openConfig, openToken }: McpPorts & { openToken: OpenToken },
+  { pool, openConfig, openToken, principal }: McpPorts & { openToken: OpenServerToken; principal: string },
   signal: AbortSignal,
 ): Promise<Discovery> {
-  const discovery: Discovery = { tools: [], notes: [], missing: [] };
+  const discovery: Discovery = { tools: [], notes: [], missing: [], lost: [] };
   const found = await Promise.allSettled(
     servers.map(async (server) => {
-      const target = await targetOf(await openConfig(server), openToken);
-      return pool.use(target, (connection) => connection.list(signal), signal);
+      const config = await openConfig(server);
+      const target = await targetOf(config, (name) => openToken(name, config));
+      return pool.use({ target, principal }, (connection) => connection.list(signal), signal);
     }),
   );
   signal.throwIfAborted();
@@ -41,9 +45,10 @@ export async function discover(
     const server = servers[index] as PinnedMcpServer;
     if (outcome.status === 'fulfilled') take(server, outcome.value, discovery);
     else {
-      const { message } = outcome.reason as Error;
-      discovery.notes.push({ event: 'mcp_error', detail: message, server: server.name });
-      if (server.required) discovery.missing.push(message);
+      const reason = outcome.reason as Error;
+      discovery.notes.push({ event: 'mcp_error', detail: refusalIn(reason), server: server.name });
+      if (server.required) discovery.missing.push(reason);
+      else discovery.lost.push({ server: server.name, reason: refusalIn(reason) });
     }
   }
   return discovery;

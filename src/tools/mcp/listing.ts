@@ -1,6 +1,5 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { ResultSchema } from '@modelcontextprotocol/sdk/types.js';
-import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
 import type { ToolEffect, ToolSpec } from '../../domain/definition.ts';
 
 export interface ListedTool {
@@ -21,8 +20,16 @@ const DESCRIPTION_CHARACTERS = 8_000;
 const SCHEMA_CHARACTERS = 64_000;
 const LIST_MS = 20_000;
 
+/** What is wrong with each of a server's schemas, null where nothing is. Does not reject. */
+export type SchemaFaults = (schemas: readonly unknown[]) => Promise<(string | null)[]>;
+
+interface ListPorts {
+  schemaFaults: SchemaFaults;
+  signal: AbortSignal;
+}
+
 /** All tools of a server. One that is malformed is told of and left out; the others are not held up by it. */
-export async function listTools(client: Client, signal: AbortSignal): Promise<Listing> {
+export async function listTools(client: Client, { schemaFaults, signal }: ListPorts): Promise<Listing> {
   const listing: Listing = { tools: [], problems: [] };
   if (!client.getServerCapabilities()?.tools) return listing;
   let cursor: string | undefined;
@@ -30,7 +37,8 @@ export async function listTools(client: Client, signal: AbortSignal): Promise<Li
     const params = cursor === undefined ? {} : { cursor };
     const result = await client.request({ method: 'tools/list', params }, ResultSchema, { signal, timeout: LIST_MS });
     const { tools = [], nextCursor } = result as { tools?: unknown[]; nextCursor?: string };
-    for (const tool of Array.isArray(tools) ? tools : []) take(tool, listing);
+    const listed = Array.isArray(tools) ? tools.slice(0, MOST_TOOLS) : [];
+    for (const [index, fault] of (await faultsOf(listed, schemaFaults)).entries()) take(listed[index], fault, listing);
     if (!nextCursor || nextCursor === cursor) return listing;
     cursor = nextCursor;
   }
@@ -45,13 +53,12 @@ interface WiredTool {
   annotations?: { readOnlyHint?: unknown; idempotentHint?: unknown };
 }
 
-function take(value: unknown, { tools, problems }: Listing): void {
+function take(value: unknown, wrong: string | null, { tools, problems }: Listing): void {
   const { name, description, inputSchema, annotations } = (value ?? {}) as WiredTool;
   if (typeof name !== 'string' || name === '') {
     problems.push('It names a tool without a name');
     return;
   }
-  const wrong = schemaProblem(inputSchema);
   if (wrong) {
     problems.push(`Its tool ${name} cannot be offered: ${wrong}`);
     return;
@@ -66,17 +73,24 @@ function take(value: unknown, { tools, problems }: Listing): void {
 }
 
 /** Endpoints refuse a whole request over one schema, so a schema is tried before it is offered. */
-function schemaProblem(schema: unknown): string | null {
+async function faultsOf(tools: readonly unknown[], schemaFaults: SchemaFaults): Promise<(string | null)[]> {
+  const schemas = tools.map((tool) => ((tool ?? {}) as WiredTool).inputSchema);
+  const shapes = schemas.map(shapeProblem);
+  const tried = schemas.filter((_, index) => shapes[index] === null);
+  const found = tried.length > 0 ? await schemaFaults(tried) : [];
+  const faults = found.values();
+  return shapes.map((shape) => {
+    if (shape !== null) return shape;
+    const fault = faults.next().value ?? null;
+    return fault === null ? null : `its input schema is not valid (${fault})`;
+  });
+}
+
+function shapeProblem(schema: unknown): string | null {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return 'it has no input schema';
   if ((schema as { type?: unknown }).type !== 'object') return 'its input schema is not of an object';
   if (JSON.stringify(schema).length > SCHEMA_CHARACTERS) return 'its input schema is too large';
-  try {
-    // One validator a schema: schemas with the same $id would get in each other's way.
-    new AjvJsonSchemaValidator().getValidator(schema);
-    return null;
-  } catch (error) {
-    return `its input schema is not valid (${(error as Error).message})`;
-  }
+  return null;
 }
 
 /** A name in the letters that every model endpoint takes. */

@@ -3,12 +3,18 @@ import { ToolUnreachable } from '../source.ts';
 import type { McpTarget } from './config.ts';
 import { type ConnectPorts, connect, type McpConnection } from './connection.ts';
 
+/** A server, and in whose name it is used: what it remembers of one principal, no other ever meets. */
+export interface McpPlace {
+  target: McpTarget;
+  principal: string;
+}
+
 export interface McpPool {
   /**
    * Does something with a connection, which stays open until `work` has ended. Throws ToolUnreachable when there is none to
    * be had, the signal's reason when aborted, and what `work` throws.
    */
-  use<T>(target: McpTarget, work: (connection: McpConnection) => Promise<T>, signal: AbortSignal): Promise<T>;
+  use<T>(place: McpPlace, work: (connection: McpConnection) => Promise<T>, signal: AbortSignal): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -35,7 +41,10 @@ const SWEEP_MS = 30_000;
 const FIRST_BACK_OFF_MS = 500;
 const LONGEST_BACK_OFF_MS = 30_000;
 
-/** Connections of this worker, one a server and set of credentials, opened when first needed. */
+/** So that many principals do not take up the processes that all of them may have. */
+const MOST_UNUSED = 64;
+
+/** Connections of this worker, one for each principal, server and set of credentials, opened when first needed. */
 export function mcpPool(options: PoolOptions): McpPool {
   const { idle_ms = IDLE_MS, check_after_ms = CHECK_AFTER_MS } = options;
   const entries = new Map<string, Entry>();
@@ -70,9 +79,18 @@ export function mcpPool(options: PoolOptions): McpPool {
   async function closeIdle(): Promise<void> {
     for (const [key, entry] of entries) {
       if (entry.users > 0 || Date.now() - entry.used_at < idle_ms || Date.now() < entry.retry_at) continue;
-      entries.delete(key);
-      await entry.connection?.then((it) => it.close()).catch(() => {});
+      await closeUnused(key, entry);
     }
+  }
+  async function closeUnused(key: string, entry: Entry): Promise<void> {
+    entries.delete(key);
+    await entry.connection?.then((it) => it.close()).catch(() => {});
+  }
+  function closeBeyondMost(): void {
+    const unused = [...entries]
+      .filter(([, entry]) => entry.users === 0 && entry.connection)
+      .sort(([, a], [, b]) => a.used_at - b.used_at);
+    for (const [key, entry] of unused.slice(0, -MOST_UNUSED)) void closeUnused(key, entry);
   }
   const sweep = setInterval(() => void closeIdle(), Math.min(SWEEP_MS, idle_ms));
   sweep.unref();
@@ -86,17 +104,18 @@ export function mcpPool(options: PoolOptions): McpPool {
   }
 
   return {
-    async use(target, work, signal) {
+    async use(place, work, signal) {
       if (closing.signal.aborted) throw new ToolUnreachable('The worker is shutting down');
-      const key = keyOf(target);
+      const key = keyOf(place);
       const entry = entries.get(key) ?? { connection: null, users: 0, used_at: 0, failures: 0, retry_at: 0, last_error: '' };
       entries.set(key, entry);
       entry.users += 1;
       try {
-        return await work(await unlessAborted(joined(entry, target), signal));
+        return await work(await unlessAborted(joined(entry, place.target), signal));
       } finally {
         entry.users -= 1;
         entry.used_at = Date.now();
+        closeBeyondMost();
       }
     },
     async close() {
@@ -116,7 +135,10 @@ const answers = (connection: McpConnection): Promise<boolean> =>
   );
 
 /** Holds secrets, so only their hash is kept. */
-const keyOf = (target: McpTarget) => createHash('sha256').update(JSON.stringify(target)).digest('base64url');
+const keyOf = ({ target, principal }: McpPlace) =>
+  createHash('sha256')
+    .update(JSON.stringify([principal, target]))
+    .digest('base64url');
 
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();

@@ -1,4 +1,5 @@
 import type { ToolEffect } from '../../domain/definition.ts';
+import { isSecretNotGranted } from '../../domain/errors.ts';
 import { type McpServerConfig, type OpenToken, targetOf } from './config.ts';
 import { type ConnectPorts, connect } from './connection.ts';
 
@@ -21,7 +22,7 @@ export interface ProbePorts extends ConnectPorts {
   openToken: OpenToken;
 }
 
-/** Connects to a server, asks for its tools, and disconnects. A failure is in the answer, as a sentence. */
+/** Connects to a server, asks for its tools, and disconnects. A failure is in the answer, as a sentence; a secret that is not granted is thrown, since nothing was tried. */
 export async function probeMcp(server: McpServerConfig, ports: ProbePorts, signal: AbortSignal): Promise<ProbeResult> {
   try {
     const connection = await connect(await targetOf(server, ports.openToken), ports, ports.version);
@@ -35,6 +36,7 @@ export async function probeMcp(server: McpServerConfig, ports: ProbePorts, signa
       await connection.close().catch(() => {});
     }
   } catch (error) {
+    if (isSecretNotGranted(error)) throw error;
     return { success: false, tools: [], error: (error as Error).message };
   }
 }

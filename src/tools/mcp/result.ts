@@ -43,7 +43,8 @@ function textOf(part: Part): string {
   return `[${type ?? 'unknown'} content, not shown]`;
 }
 
-const bytesOf = (base64: string | undefined) => Math.floor(((base64?.replace(/=+$/, '').length ?? 0) * 3) / 4);
+const bytesOf = (base64 = '') =>
+  Math.floor(((base64.endsWith('==') ? base64.length - 2 : base64.endsWith('=') ? base64.length - 1 : base64.length) * 3) / 4);
 
 /** Servers send structured content a second time as text, for clients that do not know it: as JSON, or one of its fields. */
 function isSame(text: string, value: unknown): boolean {

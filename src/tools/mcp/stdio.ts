@@ -10,6 +10,10 @@ export type StartConfined = (command: ConfinedCommand, signal?: AbortSignal) => 
 const MESSAGE_BYTES = 16 * 1024 * 1024;
 const STDERR_CHARACTERS = 2_000;
 
+/** The end of what was said, from the beginning of a word: half of a secret could not be told from other text. */
+const lastWords = (said: string) =>
+  said.length <= STDERR_CHARACTERS ? said : said.slice(-STDERR_CHARACTERS).replace(/^\S*\s?/, '');
+
 /** MCP over the pipes of a confined process. What it prints on stderr is drained, and its end kept for error messages. */
 export class ConfinedStdio implements Transport {
   onclose?: () => void;
@@ -37,7 +41,7 @@ export class ConfinedStdio implements Transport {
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', (error) => this.onerror?.(error));
     child.stdout.on('data', (chunk: Buffer) => this.#read(chunk));
     child.stderr.on('data', (chunk: Buffer) => {
-      this.#stderr = (this.#stderr + chunk.toString()).slice(-STDERR_CHARACTERS);
+      this.#stderr = lastWords(this.#stderr + chunk.toString());
     });
     // Its last answer may still be in the pipe when it is gone.
     const read = finished(child.stdout).catch(() => {});

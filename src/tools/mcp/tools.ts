@@ -1,14 +1,15 @@
 import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { McpError } from '@modelcontextprotocol/sdk/types.js';
 import type { McpTool, PinnedMcpServer, ToolEffect } from '../../domain/definition.ts';
+import { refusalIn } from '../../domain/errors.ts';
 import { type RunContext, type ToolCall, type ToolOutcome, type ToolSource, ToolUnreachable } from '../source.ts';
-import { targetOf } from './config.ts';
+import { type McpServerConfig, targetOf } from './config.ts';
 import type { McpConnection } from './connection.ts';
 import type { McpPorts } from './discover.ts';
 
 export interface McpToolPorts extends McpPorts {
   /** Opens a stored token in the name of the run's owner; throws a sentence when it may not be used. */
-  openToken(name: string, server: string, run: Pick<RunContext, 'owner' | 'task_id'>): Promise<string>;
+  openToken(name: string, server: McpServerConfig, run: Pick<RunContext, 'owner' | 'task_id'>): Promise<string>;
 }
 
 /** The tools of one server, as they were found when the run began. */
@@ -18,11 +19,12 @@ export function mcpTools(ports: McpToolPorts, server: PinnedMcpServer, tools: re
     async call(call, signal) {
       const found = tools.find(({ spec }) => spec.name === call.name);
       if (!found) return { content: `There is no tool named ${call.name}`, failed: true };
-      const open = (name: string) => ports.openToken(name, server.name, call.run);
-      const target = await targetOf(await ports.openConfig(server), open).catch((error: Error) => error);
-      if (target instanceof Error) return { content: target.message, failed: true };
+      const config = await ports.openConfig(server);
+      const open = (name: string) => ports.openToken(name, config, call.run);
+      const target = await targetOf(config, open).catch((error: Error) => error);
+      if (target instanceof Error) return { content: refusalIn(target), failed: true };
       const work = (connection: McpConnection) => callOver(connection, { call, found, server }, signal);
-      return ports.pool.use(target, work, signal);
+      return ports.pool.use({ target, principal: call.run.owner }, work, signal);
     },
   };
 }

@@ -1,11 +1,15 @@
 // An MCP server over stdio that behaves as its first argument says.
+import { createHash } from 'node:crypto';
 import { createInterface } from 'node:readline';
 
 const [, , manner = ''] = process.argv;
 const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 const schema = { type: 'object', properties: {} };
 const tool = (name, more = {}) => ({ name, description: `Tool ${name}`, inputSchema: schema, ...more });
+/** A secret's own text is redacted in the answer; its digest still shows which one it was. */
+const digested = (secret) => (manner === 'digests' ? { sha256: createHash('sha256').update(secret).digest('hex') } : {});
 let calls = 0;
+const remembered = [];
 
 const lists = {
   pages: ({ cursor }) => ({
@@ -31,12 +35,26 @@ const acts = {
   die: () => process.exit(3),
   big: () => ({ content: [{ type: 'text', text: 'x'.repeat(10 * 1024 * 1024) }] }),
   key: ({ _meta }) => ({
-    content: [{ type: 'text', text: JSON.stringify({ meta: _meta['perdura/call_key'], env: process.env.SECRET ?? null }) }],
+    content: [
+      {
+        type: 'text',
+        text: JSON.stringify({
+          meta: _meta['perdura/call_key'],
+          env: process.env.SECRET ?? null,
+          ...digested(process.env.SECRET),
+        }),
+      },
+    ],
   }),
   change: () => {
     calls += 1;
     send({ method: 'notifications/tools/list_changed' });
     return { content: [{ type: 'text', text: 'changed' }] };
+  },
+  remember: ({ arguments: { word } }) => {
+    const text = JSON.stringify(remembered);
+    remembered.push(word);
+    return { content: [{ type: 'text', text }] };
   },
   hang: () => undefined,
 };

@@ -6,6 +6,7 @@ import { useAct } from '../../api/queries.ts';
 import { Section } from '../../ui/page.tsx';
 import { Facts, Status } from '../../ui/show.tsx';
 import { Failure } from '../../ui/states.tsx';
+import { useUnsaved } from '../../ui/unsaved.tsx';
 import { Named } from '../columns.tsx';
 import type { Stored } from '../resource.ts';
 import { TestButton } from './test-button.tsx';
@@ -45,9 +46,11 @@ export function SourcePanel({ record }: { record: Stored }) {
 function Ask({ source_id }: { source_id: string }) {
   const ask = useAct(knowledgeItems.query);
   const [query, setQuery] = useState('');
+  const [asked, setAsked] = useState('');
+  useUnsaved(query.trim() !== '' && query !== asked);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    ask.mutate({ body: { query, source_ids: [source_id], limit: 5 } });
+    ask.mutate({ body: { query, source_ids: [source_id], limit: 5 } }, { onSuccess: () => setAsked(query) });
   };
   return (
     <Section title="Search it">
@@ -65,9 +68,9 @@ function Ask({ source_id }: { source_id: string }) {
             </Button>
           </Group>
           {ask.data?.items.length === 0 && <Text c="dimmed">Nothing was found.</Text>}
-          {ask.data?.warnings.map((warning) => (
-            <Text key={warning} c="dimmed">
-              {warning}
+          {ask.data?.warnings.map(({ message }) => (
+            <Text key={message} c="dimmed">
+              {message}
             </Text>
           ))}
           {ask.data?.items.map(({ item_id, name, content, score, position }) => (

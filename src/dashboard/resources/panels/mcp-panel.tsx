@@ -6,6 +6,7 @@ import { DialogButton } from '../../ui/dialog-button.tsx';
 import { ImportReport } from '../../ui/import-report.tsx';
 import { parsedJson } from '../../ui/json.ts';
 import { Failure } from '../../ui/states.tsx';
+import { useUnsaved } from '../../ui/unsaved.tsx';
 import type { Stored } from '../resource.ts';
 import { McpTools } from './mcp-tools.tsx';
 import { TestButton } from './test-button.tsx';
@@ -48,12 +49,14 @@ export function McpImportButton() {
 function McpImportForm() {
   const act = useAct(mcps.import);
   const [text, setText] = useState('');
+  const [sent, setSent] = useState('');
   const [wrong, setWrong] = useState<string | null>(null);
+  useUnsaved(text.trim() !== '' && text !== sent);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const read = parsedJson(text);
     setWrong('wrong' in read ? read.wrong : null);
-    if ('value' in read) act.mutate({ body: read.value as never });
+    if ('value' in read) act.mutate({ body: read.value as never }, { onSuccess: () => setSent(text) });
   };
   return (
     <form onSubmit={submit}>

@@ -1,6 +1,7 @@
 import { Anchor } from '@mantine/core';
 import { Link } from 'react-router';
-import { Facts, When } from '../../ui/show.tsx';
+import { Facts } from '../../ui/show.tsx';
+import { When } from '../../ui/time.tsx';
 import { Named } from '../columns.tsx';
 import type { Stored } from '../resource.ts';
 

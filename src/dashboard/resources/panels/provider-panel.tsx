@@ -1,7 +1,6 @@
 import { Group, Stack, Text } from '@mantine/core';
 import { providers } from '../../../contracts/providers.ts';
 import { useAct } from '../../api/queries.ts';
-import { Facts, When } from '../../ui/show.tsx';
 import type { Stored } from '../resource.ts';
 import { TestButton } from './test-button.tsx';
 
@@ -23,17 +22,5 @@ export function ProviderPanel({ record }: { record: Stored }) {
         </Text>
       )}
     </Stack>
-  );
-}
-
-export function TokenPanel({ record }: { record: Stored }) {
-  return (
-    <Facts
-      of={{
-        Fingerprint: <span className="mono">{record.fingerprint}</span>,
-        'Used by': (record.used_by as string[]).join(', ') || 'nothing',
-        Changed: <When at={record.updated_at} />,
-      }}
-    />
   );
 }

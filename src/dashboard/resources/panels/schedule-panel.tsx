@@ -5,8 +5,9 @@ import type { Reply } from '../../api/call.ts';
 import { useAct, useRead } from '../../api/queries.ts';
 import { type Column, ColumnTable } from '../../ui/list.tsx';
 import { Section } from '../../ui/page.tsx';
-import { Facts, Status, When } from '../../ui/show.tsx';
+import { Facts, Status } from '../../ui/show.tsx';
 import { Empty, Failure, Loaded } from '../../ui/states.tsx';
+import { When } from '../../ui/time.tsx';
 import { Named } from '../columns.tsx';
 import type { Stored } from '../resource.ts';
 

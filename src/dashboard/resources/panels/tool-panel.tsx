@@ -1,4 +1,4 @@
-import { Button, Group, Select, Stack, Switch, Text, Textarea } from '@mantine/core';
+import { Button, Group, Stack, Switch, Text, Textarea } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { customTools } from '../../../contracts/custom-tools.ts';
 import type { Reply } from '../../api/call.ts';
@@ -7,13 +7,16 @@ import { parsedJson } from '../../ui/json.ts';
 import { Section } from '../../ui/page.tsx';
 import { Code, duration, Verdict } from '../../ui/show.tsx';
 import { Failure, Loaded } from '../../ui/states.tsx';
+import { useUnsaved } from '../../ui/unsaved.tsx';
 import type { Values } from '../fields.ts';
+import { Picker } from '../pickers.tsx';
 import type { Stored } from '../resource.ts';
 
 export function ToolPanel({ record }: { record: Stored }) {
   return (
     <Stack>
       {record.is_plugin && <PluginSwitch record={record} />}
+      <Network record={record} />
       <RunTool record={record} />
       {record.env_config && <EnvMapping id={record.id} />}
     </Stack>
@@ -36,15 +39,34 @@ function PluginSwitch({ record }: { record: Stored }) {
   );
 }
 
+/** A variable alone gives no network; it once did. */
+function Network({ record: { network, env_config } }: { record: Stored }) {
+  const tells = env_config ? ' Its variables alone give it none.' : '';
+  return (
+    <Text size="sm" c="dimmed">
+      {network ? (
+        'This tool may reach the network, through the egress guard.'
+      ) : (
+        <>
+          This tool has no network.{tells} To give it one, write <code>NETWORK = True</code> in its source.
+        </>
+      )}
+    </Text>
+  );
+}
+
 function RunTool({ record }: { record: Stored }) {
   const run = useAct(customTools.run);
   const [text, setText] = useState(() => JSON.stringify(exampleOf(record.parameters_schema), null, 2));
+  const [tried, setTried] = useState(text);
   const [wrong, setWrong] = useState<string | null>(null);
+  useUnsaved(text !== tried);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const read = parsedJson(text);
     setWrong('wrong' in read ? read.wrong : null);
-    if ('value' in read) run.mutate({ params: { id: record.id }, body: { arguments: read.value as never } });
+    if ('value' in read)
+      run.mutate({ params: { id: record.id }, body: { arguments: read.value as never } }, { onSuccess: () => setTried(text) });
   };
   return (
     <Section title="Run it">
@@ -97,14 +119,14 @@ function EnvMapping({ id }: { id: string }) {
         {({ env_mapping, available_tokens }) => (
           <Stack gap="xs" className="panel" maw="46rem">
             {Object.entries({ ...env_mapping, ...told }).map(([name, token]) => (
-              <Select
+              <Picker
                 key={name}
+                kind="token"
                 label={<span className="mono">{name}</span>}
                 placeholder="Choose a stored token"
-                data={available_tokens}
+                among={available_tokens.map((token) => ({ value: token, label: token }))}
                 value={token}
                 clearable
-                searchable
                 onChange={(value) => set.mutate({ params: { id }, body: { env_mapping: { [name]: value } } })}
               />
             ))}

@@ -1,4 +1,4 @@
-import { Button, FileInput, Group, Select, Stack, TagsInput } from '@mantine/core';
+import { Button, FileInput, Group, Stack, TagsInput } from '@mantine/core';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { customTools } from '../../../contracts/custom-tools.ts';
@@ -6,7 +6,8 @@ import { knowledgeItems } from '../../../contracts/knowledge.ts';
 import { useAct } from '../../api/queries.ts';
 import { DialogButton } from '../../ui/dialog-button.tsx';
 import { Failure } from '../../ui/states.tsx';
-import { useNames } from '../references.ts';
+import { useUnsaved } from '../../ui/unsaved.tsx';
+import { Picker } from '../pickers.tsx';
 
 interface UploadProps {
   endpoint: typeof customTools.upload | typeof knowledgeItems.upload;
@@ -20,6 +21,8 @@ function UploadForm({ endpoint, accept, slug, fields = {}, children }: UploadPro
   const [file, setFile] = useState<File | null>(null);
   const navigate = useNavigate();
   const act = useAct(endpoint);
+  const begun = file !== null || Object.values(fields).some(Boolean);
+  useUnsaved(begun && !act.isPending && !act.isSuccess);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (file) act.mutate({ file: { content: file, fields } }, { onSuccess: ({ id }) => navigate(`/${slug}/${id}`) });
@@ -65,7 +68,6 @@ export function UploadItem() {
 }
 
 function UploadItemForm() {
-  const { options } = useNames('knowledge_source');
   const [source_id, setSource] = useState<string | null>(null);
   const [tags, setTags] = useState<string[]>([]);
   return (
@@ -75,13 +77,12 @@ function UploadItemForm() {
       slug="knowledge-items"
       fields={{ ...(source_id ? { source_id } : {}), tags: tags.join(',') }}
     >
-      <Select
+      <Picker
+        kind="knowledge_source"
         label="Source"
         placeholder="Choose a builtin source"
-        data={options}
         value={source_id}
         onChange={setSource}
-        searchable
         required
       />
       <TagsInput label="Tags" value={tags} onChange={setTags} />

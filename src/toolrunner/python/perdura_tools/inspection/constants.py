@@ -58,9 +58,9 @@ def _effect(node: Optional[Assignment]) -> Optional[str]:
     return value
 
 
-def _network(node: Optional[Assignment]) -> bool:
+def _network(node: Optional[Assignment]) -> Optional[bool]:
     if node is None:
-        return False
+        return None
     value = _literal("NETWORK", node)
     if not isinstance(value, bool):
         raise Refusal("NETWORK must be True or False", node.value or node)

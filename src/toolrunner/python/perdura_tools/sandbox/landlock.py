@@ -47,10 +47,16 @@ class Ruleset:
             fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except OSError:
             return None
+        return fd, self._access(fd, writable)
+
+    def allow_opened(self, fd: int, writable: bool) -> None:
+        self.paths.append((fd, self._access(fd, writable)))
+
+    def _access(self, fd: int, writable: bool) -> int:
         access = self.handled if writable else READ
         if not stat.S_ISDIR(os.fstat(fd).st_mode):
             access &= ON_FILES
-        return fd, access & self.handled
+        return access & self.handled
 
     def enforce(self, connect_port: Optional[int] = None) -> None:
         """Confines the caller to the paths, to TCP on one port or none, and to signals within itself. Needs no_new_privs; closes what was opened."""

@@ -8,7 +8,7 @@ from typing import Optional
 
 from .. import descendants
 from ..header import Header
-from . import landlock, limits, namespaces, root_tree, scratch, seccomp, users
+from . import host_paths, landlock, limits, namespaces, root_tree, scratch, seccomp, users
 from .limits import MB
 from .setting import Setting
 from .syscalls import PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE, die_with_parent, drop_capabilities, no_new_privileges, prctl
@@ -29,7 +29,9 @@ class LandlockTier:
             raise OSError(f"Landlock version {NEEDED} is needed (Linux 6.2); this kernel has {self._rules.level or 'none'}")
         self._rules.allow(root_tree.SYSTEM + root_tree.SYSTEM_ETC + setting.read_only)
         self._rules.allow(f"/dev/{name}" for name in root_tree.DEVICES)
-        self._rules.allow(WRITABLE_DEVICES + setting.writable, writable=True)
+        self._rules.allow(WRITABLE_DEVICES, writable=True)
+        for given in setting.host_paths:
+            self._rules.allow_opened(host_paths.open_exactly(given.path), given.writable)
         self._unscoped = self._rules.level < NEEDED_FOR_SIGNALS and not self._switches_user
         self._filters = {network: seccomp.build_filter(self._policy(network)) for network in (False, True)}
         self._allowance = 0 if self._switches_user else limits.tasks_of_user(os.getuid()) + 4 * setting.limits.processes

@@ -20,18 +20,19 @@ class NamespaceTier:
     def __init__(self, setting: Setting):
         self._setting = setting
         self._filter = seccomp.build_filter(seccomp.Policy(families=setting.families))
-        self._kept = tuple(path for path in setting.read_only + setting.writable if path.startswith("/tmp/"))
+        given = [host_path.path for host_path in setting.host_paths]
+        self._kept = tuple(path for path in (*setting.read_only, *given) if path.startswith("/tmp/"))
 
     def seal(self) -> int:
         """Leaves the host. 0 inside; outside, the PID to wait for. What follows happens inside."""
         setting = self._setting
-        binds = [root_tree.Bind(path, path, writable=True) for path in setting.writable]
+        binds = []
         if setting.workspaces:
             binds.append(root_tree.Bind(setting.workspaces, f"{root_tree.HIDDEN}/workspaces", writable=True))
         if setting.egress_socket:
             binds.append(root_tree.Bind(setting.egress_socket, f"{root_tree.HIDDEN}/egress.sock", writable=True))
         read_only = root_tree.system_paths(list(setting.read_only))
-        return namespaces.seal(root_tree.Tree(setting.root, read_only, tuple(binds), setting.uid, setting.gid))
+        return namespaces.seal(root_tree.Tree(setting.root, read_only, tuple(binds), setting.host_paths, setting.uid, setting.gid))
 
     def descriptors(self) -> list[int]:
         """What has to stay open from the zygote to the tool process."""

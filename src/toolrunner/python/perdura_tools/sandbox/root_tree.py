@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
+from .host_paths import HostPath, is_directory, make_place, open_exactly, outermost
 from .syscalls import (
-    MS_BIND, MS_NODEV, MS_NOEXEC, MS_NOSUID, MS_RDONLY, MS_REC, mount, pivot_here, set_mount_flags, write_file,
+    MS_BIND, MS_NODEV, MS_NOEXEC, MS_NOSUID, MS_RDONLY, MS_REC, clone_opened, mount, move_opened, pivot_here,
+    set_mount_flags, set_opened_flags, write_file,
 )  # fmt: skip
 
 SYSTEM = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin")
@@ -34,6 +36,7 @@ class Tree:
     at: str
     read_only: tuple[str, ...]
     binds: tuple[Bind, ...] = ()
+    host_paths: tuple[HostPath, ...] = ()
     uid: int = 0
     gid: int = 0
     tmp_mb: int = 64
@@ -52,6 +55,8 @@ def system_paths(prefixes: list[str]) -> tuple[str, ...]:
 
 def enter(tree: Tree) -> None:
     """Builds the tree and makes it the root. The caller is in a mount namespace of its own."""
+    # Before anything can hide them, and in this namespace: only its own mounts can be cloned.
+    given = [(host_path, open_exactly(host_path.path)) for host_path in sorted(tree.host_paths, key=lambda it: it.path)]
     umask = os.umask(0o022)
     mount("tmpfs", tree.at, "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,mode=0755,nr_inodes=1k")
     for path in tree.read_only:
@@ -64,11 +69,24 @@ def enter(tree: Tree) -> None:
     _accounts(tree)
     # A fresh /proc is granted only to who can see a whole one already.
     mount("/proc", tree.at + "/proc", None, MS_BIND | MS_REC)
+    _host_paths(tree.at, given)
     os.umask(umask)
     os.chdir(tree.at)
     pivot_here()
     set_mount_flags("/dev", MS_RDONLY | MS_NOSUID | MS_NOEXEC)
     set_mount_flags("/", READ_ONLY)
+
+
+def _host_paths(root: str, given: list[tuple[HostPath, int]]) -> None:
+    """Last of all: once a foreign path is mounted, nothing is made below the root any more."""
+    for host_path, fd in given:
+        make_place(root, host_path.path, is_directory(fd))
+    for host_path, fd in given:
+        tree, place = clone_opened(fd), open_exactly(host_path.path, root)
+        set_opened_flags(tree, (MS_NOSUID | MS_NODEV) if host_path.writable else READ_ONLY)
+        move_opened(tree, place)
+        for done in (tree, place, fd):
+            os.close(done)
 
 
 def _bind(root: str, bind: Bind) -> None:
@@ -113,9 +131,9 @@ def _accounts(tree: Tree) -> None:
 def mount_private_places(tmp_mb: int, kept: tuple[str, ...] = ()) -> None:
     """Inside the confined process's own mount and PID namespaces: what is its alone.
 
-    `kept` are bound paths below /tmp, which the private /tmp would hide.
+    `kept` are bound paths below /tmp, which the private /tmp would hide; what is mounted in one of them comes along.
     """
-    held = [(path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in kept]
+    held = [(path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in outermost(kept)]
     mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, f"size={tmp_mb}m,mode=0700,nr_inodes=16k")
     mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=16m,mode=0700,nr_inodes=1k")
     for path, fd in held:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Optional
 
 from . import seccomp
+from .host_paths import HostPath
 from .limits import Limits
 
 
@@ -19,7 +20,7 @@ class Setting:
     scratch: str
     """Where calls write when the kernel cannot give each its own /tmp."""
     read_only: tuple[str, ...]
-    writable: tuple[str, ...] = ()
+    host_paths: tuple[HostPath, ...] = ()
     workspaces: Optional[str] = None
     egress_socket: Optional[str] = None
     landlock_level: Optional[int] = None
@@ -34,7 +35,7 @@ def read_setting(settings: dict[str, Any]) -> Setting:
         root=settings["root"],
         scratch=settings["scratch"],
         read_only=tuple(settings["read_only"]),
-        writable=tuple(settings.get("writable", ())),
+        host_paths=tuple(HostPath(**given) for given in settings.get("host_paths", ())),
         workspaces=settings["workspaces"],
         egress_socket=settings["egress_socket"],
         landlock_level=settings["landlock_level"],

@@ -21,8 +21,8 @@ CLONE_NEWNET = 0x40000000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
 MS_BIND, MS_REC, MS_PRIVATE, MS_SLAVE = 4096, 16384, 1 << 18, 1 << 19
 MNT_DETACH = 2
-AT_FDCWD, AT_RECURSIVE = -100, 0x8000
-OPEN_TREE_CLONE, OPEN_TREE_CLOEXEC, MOVE_MOUNT_FROM_FD = 1, 0o2000000, 4
+AT_FDCWD, AT_RECURSIVE, AT_EMPTY_PATH = -100, 0x8000, 0x1000
+OPEN_TREE_CLONE, OPEN_TREE_CLOEXEC, MOVE_MOUNT_FROM_FD, MOVE_MOUNT_TO_FD = 1, 0o2000000, 4, 0x40
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS, PR_SET_CHILD_SUBREAPER = 1, 4, 24, 38, 36
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
@@ -71,16 +71,34 @@ def pivot_here() -> None:
 
 def set_mount_flags(target: str, flags: int, recursive: bool = False) -> None:
     """MS_RDONLY, MS_NOSUID, MS_NODEV and MS_NOEXEC have the numbers of the MOUNT_ATTR flags."""
+    _set_flags((AT_FDCWD, target), flags, AT_RECURSIVE if recursive else 0)
+
+
+def set_opened_flags(tree: int, flags: int) -> None:
+    """Of a detached copy and everything mounted in it, before anybody can see it."""
+    _set_flags((tree, ""), flags, AT_RECURSIVE | AT_EMPTY_PATH)
+
+
+def _set_flags(place: tuple[int, str], flags: int, how: int) -> None:
     attributes = struct.pack("=QQQQ", flags, 0, 0, 0)
-    how = AT_RECURSIVE if recursive else 0
-    result = libc.syscall(MOUNT_SETATTR, AT_FDCWD, target.encode(), how, attributes, ctypes.c_size_t(len(attributes)))
-    check(result, f"mount_setattr {target}")
+    result = libc.syscall(MOUNT_SETATTR, place[0], place[1].encode(), how, attributes, ctypes.c_size_t(len(attributes)))
+    check(result, f"mount_setattr {place[1]}")
 
 
 def clone_tree(path: str) -> int:
     """A detached copy of what is mounted at the path, to be placed in another mount namespace."""
     flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE
     return check(libc.syscall(OPEN_TREE, AT_FDCWD, path.encode(), flags), f"open_tree {path}")
+
+
+def clone_opened(fd: int) -> int:
+    """The same of what a descriptor stands for."""
+    flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH
+    return check(libc.syscall(OPEN_TREE, fd, b"", flags), "open_tree")
+
+
+def move_opened(tree: int, place: int) -> None:
+    check(libc.syscall(MOVE_MOUNT, tree, b"", place, b"", MOVE_MOUNT_FROM_FD | MOVE_MOUNT_TO_FD), "move_mount")
 
 
 def move_mount(fd: int, target: str) -> None:

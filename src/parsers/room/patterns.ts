@@ -1,4 +1,5 @@
 import { RE2JS, RE2JSSyntaxException } from 're2js';
+import { remembered } from './remembered.ts';
 
 /** A stretch of a text, end exclusive. */
 export interface Span {
@@ -7,14 +8,14 @@ export interface Span {
 }
 
 /** RE2 matches in time linear in the text, whatever the pattern. Throws a sentence when it is not one. */
-export function patternOf(source: string): RE2JS {
+export const patternOf = remembered(200, (source: string): RE2JS => {
   try {
     return RE2JS.compile(source);
   } catch (error) {
     if (error instanceof RE2JSSyntaxException) throw new Error(`Not a pattern in RE2 syntax: ${error.message}`);
     throw error;
   }
-}
+});
 
 export function* matchesOf(pattern: RE2JS, text: string): Generator<Span> {
   const matcher = pattern.matcher(text);

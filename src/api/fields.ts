@@ -1,0 +1,92 @@
+import { distance } from 'fastest-levenshtein';
+import { z } from 'zod';
+import { isProtective } from '../contracts/common.ts';
+import { one } from '../domain/errors.ts';
+
+/** A field that was sent and that nothing reads. */
+export interface UnknownField {
+  path: string;
+  message: string;
+  /** It is part of something that protects, or seems to mean that. */
+  refused: boolean;
+}
+
+/** A hostile body may hold a great many. */
+const MOST = 50;
+const LONGEST_NAME = 80;
+
+type Shape = Record<string, z.ZodType>;
+
+/** Fields of a value that its schema does not know, at any depth. Records and loose objects take any. */
+export function unknownFields(schema: z.ZodType, value: unknown): UnknownField[] {
+  const found: UnknownField[] = [];
+  walk(schema, value, [], found);
+  return found;
+}
+
+function walk(schema: z.ZodType, value: unknown, at: string[], found: UnknownField[]): void {
+  if (typeof value !== 'object' || value === null || found.length >= MOST) return;
+  const known = bare(schema, value);
+  const inner = (next: z.ZodType, key: string) => walk(next, (value as Shape)[key], [...at, key], found);
+  if (known instanceof z.ZodArray && Array.isArray(value)) {
+    for (const index of value.keys()) inner(known.element as z.ZodType, String(index));
+  } else if (known instanceof z.ZodRecord) {
+    if (!(known.valueType instanceof z.ZodUnknown))
+      for (const key of Object.keys(value)) inner(known.valueType as z.ZodType, key);
+  } else if (known instanceof z.ZodObject && !Array.isArray(value)) {
+    for (const key of Object.keys(value)) {
+      if (Object.hasOwn(known.shape, key)) inner(known.shape[key] as z.ZodType, key);
+      else if (!takesAnything(known) && found.length < MOST) found.push(unknown(known, key, at));
+    }
+  }
+}
+
+/** Without what wraps it; of a union, the option that fits. */
+export function bare(schema: z.ZodType, value?: unknown): z.ZodType {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
+    return bare(schema.unwrap() as z.ZodType, value);
+  if (schema instanceof z.ZodPipe)
+    return bare((schema.in instanceof z.ZodTransform ? schema.out : schema.in) as z.ZodType, value);
+  if (!(schema instanceof z.ZodUnion)) return schema;
+  const options = schema.options as z.ZodType[];
+  return bare(options.find((option) => option.safeParse(value).success) ?? (options[0] as z.ZodType), value);
+}
+
+const takesAnything = ({ def: { catchall } }: z.ZodObject) => catchall !== undefined && !(catchall instanceof z.ZodNever);
+
+const isStrict = ({ def: { catchall } }: z.ZodObject) => catchall instanceof z.ZodNever;
+
+function unknown(schema: z.ZodObject, key: string, at: string[]): UnknownField {
+  const near = nearest(key, Object.keys(schema.shape));
+  const name = key.slice(0, LONGEST_NAME);
+  const question = near ? `; did you mean \`${near.name}\`?` : '';
+  const refused = isStrict(schema) || (near?.close === true && protects(schema.shape[near.name] as z.ZodType));
+  return { path: [...at, name].join('.'), message: `\`${name}\` is not a field of ${ownerOf(schema, at)}${question}`, refused };
+}
+
+/** What has the fields, as people name it: `an MCP server`, or the field that holds it. */
+function ownerOf(schema: z.ZodObject, at: string[]): string {
+  const words = (schema.meta()?.id as string | undefined)
+    ?.replace(/(Create|Update)$/, '')
+    .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .replace(/\bmcp\b/, 'MCP');
+  if (words) return one(words);
+  return at.length > 0 ? `\`${at.join('.')}\`` : 'this request';
+}
+
+function protects(schema: z.ZodType): boolean {
+  if (isProtective(schema)) return true;
+  const wrapped = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault;
+  return wrapped && protects(schema.unwrap() as z.ZodType);
+}
+
+/** The known name that someone may have meant: by its spelling (`close`), or because one holds the words of the other. */
+export function nearest(key: string, names: readonly string[]): { name: string; close: boolean } | null {
+  if (key.length > LONGEST_NAME) return null;
+  const [best] = names.map((name) => ({ name, far: distance(key.toLowerCase(), name) })).sort((a, b) => a.far - b.far);
+  if (best && best.far <= Math.max(1, Math.floor(key.length / 3))) return { name: best.name, close: true };
+  const words = `_${key.toLowerCase()}_`;
+  const holding = names.find((name) => `_${name}_`.includes(words) || words.includes(`_${name}_`));
+  return holding ? { name: holding, close: false } : null;
+}

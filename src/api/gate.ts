@@ -1,0 +1,49 @@
+import type { FastifyReply } from 'fastify';
+import { type AppError, overLimit } from '../domain/errors.ts';
+
+/** What each caller may have open at once, and what all may have together. */
+export interface GateLimit {
+  each: number;
+  /** Left out: no limit. */
+  together?: number;
+}
+
+/** Lets a request in, or refuses it with 429. Its place is free again when its reply has ended, however it ended. */
+export type Gate = (key: string, reply: FastifyReply) => void;
+
+interface GateWords {
+  /** Such as `streams open`. */
+  what: string;
+  code: string;
+  settings: { each: string; together?: string };
+}
+
+export function createGate({ each, together = Number.POSITIVE_INFINITY }: GateLimit, { what, code, settings }: GateWords): Gate {
+  const held = new Map<string, number>();
+  let all = 0;
+  const refusal = (most: number, whose: string, setting: string | undefined): AppError =>
+    overLimit(`${whose} ${most} ${what} already, as many as ${setting} allows; end one or try again shortly`, { code });
+  return (key, reply) => {
+    const mine = held.get(key) ?? 0;
+    if (mine >= each) throw refusal(each, 'You have', settings.each);
+    if (all >= together) throw refusal(together, 'This service has', settings.together);
+    held.set(key, mine + 1);
+    all += 1;
+    reply.raw.once('close', () => {
+      all -= 1;
+      const left = (held.get(key) ?? 1) - 1;
+      if (left > 0) held.set(key, left);
+      else held.delete(key);
+    });
+  };
+}
+
+export const streamGate = (each: number): Gate =>
+  createGate({ each }, { what: 'streams open', code: 'streams_limit', settings: { each: 'STREAMS_PER_PRINCIPAL' } });
+
+export const uploadGate = (limit: GateLimit): Gate =>
+  createGate(limit, {
+    what: 'uploads in progress',
+    code: 'uploads_limit',
+    settings: { each: 'UPLOADS_PER_PRINCIPAL', together: 'UPLOADS_IN_PROGRESS' },
+  });

@@ -1,0 +1,57 @@
+import type { FastifyInstance } from 'fastify';
+import { AppError } from '../domain/errors.ts';
+
+const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
+const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
+/** Nothing that is stored is nested deeper; `validate.ts` says where it is. This is for what is parsed before. */
+const DEEPEST = 1_000;
+
+/**
+ * Reads bodies of JSON. Parsing, checking and comparing them takes the main thread, and how long depends less on their bytes than on
+ * how many values they hold, so values are counted first. A POST that needs no body may still name JSON as its type.
+ */
+export function readJson(http: FastifyInstance, most_values: number): void {
+  http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+    try {
+      refuseExcess(body as Buffer, most_values);
+      const text = new TextDecoder('utf-8', { fatal: true }).decode(body as Buffer);
+      done(null, text.trim() === '' ? undefined : JSON.parse(text));
+    } catch (error) {
+      if (error instanceof AppError) return done(error);
+      done(Object.assign(new SyntaxError((error as Error).message), { statusCode: 400 }));
+    }
+  });
+}
+
+function refuseExcess(body: Buffer, most_values: number): void {
+  const { values, depth } = measureJson(body, most_values);
+  if (values > most_values)
+    throw new AppError('too_large', `The body holds more than ${most_values} values (JSON_VALUES); send it in several requests`, {
+      code: 'json_values_limit',
+    });
+  if (depth > DEEPEST)
+    throw new AppError('too_large', `The body is nested more than ${DEEPEST} levels deep`, { code: 'json_depth_limit' });
+}
+
+/** How many values a text of JSON has, members and items alike, and how deep it goes. Stops once it has more than `most` or is too deep. */
+export function measureJson(text: Uint8Array, most: number): { values: number; depth: number } {
+  let [values, depth, deepest] = [1, 0, 0];
+  for (let at = 0; at < text.length && values <= most && deepest <= DEEPEST; at += 1) {
+    const byte = text[at];
+    if (byte === QUOTE) at = endOfString(text, at + 1);
+    else if (byte === COMMA) values += 1;
+    else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) depth -= 1;
+    else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
+      values += 1;
+      depth += 1;
+      deepest = Math.max(deepest, depth);
+    }
+  }
+  return { values, depth: deepest };
+}
+
+function endOfString(text: Uint8Array, start: number): number {
+  let at = start;
+  while (at < text.length && text[at] !== QUOTE) at += text[at] === BACKSLASH ? 2 : 1;
+  return at;
+}

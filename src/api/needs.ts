@@ -1,0 +1,43 @@
+import type { Warning } from '../contracts/common.ts';
+import type { Store } from '../store/index.ts';
+import type { Caller } from './auth.ts';
+
+/** What a record says about the stored tokens that it names and its reader cannot use. */
+export interface TokenNeeds {
+  /** Resources come in any order, so a missing token is a doubt when it is named, and a refusal when a run needs it. */
+  doubts(record: object, caller: Caller): Promise<Warning[]>;
+  /** The records with `needs`, where there are any. */
+  shown<T extends object>(records: T[], caller: Caller): Promise<T[]>;
+}
+
+interface Named {
+  path: string;
+  token: string | null | undefined;
+}
+
+/** A token that belongs to someone else and one that does not exist are the same to whoever asks. */
+export function tokenNeeds(store: Pick<Store, 'tokens'>, namesOf: (record: never) => Named[]): TokenNeeds {
+  const named = (record: object) =>
+    namesOf(record as never).filter((one): one is { path: string; token: string } => Boolean(one.token));
+  const missing = async (records: object[], known: () => Promise<string[]>) => {
+    const asked = records.map(named);
+    const held = asked.some(({ length }) => length > 0) ? new Set(await known()) : new Set<string>();
+    return asked.map((names) => names.filter(({ token }) => !held.has(token)));
+  };
+  return {
+    async doubts(record, caller) {
+      const [found = []] = await missing([record], () => store.tokens.namesOf(caller.key));
+      return found.map(({ path, token }) => ({ path, message: missingToken(token) }));
+    },
+    async shown(records, caller) {
+      const found = await missing(records, () => store.tokens.usableBy(caller.key));
+      return records.map((record, index) => {
+        const needs = [...new Set(found[index]?.map(({ token }) => token))];
+        return needs.length > 0 ? { ...record, needs } : record;
+      });
+    },
+  };
+}
+
+export const missingToken = (name: string) =>
+  `You have no stored token named ${name}: it is used once you store one, or its owner grants theirs`;

@@ -1,0 +1,48 @@
+import type { Socket } from 'node:net';
+import { v7 as uuid } from 'uuid';
+import { HEADERS } from './secure-headers.ts';
+
+/** How long a request may take to arrive. Node looks at all connections so often. */
+export const arrivalLimits = (request_seconds: number) => ({
+  requestTimeout: request_seconds * 1_000,
+  http: {
+    headersTimeout: request_seconds * 1_000,
+    connectionsCheckingInterval: Math.min(1_000, request_seconds * 250),
+  },
+});
+
+const REFUSALS: Record<string, { line: string; status: number; code: string; detail: string }> = {
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    line: '408 Request Timeout',
+    status: 408,
+    code: 'request_too_slow',
+    detail: 'The request did not arrive within the time that REQUEST_SECONDS allows; send it again, faster or in parts',
+  },
+  HPE_HEADER_OVERFLOW: {
+    line: '431 Request Header Fields Too Large',
+    status: 431,
+    code: 'headers_too_large',
+    detail: 'The headers are larger than this service takes',
+  },
+};
+
+const MALFORMED = { line: '400 Bad Request', status: 400, code: 'malformed_request', detail: 'This is not an HTTP request' };
+
+/** Answers what never became a request, and closes its connection. */
+export function refuseRaw(error: Error & { code?: string }, socket: Socket & { bytesWritten: number }): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed) return;
+  if (socket.writable) {
+    const { line, status, code, detail } = REFUSALS[error.code ?? ''] ?? MALFORMED;
+    const title = line.slice(4);
+    const body = JSON.stringify({ type: `urn:perdura:problem:${code}`, title, status, detail, code, request_id: uuid() });
+    const fields = {
+      ...HEADERS,
+      'content-type': 'application/problem+json',
+      'content-length': String(Buffer.byteLength(body)),
+      connection: 'close',
+    };
+    const head = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.write(`HTTP/1.1 ${line}\r\n${head.join('')}\r\n${body}`);
+  }
+  socket.destroySoon();
+}

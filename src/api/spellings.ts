@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { spellingsOf } from '../contracts/common.ts';
+import { bare } from './fields.ts';
+
+interface Reading {
+  /** In a change, null clears a field or is refused; everywhere else it stands for a field left out. */
+  keeps_nulls: boolean;
+}
+
+/** What was sent in this project's own spelling: other clients' names and values replaced, nulls of optional fields left out. */
+export function respelt(schema: z.ZodType, value: unknown, { keeps_nulls }: Reading): unknown {
+  const known = read(schema, value);
+  if (typeof known !== 'object' || known === null) return known;
+  const form = bare(schema, known);
+  const inner = (next: unknown, one: unknown) => respelt(next as z.ZodType, one, { keeps_nulls: false });
+  if (form instanceof z.ZodArray && Array.isArray(known)) return known.map((item) => inner(form.element, item));
+  if (Array.isArray(known)) return known;
+  if (form instanceof z.ZodRecord)
+    return Object.fromEntries(Object.entries(known).map(([key, one]) => [key, inner(form.valueType, one)]));
+  if (!(form instanceof z.ZodObject)) return known;
+  const shape = form.shape as Record<string, z.ZodType>;
+  const named = Object.entries(known).map(([key, one]): [string, unknown] => [ownName(shape, key, known), one]);
+  return Object.fromEntries(
+    named
+      .map(([key, one]): [string, unknown] => [key, Object.hasOwn(shape, key) ? inner(shape[key], one) : one])
+      .filter(([key, one]) => one !== null || keeps_nulls || !Object.hasOwn(shape, key) || !isLeftOut(shape[key] as z.ZodType)),
+  );
+}
+
+const isLeftOut = (field: z.ZodType) => !field.safeParse(null).success && field.safeParse(undefined).success;
+
+function ownName(shape: Record<string, z.ZodType>, key: string, value: object): string {
+  if (Object.hasOwn(shape, key)) return key;
+  const own = Object.keys(shape).find((name) => spelled(shape[name] as z.ZodType).names?.includes(key));
+  return own === undefined || Object.hasOwn(value, own) ? key : own;
+}
+
+const read = (schema: z.ZodType, value: unknown) => spelled(schema).read?.(value) ?? value;
+
+/** The spellings of a schema, or of what it wraps. */
+function spelled(schema: z.ZodType): ReturnType<typeof spellingsOf> {
+  const own = spellingsOf(schema);
+  if (own.names || own.read) return own;
+  const wraps = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault;
+  return wraps ? spelled(schema.unwrap() as z.ZodType) : {};
+}

@@ -1,0 +1,68 @@
+import type { Warning } from '../contracts/common.ts';
+import type { WorkflowSummary } from '../contracts/workflows.ts';
+import { conflict } from '../domain/errors.ts';
+import type { Store } from '../store/index.ts';
+import type { WiredWorkflow } from '../store/workflows.ts';
+import type { Dispatch } from '../temporal/dispatch.ts';
+import type { Schedules } from '../temporal/schedules.ts';
+
+type Status = WorkflowSummary['status'];
+
+/** On or off, as one of two fields says it. */
+export function switched(status: Status | undefined, enabled: boolean | undefined): 'active' | 'inactive' | null {
+  if (status === 'active' || status === 'inactive') return status;
+  return enabled === undefined ? null : enabled ? 'active' : 'inactive';
+}
+
+/** A client that writes back what it has read sends the status of the last run: that is no wish. */
+export function runStatus(status: Status | undefined, before: { status: string }): Warning[] {
+  if (!status || status === 'active' || status === 'inactive' || status === before.status) return [];
+  return [{ path: 'status', message: `The status ${status} is set by runs alone; send active or inactive` }];
+}
+
+interface Services {
+  store: Store;
+  dispatch: Dispatch;
+  schedules: Schedules;
+}
+
+const HALTING_MS = 10_000;
+const LOOK_EVERY_MS = 100;
+
+/** Before a workflow is deleted: what still runs it is a conflict, unless it is to be halted and removed. */
+export async function clear(
+  { store, dispatch, schedules }: Services,
+  { id, owner_key }: WiredWorkflow,
+  force: boolean,
+): Promise<void> {
+  const { items } = await store.scheduledAgents.list({ owner: owner_key, workflow_id: id, limit: 1_000 });
+  const enabled = items.filter((schedule) => schedule.enabled);
+  const live = () => store.tasks.unended(id);
+  if (!force) {
+    if (enabled.length > 0)
+      throw conflict(
+        `${names(enabled)} would stop running; disable it, or delete the workflow with ?force=true`,
+        'workflow_scheduled',
+      );
+    if ((await live()).length > 0)
+      throw conflict(
+        'A run of this workflow is under way; halt it first, or delete the workflow with ?force=true',
+        'workflow_running',
+      );
+    return;
+  }
+  for (const schedule of items) {
+    await schedules.remove(schedule.id);
+    await store.scheduledAgents.remove(schedule.id);
+  }
+  for (const task_id of (await live()).reverse()) await dispatch.halt(task_id);
+  const until = Date.now() + HALTING_MS;
+  while ((await live()).length > 0) {
+    if (Date.now() > until)
+      throw conflict('The runs of this workflow are being halted; repeat the request in a moment', 'workflow_running');
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+}
+
+const names = (schedules: { name: string }[]) =>
+  schedules.length === 1 ? `The schedule ${schedules[0]?.name}` : `The schedules ${schedules.map(({ name }) => name).join(', ')}`;

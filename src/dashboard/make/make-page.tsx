@@ -1,0 +1,127 @@
+import { Button, Fieldset, Group, Stack, Text, Textarea, TextInput } from '@mantine/core';
+import { type FormEvent, useRef, useState } from 'react';
+import { MultiPicker } from '../resources/pickers.tsx';
+import { useNames } from '../resources/references.ts';
+import { Page } from '../ui/page.tsx';
+import { Failure, Loaded } from '../ui/states.tsx';
+import { useUnsaved } from '../ui/unsaved.tsx';
+import { freeName } from './cards.ts';
+import { ModelSection } from './model-section.tsx';
+import { useMake, type Wishes } from './use-make.ts';
+import { useModel } from './use-model.ts';
+
+const INSTRUCTIONS = 'You are a helpful assistant.';
+const NOTHING: Wishes = { name: '', system_prompt: INSTRUCTIONS, custom_tool_ids: [], builtin_tools: [], mcp_server_ids: [] };
+
+/** From a model to a first run on one page; token, provider, agent and workflow are made behind it. */
+export default function MakePage() {
+  const { model, make, wishes, wish, prompt, setPrompt, name, fault, submit, element } = useMakeForm();
+  return (
+    <Page title="Make your own">
+      <Text c="dimmed">An agent of your own, in order. Everything made here can be changed on its own screen later.</Text>
+      <form ref={element} onSubmit={submit} noValidate>
+        <Stack maw="56rem">
+          <Fieldset legend="1. Model">
+            {/* Before the providers are known, what is chosen at first could still change. */}
+            <Loaded query={model.known} what="Loading the providers">
+              {() => <ModelSection model={model} disabled={make.isPending} />}
+            </Loaded>
+          </Fieldset>
+          <Fieldset legend="2. Tools">
+            <Tools wishes={wishes} wish={wish} />
+          </Fieldset>
+          <Fieldset legend="3. Instructions">
+            <Stack gap="sm">
+              <TextInput
+                label="Name"
+                value={name}
+                error={fault}
+                onChange={(event) => wish({ name: event.currentTarget.value })}
+                required
+              />
+              <Textarea
+                label="Instructions"
+                description="Who the agent is and how it works."
+                autosize
+                minRows={3}
+                maxRows={16}
+                value={wishes.system_prompt}
+                onChange={(event) => wish({ system_prompt: event.currentTarget.value })}
+              />
+            </Stack>
+          </Fieldset>
+          <Fieldset legend="4. Prompt">
+            <Textarea
+              label="Prompt"
+              description="What it is to do first. Left empty: it is made, and does not run yet."
+              autosize
+              minRows={3}
+              maxRows={16}
+              value={prompt}
+              onChange={(event) => setPrompt(event.currentTarget.value)}
+            />
+          </Fieldset>
+          {make.error && <Failure problem={make.error} />}
+          <Group>
+            <Button type="submit" size="sm" loading={make.isPending} disabled={!model.known.data}>
+              {prompt.trim() ? 'Make and run' : 'Make'}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Page>
+  );
+}
+
+function Tools({ wishes, wish }: { wishes: Wishes; wish(changes: Partial<Wishes>): void }) {
+  return (
+    <Stack gap="sm">
+      <MultiPicker
+        kind="custom_tool"
+        label="Custom tools"
+        description="Python functions."
+        value={wishes.custom_tool_ids}
+        onChange={(custom_tool_ids) => wish({ custom_tool_ids })}
+      />
+      <MultiPicker
+        kind="builtin_tool"
+        label="Built-in tools"
+        value={wishes.builtin_tools}
+        onChange={(builtin_tools) => wish({ builtin_tools })}
+      />
+      <MultiPicker
+        kind="mcp"
+        label="MCP servers"
+        value={wishes.mcp_server_ids}
+        onChange={(mcp_server_ids) => wish({ mcp_server_ids })}
+      />
+    </Stack>
+  );
+}
+
+function useMakeForm() {
+  const model = useModel();
+  const make = useMake(model);
+  const element = useRef<HTMLFormElement>(null);
+  const [wishes, setWishes] = useState(NOTHING);
+  const [named, setNamed] = useState(false);
+  const [prompt, setPrompt] = useState('');
+  const [fault, setFault] = useState<string | null>(null);
+  const agent_names = useNames('agent').options.map(({ label }) => label);
+  const name = named ? wishes.name : freeName('my-agent', { taken: agent_names });
+  const dirty = model.dirty || prompt.trim() !== '' || JSON.stringify(wishes) !== JSON.stringify(NOTHING);
+  useUnsaved(dirty && !make.isPending);
+
+  const wish = (changes: Partial<Wishes>) => {
+    if (changes.name !== undefined) setNamed(true);
+    setWishes((before) => ({ ...before, ...changes }));
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const wrong = !name.trim() ? 'A name is needed' : agent_names.includes(name.trim()) ? 'There is an agent of this name' : null;
+    setFault(wrong);
+    if (model.check() && !wrong) return make.mutate({ wishes: { ...wishes, name: name.trim() }, prompt });
+    setTimeout(() => element.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
+  };
+  return { model, make, wishes, wish, prompt, setPrompt, name, fault, submit, element };
+}

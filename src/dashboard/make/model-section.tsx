@@ -1,0 +1,108 @@
+import { Autocomplete, Button, Group, PasswordInput, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
+import { Picker } from '../resources/pickers.tsx';
+import { Verdict } from '../ui/show.tsx';
+import { FailureBelow } from '../ui/states.tsx';
+import type { Card, Typed } from './cards.ts';
+import type { ModelChoice } from './use-model.ts';
+
+/** Which model: one card for each place where models are, and below the chosen one the fields it needs. */
+export function ModelSection({ model, disabled }: { model: ModelChoice; disabled: boolean }) {
+  return (
+    <Stack gap="sm">
+      <div role="radiogroup" aria-label="Model" className="choices">
+        {model.choices.map(({ id, title, about }) => (
+          <label key={id} className="choice">
+            <input
+              type="radio"
+              name="model"
+              value={id}
+              aria-labelledby={`choice-${id}`}
+              aria-describedby={`about-${id}`}
+              checked={model.chosen === id}
+              disabled={disabled}
+              onChange={() => model.choose(id)}
+            />
+            <span>
+              <strong id={`choice-${id}`}>{title}</strong>
+              <span id={`about-${id}`} className="note">
+                {about}
+              </span>
+            </span>
+          </label>
+        ))}
+      </div>
+      {model.card && <CardFields model={model} card={model.card} />}
+      {model.chosen === 'existing' && (
+        <Picker
+          kind="provider"
+          label="Provider"
+          value={model.existing}
+          onChange={model.setExisting}
+          error={model.faults.existing}
+          required
+        />
+      )}
+      <TestRow model={model} />
+    </Stack>
+  );
+}
+
+function CardFields({ model, card }: { model: ModelChoice; card: Card }) {
+  const { typed, faults, offered } = model;
+  const field = (name: keyof Typed) => ({ value: typed[name], error: faults[name] });
+  const typing = (name: keyof Typed) => (event: { currentTarget: { value: string } }) =>
+    model.type(name, event.currentTarget.value);
+  return (
+    <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm">
+      {card.address && (
+        <TextInput
+          {...field('address')}
+          label={card.address.label}
+          placeholder={card.address.placeholder}
+          onChange={typing('address')}
+          required
+        />
+      )}
+      {card.key && (
+        <PasswordInput
+          {...field('key')}
+          aria-invalid={faults.key !== undefined}
+          label={card.key.label}
+          description={card.key.required ? 'Held encrypted as a stored token.' : undefined}
+          autoComplete="new-password"
+          onChange={typing('key')}
+          required={card.key.required}
+        />
+      )}
+      {card.model !== null && (
+        <Autocomplete
+          {...field('model')}
+          label="Model"
+          description={offered.length > 0 ? `${offered.length} are offered.` : 'Test lists those that are offered.'}
+          data={offered}
+          onChange={(value) => model.type('model', value)}
+          required
+        />
+      )}
+    </SimpleGrid>
+  );
+}
+
+function TestRow({ model: { test, runTest } }: { model: ModelChoice }) {
+  return (
+    <Group>
+      <Button variant="default" loading={test.isPending} onClick={runTest}>
+        Test
+      </Button>
+      {test.data && (
+        <Verdict good={test.data.success} yes={`It answers, with ${test.data.models.length} models.`} no={test.data.error} />
+      )}
+      {!test.data && !test.error && (
+        <Text size="xs" c="dimmed">
+          Asks for the models that are offered. Nothing is stored.
+        </Text>
+      )}
+      {test.error && <FailureBelow problem={test.error} />}
+    </Group>
+  );
+}

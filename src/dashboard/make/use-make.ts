@@ -1,0 +1,111 @@
+import { notifications } from '@mantine/notifications';
+import { useState } from 'react';
+import { useNavigate } from 'react-router';
+import { agents } from '../../contracts/agents.ts';
+import { providers } from '../../contracts/providers.ts';
+import { tokens } from '../../contracts/tokens.ts';
+import { workflows } from '../../contracts/workflows.ts';
+import { type Client, Problem } from '../api/call.ts';
+import { useClient } from '../api/context.tsx';
+import { useWork } from '../api/queries.ts';
+import { useNames } from '../resources/references.ts';
+import { sentence } from '../ui/states.tsx';
+import { endpointOf, freeName } from './cards.ts';
+import { type Made, maker, type Service, type Step } from './make.ts';
+import type { ModelChoice } from './use-model.ts';
+
+/** What makes an agent, beside its model. */
+export interface Wishes {
+  name: string;
+  system_prompt: string;
+  custom_tool_ids: string[];
+  builtin_tools: string[];
+  mcp_server_ids: string[];
+}
+
+/** Names of tokens and providers are ours to choose, and another person's token may have one without our seeing it. */
+const ATTEMPTS = 3;
+
+/** Makes token, provider, agent and workflow, and sends the prompt. */
+export function useMake(model: ModelChoice) {
+  const client = useClient();
+  const navigate = useNavigate();
+  const token_names = useNames('token').options.map(({ label }) => label);
+  const [together] = useState(() => maker(serviceOf(client)));
+
+  async function make(wishes: Wishes): Promise<Made> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await together.make(stepsOf({ model, wishes, token_names, attempt }));
+      } catch (error) {
+        if (attempt === ATTEMPTS || (error as Problem).code !== 'name_taken') throw withLeft(error as Problem, together.left());
+      }
+    }
+  }
+  return useWork(async ({ wishes, prompt }: { wishes: Wishes; prompt: string }) => {
+    const { id } = (await make(wishes)).workflow!;
+    if (!prompt.trim()) return void navigate(`/workflows/${id}`);
+    try {
+      await client.call(workflows.prompt, { params: { id }, body: { prompt } });
+      void navigate(`/workflows/${id}`);
+    } catch (error) {
+      notifications.show({
+        message: `It was made, but not run: ${sentence((error as Problem).message)}`,
+        color: 'red',
+        autoClose: false,
+      });
+      void navigate(`/workflows/${id}`, { state: { prompt } });
+    }
+  });
+}
+
+interface Plan {
+  model: ModelChoice;
+  wishes: Wishes;
+  token_names: string[];
+  attempt: number;
+}
+
+function stepsOf({ model, wishes, token_names, attempt }: Plan): Step[] {
+  const { card, typed, stored, provider_id } = model;
+  const steps: Step[] = [];
+  const read = card && endpointOf(card, typed);
+  if (card && read && 'endpoint' in read) {
+    const name = freeName(card.id, { taken: stored.map((one) => one.name), from: attempt });
+    const key = typed.key.trim();
+    if (key) {
+      const token = freeName(`${name}-key`, { taken: token_names, from: attempt });
+      steps.push({ name: 'token', ...tokens, body: () => ({ name: token, value: key, description: `Key of ${card.title}` }) });
+    }
+    const provider = { ...read.endpoint, name, default_model: typed.model.trim() || null };
+    steps.push({
+      ...{ name: 'provider', ...providers },
+      body: ({ token }) => ({ ...provider, ...(token && { api_key_token_name: token.name }) }),
+    });
+  }
+  steps.push({
+    ...{ name: 'agent', ...agents },
+    body: ({ provider }) => ({ ...wishes, provider_id: provider?.id ?? provider_id }),
+  });
+  const workflow = { title: wishes.name, output_format: 'markdown', max_turns: 20 };
+  steps.push({ name: 'workflow', ...workflows, body: ({ agent }) => ({ ...workflow, agent_id: agent!.id }) });
+  return steps;
+}
+
+function withLeft(problem: Problem, left: string[]): Problem {
+  if (left.length === 0) return problem;
+  const message = `${sentence(problem.message)} What had been made (${left.join(', ')}) could not be removed; it is removed when you try again`;
+  return Object.assign(Object.create(problem), { message });
+}
+
+const serviceOf = ({ call }: Client): Service => ({
+  create: (endpoint, request) => call(endpoint, request as never) as never,
+  remove: async (endpoint, id) => void (await call(endpoint, { params: { id } } as never)),
+  isRefusal: (error) =>
+    error instanceof Problem && error.status >= 400 && error.status < 500 && error.code !== 'idempotency_key_busy',
+  isGone: (error) => error instanceof Problem && error.status === 404,
+  newKey,
+});
+
+/** `crypto.randomUUID` is there on secure origins only. */
+const newKey = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join('-');

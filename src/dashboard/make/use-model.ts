@@ -1,0 +1,96 @@
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { providers } from '../../contracts/providers.ts';
+import type { Problem, Reply } from '../api/call.ts';
+import { useClient } from '../api/context.tsx';
+import { useRead } from '../api/queries.ts';
+import { CARDS, type Card, endpointOf, isDemo, type Typed } from './cards.ts';
+
+export type ModelChoice = ReturnType<typeof useModel>;
+export type ModelFaults = Partial<Record<keyof Typed | 'existing', string>>;
+type Tested = Reply<typeof providers.test>;
+
+const DEMO = { id: 'demo', title: 'Demo model', about: 'A script that calls tools and understands nothing. It needs no key.' };
+const EXISTING = { id: 'existing', title: 'One you have', about: 'A provider that is set up already.' };
+const MOST = 1_000;
+
+const initial = ({ address, model }: Card): Typed => ({ key: '', address: address?.initial ?? '', model: model ?? '' });
+
+/** What is chosen and typed about the model, and what a test has said of it. */
+export function useModel() {
+  const known = useRead(providers.list, { query: { limit: MOST } });
+  const stored = known.data?.items ?? [];
+  const demo = stored.find(isDemo);
+  const choices = [...(demo ? [DEMO] : []), ...CARDS, ...(stored.some((one) => !isDemo(one)) ? [EXISTING] : [])];
+  const [picked, setPicked] = useState<string | null>(null);
+  const chosen = picked ?? (demo ? DEMO.id : CARDS[0]!.id);
+  const card = CARDS.find(({ id }) => id === chosen);
+  const [texts, setTexts] = useState<Record<string, Typed>>({});
+  const [existing, setExisting] = useState<string | null>(null);
+  const [faults, setFaults] = useState<ModelFaults>({});
+  const typed = texts[chosen] ?? (card ? initial(card) : { key: '', address: '', model: '' });
+  const provider_id = chosen === DEMO.id ? (demo?.id ?? null) : chosen === EXISTING.id ? existing : null;
+
+  const type = (name: keyof Typed, value: string) =>
+    setTexts((before) => ({ ...before, [chosen]: { ...(before[chosen] ?? typed), [name]: value } }));
+  const test = useTest((models) => {
+    if (card?.model === '' && !typed.model && models[0]) type('model', models[0]);
+  });
+  /** What is missing; none when a run can be made with it. */
+  const check = (options: { testing?: boolean } = {}) => {
+    const found = faultsOf({ card, typed, provider_id }, options);
+    setFaults(found);
+    return Object.keys(found).length === 0;
+  };
+  const forget = () => {
+    test.reset();
+    setFaults({});
+  };
+  return {
+    ...{ known, stored, choices, chosen, card, typed, existing, provider_id, faults, test, check },
+    dirty: Object.keys(texts).length > 0,
+    offered: test.data?.models ?? [],
+    choose(id: string) {
+      setPicked(id);
+      forget();
+    },
+    setExisting(id: string | null) {
+      setExisting(id);
+      forget();
+    },
+    type: (name: keyof Typed, value: string) => {
+      type(name, value);
+      if (name !== 'model') forget();
+    },
+    runTest() {
+      if (!check({ testing: true })) return;
+      const read = card && endpointOf(card, typed, { testing: true });
+      if (read && 'endpoint' in read) test.mutate({ ...read.endpoint, api_key: typed.key.trim() || null });
+      else if (provider_id) test.mutate({ id: provider_id });
+    },
+  };
+}
+
+type Facts = { card: Card | undefined; typed: Typed; provider_id: string | null };
+
+function faultsOf({ card, typed, provider_id }: Facts, options: { testing?: boolean }): ModelFaults {
+  if (!card) return provider_id ? {} : { existing: 'Choose a provider' };
+  const read = endpointOf(card, typed, options);
+  return 'faults' in read ? Object.fromEntries(read.faults.map(({ field, message }) => [field, message])) : {};
+}
+
+/** Asks an endpoint that is stored, or one that is only typed so far. */
+function useTest(answered: (models: string[]) => void) {
+  const { call } = useClient();
+  return useMutation<
+    Tested,
+    Problem,
+    { id: string } | NonNullable<Parameters<typeof call<typeof providers.testDraft>>[1]>['body']
+  >({
+    mutationFn: (asked) =>
+      asked && 'id' in asked
+        ? call(providers.test, { params: { id: asked.id } })
+        : call(providers.testDraft, { body: asked as never }),
+    onSuccess: ({ models }) => answered(models),
+  });
+}

@@ -1,0 +1,50 @@
+import { notifications } from '@mantine/notifications';
+import { useMemo } from 'react';
+import { useAct } from '../api/queries.ts';
+import { GuardedDialog } from '../ui/unsaved.tsx';
+import { CATALOG } from './catalog.tsx';
+import type { CreateDialogProps } from './creating.ts';
+import { type Field, fieldsOf, type Values } from './fields.ts';
+import { ResourceForm, useForm } from './form.tsx';
+import { KINDS } from './references.ts';
+import type { Resource, Stored } from './resource.ts';
+
+interface FieldsProps {
+  resource: Resource;
+  fields: Field[];
+  submit(values: Values): Promise<undefined>;
+}
+
+/** The form of a resource's own screen, over the form that needs one. */
+export default function CreateDialog(props: CreateDialogProps) {
+  const { slug } = KINDS[props.kind];
+  const resource = slug ? CATALOG[slug] : undefined;
+  return resource ? <CreateForm {...props} resource={resource} /> : null;
+}
+
+function CreateForm({ kind, name, close, created, resource }: CreateDialogProps & { resource: Resource }) {
+  const { noun, create, overrides, endpoints } = resource;
+  const act = useAct(endpoints.create);
+  const fields = useMemo(() => {
+    const given = fieldsOf(create, overrides);
+    return given.map((field) => (field.name === 'name' && name ? { ...field, fallback: name } : field));
+  }, [create, overrides, name]);
+  const submit = async (values: Values) => {
+    const record = (await act.mutateAsync({ body: values } as never)) as Stored;
+    notifications.show({ message: `The ${noun} was created.`, color: 'green' });
+    created(KINDS[kind].by === 'id' ? record.id : String(record.name));
+    close();
+    return undefined;
+  };
+  return (
+    <GuardedDialog opened onClose={close} title={`New ${noun}`} size="lg">
+      <CreateFields fields={fields} resource={resource} submit={submit} />
+    </GuardedDialog>
+  );
+}
+
+/** Inside of the dialog, which learns from the form whether something was typed. */
+function CreateFields({ resource: { noun, groups, Extra }, fields, submit }: FieldsProps) {
+  const form = useForm({ fields, record: null, submit });
+  return <ResourceForm form={form} groups={groups} submit={`Create ${noun}`} Extra={Extra} />;
+}

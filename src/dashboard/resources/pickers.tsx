@@ -1,0 +1,107 @@
+import {
+  type ComboboxItem,
+  MultiSelect,
+  type MultiSelectProps,
+  type OptionsFilter,
+  Select,
+  type SelectProps,
+} from '@mantine/core';
+import { type ReactNode, Suspense, use, useState } from 'react';
+import { CreateDialogContext } from './creating.ts';
+import { KINDS, type Kind, type Option, useNames } from './references.ts';
+
+/** The option that makes another one. No id and no name of a record is spelled like it. */
+const NEW = ' new';
+const NOTHING_FOUND = 'There is none of that name';
+
+/** What the search has found, and below it always the way to a new one. */
+const filter: OptionsFilter = ({ options, search }) => {
+  const wanted = search.trim().toLowerCase();
+  return (options as ComboboxItem[]).filter(({ value, label }) => value === NEW || label.toLowerCase().includes(wanted));
+};
+
+/** The last option of a picker, and the dialog that it opens. */
+function useNew(kind: Kind, { options, created }: { options: Option[]; created(value: string): void }) {
+  const Dialog = use(CreateDialogContext);
+  const [search, setSearch] = useState('');
+  const [name, setName] = useState<string | null>(null);
+  const { noun } = KINDS[kind];
+  const offered = Dialog && noun ? [...options, { value: NEW, label: `+ New ${noun} …` }] : options;
+  const open = () => setName(options.some(({ label }) => label === search) ? '' : search.trim());
+  const dialog: ReactNode = Dialog && name !== null && (
+    <Suspense>
+      <Dialog kind={kind} name={name} close={() => setName(null)} created={created} />
+    </Suspense>
+  );
+  return { offered, open, setSearch, dialog };
+}
+
+type Given = 'data' | 'value' | 'onChange' | 'filter' | 'searchable' | 'onSearchChange';
+
+interface PickerProps extends Omit<SelectProps, Given> {
+  kind: Kind;
+  value: string | null;
+  onChange(value: string | null): void;
+  /** Where fewer can be chosen than there are. */
+  among?: Option[];
+}
+
+/** Chooses a record by its name, or makes one and chooses that. */
+export function Picker({ kind, value, onChange, among, placeholder, ...rest }: PickerProps) {
+  const { options, loading } = useNames(kind, { enabled: among === undefined });
+  const shown = withCurrent(among ?? options, value ? [value] : []);
+  const { offered, open, setSearch, dialog } = useNew(kind, { options: shown, created: onChange });
+  return (
+    <>
+      <Select
+        {...rest}
+        placeholder={loading ? 'Loading …' : placeholder || 'Choose …'}
+        data={offered}
+        value={value}
+        onChange={(chosen) => (chosen === NEW ? open() : onChange(chosen))}
+        onSearchChange={setSearch}
+        filter={filter}
+        searchable
+        nothingFoundMessage={NOTHING_FOUND}
+      />
+      {dialog}
+    </>
+  );
+}
+
+interface MultiPickerProps extends Omit<MultiSelectProps, Given> {
+  kind: Kind;
+  value: string[];
+  onChange(value: string[]): void;
+}
+
+export function MultiPicker({ kind, value, onChange, ...rest }: MultiPickerProps) {
+  const { options, loading } = useNames(kind);
+  const shown = withCurrent(options, value);
+  const created = (made: string) => onChange([...value, made]);
+  const { offered, open, setSearch, dialog } = useNew(kind, { options: shown, created });
+  return (
+    <>
+      <MultiSelect
+        {...rest}
+        placeholder={loading ? 'Loading …' : value.length > 0 ? '' : 'Choose …'}
+        data={offered}
+        value={value}
+        onChange={(chosen) => (chosen.includes(NEW) ? open() : onChange(chosen))}
+        onSearchChange={setSearch}
+        filter={filter}
+        searchable
+        clearable
+        hidePickedOptions
+        nothingFoundMessage={NOTHING_FOUND}
+      />
+      {dialog}
+    </>
+  );
+}
+
+/** What an import brought may name what is not here; it is shown as it is. */
+function withCurrent(options: Option[], chosen: string[]): Option[] {
+  const missing = chosen.filter((value) => !options.some((option) => option.value === value));
+  return [...options, ...missing.map((value) => ({ value, label: value }))];
+}

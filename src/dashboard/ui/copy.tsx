@@ -1,0 +1,65 @@
+import { type ReactNode, useEffect, useState } from 'react';
+
+const SHOWN_MS = 2_000;
+
+interface CopyProps {
+  text: string;
+  /** What is copied, for those who do not see where the button is. */
+  what: string;
+}
+
+/** Puts a text on the clipboard and reports whether it got there. */
+export function Copy({ text, what }: CopyProps) {
+  const [outcome, setOutcome] = useState<'copied' | 'failed' | null>(null);
+  useEffect(() => {
+    if (!outcome) return;
+    const timer = setTimeout(() => setOutcome(null), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [outcome]);
+  const copy = () => write(text).then((written) => setOutcome(written ? 'copied' : 'failed'));
+  return (
+    <button type="button" className="copy" aria-label={`Copy ${what}`} title={`Copy ${what}`} onClick={() => void copy()}>
+      {outcome === 'copied' ? 'Copied' : outcome === 'failed' ? 'Not copied' : 'Copy'}
+    </button>
+  );
+}
+
+/** Browsers offer the clipboard to pages of a secure origin only. Elsewhere a selected field is copied, as before there was one. */
+async function write(text: string): Promise<boolean> {
+  if (navigator.clipboard) {
+    const written = await navigator.clipboard.writeText(text).then(
+      () => true,
+      () => false,
+    );
+    if (written) return true;
+  }
+  const focused = document.activeElement as HTMLElement | null;
+  const field = Object.assign(document.createElement('textarea'), { value: text });
+  // In a dialog that keeps the focus, a field outside of it could not be selected.
+  (focused?.closest('[role="dialog"]') ?? document.body).append(field);
+  field.select();
+  const written = document.execCommand('copy');
+  field.remove();
+  focused?.focus();
+  return written;
+}
+
+/** An identifier, with the button that copies it. */
+export function Id({ children, what = 'the id' }: { children: string; what?: string }) {
+  return (
+    <span className="id">
+      <span className="mono">{children}</span>
+      <Copy text={children} what={what} />
+    </span>
+  );
+}
+
+/** A block of code with the button that copies it. */
+export function Copyable({ text, what, children }: CopyProps & { children: ReactNode }) {
+  return (
+    <div className="copyable">
+      {children}
+      <Copy text={text} what={what} />
+    </div>
+  );
+}

@@ -1,0 +1,82 @@
+import { Button, Group, Stack, Text } from '@mantine/core';
+import { type ComponentProps, createContext, useContext, useEffect, useRef, useState } from 'react';
+import { useBlocker } from 'react-router';
+import { Dialog } from './dialog.tsx';
+
+/** What holds text that leaving would lose. One for the page, because a router takes one blocker only. */
+const unsaved = new Set<object>();
+
+/** The same for the dialog around, which can be closed without leaving the page. */
+const InDialog = createContext<Set<object> | null>(null);
+
+/** While `dirty`, leaving the screen asks first. Work that navigates when it is done must not be dirty while it runs. */
+export function useUnsaved(dirty: boolean): void {
+  const self = useRef({});
+  const dialog = useContext(InDialog);
+  useEffect(() => {
+    const key = self.current;
+    const holders = dialog ? [unsaved, dialog] : [unsaved];
+    if (dirty) for (const held of holders) held.add(key);
+    return () => {
+      for (const held of holders) held.delete(key);
+    };
+  }, [dirty, dialog]);
+}
+
+/**
+ * Another tab of a screen takes the form away as another screen does; other parts of the address do not. The sessions of a chat share
+ * one box, and the first reply leads to the session that it made.
+ */
+const placeOf = ({ pathname, search }: { pathname: string; search: string }) =>
+  `${pathname.replace(/(\/chat\/[^/]+)\/.*/, '$1')} ${new URLSearchParams(search).get('tab') ?? ''}`;
+
+/** Asks before a half-filled form is lost: when another screen is opened, and when the tab is closed or loaded again. */
+export function LeaveGuard() {
+  const blocker = useBlocker(
+    ({ currentLocation, nextLocation }) => unsaved.size > 0 && placeOf(currentLocation) !== placeOf(nextLocation),
+  );
+  useEffect(() => {
+    const ask = (event: BeforeUnloadEvent) => {
+      if (unsaved.size > 0) event.preventDefault();
+    };
+    window.addEventListener('beforeunload', ask);
+    return () => window.removeEventListener('beforeunload', ask);
+  }, []);
+  return <LeaveDialog opened={blocker.state === 'blocked'} stay={() => blocker.reset?.()} leave={() => blocker.proceed?.()} />;
+}
+
+/** A dialog that asks before it is closed over a half-filled form. */
+export function GuardedDialog({ onClose, children, ...dialog }: ComponentProps<typeof Dialog>) {
+  const [asking, setAsking] = useState(false);
+  const [held] = useState(() => new Set<object>());
+  const leave = () => {
+    setAsking(false);
+    onClose();
+  };
+  return (
+    <>
+      <Dialog {...dialog} onClose={() => (held.size > 0 ? setAsking(true) : onClose())}>
+        <InDialog value={held}>{children}</InDialog>
+      </Dialog>
+      <LeaveDialog opened={asking} stay={() => setAsking(false)} leave={leave} />
+    </>
+  );
+}
+
+function LeaveDialog({ opened, stay, leave }: { opened: boolean; stay(): void; leave(): void }) {
+  return (
+    <Dialog opened={opened} onClose={stay} title="Leave without saving?">
+      <Stack>
+        <Text>What you typed here is not saved, and will be gone.</Text>
+        <Group justify="flex-end">
+          <Button variant="default" onClick={stay} data-autofocus>
+            Stay
+          </Button>
+          <Button color="red" onClick={leave}>
+            Leave
+          </Button>
+        </Group>
+      </Stack>
+    </Dialog>
+  );
+}

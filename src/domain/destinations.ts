@@ -1,0 +1,156 @@
+import { tokensIn } from './secrets.ts';
+
+/** Where stored tokens may go: resources that name them. */
+export const SECRET_HOLDERS = ['provider', 'custom_tool', 'mcp_server', 'knowledge_source', 'workflow'] as const;
+export type SecretHolder = (typeof SECRET_HOLDERS)[number];
+
+/** What people call them. */
+export const HOLDER_NOUNS: Record<SecretHolder, string> = {
+  provider: 'provider',
+  custom_tool: 'custom tool',
+  mcp_server: 'MCP server',
+  knowledge_source: 'knowledge source',
+  workflow: 'workflow',
+};
+
+/** A place that a secret is sent to. `facts` holds everything that decides where it goes or which code sees it, so two places with equal facts are the same. */
+export interface Destination {
+  kind: SecretHolder;
+  id: string;
+  /** Of the resource, for people. */
+  name: string;
+  facts: unknown;
+  /** The destination in words that hold no secret. */
+  label: string;
+}
+
+/** A resource names a stored token for a destination. */
+export interface Asked {
+  token: string;
+  destination: Destination;
+}
+
+interface Named {
+  id: string;
+  name: string;
+}
+
+export interface ProviderFacts extends Named {
+  provider_type: string;
+  base_url: string | null;
+  auth_type: string;
+  azure_api_version: string | null;
+  azure_deployment: string | null;
+}
+
+export function providerDestination(provider: ProviderFacts): Destination {
+  const { id, name, provider_type, base_url, auth_type, azure_api_version, azure_deployment } = provider;
+  const facts = { provider_type, base_url, auth_type, azure_api_version, azure_deployment };
+  return { kind: 'provider', id, name, facts, label: base_url ? hostIn(base_url) : `the address of ${provider_type} itself` };
+}
+
+export interface McpFacts extends Named {
+  transport_type: string;
+  /** With its sealed values opened, and names of stored tokens still in their places. */
+  connection_config: unknown;
+  network: boolean;
+  paths: string[];
+}
+
+export function mcpDestination({ id, name, transport_type, connection_config, network, paths }: McpFacts): Destination {
+  const facts = { transport_type, connection_config, network, paths };
+  const { url, command } = connection_config as { url?: unknown; command?: unknown };
+  const label = transport_type === 'stdio' ? `the command ${String(command)}` : hostIn(url);
+  return { kind: 'mcp_server', id, name, facts, label };
+}
+
+export interface SourceFacts extends Named {
+  source_type: string;
+  /** As of an MCP server. */
+  connection_config: unknown;
+}
+
+export function sourceDestination({ id, name, source_type, connection_config }: SourceFacts): Destination {
+  const { url, host } = connection_config as { url?: unknown; host?: unknown };
+  const label = typeof host === 'string' ? host : hostIn(url);
+  return { kind: 'knowledge_source', id, name, facts: { source_type, connection_config }, label };
+}
+
+export interface ToolFacts extends Named {
+  source_code: string;
+  network: boolean;
+}
+
+/** Of one of a tool's variables. The name is the function that is called. */
+export function toolDestination({ id, name, source_code, network }: ToolFacts, variable: string): Destination {
+  const facts = { name, source_code, network, variable };
+  return { kind: 'custom_tool', id, name, facts, label: `${variable} of ${name}` };
+}
+
+export interface WorkflowPlace {
+  id: string;
+  title: string | null;
+}
+
+const titled = ({ id, title }: WorkflowPlace) => ({ kind: 'workflow' as const, id, name: title ?? id });
+
+export const repositoryDestination = (workflow: WorkflowPlace, repo_url: string): Destination => ({
+  ...titled(workflow),
+  facts: { repo_url },
+  label: `the repository at ${hostIn(repo_url)}`,
+});
+
+/** Of a variable that a workflow fills otherwise than the tool does: a tool that the agent is given later is another destination. */
+export const overrideDestination = (workflow: WorkflowPlace, tool: ToolFacts, variable: string): Destination => ({
+  ...titled(workflow),
+  facts: { tool: tool.id, ...(toolDestination(tool, variable).facts as object) },
+  label: `${variable} of the tool ${tool.name}`,
+});
+
+type EnvConfig = Record<string, { token_name?: string | null | undefined }>;
+
+/** The stored tokens that a resource asks for, as it is. */
+export const asked = {
+  provider: (provider: ProviderFacts & { api_key_token_name: string | null }): Asked[] =>
+    provider.api_key_token_name ? [{ token: provider.api_key_token_name, destination: providerDestination(provider) }] : [],
+  mcp_server: (server: McpFacts): Asked[] =>
+    tokensIn(server.connection_config).map((token) => ({ token, destination: mcpDestination(server) })),
+  knowledge_source: (source: SourceFacts): Asked[] =>
+    tokensIn(source.connection_config).map((token) => ({ token, destination: sourceDestination(source) })),
+  custom_tool: (tool: ToolFacts & { env_config?: EnvConfig | undefined }): Asked[] =>
+    Object.entries(tool.env_config ?? {}).flatMap(([variable, { token_name }]) =>
+      token_name ? [{ token: token_name, destination: toolDestination(tool, variable) }] : [],
+    ),
+  /** `tools`: of its agent. */
+  workflow(
+    workflow: WorkflowPlace & { repo_url: string | null; repo_token_name: string | null; credential_overrides: unknown },
+    tools: readonly (ToolFacts & { env_config?: unknown })[],
+  ): Asked[] {
+    const { repo_url, repo_token_name, credential_overrides } = workflow;
+    const overrides = Object.entries(credential_overrides as Record<string, string>);
+    return [
+      ...(repo_url && repo_token_name
+        ? [{ token: repo_token_name, destination: repositoryDestination(workflow, repo_url) }]
+        : []),
+      ...tools.flatMap((tool) =>
+        overrides
+          .filter(([variable]) => variable in ((tool.env_config ?? {}) as object))
+          .map(([variable, token]) => ({ token, destination: overrideDestination(workflow, tool, variable) })),
+      ),
+    ];
+  },
+};
+
+/** One text for equal facts: keys in one order, and what is undefined as good as absent. */
+export function canonical(facts: unknown): string {
+  return JSON.stringify(facts, (_key, value: unknown) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+    return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}
+
+/** Host and port of an address; the rest of it may be secret. */
+function hostIn(address: unknown): string {
+  if (typeof address !== 'string' || !URL.canParse(address)) return 'an address that is not shown';
+  return new URL(address).host || 'an address that is not shown';
+}

@@ -1,0 +1,38 @@
+/** Whether a server answers to a `Host`. A page whose name was bound to another address sends the name it was loaded from. */
+export type HostRule = (host: string | undefined) => boolean;
+
+interface HostNames {
+  /** The address listened on. On all addresses (`0.0.0.0`, `::`) any address may have been asked for, but no name. */
+  listening: string;
+  /** Further names, `*.example.com` for everything below one. */
+  names?: readonly string[];
+}
+
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
+
+export function hostRule({ listening, names = [] }: HostNames): HostRule {
+  const everywhere = listening === '0.0.0.0' || listening === '::';
+  const own = [...LOOPBACK, bracketed(listening), ...names].map((name) => name.toLowerCase());
+  const below = own.filter((name) => name.startsWith('*.')).map((name) => name.slice(1));
+  return (host) => {
+    const name = nameIn(host);
+    if (name === null) return false;
+    return own.includes(name) || below.some((suffix) => name.endsWith(suffix)) || (everywhere && isAddress(name));
+  };
+}
+
+/** The same for the `Origin` of a page, which is a URL or `null`. */
+export const originRule =
+  (allowed: HostRule): ((origin: string | undefined) => boolean) =>
+  (origin) =>
+    origin === undefined || (URL.canParse(origin) && allowed(new URL(origin).host));
+
+/** Without its port and a final dot, as the URL standard spells it. */
+function nameIn(host: string | undefined): string | null {
+  const url = `http://${host}`;
+  if (!host || /[/?#@\\\s]/.test(host) || !URL.canParse(url)) return null;
+  return new URL(url).hostname.replace(/\.$/, '');
+}
+
+const isAddress = (name: string) => name.startsWith('[') || /^\d+\.\d+\.\d+\.\d+$/.test(name);
+const bracketed = (address: string) => (address.includes(':') && !address.startsWith('[') ? `[${address}]` : address);

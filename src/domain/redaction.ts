@@ -1,0 +1,178 @@
+import { spellingsOf } from './spellings.ts';
+
+const MARK = '[redacted]';
+/** The beginning of a secret that was cut is told from chance by this length. */
+const SHORTEST_PIECE = 4;
+
+/** Takes secrets out of texts. It can be given more of them at any time. */
+export interface Redactor {
+  know(...values: string[]): void;
+  /** How many secrets it was given itself. */
+  size(): number;
+  text(input: string): string;
+  /** Every text of a value, keys included; errors in it stay errors. */
+  value<T>(input: T): T;
+  /** The result is still JSON afterwards, even where a secret looks like a number or like syntax. */
+  json(input: string): string;
+  /** Output may have been cut in the middle of a secret; its first half goes too. */
+  output(input: string, bytes: number): string;
+  /** An error and its causes, changed in place: its kind must stay what it is. */
+  error<E>(error: E): E;
+  /** Takes secrets out of a text that comes in pieces, also when one is cut by them. */
+  stream(emit: (piece: string) => void): RedactedStream;
+  indexes(): readonly Index[];
+}
+
+export interface RedactedStream {
+  push(piece: string): void;
+  /** The text is complete, or was broken off: then what may be the first part of a secret is not shown. */
+  end(how: { cut: boolean }): void;
+}
+
+/** `base` is what it knows besides its own. */
+export function redactor(values: Iterable<string> = [], base?: Redactor): Redactor {
+  const secrets = new Set<string>();
+  let index: Index | null = null;
+  const own = () => {
+    index ??= indexOf(secrets);
+    return index;
+  };
+  const indexes = (): Index[] => [...(secrets.size > 0 ? [own()] : []), ...(base?.indexes() ?? [])];
+  const text = (input: string) => replaced(input, indexes(), false).out;
+  const know = (...more: string[]) => {
+    for (const value of more) {
+      if (value === '' || secrets.has(value)) continue;
+      secrets.add(value);
+      index = null;
+    }
+  };
+  know(...values);
+  return {
+    know,
+    text,
+    indexes,
+    size: () => secrets.size,
+    value: <T>(input: T): T => walk(input, text) as T,
+    json(input) {
+      const plain = text(input);
+      if (plain === input || !isJson(input) || isJson(plain)) return plain;
+      return JSON.stringify(walk(JSON.parse(input), text));
+    },
+    output(input, bytes) {
+      const plain = text(input);
+      return bytes > Buffer.byteLength(input) ? withoutPiece(plain, indexes()) : plain;
+    },
+    error: (error) => cleaned(error, text),
+    stream: (emit) => streamed(indexes, emit),
+  };
+}
+
+/** Spellings by their first two characters, the longest first. */
+interface Index {
+  spellings: Map<number, string[]>;
+  longest: number;
+}
+
+const keyAt = (text: string, at: number) => (text.charCodeAt(at) << 16) | text.charCodeAt(at + 1);
+
+function indexOf(secrets: Iterable<string>): Index {
+  const all = [...new Set([...secrets].flatMap(spellingsOf))].sort((a, b) => b.length - a.length);
+  return { spellings: Map.groupBy(all, (spelling) => keyAt(spelling, 0)), longest: all[0]?.length ?? 0 };
+}
+
+/** The text without secrets. When more may follow, what could be the beginning of one is left over as `rest`. */
+function replaced(input: string, indexes: readonly Index[], more: boolean): { out: string; rest: string } {
+  if (indexes.length === 0) return { out: input, rest: '' };
+  const held = more ? heldFrom(input, indexes) : input.length;
+  let out = '';
+  let copied = 0;
+  for (let at = 0; at < held; ) {
+    const length = lengthAt(input, at, indexes);
+    if (length === 0) at += 1;
+    else {
+      out += input.slice(copied, at) + MARK;
+      at += length;
+      copied = at;
+    }
+  }
+  const end = Math.max(copied, held);
+  return { out: out + input.slice(copied, end), rest: input.slice(end) };
+}
+
+/** How long the longest secret is that begins here. */
+function lengthAt(input: string, at: number, indexes: readonly Index[]): number {
+  const key = keyAt(input, at);
+  let length = 0;
+  for (const { spellings } of indexes) {
+    const found = spellings.get(key)?.find((spelling) => input.startsWith(spelling, at));
+    if (found && found.length > length) length = found.length;
+  }
+  return length;
+}
+
+/** Where the end of a text begins that may be the beginning of a secret. */
+function heldFrom(input: string, indexes: readonly Index[]): number {
+  const longest = Math.max(...indexes.map((index) => index.longest));
+  for (let at = Math.max(0, input.length - longest + 1); at < input.length; at += 1)
+    if (begins(input.slice(at), indexes)) return at;
+  return input.length;
+}
+
+function begins(piece: string, indexes: readonly Index[]): boolean {
+  const longer = (spelling: string) => spelling.length > piece.length && spelling.startsWith(piece);
+  if (piece.length === 1) return indexes.some(({ spellings }) => [...spellings.values()].some((some) => some.some(longer)));
+  return indexes.some(({ spellings }) => spellings.get(keyAt(piece, 0))?.some(longer));
+}
+
+function withoutPiece(text: string, indexes: readonly Index[]): string {
+  const at = heldFrom(text, indexes);
+  return text.length - at < SHORTEST_PIECE ? text : text.slice(0, at) + MARK;
+}
+
+function streamed(indexes: () => readonly Index[], emit: (piece: string) => void): RedactedStream {
+  let waiting = '';
+  const send = (piece: string) => {
+    if (piece !== '') emit(piece);
+  };
+  return {
+    push(piece) {
+      const { out, rest } = replaced(waiting + piece, indexes(), true);
+      waiting = rest;
+      send(out);
+    },
+    end({ cut }) {
+      const { out } = replaced(waiting, indexes(), false);
+      waiting = '';
+      send(cut && indexes().length > 0 ? withoutPiece(out, indexes()) : out);
+    },
+  };
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function cleaned<E>(error: E, text: (input: string) => string): E {
+  for (let inner: unknown = error; inner instanceof Error; inner = inner.cause) {
+    const { message, stack } = inner;
+    if (text(message) !== message) inner.message = text(message);
+    if (stack && text(stack) !== stack) inner.stack = text(stack);
+  }
+  return error;
+}
+
+function walk(value: unknown, text: (input: string) => string): unknown {
+  if (value instanceof Error) return cleaned(value, text);
+  if (value instanceof Date) return value;
+  if (Array.isArray(value)) return value.map((item) => walk(item, text));
+  if (value && typeof value === 'object')
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [text(key), walk(item, text)]));
+  const plain = String(value);
+  const shown = text(plain);
+  return shown === plain ? value : shown;
+}

@@ -1,0 +1,95 @@
+/** A Postgres server as it is dialled: values, no connection string, so nothing but these decides where it leads. */
+export interface PostgresPlace {
+  host: string;
+  port: number;
+  user: string;
+  password: string;
+  database: string;
+  /** Whether to use TLS, and whether its certificate has to be the host's. */
+  tls: { verify: boolean } | null;
+}
+
+const POSTGRES_PORT = 5432;
+const HOST = /^(?:[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?\.?|\[[0-9a-f:.]+\])$/i;
+const TLS: Record<string, PostgresPlace['tls']> = {
+  disable: null,
+  'no-verify': { verify: false },
+  prefer: { verify: true },
+  require: { verify: true },
+  'verify-ca': { verify: true },
+  'verify-full': { verify: true },
+};
+const SHAPE = 'postgres://user:password@host:5432/database?sslmode=require';
+
+/** Reads a `postgres://` URL. Throws a sentence, without the URL's secrets in it, for whatever it does not understand. */
+export function postgresPlace(text: string): PostgresPlace {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (!url || !/^postgres(?:ql)?:$/.test(url.protocol)) throw new Error(`It is no URL of a Postgres server such as ${SHAPE}`);
+  if (!HOST.test(url.hostname))
+    throw new Error(`It names no single host by name or address; sockets and lists of hosts are not supported. Write ${SHAPE}`);
+  if (url.port === '0' || url.hash) throw new Error(`It has a port 0 or a part after #. Write ${SHAPE}`);
+  const [user, password] = [decoded('user', url.username), decoded('password', url.password)];
+  if (user === '') throw new Error(`It names no user. Write ${SHAPE}`);
+  const database = decoded('database', url.pathname.slice(1));
+  if (url.pathname.slice(1).includes('/')) throw new Error(`It names no single database. Write ${SHAPE}`);
+  return {
+    host: url.hostname,
+    port: Number(url.port) || POSTGRES_PORT,
+    user,
+    password,
+    database: database || user,
+    tls: tlsOf(url),
+  };
+}
+
+function tlsOf({ searchParams }: URL): PostgresPlace['tls'] {
+  const unknown = [...new Set(searchParams.keys())].filter((name) => name !== 'sslmode');
+  if (unknown.length > 0) throw new Error(`The parameter ${unknown.join(', ')} is not supported; only sslmode is`);
+  const modes = searchParams.getAll('sslmode');
+  if (modes.length === 0) return null;
+  const [mode = ''] = modes;
+  if (modes.length > 1 || !Object.hasOwn(TLS, mode)) throw new Error(`sslmode is one of ${Object.keys(TLS).join(', ')}`);
+  return TLS[mode] ?? null;
+}
+
+/** A control character would begin another parameter of the connection. */
+function decoded(name: string, text: string): string {
+  let value: string;
+  try {
+    value = decodeURIComponent(text);
+  } catch {
+    throw new Error(`The ${name} is not percent-encoded correctly`);
+  }
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  if (/[\0-\x1f\x7f]/.test(value)) throw new Error(`The ${name} has control characters in it`);
+  return value;
+}
+
+/** Reads the address of a Qdrant server, without a slash at the end. Throws a sentence for whatever it does not understand. */
+export function qdrantBase(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (!url || !/^https?:$/.test(url.protocol)) throw new Error('It is no http or https URL');
+  if (url.username || url.password) throw new Error('It has credentials in it; use api_key');
+  if (url.search || url.hash) throw new Error('It has a part after ? or #, which is not supported');
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+}
+
+const READERS: Record<string, (text: string) => unknown> = { vector_db: qdrantBase, pgvector: postgresPlace };
+const TEMPLATES = /\{\{token:[\w.-]+\}\}/g;
+
+/**
+ * What is wrong with the address of a knowledge source elsewhere, as far as it is known: what is masked, or a stored token as
+ * a whole, is judged when it is used.
+ */
+export function remoteAddressRefusal(source_type: string, url: unknown, mask: string): string | null {
+  const read = READERS[source_type];
+  if (!read || url === undefined || url === mask) return null;
+  if (typeof url !== 'string') return 'It is not a text';
+  if (url !== '' && url.replaceAll(TEMPLATES, '') === '') return null;
+  try {
+    read(url.replaceAll(TEMPLATES, 'x'));
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}

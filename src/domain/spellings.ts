@@ -1,0 +1,114 @@
+import { namesSecret } from './secrets.ts';
+
+/** Shorter values are left alone: they would match by chance. */
+const SHORTEST = 6;
+const SHORTEST_LINE = 16;
+const WORD_CHARACTERS = 15;
+
+/** All texts under which a secret may come back: the value, its parts, and both in the usual encodings. */
+export function spellingsOf(value: string): string[] {
+  const texts = [value, value.trim(), ...partsOf(value)].filter((text) => text.length >= SHORTEST);
+  return [...new Set([...new Set(texts)].flatMap(spell))].filter((text) => text.length >= SHORTEST);
+}
+
+/** What stands inside a composite value and is a secret by itself: behind `Bearer`, in an address, in a cookie, in JSON, in lines. */
+function partsOf(value: string): string[] {
+  const text = value.trim();
+  const scheme = /^([\w-]+)[ =:]+(\S+)$/.exec(text);
+  if (scheme?.[1]?.toLowerCase() === 'basic') return basicParts(scheme[2] as string);
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return addressParts(text);
+  if (text.startsWith('{')) return jsonParts(text);
+  const lines = text.includes('\n') ? text.split('\n').map((line) => line.trim()) : [];
+  const pairs = text.includes(';') ? [...text.matchAll(/=([^;\s]{8,})/g)].map(([, part]) => part as string) : [];
+  return [
+    ...lines.filter((line) => line.length >= SHORTEST_LINE && !/^-----/.test(line)),
+    ...pairs,
+    ...(scheme ? [scheme[2] as string] : []),
+  ];
+}
+
+function basicParts(encoded: string): string[] {
+  const pair = Buffer.from(encoded, 'base64').toString();
+  return [encoded, pair, pair.slice(pair.indexOf(':') + 1)];
+}
+
+function addressParts(text: string): string[] {
+  const address = URL.canParse(text) ? new URL(text) : null;
+  if (!address) return [];
+  const queried = [...address.searchParams].flatMap(([name, part]) => (namesSecret(name) ? [part] : []));
+  return [address.password, decoded(address.password), ...queried];
+}
+
+function jsonParts(text: string): string[] {
+  const parts: string[] = [];
+  try {
+    JSON.parse(text, (name, part) => {
+      if (typeof part === 'string' && namesSecret(name)) parts.push(part);
+      return part;
+    });
+  } catch {
+    // Not JSON: there is nothing in it to be told apart.
+  }
+  return parts;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** A value that is kept sealed for its place only, and is no secret by its looks: `production`, `application/json`, `2024-01-01`. */
+export function isOrdinary(text: string): boolean {
+  if (URL.canParse(text) && /^https?:/.test(text)) {
+    const { password, search } = new URL(text);
+    return password === '' && search === '';
+  }
+  const words = text.replace(/\butf-8\b/i, '').split(/[^A-Za-z0-9]+/);
+  const plain = (shape: RegExp) => words.every((word) => shape.test(word));
+  // Letters beside digits may be a secret that somebody thought of: hunter-22.
+  return plain(/^\d{0,4}$/) || (plain(/^[A-Za-z]*$/) && words.every(({ length }) => length <= WORD_CHARACTERS));
+}
+
+const inJson = (text: string) => JSON.stringify(text).slice(1, -1);
+const inAscii = (text: string) =>
+  text.replaceAll(/[\u0080-\uffff]/g, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
+const HTML: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+
+function spell(text: string): string[] {
+  const once = inJson(text);
+  const well = text.toWellFormed();
+  const bytes = Buffer.from(well);
+  const quoted = encodeURIComponent(well);
+  const strict = quoted.replaceAll(/[!'()*]/g, (found) => `%${found.charCodeAt(0).toString(16).toUpperCase()}`);
+  const html = text.replaceAll(/[&<>"']/g, (found) => HTML[found] as string);
+  return [
+    ...[text, ...nested(once), ...nested(inAscii(once)), text.replaceAll("'", "\\'")],
+    ...[html, html.replaceAll('&#39;', '&#x27;'), html.replaceAll('&quot;', '&#34;')],
+    ...[quoted, strict, quoted.replaceAll('%20', '+'), encodeURI(well)].flatMap((url) => [url, lowerEscapes(url)]),
+    ...[bytes.toString('hex'), bytes.toString('hex').toUpperCase()],
+    ...base64Of(bytes).flatMap((form) => [form, form.replaceAll('+', '-').replaceAll('/', '_'), encodeURIComponent(form)]),
+  ];
+}
+
+/** JSON is quoted in JSON: in the arguments of a call, in an event. Each time the backslashes double. */
+const DEEPEST = 5;
+
+function nested(text: string): string[] {
+  const forms = [text];
+  for (let depth = 1; depth < DEEPEST; depth += 1) forms.push(inJson(forms.at(-1) as string));
+  return forms;
+}
+
+const lowerEscapes = (url: string) => url.replaceAll(/%[0-9A-F]{2}/g, (found) => found.toLowerCase());
+
+/** Whole, and the characters that stand for it alone when it is encoded with something before and behind it. */
+function base64Of(bytes: Buffer): string[] {
+  const inside = [0, 1, 2].map((before) => {
+    const encoded = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');
+    return encoded.slice(before === 0 ? 0 : before + 1, Math.floor(((before + bytes.length) * 8) / 6));
+  });
+  return [bytes.toString('base64'), bytes.toString('base64').replace(/=+$/, ''), ...inside];
+}

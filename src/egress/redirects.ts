@@ -1,0 +1,45 @@
+type Fetch = typeof globalThis.fetch;
+
+const MOST = 10;
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+/** What another origin is told; any other header may carry a credential under a name of its own. */
+const HARMLESS = new Set(['accept', 'accept-language', 'content-type', 'user-agent']);
+const OF_THE_BODY = ['content-type', 'content-length', 'content-encoding', 'content-language', 'content-location'];
+
+/**
+ * A fetch that follows redirects as the standard says, but takes no header to another origin that could be a credential: the standard
+ * drops `authorization` and `cookie` only, and not `x-api-key`. A body that is sent again (307, 308) does not leave its origin.
+ */
+export function followingRedirects(fetch: Fetch): Fetch {
+  return async (input, init = {}) => {
+    if (input instanceof Request || (init.redirect ?? 'follow') !== 'follow') return fetch(input, init);
+    let url = new URL(input);
+    let request: RequestInit = init;
+    for (let hops = 0; hops <= MOST; hops += 1) {
+      const response = await fetch(url, { ...request, redirect: 'manual' });
+      const location = response.headers.get('location');
+      if (!REDIRECTS.has(response.status) || location === null) return response;
+      await response.body?.cancel();
+      const next = new URL(location, url);
+      request = redirected(request, { status: response.status, from: url, to: next });
+      url = next;
+    }
+    throw failed(`more than ${MOST} redirects`);
+  };
+}
+
+function redirected(request: RequestInit, { status, from, to }: { status: number; from: URL; to: URL }): RequestInit {
+  if (!/^https?:$/.test(to.protocol)) throw failed(`a redirect to ${to.protocol} is not followed`);
+  const headers = new Headers(request.headers);
+  const method = (request.method ?? 'GET').toUpperCase();
+  const { body: _, ...bare } = request;
+  const asGet = status === 303 ? method !== 'GET' && method !== 'HEAD' : status < 303 && method === 'POST';
+  if (asGet) for (const name of OF_THE_BODY) headers.delete(name);
+  const resent = asGet ? { ...bare, method: 'GET' } : request;
+  if (from.origin === to.origin) return { ...resent, headers };
+  if (resent.body) throw failed(`a redirect to another origin, ${to.origin}, is not followed with a body`);
+  for (const name of [...headers.keys()]) if (!HARMLESS.has(name)) headers.delete(name);
+  return { ...resent, headers };
+}
+
+const failed = (reason: string) => new TypeError('fetch failed', { cause: new Error(reason) });

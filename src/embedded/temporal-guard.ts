@@ -1,0 +1,73 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { hostRule } from '../domain/hosts.ts';
+
+export interface GuardOptions {
+  /** Where the guard listens, on loopback. */
+  port: number;
+  /** The web interface behind it. */
+  target: { host: string; port: number };
+}
+
+const HOST = '127.0.0.1';
+const HEADERS = {
+  'content-security-policy': "frame-ancestors 'none'",
+  'x-frame-options': 'DENY',
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+};
+
+/**
+ * Stands before the web interface of Temporal, which checks neither who asks nor by what name: with it, any page in a browser on this
+ * machine whose name is bound to loopback could read and terminate runs. A person's own browser and tools pass; other sites' pages may
+ * link here and do nothing else.
+ */
+export async function startUiGuard({ port, target }: GuardOptions): Promise<{ close(): Promise<void> }> {
+  const allowed = hostRule({ listening: HOST });
+  const server = createServer((incoming, outgoing) => {
+    const { host } = incoming.headers;
+    if (!allowed(host)) return refuse(outgoing, 421, `This is not ${host}: open http://${HOST}:${port}`);
+    if (!isOwn(incoming)) return refuse(outgoing, 403, "Other sites' pages may link to the Temporal UI, not use it");
+    relay(incoming, outgoing, target);
+  });
+  server.listen({ port, host: HOST, exclusive: true });
+  await once(server, 'listening');
+  return {
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** Browsers tell where a request comes from; whoever is no browser says nothing of it, and is already on this machine. */
+function isOwn({ method, headers }: IncomingMessage): boolean {
+  const site = headers['sec-fetch-site'];
+  if (headers.origin !== undefined && headers.origin !== `http://${headers.host}`) return false;
+  if (site === undefined || site === 'same-origin' || site === 'none') return true;
+  return method === 'GET' && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
+}
+
+function refuse(outgoing: ServerResponse, status: number, text: string): void {
+  outgoing.writeHead(status, { ...HEADERS, 'content-type': 'text/plain; charset=utf-8' }).end(`${text}\n`);
+}
+
+function relay(incoming: IncomingMessage, outgoing: ServerResponse, target: GuardOptions['target']): void {
+  const host = `${target.host}:${target.port}`;
+  const options = { ...target, method: incoming.method, path: incoming.url, headers: { ...incoming.headers, host } };
+  const upstream = request(options);
+  upstream.on('response', (answer) => {
+    outgoing.writeHead(answer.statusCode ?? 502, { ...answer.headers, ...HEADERS });
+    answer.on('error', () => outgoing.destroy()).pipe(outgoing);
+  });
+  upstream.on('error', () => {
+    if (outgoing.headersSent) outgoing.destroy();
+    else refuse(outgoing, 502, 'The Temporal UI does not answer');
+  });
+  outgoing.on('close', () => upstream.destroy());
+  incoming.pipe(upstream);
+}

@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { readIfThere, replaceFile } from './files.ts';
+
+/** The newest release that builds with `go build` as it is; its server is 1.29.1. */
+export const VERSION = '1.5.1';
+export const MODULE = 'github.com/temporalio/cli';
+
+/** The checksum database's sum of the module's source. Its go.sum, which is part of that source, pins every dependency. */
+export const MODULE_SUM = 'h1:0RZMk14BWxz44Xg6ciDQvpfAMffoG3J7/K03ql80teY=';
+
+/** SHA-256 of the official archives. A new version needs new sums here: what the download site publishes beside them is not asked. */
+export const ARCHIVE_SUMS: Record<string, string> = {
+  'temporal_cli_1.5.1_linux_amd64.tar.gz': 'ddc95e08b0b076efd4ea9733a3f488eb7d2be875f8834e616cd2a37358b4852d',
+  'temporal_cli_1.5.1_linux_arm64.tar.gz': 'bd1b0db9f18b051026de8bf6cc1505f2510f14bbb7a8b9a4a91fff46c77454f5',
+  'temporal_cli_1.5.1_darwin_amd64.tar.gz': 'bbb73e2a31135abe50a1f1cdb35030c42961df618e8ce9c60ae89f201540c5d9',
+  'temporal_cli_1.5.1_darwin_arm64.tar.gz': 'cca01b7ea35ad56e2a328d9ae596bf716bd22313ef63c7a761c88354457c2415',
+};
+
+export async function sha256Of(file: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(file, { highWaterMark: 1 << 20 })) hash.update(chunk);
+  return hash.digest('hex');
+}
+
+const recordOf = (executable: string) => `${executable}.sha256`;
+
+/** Writes down what an executable is, in the form of sha256sum(1), so that a later change of it is noticed. */
+export const recordSum = (executable: string, sum: string): Promise<void> =>
+  replaceFile(recordOf(executable), `${sum}  temporal\n`);
+
+/** Why an executable that Perdura obtained is not what it obtained, if so. Nothing of the file is run to find out. */
+export async function changeOf(executable: string): Promise<string | undefined> {
+  const [recorded] = ((await readIfThere(recordOf(executable))) ?? '').trim().split(/\s+/);
+  const found = await sha256Of(executable);
+  if (recorded) {
+    return recorded === found
+      ? undefined
+      : `it was changed after Perdura obtained it (its SHA-256 is ${found}, and ${recorded} was recorded)`;
+  }
+  // From before sums were recorded: Go writes into what it builds which source it was built from.
+  if (!(await readFile(executable)).includes(`mod\t${MODULE}\tv${VERSION}\t${MODULE_SUM}\n`))
+    return `its SHA-256 was not recorded when it was obtained, and it is no build of ${MODULE} v${VERSION}`;
+  // A directory that cannot be written to cannot be tampered with by this user either.
+  await recordSum(executable, found).catch(() => {});
+  return undefined;
+}

@@ -1,0 +1,23 @@
+import type { ApiLimits } from '../api/app.ts';
+import type { WorkspaceLimits } from '../tools/workspace-limits.ts';
+import type { Config } from './config.ts';
+
+export const apiLimitsOf = (config: Config): ApiLimits => ({
+  guardrail: {
+    patterns: config.GUARDRAIL_PATTERNS,
+    pattern_characters: config.GUARDRAIL_PATTERN_CHARACTERS,
+    schema_characters: config.GUARDRAIL_SCHEMA_CHARACTERS,
+  },
+  streams: config.STREAMS_PER_PRINCIPAL,
+  uploads: { each: config.UPLOADS_PER_PRINCIPAL, together: config.UPLOADS_IN_PROGRESS },
+  json_values: config.JSON_VALUES,
+  sign_in_failures: config.SIGN_IN_FAILURES_PER_MINUTE,
+  request_seconds: config.REQUEST_SECONDS,
+});
+
+const MIB = 1024 * 1024;
+
+export const workspaceLimitsOf = ({ WORKSPACE_MB, WORKSPACE_FILES }: Config): WorkspaceLimits => ({
+  bytes: WORKSPACE_MB * MIB,
+  files: WORKSPACE_FILES,
+});

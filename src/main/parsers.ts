@@ -1,0 +1,59 @@
+import { createJudge, type Judge } from '../guardrails/judge.ts';
+import type { ReadLimits } from '../knowledge/extract.ts';
+import { ParserFailure } from '../parsers/failure.ts';
+import { createParserPool, type ParserPool } from '../parsers/pool.ts';
+import type { FitArguments } from '../tools/arguments.ts';
+import type { ReadPage } from '../tools/builtin/web-fetch.ts';
+import type { SchemaFaults } from '../tools/mcp/listing.ts';
+import { ToolUnreachable } from '../tools/source.ts';
+import type { Config } from './config.ts';
+import type { Core } from './core.ts';
+import type { Resources } from './resources.ts';
+
+/** How long a request waits for a process of the parser pool. */
+const PATIENCE_MS = 20_000;
+
+export const readLimitsOf = ({ READ_SECONDS }: Config): ReadLimits => ({
+  deadline_ms: READ_SECONDS * 1_000,
+  patience_ms: PATIENCE_MS,
+});
+
+/** The parser pool of this process; its processes are started when they are first needed. */
+export function parsersOf(config: Config, resources: Resources): { parsers: ParserPool; judge: Judge } {
+  const parsers = resources.hold(createParserPool({ processes: config.PARSER_PROCESSES }), (it) => it.close());
+  return { parsers, judge: createJudge(parsers, { deadline_ms: config.JUDGE_SECONDS * 1_000, patience_ms: PATIENCE_MS }) };
+}
+
+/** Pages that tools fetch. */
+export const pageReader = ({ parsers, setting }: Pick<Core, 'parsers' | 'setting'>): ReadPage => {
+  const { deadline_ms } = readLimitsOf(setting.config);
+  return (html, owner) =>
+    parsers.run('page', html, { owner, deadline_ms, slow: true }).catch((error) => {
+      throw error instanceof ParserFailure ? new Error(`the page cannot be read: ${error.message}`) : error;
+    });
+};
+
+/** Schemas that MCP servers send. Nobody in particular asks for them: a connection may serve several runs. A server is judged as a whole. */
+export const schemaJudge =
+  (parsers: ParserPool, { JUDGE_SECONDS }: Config): SchemaFaults =>
+  (schemas) =>
+    parsers
+      .run('schemas', schemas, { owner: 'mcp', deadline_ms: JUDGE_SECONDS * 1_000 })
+      .catch(({ message }: Error) => schemas.map(() => `the schemas of this server could not be judged: ${message}`));
+
+/** The arguments of tool calls. A schema that cannot be judged is the model's to know of; a pool that has no time is tried again. */
+export const argumentFitter = ({ parsers, setting }: Pick<Core, 'parsers' | 'setting'>): FitArguments => {
+  const deadline_ms = setting.config.JUDGE_SECONDS * 1_000;
+  return async ({ name, parameters: schema }, { arguments: args, run: { owner } }) => {
+    try {
+      const fitted = await parsers.run('arguments', { schema, args }, { owner, deadline_ms });
+      if ('arguments' in fitted) return fitted;
+      return { refusal: `The arguments do not fit: ${fitted.faults.join('; ')}. Call the tool again with all of them right` };
+    } catch (error) {
+      if (!(error instanceof ParserFailure)) throw error;
+      const sentence = `The arguments of ${name} could not be checked against its schema: ${error.message}`;
+      if (error.kind === 'busy' || error.kind === 'ended') throw new ToolUnreachable(sentence);
+      return { refusal: `${sentence}. The tool was not called` };
+    }
+  };
+};

@@ -1,0 +1,13 @@
+/** `refused`: the job threw a sentence · `timeout`, `memory`: it took more than it is given · `busy`: it was not begun · `ended`: the pool was closed. */
+export type FailureKind = 'refused' | 'timeout' | 'memory' | 'busy' | 'ended';
+
+/** Why a job of the parser pool has no answer, as the rest of a sentence such as `it took longer than 5 s`. */
+export class ParserFailure extends Error {
+  override readonly name = 'ParserFailure';
+  readonly kind: FailureKind;
+
+  constructor(kind: FailureKind, message: string) {
+    super(message);
+    this.kind = kind;
+  }
+}

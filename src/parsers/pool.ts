@@ -1,0 +1,161 @@
+import { ParserFailure } from './failure.ts';
+import { type ParserProcess, startProcess } from './process.ts';
+import type { Jobs } from './room/jobs.ts';
+
+export type JobName = keyof Jobs;
+export type JobInput<N extends JobName> = Parameters<Jobs[N]>[0];
+export type JobOutput<N extends JobName> = Awaited<ReturnType<Jobs[N]>>;
+
+export interface JobRules {
+  /** The principal it is done for: processes are shared out between them. */
+  owner: string;
+  deadline_ms: number;
+  /** How long it may wait for a process; left out: as long as it takes. */
+  patience_ms?: number;
+  /** It is expected to take long: such jobs leave a process free for the others. */
+  slow?: boolean;
+  /** The process is not used again, for input that might take it over. */
+  once?: boolean;
+}
+
+/** Processes in which everything is parsed whose input users or the network choose. */
+export interface ParserPool {
+  /** Rejects with a `ParserFailure`. A process that takes too long or too much is ended; others are not held up. */
+  run<N extends JobName>(job: N, input: JobInput<N>, rules: JobRules): Promise<JobOutput<N>>;
+  close(): Promise<void>;
+}
+
+interface Waiting {
+  job: string;
+  input: unknown;
+  rules: JobRules;
+  start(worker: ParserProcess): void;
+  refuse(reason: Error): void;
+}
+
+interface Share {
+  running: number;
+  waiting: number;
+  /** When one of its jobs was begun last, counted in jobs. */
+  served: number;
+}
+
+/** Jobs that one principal may have waiting. */
+const MOST_WAITING = 200;
+/** A process that nobody needed for so long is ended; one is kept, so that the next job need not wait for it to start. */
+const IDLE_MS = 60_000;
+
+export function createParserPool({ processes, idle_ms = IDLE_MS }: { processes: number; idle_ms?: number }): ParserPool {
+  const idle: ParserProcess[] = [];
+  const busy = new Set<ParserProcess>();
+  const queue: Waiting[] = [];
+  const shares = new Map<string, Share>();
+  const most = Math.max(2, processes);
+  let slow = 0;
+  let served = 0;
+  let closed = false;
+
+  const shareOf = (owner: string): Share => {
+    const share = shares.get(owner) ?? { running: 0, waiting: 0, served: 0 };
+    shares.set(owner, share);
+    return share;
+  };
+  const mayStart = ({ rules }: Waiting) => (!rules.slow || slow < most - 1) && shareOf(rules.owner).running < Math.ceil(most / 2);
+
+  /** The one whose owner was served longest ago, and of those the one that came first. */
+  function next(): Waiting | undefined {
+    let best: Waiting | undefined;
+    for (const one of queue) {
+      if (mayStart(one) && (!best || shareOf(one.rules.owner).served < shareOf(best.rules.owner).served)) best = one;
+    }
+    if (best) queue.splice(queue.indexOf(best), 1);
+    return best;
+  }
+
+  function dispatch(): void {
+    while (!closed && busy.size < most) {
+      const one = next();
+      if (!one) return;
+      const worker = idle.pop() ?? startProcess();
+      busy.add(worker);
+      one.start(worker);
+    }
+  }
+
+  /** Those that rested longest are at the front. */
+  function rest(worker: ParserProcess): void {
+    idle.push(worker);
+    const leave = () => {
+      if (idle.length < 2 || idle[0] !== worker) return;
+      idle.shift();
+      void worker.end();
+    };
+    setTimeout(leave, idle_ms).unref();
+  }
+
+  async function carryOut({ job, input, rules }: Omit<Waiting, 'start' | 'refuse'>, worker: ParserProcess): Promise<unknown> {
+    const share = shareOf(rules.owner);
+    share.running += 1;
+    share.served = ++served;
+    if (rules.slow) slow += 1;
+    let reusable = !rules.once;
+    try {
+      return await worker.run({ job, input, deadline_ms: rules.deadline_ms });
+    } catch (error) {
+      reusable &&= error instanceof ParserFailure && error.kind === 'refused';
+      throw error;
+    } finally {
+      share.running -= 1;
+      if (rules.slow) slow -= 1;
+      if (share.running + share.waiting === 0) shares.delete(rules.owner);
+      // Its place is free only when it has ended.
+      if (!reusable || closed) await worker.end();
+      busy.delete(worker);
+      if (reusable && !closed) rest(worker);
+      dispatch();
+    }
+  }
+
+  function run(job: string, input: unknown, rules: JobRules): Promise<unknown> {
+    if (closed) return Promise.reject(new ParserFailure('ended', 'the service is stopping'));
+    const share = shareOf(rules.owner);
+    if (share.waiting >= MOST_WAITING)
+      return Promise.reject(new ParserFailure('busy', `${MOST_WAITING} texts and files of yours are waiting to be read already`));
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    let timer: NodeJS.Timeout | undefined;
+    const leave = () => {
+      share.waiting -= 1;
+      clearTimeout(timer);
+    };
+    const one: Waiting = {
+      ...{ job, input, rules },
+      start(worker) {
+        leave();
+        resolve(carryOut(one, worker));
+      },
+      refuse(reason) {
+        leave();
+        reject(reason);
+      },
+    };
+    share.waiting += 1;
+    queue.push(one);
+    if (rules.patience_ms !== undefined) {
+      timer = setTimeout(() => {
+        queue.splice(queue.indexOf(one), 1);
+        one.refuse(new ParserFailure('busy', 'others are being read; try again shortly'));
+      }, rules.patience_ms);
+    }
+    dispatch();
+    return promise;
+  }
+
+  return {
+    run: run as ParserPool['run'],
+    async close() {
+      closed = true;
+      for (const one of queue.splice(0)) one.refuse(new ParserFailure('ended', 'the service is stopping'));
+      await Promise.all([...idle.splice(0), ...busy].map((worker) => worker.end()));
+    },
+  };
+}

@@ -1,0 +1,134 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { realpathSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { ParserFailure } from './failure.ts';
+
+export interface ProcessOrder {
+  job: string;
+  input: unknown;
+  deadline_ms: number;
+}
+
+export interface ParserProcess {
+  /** One job at a time. When it rejects with anything but `refused`, the process is gone. */
+  run(order: ProcessOrder): Promise<unknown>;
+  /** Resolves once it has ended. */
+  end(): Promise<void>;
+}
+
+const HEAP_MB = 512;
+/** Heap, unpacked bytes and the program together. */
+const RESIDENT_BYTES = 1024 * 1024 * 1024;
+const LOOK_MS = 100;
+const PAGE_BYTES = 4096;
+
+const ROOM = fileURLToPath(new URL('./room/', import.meta.url));
+const SOURCES = fileURLToPath(new URL('../../', import.meta.url));
+const readable = [ROOM, `${SOURCES}package.json`, `${realpathSync(`${SOURCES}node_modules`)}/`];
+
+/** Older Nodes have no permissions, and strip types only when told to. */
+const FLAGS = [
+  ...[`--max-old-space-size=${HEAP_MB}`, '--disable-warning=ExperimentalWarning'],
+  ...process.execArgv.filter((flag) => flag === '--experimental-strip-types'),
+  ...(process.allowedNodeEnvironmentFlags.has('--permission')
+    ? ['--permission', ...readable.map((path) => `--allow-fs-read=${path}`)]
+    : []),
+];
+
+type Answer = 'ready' | { value: unknown } | { refusal: string };
+
+/**
+ * Starts a process for parsing. It has no environment, writes no file, starts nothing and reads its own program alone. A thread
+ * would not do: one that reaches its heap's limit inside a call such as JSON.parse takes the whole process with it.
+ */
+export function startProcess(): ParserProcess {
+  const child = fork(`${ROOM}process.ts`, {
+    execArgv: FLAGS,
+    env: {},
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()).once('error', () => resolve()));
+  let take: (answer: Answer) => void = () => {};
+  let fail: (reason: Error) => void = () => {};
+  const ready = new Promise<void>((resolve, reject) => {
+    take = () => resolve();
+    fail = reject;
+  });
+  ready.catch(() => {});
+  child.on('message', (answer) => take(answer as Answer));
+  child.once('error', (error) => fail(error));
+  child.once('exit', (code, signal) => fail(endOf(code, signal)));
+  // When memory runs short, it goes before anything else of the machine.
+  if (process.platform === 'linux') writeFile(`/proc/${child.pid}/oom_score_adj`, '1000').catch(() => {});
+
+  async function carryOut({ job, input, deadline_ms }: ProcessOrder): Promise<unknown> {
+    await ready;
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    fail = reject;
+    take = (answer) => {
+      if (answer === 'ready') return;
+      if ('refusal' in answer) reject(new ParserFailure('refused', answer.refusal));
+      else resolve(answer.value);
+    };
+    const late = () => reject(new ParserFailure('timeout', `it takes longer than ${deadline_ms / 1_000} s`));
+    const timer = setTimeout(late, deadline_ms);
+    const watch = setInterval(() => void isTooLarge(child).then((large) => large && reject(tooMuch())), LOOK_MS);
+    try {
+      child.send({ job, input });
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      clearInterval(watch);
+    }
+  }
+
+  async function end(): Promise<void> {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.ref();
+    child.kill('SIGKILL');
+    await ended;
+  }
+
+  hold(child, false);
+  return {
+    end,
+    async run(order) {
+      hold(child, true);
+      try {
+        return await carryOut(order);
+      } catch (error) {
+        if (!(error instanceof ParserFailure && error.kind === 'refused')) await end();
+        throw error;
+      } finally {
+        hold(child, false);
+      }
+    },
+  };
+}
+
+/** Whether this process stays for it. */
+function hold(child: ChildProcess, held: boolean): void {
+  if (held) {
+    child.ref();
+    child.channel?.ref();
+  } else {
+    child.unref();
+    child.channel?.unref();
+  }
+}
+
+const tooMuch = () => new ParserFailure('memory', 'it needs more memory than it is given');
+
+/** V8 ends a process whose heap is full with SIGABRT or SIGTRAP; nothing else does. */
+const endOf = (code: number | null, signal: string | null): Error =>
+  signal === 'SIGABRT' || signal === 'SIGTRAP' || code === 134
+    ? tooMuch()
+    : new ParserFailure('ended', `its process ended (${signal ?? `exit code ${code}`})`);
+
+/** Where the system does not tell, the limit of the heap is all there is. */
+async function isTooLarge({ pid }: ChildProcess): Promise<boolean> {
+  const statm = await readFile(`/proc/${pid}/statm`, 'utf8').catch(() => '');
+  return Number(statm.split(' ')[1] ?? 0) * PAGE_BYTES > RESIDENT_BYTES;
+}

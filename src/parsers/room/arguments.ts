@@ -1,0 +1,70 @@
+import type { ErrorObject, ValidateFunction } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { patternOf } from './patterns.ts';
+import { remembered } from './remembered.ts';
+
+export interface ArgumentsOrder {
+  schema: Record<string, unknown>;
+  args: Record<string, unknown>;
+}
+
+/** The arguments as the schema wants them, or a sentence for each that cannot be made to fit. */
+type Fitted = { arguments: Record<string, unknown> } | { faults: string[] };
+
+const MOST_FAULTS = 10;
+
+/** Patterns come from whoever wrote the tool: they run in linear time, and those that cannot are passed over. */
+const regExp = Object.assign(
+  (source: string) => {
+    try {
+      const pattern = patternOf(source);
+      return { test: (text: string) => pattern.matcher(text).find() };
+    } catch {
+      return { test: () => true };
+    }
+  },
+  { code: 'linear' },
+);
+
+/** Null if it is not a schema: then the tool is its own judge. */
+const checkOf = remembered(50, (source: string): ValidateFunction | null => {
+  const { $schema: _, $id: _id, ...schema } = JSON.parse(source);
+  try {
+    const rules = { strict: false, logger: false, coerceTypes: true, allErrors: true, validateFormats: false } as const;
+    return new Ajv2020({ ...rules, code: { regExp } }).compile(schema);
+  } catch {
+    return null;
+  }
+});
+
+export function fitArguments({ schema, args }: ArgumentsOrder): Fitted {
+  const check = checkOf(JSON.stringify(schema));
+  if (!check) return { arguments: args };
+  const nulls = nullsIn(schema, args);
+  if (nulls.length === 0 && check(args)) return { arguments: args };
+  const faults = nulls.length > 0 ? nulls : (check.errors ?? []).map(sentenceOf);
+  return { faults: [...new Set(faults)].slice(0, MOST_FAULTS) };
+}
+
+/** A null for an optional parameter is left out; coercion would make a zero or an empty text of it. */
+function nullsIn({ properties, required }: Record<string, unknown>, args: Record<string, unknown>): string[] {
+  const known = (properties ?? {}) as Record<string, Record<string, unknown> | boolean>;
+  const wrong: string[] = [];
+  for (const [name, value] of Object.entries(args)) {
+    const { type } = Object(known[name]) as { type?: unknown };
+    if (value !== null || type === undefined || [type].flat().includes('null')) continue;
+    if (Array.isArray(required) && required.includes(name)) wrong.push(`\`${name}\` must not be null`);
+    else delete args[name];
+  }
+  return wrong;
+}
+
+function sentenceOf({ instancePath, keyword, message, params }: ErrorObject): string {
+  const field = instancePath.slice(1).replaceAll('/', '.');
+  const within = (name: string) => [field, name].filter(Boolean).join('.');
+  if (keyword === 'required') return `\`${within(params.missingProperty as string)}\` is required`;
+  if (keyword === 'additionalProperties')
+    return `\`${within(params.additionalProperty as string)}\` is not a parameter of this tool`;
+  if (keyword === 'enum') return `\`${field}\` must be one of ${JSON.stringify(params.allowedValues)}`;
+  return `\`${field || 'arguments'}\` ${message ?? 'is not valid'}`;
+}

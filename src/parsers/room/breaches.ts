@@ -1,0 +1,94 @@
+import { matchesOf, patternOf, redacted, type Span } from './patterns.ts';
+import { personalDataIn } from './pii.ts';
+import { schemaCheck } from './schema.ts';
+
+/** The configurations of all kinds of guardrail, each field optional. */
+export interface GuardrailConfig {
+  forbidden_patterns?: string[];
+  required_patterns?: string[];
+  min_length?: number | null;
+  max_length?: number | null;
+  json_schema?: Record<string, unknown>;
+  pii_detection?: boolean;
+  must_be_valid_json?: boolean;
+  action?: 'block' | 'redact' | 'warn';
+}
+
+interface Order {
+  config: GuardrailConfig;
+  text: string;
+}
+
+/** What a prompt guardrail has against a text; none quotes it. */
+export const promptReasons = ({ config, text }: Order): string[] => breaches(config, text).reasons;
+
+/** What a request guardrail has against a text. */
+export function requestReasons({ config, text }: Order): string[] {
+  const value = jsonOf(text);
+  if (value === undefined) return ['it is not JSON'];
+  const fault = schemaCheck(config.json_schema ?? {})(value);
+  return fault ? [fault] : [];
+}
+
+/** What an output guardrail has against an answer, and the answer redacted where that is its action. */
+export function answerBreaches({ config, text }: Order): { reasons: string[]; redacted: string | null } {
+  const { reasons, spans } = breaches(config, text);
+  if (config.pii_detection) {
+    const personal = personalDataIn(text);
+    spans.push(...personal);
+    const kinds = [...new Set(personal.map(({ kind }) => kind))];
+    if (kinds.length > 0) reasons.push(`it holds personal data (${kinds.join(', ')})`);
+  }
+  if (config.must_be_valid_json && jsonOf(text) === undefined) reasons.push('it is not valid JSON');
+  const redacts = config.action === 'redact' && reasons.length > 0;
+  return { reasons, redacted: redacts ? shortened(redacted(text, spans), config.max_length) : null };
+}
+
+function breaches({ forbidden_patterns = [], required_patterns = [], min_length, max_length }: GuardrailConfig, text: string) {
+  const reasons: string[] = [];
+  const spans: Span[] = [];
+  for (const source of forbidden_patterns) {
+    let found = 0;
+    for (const span of matchesOf(patternOf(source), text)) found = spans.push(span);
+    if (found > 0) reasons.push(`it matches the forbidden pattern ${source}`);
+  }
+  for (const source of required_patterns) {
+    if (!patternOf(source).matcher(text).find()) reasons.push(`it does not match the required pattern ${source}`);
+  }
+  const length = [...text].length;
+  if (typeof min_length === 'number' && length < min_length)
+    reasons.push(`it has ${length} characters, at least ${min_length} are asked`);
+  if (typeof max_length === 'number' && length > max_length)
+    reasons.push(`it has ${length} characters, at most ${max_length} are allowed`);
+  return { reasons, spans };
+}
+
+const shortened = (text: string, max: number | null | undefined) =>
+  typeof max === 'number' ? [...text].slice(0, max).join('') : text;
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What is wrong with a guardrail's patterns and schema, by field. */
+export function faultsOf(config: GuardrailConfig): { path: string; message: string }[] {
+  const faults: { path: string; message: string }[] = [];
+  const attempt = (path: string, work: () => unknown) => {
+    try {
+      work();
+    } catch (error) {
+      faults.push({ path, message: (error as Error).message });
+    }
+  };
+  for (const field of ['forbidden_patterns', 'required_patterns'] as const) {
+    const patterns = config[field] ?? [];
+    for (const [index, source] of patterns.entries()) attempt(`config.${field}.${index}`, () => patternOf(source));
+  }
+  const { json_schema } = config;
+  if (json_schema) attempt('config.json_schema', () => schemaCheck(json_schema));
+  return faults;
+}

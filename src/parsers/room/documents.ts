@@ -1,0 +1,69 @@
+import { unzipSync, zipSync } from 'fflate';
+import mammoth from 'mammoth';
+import { extractText, getDocumentProxy } from 'unpdf';
+import { documentText } from './html.ts';
+
+/** Bytes that the parts of a document may have once unpacked. */
+const LARGEST_UNPACKED = 100 * 1024 * 1024;
+
+export type Reader = 'pdf' | 'docx' | 'html' | 'json' | 'text';
+
+const decoded = (content: Uint8Array): string => {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(content);
+  } catch {
+    throw new Error('it is not UTF-8 text');
+  }
+};
+
+const readers: Record<Reader, (content: Uint8Array) => Promise<string>> = {
+  async pdf(content) {
+    // It takes no Buffer.
+    const { text } = await extractText(await getDocumentProxy(Uint8Array.from(content)), { mergePages: false });
+    return text.join('\n\n');
+  },
+  async docx(content) {
+    const { value } = await mammoth.extractRawText({ buffer: Buffer.from(boundedZip(content)) });
+    return value;
+  },
+  html: async (content) => documentText(decoded(content)),
+  async json(content) {
+    const text = decoded(content);
+    try {
+      JSON.parse(text);
+    } catch (error) {
+      throw new Error(`it is not valid JSON: ${(error as Error).message}`);
+    }
+    return text;
+  },
+  text: async (content) => decoded(content),
+};
+
+export interface DocumentOrder {
+  reader: Reader;
+  content: Uint8Array;
+  /** Characters of text that are taken. */
+  longest: number;
+}
+
+/** The text of a file, or its length alone where it is longer than what is taken. */
+export async function readDocument({ reader, content, longest }: DocumentOrder): Promise<{ text: string; length: number }> {
+  const raw = await readers[reader](content);
+  const text = raw.replaceAll('\u0000', '').toWellFormed().trim();
+  return { text: text.length > longest ? '' : text, length: text.length };
+}
+
+/** The same archive with nothing packed in it: each part takes the space that its entry declares and no more. */
+function boundedZip(content: Uint8Array): Uint8Array {
+  let total = 0;
+  const parts = unzipSync(content, {
+    filter({ name, originalSize }) {
+      if (!/\.(?:xml|rels)$/i.test(name)) return false;
+      total += originalSize;
+      if (total > LARGEST_UNPACKED) throw new Error('it unpacks to more than can be read');
+      return true;
+    },
+  });
+  if (!parts['word/document.xml']) throw new Error('it holds no Word document');
+  return zipSync(parts, { level: 0 });
+}

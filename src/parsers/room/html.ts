@@ -1,0 +1,19 @@
+import { convert } from 'html-to-text';
+
+const skipped = (selectors: readonly string[]) => selectors.map((selector) => ({ selector, format: 'skip' }));
+
+/** Deeper elements are left out. */
+const limits = { maxDepth: 200 };
+
+/** The text of a page without its navigation and forms; the addresses of links stay. */
+export function pageText(html: string): string {
+  const links = { selector: 'a', options: { hideLinkHrefIfSameAsText: true } };
+  const selectors = [...skipped(['script', 'style', 'nav', 'svg', 'img', 'form', 'noscript']), links];
+  return convert(html, { wordwrap: false, selectors, limits });
+}
+
+/** The text of a file that someone uploads. */
+export function documentText(html: string): string {
+  const links = { selector: 'a', options: { ignoreHref: true } };
+  return convert(html, { wordwrap: false, selectors: [...skipped(['img', 'nav', 'script', 'style']), links], limits });
+}

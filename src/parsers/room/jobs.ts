@@ -1,0 +1,17 @@
+import type { ArgumentsOrder } from './arguments.ts';
+import type { GuardrailConfig } from './breaches.ts';
+import type { DocumentOrder } from './documents.ts';
+
+/** All that is done in the room, by name. A library is loaded by the process that first needs it. */
+export const jobs = {
+  prompt: async (order: { config: GuardrailConfig; text: string }) => (await import('./breaches.ts')).promptReasons(order),
+  request: async (order: { config: GuardrailConfig; text: string }) => (await import('./breaches.ts')).requestReasons(order),
+  answer: async (order: { config: GuardrailConfig; text: string }) => (await import('./breaches.ts')).answerBreaches(order),
+  config: async (config: Record<string, unknown>) => (await import('./breaches.ts')).faultsOf(config),
+  schemas: async (schemas: readonly unknown[]) => (await import('./schema.ts')).schemaFaults(schemas),
+  arguments: async (order: ArgumentsOrder) => (await import('./arguments.ts')).fitArguments(order),
+  page: async (html: string) => (await import('./html.ts')).pageText(html),
+  document: async (order: DocumentOrder) => (await import('./documents.ts')).readDocument(order),
+};
+
+export type Jobs = typeof jobs;

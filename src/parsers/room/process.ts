@@ -1,0 +1,27 @@
+import { setPriority } from 'node:os';
+import { jobs } from './jobs.ts';
+
+/** Behind the process that answers requests. */
+const NICENESS = 5;
+
+type AnyJob = (input: unknown) => Promise<unknown>;
+
+interface Order {
+  job: keyof typeof jobs;
+  input: unknown;
+}
+
+const answer = (value: unknown) => process.send?.(value);
+
+setPriority(NICENESS);
+// Ctrl-C is meant for the service, which ends this when it has ended its own work.
+process.on('SIGINT', () => {});
+process.on('disconnect', () => process.exit());
+process.on('message', async ({ job, input }: Order) => {
+  try {
+    answer({ value: await (jobs[job] as AnyJob)(input) });
+  } catch (error) {
+    answer({ refusal: error instanceof Error ? error.message : String(error) });
+  }
+});
+answer('ready');

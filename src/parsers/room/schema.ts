@@ -1,0 +1,44 @@
+import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
+import { Ajv, type ValidateFunction } from 'ajv';
+import { patternOf } from './patterns.ts';
+import { remembered } from './remembered.ts';
+
+/** Patterns inside schemas run in linear time too. */
+const regExp = Object.assign(
+  (source: string) => {
+    const pattern = patternOf(source);
+    return { test: (text: string) => pattern.matcher(text).find() };
+  },
+  { code: 'linear' },
+);
+
+type Check = (value: unknown) => string | null;
+
+/** A check of JSON values. Throws a sentence when the schema is none. */
+export function schemaCheck(json_schema: Record<string, unknown>): Check {
+  return checkOf(JSON.stringify(json_schema));
+}
+
+const checkOf = remembered(50, (source: string): Check => {
+  const ajv = new Ajv({ strict: false, validateFormats: false, code: { regExp } });
+  let validate: ValidateFunction;
+  try {
+    validate = ajv.compile(JSON.parse(source));
+  } catch (error) {
+    throw new Error(`Not a JSON Schema: ${(error as Error).message}`);
+  }
+  return (value) => (validate(value) ? null : ajv.errorsText(validate.errors, { dataVar: 'request' }));
+});
+
+/** What is wrong with each of a server's schemas; null where nothing is. */
+export function schemaFaults(schemas: readonly unknown[]): (string | null)[] {
+  return schemas.map((schema) => {
+    try {
+      // One validator a schema: schemas with the same $id would get in each other's way.
+      new AjvJsonSchemaValidator().getValidator(schema as never);
+      return null;
+    } catch (error) {
+      return (error as Error).message;
+    }
+  });
+}

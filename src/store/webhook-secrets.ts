@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto';
+import { PREVIOUS_HOURS } from '../contracts/webhook-secrets.ts';
+import type { WebhookSecret } from '../generated/prisma/client.ts';
+import { type Database, row } from './database.ts';
+import type { KeyRing, Sealed } from './key-ring.ts';
+
+const SECRET_BYTES = 32;
+const context = (owner: string) => `webhook-secret:${owner}`;
+
+/** One statement: of two rotations at once, the second moves what the first made. */
+const ROTATE = {
+  name: 'rotate_webhook_secret',
+  text: `INSERT INTO webhook_secrets (owner, sealed, key_id, fingerprint, previous_until)
+    VALUES ($1, $2, $3, $4, now() + make_interval(hours => $5))
+    ON CONFLICT (owner) DO UPDATE SET previous_sealed = webhook_secrets.sealed, previous_key_id = webhook_secrets.key_id,
+      previous_until = excluded.previous_until, sealed = excluded.sealed, key_id = excluded.key_id,
+      fingerprint = excluded.fingerprint, rotated_at = now()
+    RETURNING *`,
+};
+
+/** What each owner's webhooks are signed with. Who has never rotated has none of their own: the installation's is used. */
+export function webhookSecretStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>, keys: KeyRing) {
+  const previousOf = ({ previous_sealed: sealed, previous_key_id: key_id }: WebhookSecret) =>
+    sealed && key_id ? { sealed, key_id } : null;
+  return {
+    async describe(owner: string) {
+      const found = await prisma.webhookSecret.findUnique({ where: { owner } });
+      return found
+        ? shown(found)
+        : { source: 'installation' as const, fingerprint: null, rotated_at: null, previous_valid_until: null };
+    },
+    /** Makes a new one. The one before stays valid for a while; the one before that no longer. */
+    async rotate(owner: string) {
+      const secret = `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
+      const { sealed, key_id } = keys.seal(secret, context(owner));
+      const values = [owner, Buffer.from(sealed), key_id, keys.fingerprint(secret), PREVIOUS_HOURS];
+      return { ...shown((await row<WebhookSecret>(pool, ROTATE, values)) as WebhookSecret), secret };
+    },
+    /** What a message of this owner's is signed with now, the newest first. */
+    async valid(owner: string, installation: string): Promise<string[]> {
+      const found = await prisma.webhookSecret.findUnique({ where: { owner } });
+      if (!found) return [installation];
+      const current = keys.open(found as Sealed, context(owner));
+      if (found.previous_until.getTime() <= Date.now()) return [current];
+      const previous = previousOf(found);
+      return [current, previous ? keys.open(previous, context(owner)) : installation];
+    },
+    /** Seals every secret anew with the active key. Returns how many owners' were. */
+    async renew(): Promise<number> {
+      const stale = await prisma.webhookSecret.findMany({
+        where: { OR: [{ key_id: { not: keys.active_key_id } }, { previous_key_id: { not: keys.active_key_id } }] },
+      });
+      for (const found of stale) {
+        const { owner, rotated_at } = found;
+        const again = (sealed: Sealed) => keys.seal(keys.open(sealed, context(owner)), context(owner));
+        const current = again(found as Sealed);
+        const previous = previousOf(found);
+        const before = previous ? again(previous) : null;
+        const fingerprint = keys.fingerprint(keys.open(current, context(owner)));
+        // One that was rotated meanwhile is sealed with the active key already, and its previous one is renewed by the next call.
+        await prisma.webhookSecret.updateMany({
+          where: { owner, rotated_at },
+          data: {
+            ...current,
+            fingerprint,
+            ...(before ? { previous_sealed: before.sealed, previous_key_id: before.key_id } : {}),
+          },
+        });
+      }
+      return stale.length;
+    },
+  };
+}
+
+const shown = ({ fingerprint, rotated_at, previous_until }: WebhookSecret) => ({
+  source: 'own' as const,
+  fingerprint,
+  rotated_at: rotated_at.toISOString(),
+  previous_valid_until: previous_until.getTime() > Date.now() ? previous_until.toISOString() : null,
+});

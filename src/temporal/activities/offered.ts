@@ -1,0 +1,55 @@
+import type { Definition, ToolSpec } from '../../domain/definition.ts';
+import { eventsOf, type RunEvent } from '../../domain/events.ts';
+import type { SelectedRuntime } from '../../runtimes/select.ts';
+
+interface Given {
+  offered: ToolSpec[];
+  selected: Pick<SelectedRuntime, 'custom_tools' | 'elsewhere'>;
+}
+
+/** How an MCP server begins among what does not join. */
+const SERVER = 'MCP server ';
+
+interface Begun {
+  ports: { now(): string };
+  run: { task_id: string };
+  definition: Definition;
+}
+
+/**
+ * What a run is given, which is known once its servers have been asked: what it was built with, what a tag would have joined if
+ * somebody else had not made it, and the tools of its agent that it goes without, each group with its reason.
+ */
+export function offeredEvents({ ports, run, definition }: Begun, { offered, selected }: Given): RunEvent[] {
+  const { skills, tools, not_joined = [], tools_left_out = [] } = definition;
+  const { log } = eventsOf(run.task_id, ports.now);
+  const { custom_tools, elsewhere } = selected;
+  const there = elsewhere?.builtins ?? [];
+  const servers = elsewhere?.mcp_server_ids.length ?? 0;
+  const names = [...offered.map(({ name }) => name), ...there];
+  const handed = servers > 0 ? `, and those of ${servers} MCP servers at the vendor` : '';
+  const left = not_joined.length > 0 ? `; not joined by tag, as others made them: ${not_joined.join(', ')}` : '';
+  const built = log('context_built', `${skills.length} skills, ${names.length} tools${handed}${left}`, {
+    tools: names,
+    ...(not_joined.length > 0 ? { not_joined } : {}),
+  });
+  const custom = custom_tools ? [] : tools.filter(({ kind }) => kind === 'custom').map(({ name }) => name);
+  const missing = tools.filter(({ kind, name }) => kind === 'builtin' && !names.includes(name)).map(({ name }) => name);
+  const left_out = [...Map.groupBy(tools_left_out, ({ reason }) => reason)];
+  const groups = [
+    ...left_out.map(([reason, group]) => ({ names: group.map(({ name }) => name), reason })),
+    { names: custom, reason: 'the default runtime takes no custom tools; give the agent a provider' },
+    { names: missing, reason: 'this installation does not have them' },
+  ].filter((group) => group.names.length > 0);
+  const unjoined = not_joined.filter((sentence) => sentence.startsWith(SERVER)).map((sentence) => sentence.slice(SERVER.length));
+  const reason = 'its tag does not join it, as someone else made it; name its id in the agent';
+  return [
+    built,
+    ...unjoined.map((server) =>
+      log('tools_not_offered', `the tools of the MCP server ${server}: ${reason}`, { tools: [], server, reason }),
+    ),
+    ...groups.map((group) =>
+      log('tools_not_offered', `${group.names.join(', ')}: ${group.reason}`, { tools: group.names, reason: group.reason }),
+    ),
+  ];
+}

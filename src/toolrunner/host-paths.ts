@@ -1,0 +1,102 @@
+import { lstat, readFile, realpath } from 'node:fs/promises';
+import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
+
+/** A path of the host that a command may see, at the same place inside its sandbox. */
+export interface HostPath {
+  path: string;
+  writable?: boolean;
+}
+
+/** The message is for users: it names the path and what is allowed instead. */
+export class PathRefused extends Error {}
+
+export interface HostPathRules {
+  /** The path in normal form, without a symbolic link on the way. Throws `PathRefused`. */
+  judge(wanted: HostPath, options?: { must_exist?: boolean }): Promise<Required<HostPath>>;
+}
+
+interface RuleParts {
+  /** What the operator allows: absolute paths, `:rw` at the end where it may be written. */
+  allow: readonly string[];
+  /** Perdura's own data. Never given, whatever is allowed. */
+  closed: readonly string[];
+  /** Perdura's code and the tools' interpreter. Never writable. */
+  unwritable: readonly string[];
+}
+
+/** The sandbox has its own of each, or shows it to every command already. */
+const SYSTEM = [
+  ...['/bin', '/boot', '/dev', '/etc', '/lib', '/lib32', '/lib64', '/libx32', '/proc', '/run', '/sbin', '/sys', '/usr'],
+  ...['cache', 'lib', 'lock', 'log', 'mail', 'run', 'spool', 'tmp'].map((name) => `/var/${name}`),
+  ...['/workspace', '/lost+found'],
+];
+/** Views into the kernel, wherever they are mounted. */
+const KERNEL_FILE_SYSTEMS = new Set(
+  'proc sysfs devtmpfs devpts cgroup cgroup2 securityfs debugfs tracefs bpf configfs pstore efivarfs mqueue binfmt_misc nsfs fusectl rpc_pipefs'.split(
+    ' ',
+  ),
+);
+
+/** Reads `/srv/data` and `/srv/data:rw`. */
+export const hostPathOf = (text: string): Required<HostPath> =>
+  text.endsWith(':rw') ? { path: text.slice(0, -':rw'.length), writable: true } : { path: text, writable: false };
+
+/** Which paths of the host commands may be given. Throws when an allowed path never can be. */
+export async function hostPathRules({ allow, closed, unwritable }: RuleParts): Promise<HostPathRules> {
+  const never = [...SYSTEM, ...(await Promise.all(closed.map(nearest)))];
+  const fixed = await Promise.all(unwritable.map(nearest));
+  const allowed = await Promise.all(allow.map(hostPathOf).map(async (it) => ({ ...it, path: await nearest(it.path) })));
+  for (const { path } of allowed) {
+    const inside = never.find((place) => isWithin(path, place));
+    if (inside) throw new Error(`MCP_PATHS: ${path} lies in ${inside}, which no MCP server may be given`);
+  }
+  const offer = allowed.length > 0 ? `MCP_PATHS allows ${allowed.map(described).join(', ')}` : 'MCP_PATHS allows no path here';
+
+  return {
+    async judge({ path: asked, writable = false }, { must_exist = false } = {}) {
+      const refuse = (reason: string) =>
+        new PathRefused(`The path ${asked}${writable ? ':rw' : ''} cannot be given: ${reason}. ${offer}`);
+      if (!isAbsolute(asked) || asked.includes('\0') || asked.split(sep).includes('..'))
+        throw refuse('a path is absolute and without ".."');
+      const path = resolve(asked);
+      const real = await nearest(path);
+      for (const place of [path, real]) {
+        const taken = never.find((it) => overlaps(place, it)) ?? (writable ? fixed.find((it) => overlaps(place, it)) : undefined);
+        if (taken) throw refuse(`it is, contains or lies in ${taken}`);
+      }
+      if (!allowed.some((it) => isWithin(real, it.path) && (it.writable || !writable))) throw refuse('it is not allowed');
+      if (real !== path) throw refuse(`it leads to ${real} by a symbolic link; name that instead`);
+      const kernel = (await kernelMounts()).find((place) => overlaps(real, place));
+      if (kernel) throw refuse(`a view into the kernel is mounted at ${kernel}`);
+      const found = await lstat(real).catch(() => null);
+      if (!found && must_exist) throw refuse('it does not exist');
+      if (found && !found.isDirectory() && !found.isFile()) throw refuse('it is neither a directory nor a file');
+      return { path, writable };
+    },
+  };
+}
+
+const described = ({ path, writable }: Required<HostPath>) => `${path} (${writable ? 'read and write' : 'read'})`;
+const isWithin = (path: string, place: string): boolean => path === place || place === '/' || path.startsWith(`${place}/`);
+const overlaps = (path: string, place: string): boolean => isWithin(path, place) || isWithin(place, path);
+
+/** The path with its symbolic links resolved, as far as it exists. */
+async function nearest(path: string): Promise<string> {
+  const normal = resolve(path);
+  try {
+    return await realpath(normal);
+  } catch {
+    const parent = dirname(normal);
+    return parent === normal ? normal : join(await nearest(parent), normal.slice(parent.length));
+  }
+}
+
+async function kernelMounts(): Promise<string[]> {
+  const table = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '');
+  return table.split('\n').flatMap((line) => {
+    const [before = '', after = ''] = line.split(' - ');
+    const place = before.split(' ')[4] ?? '';
+    const unescaped = place.replaceAll(/\\([0-7]{3})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 8)));
+    return place && KERNEL_FILE_SYSTEMS.has(after.split(' ')[0] ?? '') ? [unescaped] : [];
+  });
+}

@@ -1,0 +1,101 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+
+export interface GitLimits {
+  /** What must not grow beyond `max_bytes` while git runs. */
+  directory: string;
+  timeout_ms: number;
+  max_bytes: number;
+  signal: AbortSignal;
+}
+
+/** What a reader of git's output throws to end it, with the reason. */
+export class TooMuch extends Error {}
+
+const WATCH_MS = 500;
+
+/** Runs git and returns what `read` makes of its output. Throws a sentence when it fails, takes too long or writes too much. */
+export async function git<T = string>(
+  args: string[],
+  {
+    env,
+    limits,
+    read = text as never,
+  }: { env: Record<string, string>; limits: GitLimits; read?: (output: Readable) => Promise<T> },
+): Promise<T> {
+  const { directory, timeout_ms, max_bytes, signal } = limits;
+  signal.throwIfAborted();
+  const child = spawn('git', args, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  let stopped = '';
+  const stop = (reason: string) => {
+    stopped ||= reason;
+    killGroup(child.pid);
+  };
+  const timer = setTimeout(() => stop(`it took longer than ${timeout_ms / 1000} s`), timeout_ms);
+  const watching = watch(directory, max_bytes, () => stop(`it is larger than ${max_bytes} bytes`));
+  const abort = () => stop('it was broken off');
+  signal.addEventListener('abort', abort, { once: true });
+  const told = read(child.stdout).catch((error: Error) => {
+    if (!(error instanceof TooMuch)) throw error;
+    stop(error.message);
+    return undefined as T;
+  });
+  try {
+    const failed = once(child, 'error').then(([error]) => Promise.reject(error));
+    const ended = Promise.all([told, text(child.stderr), once(child, 'close')]);
+    const [out, err, [code]] = await Promise.race([ended, failed]);
+    signal.throwIfAborted();
+    if (stopped) throw new Error(`The repository could not be checked out: ${stopped}`);
+    if (code !== 0) throw new Error(`The repository could not be checked out: ${lastLineOf(err)}`);
+    return out;
+  } finally {
+    clearTimeout(timer);
+    watching.abort();
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+/** Measures a directory again and again, one measurement at a time. */
+function watch(directory: string, max_bytes: number, exceeded: () => void): AbortController {
+  const ended = new AbortController();
+  const look = async () => {
+    if (ended.signal.aborted) return;
+    if ((await bytesIn(directory)) > max_bytes) exceeded();
+    else setTimeout(() => void look(), WATCH_MS).unref();
+  };
+  setTimeout(() => void look(), WATCH_MS).unref();
+  return ended;
+}
+
+const lastLineOf = (output: string) =>
+  output
+    .trim()
+    .split('\n')
+    .at(-1)
+    ?.replace(/^fatal: /, '') || 'git failed';
+
+export async function bytesIn(directory: string): Promise<number> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch(() => []);
+  const sizes = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) =>
+      stat(join(entry.parentPath, entry.name)).then(
+        ({ size }) => size,
+        () => 0,
+      ),
+    );
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+}
+
+/** The group, because git works through helpers; usually it is gone already. */
+function killGroup(pid: number | undefined): void {
+  try {
+    if (pid) process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}

@@ -1,0 +1,100 @@
+import { chmod, lstat, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ToolOutcome } from './source.ts';
+
+export interface WorkspaceLimits {
+  bytes: number;
+  files: number;
+}
+
+interface Size {
+  bytes: number;
+  files: number;
+}
+
+/** What a directory holds on its disk; counting ends where a limit is passed. */
+export async function sizeOf(directory: string, limits: WorkspaceLimits, size: Size = { bytes: 0, files: 0 }): Promise<Size> {
+  for (const entry of await entriesOf(directory)) {
+    if (isOver(size, limits)) return size;
+    const path = join(directory, entry.name);
+    size.files += 1;
+    // Gone meanwhile counts as nothing.
+    size.bytes += await lstat(path).then(
+      ({ blocks }) => blocks * BLOCK,
+      () => 0,
+    );
+    if (entry.isDirectory()) await sizeOf(path, limits, size);
+  }
+  return size;
+}
+
+const BLOCK = 512;
+
+const isOver = ({ bytes, files }: Size, limits: WorkspaceLimits) => bytes > limits.bytes || files > limits.files;
+
+/** A directory that a tool closed for reading is opened again: nothing is hidden from the count. */
+async function entriesOf(directory: string) {
+  const read = () => readdir(directory, { withFileTypes: true });
+  return read().catch(async () => {
+    await chmod(directory, 0o700).catch(() => {});
+    return read().catch(() => []);
+  });
+}
+
+/** Why nothing more may be written; null while the directory is within its limits. */
+async function fault(directory: string, limits: WorkspaceLimits): Promise<string | null> {
+  const size = await sizeOf(directory, limits);
+  if (size.files > limits.files)
+    return `The workspace holds more than ${limits.files} files (WORKSPACE_FILES); no tool may write in it any more`;
+  if (size.bytes > limits.bytes)
+    return `The workspace holds more than ${Math.round(limits.bytes / MIB)} MiB (WORKSPACE_MB); no tool may write in it any more`;
+  return null;
+}
+
+const MIB = 1024 * 1024;
+
+/** A workspace that has outgrown its limits; the message says so to the model. */
+class WorkspaceFull extends Error {
+  override readonly name = 'WorkspaceFull';
+}
+
+const FIRST_LOOK_MS = 1_000;
+/** Counting a large workspace takes this part of the time at most. */
+const SHARE = 10;
+
+interface Guard {
+  /** Called with the directory before a tool may write in it. Rejects when it is full. */
+  enter(directory: string): Promise<void>;
+  /** Aborted when it is full while the tool works. */
+  full: AbortSignal;
+}
+
+/** A call that may write in a workspace: not begun where it is full, ended when it fills it, and told when it has filled it. */
+export async function withinLimits(limits: WorkspaceLimits, work: (guard: Guard) => Promise<ToolOutcome>): Promise<ToolOutcome> {
+  const full = new AbortController();
+  let entered: string | null = null;
+  let timer: NodeJS.Timeout | undefined;
+  let ended = false;
+  async function look(directory: string): Promise<void> {
+    const started = performance.now();
+    const found = await fault(directory, limits);
+    if (found) full.abort(new WorkspaceFull(found));
+    else if (!ended) timer = setTimeout(look, Math.max(FIRST_LOOK_MS, (performance.now() - started) * SHARE), directory);
+  }
+  async function enter(directory: string): Promise<void> {
+    await look(directory);
+    full.signal.throwIfAborted();
+    entered = directory;
+  }
+  try {
+    const outcome = await work({ enter, full: full.signal });
+    const found = entered && (await fault(entered, limits));
+    return found ? { ...outcome, content: `${outcome.content}\n[${found}]`, failed: true } : outcome;
+  } catch (error) {
+    if (!full.signal.aborted) throw error;
+    return { content: (full.signal.reason as WorkspaceFull).message, failed: true };
+  } finally {
+    ended = true;
+    clearTimeout(timer);
+  }
+}

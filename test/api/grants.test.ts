@@ -1,0 +1,291 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { doctorChecks } from '../../src/main/doctor-checks.ts';
+import { createStore } from '../../src/store/index.ts';
+import { keyRing } from '../../src/store/key-ring.ts';
+import { rotateKeys } from '../../src/store/rotation.ts';
+import type { Client } from '../support/client.ts';
+import { HOLDERS, type SecretWorld, startSecretWorld, unique } from '../support/secret-world.ts';
+
+let world: SecretWorld;
+beforeAll(async () => {
+  world = await startSecretWorld({ worker: false, env: { SHARED_WRITE: 'everyone' } });
+});
+afterAll(() => world.stop());
+
+async function tokenOf(as: Client, more: object = {}) {
+  const name = unique('key');
+  const value = `canary-${name}-of-the-grants`;
+  const { id } = await as.ok(as.post('/api/tokens', { name, value, ...more }), 201);
+  return { id: id as string, name, value, path: `/api/tokens/${id}` };
+}
+const listOf = async (as: Client, path: string) => (await as.get(path)).body as unknown as Record<string, any>[];
+
+describe('a stored token', () => {
+  it('is read, changed, shared and deleted by its owner alone, even where everyone may change what is shared', async () => {
+    const { alice, bob } = world;
+    const { id, path, name } = await tokenOf(alice);
+    expect((await listOf(alice, '/api/tokens')).map((token) => token.id)).toContain(id);
+    expect((await listOf(bob, '/api/tokens')).map((token) => token.id)).not.toContain(id);
+    const tries = [bob.get(path), bob.put(path, { shared: true }), bob.put(path, { value: 'mine' }), bob.del(path)];
+    const more = [bob.get(`${path}/uses`), bob.get(`${path}/grants`), bob.del(`${path}/grants/${id}`)];
+    const grant = bob.post(`${path}/grants`, { resource_type: 'provider', resource_id: id, destination: 'x' });
+    for (const { status } of await Promise.all([...tries, ...more, grant])) expect(status).toBe(403);
+    expect(await alice.ok(alice.get(path))).toMatchObject({ name, shared: false });
+  });
+
+  it('is seen and deleted by an administrator, who neither changes, shares nor sends it', async () => {
+    const { alice, root } = world;
+    const { id, path } = await tokenOf(alice, { description: 'for the bank' });
+    expect((await listOf(root, '/api/tokens')).map((token) => token.id)).toContain(id);
+    const tries = [root.put(path, { shared: true }), root.get(`${path}/uses`), root.get(`${path}/grants`)];
+    for (const { status } of await Promise.all(tries)) expect(status).toBe(403);
+    const seen = await root.ok(root.get(path));
+    expect(seen).toMatchObject({ id, description: '', fingerprint: '', used_by: [] });
+    expect((await listOf(root, '/api/tokens')).find((token) => token.id === id)).toMatchObject({
+      description: '',
+      fingerprint: '',
+    });
+    expect((await root.del(path)).status).toBe(204);
+  });
+
+  it('is not kept from being deleted by a resource of somebody else that names it', async () => {
+    const { alice, bob } = world;
+    const { path, name } = await tokenOf(alice);
+    const provider = { name: unique('squatter'), provider_type: 'openai', api_key_token_name: name };
+    await bob.ok(bob.post('/api/providers', provider), 201);
+    expect(await alice.ok(alice.get(path))).toMatchObject({ used_by: [] });
+    expect((await alice.del(path)).status).toBe(204);
+  });
+
+  it('is offered to tools by its owner alone', async () => {
+    const { alice, bob } = world;
+    const { name } = await tokenOf(alice, { shared: true });
+    const tool = { name: unique('offered_'), source_code: 'ENV = {"A": "a"}\n' };
+    const source_code = `${tool.source_code}def ${tool.name}() -> str:\n    return ""\n`;
+    const { id } = await alice.ok(alice.post('/api/custom-tools', { ...tool, source_code }), 201);
+    const offered = async (as: Client) => (await as.ok(as.get(`/api/custom-tools/${id}/env-mapping`))).available_tokens;
+    expect(await offered(alice)).toContain(name);
+    expect(await offered(bob)).not.toContain(name);
+  });
+});
+
+describe('the grants of a token', () => {
+  const mcp = HOLDERS.find(({ kind }) => kind === 'mcp_server')!;
+
+  it('list what was granted and what is asked for, and its owner agrees to what they have seen', async () => {
+    const { alice, bob } = world;
+    const token = await tokenOf(alice);
+    const held = await mcp.make(world, bob, token.name);
+    const [wanted] = await listOf(alice, `${token.path}/grants`);
+    const host = new URL(world.target.url).host;
+    expect(wanted).toMatchObject({ id: null, status: 'asked', resource_type: 'mcp_server', resource_id: held.id });
+    expect(wanted).toMatchObject({ destination_label: host, granted_at: null });
+    const order = { resource_type: 'mcp_server', resource_id: held.id, destination: wanted?.destination };
+    await bob.ok(bob.put(held.moves.path, held.moves.values));
+    expect(await alice.post(`${token.path}/grants`, order)).toMatchObject({ status: 409, body: { code: 'grant_outdated' } });
+    await bob.ok(
+      bob.put(held.path, {
+        connection_config: { url: `${world.target.url}/c`, headers: { 'X-Key': `{{ token:${token.name} }}` } },
+      }),
+    );
+    const [now] = await listOf(alice, `${token.path}/grants`);
+    await alice.ok(alice.post(`${token.path}/grants`, { ...order, destination: now?.destination }), 201);
+    expect(await held.use(alice, token.value)).toBe('arrived');
+    expect(await held.use(bob, token.value)).toBe('secret_not_granted');
+    const [given] = await listOf(alice, `${token.path}/grants`);
+    expect(given).toMatchObject({ status: 'granted' });
+    expect((await alice.del(`${token.path}/grants/${given?.id}`)).status).toBe(204);
+    expect((await alice.del(`${token.path}/grants/${given?.id}`)).status).toBe(404);
+    expect(await held.use(alice, token.value)).toBe('secret_not_granted');
+  });
+
+  it('are outdated once somebody else has changed the resource, and go with it', async () => {
+    const { alice, bob } = world;
+    const token = await tokenOf(alice);
+    const held = await mcp.make(world, alice, token.name);
+    await bob.ok(bob.put(held.moves.path, held.moves.values));
+    const states = async () => (await listOf(alice, `${token.path}/grants`)).map(({ status }) => status);
+    expect(await states()).toEqual(['outdated', 'asked']);
+    await alice.ok(alice.del(held.path), 204);
+    expect(await states()).toEqual([]);
+    const { rows } = await world.core.database.pool.query('SELECT 1 FROM secret_grants WHERE resource_id = $1', [held.id]);
+    expect(rows).toEqual([]);
+  });
+
+  it('leave a trail that only the owner reads', async () => {
+    const { alice, bob } = world;
+    const token = await tokenOf(alice);
+    const held = await mcp.make(world, alice, token.name);
+    await held.use(alice, token.value);
+    await held.use(bob, token.value);
+    const uses = await listOf(alice, `${token.path}/uses`);
+    const place = { resource_kind: 'mcp_server', resource_id: held.id, destination_label: new URL(world.target.url).host };
+    expect(uses).toEqual([
+      expect.objectContaining({ ...place, granted: false, used_by: 'bob', task_id: null }),
+      expect.objectContaining({ ...place, granted: true, used_by: 'alice', task_id: null }),
+    ]);
+    const page = await alice.get(`${token.path}/uses?limit=1`);
+    expect(page.headers.get('x-total-count')).toBe('2');
+    expect(page.headers.get('link')).toContain('rel="next"');
+    expect(JSON.stringify(uses)).not.toContain(token.value);
+  });
+
+  it.each(HOLDERS.filter(({ kind }) => kind !== 'workflow'))(
+    'are as good after the keys were rotated, for a $kind',
+    async ({ make }) => {
+      const { alice, core } = world;
+      const token = await tokenOf(alice);
+      await make(world, alice, token.name);
+      const before = await listOf(alice, `${token.path}/grants`);
+      const fresh = `fresh:${randomBytes(32).toString('base64')}`;
+      const copied = await core.database.pool.query('SELECT sealed, key_id FROM grant_keys');
+      await rotateKeys(core.database, keyRing(`${fresh},${core.setting.encryption_keys}`));
+      try {
+        const rotated = createStore({ database: core.database, keys: keyRing(fresh) });
+        const stored = await rotated.tokens.find(token.id);
+        expect(await rotated.grants.ofToken(stored!)).toEqual(before);
+        expect(before.map(({ status }) => status)).toEqual(['granted']);
+        const { rows } = await core.database.pool.query('SELECT key_id FROM grant_keys');
+        expect(rows).toEqual([{ key_id: 'fresh' }]);
+      } finally {
+        await rotateKeys(core.database, keyRing(`${core.setting.encryption_keys},${fresh}`));
+        expect(copied.rows).toHaveLength(1);
+      }
+    },
+  );
+
+  it('are given once for what was there before, where one person made both; the doctor lists the rest', async () => {
+    const { alice, bob, core } = world;
+    const token = await tokenOf(alice);
+    const [own, foreign] = [await mcp.make(world, alice, token.name), await mcp.make(world, bob, token.name)];
+    await core.database.pool.query('DELETE FROM secret_grants');
+    expect(await own.use(alice, token.value)).toBe('secret_not_granted');
+    await core.store.grants.grantExisting();
+    expect(await own.use(alice, token.value)).toBe('arrived');
+    expect(await foreign.use(alice, token.value)).toBe('secret_not_granted');
+    const { name } = await alice.ok(alice.get(foreign.path));
+    const told = await doctorChecks(core, world.driver)['stored tokens']!();
+    expect(told).toContain(`${token.name} to the MCP server ${name}`);
+    await core.database.pool.query('DELETE FROM secret_grants');
+    await core.store.grants.grantExisting();
+    expect(await own.use(alice, token.value)).toBe('secret_not_granted');
+  });
+});
+
+describe('a value that is sealed in a configuration', () => {
+  const CANARY = 'canary-of-the-sealed-header';
+  const serverOf = async () => {
+    const connection_config = { url: `${world.target.url}/a`, headers: { Authorization: CANARY, 'X-Other': 'other-secret' } };
+    const values = { name: unique('sealed '), transport_type: 'http', connection_config };
+    const { id } = await world.alice.ok(world.alice.post('/api/mcps', values), 201);
+    return { path: `/api/mcps/${id}`, masked: { Authorization: '********', 'X-Other': '********' } };
+  };
+  const sourceOf = async () => {
+    const connection_config = { url: `${world.target.url}/a`, collection: 'c', api_key: CANARY };
+    const values = { name: unique('sealed '), source_type: 'vector_db', connection_config };
+    const { id } = await world.alice.ok(world.alice.post('/api/knowledge-sources', values), 201);
+    return `/api/knowledge-sources/${id}`;
+  };
+  const sent = async (path: string) => {
+    world.target.seen.length = 0;
+    await world.alice.post(`${path}/test`);
+    return world.target.got(CANARY);
+  };
+
+  it.each(['alice', 'bob', 'root'] as const)('does not go to another address that %s sets', async (who) => {
+    const { path, masked } = await serverOf();
+    expect(await sent(path)).toBe(true);
+    const as = world[who];
+    const moved = { connection_config: { url: `${world.target.url}/b`, headers: masked } };
+    const strict = await as.put(path, moved, { prefer: 'handling=strict' });
+    expect(strict.status).toBe(422);
+    expect(await sent(path)).toBe(true);
+    const { warnings } = await as.ok(as.put(path, moved));
+    const paths = ['connection_config.headers.Authorization', 'connection_config.headers.X-Other'];
+    expect(warnings.map((warning: { path: string }) => warning.path)).toEqual(paths);
+    expect(await sent(path)).toBe(false);
+    const source = await sourceOf();
+    expect(await sent(source)).toBe(true);
+    await as.ok(as.put(source, { connection_config: { url: `${world.target.url}/b`, collection: 'c', api_key: '********' } }));
+    expect(await sent(source)).toBe(false);
+  });
+
+  it('does not stay when the transport, the network or the paths change', async () => {
+    for (const values of [{ transport_type: 'sse' }, { network: true }]) {
+      const { path } = await serverOf();
+      await world.bob.ok(world.bob.put(path, values));
+      expect(await sent(path)).toBe(false);
+    }
+  });
+
+  it('stays for its owner who keeps the address, and is taken when it is sent again', async () => {
+    const { path, masked } = await serverOf();
+    await world.alice.ok(
+      world.alice.put(path, { connection_config: { url: `${world.target.url}/a`, headers: { ...masked, 'X-New': 'n' } } }),
+    );
+    expect(await sent(path)).toBe(true);
+    await world.alice.ok(
+      world.alice.put(path, { connection_config: { url: `${world.target.url}/b`, headers: { Authorization: CANARY } } }),
+    );
+    expect(await sent(path)).toBe(true);
+    const source = await sourceOf();
+    await world.alice.ok(
+      world.alice.put(source, { connection_config: { url: `${world.target.url}/a`, collection: 'd', api_key: '********' } }),
+    );
+    expect(await sent(source)).toBe(true);
+  });
+
+  it('is cleared when somebody else changes anything of the configuration, and kept through their other changes', async () => {
+    const { path, masked } = await serverOf();
+    await world.bob.ok(world.bob.put(path, { description: 'nicer' }));
+    const same = { url: `${world.target.url}/a`, headers: masked };
+    await world.bob.ok(world.bob.put(path, { connection_config: same }));
+    expect(await sent(path)).toBe(true);
+    await world.bob.ok(world.bob.put(path, { connection_config: { ...same, headers: { ...masked, 'X-Log': 'on' } } }));
+    expect(await sent(path)).toBe(false);
+  });
+});
+
+describe('nothing that others made', () => {
+  it('is called by a query that names no sources', async () => {
+    const { alice, bob } = world;
+    const connection_config = { url: `${world.target.url}/bobs`, collection: 'c' };
+    const values = { name: unique('elsewhere '), source_type: 'vector_db', connection_config };
+    const { id } = await bob.ok(bob.post('/api/knowledge-sources', values), 201);
+    const asks = async (as: Client, more: object = {}) => {
+      world.target.seen.length = 0;
+      await as.ok(as.post('/api/knowledge-items/query', { query: 'private words', ...more }));
+      return world.target.seen.some((one) => one.startsWith('/bobs'));
+    };
+    expect(await asks(alice)).toBe(false);
+    expect(await asks(alice, { source_ids: [id] })).toBe(true);
+    expect(await asks(bob)).toBe(true);
+  });
+
+  it.each(['bob', 'root'] as const)('joins by its tag, unless an administrator made it: %s', async (who) => {
+    const { alice } = world;
+    const as = world[who];
+    const tags = [unique('tag')];
+    const url = { connection_config: { url: `${world.target.url}/mcp` } };
+    await as.ok(as.post('/api/mcps', { name: unique('tagged '), transport_type: 'http', tags, ...url }), 201);
+    const source = await as.ok(as.post('/api/knowledge-sources', { name: unique('tagged '), tags }), 201);
+    await as.ok(as.post('/api/skills', { name: unique('tagged '), instructions: 'x', tags }), 201);
+    const guardrail = { guardrail_type: 'prompt', config: { forbidden_patterns: ['forbidden'] } };
+    await as.ok(as.post('/api/guardrails', { name: unique('tagged '), tags, ...guardrail }), 201);
+    const agent = { name: unique('agent '), mcp_server_tags: tags, knowledge_tags: tags };
+    const { id: agent_id } = await alice.ok(alice.post('/api/agents', agent), 201);
+    const joining = { agent_id, skill_tags: tags, guardrail_tags: tags };
+    const { id } = await alice.ok(alice.post('/api/workflows', joining), 201);
+    const snapshot = await world.core.store.snapshot(id);
+    const joined = who === 'root' ? 1 : 0;
+    expect(snapshot?.mcp_servers).toHaveLength(joined);
+    expect(snapshot?.knowledge_source_ids).toHaveLength(joined);
+    expect(snapshot?.skills).toHaveLength(joined);
+    expect(snapshot?.guardrails).toHaveLength(joined);
+    expect(snapshot?.not_joined).toHaveLength(joined ? 0 : 4);
+    expect(await world.core.store.chatGuardrails(agent_id, 'local:alice')).toHaveLength(joined);
+    const told = await doctorChecks(world.core, world.driver).tags!();
+    expect(told.includes(`knowledge source ${source.name} does not join the workflow ${id} of alice`)).toBe(!joined);
+  });
+});

@@ -1,0 +1,298 @@
+import { connect } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createSignIns } from '../../src/api/sign-in.ts';
+import type { Client, Reply } from '../support/client.ts';
+import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { asks, hangs, says } from '../support/model-server.ts';
+import { until } from '../support/until.ts';
+
+const ENV = {
+  RUNNING_TASKS_PER_PRINCIPAL: '2',
+  STREAMS_PER_PRINCIPAL: '2',
+  STORED_BYTES_PER_PRINCIPAL: '60000',
+  UPLOADS_PER_PRINCIPAL: '1',
+  UPLOADS_IN_PROGRESS: '2',
+  WORKSPACE_MB: '1',
+  WORKSPACE_FILES: '20',
+  REQUEST_SECONDS: '3',
+  SIGN_IN_FAILURES_PER_MINUTE: '3',
+  JSON_VALUES: '2000',
+  GUARDRAIL_PATTERNS: '2',
+  GUARDRAIL_PATTERN_CHARACTERS: '10',
+  GUARDRAIL_SCHEMA_CHARACTERS: '100',
+};
+
+let here: TestInstallation;
+beforeAll(async () => {
+  here = await startTestInstallation({ env: ENV });
+});
+afterAll(() => here.stop());
+
+let made = 0;
+const name = () => `limited ${++made}`;
+const skill = (client: Client, bytes: number) => client.post('/api/skills', { name: name(), instructions: 'x'.repeat(bytes) });
+const guardrail = (guardrail_type: string, config: object) =>
+  here.alice.post('/api/guardrails', { name: name(), guardrail_type, config });
+
+/** A request whose body does not come to its end; what the server says to it, and a way to end it. */
+function halfSent(head: string, token = ALICE) {
+  const { hostname, port } = new URL(here.url);
+  const socket = connect(Number(port), hostname);
+  let said = '';
+  socket
+    .setEncoding('utf8')
+    .on('data', (text) => (said += text))
+    .on('error', () => {});
+  const closed = new Promise<string>((resolve) => socket.once('close', () => resolve(said)));
+  socket.write(`${head}\r\nhost: localhost\r\nauthorization: Bearer ${token}\r\n`);
+  return { socket, closed };
+}
+const UPLOAD = 'content-type: multipart/form-data; boundary=b\r\ncontent-length: 5000\r\n\r\n--b\r\n';
+
+const EMPTY = { version: '1.0', resource_type: 'skill', items: [] };
+
+interface Limit {
+  status: number;
+  code: string;
+  setting: string;
+  /** Goes up to the limit and past it; the refusal, and what ends it all. */
+  pass(client: Client): Promise<{ refusal: Reply; end(): Promise<unknown> | unknown }>;
+  /** The same, once, for someone else. */
+  other(client: Client): Promise<number>;
+}
+
+const LIMITS: Record<string, Limit> = {
+  'stored bytes': {
+    ...{ status: 413, code: 'stored_bytes_limit', setting: 'STORED_BYTES_PER_PRINCIPAL' },
+    async pass(client) {
+      const kept = await client.ok(skill(client, 50_000), 201);
+      const refusal = await skill(client, 20_000);
+      return { refusal, end: () => client.del(`/api/skills/${kept.id}`) };
+    },
+    other: async (client) => (await skill(client, 20_000)).status,
+  },
+  'running tasks': {
+    ...{ status: 429, code: 'running_tasks_limit', setting: 'RUNNING_TASKS_PER_PRINCIPAL' },
+    async pass(client) {
+      const asked = here.model.requests.length;
+      here.model.script(hangs('one'), hangs('two'));
+      const workflows = [await here.workflow(), await here.workflow(), await here.workflow(), await here.workflow()];
+      const replies = await Promise.all(workflows.map((id) => client.post(`/api/workflows/${id}/prompt`, { prompt: 'go' })));
+      const tasks = replies.filter(({ status }) => status === 201);
+      expect(tasks).toHaveLength(2);
+      // What a halt comes before leaves its answer to the next test.
+      await until('both wait for the model', async () => here.model.requests.length >= asked + 2);
+      const end = async () => {
+        for (const { body } of tasks) await client.post(`/api/workflows/${body.workflow_id}/halt`);
+        for (const { body } of tasks) await here.ended(body.task_id);
+      };
+      return { refusal: replies.find(({ status }) => status !== 201)!, end };
+    },
+    async other(client) {
+      const agent_id = (await client.ok(client.post('/api/agents', { name: name() }), 201)).id;
+      const { id } = await client.ok(client.post('/api/workflows', { agent_id }), 201);
+      return (await client.post(`/api/workflows/${id}/prompt`, { prompt: 'go' })).status;
+    },
+  },
+  'open streams': {
+    ...{ status: 429, code: 'streams_limit', setting: 'STREAMS_PER_PRINCIPAL' },
+    async pass(client) {
+      const id = await here.workflow();
+      const gone = new AbortController();
+      const open = () =>
+        fetch(`${here.url}/api/workflows/${id}/stream`, { headers: { authorization: `Bearer ${ALICE}` }, signal: gone.signal });
+      await Promise.all([open(), open()]);
+      return { refusal: await client.get(`/api/workflows/${id}/stream`), end: () => gone.abort() };
+    },
+    async other(client) {
+      const agent_id = (await client.ok(client.post('/api/agents', { name: name() }), 201)).id;
+      const { id } = await client.ok(client.post('/api/workflows', { agent_id }), 201);
+      return client.events(`/api/workflows/${id}/stream`, { timeout_ms: 300 }).then(
+        () => 200,
+        (error: Error) => (/answered/.test(error.message) ? 429 : 200),
+      );
+    },
+  },
+  'uploads in progress': {
+    ...{ status: 429, code: 'uploads_limit', setting: 'UPLOADS_PER_PRINCIPAL' },
+    async pass(client) {
+      // An import takes a place as well: one that comes before the slow upload has the only one, and the upload is refused.
+      const { slow, refusal } = await until('the refusal', async () => {
+        const upload = halfSent('POST /api/knowledge-items/upload HTTP/1.1');
+        upload.socket.write(UPLOAD);
+        await wait(200);
+        const reply = await client.post('/api/skills/import', EMPTY);
+        if (reply.status >= 400) return { slow: upload, refusal: reply };
+        upload.socket.destroy();
+        return null;
+      });
+      const end = async () => {
+        slow.socket.destroy();
+        // The service notices the end a moment later; the next upload would be the one that is refused.
+        await until('the upload is over', async () => (await client.post('/api/skills/import', EMPTY)).status < 300);
+      };
+      return { refusal, end };
+    },
+    other: async (client) => (await client.post('/api/skills/import', EMPTY)).status,
+  },
+};
+
+describe.each(Object.entries(LIMITS))('a limit of %s', (_what, limit) => {
+  it('names itself and its setting, leaves others alone, and ends with what it counts', async () => {
+    const { refusal, end } = await limit.pass(here.alice);
+    try {
+      expect(refusal).toMatchObject({ status: limit.status, body: { code: limit.code } });
+      expect(refusal.body.detail).toContain(limit.setting);
+      if (limit.status === 429) expect(Number(refusal.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect(await limit.other(here.bob)).toBeLessThan(300);
+    } finally {
+      await end();
+    }
+    const again = await (async () => {
+      const { end: endAgain } = await limit.pass(here.alice);
+      await endAgain();
+      return true;
+    })();
+    expect(again).toBe(true);
+  });
+});
+
+describe('the JSON of a request', () => {
+  const sent = (path: string, items: string) => here.alice.send('POST', path, { body: `{"items":[${items}]}` });
+  it.each(['/api/skills', '/api/skills/import', '/v1/chat/completions', '/mcp'])(
+    'holds no more values than are allowed: %s',
+    async (path) => {
+      const { status, body } = await sent(path, '{"a":"[,,"},'.repeat(1_200));
+      // Each door has its own form of errors.
+      expect({ status, said: JSON.stringify(body) }).toEqual({ status: 413, said: expect.stringContaining('JSON_VALUES') });
+      // What is in texts, and `\"` in them, is no value.
+      expect((await sent(path, `"${'[,\\"'.repeat(2_000)}"`)).status).not.toBe(413);
+    },
+  );
+  it('is not nested too deep', async () => {
+    expect((await sent('/api/skills', `${'['.repeat(1_001)}${']'.repeat(1_001)}`)).body.code).toBe('json_depth_limit');
+  });
+  it('has no schema of a tool that is too long', async () => {
+    const values = { name: 'f', source_code: 'def f(): ...', parameters_schema: { title: 'x'.repeat(64_000) } };
+    const { status, body } = await here.alice.post('/api/custom-tools', values);
+    expect({ status, errors: body.errors }).toEqual({
+      status: 422,
+      errors: [{ path: 'parameters_schema', message: expect.stringContaining('64000 characters') }],
+    });
+  });
+});
+
+describe('what a guardrail may hold', () => {
+  it.each([
+    ['prompt', { forbidden_patterns: ['a', 'b', 'c'] }, 'forbidden_patterns', 'GUARDRAIL_PATTERNS'],
+    ['output', { required_patterns: ['a'.repeat(11)] }, 'required_patterns.0', 'GUARDRAIL_PATTERN_CHARACTERS'],
+    ['request', { json_schema: { title: 'x'.repeat(100) } }, 'json_schema', 'GUARDRAIL_SCHEMA_CHARACTERS'],
+  ])('is limited: %s %j', async (type, config, path, setting) => {
+    const { status, body } = await guardrail(type, config);
+    expect({ status, errors: body.errors }).toEqual({
+      status: 422,
+      errors: [{ path: `config.${path}`, message: expect.stringContaining(setting) }],
+    });
+  });
+});
+
+describe('a workspace', () => {
+  it.each([
+    ['files', 'for i in $(seq 30); do echo x > f$i; done', 'WORKSPACE_FILES'],
+    ['bytes', 'head -c 3000000 /dev/urandom > big', 'WORKSPACE_MB'],
+  ])('takes so many %s and no more writes after that', async (_what, command, setting) => {
+    const workflow_id = await here.workflow({ agent: { builtin_tools: ['bash', 'write', 'glob'] } });
+    here.model.script(
+      asks({ name: 'bash', args: { command } }),
+      asks({ name: 'write', args: { file_path: 'more.txt', content: 'x' } }, { name: 'glob', args: { pattern: '*' } }),
+      says('done'),
+    );
+    const { id } = await here.ended(await here.prompt(workflow_id));
+    const messages = (await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`))).messages as {
+      role: string;
+      content: string;
+    }[];
+    const [filled, written, listed] = messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
+    expect(filled, id).toContain(setting);
+    expect(written).toContain(setting);
+    expect(listed).not.toContain(setting);
+  });
+});
+
+describe('a request that does not arrive', () => {
+  it.each([
+    ['headers', 'GET /api/skills HTTP/1.1', ''],
+    ['a body', 'POST /api/skills HTTP/1.1', 'content-type: application/json\r\ncontent-length: 50\r\n\r\n{'],
+    ['an upload', 'POST /api/knowledge-items/upload HTTP/1.1', UPLOAD],
+    ['a body for /v1', 'POST /v1/chat/completions HTTP/1.1', 'content-type: application/json\r\ncontent-length: 50\r\n\r\n{'],
+    ['a body for /mcp', 'POST /mcp HTTP/1.1', 'content-type: application/json\r\ncontent-length: 50\r\n\r\n{'],
+  ])('is ended with 408: %s', async (_what, head, rest) => {
+    const slow = halfSent(head);
+    if (rest) slow.socket.write(rest);
+    const said = await slow.closed;
+    expect(said).toContain('408 Request Timeout');
+    expect(said).toContain('REQUEST_SECONDS');
+  });
+
+  it('is not a stream whose reply takes long', async () => {
+    const id = await here.workflow();
+    const gone = new AbortController();
+    const answer = await fetch(`${here.url}/api/workflows/${id}/stream`, {
+      headers: { authorization: `Bearer ${ALICE}` },
+      signal: gone.signal,
+    });
+    await wait(5_000);
+    const reader = answer.body!.getReader();
+    expect((await reader.read()).done).toBe(false);
+    gone.abort();
+  });
+});
+
+describe('attempts to sign in', () => {
+  const asked = (token: string) =>
+    fetch(`${here.url}/api/me`, { headers: { authorization: `Bearer ${token}` } }).then(async (answer) => ({
+      status: answer.status,
+      retry_after: answer.headers.get('retry-after'),
+      body: (await answer.json()) as { code?: string; detail?: string },
+    }));
+
+  it('are refused once too many failed, before the provider is asked; who is signed in stays so', async () => {
+    const failed = await Promise.all(['x1', 'x2', 'x3', 'x4', 'x5'].map(asked));
+    expect(failed.map(({ status }) => status).sort()).toEqual([401, 401, 401, 429, 429]);
+    const refused = failed.find(({ status }) => status === 429)!;
+    expect(refused.body).toMatchObject({ code: 'sign_in_limit', detail: expect.stringContaining('SIGN_IN_FAILURES_PER_MINUTE') });
+    expect(Number(refused.retry_after)).toBeGreaterThan(0);
+    expect((await asked(ALICE)).status).toBe(200);
+  });
+
+  it('are counted by address, an IPv6 network as one, and forgotten after a minute', () => {
+    let now = 0;
+    const sign_ins = createSignIns(1, () => now);
+    sign_ins.attempt('2001:db8::1');
+    expect(() => sign_ins.attempt('2001:db8:0:0:1::2')).toThrow('SIGN_IN_FAILURES_PER_MINUTE');
+    sign_ins.attempt('2001:db8:0:1::1');
+    sign_ins.attempt('10.0.0.1');
+    sign_ins.forgive('10.0.0.1');
+    sign_ins.attempt('10.0.0.1');
+    now = 61_000;
+    sign_ins.attempt('2001:db8::1');
+  });
+});
+
+it('keeps no automatic memory beyond what its owner may store, and reports it in the run', async () => {
+  const id = await here.workflow({ workflow: { auto_memory: true } });
+  const filler = await here.alice.ok(skill(here.alice, 59_000), 201);
+  here.model.script(says('Noted.'), says(JSON.stringify({ facts: [{ key: 'long', value: 'y'.repeat(3_000) }] })));
+  const task_id = await here.prompt(id, 'Remember this.');
+  await here.ended(task_id);
+  const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${id}`));
+  const stored = await until('the facts were judged', async () =>
+    (await here.alice.ok(here.alice.get(`/api/tasks/${task_id}?include=logs`))).logs.find(
+      ({ event }: { event: string }) => event === 'memory_stored',
+    ),
+  );
+  expect(stored.detail).toMatch(/^0 facts; .*STORED_BYTES_PER_PRINCIPAL/);
+  expect((await here.alice.get(`/api/memories?agent_id=${agent_id}`)).body).toEqual([]);
+  await here.alice.ok(here.alice.del(`/api/skills/${filler.id}`));
+});

@@ -1,0 +1,93 @@
+import { readFile } from 'node:fs/promises';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { until } from '../support/until.ts';
+
+const WORKFLOW = '0197a0c4-0000-7000-8000-000000000001';
+const AGENT = '0197a0c4-0000-7000-8000-000000000002';
+const TASK = '0197a0c4-0000-7000-8000-000000000003';
+const EVENT = JSON.stringify([{ type: 'log', data: {}, timestamp: '2026-01-01T00:00:00Z' }]);
+
+let place: TestDatabase;
+let writer: pg.Client;
+let settler: pg.Client;
+let watcher: pg.Client;
+
+beforeAll(async () => {
+  place = await testDatabase();
+  [writer, settler, watcher] = await Promise.all([connected(), connected(), connected()]);
+});
+afterAll(async () => {
+  await Promise.all([writer, settler, watcher].map((client) => client.end()));
+  await place.drop();
+});
+
+async function connected(): Promise<pg.Client> {
+  const client = new pg.Client(place.url);
+  await client.connect();
+  return client;
+}
+
+/** How a writer of a run's events holds the task: the two ways in src/store/runs.sql.ts and tool-ledger.sql.ts. */
+const HOLDS = ['FOR SHARE', 'FOR NO KEY UPDATE'];
+
+/** Every database function that locks a workflow, found in the database, with a call of it that concerns the task. */
+const CALLS: Record<string, string> = {
+  settle_task: `SELECT settle_task('${TASK}', 'halted', NULL, NULL, '${EVENT}')`,
+  discard_task: `SELECT discard_task('${TASK}')`,
+  settle_lanes: 'SELECT settle_lanes()',
+};
+
+it('knows every database function that locks a row', async () => {
+  const { rows } = await watcher.query(
+    `SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prosrc ~ 'FOR (NO KEY )?UPDATE' ORDER BY 1`,
+  );
+  expect(rows.map(({ proname }) => proname)).toEqual(Object.keys(CALLS).sort());
+});
+
+describe('a writer of events and a function that settles the same task', () => {
+  for (const [name, call] of Object.entries(CALLS))
+    for (const hold of HOLDS)
+      it(`${name} waits for a writer that holds the task ${hold}, and both end`, async () => {
+        await prepare(name === 'settle_lanes');
+        await writer.query('BEGIN');
+        await writer.query(`SELECT 1 FROM tasks WHERE id = $1 ${hold}`, [TASK]);
+        const settled = settler.query(call);
+        settled.catch(() => {});
+        if (name !== 'settle_lanes') await until(`${name} waits`, () => isWaiting(settler));
+        await writer.query('SELECT append_events($1, $2, $3)', [WORKFLOW, TASK, EVENT]);
+        await writer.query('COMMIT');
+        await settled;
+      });
+});
+
+/** A workflow whose lane the task holds; `lost` when the task in the lane does not exist any more. */
+async function prepare(lost: boolean): Promise<void> {
+  await watcher.query('DELETE FROM workflows');
+  await watcher.query(`INSERT INTO agents (id, name, created_by) VALUES ($1, 'a', 'local:alice') ON CONFLICT DO NOTHING`, [
+    AGENT,
+  ]);
+  await watcher.query(
+    `INSERT INTO workflows (id, agent_id, owner, owner_login, status, active_task_id) VALUES ($1, $2, 'local:alice', 'alice', 'running', $3)`,
+    [WORKFLOW, AGENT, lost ? AGENT : TASK],
+  );
+  await watcher.query(`INSERT INTO definitions (hash, body) VALUES ('h', '{}') ON CONFLICT DO NOTHING`);
+  await watcher.query(
+    `INSERT INTO tasks (id, workflow_id, owner, owner_login, prompt, definition_hash, agent_id, agent_name)
+     VALUES ($1, $2, 'local:alice', 'alice', 'p', 'h', $3, 'a')`,
+    [TASK, WORKFLOW, AGENT],
+  );
+}
+
+async function isWaiting(client: pg.Client): Promise<boolean> {
+  const pid = (client as unknown as { processID: number }).processID;
+  const { rows } = await watcher.query(`SELECT wait_event_type = 'Lock' AS waits FROM pg_stat_activity WHERE pid = $1`, [pid]);
+  return rows[0]?.waits === true;
+}
+
+it('no statement of the store locks a row FOR UPDATE, which a foreign key conflicts with', async () => {
+  const files = ['runs.sql.ts', 'tool-ledger.sql.ts', 'pauses.sql.ts', 'tasks.ts', 'forks.ts', 'webhooks.ts', 'workflows.ts'];
+  const texts = await Promise.all(files.map((file) => readFile(new URL(`../../src/store/${file}`, import.meta.url), 'utf8')));
+  for (const text of texts) expect(text.replaceAll(/\/\*[\s\S]*?\*\//g, '')).not.toMatch(/[^Y] FOR UPDATE|\n\s*FOR UPDATE/);
+});

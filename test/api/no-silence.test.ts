@@ -1,0 +1,207 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { answered } from '../support/client.ts';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { asks, says } from '../support/model-server.ts';
+import { undescribed } from '../support/statuses.ts';
+import { type World, worldOf } from './contract-world.ts';
+
+let home: TestInstallation;
+let world: World;
+beforeAll(async () => {
+  home = await startTestInstallation();
+  world = await worldOf(home);
+});
+afterAll(() => home.stop());
+
+const refusal = (answer: { status: number; body: Record<string, any> }) => [answer.status, answer.body.errors?.[0]?.path];
+
+interface Parameter {
+  name: string;
+  in: string;
+  schema: { type?: string; enum?: string[]; format?: string };
+}
+
+describe('queries', () => {
+  it('refuse values that a filter does not know, for every parameter of every operation', async () => {
+    const { paths } = (await home.anonymous.get('/openapi.json')).body;
+    const silent: string[] = [];
+    let tried = 0;
+    for (const [path, methods] of Object.entries(paths as Record<string, Record<string, { parameters?: Parameter[] }>>)) {
+      if (!path.startsWith('/api/')) continue;
+      for (const [method, { parameters = [] }] of Object.entries(methods)) {
+        const judged = parameters.filter(
+          ({ in: place, schema }) => place === 'query' && (schema.enum || schema.format || schema.type !== 'string'),
+        );
+        for (const { name } of judged) {
+          tried += 1;
+          const row = { method: method.toUpperCase(), path, request: '', response: '' } as never;
+          const answer = await home.alice.send(method.toUpperCase(), `${await world.pathOf(row)}?${name}=no-such-value`);
+          if (answer.status !== 422) silent.push(`${method} ${path}?${name}: ${answer.status}`);
+        }
+      }
+    }
+    expect(silent).toEqual([]);
+    expect(tried).toBeGreaterThan(30);
+  });
+
+  it('refuse a filter that a list does not have, and apply the one of agents', async () => {
+    expect((await home.alice.get('/api/providers?tag=x')).status).toBe(422);
+    await home.alice.ok(home.alice.post('/api/agents', { name: 'tagged', knowledge_tags: ['blue'] }), 201);
+    expect((await home.alice.get('/api/agents?tag=blue')).body.map(({ name }: { name: string }) => name)).toEqual(['tagged']);
+  });
+});
+
+describe('saves', () => {
+  it('refuse what cannot work', async () => {
+    const { alice } = home;
+    expect(refusal(await alice.post('/api/agents', { name: 'x', builtin_tools: ['web_serch'] }))).toEqual([
+      422,
+      'builtin_tools.0',
+    ]);
+    expect(refusal(await alice.post('/api/providers', { name: 'x', provider_type: 'openai_compatible' }))).toEqual([
+      422,
+      'base_url',
+    ]);
+  });
+
+  it('say what runs would skip or rename', async () => {
+    const { alice } = home;
+    const tool = { name: 'bash', source_code: 'def bash():\n    return 1\n' };
+    const made = await alice.ok(alice.post('/api/custom-tools', tool), 201);
+    expect(made.warnings).toEqual([{ path: 'name', message: expect.stringContaining('custom_bash') }]);
+    const agent = await alice.ok(alice.post('/api/agents', { name: 'skips', custom_tool_ids: [made.id] }), 201);
+    expect(agent.warnings).toMatchObject([{ path: 'custom_tool_ids' }]);
+    expect((await alice.get(`/api/agents/${agent.id}`)).body.warnings).toMatchObject([{ path: 'custom_tool_ids' }]);
+  });
+
+  it('cannot tell a token of someone else from one that does not exist', async () => {
+    await home.bob.ok(home.bob.post('/api/tokens', { name: 'of-bob', value: 'x' }), 201);
+    const messages = [];
+    for (const name of ['of-bob', 'nowhere']) {
+      const body = { name: `p ${name}`, provider_type: 'openai', api_key_token_name: name };
+      const { warnings, needs } = await home.alice.ok(home.alice.post('/api/providers', body), 201);
+      messages.push(JSON.stringify({ warnings, needs }).replaceAll(name, 'NAME'));
+    }
+    expect(messages[0]).toBe(messages[1]);
+  });
+});
+
+describe('imports', () => {
+  it('carry guardrails, and make a workflow inactive whose guardrails are missing', async () => {
+    const { alice } = home;
+    const missing = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be999';
+    const bundle = (await alice.get('/api/export')).body;
+    expect(bundle.guardrails).toHaveLength(1);
+    const items = [{ agent_id: world.ids.agents, title: 'unsafe', guardrail_ids: [missing] }];
+    const result = await alice.ok(alice.post('/api/workflows/import', { items }), 201);
+    expect(result.created).toBe(1);
+    expect(JSON.stringify(result.warnings)).toContain(missing);
+    expect((await alice.get(`/api/workflows/${result.ids[0]}`)).body).toMatchObject({ status: 'inactive', enabled: false });
+    const guardrails = [
+      { name: 'good', guardrail_type: 'prompt', config: { forbidden_patterns: ['x'] } },
+      { name: 'bad', guardrail_type: 'prompt', config: { forbiden_patterns: ['x'] } },
+    ];
+    const whole = await alice.ok(alice.post('/api/import', { version: '1.0', guardrails }), 201);
+    expect(whole.guardrails).toMatchObject({ created: 1, errors: [expect.stringContaining('forbidden_patterns')] });
+    const agents = [{ name: 'imported', builtin_tools: ['nope'] }];
+    expect((await alice.ok(alice.post('/api/agents/import', { items: agents }), 201)).errors[0]).toContain('nope');
+  });
+});
+
+describe('statuses', () => {
+  it('are right for what is not there, not taken or malformed', async () => {
+    const { alice } = home;
+    expect((await alice.get(`/api/workflows/${world.ids.workflows}/stream?task_id=${world.ids.agents}`)).status).toBe(404);
+    const patched = await alice.patch(`/api/skills/${world.ids.skills}`, {});
+    expect([patched.status, patched.headers.get('allow')]).toEqual([405, 'DELETE, GET, PUT']);
+    expect((await alice.get('/api/no-such-thing')).status).toBe(404);
+    const headers = { 'content-type': 'multipart/form-data' };
+    expect((await alice.send('POST', '/api/custom-tools/upload', { body: new Uint8Array([1]), headers })).status).toBe(400);
+    const keyless = await alice.ok(alice.post('/api/providers', { name: 'keyless', provider_type: 'openai' }), 201);
+    expect(await alice.get(`/api/models?provider_id=${keyless.id}`)).toMatchObject({
+      status: 502,
+      body: { detail: expect.any(String) },
+    });
+  });
+
+  it('keep a workflow that a schedule runs, unless it is forced', async () => {
+    const { alice } = home;
+    const { id } = await alice.ok(alice.post('/api/workflows', { agent_id: world.ids.agents }), 201);
+    const schedule = { name: 's', workflow_id: id, prompt: 'x', interval_value: 1, interval_unit: 'weeks' };
+    const start_at = new Date(Date.now() + 3_600_000).toISOString();
+    const made = await alice.ok(alice.post('/api/scheduled-agents', { ...schedule, start_at }), 201);
+    await home.driver.client.schedule.getHandle(`schedule-${made.id}`).describe();
+    expect(await alice.del(`/api/workflows/${id}`)).toMatchObject({ status: 409, body: { code: 'workflow_scheduled' } });
+    expect((await alice.del(`/api/workflows/${id}?force=true`)).status).toBe(204);
+    expect((await alice.get(`/api/scheduled-agents/${made.id}`)).status).toBe(404);
+    // Its row goes with the workflow; the engine would still fire it.
+    await expect(home.driver.client.schedule.getHandle(`schedule-${made.id}`).describe()).rejects.toMatchObject({
+      name: 'ScheduleNotFoundError',
+    });
+  });
+});
+
+describe('refusals', () => {
+  it('use words of this project, for every field of every body', async () => {
+    const { paths } = (await home.anonymous.get('/openapi.json')).body;
+    const theirs = /expected|received|Invalid (input|key|option|UUID|URL|string)|Too (small|big)|Unrecognized/;
+    for (const [path, methods] of Object.entries(paths as Record<string, Record<string, { requestBody?: object }>>)) {
+      for (const [method, { requestBody }] of Object.entries(methods)) {
+        if (!requestBody || !path.startsWith('/api/') || path.endsWith('/upload')) continue;
+        const row = { method: method.toUpperCase(), path, request: 'x', response: '' } as never;
+        const url = await world.pathOf(row);
+        const valid = (world.bodyOf(row) ?? {}) as Record<string, unknown>;
+        for (const wrong of [
+          {},
+          ...Object.keys(valid).flatMap((key) => [5, '', [1], { a: 1 }].map((value) => ({ ...valid, [key]: value }))),
+          [1],
+        ]) {
+          const answer = await home.alice.send(method.toUpperCase(), url, { body: wrong });
+          expect(JSON.stringify(answer.body.errors ?? ''), `${method} ${path}`).not.toMatch(theirs);
+        }
+      }
+    }
+    expect((await home.alice.post('/api/skills', {})).body.errors[0].message).toBe('`name` is required');
+  });
+});
+
+describe('the description', () => {
+  it('lists every status that was answered', async () => {
+    const api = (await home.anonymous.get('/openapi.json')).body;
+    expect(undescribed(api as Parameters<typeof undescribed>[0], answered)).toEqual([]);
+  });
+});
+
+describe('runs', () => {
+  it('fit arguments to the tool, and name the field that does not fit', async () => {
+    const source_code = 'def twice(n: int) -> int:\n    return n * 2\n';
+    const tool = await home.alice.ok(home.alice.post('/api/custom-tools', { name: 'twice', source_code, effect: 'read' }), 201);
+    const own = { name: 'fits', provider_id: world.ids.providers, custom_tool_ids: [tool.id] };
+    const agent = await home.alice.ok(home.alice.post('/api/agents', own), 201);
+    const { id: workflow_id } = await home.alice.ok(home.alice.post('/api/workflows', { agent_id: agent.id }), 201);
+    home.model.script(asks({ name: 'twice', args: { n: '5' } }), asks({ name: 'twice', args: { n: 'five' } }), says('ok'));
+    const task_id = await home.prompt(workflow_id);
+    await home.ended(task_id);
+    const { messages, logs } = (await home.alice.get(`/api/tasks/${task_id}`)).body;
+    const results = messages
+      .filter(({ role }: { role: string }) => role === 'tool')
+      .map(({ content }: { content: string }) => content);
+    expect(results).toEqual([expect.stringContaining('10'), expect.stringContaining('`n` must be integer')]);
+    expect(logs.find(({ event }: { event: string }) => event === 'context_built')).toMatchObject({ tools: ['twice'] });
+  });
+
+  it('say which tools they were not offered', async () => {
+    const tool = await home.alice.ok(
+      home.alice.post('/api/custom-tools', { name: 'thrice', source_code: 'def thrice():\n    return 3\n' }),
+      201,
+    );
+    const agent = await home.alice.ok(home.alice.post('/api/agents', { name: 'default', custom_tool_ids: [tool.id] }), 201);
+    const workflow = await home.alice.ok(home.alice.post('/api/workflows', { agent_id: agent.id }), 201);
+    home.model.script(says('ok'));
+    const task_id = await home.prompt(workflow.id);
+    await home.ended(task_id);
+    const { logs } = (await home.alice.get(`/api/tasks/${task_id}`)).body;
+    expect(logs.find(({ event }: { event: string }) => event === 'tools_not_offered')).toMatchObject({ tools: ['thrice'] });
+    expect(logs.find(({ event }: { event: string }) => event === 'context_built')).toMatchObject({ tools: [] });
+  });
+});

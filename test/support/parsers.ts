@@ -1,0 +1,16 @@
+import { readConfig } from '../../src/main/config.ts';
+import { pageReader, parsersOf, schemaJudge } from '../../src/main/parsers.ts';
+import { createResources } from '../../src/main/resources.ts';
+
+/** The parser pool as API and worker have it, for tests of parts that need it. */
+export function testParsers() {
+  const resources = createResources((error) => console.error(error));
+  const config = readConfig({});
+  const { parsers, judge } = parsersOf(config, resources);
+  return {
+    ...{ parsers, judge },
+    readPage: pageReader({ parsers, setting: { config } as never }),
+    schemaFaults: schemaJudge(parsers, config),
+    close: () => resources.close(),
+  };
+}

@@ -1,0 +1,58 @@
+/** The described API, as far as the tenant matrix walks it. */
+interface Schema {
+  $ref?: string;
+  properties?: Record<string, Schema>;
+  items?: Schema;
+  additionalProperties?: Schema | boolean;
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  allOf?: Schema[];
+}
+interface Described {
+  parameters?: { in: string; name: string }[];
+  requestBody?: { content: Record<string, { schema: Schema }> };
+}
+export interface Description {
+  paths: Record<string, Record<string, Described>>;
+  components: { schemas: Record<string, Schema> };
+}
+
+export interface Operation {
+  /** Such as `GET /api/agents/{id}`. */
+  name: string;
+  method: string;
+  path: string;
+  query: string[];
+  headers: string[];
+  /** Paths of the body's fields; `[]` is an item of a list, `{}` a value of a map. */
+  fields: string[];
+}
+
+export function operationsOf(api: Description): Operation[] {
+  const resolved = ({ $ref, ...schema }: Schema): Schema =>
+    $ref ? (api.components.schemas[$ref.split('/').at(-1) as string] as Schema) : schema;
+  function* fieldsOf(given: Schema, path: string, above: Schema[] = []): Generator<string> {
+    const schema = given.$ref ? resolved(given) : given;
+    if (above.includes(schema)) return;
+    const seen = [...above, schema];
+    for (const inner of [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])])
+      yield* fieldsOf(inner, path, seen);
+    if (schema.items) yield* fieldsOf(schema.items, `${path}[]`, seen);
+    if (typeof schema.additionalProperties === 'object') yield* fieldsOf(schema.additionalProperties, `${path}{}`, seen);
+    for (const [name, inner] of Object.entries(schema.properties ?? {})) {
+      const field = path ? `${path}.${name}` : name;
+      yield field;
+      yield* fieldsOf(inner, field, seen);
+    }
+  }
+  return Object.entries(api.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { parameters = [], requestBody }]) => ({
+      name: `${method.toUpperCase()} ${path}`,
+      method: method.toUpperCase(),
+      path,
+      query: parameters.filter((one) => one.in === 'query').map(({ name }) => name),
+      headers: parameters.filter((one) => one.in === 'header').map(({ name }) => name),
+      fields: [...new Set(Object.values(requestBody?.content ?? {}).flatMap(({ schema }) => [...fieldsOf(schema, '')]))],
+    })),
+  );
+}

@@ -1,0 +1,137 @@
+import { localIdentity } from '../../../src/api/identity-providers.ts';
+import { clientOf } from '../client.ts';
+import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../installation.ts';
+import { says } from '../model-server.ts';
+import { type Description, type Operation, operationsOf } from './api.ts';
+import { type Digest, openDigest } from './digest.ts';
+import { firstTenant, type MadeTenant, PRIVATE, SECRET, secondTenant, TOKEN_PRIVATE } from './world.ts';
+
+const CAROL = 'token-of-carol';
+const FIRST = 'local:alice';
+/** A stream that stays open is read for this long. */
+const STREAM_MS = 700;
+
+export interface Answer {
+  status: number;
+  text: string;
+  replayed: boolean;
+}
+
+export interface Sending {
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+export interface Matrix {
+  home: TestInstallation;
+  operations: Operation[];
+  first: MadeTenant;
+  second: MadeTenant;
+  admin: MadeTenant;
+  /** Sends as somebody, and returns what is wrong about what came of it beside the answer. */
+  attempt(
+    who: MadeTenant,
+    request: string,
+    sending?: Sending & { may_change?: boolean },
+  ): Promise<{ answer: Answer; faults: string[] }>;
+  /** What has been sent to any server since the last call that holds the first tenant's secret. */
+  leaks(): string[];
+  stop(): Promise<void>;
+}
+
+/** An installation with two tenants and an administrator, each with one of everything. */
+export async function startMatrix(): Promise<Matrix> {
+  const tokens = { alice: ALICE, bob: BOB, carol: CAROL };
+  const accounts = Object.entries(tokens).map(([login, token]) => ({ login, token }));
+  const home = await startTestInstallation({
+    env: { ADMIN_SUBJECTS: 'local:carol', SHARED_WRITE: 'owner' },
+    setting: { identity_providers: [localIdentity(accounts)] },
+  });
+  const first = await firstTenant(home);
+  home.model.always(says('ok'));
+  const second = await secondTenant(home, { client: home.bob, mark: 'second' });
+  const admin = await secondTenant(home, { client: clientOf(home.url, CAROL), mark: 'third' });
+  const digest = await openDigest(home.setting.database_url);
+  const api = (await home.anonymous.get('/openapi.json')).body as unknown as Description;
+  const leaks = leaksOf(home, [first, second, admin]);
+  leaks();
+  return {
+    ...{ home, first, second, admin, leaks, operations: operationsOf(api) },
+    attempt: attempting({ url: home.url, digest, leaks }, (tenant) => {
+      if (tenant === first) return { token: ALICE, hidden: [] };
+      return tenant === admin ? { token: CAROL, hidden: [PRIVATE] } : { token: BOB, hidden: [PRIVATE, TOKEN_PRIVATE] };
+    }),
+    async stop() {
+      await digest.close();
+      await home.stop();
+      await Promise.all([...[first, second, admin].map(({ trap }) => trap.stop())]);
+    },
+  };
+}
+
+const backwards = (text: string) => [...text].reverse().join('');
+export const holdsSecret = (text: string) => text.includes(SECRET) || text.includes(backwards(SECRET));
+
+function leaksOf({ model }: TestInstallation, tenants: MadeTenant[]) {
+  let asked = 0;
+  return () => {
+    const sent = tenants.flatMap(({ trap }) => trap.received.splice(0));
+    const requests = model.requests.slice(asked).map((request) => JSON.stringify(request));
+    asked = model.requests.length;
+    return [...sent, ...requests].filter(holdsSecret).map((text) => text.slice(0, 300));
+  };
+}
+
+interface Watched {
+  url: string;
+  digest: Digest;
+  leaks: () => string[];
+}
+
+/** What a tenant is known by, and what it must not be told. */
+type Knowing = (tenant: MadeTenant) => { token: string; hidden: string[] };
+
+function attempting({ url, digest, leaks }: Watched, knowing: Knowing): Matrix['attempt'] {
+  return async (who, request, { may_change = false, ...sending } = {}) => {
+    const { token, hidden } = knowing(who);
+    const before = await digest.of(FIRST);
+    const answer = await send(url, token, request, sending);
+    const after = await digest.of(FIRST);
+    const changed = Object.keys(after).filter((table) => before[table] !== after[table]);
+    const told = hidden.find((word) => answer.text.includes(word));
+    const faults = [
+      ...(changed.length > 0 && !may_change ? [`changed what is the first tenant's in ${changed.join(', ')}`] : []),
+      ...(told ? [`told what is private: …${around(answer.text, told)}…`] : []),
+      ...(holdsSecret(answer.text) ? ['told a secret'] : []),
+      ...leaks().map((leak) => `sent a secret: ${leak}`),
+    ];
+    return { answer, faults };
+  };
+}
+
+const around = (text: string, word: string) => text.slice(Math.max(0, text.indexOf(word) - 80), text.indexOf(word) + 40);
+
+async function send(url: string, token: string, request: string, { body, headers = {} }: Sending): Promise<Answer> {
+  const [method, path] = request.split(' ') as [string, string];
+  const form = body instanceof FormData;
+  const type = body === undefined || form ? {} : { 'content-type': 'application/json' };
+  const accept = { accept: 'application/json, text/event-stream' };
+  const answer = await fetch(`${url}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${token}`, ...type, ...accept, ...headers },
+    body: body === undefined ? null : form ? body : JSON.stringify(body),
+  });
+  const told = JSON.stringify([...answer.headers]);
+  return { status: answer.status, text: `${told}\n${await textOf(answer)}`, replayed: answer.headers.has('idempotent-replayed') };
+}
+
+/** The whole body, or what of an open stream comes in time. */
+async function textOf(answer: Response): Promise<string> {
+  if (!answer.headers.get('content-type')?.includes('event-stream')) return answer.text();
+  const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
+  const over = setTimeout(() => void reader?.cancel().catch(() => {}), STREAM_MS);
+  let text = '';
+  for (let piece = await reader?.read(); piece && !piece.done; piece = await reader?.read()) text += piece.value;
+  clearTimeout(over);
+  return text;
+}

@@ -1,0 +1,143 @@
+/**
+ * What each operation owes to whom it does not belong to. `b` is what another principal gets who names A's record in the path,
+ * `admin` what an administrator gets; `own` operations have no record in the path, and act for the caller alone.
+ */
+export interface Rule {
+  b: readonly number[];
+  admin: readonly number[];
+}
+
+const FINE = [200, 201, 202, 204];
+const RULES = {
+  /** Needs nobody. */
+  open: { b: FINE, admin: FINE },
+  /** Acts for the caller: lists the caller's own or what is shared, makes something of the caller's. */
+  own: { b: FINE, admin: FINE },
+  /** One principal's; an administrator is nobody special. */
+  private: { b: [403], admin: [403] },
+  /** A workflow's memory; whether it exists is nobody else's business either. */
+  hidden: { b: [403, 404], admin: [403, 404] },
+  /** Shared by the installation: everyone reads. */
+  read: { b: [200], admin: [200] },
+  /** Shared by the installation: its creator and administrators change it. */
+  change: { b: [403], admin: FINE },
+  /** Shared by the installation, and used in the caller's own name: no secret of its creator opens. */
+  use: { b: [200, 403, 502], admin: [200, 403, 502] },
+  /** Stored tokens: administrators may delete what they may not read. */
+  expendable: { b: [403], admin: [204] },
+  /** Stored tokens: administrators see which there are, to delete them. */
+  listed: { b: [403], admin: [200] },
+} satisfies Record<string, Rule>;
+
+const crud = (path: string) => ({
+  own: [`GET ${path}`, `POST ${path}`],
+  read: [`GET ${path}/{id}`],
+  change: [`PUT ${path}/{id}`, `DELETE ${path}/{id}`],
+});
+const shared = [
+  'agents',
+  'providers',
+  'skills',
+  'guardrails',
+  'mcps',
+  'knowledge-sources',
+  'knowledge-items',
+  'custom-tools',
+].map((collection) => crud(`/api/${collection}`));
+
+const OPERATIONS: Record<keyof typeof RULES, string[]> = {
+  open: ['GET /health/live', 'GET /health/ready'],
+  own: [
+    ...shared.flatMap(({ own }) => own),
+    ...['agents', 'skills', 'workflows', 'knowledge-sources', 'guardrails'].flatMap((collection) => [
+      `GET /api/${collection}/export`,
+      `POST /api/${collection}/import`,
+    ]),
+    ...['GET /api/export', 'POST /api/import', 'POST /api/mcps/import', 'GET /api/me', 'GET /api/builtin-tools'],
+    ...['GET /api/models', 'GET /api/tokens', 'POST /api/tokens', 'GET /api/memories', 'POST /api/memories'],
+    ...['POST /api/memories/search', 'GET /api/memories/stm/{agent_id}', 'POST /api/knowledge-items/query'],
+    ...['POST /api/knowledge-items/upload', 'POST /api/custom-tools/upload', 'POST /api/custom-tools/validate'],
+    ...['GET /api/workflows', 'POST /api/workflows', 'GET /api/tasks', 'GET /api/scheduled-agents', 'POST /api/scheduled-agents'],
+    ...['POST /api/agents/{agent_id}/chat', 'GET /api/agents/{agent_id}/chat/sessions'],
+    ...['GET /api/webhook-secret', 'POST /api/webhook-secret/rotate', 'POST /api/providers/test'],
+    ...['GET /v1/models', 'POST /v1/chat/completions', 'POST /v1/responses', 'POST /mcp'],
+  ],
+  private: [
+    ...['GET', 'PUT', 'DELETE'].map((method) => `${method} /api/workflows/{id}`),
+    ...['POST', 'DELETE'].map((method) => `${method} /api/workflows/{id}/skills/{skill_id}`),
+    ...['POST /api/workflows/{id}/prompt', 'POST /api/workflows/{id}/halt', 'GET /api/workflows/{id}/stream'],
+    ...['GET /api/workflows/{id}/export', 'GET /api/tasks/workflow/{workflow_id}', 'GET /api/tasks/{id}'],
+    ...['progress', 'steps', 'bundle', 'webhooks'].map((part) => `GET /api/tasks/{id}/${part}`),
+    ...['fork', 'stop', 'budget', 'approvals/{call_id}', 'reconciliations/{call_id}'].map(
+      (part) => `POST /api/tasks/{id}/${part}`,
+    ),
+    'POST /api/tasks/{id}/webhooks/{delivery_id}/redeliver',
+    ...['GET', 'DELETE'].map((method) => `${method} /api/agents/{agent_id}/chat/sessions/{session_id}`),
+    'POST /api/agents/{agent_id}/chat/sessions/{session_id}/stop',
+    ...['GET', 'PATCH', 'DELETE'].map((method) => `${method} /api/scheduled-agents/{id}`),
+    ...['PATCH /api/scheduled-agents/{id}/enable', 'PATCH /api/scheduled-agents/{id}/disable'],
+    ...['POST /api/scheduled-agents/{id}/trigger', 'GET /api/scheduled-agents/{id}/runs'],
+    ...['GET /v1/chat/completions/{id}', 'GET /v1/responses/{id}', 'POST /v1/responses/{id}/cancel'],
+    ...['PUT /api/tokens/{id}', 'GET /api/tokens/{id}/uses', 'GET /api/tokens/{id}/grants', 'POST /api/tokens/{id}/grants'],
+    'DELETE /api/tokens/{id}/grants/{grant_id}',
+  ],
+  hidden: ['GET /api/memories/{id}', 'PUT /api/memories/{id}', 'DELETE /api/memories/{id}'],
+  read: [
+    ...shared.flatMap(({ read }) => read),
+    ...['GET /api/agents/{id}/export', 'GET /api/skills/{id}/export', 'GET /api/knowledge-sources/{id}/export'],
+    'GET /api/guardrails/{id}/export',
+    ...['GET /api/knowledge-items/{id}/content', 'POST /api/guardrails/{id}/check', 'GET /api/custom-tools/{id}/env-mapping'],
+  ],
+  change: [...shared.flatMap(({ change }) => change), ...['PUT /api/mcps/{id}/tools', 'PUT /api/custom-tools/{id}/env-mapping']],
+  use: [
+    ...['POST /api/providers/{id}/test', 'POST /api/mcps/{id}/test', 'GET /api/mcps/{id}/tools'],
+    ...['POST /api/knowledge-sources/{id}/test', 'POST /api/custom-tools/{id}/run'],
+  ],
+  expendable: ['DELETE /api/tokens/{id}'],
+  listed: ['GET /api/tokens/{id}'],
+};
+
+/** Operation, such as `GET /api/agents`, to its rule. An operation that is not here fails the test. */
+export const POLICY = new Map(
+  (Object.keys(OPERATIONS) as (keyof typeof RULES)[]).flatMap((kind) =>
+    OPERATIONS[kind].map((operation) => [operation, { kind, ...RULES[kind] }] as const),
+  ),
+);
+
+/** What a field of a request refers to, by its last name. A field that is neither here nor plain fails the test. */
+export const REFERENCES: Record<
+  string,
+  'shared' | 'private' | 'token' | 'unique' | 'import_id' | 'memory_key' | 'granted' | 'door_model'
+> = {
+  ...{ agent_id: 'shared', provider_id: 'shared', source_id: 'shared', source_ids: 'shared', skill_ids: 'shared' },
+  ...{ guardrail_ids: 'shared', mcp_server_ids: 'shared', required_mcp_servers: 'shared', custom_tool_ids: 'shared' },
+  ...{ knowledge_source_ids: 'shared', tag: 'shared', tags: 'shared', skill_tags: 'shared', guardrail_tags: 'shared' },
+  ...{ mcp_server_tags: 'shared', knowledge_tags: 'shared', approval_tools: 'shared', allowed_tools: 'shared' },
+  ...{ workflow_id: 'private', session_id: 'private', task_id: 'private' },
+  ...{ api_key_token_name: 'token', repo_token_name: 'token', credential_overrides: 'token', env_config: 'token' },
+  ...{ token_name: 'token', env_mapping: 'token', connection_config: 'token', headers: 'token', env: 'token' },
+  ...{ resource_id: 'granted', name: 'unique', id: 'import_id', key: 'memory_key' },
+};
+
+/** Fields that refer to nothing: texts, numbers, switches, and what holds the fields above. */
+export const PLAIN = new Set(
+  [
+    'description system_prompt model builtin_tools tool_definitions type function parameters provider_type base_url auth_type',
+    'azure_api_version azure_deployment default_model requests_per_minute price_table input output cache_read cache_write',
+    'context_window instructions guardrail_type enabled config text transport_type network paths mcpServers transport command args',
+    'url scope value metadata ttl query limit source_type content content_type file version resource_type items exported_at skills',
+    'agents workflows knowledge_sources source_code parameters_schema is_enabled effect arguments title max_turns output_format',
+    'reasoning_effort infinite_session bypass_memory auto_memory tsv_tool_results caveman repo_url repo_branch webhook_url',
+    'error_webhook_url budget max_cost_usd max_tokens max_seconds on_exhausted on_busy status prompt request from_step effects',
+    'decision message result interval_value interval_unit start_at end_at overlap_policy catchup_window_seconds messages role refusal',
+    'stream stream_options include_usage background reasoning effort jsonrpc method shared cursor q since after before skip dry_run',
+    'starting_after resource_type destination api_key force include guardrails',
+  ].flatMap((line) => line.split(' ')),
+);
+
+/** Operations whose field means something else than its name says elsewhere. */
+export const EXCEPTIONS: Record<string, keyof typeof REFERENCES | 'plain' | 'door_model'> = {
+  'POST /v1/chat/completions model': 'door_model',
+  'POST /v1/responses model': 'door_model',
+  'POST /mcp id': 'plain',
+};

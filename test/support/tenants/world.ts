@@ -1,0 +1,177 @@
+import type { Client } from '../client.ts';
+import type { TestInstallation } from '../installation.ts';
+import { asks, says } from '../model-server.ts';
+import { startReceiver } from '../receiver.ts';
+import { until } from '../until.ts';
+import { startTrap, type Trap } from './trap.ts';
+
+/** In every private field of the first tenant; nobody else's answer holds it. */
+export const PRIVATE = 'canaryprivate';
+/** In names and notes of the first tenant's stored tokens; an administrator's answer may hold it, to delete them by. */
+export const TOKEN_PRIVATE = 'canarytoken';
+/** In every secret of the first tenant; nothing that anybody else caused is sent it. */
+export const SECRET = 'canarysecret0123456789';
+/** A token that the shared resources of the first tenant name, so that its name is no secret. */
+export const TOKEN = 'first-tenants-key';
+export const TAG = 'tenants';
+export const TAKEN = { key: 'a known key', session: `${PRIVATE} key` };
+
+export const UNKNOWN = '01900000-0000-7000-8000-000000000000';
+
+/** Gives its variable back in a form that redaction does not know. */
+const TOOL = 'import os\n\ndef NAME(a: int = 1) -> str:\n    return (os.environ.get("KEY") or "")[::-1]\n';
+export const toolSource = (name: string) => TOOL.replace('NAME', name);
+
+export interface Tenant {
+  client: Client;
+  /** By collection, and by what a path names beside it. */
+  ids: Record<string, string>;
+  names: Record<string, string>;
+  /** Where its resources send what they send. */
+  trap: Trap;
+}
+
+interface Making {
+  home: TestInstallation;
+  client: Client;
+  /** Before every name. */
+  mark: string;
+  /** Before what is private. */
+  hidden: string;
+  /** What its resources name as `{{token:…}}` and as key; none for a tenant without. */
+  token: string | null;
+  secret: string;
+}
+
+/** Bodies that make one of each collection; called again, another one. */
+export function bodiesOf(
+  { home, mark, hidden, token }: Omit<Making, 'client' | 'secret'>,
+  ids: Record<string, string>,
+  trap: Trap,
+) {
+  let made = 0;
+  const name = (noun: string) => `${mark}_${noun}_${++made}`;
+  const headers = token ? { Authorization: `Bearer {{token:${token}}}` } : {};
+  return {
+    tokens: () => ({
+      ...{ name: `${hidden === PRIVATE ? TOKEN_PRIVATE : hidden}-${++made}`, value: `${mark}-value-${made}` },
+      description: hidden === PRIVATE ? TOKEN_PRIVATE : '',
+    }),
+    providers: () => ({
+      ...{ name: name('provider'), provider_type: 'openai_compatible', base_url: home.model.url, default_model: 'm' },
+      api_key_token_name: token,
+    }),
+    'custom-tools': () => {
+      const tool = name('tool');
+      return { name: tool, source_code: toolSource(tool), env_config: { KEY: { token_name: token } }, tags: [TAG] };
+    },
+    mcps: () => ({
+      ...{ name: name('server'), transport_type: 'http', tags: [TAG] },
+      connection_config: { url: `${trap.url}/${mark}/mcp`, headers },
+    }),
+    'knowledge-sources': () => ({ name: name('source'), tags: [TAG] }),
+    'knowledge-items': () => ({ source_id: ids['knowledge-sources'], name: name('item'), content: 'common text', tags: [TAG] }),
+    skills: () => ({ name: name('skill'), instructions: 'Be brief.', tags: [TAG] }),
+    guardrails: () => ({ name: name('guardrail'), guardrail_type: 'prompt', config: { max_length: 100_000 }, tags: [TAG] }),
+    agents: () => ({
+      ...{ name: name('agent'), provider_id: ids.providers, custom_tool_ids: [ids['custom-tools']], mcp_server_tags: [TAG] },
+      ...{ approval_tools: [], knowledge_tags: [TAG] },
+    }),
+    workflows: () => ({
+      ...{ agent_id: ids.agents, title: `${hidden} title ${++made}`, output_format: 'markdown', skill_tags: [TAG] },
+      ...{ guardrail_tags: [TAG], mcp_server_tags: [] },
+    }),
+    'scheduled-agents': () => ({
+      ...{ name: `${hidden} schedule ${++made}`, workflow_id: ids.workflows, prompt: `${hidden} prompt`, interval_value: 4 },
+      ...{ interval_unit: 'weeks', start_at: new Date(Date.now() + 86_400_000).toISOString() },
+    }),
+    memories: () => ({
+      ...{
+        agent_id: ids.agents,
+        scope: 'session',
+        workflow_id: ids.workflows,
+        key: `${hidden} key ${++made}`,
+        value: `${hidden} value`,
+      },
+    }),
+  } satisfies Record<string, () => object>;
+}
+
+const remoteSource = ({ mark, token }: Pick<Making, 'mark' | 'token'>, trap: Trap) => ({
+  ...{ name: `${mark}_remote`, source_type: 'vector_db', tags: [TAG] },
+  connection_config: { url: `${trap.url}/${mark}/qdrant`, collection: 'c', ...(token ? { api_key: `{{token:${token}}}` } : {}) },
+});
+
+export type Bodies = ReturnType<typeof bodiesOf>;
+
+async function makeShared(making: Making): Promise<Tenant & { bodies: Bodies; create(collection: string): Promise<string> }> {
+  const trap = await startTrap();
+  const ids: Record<string, string> = {};
+  const names: Record<string, string> = {};
+  const bodies = bodiesOf(making, ids, trap);
+  const { client } = making;
+  const create = async (collection: string) => {
+    const body = (bodies as Record<string, () => object>)[collection]?.();
+    const record = await client.ok(client.post(`/api/${collection}`, body), 201);
+    names[collection] = record.name;
+    return record.id as string;
+  };
+  if (making.token) await client.ok(client.post('/api/tokens', { name: making.token, value: making.secret }), 201);
+  const order = ['tokens', 'providers', 'custom-tools', 'mcps', 'knowledge-sources', 'knowledge-items', 'skills', 'guardrails'];
+  for (const collection of [...order, 'agents', 'workflows', 'scheduled-agents', 'memories'])
+    ids[collection] = await create(collection);
+  ids.remote_source = (await client.ok(client.post('/api/knowledge-sources', remoteSource(making, trap)), 201)).id;
+  ids.idle_workflow = await create('workflows');
+  ids.skill_id = ids.skills as string;
+  ids.agent_id = ids.agents as string;
+  ids.workflow_id = ids.workflows as string;
+  return { client, ids, names, trap, bodies, create };
+}
+
+export type MadeTenant = Awaited<ReturnType<typeof makeShared>>;
+
+/** The first tenant: one of everything, private texts in all of it, and a run of each kind. */
+export async function firstTenant(home: TestInstallation): Promise<MadeTenant> {
+  const making = { home, client: home.alice, mark: 'first', hidden: PRIVATE, token: TOKEN, secret: SECRET };
+  const tenant = await makeShared(making);
+  const { ids, names, trap, client } = tenant;
+  const hook = await startReceiver();
+  const stopTrap = trap.stop;
+  trap.stop = () => Promise.all([stopTrap(), hook.stop()]).then(() => {});
+  const change = (path: string, body: object) => client.ok(client.put(`/api/${path}`, body));
+  await change(`workflows/${ids.workflows}`, { webhook_url: `${hook.url}?${PRIVATE}=1`, repo_token_name: names.tokens });
+  ids.listed_provider = (
+    await client.ok(client.post('/api/providers', { ...tenant.bodies.providers(), base_url: `${trap.url}/first/v1` }))
+  ).id;
+  await client.ok(client.post('/api/memories', { agent_id: ids.agents, key: TAKEN.key, value: 'known to all' }), 201);
+
+  home.model.script(says(`${PRIVATE} answer`));
+  ids.ended_task = await home.prompt(ids.workflows as string, `${PRIVATE} prompt`);
+  await home.ended(ids.ended_task);
+  await until('the webhook is delivered', async () => {
+    const [delivery] = (await client.get(`/api/tasks/${ids.ended_task}/webhooks`)).body as unknown as {
+      id: string;
+      status: string;
+    }[];
+    ids.delivery_id = delivery?.id as string;
+    return delivery?.status === 'delivered';
+  });
+  home.model.script(says(`${PRIVATE} reply`));
+  const chat = await client.post(`/api/agents/${ids.agents}/chat`, { message: `${PRIVATE} question` });
+  ids.session_id = JSON.parse(/data: (.*)/.exec(chat.body as unknown as string)?.[1] ?? '{}').session_id;
+
+  await change(`agents/${ids.agents}`, { approval_tools: [names['custom-tools']] });
+  home.model.script(asks({ name: names['custom-tools'] as string, args: { a: 2 } }));
+  ids.tasks = await home.prompt(ids.workflows as string, `${PRIVATE} question`);
+  await until('the run waits for approval', async () => {
+    const { body } = await client.get(`/api/tasks/${ids.tasks}`);
+    return body.status === 'waiting';
+  });
+  const { body: steps } = await client.get(`/api/tasks/${ids.tasks}/steps`);
+  ids.call_id = /"call_id":"([^"]+)"/.exec(JSON.stringify(steps))?.[1] as string;
+  return tenant;
+}
+
+/** Another tenant, whose own things are the base of what it tries. */
+export const secondTenant = (home: TestInstallation, { client, mark }: { client: Client; mark: string }): Promise<MadeTenant> =>
+  makeShared({ home, client, mark, hidden: mark, token: null, secret: '' });

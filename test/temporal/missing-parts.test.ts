@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { says } from '../support/model-server.ts';
+
+let here: TestInstallation;
+beforeAll(async () => {
+  here = await startTestInstallation();
+});
+afterAll(() => here.stop());
+
+const NOTHING_LISTENS = 'http://127.0.0.1:1/mcp';
+let made = 0;
+
+const server = async (as: TestInstallation['alice'], name: string, more: object = {}) => {
+  const values = { name, transport_type: 'http', connection_config: { url: NOTHING_LISTENS }, ...more };
+  return (await as.ok(as.post('/api/mcps', values), 201)).id as string;
+};
+const tool = async (more: object = {}) => {
+  const name = `part_${++made}`;
+  const source_code = `def ${name}() -> int:\n    return 1\n`;
+  return (await here.alice.ok(here.alice.post('/api/custom-tools', { name, source_code, ...more }), 201)) as {
+    id: string;
+    name: string;
+  };
+};
+
+/** Runs an agent once; what its run said that it goes without. */
+async function notOffered(agent: object): Promise<Record<string, any>[]> {
+  here.model.script(says('Done without.'));
+  const task_id = await here.prompt(await here.workflow({ agent }));
+  expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'Done without.' });
+  const { logs } = await here.alice.ok(here.alice.get(`/api/tasks/${task_id}`));
+  expect((logs as { event: string }[]).filter(({ event }) => event === 'context_built')).toHaveLength(1);
+  return (logs as Record<string, any>[]).filter(({ event }) => event === 'tools_not_offered');
+}
+
+describe('a run says that it goes without', () => {
+  it('a custom tool of its agent that is disabled, and offers the others', async () => {
+    const [kept, lost] = [await tool(), await tool()];
+    await here.alice.ok(here.alice.put(`/api/custom-tools/${lost.id}`, { is_enabled: false }));
+    const told = await notOffered({ custom_tool_ids: [kept.id, lost.id] });
+    expect(told).toMatchObject([{ tools: [lost.name], reason: 'it is disabled' }]);
+    expect(here.model.requests.at(-1)?.tools?.map(({ function: { name } }) => name)).toEqual([kept.name]);
+  });
+
+  it('the tools of an MCP server that is down', async () => {
+    const told = await notOffered({ mcp_server_ids: [await server(here.alice, 'down')] });
+    expect(told).toMatchObject([
+      { tools: [], server: 'down', reason: expect.stringContaining('The MCP server down cannot be reached') },
+    ]);
+  });
+
+  it('the tools of an MCP server that its tag would join, had somebody else not made it', async () => {
+    await server(here.bob, 'of bob', { tags: ['joined'] });
+    const told = await notOffered({ mcp_server_tags: ['joined'] });
+    expect(told).toMatchObject([{ tools: [], server: 'of bob', reason: expect.stringContaining('someone else made it') }]);
+  });
+
+  it('nothing, if it has everything', async () => {
+    expect(await notOffered({ custom_tool_ids: [(await tool()).id] })).toEqual([]);
+  });
+});

@@ -1,0 +1,82 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { ParserFailure } from '../../src/parsers/failure.ts';
+import { createParserPool, type JobRules } from '../../src/parsers/pool.ts';
+
+const pool = createParserPool({ processes: 2 });
+afterAll(() => pool.close());
+
+const rules = (more: Partial<JobRules> = {}): JobRules => ({ owner: 'alice', deadline_ms: 20_000, ...more });
+const kindOf = (job: Promise<unknown>) =>
+  job.then(
+    () => 'done',
+    (error) => (error instanceof ParserFailure ? error.kind : error),
+  );
+/** A schema under which two large arrays are compared item by item. */
+const unique = {
+  config: { json_schema: { uniqueItems: true } },
+  text: JSON.stringify(Array.from({ length: 40_000 }, (_, i) => [i])),
+};
+
+describe('the parser pool', () => {
+  it('gives what a job comes to, and the sentence of one that cannot be done', async () => {
+    expect(await pool.run('page', '<h1>A</h1><p>b</p>', rules())).toBe('A\n\nb');
+    expect(await pool.run('config', { forbidden_patterns: ['('] }, rules())).toEqual([
+      { path: 'config.forbidden_patterns.0', message: expect.stringContaining('RE2') },
+    ]);
+    const content = new TextEncoder().encode('{');
+    const order = { reader: 'json' as const, content, longest: 10 };
+    await expect(pool.run('document', order, rules({ once: true }))).rejects.toThrow('it is not valid JSON');
+  });
+
+  it('ends a process at the deadline of its job and goes on with others', async () => {
+    expect(await kindOf(pool.run('request', unique, rules({ deadline_ms: 300 })))).toBe('timeout');
+    expect(await pool.run('page', 'still here', rules())).toBe('still here');
+  });
+
+  it('ends a process that needs too much memory, not the service', async () => {
+    const text = `[${'[],'.repeat(20_000_000)}[]]`;
+    expect(await kindOf(pool.run('request', { config: {}, text }, rules()))).toBe('memory');
+    expect(await pool.run('page', 'still here', rules())).toBe('still here');
+  });
+
+  it('leaves a process to others while one principal keeps asking', async () => {
+    const long = Array.from({ length: 4 }, () => kindOf(pool.run('request', unique, rules({ deadline_ms: 500 }))));
+    const mine = await Promise.race([
+      pool.run('page', 'mine', rules({ owner: 'bob' })),
+      Promise.all(long).then(() => 'only after the others'),
+    ]);
+    expect(mine).toBe('mine');
+    expect(await Promise.all(long)).toEqual(long.map(() => 'timeout'));
+  });
+
+  it('leaves a process to short jobs while slow ones are done', async () => {
+    const slow = ['alice', 'bob', 'carol'].map((owner) =>
+      kindOf(pool.run('request', unique, rules({ owner, slow: true, deadline_ms: 500 }))),
+    );
+    const short = await Promise.race([
+      pool.run('page', 'short', rules({ owner: 'alice' })),
+      Promise.all(slow).then(() => 'only after the slow ones'),
+    ]);
+    expect(short).toBe('short');
+    await Promise.all(slow);
+  });
+
+  it('refuses what had to wait too long, and what is asked for too often', async () => {
+    const first = kindOf(pool.run('request', unique, rules({ deadline_ms: 1_000 })));
+    expect(await kindOf(pool.run('page', '', rules({ patience_ms: 50 })))).toBe('busy');
+    const many = Array.from({ length: 201 }, () => kindOf(pool.run('page', '', rules())));
+    expect(await many.at(-1)).toBe('busy');
+    expect(await first).toBe('timeout');
+    expect(new Set((await Promise.all(many)).slice(0, 200))).toEqual(new Set(['done']));
+  });
+
+  it('ends what is under way when it is closed', async () => {
+    const own = createParserPool({ processes: 2 });
+    const running = kindOf(own.run('request', unique, rules()));
+    const waiting = kindOf(own.run('request', unique, rules()));
+    await own.run('page', '', rules({ owner: 'bob' }));
+    await own.close();
+    expect([await running, await waiting]).toEqual(['ended', 'ended']);
+    expect(await kindOf(own.run('page', '', rules()))).toBe('ended');
+  });
+});

@@ -1,0 +1,62 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import { expect, it } from 'vitest';
+
+const DASHBOARD = resolve(import.meta.dirname, '../../src/dashboard');
+
+const sources = readdirSync(DASHBOARD, { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
+  .map((entry) => join(entry.parentPath, entry.name))
+  .map((file) => ({ file: relative(DASHBOARD, file), text: readFileSync(file, 'utf8') }));
+
+const using = (pattern: RegExp, ...allowed: string[]) =>
+  sources.filter(({ file, text }) => pattern.test(text) && !allowed.includes(file)).map(({ file }) => file);
+
+it('draws times in one place, so that each has its zone', () => {
+  expect(using(/<time\b|toLocale(?:Date|Time)?String\((?!'en'\))|DateTimeFormat/, 'ui/time.tsx')).toEqual([]);
+});
+
+it('lets records be chosen with pickers alone, so that each offers to make another', () => {
+  // Sessions of a chat are made by talking, and the filters above lists look for what is there.
+  const allowed = ['resources/pickers.tsx', 'chat/chat.tsx', 'resources/pages.tsx', 'runs/tasks.tsx'];
+  expect(using(/<(?:Multi)?Select\b/, ...allowed)).toEqual([]);
+  expect(
+    using(/useNames\(/, 'resources/references.ts', 'resources/columns.tsx', ...allowed, 'make/use-make.ts', 'make/make-page.tsx'),
+  ).toEqual([]);
+});
+
+it('keeps every tab in the address', () => {
+  expect(using(/<Tabs(?![.\w])(?! \{\.\.\.)/)).toEqual([]);
+  expect(sources.filter(({ text }) => /<Tabs \{\.\.\./.test(text) && !text.includes('useTab(')).map(({ file }) => file)).toEqual(
+    [],
+  );
+});
+
+it('opens dialogs of one kind, of which Escape closes the innermost alone', () => {
+  expect(using(/<Modal\b/, 'ui/dialog.tsx')).toEqual([]);
+});
+
+it('gives every block of code its copy button', () => {
+  expect(using(/<pre\b/, 'ui/show.tsx', 'ui/markdown.tsx')).toEqual([]);
+});
+
+it('guards every form and field that holds text', () => {
+  const typed = using(/<(?:form|Textarea|TextInput|TagsInput|NumberInput|PasswordInput|JsonInput|Autocomplete)\b/);
+  const guarded = new Set(using(/useUnsaved\(/));
+  const exempt = [
+    // A question asked before anything can be typed, a file, and what filters a list.
+    'shell/sign-in.tsx',
+    'transfer/transfer.tsx',
+    'resources/pages.tsx',
+    // The state of these is guarded where it is held: in form.tsx, make-page.tsx and chat.tsx.
+    'resources/controls.tsx',
+    'make/model-section.tsx',
+    'chat/conversation.tsx',
+  ];
+  expect(typed.filter((file) => !guarded.has(file) && !exempt.includes(file))).toEqual([]);
+  expect(exempt.filter((file) => !typed.includes(file) || guarded.has(file))).toEqual([]);
+});
+
+it('closes no dialog over a half-filled form unasked', () => {
+  expect(using(/<Dialog\b/, 'ui/unsaved.tsx', 'resources/pickers.tsx')).toEqual([]);
+});

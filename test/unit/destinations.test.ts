@@ -1,0 +1,134 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { asked, canonical, type Destination, SECRET_HOLDERS } from '../../src/domain/destinations.ts';
+
+const SCHEMA = readFileSync(resolve(import.meta.dirname, '../../prisma/schema.prisma'), 'utf8');
+
+/** The columns of a model, without its relations to other models. */
+function columnsOf(model: string): string[] {
+  const body = new RegExp(`^model ${model} \\{$([\\s\\S]*?)^\\}`, 'm').exec(SCHEMA)?.[1] ?? '';
+  const models = [...SCHEMA.matchAll(/^model (\w+) \{/gm)].map(([, name]) => name);
+  const fields = [...body.matchAll(/^ {2}(\w+) +(\w+)/gm)];
+  return fields.filter(([, , type]) => !models.includes(type)).map(([, name]) => name as string);
+}
+
+const ALWAYS = ['id', 'created_by', 'created_at', 'updated_at'];
+const KEYS = ['description', 'tags', 'status', 'last_error'];
+
+interface Row {
+  model: string;
+  row: Record<string, unknown>;
+  /** Another value of each field that decides where a secret goes or which code sees it. */
+  deciding: Record<string, unknown>;
+  /** Fields that name the secrets; what they name is asked for instead. */
+  naming: string[];
+  harmless: string[];
+  destination(row: Record<string, unknown>): Destination | undefined;
+}
+
+const first = (list: { destination: Destination }[]) => list[0]?.destination;
+const TOOL = { id: 't', name: 'look', source_code: 'a', network: false, env_config: { KEY: { token_name: 'k' } } };
+const WORKFLOW = { id: 'w', title: 'w', repo_url: 'https://one.example/r', repo_token_name: 'k', credential_overrides: {} };
+
+const ROWS: Record<(typeof SECRET_HOLDERS)[number], Row> = {
+  provider: {
+    model: 'Provider',
+    row: {
+      ...{ id: 'p', name: 'p', provider_type: 'openai_compatible', base_url: 'https://one.example/v1', auth_type: 'bearer' },
+      ...{ azure_api_version: null, azure_deployment: null, api_key_token_name: 'k' },
+    },
+    deciding: {
+      ...{ provider_type: 'openai', base_url: 'https://two.example', auth_type: 'x-api-key' },
+      ...{ azure_api_version: '1', azure_deployment: 'd' },
+    },
+    naming: ['api_key_token_name'],
+    harmless: ['name', 'default_model', 'requests_per_minute', 'price_table', 'context_window'],
+    destination: (row) => first(asked.provider(row as never)),
+  },
+  custom_tool: {
+    model: 'CustomTool',
+    row: TOOL,
+    deciding: { name: 'other', source_code: 'b', network: true, env_config: { OTHER: { token_name: 'k' } } },
+    naming: [],
+    harmless: ['parameters_schema', 'is_enabled', 'is_plugin', 'effect'],
+    destination: (row) => first(asked.custom_tool(row as never)),
+  },
+  mcp_server: {
+    model: 'McpServer',
+    row: {
+      ...{ id: 'm', name: 'm', transport_type: 'http', network: false, paths: [] },
+      connection_config: { url: 'https://one.example/{{token:k}}' },
+    },
+    deciding: {
+      ...{ transport_type: 'sse', network: true, paths: ['/srv'] },
+      connection_config: { url: 'https://two.example/{{token:k}}' },
+    },
+    naming: [],
+    harmless: ['name', 'allowed_tools'],
+    destination: (row) => first(asked.mcp_server(row as never)),
+  },
+  knowledge_source: {
+    model: 'KnowledgeSource',
+    row: {
+      id: 's',
+      name: 's',
+      source_type: 'vector_db',
+      connection_config: { url: 'https://one.example', api_key: '{{token:k}}' },
+    },
+    deciding: {
+      source_type: 'pgvector',
+      connection_config: { url: 'https://two.example', api_key: '{{token:k}}' },
+    },
+    naming: [],
+    harmless: ['name'],
+    destination: (row) => first(asked.knowledge_source(row as never)),
+  },
+  workflow: {
+    model: 'Workflow',
+    row: WORKFLOW,
+    deciding: { repo_url: 'https://two.example/r' },
+    // Which tools the overrides go to is read from the agent; see below.
+    naming: ['repo_token_name', 'credential_overrides', 'agent_id'],
+    harmless: [
+      ...['owner', 'owner_login', 'title', 'model', 'max_turns', 'skill_ids', 'skill_tags', 'output_format', 'reasoning_effort'],
+      ...['infinite_session', 'bypass_memory', 'auto_memory', 'tsv_tool_results', 'caveman', 'guardrail_ids', 'guardrail_tags'],
+      ...['repo_branch', 'webhook_url', 'error_webhook_url', 'budget', 'on_busy', 'single_use', 'current_turn', 'active_task_id'],
+      ...['task_count', 'last_task_id', 'last_task_status', 'last_task_at'],
+    ],
+    destination: (row) => first(asked.workflow(row as never, [])),
+  },
+};
+
+describe.each(SECRET_HOLDERS)('the destination of a %s', (kind) => {
+  const { model, row, deciding, naming, harmless, destination } = ROWS[kind];
+
+  it('is judged for every field that there is', () => {
+    const judged = [...Object.keys(deciding), ...naming, ...harmless, ...ALWAYS];
+    const columns = columnsOf(model);
+    expect(columns.length).toBeGreaterThan(ALWAYS.length);
+    expect(columns.filter((column) => !judged.includes(column) && !KEYS.includes(column))).toEqual([]);
+  });
+
+  it.each(Object.keys(deciding))('changes with its %s', (field) => {
+    const [before, after] = [destination(row), destination({ ...row, [field]: deciding[field] })];
+    expect(canonical(after?.facts)).not.toBe(canonical(before?.facts));
+  });
+
+  it('has a label that holds no secret', () => {
+    expect(destination(row)?.label).not.toMatch(/token|:\/\//);
+  });
+});
+
+it('of an override is the tool: its id, name, source and network', () => {
+  const overriding = { ...WORKFLOW, repo_token_name: null, credential_overrides: { KEY: 'k' } };
+  const of = (tool: object) => canonical(first(asked.workflow(overriding, [{ ...TOOL, ...tool }]))?.facts);
+  const all = [{}, { id: 'u' }, { name: 'n' }, { source_code: 'b' }, { network: true }].map(of);
+  expect(new Set(all).size).toBe(all.length);
+  expect(asked.workflow(overriding, [{ ...TOOL, env_config: {} }])).toEqual([]);
+});
+
+it('is the same text for the same facts, in whatever order they come', () => {
+  expect(canonical({ b: [1, { d: 1, c: undefined }], a: null })).toBe(canonical({ a: null, b: [1, { d: 1 }] }));
+  expect(canonical({ a: ['1', '2'] })).not.toBe(canonical({ a: ['2', '1'] }));
+});

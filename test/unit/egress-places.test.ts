@@ -1,0 +1,103 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import { expect, it } from 'vitest';
+
+const SRC = resolve(import.meta.dirname, '../../src');
+
+/** Who is given which rules. `configuration` and `providers` may reach loopback in `npm start`, `tools` may never. */
+const PLACES = {
+  'main/chat.ts': ['providers'],
+  'main/model-lists.ts': ['providers'],
+  'main/mcp-probe.ts': ['configuration'],
+  'main/run-tools.ts': ['configuration'],
+  'main/run-workspaces.ts': ['configuration'],
+  // Models; what models choose (web_fetch); webhooks.
+  'main/run-ports.ts': ['configuration', 'providers', 'tools'],
+  // Knowledge sources; the sandbox's proxy: custom tools, bash, stdio MCP servers; the API's own port.
+  'main/wiring.ts': ['configuration', 'own_ports', 'tools_allow'],
+};
+
+/** Where rules are made: nowhere but in one place for the service and one for the sandbox. */
+const MADE = {
+  guardedFetch: ['egress/guarded-fetch.ts', 'main/egress.ts'],
+  egressRules: ['egress/guarded-fetch.ts', 'toolrunner/confinement.ts', 'toolrunner/egress-rules.ts'],
+  startEgressProxy: ['toolrunner/confinement.ts', 'toolrunner/egress-proxy.ts'],
+  judgedAddresses: ['toolrunner/egress-dial.ts', 'tools/checkout.ts'],
+  dialEgress: ['egress/guarded-fetch.ts', 'toolrunner/egress-dial.ts', 'toolrunner/egress-proxy.ts'],
+  answeringAddress: ['main/knowledge.ts', 'toolrunner/egress-dial.ts'],
+};
+
+/** Every file that imports what dials, or calls the global fetch: why that is not a way past the rules. */
+const DIALS: Record<string, string> = {
+  'api/identity-providers.ts': "the operator's identity provider",
+  'egress/guarded-fetch.ts': 'dials by dialEgress',
+  'egress/redirects.ts': 'follows by the fetch it is given',
+  'embedded/postgres-access.ts': "the installation's own Postgres",
+  'embedded/temporal-guard.ts': "the installation's own Temporal UI",
+  'embedded/temporal-obtain.ts': "the releases of Temporal's own site",
+  'events/postgres-bus.ts': "the operator's Postgres",
+  'events/redis-bus.ts': "the operator's Redis",
+  'knowledge/remote.ts': 'the address that addressOf judged',
+  'main/commands/demo.ts': "the installation's own API",
+  'runtimes/clients.ts': 'is given a fetch; its default is for the default runtime of the operator',
+  'runtimes/embeddings.ts': "the operator's endpoint",
+  'runtimes/model-lists.ts': 'is given a client',
+  'runtimes/reusing-fetch.ts': 'is given a fetch; its default is for the default runtime of the operator',
+  'store/database.ts': "the operator's Postgres",
+  'store/migrations.ts': "the operator's Postgres",
+  'toolrunner/egress-dial.ts': 'the one that judges and dials',
+  'toolrunner/egress-proxy.ts': 'asks over a socket that dialEgress made',
+  'toolrunner/zygote.ts': "the sandbox's own socket file",
+  'tools/builtin/index.ts': "the operator's search endpoint",
+  'tools/mcp/connection.ts': 'is given a fetch',
+};
+/** Modules whose values open connections, and those values. Temporal's own clients know the operator's address alone. */
+const DIALLING =
+  /^(node:(net|tls|http|https|http2|dgram)|undici|pg|ioredis|openai|@anthropic-ai\/sdk|@modelcontextprotocol\/.*)$/;
+const DIALLER =
+  /\b(connect|createConnection|request|get|fetch|Agent|Socket|pg|Redis|OpenAI|AzureOpenAI|Anthropic|Client|\w+ClientTransport|net|https?|tls)\b/;
+/** A fetch that was handed in goes by the same name. */
+const OWN_FETCH = /[{,]\s*fetch\b\s*[,}?:]/;
+
+const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts') && !/^(dashboard|dashboard-legacy|generated)\//.test(name))
+  .map((name) => ({
+    name: relative(SRC, join(SRC, name)),
+    text: readFileSync(join(SRC, name), 'utf8').replaceAll(/^\s*(\/\/|\/?\*).*$/gm, ''),
+  }));
+
+const namesIn = (pattern: RegExp) => files.filter(({ text }) => pattern.test(text)).map(({ name }) => name);
+
+it('gives every place in the wiring the rules of who asks there', () => {
+  const found = files.flatMap(({ name, text }) => {
+    if (name === 'main/egress.ts' || name === 'main/knowledge.ts') return [];
+    const sets = [...text.matchAll(/(?<![\w/'-])egress\.(\w+)/g)].map(([, set]) => set as string);
+    return sets.length > 0 ? [[name, [...new Set(sets)].sort()] as const] : [];
+  });
+  expect(Object.fromEntries(found)).toEqual(PLACES);
+});
+
+it('makes rules, and dials by them, in the places that are known', () => {
+  const found = Object.keys(MADE).map((name) => [name, namesIn(new RegExp(`\\b${name}\\(`)).sort()]);
+  expect(Object.fromEntries(found)).toEqual(MADE);
+});
+
+it('dials past the rules only where the operator chose the address', () => {
+  const found = files.filter(({ text }) => {
+    const imported = [...text.matchAll(/^import (?!type )([^;]*?) from '([^']+)'/gm)].map(([, names = '', from = '']) => {
+      const values = names.replaceAll(/\btype \w+/g, '');
+      return DIALLING.test(from) && DIALLER.test(values);
+    });
+    const global = /(?<!typeof )globalThis\.fetch/.test(text) || (/(?<![.\w])fetch\(/.test(text) && !OWN_FETCH.test(text));
+    return global || imported.includes(true);
+  });
+  expect(found.map(({ name }) => name).sort()).toEqual(Object.keys(DIALS).sort());
+});
+
+it('never adds loopback to what tools may reach', () => {
+  const { text } = files.find(({ name }) => name === 'main/egress.ts')!;
+  expect(text).toMatch(/tools: open\(\.\.\.egress_allow\)/);
+  expect(text).toMatch(/tools_allow: egress_allow,/);
+  for (const file of ['main/dev.ts', 'main/setting.ts'])
+    expect(files.find(({ name }) => name === file)!.text).toMatch(/\begress_allow: config\.EGRESS_ALLOW,/);
+});

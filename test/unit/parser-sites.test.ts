@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest';
+import {
+  compileSites,
+  dependencies,
+  importSites,
+  OTHERS,
+  PARSERS,
+  parserOf,
+  parsersInUse,
+  ROOM,
+} from '../support/parser-sites.ts';
+
+const inRoom = ({ file }: { file: string }) => file.startsWith(`${ROOM}/`);
+
+it('knows of every dependency whether it parses what others choose', () => {
+  expect(dependencies().filter((name) => !PARSERS.includes(name) && !OTHERS.includes(name))).toEqual([]);
+});
+
+it('has parsers in the room of the pool alone', () => {
+  const outside = importSites().filter((site) => !inRoom(site) && parserOf(site.to));
+  expect(outside.map(({ file, to }) => `${file} imports ${to}`)).toEqual([]);
+  expect(parsersInUse()).not.toEqual([]);
+});
+
+it('enters the room through its process alone', () => {
+  const entered = importSites().filter((site) => !inRoom(site) && site.to.startsWith(ROOM));
+  expect(entered).toEqual([{ file: 'parsers/process.ts', to: ROOM }]);
+});
+
+/** Patterns made from what this service wrote itself. */
+const OWN_PATTERNS = ['toolrunner/scratch.ts'];
+
+it('compiles no pattern or code from a text outside the room', () => {
+  const outside = compileSites().filter((site) => !inRoom(site) && !OWN_PATTERNS.includes(site.file));
+  expect(outside.map(({ file, to }) => `${file} makes a ${to}`)).toEqual([]);
+});
