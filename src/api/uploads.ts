@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import { finished } from 'node:stream/promises';
 import type { Multipart } from '@fastify/multipart';
 import type { FastifyRequest } from 'fastify';
 import { AppError, unprocessable } from '../domain/errors.ts';
@@ -16,9 +15,10 @@ export const NO_UPLOAD: Upload = { filename: '', content: Buffer.alloc(0), field
 /** The file and the fields of a form, once all of it has arrived: a form that ends early is refused with 400. */
 export async function uploadOf(request: FastifyRequest): Promise<Upload> {
   if (!request.isMultipart()) throw new AppError('unsupported', 'Send the file as multipart/form-data, in the field `file`');
+  // Nothing more would be heard of it.
+  if (request.raw.destroyed) throw malformed('The connection ended before the whole form had arrived; send it again');
   const closed = closingOf(request.raw, boundaryOf(request));
   const { file, fields } = await partsOf(request);
-  await arrival(request.raw);
   if (!closed()) throw malformed('The form ends before its last boundary; send all of it');
   if (!file) throw new AppError('unprocessable', 'file: Send the file in the field `file`', { code: 'no_file' });
   return { ...file, fields };
@@ -45,14 +45,6 @@ function closingOf(raw: IncomingMessage, boundary: string): () => boolean {
     tail = window.subarray(Math.max(0, window.length - last.length + 1));
   });
   return () => seen;
-}
-
-/** Of a body that is shorter than its Content-Length, too, all is read that there is. */
-async function arrival(raw: IncomingMessage): Promise<void> {
-  raw.resume();
-  await finished(raw, { writable: false }).catch(() => {
-    throw malformed('The connection ended before the whole form had arrived; send it again');
-  });
 }
 
 async function partsOf(request: FastifyRequest): Promise<{ file: Omit<Upload, 'fields'> | null; fields: Upload['fields'] }> {
