@@ -92,6 +92,7 @@ describeInBrowser('a guardrail that guards nothing', () => {
   it('is reported when it is created and on its page', async ({ page }) => {
     await signInAsAlice(page, `${here.url}/dashboard/guardrails/new`);
     await page.getByRole('textbox', { name: 'Name' }).fill('toothless');
+    await page.getByLabel('Guardrail type').selectOption('output');
     await page.getByRole('button', { name: 'Create guardrail' }).click();
     await page.getByText('Saved, with a doubt').waitFor();
     await page.getByRole('heading', { name: 'toothless' }).waitFor();
