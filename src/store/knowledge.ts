@@ -4,9 +4,9 @@ import type { KnowledgeItem } from '../contracts/knowledge.ts';
 import type { Passage } from '../domain/knowledge.ts';
 import type { PrismaClient } from '../generated/prisma/client.ts';
 import { inTransaction, row, rows } from './database.ts';
-import * as sql from './knowledge.sql.ts';
 import { listed, wire } from './page.ts';
 import { conditions, type Filter, refused } from './resource.ts';
+import * as sql from './statements/knowledge.ts';
 
 export interface ItemValues {
   source_id: string;
@@ -26,7 +26,7 @@ interface Indexed {
   last_error: string | null;
 }
 
-export interface ChunkSearch {
+interface ChunkSearch {
   words: string[];
   vector: number[] | null;
   embedder: string | null;
@@ -35,7 +35,7 @@ export interface ChunkSearch {
   limit: number;
 }
 
-export interface ItemFilter extends Filter {
+interface ItemFilter extends Filter {
   source_id?: string | undefined;
   content_type?: string | undefined;
 }
@@ -48,8 +48,6 @@ interface Row {
 }
 
 const shown = ({ _count, ...item }: Row) => ({ ...wire(item), chunks: _count.chunks }) as unknown as KnowledgeItem;
-
-export type KnowledgeItemStore = ReturnType<typeof knowledgeItemStore>;
 
 export function knowledgeItemStore(pool: pg.Pool, prisma: PrismaClient) {
   // The extension compares vectors many times faster; without it the same is done over arrays.

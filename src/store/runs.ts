@@ -6,8 +6,8 @@ import type { PlannedCall } from '../domain/run-loop.ts';
 import type { ModelCall, TranscriptMessage } from '../domain/transcript.ts';
 import type { Usage } from '../domain/usage.ts';
 import { row } from './database.ts';
-import { COMPACT, WAIT } from './pauses.sql.ts';
-import * as sql from './runs.sql.ts';
+import { COMPACT, WAIT } from './statements/pauses.ts';
+import * as sql from './statements/runs.ts';
 
 /** A task as the engine's activities see it, at one of its steps. */
 export interface OpenRun extends Usage {
@@ -46,7 +46,7 @@ export interface Begin {
   events: RunEvent[];
 }
 
-export interface PlannedToolCall extends ModelCall {
+interface PlannedToolCall extends ModelCall {
   position: number;
   effect: ToolEffect;
   approval: boolean;
@@ -72,7 +72,7 @@ export interface Compaction {
   events: RunEvent[];
 }
 
-export interface Settlement {
+interface Settlement {
   status: 'completed' | 'failed' | 'halted';
   error: string | null;
   error_code: string | null;

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { redactor } from '../domain/redaction.ts';
-import { judgedAddresses } from '../toolrunner/egress-dial.ts';
-import type { EgressRules } from '../toolrunner/egress-rules.ts';
+import { judgedAddresses } from '../egress/dial.ts';
+import type { EgressRules } from '../egress/rules.ts';
 import { git, TooMuch } from './git-process.ts';
 
 export interface CheckoutOrder {
@@ -17,9 +17,9 @@ export interface CheckoutOrder {
 }
 
 /** Checks a repository out. Throws a sentence, without the token in it, when that cannot be done. */
-export type Checkout = (order: CheckoutOrder, signal: AbortSignal) => Promise<{ commit: string }>;
+type Checkout = (order: CheckoutOrder, signal: AbortSignal) => Promise<{ commit: string }>;
 
-export interface CheckoutLimits {
+interface CheckoutLimits {
   timeout_ms?: number;
   /** Of everything together, the repository's own data included. */
   max_bytes?: number;
