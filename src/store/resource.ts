@@ -22,8 +22,8 @@ export interface Filter {
 export interface Resource<R> {
   list(filter: Filter, where?: object): Promise<Page<R>>;
   find(id: string): Promise<R | null>;
-  create(values: object): Promise<R>;
-  /** `by`: the principal who changes it. */
+  /** `by`: the principal who saves it, whose tokens that it names are granted to it. */
+  create(values: object, by?: string): Promise<R>;
   update(id: string, values: object, by?: string): Promise<R>;
   remove(id: string): Promise<void>;
 }
