@@ -114,3 +114,23 @@ it('a run that is started while it is deleted, and has begun, ends by itself', a
     bus.halt = halt;
   }
 });
+
+it('a prompt that comes while its workflow is being halted is halted with it', async () => {
+  const { bus } = here.core;
+  const { halt } = bus;
+  const workflow_id = await here.workflow();
+  here.model.always(hangs('Busy'));
+  const tasks = [await here.prompt(workflow_id)];
+  bus.halt = async (task_id) => {
+    bus.halt = halt;
+    tasks.push(await here.prompt(workflow_id));
+    await halt(task_id);
+  };
+  try {
+    expect((await remove(workflow_id, '?force=true')).status).toBe(204);
+    expect(tasks).toHaveLength(2);
+    await expectGone(workflow_id, tasks);
+  } finally {
+    bus.halt = halt;
+  }
+});
