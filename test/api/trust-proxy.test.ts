@@ -3,6 +3,7 @@ import { startTestInstallation, type TestInstallation } from '../support/install
 
 let here: TestInstallation;
 let lines: string[];
+let tokens = 0;
 afterEach(() => here.stop());
 
 async function start(TRUST_PROXY: string): Promise<void> {
@@ -11,9 +12,9 @@ async function start(TRUST_PROXY: string): Promise<void> {
   here = await startTestInstallation({ worker: false, env, log: (line) => lines.push(line) });
 }
 
-/** Fails to sign in as a client whose request says that it was forwarded for these addresses. */
+/** Fails to sign in with a token that was not tried before, as a client whose request says that it was forwarded for these addresses. */
 const failFor = async (forwarded: string) =>
-  (await here.anonymous.get('/api/me', { authorization: 'Bearer wrong', 'x-forwarded-for': forwarded })).status;
+  (await here.anonymous.get('/api/me', { authorization: `Bearer wrong-${++tokens}`, 'x-forwarded-for': forwarded })).status;
 
 const loggedAddresses = () =>
   new Set(lines.flatMap((line) => /"remoteAddress":"([^"]+)"/.exec(line)?.[1]?.replace('::ffff:', '') ?? []));
