@@ -28,19 +28,19 @@ export function customToolRoutes(api: Api, services: Services, shared_write: Sha
   const { store, runner } = services;
   const find = findIn(store);
   const create = async (fields: object, by?: string) =>
-    shown(await store.customTools.create(await newTool(runner, fields as never), by));
+    maskedTool(await store.customTools.create(await newTool(runner, fields as never), by));
   const resource: Resource<CustomTool> = {
     async list(filter) {
       const page = await store.customTools.list(filter);
-      return { ...page, items: page.items.map(shown) };
+      return { ...page, items: page.items.map(maskedTool) };
     },
     find: async (id) => {
       const tool = await store.customTools.find(id);
-      return tool && shown(tool);
+      return tool && maskedTool(tool);
     },
     create,
     update: async (id, fields, by) =>
-      shown(await store.customTools.update(id, await changedTool(runner, await find(id), fields as ToolFields), by)),
+      maskedTool(await store.customTools.update(id, await changedTool(runner, await find(id), fields as ToolFields), by)),
     remove: store.customTools.remove,
   };
   mountCrud(api, customTools, {
@@ -113,7 +113,7 @@ const findIn = (store: Store) => async (id: string) => {
 };
 
 /** Shown only when the tool declares variables. */
-function shown({ env_config, ...tool }: CustomTool): CustomTool {
+function maskedTool({ env_config, ...tool }: CustomTool): CustomTool {
   return env_config && Object.keys(env_config).length > 0 ? { ...tool, env_config } : tool;
 }
 

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { row } from './database.ts';
-import { LIVE } from './runs.sql.ts';
+import { LIVE } from './statements/runs.ts';
 
 /** Texts that principals store, by table and without whose they are. Only their lengths are read. test/api/stored-texts.test.ts compares them with the database. */
 export const STORED_TEXTS: Record<string, readonly string[]> = {

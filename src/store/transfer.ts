@@ -52,8 +52,6 @@ const TIMEOUT_MS = 60_000;
 /** Leaves a transaction without keeping what it did. */
 class Undone extends Error {}
 
-export type TransferStore = ReturnType<typeof transferStore>;
-
 interface Stores {
   prisma: PrismaClient;
   keys: KeyRing;

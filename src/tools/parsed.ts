@@ -1,0 +1,67 @@
+import type { Config } from '../main/config.ts';
+import type { SharedServices } from '../main/core.ts';
+import { ParserFailure } from '../parsers/failure.ts';
+import type { ParserPool } from '../parsers/pool.ts';
+import type { FitArguments } from './arguments.ts';
+import type { ReadPage } from './builtin/web-fetch.ts';
+import type { SchemaFaults } from './mcp/listing.ts';
+import { ToolUnreachable } from './source.ts';
+
+/** Pages that tools fetch. */
+export const pageReader = ({ parsers, setting }: Pick<SharedServices, 'parsers' | 'setting'>): ReadPage => {
+  const deadline_ms = setting.config.READ_SECONDS * 1_000;
+  return (html, owner) =>
+    parsers.run('page', html, { owner, deadline_ms, slow: true }).catch((error) => {
+      throw error instanceof ParserFailure ? new Error(`the page cannot be read: ${error.message}`) : error;
+    });
+};
+
+/** Schemas of one server that may each use up their time; those larger than the last of them are not tried. */
+const MOST_FAILED = 4;
+
+/**
+ * Judges schemas that MCP servers send, in the name of nobody in particular: a connection may serve several runs. They are judged
+ * together. If that fails, each is judged alone, the smallest first, so that one that takes too much costs only its own tool.
+ */
+export function schemaJudge(parsers: ParserPool, { JUDGE_SECONDS }: Config): SchemaFaults {
+  const judge = (schemas: readonly unknown[], seconds: number) =>
+    parsers.run('schemas', schemas, { owner: 'mcp', deadline_ms: seconds * 1_000 });
+
+  async function judgeAlone(schemas: readonly unknown[]): Promise<(string | null)[]> {
+    const faults: (string | null)[] = schemas.map(() => null);
+    const sizes = schemas.map((schema) => JSON.stringify(schema).length);
+    let failed = 0;
+    for (const index of [...schemas.keys()].sort((one, other) => sizes[one]! - sizes[other]!)) {
+      if (failed === MOST_FAILED) {
+        faults[index] = `it was not judged, since ${failed} smaller schemas of this server could not be judged`;
+        continue;
+      }
+      try {
+        faults[index] = (await judge([schemas[index]], JUDGE_SECONDS / 2))[0] ?? null;
+      } catch (error) {
+        failed += 1;
+        faults[index] = `it could not be judged: ${(error as Error).message}`;
+      }
+    }
+    return faults;
+  }
+
+  return (schemas) => judge(schemas, JUDGE_SECONDS).catch(() => judgeAlone(schemas));
+}
+
+/** The arguments of tool calls. A schema that cannot be judged is the model's to know of; a pool that has no time is tried again. */
+export const argumentFitter = ({ parsers, setting }: Pick<SharedServices, 'parsers' | 'setting'>): FitArguments => {
+  const deadline_ms = setting.config.JUDGE_SECONDS * 1_000;
+  return async ({ name, parameters: schema }, { arguments: args, run: { owner } }) => {
+    try {
+      const fitted = await parsers.run('arguments', { schema, args }, { owner, deadline_ms });
+      if ('arguments' in fitted) return fitted;
+      return { refusal: `The arguments do not fit: ${fitted.faults.join('; ')}. Call the tool again with all of them right` };
+    } catch (error) {
+      if (!(error instanceof ParserFailure)) throw error;
+      const sentence = `The arguments of ${name} could not be checked against its schema: ${error.message}`;
+      if (error.kind === 'busy' || error.kind === 'ended') throw new ToolUnreachable(sentence);
+      return { refusal: `${sentence}. The tool was not called` };
+    }
+  };
+};
