@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject } from 'vitest';
 import { startTemporal, type Temporal } from '../../src/embedded/temporal.ts';
@@ -58,12 +61,15 @@ describeInBrowser('the Temporal UI of an installation', () => {
     } finally {
       await rebound.close();
     }
-    troubles.allow(/403|Content Security Policy|CORS|ERR_FAILED|request:/);
-    // A page without a Content-Security-Policy of its own, so that it is the guard that refuses.
-    await page.route('http://127.0.0.1:9/', (route) => route.fulfill({ contentType: 'text/html', body: 'another page' }));
-    await page.goto('http://127.0.0.1:9/');
-    const refused = page.waitForResponse((response) => response.url().startsWith(temporal.ui_url));
+    troubles.allow(/421|403|404|BLOCKED_BY_RESPONSE/);
+    // A page without a Content-Security-Policy of its own, so that it is the guard's reply that refuses.
+    const other = createServer((_, response) => response.setHeader('content-type', 'text/html').end('another page'));
+    await once(other.listen(0, '127.0.0.1'), 'listening');
+    await page.goto(`http://127.0.0.1:${(other.address() as AddressInfo).port}/`);
+    const refused = page.waitForEvent('requestfailed', (request) => request.url().startsWith(temporal.ui_url));
     await page.evaluate(`fetch('${temporal.ui_url}/api/v1/namespaces', { mode: 'no-cors' }).catch(() => {}).then(() => null)`);
-    expect((await refused).status()).toBe(403);
+    expect((await refused).failure()?.errorText).toContain('BLOCKED_BY_RESPONSE');
+    other.closeAllConnections();
+    other.close();
   });
 });
