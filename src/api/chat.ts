@@ -1,11 +1,11 @@
 import { v7 as uuid } from 'uuid';
+import type { ChatReplies } from '../chat/replies.ts';
 import type { Agent } from '../contracts/agents.ts';
 import { type ChatEvent, chat } from '../contracts/chat.ts';
 import { Id, type Warning } from '../contracts/common.ts';
 import { AppError, conflict, foreign, notFound } from '../domain/errors.ts';
 import type { Store } from '../store/index.ts';
 import type { Caller } from './auth.ts';
-import type { ChatReplies } from './chat-replies.ts';
 import { type Api, mount } from './mount.ts';
 import type { Frame } from './sse.ts';
 

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { row, rows } from './database.ts';
-import { LIVE } from './runs.sql.ts';
+import { LIVE } from './statements/runs.ts';
 
 /** What is still kept for a task that has ended at its model's provider. */
 export interface OpenCursor {

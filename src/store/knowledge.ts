@@ -4,9 +4,9 @@ import type { KnowledgeItem } from '../contracts/knowledge.ts';
 import type { Passage } from '../domain/knowledge.ts';
 import type { PrismaClient } from '../generated/prisma/client.ts';
 import { inTransaction, row, rows } from './database.ts';
-import * as sql from './knowledge.sql.ts';
 import { listed, wire } from './page.ts';
 import { conditions, type Filter, refused } from './resource.ts';
+import * as sql from './statements/knowledge.ts';
 
 export interface ItemValues {
   source_id: string;

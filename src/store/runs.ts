@@ -6,8 +6,8 @@ import type { PlannedCall } from '../domain/run-loop.ts';
 import type { ModelCall, TranscriptMessage } from '../domain/transcript.ts';
 import type { Usage } from '../domain/usage.ts';
 import { row } from './database.ts';
-import { COMPACT, WAIT } from './pauses.sql.ts';
-import * as sql from './runs.sql.ts';
+import { COMPACT, WAIT } from './statements/pauses.ts';
+import * as sql from './statements/runs.ts';
 
 /** A task as the engine's activities see it, at one of its steps. */
 export interface OpenRun extends Usage {

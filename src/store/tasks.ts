@@ -10,9 +10,9 @@ import { hashOf } from './definitions.ts';
 import { type Seed, seed } from './forks.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
 import { listed, type Paging } from './page.ts';
-import { SET_BUDGET } from './pauses.sql.ts';
-import { LIVE } from './runs.sql.ts';
 import type { Tell } from './runs.ts';
+import { SET_BUDGET } from './statements/pauses.ts';
+import { LIVE } from './statements/runs.ts';
 
 export interface NewTask {
   task_id: string;

@@ -6,7 +6,7 @@ import type { ForkAnswer, ForkedFrom } from '../domain/fork.ts';
 import type { Todo } from '../domain/progress.ts';
 import { row, type Statement } from './database.ts';
 import type { Tell } from './runs.ts';
-import * as sql from './tool-ledger.sql.ts';
+import * as sql from './statements/tool-ledger.ts';
 
 /** Where a call stands. */
 export interface CallPlace {

@@ -16,9 +16,9 @@ import { makeScratch } from './scratch.ts';
 import type { Isolation } from './settings.ts';
 import { shareWorkspace } from './workspaces.ts';
 
+export * from '../egress/dial.ts';
+export * from '../egress/rules.ts';
 export type { ConfinedCommand, ConfinedProcess } from './confined.ts';
-export * from './egress-dial.ts';
-export * from './egress-rules.ts';
 export { hostPathOf } from './host-paths.ts';
 export type { ToolRunnerOptions } from './options.ts';
 export { installToolPackages, type ToolPackages } from './packages.ts';

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { redactor } from '../domain/redaction.ts';
-import { judgedAddresses } from '../toolrunner/egress-dial.ts';
-import type { EgressRules } from '../toolrunner/egress-rules.ts';
+import { judgedAddresses } from '../egress/dial.ts';
+import type { EgressRules } from '../egress/rules.ts';
 import { git, TooMuch } from './git-process.ts';
 
 export interface CheckoutOrder {

@@ -1,11 +1,17 @@
 import { chmod, lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Config } from '../main/config.ts';
 import type { ToolOutcome } from './source.ts';
 
 export interface WorkspaceLimits {
   bytes: number;
   files: number;
 }
+
+export const workspaceLimitsOf = ({ WORKSPACE_MB, WORKSPACE_FILES }: Config): WorkspaceLimits => ({
+  bytes: WORKSPACE_MB * 1024 ** 2,
+  files: WORKSPACE_FILES,
+});
 
 interface Size {
   bytes: number;

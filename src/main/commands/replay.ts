@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { RunBundle } from '../../contracts/run-bundles.ts';
-import type { Difference } from '../../temporal/replay/difference.ts';
-import { type ReplayPorts, replay } from '../../temporal/replay/replay.ts';
+import { outputGuardsOf } from '../../guardrails/ports.ts';
+import type { Difference } from '../../replay/difference.ts';
+import { type ReplayPorts, replay } from '../../replay/replay.ts';
 import type { Config } from '../config.ts';
-import { outputGuardsOf } from '../guardrails.ts';
-import { parsersOf } from '../parsers.ts';
 import { createResources } from '../resources.ts';
+import { parsersOf } from '../wiring.ts';
 
 /** `perdura replay bundle.json …`: exits with 0 when each run is replayed as recorded, 1 when one differs, 2 when a file is no bundle. */
 export async function command(config: Config, files: string[]): Promise<void> {

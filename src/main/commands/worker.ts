@@ -3,7 +3,7 @@ import type { Config } from '../config.ts';
 import { createResources } from '../resources.ts';
 import { externalSetting } from '../setting.ts';
 import { untilSignal } from '../until-signal.ts';
-import { openCore, openWorker, openWorkerConnection } from '../wiring.ts';
+import { openSharedServices, openWorker, openWorkerConnection } from '../wiring.ts';
 
 const log = (line: string) => process.stderr.write(`${line}\n`);
 
@@ -14,7 +14,7 @@ export async function command(config: Config): Promise<void> {
   try {
     quietSdk();
     const setting = await externalSetting(config);
-    const core = await openCore(setting, resources, log);
+    const core = await openSharedServices(setting, resources, log);
     await core.store.grants.grantExisting();
     const worker = await openWorker(core, await openWorkerConnection(setting, resources), resources);
     log(`Perdura worker ${process.pid} takes work from ${setting.temporal_address}`);

@@ -1,6 +1,6 @@
 import { proxyActivities } from '@temporalio/workflow';
 import type { RunActivities } from '../activities/index.ts';
-import type { Reconciled } from '../reconciler.ts';
+import type { Reconciled } from '../reconcile-tasks.ts';
 
 const { reconcile } = proxyActivities<Pick<RunActivities, 'reconcile'>>({
   startToCloseTimeout: '10 minutes',
