@@ -1,0 +1,62 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { expect, it } from 'vitest';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const PAGES = globSync(['*.md', 'docs/**/*.md', 'examples/*.md', 'test/*.md'], { cwd: ROOT });
+const textOf = (page: string) => readFileSync(join(ROOT, page), 'utf8');
+
+/** The anchors that a page offers, spelled as GitHub spells them. */
+const anchorsOf = (page: string) =>
+  new Set(
+    [...textOf(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+      heading
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+
+/** Links within the repository: where each leads, relative to the root. */
+const linksOf = (page: string) =>
+  [...textOf(page).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)].map(([link, path = '', anchor]) => ({
+    link: `${page}: ${link.slice(1)}`,
+    target: path ? relative(ROOT, resolve(ROOT, dirname(page), path)) : page,
+    anchor,
+  }));
+
+it('links to pages and headings that exist', () => {
+  const links = PAGES.flatMap(linksOf);
+  expect(links.length).toBeGreaterThan(60);
+  const broken = links.filter(
+    ({ target, anchor }) => !existsSync(join(ROOT, target)) || (anchor !== undefined && !anchorsOf(target).has(anchor)),
+  );
+  expect(broken.map(({ link }) => link)).toEqual([]);
+});
+
+it('names files and folders that exist', () => {
+  const named = PAGES.flatMap((page) =>
+    [...textOf(page).matchAll(/(?<![\w/.<-])(?:src|test|docs|bench|bin|prisma|\.textlint)\/[\w./*<>-]*\w/g)].map(([path]) => ({
+      page,
+      path,
+    })),
+  ).filter(({ path }) => !/[*<]/.test(path));
+  expect(named.length).toBeGreaterThan(150);
+  const missing = named.filter(({ path }) => !existsSync(join(ROOT, path)));
+  expect(missing.map(({ page, path }) => `${page}: ${path}`)).toEqual([]);
+});
+
+it('is reachable from the README, page by page', () => {
+  const reached = new Set(['README.md', 'CHANGELOG.md']);
+  for (const page of reached) {
+    const targets = linksOf(page).map(({ target }) => (target === 'docs/decisions' ? 'docs/decisions/README.md' : target));
+    for (const target of targets) if (PAGES.includes(target)) reached.add(target);
+  }
+  expect(PAGES.filter((page) => !reached.has(page))).toEqual([]);
+});
+
+it('excludes no folder from the prose linter that is gone', () => {
+  const lines = readFileSync(join(ROOT, '.textlintignore'), 'utf8').split('\n');
+  const excluded = lines.filter((line) => /^(?:src|test|bench|bin|prisma)\b/.test(line));
+  expect(excluded.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+});
