@@ -92,7 +92,7 @@ export interface ApiLimits {
   request_seconds: number;
 }
 
-export interface ApiSettings {
+interface ApiSettings {
   version: string;
   admins: readonly string[];
   shared_write: SharedWrite;

@@ -16,17 +16,15 @@ interface Shared {
   created_by: string;
 }
 
-export type CrudEndpoints<R extends z.ZodType, C extends z.ZodType, U extends z.ZodType> = ReturnType<
-  typeof crud<R, C, U, z.ZodType>
->;
+type CrudEndpoints<R extends z.ZodType, C extends z.ZodType, U extends z.ZodType> = ReturnType<typeof crud<R, C, U, z.ZodType>>;
 
 /** What a check may look at and say, beyond refusing. */
-export interface Checking extends Pick<Warnings, 'warn'> {
+interface Checking extends Pick<Warnings, 'warn'> {
   /** Of the record that is to be changed; none when one is made. */
   id?: string;
 }
 
-export interface CrudRules<T = unknown> {
+interface CrudRules<T = unknown> {
   shared_write: SharedWrite;
   /** What is wrong with values beyond their types, such as references to what does not exist. */
   check?: (values: Record<string, unknown>, caller: Caller, checking: Checking) => Promise<FieldError[]>;

@@ -34,7 +34,7 @@ function refuseExcess(body: Buffer, most_values: number): void {
 }
 
 /** How many values a text of JSON has, members and items alike, and how deep it goes. Stops once it has more than `most` or is too deep. */
-export function measureJson(text: Uint8Array, most: number): { values: number; depth: number } {
+function measureJson(text: Uint8Array, most: number): { values: number; depth: number } {
   let [values, depth, deepest] = [1, 0, 0];
   for (let at = 0; at < text.length && values <= most && deepest <= DEEPEST; at += 1) {
     const byte = text[at];

@@ -50,7 +50,7 @@ type Answer<R, K> = K extends 'page'
       : // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a reply returns nothing
         void;
 
-export type Handler<
+type Handler<
   P extends z.ZodType,
   Q extends z.ZodType,
   B extends z.ZodType | null,

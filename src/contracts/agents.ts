@@ -5,7 +5,7 @@ import { crud } from './endpoint.ts';
 const Ids = z.array(Id).default([]);
 
 /** An OpenAI-style tool definition, passed to the model as it is; Perdura runs nothing for it. */
-export const ToolDefinition = z.looseObject({
+const ToolDefinition = z.looseObject({
   type: z.literal('function').default('function'),
   function: z.looseObject({
     name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),

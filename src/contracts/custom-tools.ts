@@ -57,10 +57,10 @@ export const CustomTool = z
   .meta({ id: 'CustomTool' });
 export type CustomTool = z.output<typeof CustomTool>;
 
-export const ToolRunRequest = z
+const ToolRunRequest = z
   .object({ arguments: JsonObject.default({}) })
   .meta({ id: 'ToolRunRequest', example: { arguments: { a: 1, b: 2 } } });
-export const ToolRunResult = z
+const ToolRunResult = z
   .object({
     tool_name: z.string(),
     result: z.string().meta({ description: 'JSON text of what the tool returned' }),
@@ -72,7 +72,7 @@ export const ToolRunResult = z
   })
   .meta({ id: 'ToolRunResult' });
 
-export const EnvMappingUpdate = z
+const EnvMappingUpdate = z
   .object({ env_mapping: z.record(z.string(), z.string().nullable()) })
   .meta({ id: 'EnvMappingUpdate', example: { env_mapping: { API_KEY: 'weather-key' } } });
 export const EnvMapping = z
@@ -84,7 +84,7 @@ export const EnvMapping = z
   })
   .meta({ id: 'EnvMapping' });
 
-export const ToolValidation = z
+const ToolValidation = z
   .object({ valid: z.boolean(), inferred_schema: JsonObject, error: z.string().nullable() })
   .meta({ id: 'ToolValidation' });
 

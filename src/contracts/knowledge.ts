@@ -34,7 +34,7 @@ export const KnowledgeSource = z
   .meta({ id: 'KnowledgeSource' });
 export type KnowledgeSource = z.output<typeof KnowledgeSource>;
 
-export const KnowledgeTest = z
+const KnowledgeTest = z
   .object({
     success: z.boolean(),
     items: z.int().nullable().meta({ description: 'How many it holds, where that is known' }),
@@ -84,7 +84,7 @@ export const KnowledgeItem = z
   .meta({ id: 'KnowledgeItem', description: 'Without its text; that is at /content' });
 export type KnowledgeItem = z.output<typeof KnowledgeItem>;
 
-export const KnowledgeQuery = z
+const KnowledgeQuery = z
   .object({
     query: z
       .string()
@@ -97,7 +97,7 @@ export const KnowledgeQuery = z
   })
   .meta({ id: 'KnowledgeQuery' });
 
-export const KnowledgeFound = z
+const KnowledgeFound = z
   .object({
     item_id: Id.nullable().meta({ description: 'Null for what another database found' }),
     source_id: Id,
@@ -110,16 +110,12 @@ export const KnowledgeFound = z
     vector_score: z.number().nullable(),
   })
   .meta({ id: 'KnowledgeFound' });
-export type KnowledgeFound = z.output<typeof KnowledgeFound>;
-
-export const KnowledgeAnswer = z
+const KnowledgeAnswer = z
   .object({
     items: z.array(KnowledgeFound),
     warnings: z.array(Warning).meta({ description: 'Such as a search without vectors' }),
   })
   .meta({ id: 'KnowledgeAnswer' });
-export type KnowledgeAnswer = z.output<typeof KnowledgeAnswer>;
-
 const TagList = z
   .string()
   .transform((text, { addIssue }): unknown => {

@@ -3,7 +3,7 @@ import { Name, Needs, patchOf, protective, Record, Tags } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 import { ImportResult } from './transfer.ts';
 
-export const TRANSPORTS = ['stdio', 'http', 'sse'] as const;
+const TRANSPORTS = ['stdio', 'http', 'sse'] as const;
 
 /** Stands for a value that is kept sealed. Sent back, it leaves the value as it is. */
 export const MASK = '********';

@@ -31,7 +31,7 @@ export const Memory = z
   .meta({ id: 'Memory' });
 export type Memory = z.output<typeof Memory>;
 
-export const MemoryFound = Memory.extend({ score: z.number() }).meta({ id: 'MemoryFound' });
+const MemoryFound = Memory.extend({ score: z.number() }).meta({ id: 'MemoryFound' });
 
 /** Its answer is an array, with no room for a doubt: what it does not know is refused. */
 export const MemorySearch = z

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { alsoTaken, Name, Needs, patchOf, Record, UntaggedQuery } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 
-export const PROVIDER_TYPES = ['openai', 'azure_openai', 'openai_compatible', 'anthropic'] as const;
+const PROVIDER_TYPES = ['openai', 'azure_openai', 'openai_compatible', 'anthropic'] as const;
 
 /** US dollars for a million tokens; a model's own entry wins over `*`. */
 export const Price = z.object({
@@ -64,7 +64,7 @@ export const ProviderDraft = z
   .meta({ id: 'ProviderDraft', example: { provider_type: 'openai_compatible', base_url: 'http://localhost:11434/v1' } });
 export type ProviderDraft = z.output<typeof ProviderDraft>;
 
-export const ProviderTest = z
+const ProviderTest = z
   .object({ success: z.boolean(), models: z.array(z.string()), error: z.string().nullable() })
   .meta({ id: 'ProviderTest' });
 

@@ -61,7 +61,7 @@ export const TokenGrant = z
   .meta({ id: 'TokenGrant' });
 export type TokenGrant = z.output<typeof TokenGrant>;
 
-export const TokenGrantCreate = TokenGrant.pick({ resource_type: true, resource_id: true, destination: true }).meta({
+const TokenGrantCreate = TokenGrant.pick({ resource_type: true, resource_id: true, destination: true }).meta({
   id: 'TokenGrantCreate',
 });
 

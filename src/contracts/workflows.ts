@@ -3,7 +3,7 @@ import { FilterQuery, Id, Needs, patchOf, protective, Tags, Timestamp } from './
 import { crud, endpoint, IdParams } from './endpoint.ts';
 import { RunEvent } from './events.ts';
 
-export const OUTPUT_FORMATS = ['json', 'markdown'] as const;
+const OUTPUT_FORMATS = ['json', 'markdown'] as const;
 export const REASONING_EFFORTS = ['minimal', 'low', 'medium', 'high'] as const;
 export const ON_BUSY = ['enqueue', 'reject', 'interrupt'] as const;
 export const WORKFLOW_STATUSES = ['active', 'running', 'waiting', 'completed', 'failed', 'halted', 'inactive'] as const;
@@ -140,7 +140,7 @@ export const Workflow = z
   .meta({ id: 'Workflow' });
 export type Workflow = z.output<typeof Workflow>;
 
-export const PromptRequest = z
+const PromptRequest = z
   .object({
     prompt: z.string().min(1).optional(),
     request: z.record(z.string(), z.unknown()).optional().meta({ description: 'Instead of `prompt`: its JSON is the prompt' }),
@@ -157,11 +157,11 @@ export const PromptAccepted = z
   .object({ task_id: Id, workflow_id: Id, status: z.string(), prompt: z.string(), created_at: Timestamp, stream_url: z.string() })
   .meta({ id: 'PromptAccepted' });
 
-export const HaltRequested = z
+const HaltRequested = z
   .object({ status: z.literal('halt_requested'), workflow_id: Id, task_id: Id })
   .meta({ id: 'HaltRequested' });
 
-export const StreamQuery = z.object({
+const StreamQuery = z.object({
   after: z.coerce.number().int().min(0).optional().meta({ description: 'Like Last-Event-ID: everything after this number' }),
   task_id: Id.optional().meta({ description: 'Only this run; the stream ends after its last event' }),
 });

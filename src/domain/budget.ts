@@ -7,7 +7,7 @@ export interface Budget {
 }
 
 /** What a run has used, or a call is expected to use. */
-export interface Spent {
+interface Spent {
   cost: number;
   tokens: number;
   seconds: number;

@@ -33,4 +33,3 @@ export function eventsOf(task_id: string, now: () => string) {
       event('status', { status, current_turn, task_id, ...more }),
   };
 }
-export type EventMaker = ReturnType<typeof eventsOf>;

@@ -83,7 +83,7 @@ const refusalOf = (name: string) =>
   `Not called: ${name} changes things outside, and the run that this one was forked from has no result on record for these arguments.`;
 
 /** The same tool with the same arguments, however they are spelled. */
-export function isSameCall(a: AskedCall, b: AskedCall): boolean {
+function isSameCall(a: AskedCall, b: AskedCall): boolean {
   return a.name === b.name && (a.arguments === b.arguments || canonical(a.arguments) === canonical(b.arguments));
 }
 

@@ -23,7 +23,7 @@ export interface Redactor {
   indexes(): readonly Index[];
 }
 
-export interface RedactedStream {
+interface RedactedStream {
   push(piece: string): void;
   /** The text is complete, or was broken off: then what may be the first part of a secret is not shown. */
   end(how: { cut: boolean }): void;

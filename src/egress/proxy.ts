@@ -8,7 +8,7 @@ import { type DialTarget, dialEgress, EgressDenied, type Resolve } from './dial.
 import type { EgressRules } from './rules.ts';
 
 /** A permission to use the proxy, for as long as its holder runs. */
-export interface EgressPass {
+interface EgressPass {
   token: string;
   /** Ends the permission and every connection made with it. */
   revoke(): void;
@@ -22,7 +22,7 @@ export interface EgressProxy {
   close(): Promise<void>;
 }
 
-export interface EgressOptions {
+interface EgressOptions {
   rules: EgressRules;
   /** Socket file to listen on; without it, a port on loopback. */
   path?: string;

@@ -10,7 +10,7 @@ import { replyTo } from './demo-reply.ts';
 import { ChatRequest, EmbeddingRequest } from './demo-request.ts';
 import type { Scenario } from './demo-scenario.ts';
 
-export interface DemoModelOptions {
+interface DemoModelOptions {
   port?: number;
   host?: string;
   /** Between two words of a streamed answer. */

@@ -2,7 +2,7 @@ import { fill, piecesOf, type Schema } from './demo-arguments.ts';
 import { type ChatRequest, type Conversation, conversationOf, textOf } from './demo-request.ts';
 import { type Scenario, scenarioIn, scenarioText } from './demo-scenario.ts';
 
-export interface DemoCall {
+interface DemoCall {
   name: string;
   arguments: string;
 }

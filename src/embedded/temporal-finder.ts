@@ -7,7 +7,7 @@ import { run } from './processes.ts';
 import { buildTemporal, downloadTemporal, OFFICIAL_RELEASES } from './temporal-obtain.ts';
 import { changeOf, recordSum, sha256Of, VERSION } from './temporal-pins.ts';
 
-export interface FinderOptions {
+interface FinderOptions {
   home: string;
   /** The executable somebody chose; then nothing else is looked for. */
   path?: string | undefined;

@@ -13,7 +13,7 @@ import { startUiGuard } from './temporal-guard.ts';
 
 export { findTemporal } from './temporal-finder.ts';
 
-export interface TemporalOptions {
+interface TemporalOptions {
   executable: string;
   home: string;
   log: Log;

@@ -6,7 +6,7 @@ export type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;
 type Delta = Chunk['choices'][number]['delta'] & { reasoning_content?: unknown; reasoning?: unknown };
 type CallPart = NonNullable<Delta['tool_calls']>[number];
 
-export interface Listener {
+interface Listener {
   emit(delta: string): void;
   /** Called for every chunk. */
   touch(): void;

@@ -23,7 +23,7 @@ const TIMEOUT_MS = 120_000;
 const OPENAI_URL = 'https://api.openai.com/v1';
 const VENDOR_URL = 'https://api.anthropic.com';
 const VENDOR_TIMEOUT_MS = 60_000;
-export const AZURE_API_VERSION = '2024-10-21';
+const AZURE_API_VERSION = '2024-10-21';
 /** Stands where the SDK wants a key and the endpoint needs none; the header itself is left out. */
 const NO_KEY = 'none';
 

@@ -52,7 +52,7 @@ export interface ModelRuntime {
   end?(run: EndedRun, signal: AbortSignal): Promise<void>;
 }
 
-export interface EndedRun {
+interface EndedRun {
   task_id: string;
   /** Of the last recorded reply; null where none was recorded. */
   cursor: unknown;

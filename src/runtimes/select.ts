@@ -10,12 +10,12 @@ import type { ModelRuntime } from './runtime.ts';
 
 export type { Caller } from './clients.ts';
 
-export interface DefaultRuntime {
+interface DefaultRuntime {
   base_url: string;
   model: string | null;
 }
 
-export interface RuntimeOptions {
+interface RuntimeOptions {
   default_runtime: DefaultRuntime;
   /** Every request to a provider goes through it, so it is where egress is guarded. */
   fetch?: Fetch;

@@ -7,7 +7,7 @@ import { type Database, row } from './database.ts';
 import type { GrantKeys } from './grant-keys.ts';
 
 /** A resource that may name stored tokens. */
-export interface Holder {
+interface Holder {
   kind: SecretHolder;
   id: string;
 }

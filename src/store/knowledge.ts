@@ -26,7 +26,7 @@ interface Indexed {
   last_error: string | null;
 }
 
-export interface ChunkSearch {
+interface ChunkSearch {
   words: string[];
   vector: number[] | null;
   embedder: string | null;
@@ -35,7 +35,7 @@ export interface ChunkSearch {
   limit: number;
 }
 
-export interface ItemFilter extends Filter {
+interface ItemFilter extends Filter {
   source_id?: string | undefined;
   content_type?: string | undefined;
 }
@@ -48,8 +48,6 @@ interface Row {
 }
 
 const shown = ({ _count, ...item }: Row) => ({ ...wire(item), chunks: _count.chunks }) as unknown as KnowledgeItem;
-
-export type KnowledgeItemStore = ReturnType<typeof knowledgeItemStore>;
 
 export function knowledgeItemStore(pool: pg.Pool, prisma: PrismaClient) {
   // The extension compares vectors many times faster; without it the same is done over arrays.

@@ -7,7 +7,7 @@ import { row, rows } from './database.ts';
 import { type Page, wire } from './page.ts';
 import { type Filter, type Resource, resource } from './resource.ts';
 
-export interface NewMemory {
+interface NewMemory {
   id?: string | undefined;
   agent_id: string;
   scope: string;
@@ -65,7 +65,7 @@ const NEWEST = {
 };
 
 /** Any of the words of a text, as Postgres asks for them; empty when there is none. */
-export const anyWordOf = (text: string) =>
+const anyWordOf = (text: string) =>
   [...new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [])]
     .slice(0, 64)
     .map((word) => `'${word}'`)
@@ -75,8 +75,6 @@ const shown = <M extends object>(found: M) => ({
   ...wire(found),
   workflow_id: (found as { workflow_id?: string }).workflow_id || null,
 });
-
-export type MemoryStore = ReturnType<typeof memoryStore>;
 
 export function memoryStore(pool: pg.Pool, prisma: PrismaClient) {
   const table = resource<Memory>(prisma.memory, { noun: 'memory', tagged: false, searched: ['key', 'value'] });

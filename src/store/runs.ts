@@ -46,7 +46,7 @@ export interface Begin {
   events: RunEvent[];
 }
 
-export interface PlannedToolCall extends ModelCall {
+interface PlannedToolCall extends ModelCall {
   position: number;
   effect: ToolEffect;
   approval: boolean;
@@ -72,7 +72,7 @@ export interface Compaction {
   events: RunEvent[];
 }
 
-export interface Settlement {
+interface Settlement {
   status: 'completed' | 'failed' | 'halted';
   error: string | null;
   error_code: string | null;

@@ -22,7 +22,7 @@ export interface ScheduleValues {
   enabled?: boolean | undefined;
 }
 
-export interface NewSchedule extends ScheduleValues {
+interface NewSchedule extends ScheduleValues {
   /** Where the request has one to give. */
   id?: string | undefined;
   owner: string;

@@ -37,7 +37,7 @@ export interface CreatedTask {
   holder: string;
 }
 
-export interface TaskFilter extends Paging {
+interface TaskFilter extends Paging {
   owner?: string | undefined;
   status?: string | undefined;
   workflow_id?: string | undefined;

@@ -20,7 +20,7 @@ interface TokenValues {
   shared?: boolean | undefined;
 }
 
-export interface TokenRequest {
+interface TokenRequest {
   name: string;
   /** The principal in whose name it is used. */
   principal: string;
@@ -32,8 +32,6 @@ export interface TokenRequest {
 
 const NOUN = 'stored token';
 const context = (name: string) => `stored-token:${name}`;
-
-export type TokenStore = ReturnType<typeof tokenStore>;
 
 interface Found extends Sealed {
   login: string | null;

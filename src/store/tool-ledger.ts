@@ -45,7 +45,7 @@ export interface CallEnd {
   events: RunEvent[];
 }
 
-export interface DecisionMade {
+interface DecisionMade {
   decision: CallDecision;
   by: string;
   attempts?: number | null;

@@ -6,7 +6,7 @@ import type { agentRun } from './workflows/agent-run.ts';
 import type { webhookDelivery } from './workflows/webhook-delivery.ts';
 
 /** By what an operator finds a run in the Temporal UI. */
-export interface RunLabels {
+interface RunLabels {
   owner: string;
   agent: string;
   workflow: string;

@@ -3,7 +3,7 @@ import type { NativeConnection } from '@temporalio/worker';
 import { SEARCH_ATTRIBUTES } from './names.ts';
 import type { reconcileTasks } from './workflows/reconcile.ts';
 
-export interface HousekeepingOptions {
+interface HousekeepingOptions {
   client: Client;
   task_queue: string;
   /** Seconds between two comparisons of tasks with the engine. */

@@ -5,7 +5,7 @@ import type { Engine } from './engine.ts';
 import { rulesOf } from './names.ts';
 import type { Settle } from './settle.ts';
 
-export interface ReconcilerPorts {
+interface ReconcilerPorts {
   store: Pick<Store, 'tasks' | 'workflows' | 'events' | 'idempotency' | 'webhooks'>;
   engine: Engine;
   settle: Settle;

@@ -2,7 +2,7 @@ import { redactor } from '../domain/redaction.ts';
 import type { Frame } from './frame.ts';
 import type { ToolAnswer } from './runner.ts';
 
-export const RESULT_LIMIT = 1_048_576;
+const RESULT_LIMIT = 1_048_576;
 const MESSAGE_LIMIT = 8_000;
 
 /** The frame as the interface's result rules have it, with the call's secrets taken out. */

@@ -26,7 +26,7 @@ const HEAD_LIMIT = 16_384;
 const BODY_LIMIT = 1_048_576 + 2 * 65_536;
 
 /** Puts a frame together from chunks. */
-export interface FrameReader {
+interface FrameReader {
   /** False when the bytes so far cannot become a frame. */
   add(chunk: Buffer): boolean;
   /** Null until it is complete. */

@@ -13,7 +13,7 @@ export interface ZygoteKeeper {
   stop(): Promise<void>;
 }
 
-export interface KeeperOptions extends ZygoteHost {
+interface KeeperOptions extends ZygoteHost {
   /** Directories whose change means that packages changed. */
   watched: readonly string[];
   settings(preload: readonly string[]): ZygoteSettings;

@@ -17,9 +17,9 @@ export interface CheckoutOrder {
 }
 
 /** Checks a repository out. Throws a sentence, without the token in it, when that cannot be done. */
-export type Checkout = (order: CheckoutOrder, signal: AbortSignal) => Promise<{ commit: string }>;
+type Checkout = (order: CheckoutOrder, signal: AbortSignal) => Promise<{ commit: string }>;
 
-export interface CheckoutLimits {
+interface CheckoutLimits {
   timeout_ms?: number;
   /** Of everything together, the repository's own data included. */
   max_bytes?: number;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Config } from '../main/config.ts';
 import type { ToolOutcome } from './source.ts';
 
-export interface WorkspaceLimits {
+interface WorkspaceLimits {
   bytes: number;
   files: number;
 }

@@ -7,7 +7,7 @@ import { useRead } from '../api/queries.ts';
 import { CARDS, type Card, endpointOf, isDemo, type Typed } from './cards.ts';
 
 export type ModelChoice = ReturnType<typeof useModel>;
-export type ModelFaults = Partial<Record<keyof Typed | 'existing', string>>;
+type ModelFaults = Partial<Record<keyof Typed | 'existing', string>>;
 type Tested = Reply<typeof providers.test>;
 
 const DEMO = { id: 'demo', title: 'Demo model', about: 'A script that calls tools and understands nothing. It needs no key.' };

@@ -19,7 +19,7 @@ import { type Field, nestedFields, type Values } from './fields.ts';
 import { MultiPicker, Picker } from './pickers.tsx';
 import { type FieldFault, faultOf, toControls } from './values.ts';
 
-export interface ControlProps {
+interface ControlProps {
   field: Field;
   /** All values of the form, or of the part of it that the field is in. */
   values: Values;

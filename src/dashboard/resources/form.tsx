@@ -69,7 +69,7 @@ interface FormFacts {
   submit(values: Values): Promise<Values | undefined>;
 }
 
-export type Form = ReturnType<typeof useForm>;
+type Form = ReturnType<typeof useForm>;
 
 export function useForm({ fields, record, submit }: FormFacts) {
   const element = useRef<HTMLFormElement>(null);

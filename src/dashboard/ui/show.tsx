@@ -76,7 +76,7 @@ export function Code({ children, label }: { children: unknown; label: string }) 
   );
 }
 
-export function pretty(value: unknown): string {
+function pretty(value: unknown): string {
   if (typeof value !== 'string') return JSON.stringify(value, null, 2) ?? '';
   const read = /^\s*[{[]/.test(value) ? parsedJson(value) : null;
   return read && 'value' in read ? JSON.stringify(read.value, null, 2) : value;

@@ -11,7 +11,7 @@ import { archive, endSession, isHalt, stop } from './end.ts';
 import { vendorFailureOf } from './failures.ts';
 import { foldEvents, type Rest } from './fold.ts';
 
-export interface ManagedSessionOptions {
+interface ManagedSessionOptions {
   client: Anthropic;
   default_model: string | null;
   hosted: Hosted;
@@ -20,7 +20,7 @@ export interface ManagedSessionOptions {
 }
 
 /** Where a session stands; kept with each recorded reply. */
-export interface SessionCursor {
+interface SessionCursor {
   session_id: string;
   /** Everything up to this event is in the transcript. */
   seen: string | null;

@@ -28,7 +28,7 @@ export interface FitPorts {
   now(): string;
 }
 
-export interface FitWork {
+interface FitWork {
   ports: FitPorts;
   run: OpenRun;
   definition: Definition;

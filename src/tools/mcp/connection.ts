@@ -23,7 +23,7 @@ export interface ConnectPorts {
   call_ms?: number;
 }
 
-export interface McpCall {
+interface McpCall {
   tool: string;
   arguments: Record<string, unknown>;
   call_key: string;
@@ -42,7 +42,7 @@ export interface McpConnection {
 }
 
 /** Where a call's stable key stands in `_meta`, so that a server can know a repetition. */
-export const CALL_KEY = 'perdura/call_key';
+const CALL_KEY = 'perdura/call_key';
 
 const CONNECT_MS = 15_000;
 const CALL_MS = 120_000;

@@ -10,14 +10,14 @@ export interface McpPorts {
 }
 
 /** What discovery has to tell, as log events. */
-export interface McpNote {
+interface McpNote {
   event: 'mcp_connected' | 'mcp_error';
   detail: string;
   server: string;
   tools?: string[];
 }
 
-export interface Discovery {
+interface Discovery {
   tools: McpTool[];
   notes: McpNote[];
   /** Why required servers cannot be used, as sentences. */

@@ -3,7 +3,7 @@ import { isSecretNotGranted } from '../../domain/errors.ts';
 import { type McpServerConfig, type OpenToken, targetOf } from './config.ts';
 import { type ConnectPorts, connect } from './connection.ts';
 
-export interface ProbedTool {
+interface ProbedTool {
   name: string;
   description: string;
   parameters: Record<string, unknown>;
@@ -16,7 +16,7 @@ export interface ProbeResult {
   error: string | null;
 }
 
-export interface ProbePorts extends ConnectPorts {
+interface ProbePorts extends ConnectPorts {
   version: string;
   /** In the name of whoever asks. */
   openToken: OpenToken;

@@ -18,7 +18,7 @@ export interface CallResult {
 }
 
 /** Beyond this a result would fill the model's window. */
-export const RESULT_CHARACTERS = 256 * 1024;
+const RESULT_CHARACTERS = 256 * 1024;
 
 /** A result as text: what a model cannot read is described in brackets. */
 export function outcomeOf({ content, structuredContent, isError }: CallResult): ToolOutcome {
