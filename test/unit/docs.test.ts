@@ -46,6 +46,43 @@ it('names files and folders that exist', () => {
   expect(missing.map(({ page, path }) => `${page}: ${path}`)).toEqual([]);
 });
 
+/** Every operation of the contracts, with its parameters unnamed: `GET /api/tasks/{}`. */
+async function operations(): Promise<Set<string>> {
+  const found = new Set<string>();
+  for (const file of globSync('src/contracts/*.ts', { cwd: ROOT })) {
+    const exported = Object.values(await import(join(ROOT, file)));
+    const candidates = exported.flatMap((value) => (value && typeof value === 'object' ? [value, ...Object.values(value)] : []));
+    for (const it of candidates as { method?: unknown; path?: unknown }[])
+      if (typeof it?.method === 'string' && typeof it.path === 'string') found.add(unnamed(`${it.method} ${it.path}`));
+  }
+  return found;
+}
+
+const unnamed = (operation: string) => operation.replace(/\?.*$/, '').replace(/\{\w+\}|\$\w+/g, '{}');
+
+it('names operations that exist', async () => {
+  const all = [...(await operations())];
+  expect(all.length).toBeGreaterThan(100);
+  const spoken = PAGES.flatMap((page) =>
+    [...textOf(page).matchAll(/\b((?:GET|POST|PUT|PATCH|DELETE) )(…)?(\/[\w/{}.-]+)/g)].map(
+      ([text, method = '', cut, path = '']) => ({
+        text: `${page}: ${text}`,
+        known: all.some((one) => (cut ? one.startsWith(method) && one.endsWith(unnamed(path)) : one === unnamed(method + path))),
+      }),
+    ),
+  );
+  const called = PAGES.flatMap((page) =>
+    [...textOf(page).matchAll(/\$(?:URL|PERDURA)(\/(?:api|v1|health)\/[\w/$-]+)/g)].map(([text, path = '']) => ({
+      text: `${page}: ${text}`,
+      known: all.some((one) => one.endsWith(` ${unnamed(path)}`)),
+    })),
+  );
+  expect(spoken.length).toBeGreaterThan(30);
+  expect(called.length).toBeGreaterThan(10);
+  const unknown = [...spoken, ...called].filter(({ known }) => !known).map(({ text }) => text);
+  expect(unknown.filter((text) => !text.includes('/api/things'))).toEqual([]);
+});
+
 it('is reachable from the README, page by page', () => {
   const reached = new Set(['README.md', 'CHANGELOG.md']);
   for (const page of reached) {
