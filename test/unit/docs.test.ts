@@ -6,6 +6,16 @@ const ROOT = resolve(import.meta.dirname, '../..');
 const PAGES = globSync(['*.md', 'docs/**/*.md', 'examples/*.md', 'test/*.md'], { cwd: ROOT });
 const textOf = (page: string) => readFileSync(join(ROOT, page), 'utf8');
 
+/** A path from the root of the repository. */
+const NAMED = /(?<![\w/.<-])(?:src|test|docs|bench|bin|prisma|\.textlint)\/[\w./*<>-]*\w/g;
+
+/** The paths that a page names, or the comments of a source file. */
+function pathsIn(file: string): string[] {
+  const lines = textOf(file).split('\n');
+  const prose = file.endsWith('.md') ? lines : lines.filter((line) => /^\s*(?:\/\/|\/\*|\*|#)/.test(line));
+  return prose.flatMap((line) => line.match(NAMED) ?? []);
+}
+
 /** The anchors that a page offers, spelled as GitHub spells them. */
 const anchorsOf = (page: string) =>
   new Set(
@@ -34,16 +44,16 @@ it('links to pages and headings that exist', () => {
   expect(broken.map(({ link }) => link)).toEqual([]);
 });
 
-it('names files and folders that exist', () => {
-  const named = PAGES.flatMap((page) =>
-    [...textOf(page).matchAll(/(?<![\w/.<-])(?:src|test|docs|bench|bin|prisma|\.textlint)\/[\w./*<>-]*\w/g)].map(([path]) => ({
-      page,
-      path,
-    })),
-  ).filter(({ path }) => !/[*<]/.test(path));
-  expect(named.length).toBeGreaterThan(150);
+it('names files and folders that exist, in pages and in comments of the code', () => {
+  const code = globSync(['prisma/schema.prisma', '{src,test,bench,bin,examples}/**/*.{ts,tsx,mjs,py}'], { cwd: ROOT });
+  const named = [...PAGES, ...code.filter((file) => !file.startsWith('src/generated'))].flatMap((file) =>
+    pathsIn(file)
+      .filter((path) => !/[*<]/.test(path))
+      .map((path) => ({ file, path })),
+  );
+  expect(named.length).toBeGreaterThan(200);
   const missing = named.filter(({ path }) => !existsSync(join(ROOT, path)));
-  expect(missing.map(({ page, path }) => `${page}: ${path}`)).toEqual([]);
+  expect(missing.map(({ file, path }) => `${file}: ${path}`)).toEqual([]);
 });
 
 /** Every operation of the contracts, with its parameters unnamed: `GET /api/tasks/{}`. */
