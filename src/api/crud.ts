@@ -94,7 +94,7 @@ export function mountCrud<T extends Shared>(
     checking.warn(...(await doubted(whole, caller)));
     return values;
   };
-  const shown = async (record: T, caller: Caller): Promise<T> =>
+  const withSecretsMasked = async (record: T, caller: Caller): Promise<T> =>
     shownTo(caller, needs ? ((await needs.shown([record], caller))[0] as T) : record);
   const idOf = ({ params }: { params: unknown }) => (params as { id: string }).id;
   const current = async (input: { params: unknown }, caller: Caller) =>
@@ -112,12 +112,12 @@ export function mountCrud<T extends Shared>(
       await saved(created, caller);
       return created;
     });
-    return shown(made, caller);
+    return withSecretsMasked(made, caller);
   });
   mount(api, endpoints.get, async (input, caller) => {
     const record = await found(idOf(input), caller);
     input.warn(...(await doubts(record as never, caller)));
-    return shown(record, caller);
+    return withSecretsMasked(record, caller);
   });
   mount(
     api,
@@ -127,7 +127,7 @@ export function mountCrud<T extends Shared>(
       const values = await checked(input.body, caller, { id, warn: input.warn });
       const changed = await store.update(id, values, caller.key);
       await saved(changed, caller);
-      return shown(changed, caller);
+      return withSecretsMasked(changed, caller);
     },
     { current },
   );

@@ -10,7 +10,7 @@ const DEEPEST = 1_000;
  * Reads bodies of JSON. Parsing, checking and comparing them takes the main thread, and how long depends less on their bytes than on
  * how many values they hold, so values are counted first. A POST that needs no body may still name JSON as its type.
  */
-export function readJson(http: FastifyInstance, most_values: number): void {
+export function parseJsonBody(http: FastifyInstance, most_values: number): void {
   http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
     try {
       refuseExcess(body as Buffer, most_values);

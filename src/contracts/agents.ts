@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FilterQuery, Id, Name, patchOf, protective, Record, Tags } from './common.ts';
+import { FilterQuery, Id, JsonRecord, Name, patchOf, protective, Tags } from './common.ts';
 import { crud } from './endpoint.ts';
 
 const Ids = z.array(Id).default([]);
@@ -47,7 +47,7 @@ const StoredIds = z.array(z.string());
 
 export const Agent = z
   .object({
-    ...Record,
+    ...JsonRecord,
     ...AgentCreate.shape,
     mcp_server_ids: StoredIds,
     custom_tool_ids: StoredIds,

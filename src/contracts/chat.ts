@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Id, QueryInt, Timestamp, Warning } from './common.ts';
 import { endpoint } from './endpoint.ts';
 
-export const ChatRequest = z
+const ChatRequest = z
   .object({
     message: z.string().min(1),
     session_id: z.string().optional().meta({ description: 'Omit to start a new session' }),

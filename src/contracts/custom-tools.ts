@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { alsoTaken, Name, Needs, patchOf, Record, Tags, toolSchema } from './common.ts';
+import { alsoTaken, JsonRecord, Name, Needs, patchOf, Tags, toolSchema } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 
 export const EFFECTS = ['read', 'idempotent', 'write'] as const;
@@ -41,7 +41,7 @@ export const CustomToolUpdate = patchOf(CustomToolCreate).meta({ id: 'CustomTool
 
 export const CustomTool = z
   .object({
-    ...Record,
+    ...JsonRecord,
     name: z.string(),
     description: z.string(),
     source_code: z.string(),

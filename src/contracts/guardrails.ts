@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { alsoTaken, FilterQuery, Name, patchOf, protective, Record, Tags } from './common.ts';
+import { alsoTaken, FilterQuery, JsonRecord, Name, patchOf, protective, Tags } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 
 export const GUARDRAIL_TYPES = ['prompt', 'request', 'output'] as const;
@@ -60,7 +60,7 @@ export const GuardrailCreate = z
 
 export const GuardrailUpdate = patchOf(GuardrailCreate).meta({ id: 'GuardrailUpdate' });
 
-export const Guardrail = z.object({ ...Record, ...GuardrailCreate.shape }).meta({ id: 'Guardrail' });
+export const Guardrail = z.object({ ...JsonRecord, ...GuardrailCreate.shape }).meta({ id: 'Guardrail' });
 export type Guardrail = z.output<typeof Guardrail>;
 
 const GuardrailCheck = z

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { alsoTaken, FilterQuery, Id, Name, Needs, patchOf, Record, Tags, Warning } from './common.ts';
+import { alsoTaken, FilterQuery, Id, JsonRecord, Name, Needs, patchOf, Tags, Warning } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 
 /** `builtin` is kept here; the others are searched where they are. */
@@ -25,7 +25,7 @@ export const KnowledgeSourceUpdate = patchOf(KnowledgeSourceCreate).meta({ id: '
 
 export const KnowledgeSource = z
   .object({
-    ...Record,
+    ...JsonRecord,
     ...KnowledgeSourceCreate.shape,
     status: z.enum(['registered', 'connected', 'error']),
     last_error: z.string().nullable(),
@@ -75,7 +75,7 @@ export const KnowledgeItemUpdate = patchOf(KnowledgeItemCreate).meta({ id: 'Know
 const { content: _, ...shown } = KnowledgeItemCreate.shape;
 export const KnowledgeItem = z
   .object({
-    ...Record,
+    ...JsonRecord,
     ...shown,
     status: z.enum(['indexed', 'text_only']).meta({ description: 'text_only: found by its words alone, see last_error' }),
     last_error: z.string().nullable(),

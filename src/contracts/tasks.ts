@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Id, ListQuery, Timestamp } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
-import { Budget, LogEntry, ON_BUSY, PromptAccepted, TranscriptMessage, Usage, UsageCounts } from './workflows.ts';
+import { Budget, LogEntry, ON_BUSY, PromptAccepted, TranscriptEntry, UsageCounts, UsageTotals } from './workflows.ts';
 
 export const TASK_STATUSES = ['pending', 'running', 'waiting', 'completed', 'failed', 'halted'] as const;
 
@@ -27,7 +27,7 @@ export const Task = z
     response: z.unknown().meta({ description: 'The final answer: a JSON value, or text for markdown; null before' }),
     error: z.string().nullable(),
     error_code: z.string().nullable(),
-    usage: Usage,
+    usage: UsageTotals,
     turns: z.int(),
     steps: z.int(),
     turn_limit_reached: z.boolean(),
@@ -42,7 +42,7 @@ export const Task = z
   .meta({ id: 'Task' });
 export type Task = z.output<typeof Task>;
 
-export const Todo = z.object({ id: z.string(), title: z.string(), status: z.string() });
+const Todo = z.object({ id: z.string(), title: z.string(), status: z.string() });
 
 const TaskProgress = z
   .object({ todos: z.array(Todo), current_step: z.string(), percent_complete: z.int().min(0).max(100) })
@@ -123,7 +123,7 @@ const TASK_PARTS = ['messages', 'logs', 'steps'] as const;
 const isPart = (name: string) => (TASK_PARTS as readonly string[]).includes(name);
 
 const TaskDetail = Task.extend({
-  messages: z.array(TranscriptMessage).optional(),
+  messages: z.array(TranscriptEntry).optional(),
   logs: z.array(LogEntry).optional(),
   steps_detail: z.array(TaskStep).optional().meta({ description: 'With include=steps; the same as /steps' }),
 }).meta({ id: 'TaskDetail' });

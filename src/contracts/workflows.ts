@@ -83,7 +83,7 @@ export const UsageCounts = z.object({
 });
 
 /** With the names under which other clients of this interface look for the sums. */
-export const Usage = z.preprocess(
+export const UsageTotals = z.preprocess(
   (counts) => ({
     ...(counts as Counts),
     total_input_tokens: (counts as Counts).total_in,
@@ -96,7 +96,7 @@ export const Usage = z.preprocess(
 );
 type Counts = z.output<typeof UsageCounts>;
 
-export const TranscriptMessage = z
+export const TranscriptEntry = z
   .object({
     role: z.string(),
     content: z.string(),
@@ -133,9 +133,9 @@ export type WorkflowSummary = z.output<typeof WorkflowSummary>;
 export const Workflow = z
   .object({
     ...WorkflowSummary.shape,
-    messages: z.array(TranscriptMessage).meta({ description: 'Of the last run' }),
+    messages: z.array(TranscriptEntry).meta({ description: 'Of the last run' }),
     logs: z.array(LogEntry),
-    usage: Usage,
+    usage: UsageTotals,
   })
   .meta({ id: 'Workflow' });
 export type Workflow = z.output<typeof Workflow>;

@@ -141,14 +141,6 @@ export const asked = {
   },
 };
 
-/** One text for equal facts: keys in one order, and what is undefined as good as absent. */
-export function canonical(facts: unknown): string {
-  return JSON.stringify(facts, (_key, value: unknown) => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-    return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
-  });
-}
-
 /** Host and port of an address; the rest of it may be secret. */
 function hostIn(address: unknown): string {
   if (typeof address !== 'string' || !URL.canParse(address)) return 'an address that is not shown';

@@ -1,5 +1,5 @@
 /** What the supervisor of one call reports: made by trusted code from untrusted bytes. */
-export interface Frame {
+export interface ChildFrame {
   kind: string;
   /** JSON text of the result, JSON string of the error message, or ''. */
   text: string;
@@ -15,7 +15,7 @@ export interface Frame {
   duration_ms: number;
 }
 
-interface Head extends Omit<Frame, 'text' | 'stdout' | 'stderr'> {
+interface Head extends Omit<ChildFrame, 'text' | 'stdout' | 'stderr'> {
   /** Bytes of text, stdout and stderr, which follow in this order. */
   sizes: [number, number, number];
 }
@@ -30,7 +30,7 @@ interface FrameReader {
   /** False when the bytes so far cannot become a frame. */
   add(chunk: Buffer): boolean;
   /** Null until it is complete. */
-  frame(): Frame | null;
+  frame(): ChildFrame | null;
 }
 
 export function frameReader(): FrameReader {

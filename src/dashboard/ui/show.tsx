@@ -33,7 +33,7 @@ export function Status({ of, tone, children }: { of: string; tone?: string; chil
 }
 
 /** What came of a trial, in a sentence. */
-export function Verdict({ good, yes, no }: { good: boolean; yes: string; no: string | null | undefined }) {
+export function TestVerdict({ good, yes, no }: { good: boolean; yes: string; no: string | null | undefined }) {
   return <Status of={good ? 'done' : 'failed'}>{good ? yes : (no ?? 'It failed.')}</Status>;
 }
 
@@ -93,6 +93,6 @@ export function Labelled({ label, children }: { label: string; children: ReactNo
   );
 }
 
-export function Tags({ of }: { of: readonly string[] }) {
+export function TagList({ of }: { of: readonly string[] }) {
   return of.length === 0 ? <>—</> : <Group gap={4}>{of.join(', ')}</Group>;
 }

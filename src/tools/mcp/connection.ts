@@ -7,7 +7,7 @@ import { McpError, type Progress, ResultSchema, ToolListChangedNotificationSchem
 import { hostPathOf } from '../../toolrunner/index.ts';
 import type { McpTarget } from './config.ts';
 import { type Listing, listTools, type SchemaFaults } from './listing.ts';
-import { type CallResult, outcomeOf } from './result.ts';
+import { type CallResult, mcpOutcome } from './result.ts';
 import { ConfinedStdio, type StartConfined } from './stdio.ts';
 
 export interface ConnectPorts {
@@ -35,7 +35,7 @@ export interface McpConnection {
   closed(): boolean;
   /** All tools, over all pages; asked again after the server said that they changed. */
   list(signal: AbortSignal): Promise<Listing>;
-  call(call: McpCall, signal: AbortSignal): Promise<ReturnType<typeof outcomeOf>>;
+  call(call: McpCall, signal: AbortSignal): Promise<ReturnType<typeof mcpOutcome>>;
   /** Throws when the server does not answer. */
   ping(): Promise<void>;
   close(): Promise<void>;
@@ -76,7 +76,7 @@ export async function connect(target: McpTarget, ports: ConnectPorts, version: s
       const options: RequestOptions = { signal, timeout, maxTotalTimeout: LONGEST_CALL_MS, resetTimeoutOnProgress: true };
       if (onprogress) options.onprogress = onprogress;
       try {
-        return outcomeOf((await client.request({ method: 'tools/call', params }, ResultSchema, options)) as CallResult);
+        return mcpOutcome((await client.request({ method: 'tools/call', params }, ResultSchema, options)) as CallResult);
       } catch (error) {
         // Anything but an answer of the server's means that the way to it is broken.
         if (!signal.aborted && !(error instanceof McpError)) closed = true;

@@ -1,4 +1,4 @@
-import type { McpTool, PinnedMcpServer } from '../../domain/definition.ts';
+import type { AllowedMcpTool, PinnedMcpServer } from '../../domain/definition.ts';
 import { refusalIn } from '../../domain/errors.ts';
 import { type McpServerConfig, type OpenServerToken, targetOf } from './config.ts';
 import type { McpPool } from './pool.ts';
@@ -18,7 +18,7 @@ interface McpNote {
 }
 
 interface Discovery {
-  tools: McpTool[];
+  tools: AllowedMcpTool[];
   notes: McpNote[];
   /** Why required servers cannot be used, as sentences. */
   missing: Error[];

@@ -28,10 +28,10 @@ export async function probeMcp(server: McpServerConfig, ports: ProbePorts, signa
     const connection = await connect(await targetOf(server, ports.openToken), ports, ports.version);
     try {
       const { tools, problems } = await connection.list(signal);
-      const shown = tools.map(({ tool, spec: { description, parameters, effect } }) => ({
+      const toolList = tools.map(({ tool, spec: { description, parameters, effect } }) => ({
         ...{ name: tool, description, parameters, effect },
       }));
-      return { success: true, tools: shown, error: problems.length > 0 ? problems.join('; ') : null };
+      return { success: true, tools: toolList, error: problems.length > 0 ? problems.join('; ') : null };
     } finally {
       await connection.close().catch(() => {});
     }

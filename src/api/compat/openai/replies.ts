@@ -7,7 +7,7 @@ const CHAT_ID = 'chatcmpl-';
 const RESPONSE_ID = 'resp_';
 const MESSAGE_ID = 'msg_';
 
-export const taskIdOf = (id: string) => id.replace(/^(chatcmpl-|resp_)/, '');
+export const taskIdOfReply = (id: string) => id.replace(/^(chatcmpl-|resp_)/, '');
 
 function usageOf({ usage }: CompatTask) {
   const { total_in, total_out, cache_read } = usage as { total_in: number; total_out: number; cache_read: number };
