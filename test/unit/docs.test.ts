@@ -6,6 +6,9 @@ const ROOT = resolve(import.meta.dirname, '../..');
 const PAGES = globSync(['*.md', 'docs/**/*.md', 'examples/*.md', 'test/*.md'], { cwd: ROOT });
 const textOf = (page: string) => readFileSync(join(ROOT, page), 'utf8');
 
+/** What a page says is nowhere in the code. */
+const PLATFORM = ['innerHTML', 'dangerouslySetInnerHTML'];
+
 /** A path from the root of the repository. */
 const NAMED = /(?<![\w/.<-])(?:src|test|docs|bench|bin|prisma|\.textlint)\/[\w./*<>-]*\w/g;
 
@@ -54,6 +57,16 @@ it('names files and folders that exist, in pages and in comments of the code', (
   expect(named.length).toBeGreaterThan(200);
   const missing = named.filter(({ path }) => !existsSync(join(ROOT, path)));
   expect(missing.map(({ file, path }) => `${file}: ${path}`)).toEqual([]);
+});
+
+it('uses names of the code that occur in it', () => {
+  const code = globSync('{src,test,bin}/**/*.{ts,tsx,mjs,js,py}', { cwd: ROOT }).map(textOf).join('\n') + textOf('package.json');
+  const named = PAGES.filter((page) => page !== 'CHANGELOG.md').flatMap((page) =>
+    [...textOf(page).matchAll(/`([a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*)[`(<]/g)].map(([, name = '']) => ({ page, name })),
+  );
+  expect(named.length).toBeGreaterThan(30);
+  const unknown = named.filter(({ name }) => !code.includes(name) && !PLATFORM.includes(name));
+  expect(unknown.map(({ page, name }) => `${page}: ${name}`)).toEqual([]);
 });
 
 /** Every operation of the contracts, with its parameters unnamed: `GET /api/tasks/{}`. */
