@@ -50,8 +50,10 @@ export type KnowledgeSource = z.output<typeof KnowledgeSource>;
 const KnowledgeTest = z
   .object({
     success: z.boolean(),
-    items: z.int().nullable().meta({ description: 'How many it holds, where that is known' }),
-    embeddings: z.boolean().meta({ description: 'Whether this installation can embed; without, search is full-text only' }),
+    items: z.int().nullable().meta({ description: 'How many it holds, if that is known' }),
+    embeddings: z
+      .boolean()
+      .meta({ description: 'Whether this installation has an embedding endpoint; if not, search is full-text only' }),
     error: z.string().nullable(),
   })
   .meta({ id: 'KnowledgeTest' });
@@ -65,7 +67,7 @@ export const knowledgeSources = {
     operation: 'test_knowledge_source',
     tag: 'Knowledge',
     summary: 'Try whether a source can be searched',
-    description: 'A 200 says that the test was made; `success` says how it went.',
+    description: 'A 200 means that the test was made; `success` reports its result.',
     params: IdParams,
     reply: KnowledgeTest,
   }),
