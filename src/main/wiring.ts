@@ -72,7 +72,7 @@ export async function openSharedServices(
     database,
     keys,
     admins: config.ADMIN_SUBJECTS,
-    tell: (workflow_id, task_id, told) => bus.announce(workflow_id, { task_id, ...told }),
+    publish: (workflow_id, task_id, written) => bus.announce(workflow_id, { task_id, ...written }),
   });
   const { parsers, judge } = parsersOf(config, resources);
   const egress = openEgress(setting, resources);

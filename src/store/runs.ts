@@ -120,7 +120,7 @@ export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
       }),
 
     /** Tells text of the attempt that followed on `run`. False when a later attempt has the step. */
-    tellDeltas: (run: OpenRun, { step, events }: { step: number; events: NewEvent[] }) =>
+    publishDeltas: (run: OpenRun, { step, events }: { step: number; events: NewEvent[] }) =>
       write(sql.DELTAS, run, {
         events,
         values: [run.task_id, run.workflow_id, step, run.attempts + 1, JSON.stringify(events)],
@@ -139,7 +139,7 @@ export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
       }),
 
     /** Tells of a run that waits. */
-    tell: (run: OpenRun, events: NewEvent[]) =>
+    publish: (run: OpenRun, events: NewEvent[]) =>
       write(sql.TELL, run, { events, values: [run.task_id, run.workflow_id, JSON.stringify(events)] }),
 
     /** Freezes the tools found for a run. False when that was done before. */

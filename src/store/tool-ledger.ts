@@ -98,7 +98,7 @@ export function toolLedger(pool: pg.Pool, tell: Tell = () => {}) {
     release: (call: OpenCall, events: NewEvent[]) => write(sql.RELEASE_CALL, call, { events, values: seen(call) }),
 
     /** Tells of a call under way. */
-    tell: (call: CallPlace, events: NewEvent[]) => write(sql.TELL_CALL, call, { events, values: [] }),
+    publish: (call: CallPlace, events: NewEvent[]) => write(sql.TELL_CALL, call, { events, values: [] }),
 
     setTodos: (call: CallPlace, { todos, events }: { todos: TodoItem[]; events: NewEvent[] }) =>
       write(sql.SET_TODOS, call, { events, values: [JSON.stringify(todos)] }),
