@@ -27,7 +27,7 @@ interface Services {
 export function customToolRoutes(api: Api, services: Services, shared_write: SharedWrite): void {
   const { store, runner } = services;
   const find = findIn(store);
-  const create = async (fields: object) => shown(await store.customTools.create(await newTool(runner, fields as never)));
+  const create = async (fields: object) => shown(await store.customTools.create(await newTool(runner, fields)));
   const resource: Resource<CustomTool> = {
     async list(filter) {
       const page = await store.customTools.list(filter);

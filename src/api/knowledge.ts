@@ -7,7 +7,7 @@ import {
 } from '../contracts/knowledge.ts';
 import { MASK } from '../contracts/mcps.ts';
 import { asked } from '../domain/destinations.ts';
-import { type FieldError, isSecretNotGranted, unprocessable } from '../domain/errors.ts';
+import { type FieldError, isSecretNotGranted, notFound, unprocessable } from '../domain/errors.ts';
 import { remoteAddressRefusal } from '../domain/remote-address.ts';
 import type { Extracted, UploadedFile } from '../knowledge/extract.ts';
 import type { Knowledge } from '../knowledge/knowledge.ts';
@@ -124,8 +124,9 @@ function itemRoutes(api: Api, { store, knowledge }: Services, shared_write: Shar
     return create({ ...facts, content, content_type, created_by: caller.key });
   });
   mount(api, knowledgeItems.content, async ({ params: { id } }) => {
-    await found(id);
-    return (await store.knowledgeItems.content(id)) as never;
+    const content = await store.knowledgeItems.content(id);
+    if (!content) throw notFound(knowledgeItems.noun, id);
+    return content;
   });
   mount(api, knowledgeItems.query, async ({ body }, caller) => {
     const errors = await unknownReferences(store, body, { source_ids: 'knowledgeSource' });

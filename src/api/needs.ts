@@ -18,7 +18,7 @@ interface Named {
 /** A token that belongs to someone else and one that does not exist are the same to whoever asks. */
 export function tokenNeeds(store: Pick<Store, 'tokens'>, namesOf: (record: never) => Named[]): TokenNeeds {
   const named = (record: object) =>
-    namesOf(record as never).filter((one): one is { path: string; token: string } => Boolean(one.token));
+    namesOf(record).filter((one): one is { path: string; token: string } => Boolean(one.token));
   const missing = async (records: object[], known: () => Promise<string[]>) => {
     const asked = records.map(named);
     const held = asked.some(({ length }) => length > 0) ? new Set(await known()) : new Set<string>();

@@ -56,7 +56,7 @@ function grantRoutes(api: Api, { tokens: stored, grants }: Pick<Store, 'tokens' 
   mount(
     api,
     tokens.uses,
-    async ({ params: { id }, query }, caller) => (await stored.uses(await own(id, caller), query)) as never,
+    async ({ params: { id }, query }, caller) => (await stored.uses(await own(id, caller), query)),
   );
   mount(api, tokens.grants, async ({ params: { id } }, caller) => grants.ofToken(await own(id, caller)));
   mount(api, tokens.grant, async ({ params: { id }, body: { resource_type: kind, resource_id, destination } }, caller) =>

@@ -35,7 +35,7 @@ export function transferRoutes(api: Api, { store, judge }: Services, limits: Gua
       exported('workflow', caller),
       exported('knowledge_source', caller),
     ]);
-    return { ...head(), resource_type: 'bundle' as const, skills, guardrails, agents, workflows, knowledge_sources } as never;
+    return { ...head(), resource_type: 'bundle' as const, skills, guardrails, agents, workflows, knowledge_sources };
   });
   mount(api, bundle.import, ({ body, query, strict, warn }, caller) => importing({ strict, warn })(body, query, caller));
 }
@@ -50,10 +50,10 @@ function resourceTransfer(
   const part = PART[type];
   const exported = exporter(store);
   mount(api, endpoints.exportAll, async (_, caller) => {
-    return { ...head(), resource_type: type, items: await exported(type, caller) } as never;
+    return { ...head(), resource_type: type, items: await exported(type, caller) };
   });
   mount(api, endpoints.exportOne, async ({ params: { id } }, caller) => {
-    return { ...head(), resource_type: type, items: await exported(type, caller, id) } as never;
+    return { ...head(), resource_type: type, items: await exported(type, caller, id) };
   });
   mount(api, endpoints.import, async ({ body, query, strict, warn }, caller) => {
     return (await importing({ strict, warn })({ [part]: body.items }, query, caller))[part];
@@ -84,7 +84,7 @@ type CheckGuardrail = ReturnType<typeof configCheck>;
 const itemFaults = (check: CheckGuardrail) => async (parts: ImportParts, importer: Caller) => {
   const faults = new Map<object, string>();
   for (const agent of parts.agents ?? []) {
-    const [fault] = unknownBuiltins(agent as never);
+    const [fault] = unknownBuiltins(agent);
     if (fault) faults.set(agent, `${fault.path}: ${fault.message}`);
   }
   for (const guardrail of parts.guardrails ?? []) {

@@ -11,6 +11,7 @@ export const ForkedFrom = z.object({ task_id: Id, step: z.int(), effects: z.enum
   id: 'ForkedFrom',
   description: 'The run that this one took up, the step it began at, and what becomes of its tool calls',
 });
+export type ForkedFrom = z.output<typeof ForkedFrom>;
 
 export const Task = z
   .object({
@@ -79,6 +80,7 @@ export const ToolCallRecord = z
     ended_at: Timestamp.nullable(),
   })
   .meta({ id: 'ToolCallRecord' });
+export type ToolCallRecord = z.output<typeof ToolCallRecord>;
 
 export const TaskStep = z
   .object({

@@ -63,6 +63,8 @@ export const WorkflowCreate = z
   })
   .meta({ id: 'WorkflowCreate' });
 
+export type WorkflowSettings = z.output<typeof WorkflowCreate>;
+
 export const WorkflowUpdate = patchOf(WorkflowCreate)
   .extend({
     status: z
@@ -107,8 +109,10 @@ export const TranscriptMessage = z
     created_at: Timestamp,
   })
   .meta({ id: 'TranscriptMessage' });
+export type TranscriptMessage = z.output<typeof TranscriptMessage>;
 
 export const LogEntry = z.looseObject({ event: z.string(), detail: z.string(), timestamp: Timestamp }).meta({ id: 'LogEntry' });
+export type LogEntry = z.output<typeof LogEntry>;
 
 export const WorkflowSummary = z
   .object({

@@ -1,15 +1,17 @@
 import type pg from 'pg';
+import type { ForkedFrom, Task } from '../contracts/tasks.ts';
 import type { Budget } from '../domain/budget.ts';
 import type { Definition } from '../domain/definition.ts';
 import { eventsOf, type RunEvent, TERMINAL } from '../domain/events.ts';
 import type { Todo } from '../domain/progress.ts';
 import { storable } from '../domain/transcript.ts';
+import { isUuid } from '../domain/uuid.ts';
 import type { PrismaClient, Task as Row } from '../generated/prisma/client.ts';
 import { inTransaction, type Queryable, row, rows } from './database.ts';
 import { hashOf } from './definitions.ts';
 import { type Seed, seed } from './forks.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
-import { listed, type Paging } from './page.ts';
+import { listed, type Paging, wireAs } from './page.ts';
 import type { Tell } from './runs.ts';
 import { SET_BUDGET } from './statements/pauses.ts';
 import { LIVE } from './statements/runs.ts';
@@ -146,7 +148,7 @@ export function taskStore({
 
     /** Of these ids, those of tasks that have ended. */
     async ended(ids: string[]): Promise<string[]> {
-      const where = { id: { in: ids.filter((id) => UUID.test(id)) }, status: { in: [...TERMINAL] } };
+      const where = { id: { in: ids.filter(isUuid) }, status: { in: [...TERMINAL] } };
       return (await prisma.task.findMany({ where, select: { id: true } })).map(({ id }) => id);
     },
 
@@ -213,7 +215,6 @@ export function taskStore({
   };
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const EXCERPT = 200;
 
 function openingEvents({ task_id, prompt, seed: from }: NewTask, at: string): RunEvent[] {
@@ -274,8 +275,8 @@ function wiredTask(task: Row) {
   const { fork_step, fork_effects, halt_requested: _halting, ...shown } = more;
   const end = completed_at ?? (started_at ? new Date() : null);
   return {
-    ...shown,
-    forked_from: forked_from && { task_id: forked_from, step: fork_step ?? 1, effects: fork_effects ?? 'live' },
+    ...wireAs<Task>()(shown),
+    forked_from: forked_from ? ({ task_id: forked_from, step: fork_step ?? 1, effects: fork_effects ?? 'live' } as ForkedFrom) : null,
     usage: { total_in, total_out, cost, cache_read, cache_write, premium_requests },
     created_at: created_at.toISOString(),
     started_at: started_at?.toISOString() ?? null,
