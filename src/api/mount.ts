@@ -221,8 +221,7 @@ function send(
 ): FastifyReply | Promise<void> {
   if (answer instanceof RawReply) return answer.write(request.raw, reply.hijack().raw);
   reply.code(status);
-  if (answer instanceof EventReply)
-    return sendEvents(reply, answer.frames(AbortSignal.any([goneOf(reply), closing])), closing);
+  if (answer instanceof EventReply) return sendEvents(reply, answer.frames(AbortSignal.any([goneOf(reply), closing])), closing);
   if (kind === 'events') return sendEvents(reply, answer as AsyncIterable<Frame>, closing);
   if (kind === 'none' || !schema) return reply.send();
   if (kind === 'page') return sendPage(schema, { request, reply }, answer as PageReply<unknown>);

@@ -13,9 +13,10 @@ type Services = { store: Store; models: ModelLists };
 export function providerRoutes(api: Api, { store, models }: Services, shared_write: SharedWrite): void {
   mountCrud(api, providers, {
     store: store.providers,
+    list: (query) => store.providers.list(query),
     shared_write,
     check: async (values, _, { id }) => addressErrors({ ...(id ? await store.providers.find(id) : {}), ...values }),
-    needs: tokenNeeds(store, ({ api_key_token_name: token }: Provider) => [{ path: 'api_key_token_name', token }]),
+    needs: tokenNeeds(store, ({ api_key_token_name: token }: Partial<Provider>) => [{ path: 'api_key_token_name', token }]),
     saved: (provider, { key }) => store.grants.renew(key, { kind: 'provider', id: provider.id }, asked.provider(provider)),
     users: ({ id }, { key }) => store.usersOf('provider', id, key),
   });

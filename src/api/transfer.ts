@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { BUNDLE_VERSION, bundle, EXPORTED, type ResourceType, transfers } from '../contracts/transfer.ts';
+import { BUNDLE_VERSION, bundle, EXPORTED, type ResourceType, type Transfer, transfers } from '../contracts/transfer.ts';
 import { AppError, foreign, notFound } from '../domain/errors.ts';
 import type { Judge } from '../guardrails/judge.ts';
 import type { Store } from '../store/index.ts';
@@ -45,8 +45,7 @@ function resourceTransfer(
   { store, importing }: { store: Store; importing: ReturnType<typeof importOf> },
   type: ResourceType,
 ): void {
-  // Their types differ by the item alone, which the schemas judge.
-  const endpoints = transfers[type] as (typeof transfers)['skill'];
+  const endpoints: Transfer = transfers[type];
   const part = PART[type];
   const exported = exporter(store);
   mount(api, endpoints.exportAll, async (_, caller) => {
@@ -100,13 +99,17 @@ const itemFaults = (check: CheckGuardrail) => async (parts: ImportParts, importe
 
 const head = () => ({ version: BUNDLE_VERSION, exported_at: new Date().toISOString() });
 
+type Exported<T extends ResourceType> = z.output<(typeof EXPORTED)[T]>;
+
 /** Records in their exported shape; the caller's own of what is owned, the one with the id when one is asked for. */
-const exporter = (store: Store) => async (type: ResourceType, caller: Caller, id?: string) => {
-  const noun = type.replaceAll('_', ' ');
-  const owned = type === 'workflow';
-  const found = await store.transfer.records(type, id ? { id } : owned ? { owner: caller.key } : {});
-  if (id && found.length === 0) throw notFound(noun, id);
-  if (id && owned && (found[0] as { owner?: string }).owner !== caller.key) throw foreign(noun);
-  const schema: z.ZodType = EXPORTED[type];
-  return found.map((record) => schema.parse(store.transfer.masked(record)));
-};
+const exporter =
+  (store: Store) =>
+  async <T extends ResourceType>(type: T, caller: Caller, id?: string): Promise<Exported<T>[]> => {
+    const noun = type.replaceAll('_', ' ');
+    const owned = type === 'workflow';
+    const found = await store.transfer.records(type, id ? { id } : owned ? { owner: caller.key } : {});
+    if (id && found.length === 0) throw notFound(noun, id);
+    if (id && owned && (found[0] as { owner?: string }).owner !== caller.key) throw foreign(noun);
+    const schema: z.ZodType<unknown> = EXPORTED[type];
+    return found.map((record) => schema.parse(store.transfer.masked(record)) as Exported<T>);
+  };

@@ -104,7 +104,11 @@ async function raiseBudget({ store, engine }: Services, { active_task_id, budget
   await engine.raise(active_task_id);
 }
 
-function skillRoutes(api: Api, store: Store, withLastRun: (workflow: WiredWorkflow, caller: Caller) => Promise<z.input<typeof workflows.get.reply>>): void {
+function skillRoutes(
+  api: Api,
+  store: Store,
+  withLastRun: (workflow: WiredWorkflow, caller: Caller) => Promise<z.input<typeof workflows.get.reply>>,
+): void {
   const owned = ownedWorkflow(store);
   mount(api, workflows.installSkill, async ({ params: { id, skill_id } }, caller) => {
     const workflow = await owned(id, caller);

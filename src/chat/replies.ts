@@ -1,7 +1,7 @@
-import { mailbox } from '../domain/mailbox.ts';
 import type { Caller } from '../api/auth.ts';
 import type { Agent } from '../contracts/agents.ts';
 import type { ChatEvent } from '../contracts/chat.ts';
+import { mailbox } from '../domain/mailbox.ts';
 import { storable } from '../domain/transcript.ts';
 import type { ChatStore } from '../store/chat.ts';
 

@@ -20,6 +20,7 @@ export const KnowledgeSourceCreate = z
     tags: Tags,
   })
   .meta({ id: 'KnowledgeSourceCreate' });
+export type KnowledgeSourceValues = z.output<typeof KnowledgeSourceCreate>;
 
 export const KnowledgeSourceUpdate = patchOf(KnowledgeSourceCreate).meta({ id: 'KnowledgeSourceUpdate' });
 

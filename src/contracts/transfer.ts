@@ -110,6 +110,8 @@ function transferOf<I extends z.ZodType>(type: ResourceType, { path, noun, item 
   };
 }
 
+export type Transfer = ReturnType<typeof transferOf<z.ZodType>>;
+
 export const transfers = {
   skill: transferOf('skill', { path: '/api/skills', noun: 'skill', item: ExportedSkill }),
   guardrail: transferOf('guardrail', { path: '/api/guardrails', noun: 'guardrail', item: ExportedGuardrail }),

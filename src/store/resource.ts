@@ -19,13 +19,17 @@ export interface Filter {
   tags?: string | undefined;
 }
 
-export interface Resource<R> {
-  list(filter: Filter, where?: object): Promise<Page<R>>;
+/** What is read and written one at a time. `N`: what a new one is made of; `U`: what may be changed. */
+export interface Records<R, N = object, U = object> {
   find(id: string): Promise<R | null>;
-  create(values: object): Promise<R>;
+  create(values: N): Promise<R>;
   /** `by`: the principal who changes it. */
-  update(id: string, values: object, by?: string): Promise<R>;
+  update(id: string, values: U, by?: string): Promise<R>;
   remove(id: string): Promise<void>;
+}
+
+export interface Resource<R> extends Records<R> {
+  list(filter: Filter, where?: object): Promise<Page<R>>;
 }
 
 interface ResourceFacts {

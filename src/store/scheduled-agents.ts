@@ -163,7 +163,10 @@ function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
       const ids = found.flatMap(({ task_id }) => (task_id ? [task_id] : []));
       const tasks = await prisma.task.findMany({ where: { id: { in: ids } }, select: { id: true, status: true } });
       const statuses = new Map(tasks.map(({ id, status }) => [id, status]));
-      const items = found.map((fire) => ({ ...wireAs<ScheduleFire>()(fire), task_status: statuses.get(fire.task_id ?? '') ?? null }));
+      const items = found.map((fire) => ({
+        ...wireAs<ScheduleFire>()(fire),
+        task_status: statuses.get(fire.task_id ?? '') ?? null,
+      }));
       return { items, total, next: null };
     },
   };

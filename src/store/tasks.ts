@@ -276,7 +276,9 @@ function wiredTask(task: Row) {
   const end = completed_at ?? (started_at ? new Date() : null);
   return {
     ...wireAs<Task>()(shown),
-    forked_from: forked_from ? ({ task_id: forked_from, step: fork_step ?? 1, effects: fork_effects ?? 'live' } as ForkedFrom) : null,
+    forked_from: forked_from
+      ? ({ task_id: forked_from, step: fork_step ?? 1, effects: fork_effects ?? 'live' } as ForkedFrom)
+      : null,
     usage: { total_in, total_out, cost, cache_read, cache_write, premium_requests },
     created_at: created_at.toISOString(),
     started_at: started_at?.toISOString() ?? null,

@@ -31,7 +31,7 @@ export function mcpEndpointRoutes(api: Api, services: CompatServices, version: s
       const session_id = request.headers[SESSION] as string | undefined;
       const place = (request_id: string | number) => (session_id ? { session_id, request_id, caller } : null);
       const server = serverFor(services, { caller, place }, version);
-      const transport: Transport = new StreamableHTTPServerTransport();
+      const transport = new StreamableHTTPServerTransport();
       if (asksFor(body, 'initialize')) response.setHeader(SESSION, uuid());
       response.once('close', () => void server.close());
       await server.connect(transport);

@@ -14,12 +14,14 @@ import { chatChunks, chatCompletion, response, responseEvents, taskIdOf } from '
 export function openaiRoutes(api: Api, services: CompatServices): void {
   refuseInTheirWords(api);
   const owned = ownedTask(services.store);
-  mount(api, compat.models, async (_, caller) => ({ object: 'list', data: await modelsOf(services, caller) }));
+  mount(api, compat.models, async (_, caller) => ({ object: 'list' as const, data: await modelsOf(services, caller) }));
   mount(api, compat.chat, (input, caller) => chat(services, input, caller));
   mount(api, compat.completion, async ({ params: { id } }, caller) => {
     const task = await owned(taskIdOf(id), caller);
     if (!hasEnded(task))
-      throw new AppError('conflict', 'The run is still in progress; ask again, or GET /v1/responses/{id}', { code: 'in_progress' });
+      throw new AppError('conflict', 'The run is still in progress; ask again, or GET /v1/responses/{id}', {
+        code: 'in_progress',
+      });
     refuseTrouble(troubleOf(task));
     return chatCompletion(task, task.agent_name);
   });
