@@ -10,7 +10,7 @@ export function webhookRoutes(api: Api, { store, engine }: { store: Store; engin
   mount(api, webhooks.list, async ({ params: { id } }, caller) => {
     await owned(id, caller);
     const items = await store.webhooks.ofTask(id);
-    return { items: items as never, total: items.length, next: null };
+    return { items, total: items.length, next: null };
   });
   mount(api, webhooks.redeliver, async ({ params: { id, delivery_id } }, caller) => {
     await owned(id, caller);

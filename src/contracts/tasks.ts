@@ -1,9 +1,8 @@
 import { z } from 'zod';
+import { TASK_STATUSES } from '../domain/statuses.ts';
 import { Id, ListQuery, Timestamp } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
 import { Budget, LogEntry, ON_BUSY, PromptAccepted, TranscriptMessage, Usage, UsageCounts } from './workflows.ts';
-
-export const TASK_STATUSES = ['pending', 'running', 'waiting', 'completed', 'failed', 'halted'] as const;
 
 export const FORK_EFFECTS = ['recorded', 'stub', 'live'] as const;
 

@@ -1,3 +1,4 @@
+import { SEARCH_ATTRIBUTES } from '../temporal/names.ts';
 import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { mkdir, open, rm } from 'node:fs/promises';
@@ -51,14 +52,6 @@ interface Places {
 }
 
 const HOST = '127.0.0.1';
-const SEARCH_ATTRIBUTES = [
-  'PerduraOwner',
-  'PerduraAgent',
-  'PerduraWorkflow',
-  'PerduraModel',
-  'PerduraStatus',
-  'PerduraWorkflowId',
-];
 /**
  * A development server waits a 50 ms tick before each task and syncs its disk at each transaction; these settings make it six times
  * faster. The journal survives any crash of a process; after a power loss the last moments may be missing here and are repaired from Postgres.

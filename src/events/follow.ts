@@ -1,4 +1,5 @@
-import { isTerminal, type StoredEvent } from '../domain/events.ts';
+import { isTerminal } from '../domain/statuses.ts';
+import { type StoredEvent } from '../domain/events.ts';
 import { mailbox } from '../domain/mailbox.ts';
 import { type EventBus, MISSED, type Notice } from './bus.ts';
 

@@ -1,9 +1,9 @@
+import { isTerminal } from '../domain/statuses.ts';
 import { setImmediate } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/common';
 import type { RunBundle } from '../contracts/run-bundles.ts';
 import { SUMMARY_INSTRUCTIONS, summaryMessage } from '../domain/compaction.ts';
 import type { Definition } from '../domain/definition.ts';
-import { isTerminal } from '../domain/events.ts';
 import { type LoopOutcome, type RunPorts, runLoop } from '../domain/run-loop.ts';
 import { NO_USAGE } from '../domain/usage.ts';
 import type { Verdict } from '../guardrails/judge.ts';

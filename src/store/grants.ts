@@ -1,10 +1,12 @@
 import { v7 as uuid } from 'uuid';
+import type { CustomTool } from '../contracts/custom-tools.ts';
 import { type Asked, asked, HOLDER_NOUNS, type SecretHolder } from '../domain/destinations.ts';
 import { conflict } from '../domain/errors.ts';
 import type { PrismaClient } from '../generated/prisma/client.ts';
 import type { connectionStores } from './connections.ts';
 import { type Database, row } from './database.ts';
 import type { GrantKeys } from './grant-keys.ts';
+import { wireAs } from './page.ts';
 
 /** A resource that may name stored tokens. */
 export interface Holder {
@@ -190,7 +192,7 @@ function askingResources(prisma: PrismaClient, { mcpServers, knowledgeSources }:
       (await prisma.customTool.findMany({ where })).map((found) => ({
         holder: { kind: 'custom_tool', id: found.id },
         saved_by: found.created_by,
-        wanted: asked.custom_tool(found as never),
+        wanted: asked.custom_tool(wireAs<CustomTool>()(found)),
       })),
     mcp_server: async (where) =>
       (await mcpServers.openedAll(where)).map((found) => ({

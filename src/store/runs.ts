@@ -1,3 +1,4 @@
+import type { TerminalStatus } from '../domain/statuses.ts';
 import type pg from 'pg';
 import type { Budget } from '../domain/budget.ts';
 import type { ToolEffect } from '../domain/definition.ts';
@@ -73,7 +74,7 @@ export interface Compaction {
 }
 
 export interface Settlement {
-  status: 'completed' | 'failed' | 'halted';
+  status: TerminalStatus;
   error: string | null;
   error_code: string | null;
   events: RunEvent[];

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { v7 as uuid } from 'uuid';
 import type { ScheduleFire, ScheduledAgent as Wired } from '../contracts/scheduled-agents.ts';
 import { cadenceOf, dueBetween, nextDue } from '../domain/cadence.ts';
+import { LIVE_STATUSES } from '../domain/statuses.ts';
 import type { Prisma, PrismaClient, ScheduledAgent as Row } from '../generated/prisma/client.ts';
 import { row } from './database.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
@@ -129,7 +130,7 @@ function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
     },
     /** A run of this schedule that has not ended. */
     async openTask(scheduled_agent_id: string, beside: string): Promise<string | null> {
-      const open = { in: ['pending', 'running', 'waiting'] };
+      const open = { in: [...LIVE_STATUSES] };
       const found = await prisma.task.findFirst({
         where: { scheduled_agent_id, status: open, id: { not: beside } },
         select: { id: true },

@@ -1,8 +1,9 @@
+import { TERMINAL_STATUSES } from '../domain/statuses.ts';
 import type pg from 'pg';
 import type { ForkedFrom, Task } from '../contracts/tasks.ts';
 import type { Budget } from '../domain/budget.ts';
 import type { Definition } from '../domain/definition.ts';
-import { eventsOf, type RunEvent, TERMINAL } from '../domain/events.ts';
+import { eventsOf, type RunEvent } from '../domain/events.ts';
 import type { Todo } from '../domain/progress.ts';
 import { storable } from '../domain/transcript.ts';
 import { isUuid } from '../domain/uuid.ts';
@@ -142,19 +143,19 @@ export function taskStore({
 
     /** Tasks of a workflow that have not ended, oldest first. */
     async unended(workflow_id: string): Promise<string[]> {
-      const where = { workflow_id, status: { notIn: [...TERMINAL] } };
+      const where = { workflow_id, status: { notIn: [...TERMINAL_STATUSES] } };
       return (await prisma.task.findMany({ where, select: { id: true }, orderBy: { id: 'asc' } })).map(({ id }) => id);
     },
 
     /** Of these ids, those of tasks that have ended. */
     async ended(ids: string[]): Promise<string[]> {
-      const where = { id: { in: ids.filter(isUuid) }, status: { in: [...TERMINAL] } };
+      const where = { id: { in: ids.filter(isUuid) }, status: { in: [...TERMINAL_STATUSES] } };
       return (await prisma.task.findMany({ where, select: { id: true } })).map(({ id }) => id);
     },
 
     /** Writes down that the run is to end. */
     async noteHalt(task_id: string): Promise<void> {
-      await prisma.task.updateMany({ where: { id: task_id, status: { notIn: [...TERMINAL] } }, data: { halt_requested: true } });
+      await prisma.task.updateMany({ where: { id: task_id, status: { notIn: [...TERMINAL_STATUSES] } }, data: { halt_requested: true } });
     },
 
     /** Gives a run under way another budget. False when the task has ended. */

@@ -1,7 +1,7 @@
+import { isTerminal } from '../domain/statuses.ts';
 import { v7 as uuid } from 'uuid';
 import type { Definition } from '../domain/definition.ts';
 import { type AppError, conflict, databaseIsAway, foreign, notFound, unprocessable } from '../domain/errors.ts';
-import { isTerminal } from '../domain/events.ts';
 import type { LoopState } from '../domain/run-loop.ts';
 import type { EventBus } from '../events/bus.ts';
 import type { Seed } from '../store/forks.ts';

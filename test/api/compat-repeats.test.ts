@@ -1,3 +1,4 @@
+import { framesIn } from '../support/client.ts';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -207,4 +208,4 @@ it('what the doors answer is what is described', async () => {
   OpenAIError.parse((await here.anonymous.get('/v1/models')).body);
 });
 
-const framesOf = (stream: string): string[] => [...stream.matchAll(/^data: (.*)$/gm)].map(([, data]) => data ?? '');
+const framesOf = (stream: string): string[] => framesIn(stream).map(({ data }) => data);

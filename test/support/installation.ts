@@ -1,3 +1,4 @@
+import { isTerminal } from '../../src/domain/statuses.ts';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { inject } from 'vitest';
@@ -127,7 +128,7 @@ export function helpers(alice: Client, model: ModelServer): Pick<TestInstallatio
       const until = Date.now() + timeout_ms;
       while (Date.now() < until) {
         const task = await alice.ok(alice.get(`/api/tasks/${task_id}`));
-        if (['completed', 'failed', 'halted'].includes(task.status)) return task;
+        if (isTerminal(task.status)) return task;
         await wait(50);
       }
       throw new Error(`the task ${task_id} did not end within ${timeout_ms} ms`);

@@ -1,3 +1,4 @@
+import { isTerminal } from '../../src/domain/statuses.ts';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -80,7 +81,7 @@ const token = async (row: string, options = {}) => {
 async function ended(task_id: string): Promise<Record<string, any>> {
   for (let tries = 0; tries < 900; tries += 1) {
     const { body } = await alice.get(`/api/tasks/${task_id}`);
-    if (['completed', 'failed', 'halted'].includes(body.status)) return body;
+    if (isTerminal(body.status)) return body;
     await wait(100);
   }
   throw new Error(`the task ${task_id} did not end`);

@@ -1,3 +1,4 @@
+import { isTerminal } from '../../domain/statuses.ts';
 import { Anchor, Button, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { Link } from 'react-router';
@@ -6,7 +7,6 @@ import { SAMPLE } from '../../contracts/sample.ts';
 import { tasks } from '../../contracts/tasks.ts';
 import { type WorkflowSummary, workflows } from '../../contracts/workflows.ts';
 import { useRead } from '../api/queries.ts';
-import { isTerminal } from '../api/stream.ts';
 import { Named } from '../resources/columns.tsx';
 import { RunView } from '../runs/run-view.tsx';
 import { Section } from '../ui/page.tsx';

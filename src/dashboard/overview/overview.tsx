@@ -1,7 +1,8 @@
 import { Anchor, SimpleGrid, Stack, Text } from '@mantine/core';
 import { lazy, useState } from 'react';
 import { Link } from 'react-router';
-import { TASK_STATUSES, tasks } from '../../contracts/tasks.ts';
+import { tasks } from '../../contracts/tasks.ts';
+import { TASK_STATUSES } from '../../domain/statuses.ts';
 import { useList, useRead } from '../api/queries.ts';
 import { taskColumns } from '../runs/task-columns.tsx';
 import { useReadiness } from '../shell/readiness.ts';

@@ -93,5 +93,5 @@ const ALLOW = { type: 'always_allow' as const };
 const builtinToolset = (names: string[]) => ({
   type: 'agent_toolset_20260401' as const,
   default_config: { enabled: false },
-  configs: names.map((name) => ({ name: name as VendorBuiltin, enabled: true, permission_policy: ALLOW })) as never,
+  configs: names.map((name) => ({ name: name as VendorBuiltin, enabled: true, permission_policy: ALLOW })),
 });

@@ -1,8 +1,9 @@
+import { isTerminal } from '../../domain/statuses.ts';
 import { ApplicationFailure } from '@temporalio/activity';
 import { readArguments } from '../../domain/arguments.ts';
 import type { Definition } from '../../domain/definition.ts';
 import { type CallDecision, moveOf } from '../../domain/effects.ts';
-import { eventsOf, isTerminal } from '../../domain/events.ts';
+import { eventsOf } from '../../domain/events.ts';
 import { storable } from '../../domain/transcript.ts';
 import type { OpenCall, ToolLedger } from '../../store/tool-ledger.ts';
 import type { ToolOutcome } from '../../tools/source.ts';
