@@ -1,5 +1,5 @@
-import { isTerminal } from '../src/domain/statuses.ts';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
+import { isTerminal } from '../src/domain/statuses.ts';
 import type { Installation } from '../src/main/dev.ts';
 
 type Json = Record<string, unknown>;

@@ -1,10 +1,10 @@
-import { isTerminal } from '../domain/statuses.ts';
 import { type RunBundle, runBundles } from '../contracts/run-bundles.ts';
 import { tasks } from '../contracts/tasks.ts';
 import type { CallDecision } from '../domain/effects.ts';
 import { conflict } from '../domain/errors.ts';
 import { eventsOf } from '../domain/events.ts';
 import { progressOf } from '../domain/progress.ts';
+import { isTerminal } from '../domain/statuses.ts';
 import type { Store } from '../store/index.ts';
 import type { WiredTask } from '../store/tasks.ts';
 import type { Dispatch } from '../temporal/dispatch.ts';

@@ -152,7 +152,10 @@ export type FullImport = z.output<typeof FullImport>;
 
 export const BundleImportResult = z
   .object({
-    ...{ skills: ImportResult, agents: ImportResult, workflows: ImportResult, knowledge_sources: ImportResult },
+    skills: ImportResult,
+    agents: ImportResult,
+    workflows: ImportResult,
+    knowledge_sources: ImportResult,
     guardrails: ImportResult,
   })
   .meta({ id: 'BundleImportResult' });

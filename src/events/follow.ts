@@ -1,6 +1,6 @@
-import { isTerminal } from '../domain/statuses.ts';
-import { type StoredEvent } from '../domain/events.ts';
+import type { StoredEvent } from '../domain/events.ts';
 import { mailbox } from '../domain/mailbox.ts';
+import { isTerminal } from '../domain/statuses.ts';
 import { type EventBus, MISSED, type Notice } from './bus.ts';
 
 /** The record of events, as far as following needs it. */

@@ -53,7 +53,9 @@ export function grantStore({ pool, prisma, fingerprints, connections }: Parts) {
   const fingerprinted = (wanted: readonly Asked[]) =>
     Promise.all(
       wanted.map(async ({ token, destination }) => ({
-        ...{ id: uuid(), token_name: token, label: destination.label },
+        id: uuid(),
+        token_name: token,
+        label: destination.label,
         destination: await fingerprints.fingerprint(destination),
       })),
     );
@@ -95,8 +97,14 @@ export function grantStore({ pool, prisma, fingerprints, connections }: Parts) {
         .filter((one) => !given.some((grant) => same(grant, one)))
         .map(
           (one): TokenGrant => ({
-            ...{ id: null, status: 'asked', resource_type: one.kind, resource_id: one.id, resource_name: one.name },
-            ...{ destination_label: one.label, destination: one.fingerprint, granted_at: null },
+            id: null,
+            status: 'asked',
+            resource_type: one.kind,
+            resource_id: one.id,
+            resource_name: one.name,
+            destination_label: one.label,
+            destination: one.fingerprint,
+            granted_at: null,
           }),
         ),
     ];
@@ -127,8 +135,13 @@ export function grantStore({ pool, prisma, fingerprints, connections }: Parts) {
       if (found.status === 'granted') return found;
       const made = await prisma.secretGrant.create({
         data: {
-          ...{ id: uuid(), token_name: token.name, granted_by: token.created_by, resource_kind: kind, resource_id: id },
-          ...{ destination, destination_label: found.destination_label },
+          id: uuid(),
+          token_name: token.name,
+          granted_by: token.created_by,
+          resource_kind: kind,
+          resource_id: id,
+          destination,
+          destination_label: found.destination_label,
         },
       });
       return { ...found, id: made.id, status: 'granted', granted_at: made.created_at.toISOString() };
@@ -186,7 +199,9 @@ function askingResources(prisma: PrismaClient, { mcpServers, knowledgeSources }:
   const readers: Record<SecretHolder, (where: object) => Promise<Asking[]>> = {
     provider: async (where) =>
       (await prisma.provider.findMany({ where: { api_key_token_name: { not: null }, ...where } })).map((found) => ({
-        ...{ holder: { kind: 'provider', id: found.id }, saved_by: found.created_by, wanted: asked.provider(found) },
+        holder: { kind: 'provider', id: found.id },
+        saved_by: found.created_by,
+        wanted: asked.provider(found),
       })),
     custom_tool: async (where) =>
       (await prisma.customTool.findMany({ where })).map((found) => ({
@@ -196,7 +211,9 @@ function askingResources(prisma: PrismaClient, { mcpServers, knowledgeSources }:
       })),
     mcp_server: async (where) =>
       (await mcpServers.openedAll(where)).map((found) => ({
-        ...{ holder: { kind: 'mcp_server', id: found.id }, saved_by: found.created_by, wanted: asked.mcp_server(found) },
+        holder: { kind: 'mcp_server', id: found.id },
+        saved_by: found.created_by,
+        wanted: asked.mcp_server(found),
       })),
     knowledge_source: async (where) =>
       (await knowledgeSources.openedAll(where)).map((found) => ({

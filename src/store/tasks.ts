@@ -1,10 +1,10 @@
-import { TERMINAL_STATUSES } from '../domain/statuses.ts';
 import type pg from 'pg';
 import type { ForkedFrom, Task } from '../contracts/tasks.ts';
 import type { Budget } from '../domain/budget.ts';
 import type { Definition } from '../domain/definition.ts';
 import { eventsOf, type RunEvent } from '../domain/events.ts';
 import type { Todo } from '../domain/progress.ts';
+import { TERMINAL_STATUSES } from '../domain/statuses.ts';
 import { storable } from '../domain/transcript.ts';
 import { isUuid } from '../domain/uuid.ts';
 import type { PrismaClient, Task as Row } from '../generated/prisma/client.ts';
@@ -155,7 +155,10 @@ export function taskStore({
 
     /** Writes down that the run is to end. */
     async noteHalt(task_id: string): Promise<void> {
-      await prisma.task.updateMany({ where: { id: task_id, status: { notIn: [...TERMINAL_STATUSES] } }, data: { halt_requested: true } });
+      await prisma.task.updateMany({
+        where: { id: task_id, status: { notIn: [...TERMINAL_STATUSES] } },
+        data: { halt_requested: true },
+      });
     },
 
     /** Gives a run under way another budget. False when the task has ended. */
@@ -246,24 +249,24 @@ function valuesOf(task: NewTask, { task_id, created_at, events, keys }: Fresh): 
   const body = JSON.stringify(definition);
   const caller = task.caller_token === null ? null : keys.seal(task.caller_token, callerContext(task_id));
   return [
-    ...[
-      task_id,
-      task.workflow_id,
-      task.owner,
-      task.owner_login,
-      task.prompt,
-      task.seed?.definition_hash ?? hashOf(body),
-      definition.agent.id,
-      definition.agent.name,
-    ],
-    ...[
-      task.on_busy,
-      task.trigger,
-      task.scheduled_agent_id ?? null,
-      caller && Buffer.from(caller.sealed),
-      caller?.key_id ?? null,
-    ],
-    ...[created_at, body, definition.workflow.title, definition.model, JSON.stringify(events)],
+    task_id,
+    task.workflow_id,
+    task.owner,
+    task.owner_login,
+    task.prompt,
+    task.seed?.definition_hash ?? hashOf(body),
+    definition.agent.id,
+    definition.agent.name,
+    task.on_busy,
+    task.trigger,
+    task.scheduled_agent_id ?? null,
+    caller && Buffer.from(caller.sealed),
+    caller?.key_id ?? null,
+    created_at,
+    body,
+    definition.workflow.title,
+    definition.model,
+    JSON.stringify(events),
   ];
 }
 

@@ -1,11 +1,11 @@
-import { killGroup } from './kill-group.ts';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import type { Frame } from './frame.ts';
 import { encodeJob, type Job } from './job.ts';
+import { killGroup } from './kill-group.ts';
 import { readFrame } from './zygote.ts';
 
 /** How long the supervisor has, beyond the tool's own time, to start and to clean up. */

@@ -1,10 +1,10 @@
-import { killGroup } from '../toolrunner/kill-group.ts';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { killGroup } from '../toolrunner/kill-group.ts';
 
 export interface GitLimits {
   /** What must not grow beyond `max_bytes` while git runs. */

@@ -1,6 +1,6 @@
-import { eventOf, framesIn } from '../support/client.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Client } from '../support/client.ts';
+import { eventOf, framesIn } from '../support/client.ts';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { fails, hangs, says } from '../support/model-server.ts';
 import { startApiProcess } from '../support/processes.ts';

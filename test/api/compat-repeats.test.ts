@@ -1,4 +1,3 @@
-import { framesIn } from '../support/client.ts';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -12,6 +11,7 @@ import {
   ModelResponseEvent,
   OpenAIError,
 } from '../../src/contracts/compat.ts';
+import { framesIn } from '../support/client.ts';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { hangs, says } from '../support/model-server.ts';
 

@@ -1,5 +1,5 @@
-import { isTerminal } from '../../src/domain/statuses.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { isTerminal } from '../../src/domain/statuses.ts';
 import type { Client } from '../support/client.ts';
 import { asks, hangs, says } from '../support/model-server.ts';
 import { holdsSecret, type Matrix, startMatrix } from '../support/tenants/attempts.ts';

@@ -1,5 +1,5 @@
-import { framesIn } from '../support/client.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { framesIn } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { startVendorServer, type VendorServer } from '../support/vendor-server.ts';
 

@@ -1,6 +1,6 @@
-import { isTerminal } from '../../domain/statuses.ts';
 import { WorkflowCreate } from '../../contracts/workflows.ts';
 import { AppError, foreign, notFound } from '../../domain/errors.ts';
+import { isTerminal } from '../../domain/statuses.ts';
 import { isUuid } from '../../domain/uuid.ts';
 import type { EventBus } from '../../events/bus.ts';
 import { follow } from '../../events/follow.ts';

@@ -1,7 +1,7 @@
-import { isTerminal } from '../../domain/statuses.ts';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
-import { type RunEvent } from '../../contracts/events.ts';
+import type { RunEvent } from '../../contracts/events.ts';
 import { workflows } from '../../contracts/workflows.ts';
+import { isTerminal } from '../../domain/statuses.ts';
 import { type Client, Problem, urlOf } from './call.ts';
 
 export interface Frame {

@@ -79,12 +79,14 @@ function stepsOf({ model, wishes, token_names, attempt }: Plan): Step[] {
     }
     const provider = { ...read.endpoint, name, default_model: typed.model.trim() || null };
     steps.push({
-      ...{ name: 'provider', ...providers },
+      name: 'provider',
+      ...providers,
       body: ({ token }) => ({ ...provider, ...(token && { api_key_token_name: token.name }) }),
     });
   }
   steps.push({
-    ...{ name: 'agent', ...agents },
+    name: 'agent',
+    ...agents,
     body: ({ provider }) => ({ ...wishes, provider_id: provider?.id ?? provider_id }),
   });
   const workflow = { title: wishes.name, output_format: 'markdown', max_turns: 20 };

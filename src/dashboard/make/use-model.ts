@@ -47,7 +47,17 @@ export function useModel() {
     setFaults({});
   };
   return {
-    ...{ known, stored, choices, chosen, card, typed, existing, provider_id, faults, test, check },
+    known,
+    stored,
+    choices,
+    chosen,
+    card,
+    typed,
+    existing,
+    provider_id,
+    faults,
+    test,
+    check,
     dirty: Object.keys(texts).length > 0,
     offered: test.data?.models ?? [],
     choose(id: string) {

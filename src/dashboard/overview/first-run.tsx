@@ -1,4 +1,3 @@
-import { isTerminal } from '../../domain/statuses.ts';
 import { Anchor, Button, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { Link } from 'react-router';
@@ -6,6 +5,7 @@ import { agents } from '../../contracts/agents.ts';
 import { SAMPLE } from '../../contracts/sample.ts';
 import { tasks } from '../../contracts/tasks.ts';
 import { type WorkflowSummary, workflows } from '../../contracts/workflows.ts';
+import { isTerminal } from '../../domain/statuses.ts';
 import { useRead } from '../api/queries.ts';
 import { Named } from '../resources/columns.tsx';
 import { RunView } from '../runs/run-view.tsx';

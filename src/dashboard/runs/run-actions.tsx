@@ -1,7 +1,7 @@
-import { isTerminal } from '../../domain/statuses.ts';
 import { Button, Group } from '@mantine/core';
 import { runBundles } from '../../contracts/run-bundles.ts';
 import { type Task, tasks } from '../../contracts/tasks.ts';
+import { isTerminal } from '../../domain/statuses.ts';
 import { useAct } from '../api/queries.ts';
 import { DownloadButton } from '../ui/download.tsx';
 import { Failure } from '../ui/states.tsx';

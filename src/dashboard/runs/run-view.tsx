@@ -1,9 +1,9 @@
-import { isTerminal } from '../../domain/statuses.ts';
 import { Anchor, Stack, Tabs, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { Link } from 'react-router';
 import type { Task } from '../../contracts/tasks.ts';
+import { isTerminal } from '../../domain/statuses.ts';
 import { useLiveText } from '../ui/live.tsx';
 import { count, duration, Facts, money, Status } from '../ui/show.tsx';
 import { Failure } from '../ui/states.tsx';

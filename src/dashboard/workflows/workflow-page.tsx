@@ -1,8 +1,8 @@
-import { isTerminal } from '../../domain/statuses.ts';
 import { Anchor, Button, Group, Stack, Tabs, Text } from '@mantine/core';
 import { Link, useLocation, useParams } from 'react-router';
 import { tasks } from '../../contracts/tasks.ts';
 import { type Workflow, workflows } from '../../contracts/workflows.ts';
+import { isTerminal } from '../../domain/statuses.ts';
 import { useList, useRead } from '../api/queries.ts';
 import { WORKFLOWS } from '../resources/catalog-runs.tsx';
 import { Named } from '../resources/columns.tsx';

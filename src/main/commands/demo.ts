@@ -1,10 +1,10 @@
-import { EventSourceParserStream } from 'eventsource-parser/stream';
-import { isTerminal } from '../../domain/statuses.ts';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { z } from 'zod';
 import { SAMPLE, SAMPLE_INSTRUCTIONS, SAMPLE_TOOL } from '../../contracts/sample.ts';
+import { isTerminal } from '../../domain/statuses.ts';
 import type { Config } from '../config.ts';
 
 /** Where a running installation says how it is reached. */

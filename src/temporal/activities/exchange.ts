@@ -1,10 +1,10 @@
-import { isTerminal } from '../../domain/statuses.ts';
 import { ApplicationFailure } from '@temporalio/activity';
 import type { Definition, PinnedRepository, ToolSpec, WorkspaceOwner } from '../../domain/definition.ts';
 import { secretRefusal } from '../../domain/errors.ts';
 import { eventsOf, type RunEvent } from '../../domain/events.ts';
 import { instructionsOf } from '../../domain/instructions.ts';
 import type { ExchangeOrder, PlannedCall } from '../../domain/run-loop.ts';
+import { isTerminal } from '../../domain/statuses.ts';
 import {
   callIdOf,
   DENIAL,

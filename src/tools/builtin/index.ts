@@ -48,9 +48,18 @@ const searchTool = (search_url: string): BuiltinTool => ({
 
 /** What there is to choose from; web_search only where it is configured. */
 export const builtinSpecs = ({ web_search: search = true }: { web_search?: boolean } = {}): ToolSpec[] => [
-  ...[bash.spec, read.spec, write.spec, edit.spec, glob.spec, grep.spec, web_fetch.spec],
+  bash.spec,
+  read.spec,
+  write.spec,
+  edit.spec,
+  glob.spec,
+  grep.spec,
+  web_fetch.spec,
   ...(search ? [web_search.spec] : []),
-  ...[manage_todo_list.spec, memory.storeSpec, memory.searchSpec, search_knowledge.spec],
+  manage_todo_list.spec,
+  memory.storeSpec,
+  memory.searchSpec,
+  search_knowledge.spec,
 ];
 
 /** The tools that come with Perdura, as far as an agent names them. */
