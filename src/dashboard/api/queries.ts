@@ -32,7 +32,7 @@ export function useList<E extends AnyEndpoint>(endpoint: E, query: object = {}, 
   const pages = useInfiniteQuery<Page<ItemOf<E>>, Problem>({
     queryKey: keyOf(endpoint, { list: query }),
     queryFn: ({ pageParam, signal }) =>
-      call(endpoint, { query: { ...query, cursor: pageParam ?? undefined } } as never, signal) as never,
+      call(endpoint, { query: { ...query, cursor: pageParam ?? undefined } } as Input<E>, signal) as Promise<Page<ItemOf<E>>>,
     initialPageParam: null,
     getNextPageParam: ({ next }) => next,
     refetchInterval: every_ms ?? false,

@@ -101,8 +101,8 @@ function withLeft(problem: Problem, left: string[]): Problem {
 }
 
 const serviceOf = ({ call }: Client): Service => ({
-  create: (endpoint, request) => call(endpoint, request as never) as never,
-  remove: async (endpoint, id) => void (await call(endpoint, { params: { id } } as never)),
+  create: (endpoint, request) => call(endpoint, request),
+  remove: async (endpoint, id) => void (await call(endpoint, { params: { id } })),
   isRefusal: (error) =>
     error instanceof Problem && error.status >= 400 && error.status < 500 && error.code !== 'idempotency_key_busy',
   isGone: (error) => error instanceof Problem && error.status === 404,

@@ -98,9 +98,7 @@ function useTest(answered: (models: string[]) => void) {
     { id: string } | NonNullable<Parameters<typeof call<typeof providers.testDraft>>[1]>['body']
   >({
     mutationFn: (asked) =>
-      asked && 'id' in asked
-        ? call(providers.test, { params: { id: asked.id } })
-        : call(providers.testDraft, { body: asked as never }),
+      asked && 'id' in asked ? call(providers.test, { params: { id: asked.id } }) : call(providers.testDraft, { body: asked }),
     onSuccess: ({ models }) => answered(models),
   });
 }
