@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Warning } from '../contracts/common.ts';
 import type { crud } from '../contracts/endpoint.ts';
 import { AppError, conflict, type FieldError, notFound, unprocessable } from '../domain/errors.ts';
-import type { Page } from '../store/page.ts';
+import type { RowPage } from '../store/page.ts';
 import type { Records } from '../store/resource.ts';
 import type { Caller } from './auth.ts';
 import { type Api, mount } from './mount.ts';
@@ -22,19 +22,19 @@ type CrudEndpoints<R extends z.ZodType, C extends z.ZodType, U extends z.ZodType
 >;
 
 /** What a request makes: the values it sends, by whom, and the id where the request has one to give. */
-export type Made<C> = C & { created_by: string; id?: string };
+export type NewRecord<C> = C & { created_by: string; id?: string };
 
 /** What a check may look at and say, beyond refusing. */
-export interface Checking extends Pick<Warnings, 'warn'> {
+interface Checking extends Pick<Warnings, 'warn'> {
   /** Of the record that is to be changed; none when one is made. */
   id?: string;
 }
 
 /** `T`: a record as it is stored; `C`, `U` and `Q`: what a request sends to make, to change and to list it. */
-export interface CrudRules<T, C, U, Q> {
-  store: Records<T, Made<C>, U>;
+interface CrudRules<T, C, U, Q> {
+  store: Records<T, NewRecord<C>, U>;
   /** What a caller is shown of all records. */
-  list: (query: Q, caller: Caller) => Promise<Page<T>>;
+  list: (query: Q, caller: Caller) => Promise<RowPage<T>>;
   shared_write: SharedWrite;
   /** What is wrong with values beyond their types, such as references to what does not exist. */
   check?: (values: Partial<C>, caller: Caller, checking: Checking) => Promise<FieldError[]>;
@@ -104,7 +104,7 @@ export function mountCrud<
     checking.warn(...(await doubted(whole as Partial<T>, caller)));
     return values;
   };
-  const shown = async (record: T, caller: Caller): Promise<T> =>
+  const withSecretsMasked = async (record: T, caller: Caller): Promise<T> =>
     shownTo(caller, needs ? ((await needs.shown([record], caller))[0] as T) : record);
   const idOf = ({ params }: { params: unknown }) => (params as { id: string }).id;
   const current = async (input: { params: unknown }, caller: Caller) =>
@@ -122,12 +122,12 @@ export function mountCrud<
       await saved(created, caller);
       return created;
     });
-    return shown(made, caller);
+    return withSecretsMasked(made, caller);
   });
   mount(api, endpoints.get, async (input, caller) => {
     const record = await found(idOf(input), caller);
     input.warn(...(await doubts(record, caller)));
-    return shown(record, caller);
+    return withSecretsMasked(record, caller);
   });
   mount(
     api,
@@ -137,7 +137,7 @@ export function mountCrud<
       const values = await checked(input.body as z.output<U>, caller, { id, warn: input.warn });
       const changed = await store.update(id, values, caller.key);
       await saved(changed, caller);
-      return shown(changed, caller);
+      return withSecretsMasked(changed, caller);
     },
     { current },
   );

@@ -11,7 +11,7 @@ import type { FitArguments } from '../tools/arguments.ts';
 import { resolveEnv } from '../tools/python.ts';
 import { ToolUnreachable } from '../tools/source.ts';
 import type { Caller } from './auth.ts';
-import { type Made, mountCrud, refuseForeign, type SharedWrite } from './crud.ts';
+import { mountCrud, type NewRecord, refuseForeign, type SharedWrite } from './crud.ts';
 import { type Api, mount, type Upload } from './mount.ts';
 import { tokenNeeds } from './needs.ts';
 import { changedTool, networkDoubts, newTool, type ToolFields } from './tool-files.ts';
@@ -27,21 +27,23 @@ interface Services {
 export function customToolRoutes(api: Api, services: Services, shared_write: SharedWrite): void {
   const { store, runner } = services;
   const find = findIn(store);
-  const create = async (fields: Made<CustomToolValues>) => shown(await store.customTools.create(await newTool(runner, fields)));
-  const resource: Records<CustomTool, Made<CustomToolValues>, ToolFields> = {
+  const create = async (fields: NewRecord<CustomToolValues>) =>
+    maskedTool(await store.customTools.create(await newTool(runner, fields)));
+  const resource: Records<CustomTool, NewRecord<CustomToolValues>, ToolFields> = {
     find: async (id) => {
       const tool = await store.customTools.find(id);
-      return tool && shown(tool);
+      return tool && maskedTool(tool);
     },
     create,
-    update: async (id, fields) => shown(await store.customTools.update(id, await changedTool(runner, await find(id), fields))),
+    update: async (id, fields) =>
+      maskedTool(await store.customTools.update(id, await changedTool(runner, await find(id), fields))),
     remove: store.customTools.remove,
   };
   mountCrud(api, customTools, {
     store: resource,
     async list(query) {
       const page = await store.customTools.list(query);
-      return { ...page, items: page.items.map(shown) };
+      return { ...page, items: page.items.map(maskedTool) };
     },
     shared_write,
     async check(values, _, { id, warn }) {
@@ -122,7 +124,7 @@ const findIn = (store: Store) => async (id: string) => {
 };
 
 /** Shown only when the tool declares variables. */
-function shown({ env_config, ...tool }: CustomTool): CustomTool {
+function maskedTool({ env_config, ...tool }: CustomTool): CustomTool {
   return env_config && Object.keys(env_config).length > 0 ? { ...tool, env_config } : tool;
 }
 

@@ -4,7 +4,7 @@ import { isProtective } from '../contracts/common.ts';
 import { one } from '../domain/errors.ts';
 
 /** A field that was sent and that nothing reads. */
-export interface UnknownField {
+interface UnknownField {
   path: string;
   message: string;
   /** It is part of something that protects, or seems to mean that. */

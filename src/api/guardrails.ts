@@ -3,7 +3,7 @@ import { type FieldError, unprocessable } from '../domain/errors.ts';
 import type { Judge } from '../guardrails/judge.ts';
 import type { Store } from '../store/index.ts';
 import type { Records } from '../store/resource.ts';
-import { foundIn, type Made, mountCrud, type SharedWrite } from './crud.ts';
+import { foundIn, mountCrud, type NewRecord, type SharedWrite } from './crud.ts';
 import { type Api, mount } from './mount.ts';
 import { judged } from './validate.ts';
 
@@ -27,7 +27,7 @@ interface Rules {
 export function guardrailRoutes(api: Api, { store, judge }: Services, { shared_write, limits }: Rules): void {
   const checked = configCheck(judge, limits);
   const found = foundIn(store.guardrails, guardrails.noun);
-  const resource: Records<Guardrail, Made<GuardrailValues>, Partial<GuardrailValues>> = {
+  const resource: Records<Guardrail, NewRecord<GuardrailValues>, Partial<GuardrailValues>> = {
     ...store.guardrails,
     create: async (values) => store.guardrails.create(await checked(values)),
     async update(id, values) {

@@ -16,7 +16,7 @@ import type { Store } from '../store/index.ts';
 import type { ItemValues } from '../store/knowledge.ts';
 import type { Records } from '../store/resource.ts';
 import type { Caller } from './auth.ts';
-import { foundIn, type Made, mountCrud, type SharedWrite } from './crud.ts';
+import { foundIn, mountCrud, type NewRecord, type SharedWrite } from './crud.ts';
 import { connectionTokens } from './mcps.ts';
 import { type Api, mount } from './mount.ts';
 import { tokenNeeds } from './needs.ts';
@@ -43,7 +43,7 @@ export function knowledgeRoutes(api: Api, services: Services, shared_write: Shar
 
 function sourceRoutes(api: Api, { store, knowledge }: Services, shared_write: SharedWrite): void {
   const found = foundIn(store.knowledgeSources, knowledgeSources.noun);
-  const resource: Records<KnowledgeSource, Made<KnowledgeSourceValues>, Partial<KnowledgeSourceValues>> = {
+  const resource: Records<KnowledgeSource, NewRecord<KnowledgeSourceValues>, Partial<KnowledgeSourceValues>> = {
     ...store.knowledgeSources,
     create: (values) => store.knowledgeSources.create(withAddress(values)),
     async update(id, values, by) {

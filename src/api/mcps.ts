@@ -17,7 +17,7 @@ import { tokensIn } from '../domain/secrets.ts';
 import type { Store } from '../store/index.ts';
 import type { Records } from '../store/resource.ts';
 import type { Caller } from './auth.ts';
-import { foundIn, type Made, mountCrud, refuseForeign, type SharedWrite, shownTo } from './crud.ts';
+import { foundIn, mountCrud, type NewRecord, refuseForeign, type SharedWrite, shownTo } from './crud.ts';
 import { unknownFields } from './fields.ts';
 import { type Api, mount } from './mount.ts';
 import { tokenNeeds } from './needs.ts';
@@ -43,7 +43,7 @@ export function mcpRoutes(api: Api, { store, mcp }: Services, shared_write: Shar
   const found = foundIn(store.mcpServers, mcps.noun);
   const saved = (server: McpServer, { key }: Caller) =>
     store.grants.renew(key, { kind: 'mcp_server', id: server.id }, asked.mcp_server(store.mcpServers.openedOf(server)));
-  const resource: Records<McpServer, Made<McpServerValues>, Partial<McpServerValues>> = {
+  const resource: Records<McpServer, NewRecord<McpServerValues>, Partial<McpServerValues>> = {
     ...store.mcpServers,
     create: (values) => store.mcpServers.create(withConnection(values)),
     async update(id, values, by) {

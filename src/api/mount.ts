@@ -6,9 +6,9 @@ import { AppError } from '../domain/errors.ts';
 import type { Caller } from './auth.ts';
 import type { Gate } from './gate.ts';
 import type { Idempotency } from './idempotency.ts';
-import { type Frame, sendEvents } from './sse.ts';
+import { type SseFrame, sendEvents } from './sse.ts';
 import { judged, judgedQuery } from './validate.ts';
-import { carried, settled, shapeOf, type Warnings, warningsOf, withWarnings } from './warnings.ts';
+import { settled, shapeOf, type Warnings, warningsIn, warningsOf, withWarnings } from './warnings.ts';
 
 export interface Upload {
   filename: string;
@@ -18,7 +18,7 @@ export interface Upload {
 }
 
 /** What a handler is given, parsed and checked. */
-export interface Input<P, Q, B> extends Warnings {
+export interface RouteInput<P, Q, B> extends Warnings {
   params: P;
   query: Q;
   body: B;
@@ -36,7 +36,7 @@ export interface Input<P, Q, B> extends Warnings {
   last_event_id: string | undefined;
 }
 
-export interface PageReply<T> {
+interface PageReply<T> {
   items: T[];
   total: number;
   next: string | null;
@@ -44,7 +44,7 @@ export interface PageReply<T> {
 
 /** A reply of server-sent events by an operation that can also answer with a value. The signal is that of a stream. */
 export class EventReply {
-  readonly frames: (signal: AbortSignal) => AsyncIterable<Frame>;
+  readonly frames: (signal: AbortSignal) => AsyncIterable<SseFrame>;
   constructor(frames: EventReply['frames']) {
     this.frames = frames;
   }
@@ -62,19 +62,19 @@ type Body<B> = B extends z.ZodType ? z.output<B> : undefined;
 type Answer<R, K> = K extends 'page'
   ? PageReply<R extends z.ZodType ? z.input<R> : never>
   : K extends 'events'
-    ? AsyncIterable<Frame>
+    ? AsyncIterable<SseFrame>
     : R extends z.ZodType
       ? z.input<R> | EventReply | RawReply
       : // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a reply returns nothing
         void;
 
-export type Handler<
+type Handler<
   P extends z.ZodType,
   Q extends z.ZodType,
   B extends z.ZodType | null,
   R extends z.ZodType | null,
   K extends ReplyKind,
-> = (input: Input<z.output<P>, z.output<Q>, Body<B>>, caller: Caller) => Promise<Answer<R, K>>;
+> = (input: RouteInput<z.output<P>, z.output<Q>, Body<B>>, caller: Caller) => Promise<Answer<R, K>>;
 
 /** Where endpoints are mounted; it knows all of them, so that the description is of what is there. */
 export interface Api {
@@ -150,7 +150,7 @@ interface Serving {
   reply: FastifyReply;
 }
 
-const onceOf = ({ api, endpoint, request, reply }: Serving): Input<unknown, unknown, unknown>['once'] => {
+const onceOf = ({ api, endpoint, request, reply }: Serving): RouteInput<unknown, unknown, unknown>['once'] => {
   return async (work) => {
     if (!endpoint.idempotent) return { value: await work(), replayed: false };
     const { value, replayed } = await api.idempotency(request, work);
@@ -163,7 +163,7 @@ async function inputOf<P extends z.ZodType, Q extends z.ZodType, B extends z.Zod
   endpoint: Endpoint<P, Q, B>,
   { request, reply }: Exchange,
   closing: AbortSignal,
-): Promise<Omit<Input<z.output<P>, z.output<Q>, Body<B>>, 'once' | 'holdOpen'>> {
+): Promise<Omit<RouteInput<z.output<P>, z.output<Q>, Body<B>>, 'once' | 'holdOpen'>> {
   const params = endpoint.params.safeParse(request.params);
   if (!params.success) throw new AppError('not_found', `Nothing is at ${request.url.split('?')[0]}: the id has the wrong form`);
   const gone = goneOf(reply);
@@ -222,7 +222,7 @@ function send(
   if (answer instanceof RawReply) return answer.write(request.raw, reply.hijack().raw);
   reply.code(status);
   if (answer instanceof EventReply) return sendEvents(reply, answer.frames(AbortSignal.any([goneOf(reply), closing])), closing);
-  if (kind === 'events') return sendEvents(reply, answer as AsyncIterable<Frame>, closing);
+  if (kind === 'events') return sendEvents(reply, answer as AsyncIterable<SseFrame>, closing);
   if (kind === 'none' || !schema) return reply.send();
   if (kind === 'page') return sendPage(schema, { request, reply }, answer as PageReply<unknown>);
   const record = schema.parse(answer);
@@ -231,7 +231,7 @@ function send(
   if (request.method === 'GET' && request.headers['if-none-match'] === tag && !('needs' in shapeOf(schema)))
     return reply.header('etag', tag).code(304).send();
   if (status < 300) reply.header('etag', tag);
-  const warnings = carried(answer);
+  const warnings = warningsIn(answer);
   // The tag is of the record: doubts are about one request.
   return reply.type('application/json').send(warnings.length > 0 ? JSON.stringify({ ...(record as object), warnings }) : body);
 }

@@ -5,7 +5,7 @@ import { mailbox } from '../domain/mailbox.ts';
 import { storable } from '../domain/transcript.ts';
 import type { ChatStore } from '../store/chat.ts';
 
-export interface ChatTurn {
+interface ChatTurn {
   agent: Agent;
   caller: Caller;
   session_id: string;
@@ -13,7 +13,7 @@ export interface ChatTurn {
   message_id: string;
 }
 
-export interface ChatAnswer {
+interface ChatAnswer {
   text: string;
   usage: { prompt_tokens: number; completion_tokens: number };
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { alsoTaken, FilterQuery, Id, Name, Needs, patchOf, Record, Tags, Warning } from './common.ts';
+import { alsoTaken, FilterQuery, Id, JsonRecord, Name, Needs, patchOf, Tags, Warning } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 
 /** `builtin` is kept here; the others are searched where they are. */
@@ -26,7 +26,7 @@ export const KnowledgeSourceUpdate = patchOf(KnowledgeSourceCreate).meta({ id: '
 
 export const KnowledgeSource = z
   .object({
-    ...Record,
+    ...JsonRecord,
     ...KnowledgeSourceCreate.shape,
     status: z.enum(['registered', 'connected', 'error']),
     last_error: z.string().nullable(),
@@ -35,7 +35,7 @@ export const KnowledgeSource = z
   .meta({ id: 'KnowledgeSource' });
 export type KnowledgeSource = z.output<typeof KnowledgeSource>;
 
-export const KnowledgeTest = z
+const KnowledgeTest = z
   .object({
     success: z.boolean(),
     items: z.int().nullable().meta({ description: 'How many it holds, where that is known' }),
@@ -76,7 +76,7 @@ export const KnowledgeItemUpdate = patchOf(KnowledgeItemCreate).meta({ id: 'Know
 const { content: _, ...shown } = KnowledgeItemCreate.shape;
 export const KnowledgeItem = z
   .object({
-    ...Record,
+    ...JsonRecord,
     ...shown,
     status: z.enum(['indexed', 'text_only']).meta({ description: 'text_only: found by its words alone, see last_error' }),
     last_error: z.string().nullable(),
@@ -85,7 +85,7 @@ export const KnowledgeItem = z
   .meta({ id: 'KnowledgeItem', description: 'Without its text; that is at /content' });
 export type KnowledgeItem = z.output<typeof KnowledgeItem>;
 
-export const KnowledgeQuery = z
+const KnowledgeQuery = z
   .object({
     query: z
       .string()
@@ -98,7 +98,7 @@ export const KnowledgeQuery = z
   })
   .meta({ id: 'KnowledgeQuery' });
 
-export const KnowledgeFound = z
+const KnowledgeFound = z
   .object({
     item_id: Id.nullable().meta({ description: 'Null for what another database found' }),
     source_id: Id,
@@ -111,16 +111,12 @@ export const KnowledgeFound = z
     vector_score: z.number().nullable(),
   })
   .meta({ id: 'KnowledgeFound' });
-export type KnowledgeFound = z.output<typeof KnowledgeFound>;
-
-export const KnowledgeAnswer = z
+const KnowledgeAnswer = z
   .object({
     items: z.array(KnowledgeFound),
     warnings: z.array(Warning).meta({ description: 'Such as a search without vectors' }),
   })
   .meta({ id: 'KnowledgeAnswer' });
-export type KnowledgeAnswer = z.output<typeof KnowledgeAnswer>;
-
 const TagList = z
   .string()
   .transform((text, { addIssue }): unknown => {

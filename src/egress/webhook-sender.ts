@@ -1,14 +1,14 @@
 import { createHmac } from 'node:crypto';
 import { isDenied, reasonOf } from './guarded-fetch.ts';
 
-export interface WebhookMessage {
+interface WebhookMessage {
   id: string;
   url: string;
   payload: unknown;
   owner: string;
 }
 
-export interface SendResult {
+interface SendResult {
   delivered: boolean;
   response_status: number | null;
   error: string | null;

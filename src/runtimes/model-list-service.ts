@@ -4,7 +4,7 @@ import { isVendor } from '../domain/definition.ts';
 import { providerDestination } from '../domain/destinations.ts';
 import { AppError, isSecretNotGranted, secretNotGranted } from '../domain/errors.ts';
 import type { SharedServices } from '../main/core.ts';
-import { defaultClient, providerClient, type Caller as RuntimeCaller, vendorClient } from './clients.ts';
+import { defaultClient, providerClient, type ModelCaller as RuntimeCaller, vendorClient } from './clients.ts';
 import { askForModels, modelLister } from './model-lists.ts';
 import { ModelFailure } from './runtime.ts';
 

@@ -1,7 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import type OpenAI from 'openai';
 import type { Model } from '../contracts/models.ts';
-import type { PriceTable } from '../domain/definition.ts';
+import type { ModelPrices } from '../domain/definition.ts';
 import { AppError, databaseIsAway, secretRefusal } from '../domain/errors.ts';
 import type { Redactor } from '../domain/redaction.ts';
 import { modelFailureOf } from './failures.ts';
@@ -15,7 +15,7 @@ interface Listing {
   key: string;
   client: () => Promise<OpenAI | Anthropic>;
   provider_id?: string;
-  prices?: PriceTable;
+  prices?: ModelPrices;
 }
 
 interface ListerOptions {
@@ -59,7 +59,7 @@ interface Listed {
 
 export async function askForModels(
   client: OpenAI | Anthropic,
-  { provider_id, prices = {} }: { provider_id?: string | undefined; prices?: PriceTable } = {},
+  { provider_id, prices = {} }: { provider_id?: string | undefined; prices?: ModelPrices } = {},
 ): Promise<Model[]> {
   try {
     const models: Model[] = [];

@@ -1,21 +1,21 @@
 import type Anthropic from '@anthropic-ai/sdk';
-import { type Definition, isVendor, type PinnedMcpServer, type PinnedProvider, type PriceTable } from '../domain/definition.ts';
+import { type Definition, isVendor, type ModelPrices, type PinnedMcpServer, type PinnedProvider } from '../domain/definition.ts';
 import { chatCompletions } from './chat-completions.ts';
-import { type Caller, defaultClient, providerClient, refusal, vendorClient } from './clients.ts';
+import { defaultClient, type ModelCaller, providerClient, refusal, vendorClient } from './clients.ts';
 import { type Hosted, VENDOR_BUILTINS } from './managed/agent.ts';
 import { managedSession } from './managed/session.ts';
 import { messagesRuntime } from './messages.ts';
 import type { Fetch } from './reusing-fetch.ts';
 import type { ModelRuntime } from './runtime.ts';
 
-export type { Caller } from './clients.ts';
+export type { ModelCaller } from './clients.ts';
 
-export interface DefaultRuntime {
+interface DefaultRuntime {
   base_url: string;
   model: string | null;
 }
 
-export interface RuntimeOptions {
+interface RuntimeOptions {
   default_runtime: DefaultRuntime;
   /** Every request to a provider goes through it, so it is where egress is guarded. */
   fetch?: Fetch;
@@ -25,7 +25,7 @@ export interface RuntimeOptions {
 
 export interface SelectedRuntime {
   runtime: ModelRuntime;
-  prices: PriceTable;
+  prices: ModelPrices;
   /** The default runtime knows no custom tools. */
   custom_tools: boolean;
   /** Tools that run at the vendor, and so are not offered from here. */
@@ -40,7 +40,7 @@ type Selecting = Pick<Definition, 'provider'> & Partial<Pick<Definition, 'tools'
 /** The one place that knows which provider means which runtime, and which tools it is given. */
 export async function selectRuntime(
   definition: Selecting,
-  caller: Caller,
+  caller: ModelCaller,
   { default_runtime, fetch, vendor_url }: RuntimeOptions,
 ): Promise<SelectedRuntime> {
   const { provider } = definition;

@@ -3,7 +3,7 @@ import type { ChatMessage } from '../contracts/chat.ts';
 import type { ChatMessage as MessageRow, PrismaClient } from '../generated/prisma/client.ts';
 import { wire, wireAs } from './page.ts';
 
-export interface Usage {
+export interface ChatUsage {
   prompt_tokens: number;
   completion_tokens: number;
 }
@@ -23,7 +23,7 @@ const titleOf = (message: string) => [...message.trim()].slice(0, TITLE_CHARACTE
 export type ChatStore = ReturnType<typeof chatStore>;
 
 export function chatStore(prisma: PrismaClient) {
-  const append = (session_id: string, message: { id: string; role: string; content: string; usage?: Usage }) => {
+  const append = (session_id: string, message: { id: string; role: string; content: string; usage?: ChatUsage }) => {
     const { usage, ...rest } = message;
     return prisma.$transaction([
       prisma.chatMessage.create({ data: { ...rest, ...usage, session_id } }),
@@ -65,7 +65,7 @@ export function chatStore(prisma: PrismaClient) {
       await prisma.chatSession.create({ data: { ...session, messages: { create: message } } });
       return session.id;
     },
-    async answer(session_id: string, { id, content, usage }: { id: string; content: string; usage: Usage }): Promise<void> {
+    async answer(session_id: string, { id, content, usage }: { id: string; content: string; usage: ChatUsage }): Promise<void> {
       await append(session_id, { id, role: 'assistant', content, usage });
     },
     async remove(id: string): Promise<void> {

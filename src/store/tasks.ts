@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import type { ForkedFrom, Task } from '../contracts/tasks.ts';
-import type { Budget } from '../domain/budget.ts';
+import type { BudgetLimits } from '../domain/budget.ts';
 import type { Definition } from '../domain/definition.ts';
-import { eventsOf, type RunEvent } from '../domain/events.ts';
-import type { Todo } from '../domain/progress.ts';
+import { eventsOf, type NewEvent } from '../domain/events.ts';
+import type { TodoItem } from '../domain/progress.ts';
 import { TERMINAL_STATUSES } from '../domain/statuses.ts';
 import { storable } from '../domain/transcript.ts';
 import { isUuid } from '../domain/uuid.ts';
@@ -40,7 +40,7 @@ export interface CreatedTask {
   holder: string;
 }
 
-export interface TaskFilter extends Paging {
+interface TaskFilter extends Paging {
   owner?: string | undefined;
   status?: string | undefined;
   workflow_id?: string | undefined;
@@ -162,7 +162,7 @@ export function taskStore({
     },
 
     /** Gives a run under way another budget. False when the task has ended. */
-    async setBudget(task_id: string, budget: Budget | null): Promise<boolean> {
+    async setBudget(task_id: string, budget: BudgetLimits | null): Promise<boolean> {
       return (await row(pool, SET_BUDGET, [task_id, budget === null ? null : JSON.stringify(budget)])) !== undefined;
     },
 
@@ -185,9 +185,9 @@ export function taskStore({
       const found = await prisma.task.findUnique({ where: { id } });
       return found && wiredTask(found);
     },
-    async todos(id: string): Promise<Todo[]> {
+    async todos(id: string): Promise<TodoItem[]> {
       const found = await prisma.task.findUnique({ where: { id }, select: { todos: true } });
-      return (found?.todos ?? []) as unknown as Todo[];
+      return (found?.todos ?? []) as unknown as TodoItem[];
     },
     unfinished: (created_before: Date) => rows<UnfinishedTask>(pool, UNFINISHED, [created_before]),
     async over(ids: string[], ended_before: Date): Promise<string[]> {
@@ -221,7 +221,7 @@ export function taskStore({
 
 const EXCERPT = 200;
 
-function openingEvents({ task_id, prompt, seed: from }: NewTask, at: string): RunEvent[] {
+function openingEvents({ task_id, prompt, seed: from }: NewTask, at: string): NewEvent[] {
   const { log } = eventsOf(task_id, () => at);
   const received = log('prompt_received', excerpt(prompt), { task_id });
   if (!from) return [received];
@@ -240,7 +240,7 @@ const excerpt = (text: string) => storable([...text].slice(0, EXCERPT).join(''))
 interface Fresh {
   task_id: string;
   created_at: Date;
-  events: RunEvent[];
+  events: NewEvent[];
   keys: KeyRing;
 }
 

@@ -1,12 +1,12 @@
 import { v7 as uuid } from 'uuid';
-import type { LogEntry, TranscriptMessage, WorkflowSettings, WorkflowSummary } from '../contracts/workflows.ts';
+import type { LogEntry, TranscriptEntry, WorkflowSettings, WorkflowSummary } from '../contracts/workflows.ts';
 import { conflict } from '../domain/errors.ts';
 import type { Prisma, Workflow as Row } from '../generated/prisma/client.ts';
 import { type Database, row } from './database.ts';
 import { listed, type Paging, wireAs } from './page.ts';
 import { refused } from './resource.ts';
 
-export interface WorkflowFilter extends Paging {
+interface WorkflowFilter extends Paging {
   owner: string;
   q?: string | undefined;
   agent_id?: string | undefined;
@@ -15,7 +15,7 @@ export interface WorkflowFilter extends Paging {
 }
 
 /** What a workflow is made of: its settings, and what its maker adds. */
-export interface NewWorkflow extends Partial<WorkflowSettings> {
+interface NewWorkflow extends Partial<WorkflowSettings> {
   agent_id: string;
   /** Where the request has one to give. */
   id?: string;
@@ -33,8 +33,6 @@ const REMOVE_UNUSED = {
   text: `DELETE FROM workflows w WHERE single_use AND task_count = 0 AND created_at < $1
     AND NOT EXISTS (SELECT 1 FROM scheduled_agents s WHERE s.workflow_id = w.id)`,
 };
-
-export type WorkflowStore = ReturnType<typeof workflowStore>;
 
 /** On the path of every stream, where a whole row through Prisma would show. */
 const OWNER = { name: 'owner_of_workflow', text: 'SELECT owner FROM workflows WHERE id = $1' };
@@ -82,7 +80,7 @@ export function workflowStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'
         prisma.task.findUnique({ where: { id: last_task_id } }),
       ]);
       return {
-        messages: messages.map(wireAs<TranscriptMessage>()),
+        messages: messages.map(wireAs<TranscriptEntry>()),
         logs: logs.map(({ data, timestamp }) => ({ ...(data as LogData), timestamp: timestamp.toISOString() })),
         usage: task ?? NO_USAGE,
       };

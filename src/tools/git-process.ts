@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { killGroup } from '../toolrunner/kill-group.ts';
 
-export interface GitLimits {
+interface GitLimits {
   /** What must not grow beyond `max_bytes` while git runs. */
   directory: string;
   timeout_ms: number;
@@ -79,7 +79,7 @@ const lastLineOf = (output: string) =>
     .at(-1)
     ?.replace(/^fatal: /, '') || 'git failed';
 
-export async function bytesIn(directory: string): Promise<number> {
+async function bytesIn(directory: string): Promise<number> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch(() => []);
   const sizes = entries
     .filter((entry) => entry.isFile())

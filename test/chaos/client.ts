@@ -1,7 +1,7 @@
-import { isTerminal } from '../../src/domain/statuses.ts';
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
+import { isTerminal } from '../../src/domain/statuses.ts';
 import { eventOf, type StreamedEvent } from '../support/client.ts';
 import { type Plan, promptOf } from './plan.ts';
 import type { Random } from './random.ts';

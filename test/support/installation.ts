@@ -1,8 +1,8 @@
-import { isTerminal } from '../../src/domain/statuses.ts';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { inject } from 'vitest';
 import type { DashboardSettings } from '../../src/api/dashboard.ts';
+import { isTerminal } from '../../src/domain/statuses.ts';
 import { localIdentity } from '../../src/identity/providers.ts';
 import { readConfig } from '../../src/main/config.ts';
 import type { InstallationSettings, RunControl, SharedServices } from '../../src/main/core.ts';

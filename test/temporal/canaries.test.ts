@@ -1,10 +1,10 @@
-import { isTerminal } from '../../src/domain/statuses.ts';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { KnowledgeSourceCreate } from '../../src/contracts/knowledge.ts';
 import { McpServerCreate, StdioConfig, UrlConfig } from '../../src/contracts/mcps.ts';
 import { ProviderCreate } from '../../src/contracts/providers.ts';
+import { isTerminal } from '../../src/domain/statuses.ts';
 import { localIdentity } from '../../src/identity/providers.ts';
 import { clientOf } from '../support/client.ts';
 import { startGitServer } from '../support/git-server.ts';

@@ -71,7 +71,7 @@ async function workflowOf(store: Store, model: string, caller: Caller): Promise<
 const API_TURNS = 50;
 
 /** Text of a run as it comes. Each piece adds to what was given before; it ends when the run has. */
-export async function* textOf(
+export async function* answerText(
   { bus, store }: CompatServices,
   { task_id, workflow_id }: CompatRun,
   signal: AbortSignal,

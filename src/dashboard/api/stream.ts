@@ -2,15 +2,15 @@ import { EventSourceParserStream } from 'eventsource-parser/stream';
 import type { RunEvent } from '../../contracts/events.ts';
 import { workflows } from '../../contracts/workflows.ts';
 import { isTerminal } from '../../domain/statuses.ts';
-import { type Client, Problem, urlOf } from './call.ts';
+import { ApiProblem, type Client, requestUrl } from './call.ts';
 
-export interface Frame {
+interface StreamFrame {
   id: number | null;
   data: unknown;
 }
 
 /** The frames of a response of server-sent events. */
-export async function* framesOf(body: NonNullable<Response['body']>): AsyncGenerator<Frame> {
+export async function* framesOf(body: NonNullable<Response['body']>): AsyncGenerator<StreamFrame> {
   // Not every browser iterates over a stream.
   const reader = body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream()).getReader();
   try {
@@ -42,7 +42,7 @@ const LONGEST_WAIT_MS = 10_000;
  */
 export async function followRun(client: Client, following: Following): Promise<void> {
   const { workflow_id, task_id, signal, onConnection } = following;
-  const url = urlOf(workflows.stream, { params: { id: workflow_id }, query: { task_id } });
+  const url = requestUrl(workflows.stream, { params: { id: workflow_id }, query: { task_id } });
   const seen = { last: 0 };
   let wait = FIRST_WAIT_MS;
   onConnection('connecting');
@@ -76,7 +76,7 @@ async function attempt(client: Client, following: Following & { url: string; see
     return false;
   } catch (error) {
     if (signal.aborted) return false;
-    if (error instanceof Problem && [401, 403, 404].includes(error.status)) throw error;
+    if (error instanceof ApiProblem && [401, 403, 404].includes(error.status)) throw error;
     return false;
   }
 }

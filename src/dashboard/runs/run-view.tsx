@@ -10,7 +10,7 @@ import { Failure } from '../ui/states.tsx';
 import { useTab } from '../ui/tabs.ts';
 import { When } from '../ui/time.tsx';
 import { Details } from './details.tsx';
-import { Log } from './log.tsx';
+import { RunLog } from './log.tsx';
 import { Pauses } from './pauses.tsx';
 import { RunActions } from './run-actions.tsx';
 import { Steps } from './steps.tsx';
@@ -66,7 +66,7 @@ export function RunView({ task }: { task: Task }) {
           <Steps task={task} version={followed.run.logs.length} />
         </Tabs.Panel>
         <Tabs.Panel value="log" pt="md">
-          <Log lines={followed.run.logs} />
+          <RunLog lines={followed.run.logs} />
         </Tabs.Panel>
         <Tabs.Panel value="details" pt="md">
           <Details task={task} />

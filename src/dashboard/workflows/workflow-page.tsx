@@ -12,7 +12,7 @@ import { Export, Remove } from '../resources/pages.tsx';
 import type { Stored } from '../resources/resource.ts';
 import { RunView } from '../runs/run-view.tsx';
 import { taskColumns } from '../runs/task-columns.tsx';
-import { Id } from '../ui/copy.tsx';
+import { CopyableId } from '../ui/copy.tsx';
 import { ListTable } from '../ui/list.tsx';
 import { Page, Section } from '../ui/page.tsx';
 import { Facts, Status } from '../ui/show.tsx';
@@ -56,7 +56,7 @@ function WorkflowView({ workflow }: { workflow: Workflow }) {
           Owner: workflow.owner,
           Runs: workflow.task_count,
           'Last run': <When at={workflow.last_task_at} none="never" />,
-          ID: <Id>{workflow.id}</Id>,
+          ID: <CopyableId>{workflow.id}</CopyableId>,
         }}
       />
       <NeedsAlert noun="workflow" needs={(workflow as Stored).needs} />

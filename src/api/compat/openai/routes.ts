@@ -2,13 +2,22 @@ import type { FastifyError } from 'fastify';
 import { type ChatCompletionRequest, compat, type ResponseRequest } from '../../../contracts/compat.ts';
 import { AppError } from '../../../domain/errors.ts';
 import type { Caller } from '../../auth.ts';
-import { type Api, EventReply, type Input, mount } from '../../mount.ts';
+import { type Api, EventReply, mount, type RouteInput } from '../../mount.ts';
 import { ownedTask } from '../../owned.ts';
 import { problemOf } from '../../problems.ts';
-import type { Frame } from '../../sse.ts';
-import { type CompatRun, type CompatServices, type CompatTask, ended, hasEnded, startRun, textOf, troubleOf } from '../runs.ts';
+import type { SseFrame } from '../../sse.ts';
+import {
+  answerText,
+  type CompatRun,
+  type CompatServices,
+  type CompatTask,
+  ended,
+  hasEnded,
+  startRun,
+  troubleOf,
+} from '../runs.ts';
 import { promptOf } from './messages.ts';
-import { chatChunks, chatCompletion, response, responseEvents, taskIdOf } from './replies.ts';
+import { chatChunks, chatCompletion, response, responseEvents, taskIdOfReply } from './replies.ts';
 
 /** Agents and workflows as models, in the words of OpenAI's API, so that its clients need no change but the base URL. */
 export function openaiRoutes(api: Api, services: CompatServices): void {
@@ -17,7 +26,7 @@ export function openaiRoutes(api: Api, services: CompatServices): void {
   mount(api, compat.models, async (_, caller) => ({ object: 'list' as const, data: await modelsOf(services, caller) }));
   mount(api, compat.chat, (input, caller) => chat(services, input, caller));
   mount(api, compat.completion, async ({ params: { id } }, caller) => {
-    const task = await owned(taskIdOf(id), caller);
+    const task = await owned(taskIdOfReply(id), caller);
     if (!hasEnded(task))
       throw new AppError('conflict', 'The run is still in progress; ask again, or GET /v1/responses/{id}', {
         code: 'in_progress',
@@ -27,13 +36,13 @@ export function openaiRoutes(api: Api, services: CompatServices): void {
   });
   mount(api, compat.respond, (input, caller) => respond(services, input, caller));
   mount(api, compat.response, async ({ params: { id }, query, holdOpen }, caller) => {
-    const task = await owned(taskIdOf(id), caller);
+    const task = await owned(taskIdOfReply(id), caller);
     if (query.stream !== 'true') return response(task, task.agent_name);
     holdOpen();
     return streamResponse(services, { task, model: task.agent_name, after: query.starting_after ?? -1 });
   });
   mount(api, compat.cancel, async ({ params: { id } }, caller) => {
-    const task = await owned(taskIdOf(id), caller);
+    const task = await owned(taskIdOfReply(id), caller);
     if (!hasEnded(task)) await services.dispatch.halt(task.id);
     return response(await ended(services, placeOf(task), AbortSignal.timeout(CANCEL_MS)), task.agent_name);
   });
@@ -60,7 +69,7 @@ function refuseInTheirWords({ http }: Api): void {
 }
 
 /** Of a request that starts a run. */
-type Ordering<B> = Pick<Input<unknown, unknown, B>, 'body' | 'once' | 'holdOpen' | 'signal'>;
+type Ordering<B> = Pick<RouteInput<unknown, unknown, B>, 'body' | 'once' | 'holdOpen' | 'signal'>;
 
 async function chat(services: CompatServices, { body, once, holdOpen, signal }: Ordering<ChatCompletionRequest>, caller: Caller) {
   const { model, messages, stream, stream_options, reasoning_effort } = body;
@@ -80,10 +89,10 @@ interface ChatStream {
 }
 
 const streamChat = (services: CompatServices, { run, model, counts_usage }: ChatStream): EventReply =>
-  new EventReply(async function* (signal): AsyncGenerator<Frame> {
+  new EventReply(async function* (signal): AsyncGenerator<SseFrame> {
     const chunks = chatChunks(run, model, new Date());
     yield { data: chunks.first() };
-    for await (const text of textOf(services, run, signal)) yield { data: chunks.text(text) };
+    for await (const text of answerText(services, run, signal)) yield { data: chunks.text(text) };
     if (signal.aborted) return;
     const task = await ended(services, run, signal);
     const trouble = troubleOf(task);
@@ -113,10 +122,10 @@ interface ResponseStream {
 }
 
 const streamResponse = (services: CompatServices, { task, model, after }: ResponseStream): EventReply =>
-  new EventReply(async function* (signal): AsyncGenerator<Frame> {
+  new EventReply(async function* (signal): AsyncGenerator<SseFrame> {
     const run = placeOf(task);
     const finish = async () => (signal.aborted ? null : ended(services, run, signal));
-    const events = responseEvents(textOf(services, run, signal), { started: task, finish, model });
+    const events = responseEvents(answerText(services, run, signal), { started: task, finish, model });
     for await (const event of events) if (event.sequence_number > after) yield { event: event.type, data: event };
   });
 
