@@ -41,7 +41,7 @@ interface CrudRules<T, C, U, Q> {
   /** Told of what was created or changed, as it was written. */
   saved?: (record: T, caller: Caller) => Promise<void>;
   /** What is right and may not do what is meant, of a record as it is or will be. */
-  doubts?: (record: Partial<T>, caller: Caller) => Promise<Warning[]>;
+  doubts?: (record: C | T, caller: Caller) => Promise<Warning[]>;
   /** The stored tokens that records name. */
   needs?: TokenNeeds<Partial<T>>;
   /** What refers to a record, such as `agent researcher`: while there is any, the record stays. */
@@ -93,15 +93,15 @@ export function mountCrud<
     refuseForeign({ record, noun: endpoints.noun, shared_write }, caller);
     return record;
   };
-  const doubted = async (record: Partial<T>, caller: Caller) => [
+  const doubted = async (record: z.output<C> | T, caller: Caller) => [
     ...(await doubts(record, caller)),
-    ...((await needs?.doubts(record, caller)) ?? []),
+    ...((await needs?.doubts(record as Partial<T>, caller)) ?? []),
   ];
   const checked = async <V extends Partial<z.output<C>>>(values: V, caller: Caller, checking: Checking): Promise<V> => {
     const errors = await check(values, caller, checking);
     if (errors.length > 0) throw unprocessable(errors);
     const whole = { ...(checking.id ? await found(checking.id, caller) : {}), ...values };
-    checking.warn(...(await doubted(whole as Partial<T>, caller)));
+    checking.warn(...(await doubted(whole as z.output<C> | T, caller)));
     return values;
   };
   const withSecretsMasked = async (record: T, caller: Caller): Promise<T> =>

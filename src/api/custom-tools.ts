@@ -12,9 +12,10 @@ import { resolveEnv } from '../tools/python.ts';
 import { ToolUnreachable } from '../tools/source.ts';
 import type { Caller } from './auth.ts';
 import { mountCrud, type NewRecord, refuseForeign, type SharedWrite } from './crud.ts';
-import { type Api, mount, type Upload } from './mount.ts';
+import { type Api, mount } from './mount.ts';
 import { tokenNeeds } from './needs.ts';
 import { changedTool, networkDoubts, newTool, type ToolFields } from './tool-files.ts';
+import type { Upload } from './uploads.ts';
 import { validated } from './validate.ts';
 
 interface Services {

@@ -1,21 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Endpoint, ReplyKind } from '../contracts/endpoint.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Caller } from './auth.ts';
+import { unknownFields } from './fields.ts';
 import type { Gate } from './gate.ts';
 import type { Idempotency } from './idempotency.ts';
 import { type SseFrame, sendEvents } from './sse.ts';
+import { NO_UPLOAD, type Upload, uploadOf } from './uploads.ts';
 import { judged, judgedQuery } from './validate.ts';
 import { settled, shapeOf, type Warnings, warningsIn, warningsOf, withWarnings } from './warnings.ts';
-
-export interface Upload {
-  filename: string;
-  content: Buffer;
-  /** The form's other fields. */
-  fields: Record<string, string>;
-}
 
 /** What a handler is given, parsed and checked. */
 export interface RouteInput<P, Q, B> extends Warnings {
@@ -172,12 +167,14 @@ async function inputOf<P extends z.ZodType, Q extends z.ZodType, B extends z.Zod
   const judging = { what: 'body', settled: endpoint.reply, keeps_nulls: /^(PUT|PATCH)$/.test(endpoint.method) };
   const body = endpoint.body ? judged(endpoint.body, request.body ?? {}, judging) : null;
   doubts.warn(...query.warnings, ...(body?.warnings ?? []));
+  const file = endpoint.upload ? await uploadOf(request) : NO_UPLOAD;
+  doubts.warn(...unknownFields(endpoint.form ?? z.object({}), file.fields).map(({ path, message }) => ({ path, message })));
   return {
     ...doubts,
     params: params.data,
     query: query.value,
     body: body?.value as Body<B>,
-    file: endpoint.upload ? await uploadOf(request) : { filename: '', content: Buffer.alloc(0), fields: {} },
+    file,
     reserved_id: undefined,
     signal: endpoint.kind === 'events' ? AbortSignal.any([gone, closing]) : gone,
     last_event_id: request.headers['last-event-id'] as string | undefined,
@@ -191,22 +188,6 @@ function goneOf({ raw }: FastifyReply): AbortSignal {
     if (!raw.writableFinished) gone.abort();
   });
   return gone.signal;
-}
-
-async function uploadOf(request: FastifyRequest): Promise<Upload> {
-  if (!request.isMultipart()) throw new AppError('unsupported', 'Send the file as multipart/form-data, in the field `file`');
-  if (!/boundary=/i.test(request.headers['content-type'] ?? ''))
-    throw new AppError('invalid', 'The Content-Type has no boundary; let your client set it for multipart/form-data', {
-      code: 'malformed_body',
-    });
-  const part = await request.file();
-  if (part?.fieldname !== 'file')
-    throw new AppError('unprocessable', 'file: Send the file in the field `file`', { code: 'no_file' });
-  const content = await part.toBuffer();
-  const texts = Object.entries(part.fields).flatMap(([name, field]) =>
-    field && 'value' in field && typeof field.value === 'string' ? [[name, field.value]] : [],
-  );
-  return { filename: part.filename, content, fields: Object.fromEntries(texts) };
 }
 
 interface Exchange {

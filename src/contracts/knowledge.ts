@@ -5,6 +5,19 @@ import { crud, endpoint, IdParams } from './endpoint.ts';
 /** `builtin` is kept here; the others are searched where they are. */
 export const SOURCE_TYPES = ['builtin', 'vector_db', 'pgvector'] as const;
 
+const Text = z.string().min(1);
+
+/** What a source of each type reads of its `connection_config`. */
+export const SOURCE_CONFIGS = {
+  builtin: z.object({}).meta({ id: 'BuiltinConnection' }),
+  vector_db: z
+    .object({ url: Text, collection: Text, api_key: z.string().nullish(), text_field: Text.nullish() })
+    .meta({ id: 'QdrantConnection' }),
+  pgvector: z
+    .object({ url: Text, table: Text, text_column: Text.nullish(), embedding_column: Text.nullish() })
+    .meta({ id: 'PgvectorConnection' }),
+} as const satisfies { [type in (typeof SOURCE_TYPES)[number]]: z.ZodObject };
+
 export const KnowledgeSourceCreate = z
   .object({
     name: Name.meta({ example: 'handbook' }),
@@ -14,7 +27,7 @@ export const KnowledgeSourceCreate = z
       .meta({ description: 'builtin; vector_db: Qdrant; pgvector: another Postgres' }),
     connection_config: z.record(z.string(), z.unknown()).default({}).meta({
       description:
-        'vector_db: url, collection, api_key, text_field. pgvector: url, table, text_column, embedding_column. Values may hold {{token:NAME}}; secret values come back masked.',
+        'vector_db: url, collection, api_key, text_field. pgvector: url, table, text_column, embedding_column. builtin: nothing. A field that the type does not read, or lacks, is a warning. Values may hold {{token:NAME}}; secret values come back masked.',
       example: {},
     }),
     tags: Tags,

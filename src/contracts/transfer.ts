@@ -33,7 +33,7 @@ export const ExportedWorkflow = z
   .object({ id: ExportedId, ...WorkflowCreate.shape, agent_id: z.string(), skill_ids: Ids, guardrail_ids: Ids })
   .meta({ id: 'ExportedWorkflow' });
 export const ExportedKnowledgeSource = z
-  .object({ id: ExportedId, ...KnowledgeSourceCreate.shape, source_type: z.string() })
+  .object({ id: ExportedId, ...KnowledgeSourceCreate.shape, source_type: z.string().meta({ example: 'builtin' }) })
   .meta({ id: 'ExportedKnowledgeSource', description: 'The source without its items; secrets are masked' });
 
 const ExportedGuardrail = z.object({ id: ExportedId, ...GuardrailCreate.shape }).meta({ id: 'ExportedGuardrail' });

@@ -1,6 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import type OpenAI from 'openai';
 import type { Model } from '../contracts/models.ts';
+import { knownModel } from '../domain/context-window.ts';
 import type { ModelPrices } from '../domain/definition.ts';
 import { AppError, databaseIsAway, secretRefusal } from '../domain/errors.ts';
 import type { Redactor } from '../domain/redaction.ts';
@@ -64,7 +65,7 @@ export async function askForModels(
   try {
     const models: Model[] = [];
     for await (const { id, ...more } of client.models.list() as AsyncIterable<Listed>) {
-      const { name = more.display_name, context_window = more.max_input_tokens } = more;
+      const { name = more.display_name, context_window = more.max_input_tokens ?? knownModel(id)?.context_window } = more;
       const price = prices[id] ?? prices['*'];
       models.push({
         id,

@@ -75,17 +75,8 @@ export function knowledgeItemStore(pool: pg.Pool, prisma: PrismaClient) {
     async write(values: ItemValues, indexed: Indexed, id: string = uuid()): Promise<KnowledgeItem> {
       await inTransaction(pool, async (on) => {
         await row(on, sql.WRITE_ITEM, [
-          id,
-          values.source_id,
-          values.name,
-          values.description,
-          values.content_type,
-          values.content,
-          values.tags,
-          JSON.stringify(values.metadata),
-          indexed.status,
-          indexed.last_error,
-          values.created_by,
+          ...[id, values.source_id, values.name, values.description, values.content_type, values.content],
+          ...[values.tags, JSON.stringify(values.metadata), indexed.status, indexed.last_error, values.created_by],
         ]);
         await row(on, sql.DROP_CHUNKS, [id]);
         await row(on, sql.ADD_CHUNKS, [

@@ -132,22 +132,10 @@ export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
       write(sql.RECORD, run, {
         events,
         values: [
-          run.task_id,
-          run.workflow_id,
-          step,
-          model,
-          finish,
-          usage.total_in,
-          usage.total_out,
-          usage.cache_read,
-          usage.cache_write,
-          usage.cost,
-          JSON.stringify([message]),
-          JSON.stringify(calls),
-          cursor == null ? null : JSON.stringify(cursor),
-          response === undefined ? null : JSON.stringify(response),
-          JSON.stringify(events),
-          run.attempts + 1,
+          ...[run.task_id, run.workflow_id, step, model, finish],
+          ...[usage.total_in, usage.total_out, usage.cache_read, usage.cache_write, usage.cost],
+          ...[JSON.stringify([message]), JSON.stringify(calls), cursor == null ? null : JSON.stringify(cursor)],
+          ...[response === undefined ? null : JSON.stringify(response), JSON.stringify(events), run.attempts + 1],
         ],
       }),
 
@@ -167,17 +155,9 @@ export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
       write(COMPACT, run, {
         events,
         values: [
-          run.task_id,
-          run.workflow_id,
-          step,
-          run.attempts + 1,
-          usage.total_in,
-          usage.total_out,
-          usage.cache_read,
-          usage.cache_write,
-          usage.cost,
-          JSON.stringify([message]),
-          JSON.stringify(events),
+          ...[run.task_id, run.workflow_id, step, run.attempts + 1],
+          ...[usage.total_in, usage.total_out, usage.cache_read, usage.cache_write, usage.cost],
+          ...[JSON.stringify([message]), JSON.stringify(events)],
         ],
       }),
 
@@ -197,25 +177,15 @@ export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
       write(sql.NOTE, run, {
         events,
         values: [
-          run.task_id,
-          run.workflow_id,
-          JSON.stringify(events),
-          usage.total_in,
-          usage.total_out,
-          usage.cache_read,
-          usage.cache_write,
-          usage.cost,
+          ...[run.task_id, run.workflow_id, JSON.stringify(events)],
+          ...[usage.total_in, usage.total_out, usage.cache_read, usage.cache_write, usage.cost],
         ],
       }),
 
     /** Ends a task once and gives its lane to the next; returns the next task's id, and the message that is to be delivered. */
     async settle(task_id: string, { status, error, error_code, events }: Settlement): Promise<Settled> {
       const settled = await row<Settled & { workflow_id: string; last: number | null }>(pool, sql.SETTLE, [
-        task_id,
-        status,
-        error,
-        error_code,
-        JSON.stringify(events),
+        ...[task_id, status, error, error_code, JSON.stringify(events)],
       ]);
       if (settled?.last) tell(settled.workflow_id, task_id, { events, last: settled.last });
       const { next = null, webhook = null, definition_hash = null } = settled ?? {};

@@ -34,6 +34,8 @@ const warned = (warnings: { path: string; message: string }[]) =>
     color: 'yellow',
     autoClose: false,
     style: { whiteSpace: 'pre-line' },
+    // Below a title its grey would be too pale to read.
+    styles: { description: { color: 'var(--mantine-color-text)' } },
   });
 
 /** What was refused stays refused; only what might work the next time is tried again. */
