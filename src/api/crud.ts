@@ -38,8 +38,6 @@ interface CrudRules<T, C, U, Q> {
   shared_write: SharedWrite;
   /** What is wrong with values beyond their types, such as references to what does not exist. */
   check?: (values: Partial<C>, caller: Caller, checking: Checking) => Promise<FieldError[]>;
-  /** Told of what was created or changed, as it was written. */
-  saved?: (record: T, caller: Caller) => Promise<void>;
   /** What is right and may not do what is meant, of a record as it is or will be. */
   doubts?: (record: C | T, caller: Caller) => Promise<Warning[]>;
   /** The stored tokens that records name. */
@@ -82,7 +80,7 @@ export function mountCrud<
   // The types of the parameters have held the records against the schemas.
   const endpoints: CrudEndpoints<z.ZodType, z.ZodType, z.ZodType, z.ZodType> = crud;
   const { store, shared_write, check = async () => [], users = async () => [], mayRemove = async () => {} } = rules;
-  const { list, saved = async () => {}, doubts = async () => [], needs, maySee = async () => {} } = rules;
+  const { list, doubts = async () => [], needs, maySee = async () => {} } = rules;
   const found = async (id: string, caller: Caller): Promise<T> => {
     const record = await foundIn(store, endpoints.noun)(id);
     await maySee(record, caller);
@@ -118,9 +116,7 @@ export function mountCrud<
   mount(api, endpoints.create, async ({ body, reserved_id: id, warn }, caller) => {
     const made = await madeOnce(id, store.find, async () => {
       const values = await checked(body as z.output<C>, caller, { warn });
-      const created = await store.create({ ...values, created_by: caller.key, ...(id ? { id } : {}) });
-      await saved(created, caller);
-      return created;
+      return store.create({ ...values, created_by: caller.key, ...(id ? { id } : {}) }, caller.key);
     });
     return withSecretsMasked(made, caller);
   });
@@ -135,9 +131,7 @@ export function mountCrud<
     async (input, caller) => {
       const { id } = await writable(idOf(input), caller);
       const values = await checked(input.body as z.output<U>, caller, { id, warn: input.warn });
-      const changed = await store.update(id, values, caller.key);
-      await saved(changed, caller);
-      return withSecretsMasked(changed, caller);
+      return withSecretsMasked(await store.update(id, values, caller.key), caller);
     },
     { current },
   );

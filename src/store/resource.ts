@@ -22,8 +22,8 @@ export interface RowFilter {
 /** What is read and written one at a time. `N`: what a new one is made of; `U`: what may be changed. */
 export interface Records<R, N = object, U = object> {
   find(id: string): Promise<R | null>;
-  create(values: N): Promise<R>;
-  /** `by`: the principal who changes it. */
+  /** `by`: the principal who saves it, whose tokens that it names are granted to it. */
+  create(values: N, by?: string): Promise<R>;
   update(id: string, values: U, by?: string): Promise<R>;
   remove(id: string): Promise<void>;
 }

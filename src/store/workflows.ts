@@ -3,6 +3,7 @@ import type { LogEntry, TranscriptEntry, WorkflowSettings, WorkflowSummary } fro
 import { conflict } from '../domain/errors.ts';
 import type { Prisma, Workflow as Row } from '../generated/prisma/client.ts';
 import { type Database, row } from './database.ts';
+import type { Granting } from './granting.ts';
 import { listed, type Paging, wireAs } from './page.ts';
 import { refused } from './resource.ts';
 
@@ -37,7 +38,11 @@ const REMOVE_UNUSED = {
 /** On the path of every stream, where a whole row through Prisma would show. */
 const OWNER = { name: 'owner_of_workflow', text: 'SELECT owner FROM workflows WHERE id = $1' };
 
-export function workflowStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>) {
+interface Parts extends Pick<Database, 'pool' | 'prisma'> {
+  granting: Granting;
+}
+
+export function workflowStore({ pool, prisma, granting }: Parts) {
   return {
     async ownerOf(id: string): Promise<string | null> {
       return (await row<{ owner: string }>(pool, OWNER, [id]))?.owner ?? null;
@@ -50,13 +55,14 @@ export function workflowStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'
       const found = await prisma.workflow.findUnique({ where: { id } });
       return found && wired(found);
     },
-    async create(values: NewWorkflow) {
+    /** `by`: the principal who saves it, whose tokens that it names are granted to it. */
+    async create(values: NewWorkflow, by?: string) {
       const data = { id: uuid(), ...values } as Prisma.WorkflowUncheckedCreateInput;
-      return wired(await refused(NOUN, prisma.workflow.create({ data })));
+      return wired(await granting.saving('workflow', by, (on) => refused(NOUN, on.workflow.create({ data }))));
     },
-    async update(id: string, values: Partial<WorkflowSettings>) {
+    async update(id: string, values: Partial<WorkflowSettings>, by?: string) {
       const data = values as Prisma.WorkflowUncheckedUpdateInput;
-      return wired(await refused(NOUN, prisma.workflow.update({ where: { id }, data })));
+      return wired(await granting.saving('workflow', by, (on) => refused(NOUN, on.workflow.update({ where: { id }, data }))));
     },
     /** Switches off, or on again; a run under way goes on, and its state is shown when it is switched on. */
     async switch(id: string, status: 'active' | 'inactive') {
