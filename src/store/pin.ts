@@ -208,7 +208,17 @@ function pinnedProvider(row: PinnedProvider): PinnedProvider {
   const { id, name, provider_type, api_key_token_name, base_url, auth_type, azure_api_version, azure_deployment } = row;
   const { default_model, requests_per_minute, price_table, context_window } = row;
   return {
-    ...{ id, name, provider_type, api_key_token_name, base_url, auth_type, azure_api_version, azure_deployment },
-    ...{ default_model, requests_per_minute, price_table, context_window },
+    id,
+    name,
+    provider_type,
+    api_key_token_name,
+    base_url,
+    auth_type,
+    azure_api_version,
+    azure_deployment,
+    default_model,
+    requests_per_minute,
+    price_table,
+    context_window,
   };
 }

@@ -3,6 +3,7 @@ import type { BudgetLimits } from '../domain/budget.ts';
 import type { ToolEffect } from '../domain/definition.ts';
 import type { NewEvent } from '../domain/events.ts';
 import type { PlannedCall } from '../domain/run-loop.ts';
+import type { TerminalStatus } from '../domain/statuses.ts';
 import type { ModelCall, TranscriptMessage } from '../domain/transcript.ts';
 import type { Usage } from '../domain/usage.ts';
 import { row } from './database.ts';
@@ -73,7 +74,7 @@ export interface Compaction {
 }
 
 interface Settlement {
-  status: 'completed' | 'failed' | 'halted';
+  status: TerminalStatus;
   error: string | null;
   error_code: string | null;
   events: NewEvent[];

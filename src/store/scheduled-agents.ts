@@ -1,11 +1,12 @@
 import type pg from 'pg';
 import { v7 as uuid } from 'uuid';
-import type { ScheduledAgent as Wired } from '../contracts/scheduled-agents.ts';
+import type { ScheduleFire, ScheduledAgent as Wired } from '../contracts/scheduled-agents.ts';
 import { cadenceOf, dueBetween, nextDue } from '../domain/cadence.ts';
+import { LIVE_STATUSES } from '../domain/statuses.ts';
 import type { Prisma, PrismaClient, ScheduledAgent as Row } from '../generated/prisma/client.ts';
 import { row } from './database.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
-import { idOfCursor, type Paging, pageOf, wire } from './page.ts';
+import { idOfCursor, type Paging, pageOf, wire, wireAs } from './page.ts';
 import { refused } from './resource.ts';
 
 export type { Row as ScheduleRow };
@@ -133,7 +134,7 @@ function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
     },
     /** A run of this schedule that has not ended. */
     async openTask(scheduled_agent_id: string, beside: string): Promise<string | null> {
-      const open = { in: ['pending', 'running', 'waiting'] };
+      const open = { in: [...LIVE_STATUSES] };
       const found = await prisma.task.findFirst({
         where: { scheduled_agent_id, status: open, id: { not: beside } },
         select: { id: true },
@@ -167,7 +168,10 @@ function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
       const ids = found.flatMap(({ task_id }) => (task_id ? [task_id] : []));
       const tasks = await prisma.task.findMany({ where: { id: { in: ids } }, select: { id: true, status: true } });
       const statuses = new Map(tasks.map(({ id, status }) => [id, status]));
-      const items = found.map((fire) => ({ ...wire(fire), task_status: statuses.get(fire.task_id ?? '') ?? null }));
+      const items = found.map((fire) => ({
+        ...wireAs<ScheduleFire>()(fire),
+        task_status: statuses.get(fire.task_id ?? '') ?? null,
+      }));
       return { items, total, next: null };
     },
   };

@@ -1,15 +1,18 @@
 import type pg from 'pg';
+import type { ForkedFrom, Task } from '../contracts/tasks.ts';
 import type { BudgetLimits } from '../domain/budget.ts';
 import type { Definition } from '../domain/definition.ts';
-import { eventsOf, type NewEvent, TERMINAL } from '../domain/events.ts';
+import { eventsOf, type NewEvent } from '../domain/events.ts';
 import type { TodoItem } from '../domain/progress.ts';
+import { TERMINAL_STATUSES } from '../domain/statuses.ts';
 import { storable } from '../domain/transcript.ts';
+import { isUuid } from '../domain/uuid.ts';
 import type { PrismaClient, Task as Row } from '../generated/prisma/client.ts';
 import { inTransaction, type Queryable, row, rows } from './database.ts';
 import { hashOf } from './definitions.ts';
 import { type Seed, seed } from './forks.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
-import { listed, type Paging } from './page.ts';
+import { listed, type Paging, wireAs } from './page.ts';
 import type { Tell } from './runs.ts';
 import { SET_BUDGET } from './statements/pauses.ts';
 import { LIVE } from './statements/runs.ts';
@@ -140,19 +143,22 @@ export function taskStore({
 
     /** Tasks of a workflow that have not ended, oldest first. */
     async unended(workflow_id: string): Promise<string[]> {
-      const where = { workflow_id, status: { notIn: [...TERMINAL] } };
+      const where = { workflow_id, status: { notIn: [...TERMINAL_STATUSES] } };
       return (await prisma.task.findMany({ where, select: { id: true }, orderBy: { id: 'asc' } })).map(({ id }) => id);
     },
 
     /** Of these ids, those of tasks that have ended. */
     async ended(ids: string[]): Promise<string[]> {
-      const where = { id: { in: ids.filter((id) => UUID.test(id)) }, status: { in: [...TERMINAL] } };
+      const where = { id: { in: ids.filter(isUuid) }, status: { in: [...TERMINAL_STATUSES] } };
       return (await prisma.task.findMany({ where, select: { id: true } })).map(({ id }) => id);
     },
 
     /** Writes down that the run is to end. */
     async noteHalt(task_id: string): Promise<void> {
-      await prisma.task.updateMany({ where: { id: task_id, status: { notIn: [...TERMINAL] } }, data: { halt_requested: true } });
+      await prisma.task.updateMany({
+        where: { id: task_id, status: { notIn: [...TERMINAL_STATUSES] } },
+        data: { halt_requested: true },
+      });
     },
 
     /** Gives a run under way another budget. False when the task has ended. */
@@ -213,7 +219,6 @@ export function taskStore({
   };
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const EXCERPT = 200;
 
 function openingEvents({ task_id, prompt, seed: from }: NewTask, at: string): NewEvent[] {
@@ -244,24 +249,24 @@ function valuesOf(task: NewTask, { task_id, created_at, events, keys }: Fresh): 
   const body = JSON.stringify(definition);
   const caller = task.caller_token === null ? null : keys.seal(task.caller_token, callerContext(task_id));
   return [
-    ...[
-      task_id,
-      task.workflow_id,
-      task.owner,
-      task.owner_login,
-      task.prompt,
-      task.seed?.definition_hash ?? hashOf(body),
-      definition.agent.id,
-      definition.agent.name,
-    ],
-    ...[
-      task.on_busy,
-      task.trigger,
-      task.scheduled_agent_id ?? null,
-      caller && Buffer.from(caller.sealed),
-      caller?.key_id ?? null,
-    ],
-    ...[created_at, body, definition.workflow.title, definition.model, JSON.stringify(events)],
+    task_id,
+    task.workflow_id,
+    task.owner,
+    task.owner_login,
+    task.prompt,
+    task.seed?.definition_hash ?? hashOf(body),
+    definition.agent.id,
+    definition.agent.name,
+    task.on_busy,
+    task.trigger,
+    task.scheduled_agent_id ?? null,
+    caller && Buffer.from(caller.sealed),
+    caller?.key_id ?? null,
+    created_at,
+    body,
+    definition.workflow.title,
+    definition.model,
+    JSON.stringify(events),
   ];
 }
 
@@ -274,8 +279,10 @@ function wiredTask(task: Row) {
   const { fork_step, fork_effects, halt_requested: _halting, ...shown } = more;
   const end = completed_at ?? (started_at ? new Date() : null);
   return {
-    ...shown,
-    forked_from: forked_from && { task_id: forked_from, step: fork_step ?? 1, effects: fork_effects ?? 'live' },
+    ...wireAs<Task>()(shown),
+    forked_from: forked_from
+      ? ({ task_id: forked_from, step: fork_step ?? 1, effects: fork_effects ?? 'live' } as ForkedFrom)
+      : null,
     usage: { total_in, total_out, cost, cache_read, cache_write, premium_requests },
     created_at: created_at.toISOString(),
     started_at: started_at?.toISOString() ?? null,

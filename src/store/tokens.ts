@@ -1,11 +1,12 @@
 import { v7 as uuid } from 'uuid';
+import type { TokenUse } from '../contracts/tokens.ts';
 import { type Destination, HOLDER_NOUNS } from '../domain/destinations.ts';
 import { type AppError, secretNotGranted, tokenMissing } from '../domain/errors.ts';
-import type { PrismaClient, StoredToken as Row, TokenUse } from '../generated/prisma/client.ts';
+import type { PrismaClient, StoredToken as Row, TokenUse as UseRow } from '../generated/prisma/client.ts';
 import { type Database, row, rows } from './database.ts';
 import type { GrantKeys } from './grant-keys.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
-import { listed, type Paging, wire } from './page.ts';
+import { listed, type Paging, type WireAs, wireAs } from './page.ts';
 import { type RowFilter, refused, resource } from './resource.ts';
 import { countOfOthers } from './uses.ts';
 
@@ -30,6 +31,7 @@ interface TokenRequest {
   task_id?: string | undefined;
 }
 
+const wireUse: (row: UseRow) => WireAs<UseRow, TokenUse> = wireAs<TokenUse>();
 const NOUN = 'stored token';
 const context = (name: string) => `stored-token:${name}`;
 
@@ -148,7 +150,7 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
     /** Who used a token for what, or tried to, newest first. Uses of another token that had the name before are not among them. */
     async uses({ name, created_at }: { name: string; created_at: string }, paging: Paging) {
       const where = { token_name: name, used_at: { gte: new Date(created_at) }, resource_kind: { not: null } };
-      const page = await listed(prisma.tokenUse, { where, paging, shown: wire<TokenUse> });
+      const page = await listed(prisma.tokenUse, { where, paging, shown: wireUse });
       const ids = [...new Set(page.items.map(({ principal }) => principal))];
       const logins = new Map(
         (await prisma.principal.findMany({ where: { id: { in: ids } } })).map(({ id, login }) => [id, login]),

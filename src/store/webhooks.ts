@@ -1,7 +1,8 @@
 import type pg from 'pg';
+import type { WebhookDelivery } from '../contracts/webhooks.ts';
 import type { PrismaClient } from '../generated/prisma/client.ts';
 import { row, rows } from './database.ts';
-import { wire } from './page.ts';
+import { wire, wireAs } from './page.ts';
 
 interface PendingDelivery {
   id: string;
@@ -63,7 +64,7 @@ export function webhookStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaCl
         include: withAttempts,
         orderBy: { created_at: 'desc' },
       });
-      return found.map(({ attempts, ...delivery }) => ({ ...wire(delivery), attempts: attempts.map(wire) }));
+      return found.map(({ attempts, ...delivery }) => ({ ...wireAs<WebhookDelivery>()(delivery), attempts: attempts.map(wire) }));
     },
     /** Back to how it was before it was put back. */
     async restore(id: string, status: string): Promise<void> {

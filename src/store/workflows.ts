@@ -1,9 +1,10 @@
 import { v7 as uuid } from 'uuid';
+import type { LogEntry, TranscriptEntry, WorkflowSettings, WorkflowSummary } from '../contracts/workflows.ts';
 import { conflict } from '../domain/errors.ts';
 import type { Prisma, Workflow as Row } from '../generated/prisma/client.ts';
 import { type Database, row } from './database.ts';
 import type { Granting } from './granting.ts';
-import { listed, type Paging, wire } from './page.ts';
+import { listed, type Paging, wireAs } from './page.ts';
 import { refused } from './resource.ts';
 
 interface WorkflowFilter extends Paging {
@@ -12,6 +13,17 @@ interface WorkflowFilter extends Paging {
   agent_id?: string | undefined;
   status?: string | undefined;
   single_use?: boolean | undefined;
+}
+
+/** What a workflow is made of: its settings, and what its maker adds. */
+interface NewWorkflow extends Partial<WorkflowSettings> {
+  agent_id: string;
+  /** Where the request has one to give. */
+  id?: string;
+  owner: string;
+  owner_login: string;
+  /** Made for one request of a compatible API. */
+  single_use?: boolean;
 }
 
 const NOUN = 'workflow';
@@ -44,13 +56,13 @@ export function workflowStore({ pool, prisma, granting }: Parts) {
       return found && wired(found);
     },
     /** `by`: the principal who saves it, whose tokens that it names are granted to it. */
-    async create(values: Omit<Prisma.WorkflowUncheckedCreateInput, 'id'> & { id?: string }, by?: string) {
-      const data = { id: uuid(), ...values };
+    async create(values: NewWorkflow, by?: string) {
+      const data = { id: uuid(), ...values } as Prisma.WorkflowUncheckedCreateInput;
       return wired(await granting.saving('workflow', by, (on) => refused(NOUN, on.workflow.create({ data }))));
     },
-    async update(id: string, values: Prisma.WorkflowUncheckedUpdateInput, by?: string) {
-      const change = { where: { id }, data: values };
-      return wired(await granting.saving('workflow', by, (on) => refused(NOUN, on.workflow.update(change))));
+    async update(id: string, values: Partial<WorkflowSettings>, by?: string) {
+      const data = values as Prisma.WorkflowUncheckedUpdateInput;
+      return wired(await granting.saving('workflow', by, (on) => refused(NOUN, on.workflow.update({ where: { id }, data }))));
     },
     /** Switches off, or on again; a run under way goes on, and its state is shown when it is switched on. */
     async switch(id: string, status: 'active' | 'inactive') {
@@ -74,19 +86,21 @@ export function workflowStore({ pool, prisma, granting }: Parts) {
         prisma.task.findUnique({ where: { id: last_task_id } }),
       ]);
       return {
-        messages: messages.map(wire),
-        logs: logs.map(({ data, timestamp }) => ({ ...(data as object), timestamp: timestamp.toISOString() })),
+        messages: messages.map(wireAs<TranscriptEntry>()),
+        logs: logs.map(({ data, timestamp }) => ({ ...(data as LogData), timestamp: timestamp.toISOString() })),
         usage: task ?? NO_USAGE,
       };
     },
   };
 }
 
+type LogData = Pick<LogEntry, 'event' | 'detail'> & Record<string, unknown>;
+
 const NO_USAGE = { total_in: 0, total_out: 0, cost: 0, cache_read: 0, cache_write: 0, premium_requests: 0 };
 
 /** `owner` on the wire is the login; who owns it is `owner_key`. */
 const wired = ({ owner, owner_login, single_use: _, ...rest }: Row) => ({
-  ...wire(rest),
+  ...wireAs<WorkflowSummary>()(rest),
   enabled: rest.status !== 'inactive',
   owner: owner_login,
   owner_key: owner,

@@ -1,7 +1,9 @@
+import { LIVE_STATUSES } from '../../domain/statuses.ts';
+
 export type { Statement } from '../database.ts';
 
 /** What a task is while a run is to work on it. */
-export const LIVE = `'pending', 'running', 'waiting'`;
+export const LIVE = LIVE_STATUSES.map((status) => `'${status}'`).join(', ');
 
 /*
  * Lock order. Every statement and database function locks rows in this order: workflows, tasks, task_steps and tool_calls,
