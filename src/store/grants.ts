@@ -5,6 +5,7 @@ import type { PrismaClient } from '../generated/prisma/client.ts';
 import type { connectionStores } from './connections.ts';
 import { type Database, row } from './database.ts';
 import type { GrantKeys } from './grant-keys.ts';
+import { renewGrants } from './statements/grants.ts';
 
 /** A resource that may name stored tokens. */
 export interface Holder {
@@ -25,21 +26,6 @@ export interface TokenGrant {
   granted_at: string | null;
 }
 
-/* $1 principal, $2 kind, $3 id, $4 what is asked for now. One statement, so that no moment has both or neither. */
-const RENEW = {
-  name: 'renew_grants',
-  text: `WITH wanted AS (
-      SELECT * FROM jsonb_to_recordset($4::jsonb) AS w (id uuid, token_name text, destination text, label text)),
-    ended AS (
-      UPDATE secret_grants g SET superseded_at = now()
-      WHERE granted_by = $1 AND resource_kind = $2 AND resource_id = $3 AND superseded_at IS NULL
-        AND NOT EXISTS (SELECT 1 FROM wanted w WHERE w.token_name = g.token_name AND w.destination = g.destination))
-    INSERT INTO secret_grants (id, token_name, granted_by, resource_kind, resource_id, destination, destination_label)
-    SELECT w.id, w.token_name, $1, $2, $3, w.destination, w.label FROM wanted w
-    WHERE NOT EXISTS (SELECT 1 FROM secret_grants g WHERE g.granted_by = $1 AND g.resource_kind = $2 AND g.resource_id = $3
-      AND g.superseded_at IS NULL AND g.token_name = w.token_name AND g.destination = w.destination)`,
-};
-
 interface Parts extends Pick<Database, 'pool' | 'prisma'> {
   fingerprints: GrantKeys;
   connections: ReturnType<typeof connectionStores>;
@@ -58,7 +44,8 @@ export function grantStore({ pool, prisma, fingerprints, connections }: Parts) {
 
   /** A principal saved a resource: what it asks for now is granted by them, what they granted it before ends. */
   async function renew(principal: string, { kind, id }: Holder, wanted: readonly Asked[]): Promise<void> {
-    await row(pool, RENEW, [principal, kind, id, JSON.stringify(await fingerprinted(wanted))]);
+    const now = JSON.stringify(await fingerprinted(wanted));
+    await row(pool, renewGrants({ principal, kind, resource_id: id, wanted: now }));
   }
 
   /** Where a token is asked for and where it may go, of what its owner can see. */
