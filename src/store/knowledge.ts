@@ -101,8 +101,8 @@ export function knowledgeItemStore(pool: pg.Pool, prisma: PrismaClient) {
       if (words.length === 0 && !vector) return rows<Passage>(pool, sql.newestKnowledge(within));
       const query = words.map((word) => `'${word}'`).join(' | ');
       const near = vector ? `{${vector.join(',')}}` : null;
-      const statement = (await hasExtension()) ? sql.searchKnowledgeExtended : sql.searchKnowledge;
-      return rows<Passage>(pool, statement({ ...within, words: query, vector: near, embedder }));
+      const best = (await hasExtension()) ? sql.searchKnowledgeExtended : sql.searchKnowledge;
+      return rows<Passage>(pool, best({ ...within, words: query, vector: near, embedder }));
     },
   };
 }
