@@ -4,6 +4,7 @@ import { NOT_CALLED, OUTCOME_UNKNOWN } from '../../src/domain/transcript.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { runStore, type Settlement } from '../../src/store/runs.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { until } from '../support/until.ts';
 
 let place: TestDatabase;
 let database: Database;
@@ -65,6 +66,23 @@ const ENDS: Settlement[] = [
 ];
 const settle = (task_id: string, end: Settlement) => runStore(database.pool).settle(task_id, end);
 
+/** Several ends of a task, each of which has begun before any of them can lock its workflow. */
+async function atOnce(task_id: string, ends: Settlement[]) {
+  const blocker = await database.pool.connect();
+  await blocker.query('BEGIN');
+  await blocker.query('SELECT 1 FROM workflows WHERE active_task_id = $1 FOR NO KEY UPDATE', [task_id]);
+  const settled = Promise.all(ends.map((end) => settle(task_id, end)));
+  await until('all wait', async () => {
+    const { rows } = await database.pool.query(
+      `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    );
+    return rows.length === ends.length;
+  });
+  await blocker.query('COMMIT');
+  blocker.release();
+  return settled;
+}
+
 /** How a server of the release before ends a task. */
 async function formerlySettled(task_id: string, { status, error, error_code, events }: Settlement) {
   const text = 'SELECT pending_webhook($1) AS webhook FROM settle_task($1, $2, $3, $4, $5)';
@@ -121,13 +139,13 @@ describe('the end of a task', () => {
     expect(results.map(({ content }) => content)).toEqual([OUTCOME_UNKNOWN, NOT_CALLED]);
   });
 
-  it('opens one delivery, which whoever ends the task again gets too', async () => {
+  it('opens one delivery, which whoever ends the task at the same time or again gets too', async () => {
     const task_id = await running();
-    const [first, second] = await Promise.all([settle(task_id, ENDS[0]!), settle(task_id, ENDS[2]!)]);
-    const third = await settle(task_id, ENDS[1]!);
+    const ends = await atOnce(task_id, [ENDS[0]!, ENDS[2]!]);
+    const again = await settle(task_id, ENDS[1]!);
     expect((await leftBy(task_id)).deliveries).toHaveLength(1);
-    expect(first.webhook).toMatch(/-7...-/);
-    expect([second.webhook, third.webhook]).toEqual([first.webhook, first.webhook]);
+    expect(again.webhook).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
+    expect(ends.map(({ webhook }) => webhook)).toEqual([again.webhook, again.webhook]);
   });
 
   it('opens none when the workflow has no webhook, and none when the task is gone', async () => {

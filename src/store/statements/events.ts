@@ -17,7 +17,8 @@ export const readTaskEvents = statement(
 export const firstEventOfLastTask = statement(
   'first_event_of_last_task',
   ['workflow_id'],
-  `SELECT coalesce(min(e.seq), 1) - 1 AS after FROM workflows w LEFT JOIN events e ON e.task_id = coalesce(w.active_task_id, w.last_task_id)
+  `SELECT coalesce(min(e.seq), 1) - 1 AS after
+    FROM workflows w LEFT JOIN events e ON e.task_id = coalesce(w.active_task_id, w.last_task_id)
     WHERE w.id = :workflow_id`,
 );
 

@@ -48,7 +48,8 @@ export const addForkMessage = statement(
   'add_fork_message',
   ['fork_id', 'step', 'first_position', 'content'],
   `INSERT INTO task_messages (task_id, step, position, role, kind, content)
-    SELECT :fork_id::uuid, :step::int, coalesce(max(position), :first_position::int - 1) + 1, 'user', 'prompt', :content FROM task_messages
+    SELECT :fork_id::uuid, :step::int, coalesce(max(position), :first_position::int - 1) + 1, 'user', 'prompt', :content
+    FROM task_messages
     WHERE task_id = :fork_id AND step = :step::int AND position BETWEEN :first_position::int AND :first_position::int + 1000`,
 );
 

@@ -12,8 +12,8 @@ export const renewGrants = statement(
         AND NOT EXISTS (SELECT 1 FROM wanted w WHERE w.token_name = g.token_name AND w.destination = g.destination))
     INSERT INTO secret_grants (id, token_name, granted_by, resource_kind, resource_id, destination, destination_label)
     SELECT w.id, w.token_name, :principal, :kind, :resource_id, w.destination, w.label FROM wanted w
-    WHERE NOT EXISTS (SELECT 1 FROM secret_grants g WHERE g.granted_by = :principal AND g.resource_kind = :kind AND g.resource_id = :resource_id
-      AND g.superseded_at IS NULL AND g.token_name = w.token_name AND g.destination = w.destination)`,
+    WHERE NOT EXISTS (SELECT 1 FROM secret_grants g WHERE g.granted_by = :principal AND g.resource_kind = :kind
+      AND g.resource_id = :resource_id AND g.superseded_at IS NULL AND g.token_name = w.token_name AND g.destination = w.destination)`,
 );
 
 export const findGrantKey = statement('find_grant_key', ['id'], `SELECT sealed, key_id FROM grant_keys WHERE id = :id`);

@@ -7,8 +7,8 @@ export const writeKnowledgeItem = statement(
   ['id', 'source_id', 'name', 'description', 'content_type', 'content', 'tags', 'metadata', 'status', 'last_error', 'created_by'],
   `INSERT INTO knowledge_items (id, source_id, name, description, content_type, content, tags, metadata, status, last_error, created_by)
     VALUES (:id, :source_id, :name, :description, :content_type, :content, :tags, :metadata, :status, :last_error, :created_by)
-    ON CONFLICT (id) DO UPDATE SET source_id = :source_id, name = :name, description = :description, content_type = :content_type, content = :content, tags = :tags,
-      metadata = :metadata, status = :status, last_error = :last_error, updated_at = now()`,
+    ON CONFLICT (id) DO UPDATE SET source_id = :source_id, name = :name, description = :description, content_type = :content_type,
+      content = :content, tags = :tags, metadata = :metadata, status = :status, last_error = :last_error, updated_at = now()`,
 );
 
 export const dropKnowledgeChunks = statement(
@@ -49,10 +49,11 @@ const searchBy = (resemblance: string) => `
     near AS (
       SELECT c.item_id, c.position, ${resemblance} AS score
       FROM knowledge_chunks c JOIN knowledge_items i ON i.id = c.item_id
-      WHERE :vector::real[] IS NOT NULL AND c.embedder = :embedder AND cardinality(c.embedding) = cardinality(:vector::real[]) AND ${WITHIN}
-      ORDER BY score DESC LIMIT :limit),
+      WHERE :vector::real[] IS NOT NULL AND c.embedder = :embedder AND cardinality(c.embedding) = cardinality(:vector::real[])
+        AND ${WITHIN} ORDER BY score DESC LIMIT :limit),
     scored AS (
-      SELECT item_id, position, w.score / max(w.score) OVER () AS text_score, CASE WHEN n.score < 0 THEN 0 ELSE n.score END AS vector_score
+      SELECT item_id, position, w.score / max(w.score) OVER () AS text_score,
+        CASE WHEN n.score < 0 THEN 0 ELSE n.score END AS vector_score
       FROM words w FULL JOIN near n USING (item_id, position))
   SELECT s.item_id, i.source_id, i.name, i.tags, s.position, c.content, s.text_score, s.vector_score,
     CASE WHEN :vector::real[] IS NULL THEN s.text_score

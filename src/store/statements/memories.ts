@@ -7,7 +7,9 @@ import { statement } from '../statement.ts';
 export const upsertMemory = statement(
   'upsert_memory',
   ['id', 'agent_id', 'scope', 'key', 'workflow_id', 'value', 'metadata', 'ttl', 'task_id', 'created_by'],
-  `WITH expired AS (DELETE FROM memories WHERE agent_id = :agent_id AND ttl <= now() AND NOT (scope = :scope AND key = :key AND workflow_id = :workflow_id))
+  `WITH expired AS (
+      DELETE FROM memories WHERE agent_id = :agent_id AND ttl <= now()
+        AND NOT (scope = :scope AND key = :key AND workflow_id = :workflow_id))
     INSERT INTO memories (id, agent_id, scope, key, workflow_id, value, metadata, ttl, task_id, created_by)
     VALUES (:id, :agent_id, :scope, :key, :workflow_id, :value, :metadata, :ttl, :task_id, :created_by)
     ON CONFLICT (agent_id, scope, key, workflow_id) DO UPDATE SET value = excluded.value, metadata = excluded.metadata,
@@ -18,7 +20,8 @@ export const upsertMemory = statement(
 
 /** What a run of the agent sees: what all agents share, its own, and its workflow's. */
 const SEEN = `(ttl IS NULL OR ttl > now()) AND (scope = 'global' OR agent_id = :agent_id AND (scope = 'agent'
-  OR (:workflow_id::text IS NULL OR workflow_id = :workflow_id) AND workflow_id IN (SELECT id::text FROM workflows WHERE owner = :viewer)))`;
+  OR (:workflow_id::text IS NULL OR workflow_id = :workflow_id)
+    AND workflow_id IN (SELECT id::text FROM workflows WHERE owner = :viewer)))`;
 
 export const searchMemories = statement(
   'search_memories',

@@ -38,7 +38,8 @@ export const waitForBudget = statement(
       UPDATE workflows SET status = 'waiting' WHERE id = :workflow_id AND active_task_id = :task_id AND status = 'running'
         AND EXISTS (SELECT 1 FROM mine) RETURNING 1),
     run AS (
-      UPDATE tasks SET status = 'waiting' WHERE id = :task_id AND EXISTS (SELECT 1 FROM mine) AND (SELECT count(*) FROM lane) >= 0 RETURNING 1)
+      UPDATE tasks SET status = 'waiting' WHERE id = :task_id AND EXISTS (SELECT 1 FROM mine)
+        AND (SELECT count(*) FROM lane) >= 0 RETURNING 1)
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM mine WHERE (SELECT count(*) FROM run) >= 0`,
 );
 

@@ -20,8 +20,8 @@ export const messagesFrom = (
 export const openRun = statement(
   'open_run',
   ['task_id', 'step'],
-  `SELECT t.id AS task_id, t.workflow_id, t.owner, t.owner_login, t.prompt, t.status, t.halt_requested, t.definition_hash, t.cursor, t.toolset,
-      t.turns, t.started_at, t.budget, t.caller_token, t.caller_key_id,
+  `SELECT t.id AS task_id, t.workflow_id, t.owner, t.owner_login, t.prompt, t.status, t.halt_requested, t.definition_hash,
+      t.cursor, t.toolset, t.turns, t.started_at, t.budget, t.caller_token, t.caller_key_id,
       t.total_in, t.total_out, t.cache_read, t.cache_write, t.cost, t.premium_requests,
       coalesce(s.attempts, 0) AS attempts, coalesce(s.errors, 0) AS errors, s.ended_at IS NOT NULL AS recorded,
       coalesce((SELECT json_agg(json_build_object('step', m.step, 'position', m.position, 'role', m.role, 'kind', m.kind,
@@ -41,7 +41,8 @@ export const beginStep = statement(
   'begin_step',
   ['task_id', 'workflow_id', 'step', 'turns', 'denied', 'messages', 'events', 'seen_attempts'],
   `WITH fresh AS (
-      SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM task_steps WHERE task_id = :task_id AND step = :step AND (attempts <> :seen_attempts OR ended_at IS NOT NULL))),
+      SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM task_steps WHERE task_id = :task_id AND step = :step
+        AND (attempts <> :seen_attempts OR ended_at IS NOT NULL))),
     lane AS (
       UPDATE workflows SET status = 'running', current_turn = :turns
       WHERE id = :workflow_id AND active_task_id = :task_id AND status <> 'inactive' AND (status <> 'running' OR current_turn <> :turns)
@@ -52,7 +53,8 @@ export const beginStep = statement(
       WHERE id = :task_id AND status IN (${LIVE}) AND EXISTS (SELECT 1 FROM fresh) AND (SELECT count(*) FROM lane) >= 0 RETURNING 1),
     step AS (
       INSERT INTO task_steps AS s (task_id, step, attempts) SELECT :task_id, :step, 1 FROM run
-      ON CONFLICT (task_id, step) DO UPDATE SET attempts = s.attempts + 1 WHERE s.attempts = :seen_attempts AND s.ended_at IS NULL RETURNING 1),
+      ON CONFLICT (task_id, step) DO UPDATE SET attempts = s.attempts + 1
+        WHERE s.attempts = :seen_attempts AND s.ended_at IS NULL RETURNING 1),
     denials AS (
       UPDATE tool_calls SET status = 'denied', failed = true, ended_at = now()
       WHERE task_id = :task_id AND call_id = ANY (:denied) AND EXISTS (SELECT 1 FROM step)),
@@ -120,7 +122,8 @@ export const appendDeltas = statement(
   ['task_id', 'workflow_id', 'step', 'attempt', 'events'],
   `SELECT append_events(:workflow_id, :task_id, :events) AS last FROM (
       SELECT 1 FROM tasks t JOIN task_steps s ON s.task_id = t.id
-      WHERE t.id = :task_id AND t.status IN (${LIVE}) AND s.step = :step AND s.attempts = :attempt AND s.ended_at IS NULL FOR SHARE OF t, s) AS mine`,
+      WHERE t.id = :task_id AND t.status IN (${LIVE}) AND s.step = :step AND s.attempts = :attempt AND s.ended_at IS NULL
+      FOR SHARE OF t, s) AS mine`,
 );
 
 export const noteError = statement(

@@ -29,7 +29,8 @@ export const openToken = statement(
     used AS (
       INSERT INTO token_uses
         (id, token_name, principal, task_id, resource_kind, resource_id, resource_name, destination_label, purpose, granted)
-      SELECT :use_id, :name, :principal, :task_id, :resource_kind, :resource_id, :resource_name, :destination_label, :purpose, coalesce((SELECT verdict = 'granted' FROM token), false))
+      SELECT :use_id, :name, :principal, :task_id, :resource_kind, :resource_id, :resource_name, :destination_label, :purpose,
+        coalesce((SELECT verdict = 'granted' FROM token), false))
     SELECT sealed, key_id, login, verdict FROM token`,
 );
 

@@ -8,7 +8,8 @@ export const openCall = statement(
   ['task_id', 'call_id'],
   `SELECT c.task_id, c.call_id, c.step, c.position, c.name, c.arguments, c.effect, c.approval, c.status, c.attempts, c.errors,
       c.decision, t.workflow_id, t.owner, t.owner_login, t.definition_hash, t.turns, t.status AS task_status, t.halt_requested, t.toolset,
-      CASE WHEN t.fork_step IS NOT NULL THEN json_build_object('task_id', t.forked_from, 'step', t.fork_step, 'effects', t.fork_effects) END AS fork
+      CASE WHEN t.fork_step IS NOT NULL
+        THEN json_build_object('task_id', t.forked_from, 'step', t.fork_step, 'effects', t.fork_effects) END AS fork
     FROM tool_calls c JOIN tasks t ON t.id = c.task_id WHERE c.task_id = :task_id AND c.call_id = :call_id`,
 );
 
@@ -46,8 +47,8 @@ export const endCall = statement(
   ],
   `WITH ${LIVE_TASK},
     call AS (
-      UPDATE tool_calls SET status = CASE WHEN :kind = 'denial' THEN 'denied' ELSE 'done' END, failed = :failed, stdout = :stdout, stderr = :stderr,
-        duration_ms = :duration_ms, ended_at = now(), decision = NULL
+      UPDATE tool_calls SET status = CASE WHEN :kind = 'denial' THEN 'denied' ELSE 'done' END, failed = :failed,
+        stdout = :stdout, stderr = :stderr, duration_ms = :duration_ms, ended_at = now(), decision = NULL
       WHERE ${SEEN} RETURNING 1),
     message AS (
       INSERT INTO task_messages (task_id, step, position, role, kind, content, call_id)
@@ -72,7 +73,9 @@ export const answerCall = statement(
     'events',
   ],
   `WITH ${LIVE_TASK},
-    call AS (UPDATE tool_calls SET status = 'done', failed = :failed, answered_by = :answered_by, ended_at = now() WHERE ${SEEN} RETURNING 1),
+    call AS (
+      UPDATE tool_calls SET status = 'done', failed = :failed, answered_by = :answered_by, ended_at = now()
+      WHERE ${SEEN} RETURNING 1),
     message AS (
       INSERT INTO task_messages (task_id, step, position, role, kind, content, call_id)
       SELECT :task_id, :step, :position, 'tool', 'result', :content, :call_id FROM call ON CONFLICT DO NOTHING)
@@ -82,7 +85,8 @@ export const answerCall = statement(
 export const parkCall = statement(
   'park_call',
   ['task_id', 'workflow_id', 'call_id', 'seen_status', 'seen_attempts', 'status', 'events'],
-  `WITH fresh AS (SELECT 1 FROM tool_calls WHERE task_id = :task_id AND call_id = :call_id AND status = :seen_status AND attempts = :seen_attempts),
+  `WITH fresh AS (
+      SELECT 1 FROM tool_calls WHERE task_id = :task_id AND call_id = :call_id AND status = :seen_status AND attempts = :seen_attempts),
     lane AS (
       UPDATE workflows SET status = 'waiting' WHERE id = :workflow_id AND active_task_id = :task_id AND status = 'running'
         AND EXISTS (SELECT 1 FROM fresh) RETURNING 1),
@@ -137,7 +141,8 @@ export const decideCall = statement(
   `WITH ${LIVE_TASK},
     call AS (
       UPDATE tool_calls SET decision = :decision, decided_by = :decided_by
-      WHERE task_id = :task_id AND call_id = :call_id AND status = :waits AND decision IS NULL AND (:attempts::int IS NULL OR attempts = :attempts)
+      WHERE task_id = :task_id AND call_id = :call_id AND status = :waits AND decision IS NULL
+        AND (:attempts::int IS NULL OR attempts = :attempts)
         AND EXISTS (SELECT 1 FROM live) RETURNING 1)
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM call`,
 );

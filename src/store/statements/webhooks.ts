@@ -5,7 +5,8 @@ export const noteWebhookAttempt = statement(
   ['delivery_id', 'response_status', 'error', 'delivered'],
   `WITH attempt AS (
       INSERT INTO webhook_attempts (delivery_id, attempt, response_status, error)
-      SELECT :delivery_id, coalesce(max(attempt), 0) + 1, :response_status, :error FROM webhook_attempts WHERE delivery_id = :delivery_id RETURNING 1)
+      SELECT :delivery_id, coalesce(max(attempt), 0) + 1, :response_status, :error
+      FROM webhook_attempts WHERE delivery_id = :delivery_id RETURNING 1)
     UPDATE webhook_deliveries SET status = CASE WHEN :delivered THEN 'delivered' ELSE status END,
       delivered_at = CASE WHEN :delivered THEN now() ELSE delivered_at END WHERE id = :delivery_id RETURNING status`,
 );
