@@ -30,7 +30,7 @@ import { type GuardrailLimits, guardrailRoutes } from './guardrails.ts';
 import { type Checks, healthRoutes } from './health.ts';
 import { answerOnlyTo } from './hosts.ts';
 import { idempotencyOf } from './idempotency.ts';
-import { readJson } from './json-body.ts';
+import { parseJsonBody } from './json-body.ts';
 import { type KnowledgeService, knowledgeRoutes } from './knowledge.ts';
 import { type McpProbe, mcpRoutes } from './mcps.ts';
 import { meRoutes } from './me.ts';
@@ -92,7 +92,7 @@ export interface ApiLimits {
   request_seconds: number;
 }
 
-export interface ApiSettings {
+interface ApiSettings {
   version: string;
   admins: readonly string[];
   shared_write: SharedWrite;
@@ -130,7 +130,7 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
     },
   });
   secureHeaders(http);
-  readJson(http, settings.limits.json_values);
+  parseJsonBody(http, settings.limits.json_values);
   refuseInOurWords(http);
   redactReplies(http, services.secrets);
   answerOnlyTo(http, settings);

@@ -18,7 +18,7 @@ declare module 'fastify' {
   }
 }
 
-export interface AuthOptions {
+interface AuthOptions {
   identify: CachedIdentity;
   sign_ins: SignIns;
   /** Ownership keys of administrators. */

@@ -4,7 +4,7 @@ import type { TranscriptMessage } from '../domain/transcript.ts';
 import { holdsBack, type Verdict } from '../guardrails/judge.ts';
 import type { SharedServices } from '../main/core.ts';
 import { redactedRuntime } from '../runtimes/redacted.ts';
-import { type Caller, selectRuntime } from '../runtimes/select.ts';
+import { type ModelCaller, selectRuntime } from '../runtimes/select.ts';
 import { type AskModel, type ChatReplies, chatReplies } from './replies.ts';
 
 /** Kept free for the reply: this part of the window. */
@@ -18,7 +18,7 @@ function askModel({ store, setting, egress, secrets, judge }: SharedServices): A
     secrets.hear(caller.access_token);
     const provider = agent.provider_id ? await store.providers.find(agent.provider_id) : null;
     const model = agent.model ?? provider?.default_model ?? null;
-    const openToken: Caller['openToken'] = (token, endpoint) =>
+    const openToken: ModelCaller['openToken'] = (token, endpoint) =>
       store.tokens.open({ name: token, principal: caller.key, destination: providerDestination(endpoint) });
     const vendor_url = setting.config.ANTHROPIC_API_URL;
     const options = { default_runtime: setting.default_runtime, fetch: egress.providers.fetch, vendor_url };

@@ -4,7 +4,7 @@ import type { ChatEvent } from '../contracts/chat.ts';
 import { storable } from '../domain/transcript.ts';
 import type { ChatStore } from '../store/chat.ts';
 
-export interface ChatTurn {
+interface ChatTurn {
   agent: Agent;
   caller: Caller;
   session_id: string;
@@ -12,7 +12,7 @@ export interface ChatTurn {
   message_id: string;
 }
 
-export interface ChatAnswer {
+interface ChatAnswer {
   text: string;
   usage: { prompt_tokens: number; completion_tokens: number };
 }

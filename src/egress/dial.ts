@@ -14,7 +14,7 @@ export type Resolve = (hostname: string) => Promise<LookupAddress[]>;
 /** The message is for users; it names the host as it was asked for, and no address it resolved to. */
 export class EgressDenied extends Error {}
 
-export interface DialOptions {
+interface DialOptions {
   resolve?: Resolve | undefined;
   timeout_ms?: number;
 }

@@ -8,7 +8,7 @@ import { type DialTarget, dialEgress, EgressDenied, type Resolve } from './dial.
 import type { EgressRules } from './rules.ts';
 
 /** A permission to use the proxy, for as long as its holder runs. */
-export interface EgressPass {
+interface EgressPass {
   token: string;
   /** Ends the permission and every connection made with it. */
   revoke(): void;
@@ -22,7 +22,7 @@ export interface EgressProxy {
   close(): Promise<void>;
 }
 
-export interface EgressOptions {
+interface EgressOptions {
   rules: EgressRules;
   /** Socket file to listen on; without it, a port on loopback. */
   path?: string;
@@ -115,7 +115,7 @@ interface Refusal {
 const NO_PASS: Refusal = { status: 407, text: 'This proxy is for tools that may use the network' };
 const TOO_MANY: Refusal = { status: 429, text: 'Too many connections at once' };
 
-function refusalOf(reason: unknown): Refusal {
+function proxyRefusal(reason: unknown): Refusal {
   if (reason instanceof EgressDenied) return { status: 403, text: reason.message };
   return { status: 502, text: `The connection could not be made: ${(reason as NodeJS.ErrnoException).code ?? 'failed'}` };
 }
@@ -138,7 +138,7 @@ async function tunnel(incoming: IncomingMessage, client: Duplex, { passes, dial,
     if (head.length > 0) upstream.write(head);
     join(client, upstream);
   } catch (reason) {
-    refuse(refusalOf(reason));
+    refuse(proxyRefusal(reason));
   }
 }
 
@@ -174,11 +174,11 @@ async function relay(incoming: IncomingMessage, outgoing: ServerResponse, { pass
       timeout: IDLE_MS,
     });
     upstream.on('timeout', () => upstream.destroy());
-    upstream.on('error', (reason) => refuse(refusalOf(reason)));
+    upstream.on('error', (reason) => refuse(proxyRefusal(reason)));
     upstream.on('response', (answer) => answer.pipe(outgoing.writeHead(answer.statusCode ?? 502, answer.headers)));
     outgoing.on('close', () => upstream.destroy());
     incoming.pipe(upstream);
   } catch (reason) {
-    refuse(refusalOf(reason));
+    refuse(proxyRefusal(reason));
   }
 }

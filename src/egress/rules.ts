@@ -3,14 +3,14 @@ import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
 
 /** Somewhere a connection would go: the address that would be dialled, and what it was found by. */
-export interface EgressTarget {
+interface EgressTarget {
   address: string;
   hostname?: string;
   port?: number;
 }
 
 /** `own`: the port is one of Perdura's own on this machine, which only an entry of the allow list with that very port opens. */
-export type Judgement = 'allowed' | 'denied' | 'own';
+type Judgement = 'allowed' | 'denied' | 'own';
 
 /** Whether a connection may be made. */
 export type EgressRules = (target: EgressTarget) => Judgement;

@@ -24,7 +24,7 @@ const KINDS: Record<string, { content_type: string; reader: Reader }> = {
 };
 
 /** Characters of text that one item may hold. */
-export const LONGEST_TEXT = 2_000_000;
+const LONGEST_TEXT = 2_000_000;
 
 export interface UploadedFile {
   filename: string;
@@ -33,7 +33,7 @@ export interface UploadedFile {
   owner: string;
 }
 
-export interface ReadLimits {
+interface ReadLimits {
   deadline_ms: number;
   /** How long a file may wait for a process. */
   patience_ms: number;

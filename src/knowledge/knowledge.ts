@@ -9,7 +9,7 @@ interface Embedder {
   embed(texts: readonly string[]): Promise<number[][]>;
 }
 
-export interface IndexedText {
+interface IndexedText {
   chunks: { content: string; embedding: number[] | null }[];
   embedder: string | null;
   status: 'indexed' | 'text_only';
@@ -28,7 +28,7 @@ export interface Search {
   task_id?: string | undefined;
 }
 
-export interface SearchResult {
+interface SearchResult {
   items: Passage[];
   /** What was not searched, or not fully, and why. */
   warnings: string[];
@@ -41,7 +41,7 @@ interface SourceRow extends RemoteSource {
   refusal?: string;
 }
 
-export interface KnowledgePorts extends RemotePorts {
+interface KnowledgePorts extends RemotePorts {
   /** Null: there is no embedding endpoint. */
   embedder: Embedder | null;
   /** Takes out of what a source or endpoint answered the secrets that were opened to ask it. */
@@ -52,7 +52,7 @@ export interface KnowledgePorts extends RemotePorts {
   remoteSources(search: Pick<Search, 'source_ids' | 'principal' | 'task_id'>): Promise<SourceRow[]>;
 }
 
-export interface LocalSearch {
+interface LocalSearch {
   words: string[];
   vector: number[] | null;
   embedder: string | null;

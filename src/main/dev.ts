@@ -12,7 +12,7 @@ import { quietSdk } from '../temporal/worker.ts';
 import { registerPlugins } from '../tools/register-plugins.ts';
 import type { Config } from './config.ts';
 import type { InstallationSettings } from './core.ts';
-import { MIGRATIONS, VERSION } from './places.ts';
+import { MIGRATIONS, PERDURA_VERSION } from './places.ts';
 import { createResources, type Resources } from './resources.ts';
 import { type Servers, startServers } from './servers.ts';
 import {
@@ -44,7 +44,7 @@ export interface Installation {
   pids: Record<string, number>;
 }
 
-export interface Running {
+interface RunningInstallation {
   installation: Installation;
   /** Rejects when the worker breaks. */
   done: Promise<void>;
@@ -52,7 +52,7 @@ export interface Running {
 }
 
 /** The whole installation in this process, with servers of its own; it is one command and needs no setting. */
-export async function startInstallation(config: Config, log: Log): Promise<Running> {
+export async function startInstallation(config: Config, log: Log): Promise<RunningInstallation> {
   const resources = createResources((error) => log(`While stopping: ${(error as Error).message}`));
   try {
     resources.hold(await lockInstallation(config.PERDURA_HOME), (it) => it.release());
@@ -76,7 +76,7 @@ async function settingOf(config: Config, servers: Servers): Promise<Installation
   return {
     // What is all on one's own machine may start commands of one's own.
     config: { ...config, ALLOW_STDIO_MCP: config.ALLOW_STDIO_MCP ?? true, ADMIN_SUBJECTS: administratorsOf(config) },
-    version: VERSION,
+    version: PERDURA_VERSION,
     database_url: servers.own_database_url,
     temporal_address: servers.temporal_address,
     temporal_ui_url: servers.temporal_ui_url,

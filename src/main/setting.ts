@@ -6,7 +6,7 @@ import { codeHostIdentity, localIdentity } from '../identity/providers.ts';
 import type { Principal } from '../store/principals.ts';
 import type { Config } from './config.ts';
 import type { InstallationSettings } from './core.ts';
-import { VERSION } from './places.ts';
+import { PERDURA_VERSION } from './places.ts';
 
 const CODE_HOSTS = {
   github: 'https://api.github.com',
@@ -70,7 +70,7 @@ export async function externalSetting(config: Config): Promise<InstallationSetti
   }
   return {
     config,
-    version: VERSION,
+    version: PERDURA_VERSION,
     database_url: DATABASE_URL,
     temporal_address: TEMPORAL_ADDRESS,
     temporal_ui_url: config.TEMPORAL_UI_URL ?? null,

@@ -20,7 +20,7 @@ import { modelListsOf } from '../runtimes/model-list-service.ts';
 import { openDatabase } from '../store/database.ts';
 import { createStore } from '../store/index.ts';
 import { keyRing } from '../store/key-ring.ts';
-import { definitionOf } from '../store/pin.ts';
+import { pinnedDefinition } from '../store/pin.ts';
 import type { Principal } from '../store/principals.ts';
 import { quotasOf } from '../store/quota-checks.ts';
 import type { ScheduleRow } from '../store/scheduled-agents.ts';
@@ -139,7 +139,7 @@ export function openRunControl(
     engine,
     bus,
     settle,
-    definitionOf,
+    definitionOf: pinnedDefinition,
     admitTask: quotas.admitTask,
     refusalOf: promptRefusal(judge),
   });

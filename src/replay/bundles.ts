@@ -64,17 +64,19 @@ function contentOf({ task, steps, messages, calls, events }: RunRecord) {
   const fork_step = task.fork_step ?? 0;
   const told = events.map(({ data }) => data as { event: string; step?: number });
   const stepAt = (at: Date) => steps.findLast(({ started_at }) => started_at <= at)?.step ?? 0;
-  const textOf = (step: number, position: number) =>
+  const resultText = (step: number, position: number) =>
     messages.find((message) => message.step === step && message.position === position)?.content ?? null;
   return {
     steps: steps.map(({ step, started_at, ended_at, ...more }, index) => ({
-      ...{ ...more, step, usage: more, copied: step < fork_step, input: null, output: textOf(step, 0) },
+      ...{ ...more, step, usage: more, copied: step < fork_step, input: null, output: resultText(step, 0) },
       ...{ started_at: started_at.toISOString(), ended_at: ended_at?.toISOString() ?? null },
       guardrails: events
         .filter(({ timestamp }) => timestamp >= started_at && !(steps[index + 1] && timestamp >= steps[index + 1]!.started_at))
         .flatMap(({ data }) => ((data as { event: string }).event === 'output_guardrail_violation' ? [data] : [])),
       budget_exhausted: told.some((event) => event.event === 'budget_exhausted' && event.step === step),
-      tool_calls: calls.filter((call) => call.step === step).map((call) => ({ ...call, result: textOf(step, call.position) })),
+      tool_calls: calls
+        .filter((call) => call.step === step)
+        .map((call) => ({ ...call, result: resultText(step, call.position) })),
     })),
     transcript: messages.map((message) => ({ ...message, told_at: stepAt(message.created_at) })),
   };

@@ -1,5 +1,5 @@
+import { canonicalJson } from '../domain/canonical-json.ts';
 import type { TranscriptMessage } from '../domain/transcript.ts';
-import { canonical } from './digest.ts';
 
 /** Where a replayed run first did otherwise than the recorded one. */
 export interface Difference {
@@ -23,7 +23,7 @@ export function differences() {
     first: () => first,
     note,
     compare(step: number, what: string, both: { recorded: unknown; replayed: unknown }): void {
-      if (canonical(both.recorded) !== canonical(both.replayed)) note(step, what, both);
+      if (canonicalJson(both.recorded) !== canonicalJson(both.replayed)) note(step, what, both);
     },
   };
 }

@@ -1,14 +1,14 @@
 import type { CallStatus } from '../domain/effects.ts';
 import type { TranscriptMessage } from '../domain/transcript.ts';
 import { addUsage } from '../domain/usage.ts';
-import type { Begin, Compaction, OpenRun, Record as StepRecord } from '../store/runs.ts';
+import type { Begin, Compaction, OpenRun, StepRecord } from '../store/runs.ts';
 import type { CallEnd, OpenCall } from '../store/tool-ledger.ts';
 import type { CallToolPorts } from '../temporal/activities/call-tool.ts';
-import type { ExchangePorts } from '../temporal/activities/exchange.ts';
+import type { ExchangePorts } from '../temporal/activities/exchange/index.ts';
 import { comparable, type Differences, named } from './difference.ts';
 import { freshCall, freshRun, placeOf, plain, type Recording } from './recording.ts';
 
-export type Memory = ReturnType<typeof replayMemory>;
+export type ReplayMemory = ReturnType<typeof replayMemory>;
 
 /** A database of one run, that holds every write against the record. */
 export function replayMemory(recording: Recording, { compare, note }: Differences) {

@@ -2,7 +2,7 @@ import type { RunBundle } from '../contracts/run-bundles.ts';
 import type { Definition } from '../domain/definition.ts';
 import type { CallDecision } from '../domain/effects.ts';
 import { NOT_CALLED, OUTCOME_UNKNOWN, type TranscriptMessage } from '../domain/transcript.ts';
-import type { Reply } from '../runtimes/runtime.ts';
+import type { ModelReply } from '../runtimes/runtime.ts';
 import type { OpenRun } from '../store/runs.ts';
 import type { OpenCall } from '../store/tool-ledger.ts';
 
@@ -40,7 +40,7 @@ export function recordingOf(bundle: RunBundle) {
     /** What was there before the first step: the prompt, its context, and what was copied. */
     before: () =>
       bundle.transcript.filter(({ step, kind, told_at }) => step < begun_at && (kind !== 'summary' || told_at < begun_at)),
-    reply(step: number): Reply {
+    reply(step: number): ModelReply {
       const message = messages.get(placeOf({ step, position: 0 }));
       const recorded = steps.get(step);
       if (!recorded?.ended_at || (message?.kind !== 'reply' && message?.kind !== 'withheld'))
@@ -87,7 +87,7 @@ export const plain = ({
 });
 
 /** The definition as the loop takes it; what a bundle leaves out, the loop does not ask for. */
-export function definitionOf({ definition }: RunBundle): Definition {
+export function recordedDefinition({ definition }: RunBundle): Definition {
   const { provider, guardrails, ...same } = definition;
   return {
     ...same,

@@ -7,14 +7,14 @@ import { isTerminal } from '../domain/events.ts';
 import { type LoopOutcome, type RunPorts, runLoop } from '../domain/run-loop.ts';
 import { NO_USAGE } from '../domain/usage.ts';
 import type { Verdict } from '../guardrails/judge.ts';
-import type { Exchange, ModelRuntime, Reply } from '../runtimes/runtime.ts';
+import type { Exchange, ModelReply, ModelRuntime } from '../runtimes/runtime.ts';
 import { type CallToolPorts, callStep } from '../temporal/activities/call-tool.ts';
-import { type ExchangePorts, exchangeStep } from '../temporal/activities/exchange.ts';
+import { type ExchangePorts, exchangeStep } from '../temporal/activities/exchange/index.ts';
 import { BUDGET_HALT } from '../temporal/names.ts';
 import { type Difference, type Differences, differences } from './difference.ts';
 import { digestOf } from './digest.ts';
-import { type Memory, replayMemory } from './memory.ts';
-import { definitionOf, RecordEnds, type Recording, recordingOf } from './recording.ts';
+import { type ReplayMemory, replayMemory } from './memory.ts';
+import { RecordEnds, type Recording, recordedDefinition, recordingOf } from './recording.ts';
 
 /** What the model is given at a step. */
 export interface Told {
@@ -38,7 +38,7 @@ export interface ReplayPorts {
 
 interface Replaying extends ReplayPorts {
   recording: Recording;
-  memory: Memory;
+  memory: ReplayMemory;
   found: Differences;
   told: Map<number, Told>;
   /** The step under way. */
@@ -120,7 +120,7 @@ function loopPorts(work: Replaying, counted: { calls: number }): RunPorts {
 function activityPorts(work: Replaying): ExchangePorts & CallToolPorts {
   const { recording, memory } = work;
   const { bundle } = recording;
-  const definition = definitionOf(bundle);
+  const definition = recordedDefinition(bundle);
   const { context_window, keeps_context } = bundle.runtime;
   const runtime = {
     runtime: recordedRuntime(work),
@@ -190,7 +190,7 @@ function compareTold({ recording, told, found, at }: Replaying, input: Exchange)
 }
 
 /** The summary on record, as the model must have written it. Its cost is not known by itself. */
-function summaryReply({ recording, found, at }: Replaying): Reply {
+function summaryReply({ recording, found, at }: Replaying): ModelReply {
   const known = recording.summaryAt(at);
   if (!known) {
     found.note(at, 'what is summed up of older messages', { recorded: null, replayed: 'a summary is asked for' });

@@ -4,8 +4,9 @@ import { isVendor } from '../domain/definition.ts';
 import { providerDestination } from '../domain/destinations.ts';
 import { AppError, isSecretNotGranted, secretNotGranted } from '../domain/errors.ts';
 import type { SharedServices } from '../main/core.ts';
-import { defaultClient, providerClient, type Caller as RuntimeCaller, vendorClient } from './clients.ts';
+import { defaultClient, providerClient, type ModelCaller as RuntimeCaller, vendorClient } from './clients.ts';
 import { askForModels, modelLister } from './model-lists.ts';
+import { pricesOf } from './prices.ts';
 import { ModelFailure } from './runtime.ts';
 
 /** Lists of models in the name of a caller. */
@@ -32,7 +33,7 @@ export function modelListsOf({
       const client = () =>
         isVendor(provider) ? vendorClient(provider, opened, vendor) : providerClient(provider, opened, egress.providers.fetch);
       const key = `${provider.id} ${provider.updated_at} ${caller.key}`;
-      return list({ key, client, provider_id: provider.id, prices: provider.price_table }).catch((error) => {
+      return list({ key, client, provider_id: provider.id, prices: pricesOf(provider) }).catch((error) => {
         throw problemOf(error);
       });
     },

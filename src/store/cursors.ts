@@ -3,12 +3,10 @@ import { row, rows } from './database.ts';
 import * as sql from './statements/cursors.ts';
 
 /** What is still kept for a task that has ended at its model's provider. */
-export interface OpenCursor {
+interface OpenCursor {
   task_id: string;
   definition_hash: string;
 }
-
-export type CursorStore = ReturnType<typeof cursorStore>;
 
 export function cursorStore(pool: pg.Pool) {
   return {

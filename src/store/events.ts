@@ -3,8 +3,6 @@ import type { StoredEvent } from '../domain/events.ts';
 import { row, rows } from './database.ts';
 import * as sql from './statements/events.ts';
 
-export type EventStore = ReturnType<typeof eventStore>;
-
 export function eventStore(pool: pg.Pool) {
   return {
     /** Events after a number, oldest first; of one task when it is named. */

@@ -6,8 +6,6 @@ import { admitRequest } from './statements/provider-rates.ts';
 const BURST_SHARE = 10;
 const MINUTE_MS = 60_000;
 
-export type ProviderRates = ReturnType<typeof providerRates>;
-
 export const providerRates = (pool: pg.Pool) => ({
   /** Takes a place in the provider's minute: 0, or how many milliseconds to wait before asking again. */
   async admit(provider_id: string, requests_per_minute: number): Promise<number> {

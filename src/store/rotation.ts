@@ -10,7 +10,7 @@ import { tokenStore } from './tokens.ts';
 import { webhookSecretStore } from './webhook-secrets.ts';
 
 /** How many of each were sealed with another key. */
-export interface Rotated {
+interface Rotated {
   tokens: number;
   schedules: number;
   connections: number;

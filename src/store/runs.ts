@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import { v7 as uuid } from 'uuid';
-import type { Budget } from '../domain/budget.ts';
+import type { BudgetLimits } from '../domain/budget.ts';
 import type { ToolEffect } from '../domain/definition.ts';
-import type { RunEvent } from '../domain/events.ts';
+import type { NewEvent } from '../domain/events.ts';
 import type { PlannedCall } from '../domain/run-loop.ts';
 import { type ModelCall, NOT_CALLED, OUTCOME_UNKNOWN, type TranscriptMessage } from '../domain/transcript.ts';
 import type { Usage } from '../domain/usage.ts';
@@ -26,7 +26,7 @@ export interface OpenRun extends Usage {
   toolset: unknown;
   turns: number;
   /** Set where a person changed the budget of this run. */
-  budget: Budget | null;
+  budget: BudgetLimits | null;
   started_at: Date | null;
   caller_token: Uint8Array<ArrayBuffer> | null;
   caller_key_id: string | null;
@@ -45,16 +45,16 @@ export interface Begin {
   turns: number;
   denied: string[];
   messages: TranscriptMessage[];
-  events: RunEvent[];
+  events: NewEvent[];
 }
 
-export interface PlannedToolCall extends ModelCall {
+interface PlannedToolCall extends ModelCall {
   position: number;
   effect: ToolEffect;
   approval: boolean;
 }
 
-export interface Record {
+export interface StepRecord {
   step: number;
   model: string | null;
   finish: string;
@@ -64,21 +64,21 @@ export interface Record {
   cursor: unknown;
   /** The final answer; undefined while the loop goes on. */
   response: unknown;
-  events: RunEvent[];
+  events: NewEvent[];
 }
 
 export interface Compaction {
   step: number;
   message: TranscriptMessage;
   usage: Usage;
-  events: RunEvent[];
+  events: NewEvent[];
 }
 
-export interface Settlement {
+interface Settlement {
   status: 'completed' | 'failed' | 'halted';
   error: string | null;
   error_code: string | null;
-  events: RunEvent[];
+  events: NewEvent[];
 }
 
 export interface Settled {
@@ -91,12 +91,12 @@ export interface Settled {
 }
 
 /** Who wrote events wants to tell others of them: the numbers up to `last` are theirs. */
-export type Tell = (workflow_id: string, task_id: string, told: { events: RunEvent[]; last: number }) => void;
+export type Tell = (workflow_id: string, task_id: string, told: { events: NewEvent[]; last: number }) => void;
 
 export type RunStore = ReturnType<typeof runStore>;
 
 export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
-  async function write(query: pg.QueryConfig, run: OpenRun, events: RunEvent[]) {
+  async function write(query: pg.QueryConfig, run: OpenRun, events: NewEvent[]) {
     const told = await row<{ last: number }>(pool, query);
     if (told) tell(run.workflow_id, run.task_id, { events, last: told.last });
     return told !== undefined;
@@ -112,11 +112,11 @@ export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
     },
 
     /** Tells text of the attempt that followed on `run`. False when a later attempt has the step. */
-    tellDeltas: (run: OpenRun, { step, events }: { step: number; events: RunEvent[] }) =>
+    tellDeltas: (run: OpenRun, { step, events }: { step: number; events: NewEvent[] }) =>
       write(sql.appendDeltas(attemptParameters(run, step, events)), run, events),
 
     /** Writes the reply of a step once. False when another attempt has written it, or has the step. */
-    record(run: OpenRun, { step, model, finish, usage, message, calls, cursor, response, events }: Record) {
+    record(run: OpenRun, { step, model, finish, usage, message, calls, cursor, response, events }: StepRecord) {
       const query = sql.recordReply({
         ...attemptParameters(run, step, events),
         ...usageParameters(usage),
@@ -131,10 +131,10 @@ export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
     },
 
     /** Tells of a run that waits. */
-    tell: (run: OpenRun, events: RunEvent[]) => write(sql.tellRun(runParameters(run, events)), run, events),
+    tell: (run: OpenRun, events: NewEvent[]) => write(sql.tellRun(runParameters(run, events)), run, events),
 
     /** Freezes the tools found for a run. False when that was done before. */
-    freezeToolset: (run: OpenRun, { toolset, events }: { toolset: unknown; events: RunEvent[] }) =>
+    freezeToolset: (run: OpenRun, { toolset, events }: { toolset: unknown; events: NewEvent[] }) =>
       write(sql.freezeToolset({ ...runParameters(run, events), toolset: JSON.stringify(toolset) }), run, events),
 
     /** Writes a summary of older messages, and what it has cost. False when another attempt has the step. */
@@ -144,15 +144,15 @@ export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
     },
 
     /** Parks the run until its budget is raised. */
-    wait: (run: OpenRun, { step, events }: { step: number; events: RunEvent[] }) =>
+    wait: (run: OpenRun, { step, events }: { step: number; events: NewEvent[] }) =>
       write(waitForBudget(attemptParameters(run, step, events)), run, events),
 
     /** Counts a recoverable failure of a step. */
-    noteError: (run: OpenRun, { step, error, events }: { step: number; error: string; events: RunEvent[] }) =>
+    noteError: (run: OpenRun, { step, error, events }: { step: number; error: string; events: NewEvent[] }) =>
       write(sql.noteError({ ...attemptParameters(run, step, events), error }), run, events),
 
     /** Adds to what a run has spent, and tells of it. */
-    note: (run: OpenRun, { usage, events }: { usage: Usage; events: RunEvent[] }) =>
+    note: (run: OpenRun, { usage, events }: { usage: Usage; events: NewEvent[] }) =>
       write(sql.noteUsage({ ...runParameters(run, events), ...usageParameters(usage) }), run, events),
 
     /** Ends a task once and gives its lane to the next; returns the next task's id, and the message that is to be delivered. */
@@ -169,14 +169,14 @@ export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
   };
 }
 
-const runParameters = ({ task_id, workflow_id }: OpenRun, events: RunEvent[]) => ({
+const runParameters = ({ task_id, workflow_id }: OpenRun, events: NewEvent[]) => ({
   task_id,
   workflow_id,
   events: JSON.stringify(events),
 });
 
 /** What is written by the attempt that `begin` made of `run`. */
-const attemptParameters = (run: OpenRun, step: number, events: RunEvent[]) => ({
+const attemptParameters = (run: OpenRun, step: number, events: NewEvent[]) => ({
   ...runParameters(run, events),
   step,
   attempt: run.attempts + 1,

@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import type { ToolEffect } from '../domain/definition.ts';
 import type { CallDecision, LedgerEntry } from '../domain/effects.ts';
-import type { RunEvent } from '../domain/events.ts';
-import type { ForkAnswer, ForkedFrom } from '../domain/fork.ts';
-import type { Todo } from '../domain/progress.ts';
+import type { NewEvent } from '../domain/events.ts';
+import type { ForkAnswer, ForkOrigin } from '../domain/fork.ts';
+import type { TodoItem } from '../domain/progress.ts';
 import { row } from './database.ts';
 import type { Tell } from './runs.ts';
 import * as sql from './statements/tool-ledger.ts';
@@ -31,7 +31,7 @@ export interface OpenCall extends CallPlace, LedgerEntry {
   halt_requested: boolean;
   toolset: unknown;
   /** Where the run was forked from; null for any other. */
-  fork: ForkedFrom | null;
+  fork: ForkOrigin | null;
 }
 
 export interface CallEnd {
@@ -42,20 +42,20 @@ export interface CallEnd {
   stdout: string | null;
   stderr: string | null;
   duration_ms: number | null;
-  events: RunEvent[];
+  events: NewEvent[];
 }
 
-export interface DecisionMade {
+interface DecisionMade {
   decision: CallDecision;
   by: string;
   attempts?: number | null;
-  events: RunEvent[];
+  events: NewEvent[];
 }
 
 export type ToolLedger = ReturnType<typeof toolLedger>;
 
 export function toolLedger(pool: pg.Pool, tell: Tell = () => {}) {
-  async function write(query: pg.QueryConfig, { workflow_id, task_id }: CallPlace, events: RunEvent[]) {
+  async function write(query: pg.QueryConfig, { workflow_id, task_id }: CallPlace, events: NewEvent[]) {
     const told = await row<{ last: number }>(pool, query);
     if (told) tell(workflow_id, task_id, { events, last: told.last });
     return told !== undefined;
@@ -65,7 +65,7 @@ export function toolLedger(pool: pg.Pool, tell: Tell = () => {}) {
     open: (task_id: string, call_id: string) => row<OpenCall>(pool, sql.openCall({ task_id, call_id })),
 
     /** Marks a call as begun. Null when another attempt moved it meanwhile; otherwise the call as it is now. */
-    async start(call: OpenCall, events: RunEvent[]): Promise<OpenCall | null> {
+    async start(call: OpenCall, events: NewEvent[]): Promise<OpenCall | null> {
       const started = await write(sql.startCall(seenParameters(call, events)), call, events);
       return started ? { ...call, status: 'started', attempts: call.attempts + 1, decision: null } : null;
     },
@@ -77,7 +77,7 @@ export function toolLedger(pool: pg.Pool, tell: Tell = () => {}) {
     },
 
     /** Writes, once, what a call is answered with that is not carried out. False when the call is no longer as it was seen. */
-    answer(call: OpenCall, { content, failed, answered_by, events }: ForkAnswer & { events: RunEvent[] }) {
+    answer(call: OpenCall, { content, failed, answered_by, events }: ForkAnswer & { events: NewEvent[] }) {
       const { step, position } = call;
       return write(
         sql.answerCall({ ...seenParameters(call, events), step, position, content, failed, answered_by }),
@@ -87,19 +87,19 @@ export function toolLedger(pool: pg.Pool, tell: Tell = () => {}) {
     },
 
     /** Parks the run until a person decides about this call. */
-    park: (call: OpenCall, { status, events }: { status: 'waiting_approval' | 'waiting_reconciliation'; events: RunEvent[] }) =>
+    park: (call: OpenCall, { status, events }: { status: 'waiting_approval' | 'waiting_reconciliation'; events: NewEvent[] }) =>
       write(sql.parkCall({ ...seenParameters(call, events), status }), call, events),
 
     /** Lets the run go on when none of its calls waits for a person any more. */
-    resume: (call: CallPlace, events: RunEvent[]) => write(sql.resumeRun(runParameters(call, events)), call, events),
+    resume: (call: CallPlace, events: NewEvent[]) => write(sql.resumeRun(runParameters(call, events)), call, events),
 
     /** The source was out of reach, so nothing was done: the next attempt starts afresh. */
-    release: (call: OpenCall, events: RunEvent[]) => write(sql.releaseCall(seenParameters(call, events)), call, events),
+    release: (call: OpenCall, events: NewEvent[]) => write(sql.releaseCall(seenParameters(call, events)), call, events),
 
     /** Tells of a call under way. */
-    tell: (call: CallPlace, events: RunEvent[]) => write(sql.tellCall(callParameters(call, events)), call, events),
+    tell: (call: CallPlace, events: NewEvent[]) => write(sql.tellCall(callParameters(call, events)), call, events),
 
-    setTodos: (call: CallPlace, { todos, events }: { todos: Todo[]; events: RunEvent[] }) =>
+    setTodos: (call: CallPlace, { todos, events }: { todos: TodoItem[]; events: NewEvent[] }) =>
       write(sql.setTodos({ ...runParameters(call, events), todos: JSON.stringify(todos) }), call, events),
 
     /** Writes a decision. False when the call does not wait for one of this kind, has one, or is not the attempt's that is named. */
@@ -112,15 +112,15 @@ export function toolLedger(pool: pg.Pool, tell: Tell = () => {}) {
   };
 }
 
-const runParameters = ({ task_id, workflow_id }: CallPlace, events: RunEvent[]) => ({
+const runParameters = ({ task_id, workflow_id }: CallPlace, events: NewEvent[]) => ({
   task_id,
   workflow_id,
   events: JSON.stringify(events),
 });
 
-const callParameters = (call: CallPlace, events: RunEvent[]) => ({ ...runParameters(call, events), call_id: call.call_id });
+const callParameters = (call: CallPlace, events: NewEvent[]) => ({ ...runParameters(call, events), call_id: call.call_id });
 
-const seenParameters = (call: OpenCall, events: RunEvent[]) => ({
+const seenParameters = (call: OpenCall, events: NewEvent[]) => ({
   ...callParameters(call, events),
   seen_status: call.status,
   seen_attempts: call.attempts,

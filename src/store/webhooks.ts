@@ -4,7 +4,7 @@ import { row, rows } from './database.ts';
 import { wire } from './page.ts';
 import * as sql from './statements/webhooks.ts';
 
-export interface PendingDelivery {
+interface PendingDelivery {
   id: string;
   url: string;
   payload: unknown;
@@ -13,7 +13,7 @@ export interface PendingDelivery {
   owner: string;
 }
 
-export interface AttemptRecord {
+interface AttemptRecord {
   response_status: number | null;
   error: string | null;
   delivered: boolean;

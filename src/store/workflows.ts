@@ -6,7 +6,7 @@ import { listed, type Paging, wire } from './page.ts';
 import { refused } from './resource.ts';
 import * as sql from './statements/workflows.ts';
 
-export interface WorkflowFilter extends Paging {
+interface WorkflowFilter extends Paging {
   owner: string;
   q?: string | undefined;
   agent_id?: string | undefined;
@@ -15,8 +15,6 @@ export interface WorkflowFilter extends Paging {
 }
 
 const NOUN = 'workflow';
-
-export type WorkflowStore = ReturnType<typeof workflowStore>;
 
 export function workflowStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>) {
   return {

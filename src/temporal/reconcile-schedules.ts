@@ -1,7 +1,7 @@
 import type { Store } from '../store/index.ts';
 import type { Schedules } from './schedules.ts';
 
-export interface Reconciled {
+interface ReconciledSchedules {
   saved: string[];
   removed: string[];
 }
@@ -9,10 +9,10 @@ export interface Reconciled {
 type Rows = Pick<Store, 'scheduledAgents'>;
 
 /** The rows are the truth: what the engine has otherwise is made like them, what it has beyond them is removed. */
-export async function reconcileSchedules(store: Rows, schedules: Schedules): Promise<Reconciled> {
+export async function reconcileSchedules(store: Rows, schedules: Schedules): Promise<ReconciledSchedules> {
   const rows = await store.scheduledAgents.all();
   const known = await schedules.overview(rows);
-  const done: Reconciled = { saved: [], removed: [] };
+  const done: ReconciledSchedules = { saved: [], removed: [] };
   // Rows and overview may be a moment old, so what looks different is looked at closely.
   const suspects = new Set([...known.keys(), ...rows.map(({ id }) => id)].filter((id) => !known.get(id)));
   for (const id of suspects) {
@@ -30,7 +30,7 @@ async function alike(
   { scheduledAgents }: Rows,
   schedules: Schedules,
   { id, known }: { id: string; known: boolean },
-): Promise<keyof Reconciled | null> {
+): Promise<keyof ReconciledSchedules | null> {
   let saved = false;
   for (let look = 0; look < MOST_LOOKS; look += 1) {
     const row = await scheduledAgents.find(id);

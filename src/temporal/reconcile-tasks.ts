@@ -5,7 +5,7 @@ import type { Engine } from './engine.ts';
 import { rulesOf } from './names.ts';
 import type { Settle } from './settle.ts';
 
-export interface ReconcilerPorts {
+interface ReconcilerPorts {
   store: Pick<Store, 'tasks' | 'workflows' | 'events' | 'idempotency' | 'webhooks'>;
   engine: Engine;
   settle: Settle;
@@ -14,7 +14,7 @@ export interface ReconcilerPorts {
 }
 
 /** What was found and put right. */
-export interface Reconciled {
+export interface ReconciledTasks {
   /** Non-terminal tasks compared with the engine. */
   compared: number;
   /** Tasks that the engine did not know, started again from their record. */
@@ -36,12 +36,12 @@ const BATCH = 500;
 const LOST = 'The workflow engine ended this run without a result; it may have been terminated there';
 
 /** Compares tasks with the engine in both directions. Doing it twice, or on two workers at once, is doing it once. */
-export async function reconcile(ports: ReconcilerPorts): Promise<Reconciled> {
+export async function reconcile(ports: ReconcilerPorts): Promise<ReconciledTasks> {
   const { store, now } = ports;
   const settled = new Date(now().getTime() - GRACE_MS);
   await store.tasks.settleLanes();
   const tasks = await store.tasks.unfinished(settled);
-  const done: Reconciled = { compared: tasks.length, restarted: 0, lost: 0, strays: 0 };
+  const done: ReconciledTasks = { compared: tasks.length, restarted: 0, lost: 0, strays: 0 };
   for (let from = 0; from < tasks.length; from += AT_A_TIME) {
     const moves = await Promise.all(tasks.slice(from, from + AT_A_TIME).map((task) => compare(ports, task)));
     for (const move of moves) if (move) done[move] += 1;

@@ -19,7 +19,7 @@ export interface Confinement {
   close(): Promise<void>;
 }
 
-export interface Ground {
+interface Ground {
   options: ToolRunnerOptions;
   interpreter: Interpreter;
   scratch: Scratch;

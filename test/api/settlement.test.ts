@@ -2,9 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NOT_CALLED, OUTCOME_UNKNOWN } from '../../src/domain/transcript.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
-import { runStore, type Settlement } from '../../src/store/runs.ts';
+import { type RunStore, runStore } from '../../src/store/runs.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { until } from '../support/until.ts';
+
+type Settlement = Parameters<RunStore['settle']>[1];
 
 let place: TestDatabase;
 let database: Database;

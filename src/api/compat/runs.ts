@@ -75,7 +75,7 @@ async function workflowOf(store: Store, model: string, caller: Caller): Promise<
 const API_TURNS = 50;
 
 /** The caller's own task; 404 when there is none, 403 when it is someone else's. */
-export async function ownedTask(store: Store, task_id: string, caller: Caller): Promise<CompatTask> {
+export async function ownedCompatTask(store: Store, task_id: string, caller: Caller): Promise<CompatTask> {
   const task = ID.test(task_id) ? await store.tasks.find(task_id) : null;
   if (!task) throw notFound('run', task_id);
   if (task.owner !== caller.key) throw foreign('run');
@@ -83,7 +83,7 @@ export async function ownedTask(store: Store, task_id: string, caller: Caller): 
 }
 
 /** Text of a run as it comes. Each piece adds to what was given before; it ends when the run has. */
-export async function* textOf(
+export async function* answerText(
   { bus, store }: CompatServices,
   { task_id, workflow_id }: CompatRun,
   signal: AbortSignal,

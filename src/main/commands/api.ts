@@ -8,7 +8,7 @@ import { openApi, openClientConnection, openRunControl, openSharedServices } fro
 const log = (line: string) => process.stderr.write(`${line}\n`);
 
 /** The HTTP server alone. */
-export async function command(config: Config): Promise<void> {
+export default async function runApi(config: Config): Promise<void> {
   const ended = untilSignal();
   const resources = createResources((error) => log(`While stopping: ${(error as Error).message}`));
   try {

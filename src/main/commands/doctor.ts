@@ -9,7 +9,7 @@ import { externalSetting } from '../setting.ts';
 import { openClientConnection, openRunControl, openSharedServices } from '../wiring.ts';
 
 /** Each check with its verdict; exits with 1 when one fails. */
-export async function command(config: Config): Promise<void> {
+export default async function runDoctor(config: Config): Promise<void> {
   const resources = createResources(() => {});
   try {
     // All at once: what is out of reach would be waited for by one check after the other.

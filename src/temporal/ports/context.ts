@@ -3,7 +3,7 @@ import { outputGuardsOf } from '../../guardrails/ports.ts';
 import type { SharedServices } from '../../main/core.ts';
 import type { BuiltinPorts } from '../../tools/builtin/index.ts';
 import type { ContextPorts } from '../activities/context.ts';
-import type { ExchangePorts } from '../activities/exchange.ts';
+import type { ExchangePorts } from '../activities/exchange/index.ts';
 import type { RememberPorts } from '../activities/remember.ts';
 
 const NEWEST = 20;

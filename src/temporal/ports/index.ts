@@ -7,7 +7,7 @@ import { deltaPublisher } from '../../events/publisher.ts';
 import type { RunControl, SharedServices } from '../../main/core.ts';
 import { redactedOutcome, redactedRuntime } from '../../runtimes/redacted.ts';
 import { ModelFailure } from '../../runtimes/runtime.ts';
-import { type Caller, selectRuntime } from '../../runtimes/select.ts';
+import { type ModelCaller, selectRuntime } from '../../runtimes/select.ts';
 import type { OpenRun } from '../../store/runs.ts';
 import { type ToolPorts, type Toolset, toolsFor } from '../../tools/for-agent.ts';
 import { argumentFitter, pageReader } from '../../tools/parsed.ts';
@@ -153,7 +153,7 @@ async function admit({ store }: SharedServices, provider: Definition['provider']
 }
 
 /** In whose name a run's models and tools are used. */
-function callerOf({ store }: SharedServices, run: OpenRun): Caller {
+function callerOf({ store }: SharedServices, run: OpenRun): ModelCaller {
   return {
     get access_token() {
       return store.tasks.callerToken(run);

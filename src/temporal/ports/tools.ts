@@ -1,7 +1,7 @@
 import type { Definition, PinnedMcpServer } from '../../domain/definition.ts';
 import { mcpDestination } from '../../domain/destinations.ts';
 import { secretRefusal } from '../../domain/errors.ts';
-import { eventsOf, type RunEvent } from '../../domain/events.ts';
+import { eventsOf, type NewEvent } from '../../domain/events.ts';
 import { storable } from '../../domain/transcript.ts';
 import type { SharedServices } from '../../main/core.ts';
 import { ModelFailure } from '../../runtimes/runtime.ts';
@@ -54,7 +54,7 @@ export function runTools({ store, secrets }: SharedServices, ports: ToolPorts) {
     const toolset = { mcp: tools };
     const box = boxOf(toolset);
     const { log } = eventsOf(run.task_id, now);
-    const events = notes.map(({ event, detail, ...more }): RunEvent => log(event, detail, more));
+    const events = notes.map(({ event, detail, ...more }): NewEvent => log(event, detail, more));
     for (const { server, reason } of lost)
       events.push(log('tools_not_offered', `the tools of the MCP server ${server}: ${reason}`, { tools: [], server, reason }));
     for (const sentence of await box.renamed(signal)) events.push(log('mcp_connected', sentence));

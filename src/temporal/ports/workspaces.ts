@@ -4,7 +4,7 @@ import type { SharedServices } from '../../main/core.ts';
 import { type CheckoutOrder, checkouts } from '../../tools/checkout.ts';
 import { type Workspaces, workspaces, workspacesOf } from '../../tools/workspaces.ts';
 
-export interface RunWorkspaces extends Pick<Workspaces, 'remove' | 'kept'> {
+interface RunWorkspaces extends Pick<Workspaces, 'remove' | 'kept'> {
   /** The run's directory, its repository checked out into it; `commit` where that was done now. Throws a sentence when it cannot be. */
   open(run: WorkspaceOwner, signal: AbortSignal): Promise<{ directory: string; commit: string | null }>;
 }

@@ -1,7 +1,7 @@
 import type { CompatMessage } from '../../../contracts/compat.ts';
 
 /** Text of a message; null when it holds what a prompt cannot, such as an image. */
-function textOf({ content }: CompatMessage): string | null {
+function promptText({ content }: CompatMessage): string | null {
   if (typeof content === 'string') return content;
   const parts = content ?? [];
   if (parts.some(({ text, refusal }) => text === undefined && refusal === undefined)) return null;
@@ -10,7 +10,7 @@ function textOf({ content }: CompatMessage): string | null {
 
 /** A conversation as one prompt: the last message as it is, what came before it as context. Null when it is not all text. */
 export function promptOf(messages: CompatMessage[]): string | null {
-  const read = messages.map((message) => ({ role: message.role, text: textOf(message) }));
+  const read = messages.map((message) => ({ role: message.role, text: promptText(message) }));
   if (read.some(({ text }) => text === null)) return null;
   const last = read.at(-1)?.text ?? '';
   if (read.length === 1) return last;

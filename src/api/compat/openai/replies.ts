@@ -3,11 +3,11 @@ import { answerOf, type CompatRun, type CompatTask, troubleOf } from '../runs.ts
 const seconds = (time: string) => Math.floor(Date.parse(time) / 1_000);
 
 /** The id by which a client finds the run again. */
-export const CHAT_ID = 'chatcmpl-';
-export const RESPONSE_ID = 'resp_';
+const CHAT_ID = 'chatcmpl-';
+const RESPONSE_ID = 'resp_';
 const MESSAGE_ID = 'msg_';
 
-export const taskIdOf = (id: string) => id.replace(/^(chatcmpl-|resp_)/, '');
+export const taskIdOfReply = (id: string) => id.replace(/^(chatcmpl-|resp_)/, '');
 
 function usageOf({ usage }: CompatTask) {
   const { total_in, total_out, cache_read } = usage as { total_in: number; total_out: number; cache_read: number };

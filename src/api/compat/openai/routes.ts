@@ -6,18 +6,18 @@ import type { Idempotency } from '../../idempotency.ts';
 import { problemOf } from '../../problems.ts';
 import { validated } from '../../validate.ts';
 import {
+  answerText,
   type CompatRun,
   type CompatServices,
   ended,
   hasEnded,
-  ownedTask,
+  ownedCompatTask,
   type RunOrder,
   startRun,
-  textOf,
   troubleOf,
 } from '../runs.ts';
 import { promptOf } from './messages.ts';
-import { chatChunks, chatCompletion, response, responseEvents, taskIdOf } from './replies.ts';
+import { chatChunks, chatCompletion, response, responseEvents, taskIdOfReply } from './replies.ts';
 
 type IdRequest = FastifyRequest<{ Params: { id: string }; Querystring: { stream?: string; starting_after?: string } }>;
 
@@ -32,7 +32,7 @@ export function openaiRoutes(http: FastifyInstance, services: CompatServices, id
   http.get('/v1/models', async ({ caller }) => ({ object: 'list', data: await modelsOf(services, caller) }));
   http.post('/v1/chat/completions', (request, reply) => chat(services, begin, { request, reply }));
   http.get('/v1/chat/completions/:id', async ({ params: { id }, caller }: IdRequest) => {
-    const task = await ownedTask(services.store, taskIdOf(id), caller);
+    const task = await ownedCompatTask(services.store, taskIdOfReply(id), caller);
     if (!hasEnded(task))
       throw new AppError('conflict', 'The run is still under way; ask again, or GET /v1/responses/{id}', { code: 'in_progress' });
     refuseTrouble(troubleOf(task));
@@ -40,14 +40,14 @@ export function openaiRoutes(http: FastifyInstance, services: CompatServices, id
   });
   http.post('/v1/responses', (request, reply) => respond(services, begin, { request, reply }));
   http.get('/v1/responses/:id', async (request: IdRequest, reply) => {
-    const task = await ownedTask(services.store, taskIdOf(request.params.id), request.caller);
+    const task = await ownedCompatTask(services.store, taskIdOfReply(request.params.id), request.caller);
     if (request.query.stream !== 'true') return response(task, task.agent_name);
     services.streams(request.caller.key, reply);
     const after = Number(request.query.starting_after ?? -1);
     return streamResponse(services, { task, model: task.agent_name, after }, { request, reply });
   });
   http.post('/v1/responses/:id/cancel', async ({ params: { id }, caller }: IdRequest) => {
-    const task = await ownedTask(services.store, taskIdOf(id), caller);
+    const task = await ownedCompatTask(services.store, taskIdOfReply(id), caller);
     if (!hasEnded(task)) await services.dispatch.halt(task.id);
     return response(await ended(services, placeOf(task), AbortSignal.timeout(CANCEL_MS)), task.agent_name);
   });
@@ -95,7 +95,7 @@ async function chat(services: CompatServices, begin: Begin, { request, reply }: 
   const chunks = chatChunks(run, model, new Date());
   async function* frames() {
     yield data(chunks.first());
-    for await (const text of textOf(services, run, gone)) yield data(chunks.text(text));
+    for await (const text of answerText(services, run, gone)) yield data(chunks.text(text));
     const task = await ended(services, run, gone);
     const trouble = troubleOf(task);
     if (trouble) yield data({ error: trouble });
@@ -113,14 +113,14 @@ async function respond(services: CompatServices, begin: Begin, { request, reply 
   const messages = instructions ? [{ role: 'system', content: instructions }, ...said] : said;
   const order = { model, prompt: promptOrRefusal(messages), reasoning_effort: reasoning?.effort };
   const run = await begin({ request, reply }, order);
-  const task = await ownedTask(services.store, run.task_id, request.caller);
+  const task = await ownedCompatTask(services.store, run.task_id, request.caller);
   if (stream) return streamResponse(services, { task, model, after: -1 }, { request, reply });
   if (background) return response(task, model);
   return response(await ended(services, run, goneOf(reply)), model);
 }
 
 interface Streaming {
-  task: Awaited<ReturnType<typeof ownedTask>>;
+  task: Awaited<ReturnType<typeof ownedCompatTask>>;
   model: string;
   /** Events up to this number were received before. */
   after: number;
@@ -129,7 +129,11 @@ interface Streaming {
 function streamResponse(services: CompatServices, { task, model, after }: Streaming, { reply }: Exchange): FastifyReply {
   const gone = goneOf(reply);
   const run = placeOf(task);
-  const events = responseEvents(textOf(services, run, gone), { started: task, finish: () => ended(services, run, gone), model });
+  const events = responseEvents(answerText(services, run, gone), {
+    started: task,
+    finish: () => ended(services, run, gone),
+    model,
+  });
   async function* frames() {
     for await (const event of events) if (event.sequence_number > after) yield `event: ${event.type}\n${data(event)}`;
   }
