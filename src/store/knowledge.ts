@@ -99,7 +99,7 @@ export function knowledgeItemStore(pool: pg.Pool, prisma: PrismaClient) {
       if (words.length === 0 && !vector) return rows<Passage>(pool, sql.newestKnowledge(within));
       const query = words.map((word) => `'${word}'`).join(' | ');
       const near = vector ? `{${vector.join(',')}}` : null;
-      const best = (await hasExtension()) ? sql.searchKnowledgeExtended : sql.searchKnowledge;
+      const best = (await hasExtension()) ? sql.searchPassagesExtended : sql.searchPassages;
       return rows<Passage>(pool, best({ ...within, words: query, vector: near, embedder }));
     },
   };

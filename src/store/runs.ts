@@ -108,7 +108,7 @@ export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
     /** Begins the next attempt of a step and writes what the model is told before it answers. False when another attempt was quicker. */
     begin(run: OpenRun, { step, turns, denied, messages, events }: Begin) {
       const values = { ...runParameters(run, events), step, turns, denied, messages: JSON.stringify(messages) };
-      return write(sql.beginStep({ ...values, seen_attempts: run.attempts }), run, events);
+      return write(sql.beginAttempt({ ...values, seen_attempts: run.attempts }), run, events);
     },
 
     /** Tells text of the attempt that followed on `run`. False when a later attempt has the step. */
@@ -117,7 +117,7 @@ export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
 
     /** Writes the reply of a step once. False when another attempt has written it, or has the step. */
     record(run: OpenRun, { step, model, finish, usage, message, calls, cursor, response, events }: StepRecord) {
-      const query = sql.recordReply({
+      const query = sql.writeReply({
         ...attemptParameters(run, step, events),
         ...usageParameters(usage),
         model,

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 
 /** What a parameter may be. JSON is passed as text. */
-export type Value = string | number | boolean | Date | Uint8Array | null | readonly string[];
+type Value = string | number | boolean | Date | Uint8Array | null | readonly string[];
 
 type Values<P extends string> = [P] extends [never] ? [] : [values: Readonly<Record<P, Value>>];
 
@@ -9,7 +9,7 @@ type Values<P extends string> = [P] extends [never] ? [] : [values: Readonly<Rec
  * A prepared statement with named parameters. Calling it with a value for each name makes the query; a name that is missing or
  * misspelt is a type error. Postgres prepares it under its name once a connection, so the text is constant.
  */
-export type Statement<P extends string = never> = ((...given: Values<P>) => pg.QueryConfig) & {
+type Statement<P extends string = never> = ((...given: Values<P>) => pg.QueryConfig) & {
   readonly prepared: Readonly<{ name: string; text: string }>;
 };
 

@@ -33,7 +33,7 @@ describe('the statements of the store', () => {
     const statements = await allStatements();
     expect(statements.length).toBeGreaterThan(70);
     const extension = await database.pool.query("SELECT 1 FROM pg_extension WHERE extname = 'vector'");
-    const usable = statements.filter(({ name }) => extension.rows.length > 0 || name !== 'search_knowledge_extended');
+    const usable = statements.filter(({ name }) => extension.rows.length > 0 || name !== 'search_passages_extended');
     const refused: string[] = [];
     for (const { name, text } of usable)
       await database.pool.query(`PREPARE checked_${name} AS ${text}`).catch((error) => refused.push(`${name}: ${error.message}`));

@@ -62,15 +62,15 @@ const searchBy = (resemblance: string) => `
   ORDER BY score DESC, s.item_id, s.position LIMIT :limit`;
 
 /** Over arrays: exact, and slower the more there is. */
-export const searchKnowledge = statement(
-  'search_knowledge',
+export const searchPassages = statement(
+  'search_passages',
   ['source_ids', 'tags', 'limit', 'words', 'vector', 'embedder'],
   searchBy('(SELECT sum(a * b)::float8 FROM unnest(c.embedding, :vector::real[]) AS v (a, b))'),
 );
 
 /** By the extension where it is installed: the same numbers, sooner. */
-export const searchKnowledgeExtended = statement(
-  'search_knowledge_extended',
+export const searchPassagesExtended = statement(
+  'search_passages_extended',
   ['source_ids', 'tags', 'limit', 'words', 'vector', 'embedder'],
   searchBy('1 - (c.embedding::vector <=> (:vector::real[])::vector)'),
 );

@@ -2,7 +2,7 @@ import { statement } from '../statement.ts';
 import { LIVE } from './runs.ts';
 
 /** Texts that principals store, by table. Only their lengths are read. */
-export const STORED_TEXTS: Record<string, readonly string[]> = {
+const STORED_TEXTS: Record<string, readonly string[]> = {
   agents: ['system_prompt', 'tool_definitions'],
   custom_tools: ['source_code', 'parameters_schema'],
   guardrails: ['config'],

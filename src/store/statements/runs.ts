@@ -37,8 +37,8 @@ export const openRun = statement(
  * The attempt that began last owns its step: what an earlier one, stopped and taken for lost, still writes finds its number
  * outdated. The check is made under the row's lock, so that nothing of the earlier one comes after the later one's beginning.
  */
-export const beginStep = statement(
-  'begin_step',
+export const beginAttempt = statement(
+  'begin_attempt',
   ['task_id', 'workflow_id', 'step', 'turns', 'denied', 'messages', 'events', 'seen_attempts'],
   `WITH fresh AS (
       SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM task_steps WHERE task_id = :task_id AND step = :step
@@ -62,8 +62,8 @@ export const beginStep = statement(
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM step`,
 );
 
-export const recordReply = statement(
-  'record_reply',
+export const writeReply = statement(
+  'write_reply',
   [
     'task_id',
     'workflow_id',
