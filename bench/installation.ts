@@ -20,7 +20,7 @@ export interface Started {
   stop(): Promise<void>;
 }
 
-/** A whole installation in a home of its own, as `npm start` runs it. `profile_dir` receives CPU profiles when it ends. */
+/** A whole installation in a separate home, as `npm start` runs it. `profile_dir` receives CPU profiles when it ends. */
 export async function startInstallation({ profile_dir }: { profile_dir?: string | undefined } = {}): Promise<Started> {
   const home = await mkdtemp(join(tmpdir(), 'perdura-bench-'));
   const ready = join(home, 'bench-ready.json');

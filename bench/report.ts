@@ -17,7 +17,7 @@ export interface Report {
 const ms = (value: number) => value.toFixed(value < 10 ? 1 : 0);
 const RAW = 'raw';
 
-/** The report as Markdown: figures beside the raw loop's of the same run, as differences and ratios. */
+/** The report as Markdown: figures compared with the raw loop's of the same run, as differences and ratios. */
 export function tables(report: Report): string {
   const { machine, date, quick } = report;
   const { cpu, cores, memory_gb, node, load_before } = machine;
@@ -54,7 +54,7 @@ function throughputTable({ throughput, labels }: Report): string {
       ...[ms(row.longest_pause_ms), errors ? `${errors}: ${first_error}` : '0', row.subject === RAW ? '' : used.join(', ')],
     ];
   });
-  const head = ['clients', '', 'runs/s', 'of raw', 'p50 ms', 'p95 ms', 'longest pause ms', 'errors', 'CPU ms a run'];
+  const head = ['clients', '', 'runs/s', 'of raw', 'p50 ms', 'p95 ms', 'longest pause ms', 'errors', 'CPU ms per run'];
   return table(head, body);
 }
 

@@ -24,12 +24,10 @@ interface Checking extends Pick<Warnings, 'warn'> {
   id?: string;
 }
 
-interface CrudRules<T = unknown> {
+interface CrudRules {
   shared_write: SharedWrite;
   /** What is wrong with values beyond their types, such as references to what does not exist. */
   check?: (values: Record<string, unknown>, caller: Caller, checking: Checking) => Promise<FieldError[]>;
-  /** Told of what was created or changed, as it was written. */
-  saved?: (record: T, caller: Caller) => Promise<void>;
   /** What is right and may not do what is meant, of a record as it is or will be. */
   doubts?: (record: Record<string, unknown>, caller: Caller) => Promise<Warning[]>;
   /** The stored tokens that records name. */
@@ -67,10 +65,10 @@ export async function madeOnce<T>(
 export function mountCrud<T extends Shared>(
   api: Api,
   endpoints: CrudEndpoints<z.ZodType, z.ZodType, z.ZodType>,
-  rules: CrudRules<T> & { store: Resource<T> },
+  rules: CrudRules & { store: Resource<T> },
 ): void {
   const { store, shared_write, check = async () => [], users = async () => [], mayRemove = async () => {} } = rules;
-  const { saved = async () => {}, doubts = async () => [], needs } = rules;
+  const { doubts = async () => [], needs } = rules;
   const { list = (query: never) => store.list(query), maySee = async () => {} } = rules;
   const found = async (id: string, caller: Caller): Promise<T> => {
     const record = await foundIn(store, endpoints.noun)(id);
@@ -108,9 +106,7 @@ export function mountCrud<T extends Shared>(
   mount(api, endpoints.create, async ({ body, reserved_id: id, warn }, caller) => {
     const made = await madeOnce(id, store.find, async () => {
       const values = await checked(body, caller, { warn });
-      const created = await store.create({ ...values, created_by: caller.key, ...(id ? { id } : {}) });
-      await saved(created, caller);
-      return created;
+      return store.create({ ...values, created_by: caller.key, ...(id ? { id } : {}) }, caller.key);
     });
     return withSecretsMasked(made, caller);
   });
@@ -125,9 +121,7 @@ export function mountCrud<T extends Shared>(
     async (input, caller) => {
       const { id } = await writable(idOf(input), caller);
       const values = await checked(input.body, caller, { id, warn: input.warn });
-      const changed = await store.update(id, values, caller.key);
-      await saved(changed, caller);
-      return withSecretsMasked(changed, caller);
+      return withSecretsMasked(await store.update(id, values, caller.key), caller);
     },
     { current },
   );

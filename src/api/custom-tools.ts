@@ -2,7 +2,7 @@ import { v7 as uuid } from 'uuid';
 import type { BuiltinTool } from '../contracts/builtin-tools.ts';
 import type { Warning } from '../contracts/common.ts';
 import { type CustomTool, CustomToolCreate, customTools } from '../contracts/custom-tools.ts';
-import { asked, toolDestination } from '../domain/destinations.ts';
+import { toolDestination } from '../domain/destinations.ts';
 import { AppError, conflict, notFound, unprocessable } from '../domain/errors.ts';
 import type { Store } from '../store/index.ts';
 import type { Resource } from '../store/resource.ts';
@@ -28,7 +28,8 @@ interface Services {
 export function customToolRoutes(api: Api, services: Services, shared_write: SharedWrite): void {
   const { store, runner } = services;
   const find = findIn(store);
-  const create = async (fields: object) => maskedTool(await store.customTools.create(await newTool(runner, fields as never)));
+  const create = async (fields: object, by?: string) =>
+    maskedTool(await store.customTools.create(await newTool(runner, fields as never), by));
   const resource: Resource<CustomTool> = {
     async list(filter) {
       const page = await store.customTools.list(filter);
@@ -39,8 +40,8 @@ export function customToolRoutes(api: Api, services: Services, shared_write: Sha
       return tool && maskedTool(tool);
     },
     create,
-    update: async (id, fields) =>
-      maskedTool(await store.customTools.update(id, await changedTool(runner, await find(id), fields as ToolFields))),
+    update: async (id, fields, by) =>
+      maskedTool(await store.customTools.update(id, await changedTool(runner, await find(id), fields as ToolFields), by)),
     remove: store.customTools.remove,
   };
   mountCrud(api, customTools, {
@@ -50,7 +51,6 @@ export function customToolRoutes(api: Api, services: Services, shared_write: Sha
       warn(...(await networkDoubts(runner, { ...(id ? { name: (await find(id)).name } : {}), ...values })));
       return [];
     },
-    saved: savedIn(store),
     doubts: async ({ name }) => takenName(String(name), services.builtin_tools),
     needs: needsOf(store),
     async mayRemove({ id }) {
@@ -61,9 +61,7 @@ export function customToolRoutes(api: Api, services: Services, shared_write: Sha
   mount(api, customTools.upload, async ({ file, warn }, caller) => {
     const fields = fileFields(file);
     warn(...takenName(fields.name, services.builtin_tools));
-    const tool = await create({ ...fields, created_by: caller.key });
-    await savedIn(store)(tool, caller);
-    return tool;
+    return create({ ...fields, created_by: caller.key }, caller.key);
   });
   mount(api, customTools.validate, async ({ body: { name, source_code } }) => {
     const { valid, inferred_schema, error } = await runner.inspect(name, source_code);
@@ -100,9 +98,7 @@ function envMappingRoutes(api: Api, store: Store, shared_write: SharedWrite): vo
     if (errors.length > 0) throw unprocessable(errors);
     const doubts = await needsOf(store).doubts({ env_config: config }, caller);
     warn(...doubts.map(({ path, message }) => ({ path: path.replace('env_config', 'env_mapping'), message })));
-    const changed = await store.customTools.setEnvConfig(tool.id, config);
-    await savedIn(store)(changed, caller);
-    return mappingOf(changed, caller);
+    return mappingOf(await store.customTools.update(tool.id, { env_config: config }, caller.key), caller);
   });
 }
 
@@ -110,12 +106,6 @@ const needsOf = (store: Store) =>
   tokenNeeds(store, ({ env_config }: Pick<CustomTool, 'env_config'>) =>
     Object.entries(env_config ?? {}).map(([variable, { token_name: token }]) => ({ path: `env_config.${variable}`, token })),
   );
-
-/** Whoever saves a tool lets it have their tokens that it names. */
-const savedIn =
-  (store: Store) =>
-  (tool: CustomTool, { key }: Caller) =>
-    store.grants.renew(key, { kind: 'custom_tool', id: tool.id }, asked.custom_tool(tool));
 
 const findIn = (store: Store) => async (id: string) => {
   const tool = await store.customTools.find(id);

@@ -8,7 +8,6 @@ import {
   SOURCE_CONFIGS,
 } from '../contracts/knowledge.ts';
 import { MASK } from '../contracts/mcps.ts';
-import { asked } from '../domain/destinations.ts';
 import { type FieldError, isSecretNotGranted, unprocessable } from '../domain/errors.ts';
 import { remoteAddressRefusal } from '../domain/remote-address.ts';
 import type { Extracted, UploadedFile } from '../knowledge/extract.ts';
@@ -47,7 +46,7 @@ function sourceRoutes(api: Api, { store, knowledge }: Services, shared_write: Sh
   const found = foundIn(store.knowledgeSources, knowledgeSources.noun);
   const resource: Resource<KnowledgeSource> = {
     ...store.knowledgeSources,
-    create: (values) => store.knowledgeSources.create(withAddress(values as KnowledgeSource)),
+    create: (values, by) => store.knowledgeSources.create(withAddress(values as KnowledgeSource), by),
     async update(id, values, by) {
       if (!('connection_config' in values || 'source_type' in values)) return store.knowledgeSources.update(id, values, by);
       const { source_type, connection_config } = await found(id);
@@ -62,12 +61,6 @@ function sourceRoutes(api: Api, { store, knowledge }: Services, shared_write: Sh
       if (id) warn(...clearedIn(await store.knowledgeSources.clears(id, values as Partial<KnowledgeSource>, caller.key)));
       return [];
     },
-    saved: (source, { key }) =>
-      store.grants.renew(
-        key,
-        { kind: 'knowledge_source', id: source.id },
-        asked.knowledge_source(store.knowledgeSources.openedOf(source)),
-      ),
     doubts: async (source) => connectionDoubts(source as unknown as KnowledgeSource),
     needs: tokenNeeds(store, connectionTokens),
     users: ({ id }, { key }) => store.usersOf('knowledgeSource', id, key),

@@ -9,7 +9,6 @@ import {
   UrlConfig,
 } from '../contracts/mcps.ts';
 import type { ImportResult } from '../contracts/transfer.ts';
-import { asked } from '../domain/destinations.ts';
 import { AppError, type FieldError } from '../domain/errors.ts';
 import { tokensIn } from '../domain/secrets.ts';
 import type { Store } from '../store/index.ts';
@@ -39,11 +38,9 @@ interface Services {
 
 export function mcpRoutes(api: Api, { store, mcp }: Services, shared_write: SharedWrite): void {
   const found = foundIn(store.mcpServers, mcps.noun);
-  const saved = (server: McpServer, { key }: Caller) =>
-    store.grants.renew(key, { kind: 'mcp_server', id: server.id }, asked.mcp_server(store.mcpServers.openedOf(server)));
   const resource: Resource<McpServer> = {
     ...store.mcpServers,
-    create: (values) => store.mcpServers.create(withConnection(values as McpServer)),
+    create: (values, by) => store.mcpServers.create(withConnection(values as McpServer), by),
     async update(id, values, by) {
       if (!('connection_config' in values || 'transport_type' in values)) return store.mcpServers.update(id, values, by);
       const { transport_type, connection_config } = await found(id);
@@ -64,7 +61,6 @@ export function mcpRoutes(api: Api, { store, mcp }: Services, shared_write: Shar
       warn(...unreadIn(connectionOf(transport_type), connection_config, 'connection_config'));
       return refused;
     },
-    saved,
     needs,
     users: ({ id }, { key }) => store.usersOf('mcpServer', id, key),
   });
@@ -72,9 +68,7 @@ export function mcpRoutes(api: Api, { store, mcp }: Services, shared_write: Shar
   mount(api, mcps.tools, async ({ params: { id } }, caller) => ({ tools: await mcp.tools(await found(id), caller) }));
   mount(api, mcps.allow, async ({ params: { id }, body: { allowed_tools } }, caller) => {
     refuseForeign({ record: await found(id), noun: mcps.noun, shared_write }, caller);
-    const server = await store.mcpServers.update(id, { allowed_tools }, caller.key);
-    await saved(server, caller);
-    return shownTo(caller, server);
+    return shownTo(caller, await store.mcpServers.update(id, { allowed_tools }, caller.key));
   });
   mount(api, mcps.import, async ({ body: { mcpServers }, warn }, caller) => {
     for (const [name, entry] of Object.entries(mcpServers)) {
@@ -87,8 +81,7 @@ export function mcpRoutes(api: Api, { store, mcp }: Services, shared_write: Shar
     for (const [name, entry] of Object.entries(mcpServers)) {
       try {
         const values = serverOf(name, entry);
-        const server = await store.mcpServers.create(withConnection({ ...values, created_by: caller.key }));
-        await saved(server, caller);
+        const server = await store.mcpServers.create(withConnection({ ...values, created_by: caller.key }), caller.key);
         result.ids.push(server.id);
         result.created += 1;
       } catch (error) {

@@ -59,9 +59,7 @@ export function workflowRoutes(api: Api, services: Services): void {
       await refuseUnknown(store, body);
       warn(...(await needs.doubts(body, caller)));
       const values = { ...body, owner: caller.key, owner_login: caller.login, ...(id ? { id } : {}) };
-      const made = await store.workflows.create(values as never);
-      await store.grants.renewWorkflow(caller.key, made);
-      return made;
+      return store.workflows.create(values as never, caller.key);
     });
     return withLastRun(workflow, caller);
   });
@@ -74,8 +72,7 @@ export function workflowRoutes(api: Api, services: Services): void {
       warn(...(await needs.doubts({ ...before, ...values }, caller)), ...runStatus(status, before));
       const wanted = switched(status, enabled);
       if (wanted) await store.workflows.switch(id, wanted);
-      const after = await store.workflows.update(id, values as never);
-      await store.grants.renewWorkflow(caller.key, after);
+      const after = await store.workflows.update(id, values as never, caller.key);
       if (values.budget !== undefined) await raiseBudget(services, after);
       return withLastRun(after, caller);
     },

@@ -64,7 +64,7 @@ const ScheduleFire = z
   .object({
     due_at: Timestamp,
     outcome: z.enum(FIRE_OUTCOMES).meta({ description: 'triggered: by hand; skipped, missed, failed: made no task' }),
-    detail: z.string().nullable(),
+    detail: z.string().nullable().meta({ description: 'Why there is no task; while `firing`, why there is none yet' }),
     task_id: Id.nullable(),
     task_status: z.string().nullable(),
     fired_at: Timestamp,

@@ -34,6 +34,8 @@ export function grantKeys(pool: Database['pool'], keys: KeyRing) {
   };
 
   return {
+    /** Resolves once fingerprints can be made without asking the database. */
+    ready: async (): Promise<void> => void (await key()),
     /** Equal for equal destinations, whatever the key ring has come to hold. */
     async fingerprint({ kind, facts }: Pick<Destination, 'kind' | 'facts'>): Promise<string> {
       const mac = createHmac('sha256', await key()).update(`${kind}\n${canonicalJson(facts)}`);

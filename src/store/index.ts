@@ -4,6 +4,7 @@ import type { Provider } from '../contracts/providers.ts';
 import type { Skill } from '../contracts/skills.ts';
 import type { PinnedGuardrail } from '../domain/definition.ts';
 import { INSTALLATION } from '../domain/installation.ts';
+import type { Prisma } from '../generated/prisma/client.ts';
 import { chatStore } from './chat.ts';
 import { connectionStores } from './connections.ts';
 import { cursorStore } from './cursors.ts';
@@ -13,6 +14,7 @@ import { definitionStore } from './definitions.ts';
 import { eventStore } from './events.ts';
 import { forkStore } from './forks.ts';
 import { grantKeys } from './grant-keys.ts';
+import { createGranting } from './granting.ts';
 import { grantStore } from './grants.ts';
 import { idempotencyStore } from './idempotency.ts';
 import { inspectionStore } from './inspection.ts';
@@ -52,14 +54,24 @@ export function createStore({ database: { pool, prisma }, keys, tell, admins = [
   const trusted = [...admins, INSTALLATION];
   const memories = memoryStore(pool, prisma);
   const fingerprints = grantKeys(pool, keys);
+  const granting = createGranting({ prisma, keys, fingerprints });
   const connections = connectionStores(prisma, keys);
+  const providersIn = (on: Prisma.TransactionClient) => resource<Provider>(on.provider, { noun: 'provider', tagged: false });
   return {
     agents: resource<Agent>(prisma.agent, { noun: 'agent', tagged: false }),
-    providers: resource<Provider>(prisma.provider, { noun: 'provider', tagged: false }),
-    customTools: customToolStore(prisma),
+    providers: { ...providersIn(prisma), ...granting.writes('provider', providersIn) },
+    customTools: { ...customToolStore(prisma), ...granting.writes('custom_tool', customToolStore) },
+    mcpServers: {
+      ...connections.mcpServers,
+      ...granting.writes('mcp_server', (on) => connectionStores(on, keys).mcpServers),
+    },
+    knowledgeSources: {
+      ...connections.knowledgeSources,
+      ...granting.writes('knowledge_source', (on) => connectionStores(on, keys).knowledgeSources),
+    },
     tokens: tokenStore({ pool, prisma, fingerprints }, keys),
-    grants: grantStore({ pool, prisma, fingerprints, connections }),
-    workflows: workflowStore({ pool, prisma }),
+    grants: grantStore({ prisma, keys, fingerprints }),
+    workflows: workflowStore({ pool, prisma, granting }),
     tasks: taskStore({ pool, prisma, keys, ...(tell ? { tell } : {}) }),
     runs: runStore(pool, tell),
     ledger: toolLedger(pool, tell),
@@ -67,8 +79,7 @@ export function createStore({ database: { pool, prisma }, keys, tell, admins = [
     guardrails: resource<Guardrail>(prisma.guardrail, { noun: 'guardrail' }),
     memories,
     knowledgeItems: knowledgeItemStore(pool, prisma),
-    transfer: transferStore(prisma, keys),
-    ...connections,
+    transfer: transferStore({ prisma, keys, granting }),
     definitions: definitionStore(pool),
     cursors: cursorStore(pool),
     rates: providerRates(pool),

@@ -22,8 +22,8 @@ export interface RowFilter {
 export interface Resource<R> {
   list(filter: RowFilter, where?: object): Promise<RowPage<R>>;
   find(id: string): Promise<R | null>;
-  create(values: object): Promise<R>;
-  /** `by`: the principal who changes it. */
+  /** `by`: the principal who saves it, whose tokens that it names are granted to it. */
+  create(values: object, by?: string): Promise<R>;
   update(id: string, values: object, by?: string): Promise<R>;
   remove(id: string): Promise<void>;
 }

@@ -118,6 +118,10 @@ function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
       const { outcome, detail = null, task_id } = end;
       await row(pool, settleFire({ scheduled_agent_id, due_at, outcome, detail, task_id }));
     },
+    /** Why a due time has no task yet, while it is tried again. */
+    async noteWaiting(scheduled_agent_id: string, due_at: Date, detail: string): Promise<void> {
+      await prisma.scheduleFire.updateMany({ where: { scheduled_agent_id, due_at, outcome: 'firing' }, data: { detail } });
+    },
     /** A run of this schedule that has not ended. */
     async openTask(scheduled_agent_id: string, beside: string): Promise<string | null> {
       const open = { in: ['pending', 'running', 'waiting'] };

@@ -2,6 +2,7 @@ import { v7 as uuid } from 'uuid';
 import { conflict } from '../domain/errors.ts';
 import type { Prisma, Workflow as Row } from '../generated/prisma/client.ts';
 import { type Database, row } from './database.ts';
+import type { Granting } from './granting.ts';
 import { listed, type Paging, wire } from './page.ts';
 import { refused } from './resource.ts';
 import * as sql from './statements/workflows.ts';
@@ -16,7 +17,11 @@ interface WorkflowFilter extends Paging {
 
 const NOUN = 'workflow';
 
-export function workflowStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>) {
+interface Parts extends Pick<Database, 'pool' | 'prisma'> {
+  granting: Granting;
+}
+
+export function workflowStore({ pool, prisma, granting }: Parts) {
   return {
     async ownerOf(id: string): Promise<string | null> {
       return (await row<{ owner: string }>(pool, sql.ownerOfWorkflow({ id })))?.owner ?? null;
@@ -29,11 +34,14 @@ export function workflowStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'
       const found = await prisma.workflow.findUnique({ where: { id } });
       return found && wired(found);
     },
-    async create(values: Omit<Prisma.WorkflowUncheckedCreateInput, 'id'> & { id?: string }) {
-      return wired(await refused(NOUN, prisma.workflow.create({ data: { id: uuid(), ...values } })));
+    /** `by`: the principal who saves it, whose tokens that it names are granted to it. */
+    async create(values: Omit<Prisma.WorkflowUncheckedCreateInput, 'id'> & { id?: string }, by?: string) {
+      const data = { id: uuid(), ...values };
+      return wired(await granting.saving('workflow', by, (on) => refused(NOUN, on.workflow.create({ data }))));
     },
-    async update(id: string, values: Prisma.WorkflowUncheckedUpdateInput) {
-      return wired(await refused(NOUN, prisma.workflow.update({ where: { id }, data: values })));
+    async update(id: string, values: Prisma.WorkflowUncheckedUpdateInput, by?: string) {
+      const change = { where: { id }, data: values };
+      return wired(await granting.saving('workflow', by, (on) => refused(NOUN, on.workflow.update(change))));
     },
     /** Switches off, or on again; a run under way goes on, and its state is shown when it is switched on. */
     async switch(id: string, status: 'active' | 'inactive') {
