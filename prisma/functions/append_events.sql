@@ -1,4 +1,4 @@
--- Takes the workflow's next sequence numbers, writes the events under them and notifies whoever listens, all in the caller's
+-- Takes the workflow's next sequence numbers, writes the events under them and notifies listeners, all in the caller's
 -- transaction: numbers become visible in the order in which they were taken. Events that fit travel in the notification; a listener
 -- reads larger ones. Returns the last number, 0 when there are no events.
 -- Locks: the row of event_sequences, and by the foreign key of events FOR KEY SHARE on the workflow. Call it last.

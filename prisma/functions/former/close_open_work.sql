@@ -1,5 +1,5 @@
 -- Former: only servers of the release before call it, during a rolling upgrade. Drop it in the next release.
--- Closes what a run left open, for settle_task, with texts of its own.
+-- Closes what a run left open, for settle_task.
 -- Locks: as its namesake with three parameters.
 CREATE OR REPLACE FUNCTION close_open_work(p_task uuid) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE

@@ -1,5 +1,5 @@
 -- Former: only servers of the release before call it, during a rolling upgrade. Drop it in the next release.
--- Trigger: opens the webhook's delivery when settle_task ends a task. Whoever ends it with end_task opens it by itself.
+-- Trigger: opens the webhook's delivery when settle_task ends a task. A caller of end_task opens it.
 -- Locks: nothing but the task that is updated.
 CREATE OR REPLACE FUNCTION open_webhook_delivery() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE

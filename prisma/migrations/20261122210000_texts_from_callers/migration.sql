@@ -6,7 +6,7 @@ DECLARE
   at text := to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
   open_step integer;
   said text;
-  told jsonb := '[]';
+  messages jsonb := '[]';
   call record;
 BEGIN
   SELECT max(step) INTO open_step FROM task_steps WHERE task_id = p_task AND ended_at IS NULL;
@@ -17,7 +17,7 @@ BEGIN
     IF said <> '' THEN
       INSERT INTO task_messages (task_id, step, position, role, kind, content)
         VALUES (p_task, open_step, 0, 'assistant', 'partial', said) ON CONFLICT DO NOTHING;
-      told := told || jsonb_build_object('type', 'message', 'timestamp', at, 'data',
+      messages := messages || jsonb_build_object('type', 'message', 'timestamp', at, 'data',
         jsonb_build_object('role', 'assistant', 'content', said, 'step', open_step, 'partial', true));
     END IF;
   END IF;
@@ -31,10 +31,10 @@ BEGIN
     INSERT INTO task_messages (task_id, step, position, role, kind, content, call_id)
       VALUES (p_task, call.step, call.position, 'tool', CASE WHEN call.status = 'done' THEN 'result' ELSE 'denial' END,
         call.content, call.call_id) ON CONFLICT DO NOTHING;
-    told := told || jsonb_build_object('type', 'message', 'timestamp', at, 'data',
+    messages := messages || jsonb_build_object('type', 'message', 'timestamp', at, 'data',
       jsonb_build_object('role', 'tool', 'content', call.content, 'call_id', call.call_id, 'name', call.name));
   END LOOP;
-  RETURN told;
+  RETURN messages;
 END $$;
 
 CREATE OR REPLACE FUNCTION end_task(p_task uuid, p_status text, p_error text, p_error_code text, p_events jsonb,
