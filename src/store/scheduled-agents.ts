@@ -8,6 +8,7 @@ import { row } from './database.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
 import { idOfCursor, type Paging, pageOf, wire, wireAs } from './page.ts';
 import { refused } from './resource.ts';
+import { settleFire } from './statements/schedules.ts';
 
 export type { Row as ScheduleRow };
 
@@ -30,16 +31,6 @@ interface NewSchedule extends ScheduleValues {
   owner_login: string;
   workflow_id: string;
 }
-
-/** In one statement: a fire that is settled is not served again, so nobody would write the time of its run later. */
-const SETTLE_FIRE = {
-  name: 'settle_fire',
-  text: `WITH fire AS (
-      UPDATE schedule_fires SET outcome = $3, detail = $4, task_id = $5
-      WHERE scheduled_agent_id = $1 AND due_at = $2 AND outcome = 'firing' RETURNING task_id)
-    UPDATE scheduled_agents SET last_run_at = greatest(last_run_at, now())
-    WHERE id = $1 AND (SELECT task_id FROM fire) IS NOT NULL`,
-};
 
 const NOUN = 'scheduled agent';
 const MOST_MISSED = 1_000;
@@ -126,7 +117,7 @@ function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
       end: { outcome: string; detail?: string; task_id: string | null },
     ) {
       const { outcome, detail = null, task_id } = end;
-      await row(pool, SETTLE_FIRE, [scheduled_agent_id, due_at, outcome, detail, task_id]);
+      await row(pool, settleFire({ scheduled_agent_id, due_at, outcome, detail, task_id }));
     },
     /** Why a due time has no task yet, while it is tried again. */
     async noteWaiting(scheduled_agent_id: string, due_at: Date, detail: string): Promise<void> {

@@ -6,6 +6,7 @@ import { type Database, row } from './database.ts';
 import type { Granting } from './granting.ts';
 import { listed, type Paging, wireAs } from './page.ts';
 import { refused } from './resource.ts';
+import * as sql from './statements/workflows.ts';
 
 interface WorkflowFilter extends Paging {
   owner: string;
@@ -28,16 +29,6 @@ interface NewWorkflow extends Partial<WorkflowSettings> {
 
 const NOUN = 'workflow';
 
-/** Of workflows made for one request, those that it never came to run: it was refused, or its server died. */
-const REMOVE_UNUSED = {
-  name: 'remove_unused_workflows',
-  text: `DELETE FROM workflows w WHERE single_use AND task_count = 0 AND created_at < $1
-    AND NOT EXISTS (SELECT 1 FROM scheduled_agents s WHERE s.workflow_id = w.id)`,
-};
-
-/** On the path of every stream, where a whole row through Prisma would show. */
-const OWNER = { name: 'owner_of_workflow', text: 'SELECT owner FROM workflows WHERE id = $1' };
-
 interface Parts extends Pick<Database, 'pool' | 'prisma'> {
   granting: Granting;
 }
@@ -45,7 +36,7 @@ interface Parts extends Pick<Database, 'pool' | 'prisma'> {
 export function workflowStore({ pool, prisma, granting }: Parts) {
   return {
     async ownerOf(id: string): Promise<string | null> {
-      return (await row<{ owner: string }>(pool, OWNER, [id]))?.owner ?? null;
+      return (await row<{ owner: string }>(pool, sql.ownerOfWorkflow({ id })))?.owner ?? null;
     },
     list({ limit, cursor, q, ...same }: WorkflowFilter) {
       const where: Prisma.WorkflowWhereInput = { ...same, ...(q ? { title: { contains: q, mode: 'insensitive' } } : {}) };
@@ -75,7 +66,7 @@ export function workflowStore({ pool, prisma, granting }: Parts) {
       await prisma.memory.deleteMany({ where: { workflow_id: id } });
     },
     async removeUnused(created_before: Date): Promise<void> {
-      await row(pool, REMOVE_UNUSED, [created_before]);
+      await row(pool, sql.removeUnusedWorkflows({ created_before }));
     },
     /** Messages, logs and usage of the last run. */
     async lastRun(last_task_id: string | null) {
