@@ -508,14 +508,14 @@ describe('perdura replay', () => {
       code: 1,
       output: expect.stringMatching(/DIFFERENT .*step 4: .*\n {2}recorded: .*\n {2}replayed: /),
     });
-    expect(await run('broken', '{"format": ')).toMatchObject({ code: 2, output: expect.stringContaining('It is no JSON') });
+    expect(await run('broken', '{"format": ')).toMatchObject({ code: 2, output: expect.stringContaining('Not valid JSON') });
     expect(await run('foreign', '{"a": 1}')).toMatchObject({
       code: 2,
-      output: expect.stringContaining('It is no bundle of a run'),
+      output: expect.stringContaining('Not a bundle of a run'),
     });
     const later = await run('later', text.replace('"version": 1', '"version": 2'));
     expect(later).toMatchObject({ code: 2, output: expect.stringContaining('this Perdura reads version 1') });
     const damaged = await run('damaged', text.replace('"transcript"', '"manuscript"'));
-    expect(damaged).toMatchObject({ code: 2, output: expect.stringContaining('damaged bundle: transcript') });
+    expect(damaged).toMatchObject({ code: 2, output: expect.stringContaining('Damaged bundle: transcript') });
   });
 });
