@@ -60,7 +60,10 @@ export const fileReader =
       .catch((error) => Promise.reject(failureOf(error, reader)));
     if (length === 0) throw refusal('The file holds no text; a scanned document must be read by OCR first', 'no_text');
     if (length > LONGEST_TEXT)
-      throw refusal(`The file holds ${length} characters of text, at most ${LONGEST_TEXT} are allowed; split it`, 'too_much_text');
+      throw refusal(
+        `The file holds ${length} characters of text, at most ${LONGEST_TEXT} are allowed; split it`,
+        'too_much_text',
+      );
     return { text, content_type };
   };
 

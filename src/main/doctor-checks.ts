@@ -43,7 +43,8 @@ export function doctorChecks({ store, setting }: SharedServices, { engine, clien
       const states = await Promise.all(tasks.slice(0, LOOKED_AT).map(({ task_id }) => engine.state(task_id)));
       const strays = tasks.filter((_, index) => states[index] && states[index] !== 'open').map(({ task_id }) => task_id);
       const waiting = tasks.filter(({ status }) => status === 'waiting').length;
-      if (strays.length === 0) return `${tasks.length} in progress for more than two minutes, ${waiting} of them wait for a person`;
+      if (strays.length === 0)
+        return `${tasks.length} in progress for more than two minutes, ${waiting} of them wait for a person`;
       throw new Error(
         `${strays.length} have no execution: ${strays.slice(0, 5).join(', ')}; a worker settles them within a minute`,
       );

@@ -53,8 +53,7 @@ export function checkouts({ rules, path, ca_file, ...limited }: CheckoutOptions)
   const read = treeJudge({ timeout_ms, max_bytes, max_file_bytes, max_files });
   return async ({ url, branch, token, into }, signal) => {
     const { protocol, hostname, port, username, password } = new URL(url);
-    if (protocol !== 'https:' || username || password)
-      throw new Error('The repository must be an https URL without credentials');
+    if (protocol !== 'https:' || username || password) throw new Error('The repository must be an https URL without credentials');
     const addresses = await judgedAddresses({ hostname, port: Number(port) || HTTPS_PORT }, rules);
     // git's HTTP client tries them in turn.
     const judged = addresses.map(({ address, family }) => (family === 6 ? `[${address}]` : address));

@@ -15,7 +15,7 @@ export const toolTokens =
     return store.tokens.open({ name, principal, destination, task_id });
   };
 
-/** Definitions from before grants existed only name their tools, so the current tool of that name is used. */
+/** Definitions from before grants existed only name their tools. Such a run uses the current tool and overrides of those names. */
 async function identified(
   store: SharedServices['store'],
   { id, name, overridden, env }: Parameters<PythonPorts['openToken']>[1]['tool'],

@@ -6,7 +6,8 @@ export default async function runToolsCommand(
   { PERDURA_HOME, TOOLRUNNER_PYTHON }: Config,
   [verb, ...packages]: string[],
 ): Promise<void> {
-  if (verb !== 'install' || packages.length === 0) throw new Error('Name the packages to install: perdura tools install <package> …');
+  if (verb !== 'install' || packages.length === 0)
+    throw new Error('Name the packages to install: perdura tools install <package> …');
   const { python, made } = await installToolPackages({
     home: PERDURA_HOME,
     packages,

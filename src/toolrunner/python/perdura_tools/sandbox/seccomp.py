@@ -177,7 +177,7 @@ class _FilterProgram(ctypes.Structure):
 
 
 def install(program: bytes) -> None:
-    """For this process and all it starts, for good. Needs no_new_privs."""
+    """Permanently, for this process and everything it starts. Needs no_new_privs."""
     buffer = ctypes.create_string_buffer(program, len(program))
     argument = _FilterProgram(len(program) // 8, ctypes.addressof(buffer))
     result = libc.prctl(22, ctypes.c_ulong(2), ctypes.byref(argument), ctypes.c_ulong(0), ctypes.c_ulong(0))

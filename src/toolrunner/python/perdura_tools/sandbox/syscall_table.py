@@ -44,7 +44,7 @@ DENIED_ON_FOREIGN_FILES: Table = {
     "lremovexattr": (198, 15), "fremovexattr": (199, 16), **_same(fchmodat2=452),
 }  # fmt: skip
 
-# Nor does it keep a tool from being told what happens in directories it cannot list.
+# Nor does it prevent a tool from watching directories that it cannot list.
 DENIED_ON_HOST: Table = {"inotify_init": (253, None), "inotify_init1": (294, 26)}
 
 # First (or second) argument is a process; only 0, the caller itself, is allowed.
