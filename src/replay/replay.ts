@@ -17,7 +17,7 @@ import { type ReplayMemory, replayMemory } from './memory.ts';
 import { RecordEnds, type Recording, recordedDefinition, recordingOf } from './recording.ts';
 
 /** The model's input at a step. */
-export interface StepInput {
+interface StepInput {
   digest: string;
   messages: number;
 }
