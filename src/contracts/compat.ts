@@ -116,7 +116,7 @@ const tag = 'Compatible APIs';
 /** Clients send parameters that have no meaning here, such as `limit` and `include[]`. */
 const AnyQuery = z.looseObject({});
 const openai = { tag, refusal: OpenAIError, query: AnyQuery };
-const RunId = z.object({ id: z.string().meta({ description: 'As the reply gave it', example: `resp_${TASK}` }) });
+const RunId = z.object({ id: z.string().meta({ description: 'The id from the reply', example: `resp_${TASK}` }) });
 
 export const compat = {
   models: endpoint('GET /v1/models', {

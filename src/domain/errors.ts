@@ -54,7 +54,7 @@ export const conflict = (message: string, code = 'conflict') => new AppError('co
 
 const SECRET_NOT_GRANTED = 'secret_not_granted';
 
-/** A stored token may not go where it is asked for; the sentence names who can change that. */
+/** A stored token is not granted to a destination; the sentence names who can change that. */
 export const secretNotGranted = (message: string) => new AppError('forbidden', message, { code: SECRET_NOT_GRANTED });
 
 const TOKEN_MISSING = 'token_missing';

@@ -124,7 +124,7 @@ export const openWorkerConnection = async (setting: InstallationSettings, resour
 export const openClientConnection = (setting: InstallationSettings, resources: Resources): Connection =>
   resources.hold(Connection.lazy(connectOptions(setting)), (it) => it.close());
 
-/** How runs are started and stopped; `eager` where a worker shares the connection. */
+/** Starts and stops runs; `eager` if a worker shares the connection. */
 export function openRunControl(
   { setting, store, bus, judge, quotas }: SharedServices,
   connection: Connection | NativeConnection,

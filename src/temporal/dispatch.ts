@@ -24,7 +24,7 @@ interface PromptOrder {
   on_busy?: string | undefined;
   trigger: string;
   scheduled_agent_id?: string | null;
-  /** The caller's access token; sealed with the task and opened only where a model is called with it. */
+  /** The caller's access token; sealed with the task and opened only for a model call that uses it. */
   access_token: string | null;
 }
 

@@ -38,7 +38,7 @@ export interface ConfinementSettings {
   tier: Tier | 'process';
   /** Empty directory the sealed file system is built on. */
   root: string;
-  /** Directory for what calls write, where the kernel cannot give each its own /tmp. */
+  /** Directory for what calls write, if the kernel cannot give each its own /tmp. */
   scratch: string;
   read_only: string[];
   /** Checked paths of the host. */

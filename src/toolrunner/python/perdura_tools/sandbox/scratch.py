@@ -1,4 +1,4 @@
-"""Private directories where the kernel does not give each call its own file system."""
+"""Private directories, for kernels that cannot give each call its own file system."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Policy:
     shared_files: bool = False
     """Files of the service belong to the tool's own user."""
     own_pid: Optional[int] = None
-    """The only process signals may go to, where nothing else limits them."""
+    """The only process that may receive signals, if nothing else limits them."""
     big_memory: bool = False
     """memfd and System V memory are allowed."""
 

@@ -1,4 +1,4 @@
-"""What tools may not ask of the kernel: name to (x86_64, aarch64) number, None where there is none."""
+"""What tools may not ask of the kernel: name to (x86_64, aarch64) number, None if there is none."""
 
 from __future__ import annotations
 
