@@ -7,7 +7,7 @@ interface StreamFrame {
   data: unknown;
 }
 
-/** The frames of a response of server-sent events. Lines end with a line feed and nothing else: U+2028 is text. */
+/** The frames of a server-sent events response. Only a line feed ends a line: U+2028 is text. */
 export async function* framesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamFrame> {
   const decoder = new TextDecoder();
   const reader = body.getReader();
@@ -55,8 +55,8 @@ const TERMINAL = ['completed', 'failed', 'halted'];
 export const isEndedStatus = (status: string) => TERMINAL.includes(status);
 
 /**
- * Follows a run from its first event to its terminal status. A broken connection is taken up after the event seen last.
- * Rejects when the service refuses the stream for good.
+ * Follows a run from its first event to its terminal status. After a broken connection it resumes after the last event seen.
+ * Rejects if the service refuses the stream permanently.
  */
 export async function followRun(client: Client, following: Following): Promise<void> {
   const { workflow_id, task_id, signal, onConnection } = following;
@@ -74,7 +74,7 @@ export async function followRun(client: Client, following: Following): Promise<v
   }
 }
 
-/** True when the terminal status was told. */
+/** True if the terminal status was received. */
 async function attempt(client: Client, following: Following & { url: string; seen: { last: number } }): Promise<boolean> {
   const { url, seen, task_id, signal, onEvents, onConnection } = following;
   try {

@@ -32,7 +32,7 @@ export const taskColumns: Column<Task>[] = [
     ),
   },
   {
-    label: 'Took',
+    label: 'Duration',
     show: ({ elapsed_seconds }) => (
       <span className="nowrap">{duration(elapsed_seconds === null ? null : elapsed_seconds * 1000)}</span>
     ),
