@@ -61,7 +61,9 @@ describeInBrowser('signing in to the dashboard', () => {
 
   it('returns to the sign-in page when the service no longer accepts the token', async ({ page, troubles }) => {
     troubles.allow(/401/);
-    await signIn(page);
+    // This screen does not poll, so no request is refused before the click.
+    await signIn(page, '/skills');
+    await page.getByText('No skill yet.').waitFor();
     await page.evaluate("sessionStorage.setItem('perdura.access-token', 'revoked')");
     await page.getByRole('link', { name: 'Tasks', exact: true }).click();
     await page.getByText('Your access token is no longer valid.').waitFor();
