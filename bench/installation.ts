@@ -26,7 +26,9 @@ export async function startInstallation({ profile_dir }: { profile_dir?: string 
   const ready = join(home, 'bench-ready.json');
   const env = {
     ...process.env,
-    ...{ PERDURA_HOME: home, PERDURA_READY_FILE: ready, PERDURA_PORT: '0' },
+    PERDURA_HOME: home,
+    PERDURA_READY_FILE: ready,
+    PERDURA_PORT: '0',
     // The limit is for each caller, and here one caller is everyone.
     RATE_LIMIT_PER_MINUTE: '10000000',
   };

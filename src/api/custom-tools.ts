@@ -1,17 +1,17 @@
 import { v7 as uuid } from 'uuid';
 import type { BuiltinTool } from '../contracts/builtin-tools.ts';
 import type { Warning } from '../contracts/common.ts';
-import { type CustomTool, CustomToolCreate, customTools } from '../contracts/custom-tools.ts';
+import { type CustomTool, CustomToolCreate, type CustomToolValues, customTools } from '../contracts/custom-tools.ts';
 import { toolDestination } from '../domain/destinations.ts';
 import { AppError, conflict, notFound, unprocessable } from '../domain/errors.ts';
 import type { Store } from '../store/index.ts';
-import type { Resource } from '../store/resource.ts';
+import type { Records } from '../store/resource.ts';
 import type { ToolRunner } from '../toolrunner/runner.ts';
 import type { FitArguments } from '../tools/arguments.ts';
 import { resolveEnv } from '../tools/python.ts';
 import { ToolUnreachable } from '../tools/source.ts';
 import type { Caller } from './auth.ts';
-import { mountCrud, refuseForeign, type SharedWrite } from './crud.ts';
+import { mountCrud, type NewRecord, refuseForeign, type SharedWrite } from './crud.ts';
 import { type Api, mount } from './mount.ts';
 import { tokenNeeds } from './needs.ts';
 import { changedTool, networkDoubts, newTool, type ToolFields } from './tool-files.ts';
@@ -28,24 +28,24 @@ interface Services {
 export function customToolRoutes(api: Api, services: Services, shared_write: SharedWrite): void {
   const { store, runner } = services;
   const find = findIn(store);
-  const create = async (fields: object, by?: string) =>
-    maskedTool(await store.customTools.create(await newTool(runner, fields as never), by));
-  const resource: Resource<CustomTool> = {
-    async list(filter) {
-      const page = await store.customTools.list(filter);
-      return { ...page, items: page.items.map(maskedTool) };
-    },
+  const create = async (fields: NewRecord<CustomToolValues>, by?: string) =>
+    maskedTool(await store.customTools.create(await newTool(runner, fields), by));
+  const resource: Records<CustomTool, NewRecord<CustomToolValues>, ToolFields> = {
     find: async (id) => {
       const tool = await store.customTools.find(id);
       return tool && maskedTool(tool);
     },
     create,
     update: async (id, fields, by) =>
-      maskedTool(await store.customTools.update(id, await changedTool(runner, await find(id), fields as ToolFields), by)),
+      maskedTool(await store.customTools.update(id, await changedTool(runner, await find(id), fields), by)),
     remove: store.customTools.remove,
   };
   mountCrud(api, customTools, {
     store: resource,
+    async list(query) {
+      const page = await store.customTools.list(query);
+      return { ...page, items: page.items.map(maskedTool) };
+    },
     shared_write,
     async check(values, _, { id, warn }) {
       warn(...(await networkDoubts(runner, { ...(id ? { name: (await find(id)).name } : {}), ...values })));
@@ -103,7 +103,7 @@ function envMappingRoutes(api: Api, store: Store, shared_write: SharedWrite): vo
 }
 
 const needsOf = (store: Store) =>
-  tokenNeeds(store, ({ env_config }: Pick<CustomTool, 'env_config'>) =>
+  tokenNeeds(store, ({ env_config }: Partial<CustomTool>) =>
     Object.entries(env_config ?? {}).map(([variable, { token_name: token }]) => ({ path: `env_config.${variable}`, token })),
   );
 

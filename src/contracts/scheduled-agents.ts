@@ -70,6 +70,7 @@ const ScheduleFire = z
     fired_at: Timestamp,
   })
   .meta({ id: 'ScheduleFire' });
+export type ScheduleFire = z.output<typeof ScheduleFire>;
 
 const tag = 'Scheduled agents';
 const one = { tag, params: IdParams, reply: ScheduledAgent, refuses: [403, 503] };

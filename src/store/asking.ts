@@ -28,7 +28,9 @@ export function askingResources(prisma: Prisma.TransactionClient, keys: KeyRing)
   const readers: Record<SecretHolder, (where: object) => Promise<Asking[]>> = {
     provider: async (where) =>
       (await prisma.provider.findMany({ where: { api_key_token_name: { not: null }, ...where } })).map((found) => ({
-        ...{ holder: { kind: 'provider', id: found.id }, saved_by: found.created_by, wanted: asked.provider(found) },
+        holder: { kind: 'provider', id: found.id },
+        saved_by: found.created_by,
+        wanted: asked.provider(found),
       })),
     custom_tool: async (where) =>
       (await prisma.customTool.findMany({ where })).map((found) => ({
@@ -38,7 +40,9 @@ export function askingResources(prisma: Prisma.TransactionClient, keys: KeyRing)
       })),
     mcp_server: async (where) =>
       (await mcpServers.openedAll(where)).map((found) => ({
-        ...{ holder: { kind: 'mcp_server', id: found.id }, saved_by: found.created_by, wanted: asked.mcp_server(found) },
+        holder: { kind: 'mcp_server', id: found.id },
+        saved_by: found.created_by,
+        wanted: asked.mcp_server(found),
       })),
     knowledge_source: async (where) =>
       (await knowledgeSources.openedAll(where)).map((found) => ({

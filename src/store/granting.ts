@@ -28,7 +28,9 @@ interface Fingerprinted {
 export const fingerprinted = (fingerprints: GrantKeys, wanted: readonly Asked[]): Promise<Fingerprinted[]> =>
   Promise.all(
     wanted.map(async ({ token, destination }) => ({
-      ...{ id: uuid(), token_name: token, label: destination.label },
+      id: uuid(),
+      token_name: token,
+      label: destination.label,
       destination: await fingerprints.fingerprint(destination),
     })),
   );

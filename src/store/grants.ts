@@ -65,8 +65,14 @@ export function grantStore({ prisma, keys, fingerprints }: Parts) {
         .filter((one) => !given.some((grant) => same(grant, one)))
         .map(
           (one): GrantOfToken => ({
-            ...{ id: null, status: 'asked', resource_type: one.kind, resource_id: one.id, resource_name: one.name },
-            ...{ destination_label: one.label, destination: one.fingerprint, granted_at: null },
+            id: null,
+            status: 'asked',
+            resource_type: one.kind,
+            resource_id: one.id,
+            resource_name: one.name,
+            destination_label: one.label,
+            destination: one.fingerprint,
+            granted_at: null,
           }),
         ),
     ];
@@ -88,8 +94,13 @@ export function grantStore({ prisma, keys, fingerprints }: Parts) {
       if (found.status === 'granted') return found;
       const made = await prisma.secretGrant.create({
         data: {
-          ...{ id: uuid(), token_name: token.name, granted_by: token.created_by, resource_kind: kind, resource_id: id },
-          ...{ destination, destination_label: found.destination_label },
+          id: uuid(),
+          token_name: token.name,
+          granted_by: token.created_by,
+          resource_kind: kind,
+          resource_id: id,
+          destination,
+          destination_label: found.destination_label,
         },
       });
       return { ...found, id: made.id, status: 'granted', granted_at: made.created_at.toISOString() };

@@ -21,7 +21,7 @@ import { inspectionStore } from './inspection.ts';
 import type { KeyRing } from './key-ring.ts';
 import { knowledgeItemStore } from './knowledge.ts';
 import { memoryStore } from './memories.ts';
-import { CHAT_GUARDRAILS, NOT_JOINED, snapshotOf } from './pin.ts';
+import { snapshotOf } from './pin.ts';
 import { principalStore } from './principals.ts';
 import { providerRates } from './provider-rates.ts';
 import { quotaStore } from './quotas.ts';
@@ -29,6 +29,7 @@ import { refused, resource } from './resource.ts';
 import { runStore, type Tell } from './runs.ts';
 import { sampleStore } from './samples.ts';
 import { scheduleStore } from './scheduled-agents.ts';
+import { chatGuardrails, notJoinedByTag } from './statements/snapshots.ts';
 import { taskStore } from './tasks.ts';
 import { tokenStore } from './tokens.ts';
 import { toolLedger } from './tool-ledger.ts';
@@ -94,9 +95,11 @@ export function createStore({ database: { pool, prisma }, keys, tell, admins = [
     idempotency: idempotencyStore(prisma),
     samples: sampleStore(prisma),
     /** The guardrails of a principal's workflows with an agent: they hold in chats with it, too. */
-    chatGuardrails: (agent_id: string, owner: string) => rows<PinnedGuardrail>(pool, CHAT_GUARDRAILS, [agent_id, owner, trusted]),
+    chatGuardrails: (agent_id: string, owner: string) =>
+      rows<PinnedGuardrail>(pool, chatGuardrails({ agent_id, owner, admins: trusted })),
     /** What carries a tag that an agent or workflow joins by, and does not join it, as sentences. */
-    notJoined: async () => (await rows<{ sentence: string }>(pool, NOT_JOINED, [trusted])).map(({ sentence }) => sentence),
+    notJoined: async () =>
+      (await rows<{ sentence: string }>(pool, notJoinedByTag({ admins: trusted }))).map(({ sentence }) => sentence),
     /** What refers to a record, as `agent name` or `workflow title`, as far as the viewer may know. */
     usersOf: (table: Used, id: string, viewer: string) => usersOf(prisma, { table, id }, viewer),
     /** An agent goes with what it remembers and with its chats. */

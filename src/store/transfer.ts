@@ -1,6 +1,7 @@
 import { v7 as uuid } from 'uuid';
 import type { ImportResult, ResourceType } from '../contracts/transfer.ts';
 import { one } from '../domain/errors.ts';
+import { isUuid } from '../domain/uuid.ts';
 import type { Prisma, PrismaClient } from '../generated/prisma/client.ts';
 import { KNOWLEDGE_SOURCE } from './connections.ts';
 import type { Granting } from './granting.ts';
@@ -108,7 +109,7 @@ async function createAll(
   const taken = await idsIn(table, items);
   const drafts = (await maker(items)).map((draft, index): Draft & { label: string; id: string } => {
     const wanted = items[index]?.id;
-    const id = wanted && UUID.test(wanted) && !taken.has(wanted) ? wanted : uuid();
+    const id = wanted && isUuid(wanted) && !taken.has(wanted) ? wanted : uuid();
     taken.add(id);
     return { ...draft, id, label: `${name}.${index}${draft.title ? ` (${draft.title})` : ''}` };
   });
@@ -137,10 +138,8 @@ async function insert(table: Table, drafts: { id: string; values: object | null 
   return created;
 }
 
-export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-
 async function idsIn(table: Table, items: { id?: string | undefined }[]): Promise<Set<string>> {
-  const ids = items.flatMap(({ id }) => (id && UUID.test(id) ? [id] : []));
+  const ids = items.flatMap(({ id }) => (id && isUuid(id) ? [id] : []));
   if (ids.length === 0) return new Set();
   return new Set((await table.findMany({ where: { id: { in: ids } }, select: { id: true } })).map(({ id }) => id));
 }

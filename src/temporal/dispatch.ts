@@ -1,8 +1,8 @@
 import { v7 as uuid } from 'uuid';
 import type { Definition } from '../domain/definition.ts';
 import { type AppError, conflict, databaseIsAway, foreign, notFound, unprocessable } from '../domain/errors.ts';
-import { isTerminal } from '../domain/events.ts';
 import type { LoopState } from '../domain/run-loop.ts';
+import { isTerminal } from '../domain/statuses.ts';
 import type { EventBus } from '../events/bus.ts';
 import type { Seed } from '../store/forks.ts';
 import type { Store } from '../store/index.ts';
@@ -170,7 +170,14 @@ interface Begins {
 function newTask(order: PromptOrder, { definition, on_busy, seed }: Begins & { on_busy: string }): NewTask {
   const { task_id, workflow_id, prompt, owner, owner_login, trigger, scheduled_agent_id = null, access_token } = order;
   return {
-    ...{ task_id: task_id ?? uuid(), workflow_id, prompt, owner, owner_login, trigger, scheduled_agent_id, definition },
+    task_id: task_id ?? uuid(),
+    workflow_id,
+    prompt,
+    owner,
+    owner_login,
+    trigger,
+    scheduled_agent_id,
+    definition,
     on_busy: order.on_busy ?? on_busy,
     caller_token: access_token,
     seed,

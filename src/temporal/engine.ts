@@ -134,7 +134,7 @@ function attributesOf({ owner, agent, workflow, workflow_id, model }: RunLabels)
     PerduraModel: model,
   };
   return new TypedSearchAttributes(
-    Object.entries(values).flatMap(([name, value]) => (value === null ? [] : [{ key: keys[name]!, value }])) as never,
+    Object.entries(values).flatMap(([name, value]) => (value === null ? [] : [{ key: keys[name]!, value }])),
   );
 }
 

@@ -1,5 +1,5 @@
 import type { Definition } from '../domain/definition.ts';
-import { isTerminal } from '../domain/events.ts';
+import { isTerminal } from '../domain/statuses.ts';
 import type { Store } from '../store/index.ts';
 import type { UnfinishedTask } from '../store/tasks.ts';
 import type { Engine } from './engine.ts';

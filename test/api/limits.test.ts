@@ -92,7 +92,11 @@ const LIMITS: Record<string, Limit> = {
     async other(client) {
       const agent_id = (await client.ok(client.post('/api/agents', { name: name() }), 201)).id;
       const { id } = await client.ok(client.post('/api/workflows', { agent_id }), 201);
-      return (await client.post(`/api/workflows/${id}/prompt`, { prompt: 'go' })).status;
+      const { status, body } = await client.post(`/api/workflows/${id}/prompt`, { prompt: 'go' });
+      // A run that went on would take the answers scripted for the next test.
+      const task = () => client.ok(client.get(`/api/tasks/${body.task_id}`));
+      if (status === 201) await until('its end', async () => (await task()).completed_at !== null);
+      return status;
     },
   },
   'open streams': {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openDatabase } from '../../src/store/database.ts';
-import { STORED_TEXTS } from '../../src/store/quotas.ts';
+import { STORED_TEXTS } from '../../src/store/statements/quotas.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 
 let place: TestDatabase;
