@@ -32,7 +32,7 @@ export function NeedsAlert({ noun, needs = [] }: { noun: string; needs?: readonl
           </Anchor>
         </Fragment>
       ))}
-      . Store it, or runs that need it are refused.
+      . Until you store it, runs that need it are refused.
     </Alert>
   );
 }
