@@ -32,7 +32,7 @@ export const taskColumns: Column<Task>[] = [
     ),
   },
   {
-    label: 'Duration',
+    label: 'Took',
     show: ({ elapsed_seconds }) => (
       <span className="nowrap">{duration(elapsed_seconds === null ? null : elapsed_seconds * 1000)}</span>
     ),
