@@ -41,14 +41,16 @@ describe('the lock of an installation', () => {
   });
 });
 
+const nothingSealed = async () => false;
+
 describe('the secrets of an installation', () => {
   it('are made once, stay the same and are readable by their owner only', async () => {
     const home = await bench.home();
-    const [first, key] = [await localToken(home), await encryptionKey(home)];
+    const [first, key] = [await localToken(home), await encryptionKey(home, nothingSealed)];
     expect(first).toMatchObject({ created: true, token: expect.stringMatching(/^perdura_[\w-]{43}$/) });
     expect(Buffer.from(key.key, 'base64')).toHaveLength(32);
     expect(await localToken(home)).toEqual({ ...first, created: false });
-    expect(await encryptionKey(home)).toEqual({ ...key, created: false });
+    expect(await encryptionKey(home, nothingSealed)).toEqual({ ...key, created: false });
     for (const file of [first.token_file, key.key_file]) expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
@@ -62,7 +64,7 @@ describe('the secrets of an installation', () => {
   it('are never replaced when their file is empty', async () => {
     const home = await bench.home();
     await writeFile(join(home, 'encryption-key'), '');
-    await expect(encryptionKey(home)).rejects.toThrow('is empty');
+    await expect(encryptionKey(home, nothingSealed)).rejects.toThrow('is empty');
     expect(await readFile(join(home, 'encryption-key'), 'utf8')).toBe('');
   });
 });
