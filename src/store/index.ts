@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Agent } from '../contracts/agents.ts';
 import type { Guardrail } from '../contracts/guardrails.ts';
 import type { Provider } from '../contracts/providers.ts';
@@ -35,6 +36,14 @@ import { type Used, usersOf } from './uses.ts';
 import { webhookSecretStore } from './webhook-secrets.ts';
 import { webhookStore } from './webhooks.ts';
 import { workflowStore } from './workflows.ts';
+
+/** Fresh text that cannot be compressed and does not fit into a page with room left: it takes new pages, so it finds out that there are none. */
+const PROBE_BYTES = 12_288;
+const PROBE = {
+  name: 'write_probe',
+  text: `INSERT INTO installation_facts (name, value) VALUES ('write_probe', $1)
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value, updated_at = now()`,
+};
 
 export type Store = ReturnType<typeof createStore>;
 
@@ -104,8 +113,9 @@ export function createStore({ database: { pool, prisma }, keys, tell, admins = [
       const found = new Set((await model.findMany({ where: { id: { in: ids } }, select: { id: true } })).map(({ id }) => id));
       return ids.filter((id) => !found.has(id));
     },
+    /** Writes something: a database that answers may have no room left. */
     async ping(): Promise<void> {
-      await pool.query('SELECT 1');
+      await rows(pool, PROBE, [randomBytes(PROBE_BYTES).toString('base64')]);
     },
   };
 }

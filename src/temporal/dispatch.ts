@@ -1,7 +1,8 @@
 import { v7 as uuid } from 'uuid';
 import type { Definition } from '../domain/definition.ts';
-import { type AppError, conflict, databaseIsAway, foreign, notFound, unprocessable } from '../domain/errors.ts';
+import { type AppError, conflict, foreign, notFound, unprocessable } from '../domain/errors.ts';
 import { isTerminal } from '../domain/events.ts';
+import { outageOf } from '../domain/outages.ts';
 import type { LoopState } from '../domain/run-loop.ts';
 import type { EventBus } from '../events/bus.ts';
 import type { Seed } from '../store/forks.ts';
@@ -72,7 +73,7 @@ export function createDispatch({ admitTask, store, engine, bus, settle, definiti
       return await store.tasks.create(task);
     } catch (error) {
       // It may have been written all the same; what cannot be taken back now, the reconciler starts.
-      if (databaseIsAway(error)) await discard(task.task_id).catch(() => {});
+      if (outageOf(error)) await discard(task.task_id).catch(() => {});
       throw error;
     }
   }
