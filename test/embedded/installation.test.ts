@@ -1,5 +1,5 @@
-import { spawn } from 'node:child_process';
-import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { spawn, spawnSync } from 'node:child_process';
+import { cp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -29,6 +29,33 @@ describe('the lock of an installation', () => {
       expect(await readdir(home)).toEqual(['dev.lock.2']);
       await rm(join(home, 'dev.lock.2'));
     }
+  });
+
+  it('does not hold for a copy of the home, and does for a home that was moved', async () => {
+    const [home, copy] = [await bench.home(), await bench.home()];
+    await lockInstallation(home);
+    await cp(home, copy, { recursive: true });
+    await (await lockInstallation(copy)).release();
+    const moved = `${home}-moved`;
+    await rename(home, moved);
+    bench.keep({ stop: () => rm(moved, { recursive: true }) });
+    await expect(lockInstallation(moved)).rejects.toThrow(`process ${process.pid}`);
+  });
+
+  it('tells in one sentence that the home cannot be written to', async () => {
+    const home = await bench.home();
+    await writeFile(join(home, 'file'), '');
+    await expect(lockInstallation(join(home, 'file'))).rejects.toThrow(
+      /^Perdura cannot write to its home \S+\/file: it is no directory\. /,
+    );
+  });
+
+  it('names a file system that is read-only', async (test) => {
+    const home = await bench.home();
+    const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'ro,size=64k', 'perdura-test', home]).status === 0;
+    if (!mounted) return test.skip('this process may not mount a file system');
+    bench.keep({ stop: async () => void spawnSync('umount', [home]) });
+    await expect(lockInstallation(home)).rejects.toThrow(/its file system is read-only\. Make it writable/);
   });
 
   it('goes to one of many that come at once', async () => {
