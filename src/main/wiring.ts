@@ -44,6 +44,7 @@ import { checksOf } from './checks.ts';
 import type { Config } from './config.ts';
 import type { InstallationSettings, RunControl, SharedServices } from './core.ts';
 import { apiLimitsOf } from './limits.ts';
+import { standardOutput } from './log-destination.ts';
 import { DASHBOARDS, MIGRATIONS } from './places.ts';
 import type { Resources } from './resources.ts';
 import { keySource } from './setting.ts';
@@ -187,7 +188,7 @@ interface ApiOptions {
 export async function openApi(
   core: SharedServices,
   driver: RunControl,
-  { resources, dashboards = DASHBOARDS, log_to = process.stdout }: ApiOptions,
+  { resources, dashboards = DASHBOARDS, log_to = standardOutput }: ApiOptions,
 ): Promise<FastifyInstance> {
   const { setting, store, bus, runner, identify } = core;
   const { config } = setting;
