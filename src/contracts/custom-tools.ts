@@ -36,6 +36,7 @@ export const CustomToolCreate = z
     network: z.boolean().optional().meta({ description: "Left out: the file's NETWORK, or false" }),
   })
   .meta({ id: 'CustomToolCreate' });
+export type CustomToolValues = z.output<typeof CustomToolCreate>;
 
 export const CustomToolUpdate = patchOf(CustomToolCreate).meta({ id: 'CustomToolUpdate' });
 
@@ -99,7 +100,7 @@ export const customTools = {
     operation: 'run_custom_tool',
     tag,
     summary: 'Run a tool once',
-    description: 'A 200 says that the execution ended; `success` and `error` say how. At most 30 seconds.',
+    description: 'A 200 means that the execution ended; `success` and `error` report how. At most 30 seconds.',
     params: IdParams,
     body: ToolRunRequest,
     reply: ToolRunResult,

@@ -14,13 +14,14 @@ const WebhookDelivery = z
     id: z.uuidv7().meta({ description: 'Sent as webhook-id; the same for every attempt' }),
     task_id: Id,
     url: z.string(),
-    status: z.enum(['pending', 'delivered', 'failed']).meta({ description: 'pending: attempts go on; failed: given up' }),
+    status: z.enum(['pending', 'delivered', 'failed']).meta({ description: 'pending: more attempts follow; failed: given up' }),
     payload: z.unknown(),
     attempts: z.array(WebhookAttempt),
     created_at: Timestamp,
     delivered_at: Timestamp.nullable(),
   })
   .meta({ id: 'WebhookDelivery' });
+export type WebhookDelivery = z.output<typeof WebhookDelivery>;
 
 const base = { tag: 'Tasks', reply: WebhookDelivery };
 
@@ -37,7 +38,7 @@ export const webhooks = {
     ...base,
     operation: 'redeliver_webhook',
     summary: 'Deliver a message again',
-    description: 'It carries the same webhook-id, so a receiver can know the repetition.',
+    description: 'The message has the same webhook-id, so a receiver can recognise the repetition.',
     params: z.object({ id: Id, delivery_id: z.uuid() }),
     status: 202,
     refuses: [403, 409, 503],

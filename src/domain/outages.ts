@@ -12,7 +12,7 @@ export interface Outage {
   sentence: string;
 }
 
-const UNREACHABLE: Outage = { code: 'database_unavailable', sentence: 'The database cannot be reached now' };
+const UNREACHABLE: Outage = { code: 'database_unavailable', sentence: 'The database is unreachable' };
 const BUSY: Outage = { code: 'database_unavailable', sentence: 'The database had to break off competing statements' };
 const READ_ONLY: Outage = { code: 'database_unavailable', sentence: 'The database accepts no writes now' };
 const BROKEN: Outage = { code: 'database_unavailable', sentence: 'The database cannot read or write its files' };
@@ -23,7 +23,7 @@ const DISK: Outage = { code: 'disk_full', sentence: 'The disk is full: this proc
 const DATABASE_MEMORY: Outage = { code: 'out_of_memory', sentence: 'The database is out of memory' };
 const MEMORY: Outage = { code: 'out_of_memory', sentence: 'This machine is out of memory' };
 const FILES: Outage = { code: 'too_many_open_files', sentence: 'Too many files and connections are open on this machine' };
-const ENGINE: Outage = { code: 'engine_unavailable', sentence: 'The workflow engine cannot be reached now' };
+const ENGINE: Outage = { code: 'engine_unavailable', sentence: 'The workflow engine is unreachable' };
 
 /** SQLSTATEs, or the class that they begin with; the longest that fits holds. */
 const SQLSTATE: Record<string, Outage> = {

@@ -10,7 +10,7 @@ export type BundledStep = RunBundle['steps'][number];
 export type BundledCall = BundledStep['tool_calls'][number];
 export type BundledMessage = RunBundle['transcript'][number];
 
-/** The record says no more: the run was halted here, failed for a reason from outside, or is still under way. */
+/** The record ends: the run was halted here, failed for an external reason, or is still in progress. */
 export class RecordEnds extends Error {
   override readonly name = 'RecordEnds';
 }
@@ -21,7 +21,7 @@ const LEFT_OPEN = [OUTCOME_UNKNOWN, NOT_CALLED];
 
 export type Recording = ReturnType<typeof recordingOf>;
 
-/** A bundle as something to look things up in. */
+/** Lookups in a bundle. */
 export function recordingOf(bundle: RunBundle) {
   const steps = new Map(bundle.steps.map((step) => [step.step, step]));
   const messages = new Map(bundle.transcript.map((message) => [placeOf(message), message]));
@@ -29,37 +29,40 @@ export function recordingOf(bundle: RunBundle) {
   const begun_at = bundle.task.forked_from?.step ?? 1;
   return {
     bundle,
-    /** The step that the run itself began with: what is before it was copied. */
+    /** The first step of the run itself: earlier ones were copied. */
     begun_at,
     step: (step: number) => steps.get(step),
     message: (place: { step: number; position: number }) => messages.get(placeOf(place)),
     call: (call_id: string) => calls.get(call_id),
-    /** Messages that a step's reply and what followed it came to. */
+    /** The messages of a step: its reply and what followed. */
     ofStep: (step: number) => bundle.transcript.filter((message) => message.step === step && !isStandingOrSummary(message)),
     summaryAt: (step: number) => bundle.transcript.find(({ kind, told_at }) => kind === 'summary' && told_at === step),
-    /** What was there before the first step: the prompt, its context, and what was copied. */
+    /** Messages from before the first step: the prompt, its context, and copied ones. */
     before: () =>
       bundle.transcript.filter(({ step, kind, told_at }) => step < begun_at && (kind !== 'summary' || told_at < begun_at)),
     reply(step: number): ModelReply {
       const message = messages.get(placeOf({ step, position: 0 }));
       const recorded = steps.get(step);
       if (!recorded?.ended_at || (message?.kind !== 'reply' && message?.kind !== 'withheld'))
-        throw new RecordEnds(`No answer of the model's is on record for step ${step}`);
+        throw new RecordEnds(`No model reply is on record for step ${step}`);
       const { finish, model, usage, tool_calls } = recorded;
       const asked = [...tool_calls].sort((a, b) => a.position - b.position);
       return {
         text: recorded.output ?? '',
         calls: asked.map(({ call_id: id, name, arguments: args }) => ({ id, name, arguments: args })),
-        ...{ finish: finish ?? 'stop', model, usage, extra: message.extra },
+        finish: finish ?? 'stop',
+        model,
+        usage,
+        extra: message.extra,
       };
     },
     outcome(call_id: string) {
       const call = calls.get(call_id);
       if (!call || call.result === null || LEFT_OPEN.includes(call.result))
-        throw new RecordEnds(`No result of the call ${call_id} is on record`);
+        throw new RecordEnds(`No result is on record for the call ${call_id}`);
       return { content: call.result, failed: call.failed ?? false, denied: call.status === 'denied' };
     },
-    /** What the person who was asked must have said. */
+    /** The decision that the person must have made. */
     decision(call_id: string): CallDecision {
       const { content, denied } = this.outcome(call_id);
       if (!denied) return { decision: 'approve' };
@@ -82,19 +85,31 @@ export const plain = ({
   call_id,
   extra,
 }: BundledMessage): TranscriptMessage => ({
-  ...{ step, position, role, kind, content, tool_calls, call_id },
+  step,
+  position,
+  role,
+  kind,
+  content,
+  tool_calls,
+  call_id,
   extra: extra ?? null,
 });
 
-/** The definition as the loop takes it; what a bundle leaves out, the loop does not ask for. */
+/** The definition in the form of the loop. The loop does not need the parts that a bundle leaves out. */
 export function recordedDefinition({ definition }: RunBundle): Definition {
   const { provider, guardrails, ...same } = definition;
   return {
     ...same,
     ...(guardrails ? { guardrails } : {}),
     provider: provider && {
-      ...{ api_key_token_name: null, base_url: null, auth_type: '', azure_api_version: null, azure_deployment: null },
-      ...{ ...provider, context_window: null, requests_per_minute: null },
+      api_key_token_name: null,
+      base_url: null,
+      auth_type: '',
+      azure_api_version: null,
+      azure_deployment: null,
+      ...provider,
+      context_window: null,
+      requests_per_minute: null,
     },
     tools: [],
     webhooks: { completed: null, error: null },
@@ -106,20 +121,32 @@ export function recordedDefinition({ definition }: RunBundle): Definition {
 export function freshRun({ task, definition }: RunBundle): OpenRun {
   const { id: task_id, workflow_id, prompt, started_at } = task;
   return {
-    ...{
-      task_id,
-      workflow_id,
-      prompt,
-      owner: '',
-      owner_login: '',
-      status: 'pending',
-      halt_requested: false,
-      definition_hash: '',
-    },
-    ...{ cursor: null, toolset: null, turns: 0, budget: definition.budget, caller_token: null, caller_key_id: null },
+    task_id,
+    workflow_id,
+    prompt,
+    owner: '',
+    owner_login: '',
+    status: 'pending',
+    halt_requested: false,
+    definition_hash: '',
+    cursor: null,
+    toolset: null,
+    turns: 0,
+    budget: definition.budget,
+    caller_token: null,
+    caller_key_id: null,
     started_at: started_at === null ? null : new Date(started_at),
-    ...{ attempts: 0, errors: 0, recorded: false, messages: [], calls: [] },
-    ...{ total_in: 0, total_out: 0, cache_read: 0, cache_write: 0, cost: 0, premium_requests: 0 },
+    attempts: 0,
+    errors: 0,
+    recorded: false,
+    messages: [],
+    calls: [],
+    total_in: 0,
+    total_out: 0,
+    cache_read: 0,
+    cache_write: 0,
+    cost: 0,
+    premium_requests: 0,
   };
 }
 
@@ -130,16 +157,19 @@ export function freshCall(
   const { task_id, workflow_id, turns } = run;
   return {
     ...call,
-    ...{
-      task_id,
-      workflow_id,
-      turns,
-      owner: '',
-      owner_login: '',
-      definition_hash: '',
-      task_status: 'running',
-      halt_requested: false,
-    },
-    ...{ errors: 0, toolset: null, fork: null, status: 'planned', attempts: 0, decision: null },
+    task_id,
+    workflow_id,
+    turns,
+    owner: '',
+    owner_login: '',
+    definition_hash: '',
+    task_status: 'running',
+    halt_requested: false,
+    errors: 0,
+    toolset: null,
+    fork: null,
+    status: 'planned',
+    attempts: 0,
+    decision: null,
   };
 }

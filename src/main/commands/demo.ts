@@ -1,11 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { z } from 'zod';
 import { SAMPLE, SAMPLE_INSTRUCTIONS, SAMPLE_TOOL } from '../../contracts/sample.ts';
+import { isTerminal } from '../../domain/statuses.ts';
 import type { Config } from '../config.ts';
 
-/** Where a running installation says how it is reached. */
+/** The file in which a running installation writes its address. */
 const Place = z.object({
   api_url: z.string(),
   token_file: z.string(),
@@ -51,7 +53,7 @@ async function findInstallation({ PERDURA_HOME, PERDURA_READY_FILE }: Config) {
   try {
     return Place.parse(JSON.parse(await readFile(file, 'utf8')));
   } catch {
-    throw new Error('No running installation was found here; run `npm start` in another terminal first');
+    throw new Error('No running installation found here; run `npm start` in another terminal first');
   }
 }
 
@@ -66,7 +68,7 @@ function client(api_url: string, token: string): Call {
   };
 }
 
-/** The resource of this name: the one that is there already, as people have left it, or a new one. */
+/** The resource with this name: the existing one, unchanged, or a new one. */
 async function named(call: Call, path: string, values: Json & { name: string }): Promise<Json> {
   const known = (await call('GET', `${path}?limit=1000&q=${encodeURIComponent(values.name)}`)) as unknown as Json[];
   return known.find(({ name }) => name === values.name) ?? call('POST', path, values);
@@ -102,26 +104,19 @@ async function providerFor(
     default_model: OPENAI_MODEL,
   };
   const provider = await named(call, '/api/providers', values);
-  // The environment says which model is meant this time.
+  // The environment selects the model for this run.
   return call('PUT', `/api/providers/${provider.id}`, values);
 }
 
-/** Prints the run's events as they come, and takes up the stream again where it broke. */
+/** Prints the run's events as they arrive, and resumes the stream after a lost connection. */
 async function watch(url: string, token: string): Promise<void> {
   let last = '0';
   for (let ended = false; !ended; await wait(ended ? 0 : 500)) {
     const stream = await fetch(url, { headers: { authorization: `Bearer ${token}`, 'last-event-id': last } });
-    let buffer = '';
-    for await (const chunk of stream.body!.pipeThrough(new TextDecoderStream())) {
-      buffer += chunk;
-      const frames = buffer.split('\n\n');
-      buffer = frames.pop() ?? '';
-      for (const frame of frames) {
-        const [, id = last] = /^id: (\d+)\n/m.exec(frame) ?? [];
-        const [, data] = /^data: ([^\n]*)/m.exec(frame) ?? [];
-        last = id;
-        if (data) ended = show(JSON.parse(data)) || ended;
-      }
+    const events = stream.body!.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
+    for await (const { id = last, data } of events) {
+      last = id;
+      ended = show(JSON.parse(data)) || ended;
     }
   }
 }
@@ -134,5 +129,5 @@ function show({ type, data }: { type: string; data: Json }): boolean {
   else if (type === 'usage') say(`  usage: ${data.total_in} in, ${data.total_out} out`);
   else if (type === 'status') say(`  status: ${data.status}`);
   else say(`  ${data.event}: ${data.detail}`);
-  return type === 'status' && ['completed', 'failed', 'halted'].includes(String(data.status));
+  return type === 'status' && isTerminal(data.status);
 }

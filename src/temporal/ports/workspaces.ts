@@ -5,15 +5,18 @@ import { type CheckoutOrder, checkouts } from '../../tools/checkout.ts';
 import { type Workspaces, workspaces, workspacesOf } from '../../tools/workspaces.ts';
 
 interface RunWorkspaces extends Pick<Workspaces, 'remove' | 'kept'> {
-  /** The run's directory, its repository checked out into it; `commit` where that was done now. Throws a sentence when it cannot be. */
+  /** The run's directory with its repository; `commit` if it was checked out by this call. Throws a sentence if the checkout fails. */
   open(run: WorkspaceOwner, signal: AbortSignal): Promise<{ directory: string; commit: string | null }>;
 }
 
 export function runWorkspaces({ store, egress, setting: { config } }: SharedServices): RunWorkspaces {
   const kept = workspaces(workspacesOf(config));
   const checkout = checkouts({
-    ...{ rules: egress.configuration.rules, path: config.PATH, ca_file: config.REPO_CA_FILE },
-    ...{ max_files: config.REPO_MAX_FILES, max_bytes: config.REPO_MAX_MB * 1024 ** 2 },
+    rules: egress.configuration.rules,
+    path: config.PATH,
+    ca_file: config.REPO_CA_FILE,
+    max_files: config.REPO_MAX_FILES,
+    max_bytes: config.REPO_MAX_MB * 1024 ** 2,
   });
 
   async function orderOf(

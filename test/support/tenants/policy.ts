@@ -140,4 +140,5 @@ export const EXCEPTIONS: Record<string, keyof typeof REFERENCES | 'plain' | 'doo
   'POST /v1/chat/completions model': 'door_model',
   'POST /v1/responses model': 'door_model',
   'POST /mcp id': 'plain',
+  'POST /mcp [].id': 'plain',
 };
