@@ -1,5 +1,5 @@
 /** A state of the installation, not a fault of a run or request: whatever it stopped is tried again. */
-export interface Outage {
+interface Outage {
   /** Stable, for machines. */
   code:
     | 'database_unavailable'

@@ -1,6 +1,6 @@
 import { write } from 'node:fs';
 
-export interface LogDestination {
+interface LogDestination {
   /** Never blocks and never throws: what cannot be written is dropped, and counted in the first line that is written afterwards. */
   write(lines: string): void;
 }
