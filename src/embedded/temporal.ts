@@ -7,9 +7,9 @@ import { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { SEARCH_ATTRIBUTES } from '../temporal/names.ts';
 import { type Log, readJsonFile, replaceFile, tailOf, trimLog } from './files.ts';
-import { listens } from './listening.ts';
+import { hasOpen, listens } from './listening.ts';
 import { freePort, rememberedPort, rememberPort } from './ports.ts';
-import { endProcess, isAlive, markOf, type ProcessMark } from './processes.ts';
+import { commandOf, endProcess, isAlive, markOf, type ProcessMark } from './processes.ts';
 import { startUiGuard } from './temporal-guard.ts';
 
 export { findTemporal } from './temporal-finder.ts';
@@ -78,7 +78,7 @@ export async function startTemporal(options: TemporalOptions): Promise<Temporal>
   const { home, log } = options;
   const record = join(home, 'temporal/server.json');
   await mkdir(join(home, 'temporal'), { recursive: true, mode: 0o700 });
-  const left = await takeOver(record, log);
+  const left = await takeOver(record, { database: databaseIn(home), log });
   const server = left ?? (await launch(options, record));
   const ui_port = await freePort((await rememberedPort(home, 'temporal-ui')) ?? options.ui_port ?? UI_PORT);
   const guard = await startUiGuard({ port: ui_port, target: { host: server.ui_ip, port: server.ui_port } });
@@ -96,9 +96,16 @@ export async function startTemporal(options: TemporalOptions): Promise<Temporal>
   };
 }
 
-async function takeOver(record: string, log: Log): Promise<Server | undefined> {
+const databaseIn = (home: string) => join(home, 'temporal/temporal.db');
+
+/** One that has just been started has not opened its database yet, but names it. */
+const serves = async (pid: number, database: string) =>
+  (await hasOpen(pid, database)) || (await commandOf(pid)).split(' ').includes(database);
+
+/** The record of a home that was copied names the server of the other home, which is left alone. */
+async function takeOver(record: string, { database, log }: { database: string; log: Log }): Promise<Server | undefined> {
   const server = await readJsonFile<Server>(record);
-  if (!server || !(await isAlive(server))) return undefined;
+  if (!server || !(await isAlive(server)) || !(await serves(server.pid, database))) return undefined;
   const current = server.settings === TUNING.join(' ');
   if (current && (await answersWithin(server, 10_000))) return server;
   log(`Temporal, process ${server.pid}, ${current ? 'does not answer' : 'has other settings'}; starting it anew`);
@@ -158,7 +165,7 @@ async function spawnServer(executable: string, { home, log_file, ...places }: La
     '--metrics-port',
     String(places.metrics_port),
     '--db-filename',
-    join(home, 'temporal/temporal.db'),
+    databaseIn(home),
   ];
   const output = await open(log_file, 'a', 0o600);
   try {

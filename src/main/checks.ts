@@ -1,5 +1,5 @@
 import type { Checks } from '../api/health.ts';
-import { migrationsIn } from '../store/migrations.ts';
+import { requireOwnSchema } from '../store/migrations.ts';
 import type { Engine } from '../temporal/engine.ts';
 import type { Isolation } from '../toolrunner/settings.ts';
 import type { SharedServices } from './core.ts';
@@ -30,16 +30,7 @@ export function checksOf(
       await bus.ping();
       return 'answers';
     },
-    async migrations() {
-      const wanted = (await migrationsIn(MIGRATIONS)).map(({ name }) => name);
-      const { rows } = await database.pool.query<{ name: string }>(
-        'SELECT migration_name AS name FROM _prisma_migrations WHERE finished_at IS NOT NULL',
-      );
-      const applied = new Set(rows.map(({ name }) => name));
-      const missing = wanted.filter((name) => !applied.has(name));
-      if (missing.length > 0) throw new Error(`Not applied: ${missing.join(', ')}; run perdura migrate`);
-      return `${wanted.length} applied`;
-    },
+    migrations: async () => `${await requireOwnSchema(database.pool, MIGRATIONS)} applied`,
     tools: async () => `${TOOLS[runner.isolation]}${runner.isolation_reason ? ` (${runner.isolation_reason})` : ''}`,
   };
 }

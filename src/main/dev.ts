@@ -80,7 +80,7 @@ async function settingOf(config: Config, servers: Servers): Promise<Installation
     database_url: servers.own_database_url,
     temporal_address: servers.temporal_address,
     temporal_ui_url: servers.temporal_ui_url,
-    encryption_keys: await encryptionKeysOf(config),
+    encryption_keys: await encryptionKeysOf(config, servers.own_database_url),
     default_runtime,
     embeddings: embeddingsOf(config) ?? { base_url: servers.demo_model_url, model: 'perdura-demo', api_key: null },
     webhook_secret: await webhookSecretOf(config),

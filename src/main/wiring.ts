@@ -19,7 +19,9 @@ import { bundlesOf } from '../replay/bundles.ts';
 import { modelListsOf } from '../runtimes/model-list-service.ts';
 import { openDatabase } from '../store/database.ts';
 import { createStore } from '../store/index.ts';
+import { requireKeys } from '../store/key-check.ts';
 import { keyRing } from '../store/key-ring.ts';
+import { requireOwnSchema } from '../store/migrations.ts';
 import { pinnedDefinition } from '../store/pin.ts';
 import type { Principal } from '../store/principals.ts';
 import { quotasOf } from '../store/quota-checks.ts';
@@ -42,8 +44,10 @@ import { checksOf } from './checks.ts';
 import type { Config } from './config.ts';
 import type { InstallationSettings, RunControl, SharedServices } from './core.ts';
 import { apiLimitsOf } from './limits.ts';
-import { DASHBOARDS } from './places.ts';
+import { standardOutput } from './log-destination.ts';
+import { DASHBOARDS, MIGRATIONS } from './places.ts';
 import type { Resources } from './resources.ts';
+import { keySource } from './setting.ts';
 import { toolsPython } from './tools-python.ts';
 
 /** The parser pool of this process; its processes are started when they are first needed. */
@@ -65,6 +69,8 @@ export async function openSharedServices(
     it.close(),
   );
   const keys = keyRing(setting.encryption_keys, secrets.hear);
+  await requireOwnSchema(database.pool, MIGRATIONS);
+  await requireKeys(database.pool, keys, keySource(config));
   const { REDIS_URL } = config;
   const opened = REDIS_URL ? redisBus({ url: REDIS_URL, log }) : postgresBus({ url, pool: database.pool, log });
   const bus = resources.hold(await opened, (it) => it.close());
@@ -182,7 +188,7 @@ interface ApiOptions {
 export async function openApi(
   core: SharedServices,
   driver: RunControl,
-  { resources, dashboards = DASHBOARDS, log_to = process.stdout }: ApiOptions,
+  { resources, dashboards = DASHBOARDS, log_to = standardOutput }: ApiOptions,
 ): Promise<FastifyInstance> {
   const { setting, store, bus, runner, identify } = core;
   const { config } = setting;

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Agent } from '../contracts/agents.ts';
 import type { Guardrail } from '../contracts/guardrails.ts';
 import type { Provider } from '../contracts/providers.ts';
@@ -29,6 +30,7 @@ import { refused, resource } from './resource.ts';
 import { runStore, type Tell } from './runs.ts';
 import { sampleStore } from './samples.ts';
 import { scheduleStore } from './scheduled-agents.ts';
+import { probeWriting } from './statements/installation.ts';
 import { chatGuardrails, notJoinedByTag } from './statements/snapshots.ts';
 import { taskStore } from './tasks.ts';
 import { tokenStore } from './tokens.ts';
@@ -38,6 +40,8 @@ import { type Used, usersOf } from './uses.ts';
 import { webhookSecretStore } from './webhook-secrets.ts';
 import { webhookStore } from './webhooks.ts';
 import { workflowStore } from './workflows.ts';
+
+const PROBE_BYTES = 12_288;
 
 export type Store = ReturnType<typeof createStore>;
 
@@ -118,8 +122,9 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
       const found = new Set((await model.findMany({ where: { id: { in: ids } }, select: { id: true } })).map(({ id }) => id));
       return ids.filter((id) => !found.has(id));
     },
+    /** Writes something: a database that answers may have no room left. */
     async ping(): Promise<void> {
-      await pool.query('SELECT 1');
+      await rows(pool, probeWriting({ text: randomBytes(PROBE_BYTES).toString('base64') }));
     },
   };
 }
