@@ -94,7 +94,7 @@ export const unprocessable = (errors: FieldError[], code = 'invalid_fields') =>
 
 /** Connection troubles, as node-postgres, Node and Prisma name them; deadlocks too, which the next try resolves. */
 const DATABASE_AWAY =
-  /ECONNREFUSED|ECONNRESET|EPIPE|ENOTFOUND|57P0[123]|40P01|40001|08\d{3}|P1001|P1002|P1008|P1017|P2024|P2034|Connection terminated|Connection ended|connection timeout|timeout exceeded when trying to connect|DatabaseNotReachable/i;
+  /ECONNREFUSED|ECONNRESET|EPIPE|ENOTFOUND|57P0[123]|40P01|40001|08\d{3}|P1001|P1002|P1008|P1017|P2024|P2034|Connection terminated|Connection ended|connection timeout|timeout exceeded when trying to connect|timeout expired|Query read timeout|25P03|Client was closed|DatabaseNotReachable/i;
 
 /** Whether the database could not be reached, as opposed to having refused. */
 export const databaseIsAway = (error: unknown): boolean => {

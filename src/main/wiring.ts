@@ -17,7 +17,7 @@ import { PATIENCE_MS } from '../parsers/failure.ts';
 import { createParserPool, type ParserPool } from '../parsers/pool.ts';
 import { bundlesOf } from '../replay/bundles.ts';
 import { modelListsOf } from '../runtimes/model-list-service.ts';
-import { openDatabase } from '../store/database.ts';
+import { connectionTo, openDatabase } from '../store/database.ts';
 import { createStore } from '../store/index.ts';
 import { keyRing } from '../store/key-ring.ts';
 import { pinnedDefinition } from '../store/pin.ts';
@@ -66,8 +66,11 @@ export async function openSharedServices(
   );
   const keys = keyRing(setting.encryption_keys, secrets.hear);
   const { REDIS_URL } = config;
-  const opened = REDIS_URL ? redisBus({ url: REDIS_URL, log }) : postgresBus({ url, pool: database.pool, log });
-  const bus = resources.hold(await opened, (it) => it.close());
+  const connection = connectionTo(url, 'perdura events');
+  const bus = resources.hold(
+    REDIS_URL ? redisBus({ url: REDIS_URL, log }) : postgresBus({ connection, pool: database.pool, log }),
+    (it) => it.close(),
+  );
   const store = createStore({
     database,
     keys,
@@ -188,13 +191,16 @@ export async function openApi(
   const { config } = setting;
   const replies = resources.hold(chatRepliesOf(core), (it) => it.close(CHAT_GRACE_MS));
   // Sessions and tasks have ids of one kind, so what asks workers to break off a task asks every API process, too.
-  resources.hold(await bus.onHalt(replies.stop), (end) => void end());
+  resources.hold(bus.onHalt(replies.stop), (end) => end());
   const services = {
     ...{ store, bus, runner, ...driver, identify, secrets: core.secrets },
     models: modelListsOf(core),
     checks: checksOf(core, driver.engine),
     replies,
-    stopReply: (session_id: string) => bus.halt(session_id),
+    stopReply(session_id: string) {
+      replies.stop(session_id);
+      bus.halt(session_id);
+    },
     guard: chatGuardOf(core),
     judge: core.judge,
     admitBytes: core.quotas.admitBytes,

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { StoredEvent } from '../domain/events.ts';
-import { row, rows } from './database.ts';
+import { LONG_STATEMENT_MS, RUN_STATEMENT_MS, row, rows, within } from './database.ts';
 
 const READ = {
   name: 'read_events',
@@ -12,6 +12,12 @@ const READ_TASK = {
   name: 'read_task_events',
   text: `SELECT seq, task_id, type, data, timestamp FROM events
     WHERE task_id = $4 AND workflow_id = $1 AND seq > $2 ORDER BY seq LIMIT $3`,
+};
+
+const EXTENT = {
+  name: 'extent_of_events',
+  text: `SELECT coalesce((SELECT last_seq FROM event_sequences WHERE workflow_id = $1), 0) AS last,
+    NOT EXISTS (SELECT 1 FROM tasks WHERE id = $2 AND completed_at IS NULL) AS over`,
 };
 
 const FIRST = {
@@ -28,6 +34,7 @@ const TRIM = {
 };
 
 export function eventStore(pool: pg.Pool) {
+  const quick = within(pool, RUN_STATEMENT_MS);
   return {
     /** Events after a number, oldest first; of one task when it is named. */
     async read(
@@ -36,15 +43,22 @@ export function eventStore(pool: pg.Pool) {
     ) {
       const place = [workflow_id, after, limit];
       const [statement, values] = task_id ? [READ_TASK, [...place, task_id]] : [READ, place];
-      const found = await rows<Omit<StoredEvent, 'timestamp'> & { timestamp: Date }>(pool, statement, values);
+      const found = await rows<Omit<StoredEvent, 'timestamp'> & { timestamp: Date }>(quick, statement, values);
       return found.map((event): StoredEvent => ({ ...event, timestamp: event.timestamp.toISOString() }));
+    },
+    /** The last number that the workflow has given out, and whether the task, if one is named, has ended or is gone. */
+    async extent(workflow_id: string, task_id: string | null): Promise<{ last: number; over: boolean }> {
+      return (await row<{ last: number; over: boolean }>(quick, EXTENT, [workflow_id, task_id])) as {
+        last: number;
+        over: boolean;
+      };
     },
     /** The number before the first event of the workflow's current or last run. */
     async beforeLastRun(workflow_id: string): Promise<number> {
       return (await row<{ after: number }>(pool, FIRST, [workflow_id]))?.after ?? 0;
     },
     async trimDeltas(before: Date): Promise<void> {
-      await rows(pool, TRIM, [before]);
+      await rows(within(pool, LONG_STATEMENT_MS), TRIM, [before]);
     },
   };
 }

@@ -8,7 +8,7 @@ import { chatStore } from './chat.ts';
 import { connectionStores } from './connections.ts';
 import { cursorStore } from './cursors.ts';
 import { customToolStore } from './custom-tools.ts';
-import { type Database, rows } from './database.ts';
+import { type Database, RUN_STATEMENT_MS, rows, within } from './database.ts';
 import { definitionStore } from './definitions.ts';
 import { eventStore } from './events.ts';
 import { forkStore } from './forks.ts';
@@ -49,6 +49,7 @@ interface StoreOptions {
 /** Everything that is kept, one part a resource. `tell` hears of events once they are written. */
 export function createStore({ database: { pool, prisma }, keys, tell, admins = [] }: StoreOptions) {
   const trusted = [...admins, INSTALLATION];
+  const quick = within(pool, RUN_STATEMENT_MS);
   const memories = memoryStore(pool, prisma);
   const fingerprints = grantKeys(pool, keys);
   const connections = connectionStores(prisma, keys);
@@ -60,15 +61,15 @@ export function createStore({ database: { pool, prisma }, keys, tell, admins = [
     grants: grantStore({ pool, prisma, fingerprints, connections }),
     workflows: workflowStore({ pool, prisma }),
     tasks: taskStore({ pool, prisma, keys, ...(tell ? { tell } : {}) }),
-    runs: runStore(pool, tell),
-    ledger: toolLedger(pool, tell),
+    runs: runStore(quick, tell),
+    ledger: toolLedger(quick, tell),
     skills: resource<Skill>(prisma.skill, { noun: 'skill' }),
     guardrails: resource<Guardrail>(prisma.guardrail, { noun: 'guardrail' }),
     memories,
     knowledgeItems: knowledgeItemStore(pool, prisma),
     transfer: transferStore(prisma, keys),
     ...connections,
-    definitions: definitionStore(pool),
+    definitions: definitionStore(quick),
     cursors: cursorStore(pool),
     rates: providerRates(pool),
     inspection: inspectionStore(prisma),

@@ -1,11 +1,10 @@
-import type pg from 'pg';
 import type { BudgetLimits } from '../domain/budget.ts';
 import type { ToolEffect } from '../domain/definition.ts';
 import type { NewEvent } from '../domain/events.ts';
 import type { PlannedCall } from '../domain/run-loop.ts';
 import type { ModelCall, TranscriptMessage } from '../domain/transcript.ts';
 import type { Usage } from '../domain/usage.ts';
-import { row } from './database.ts';
+import { type Queryable, row } from './database.ts';
 import { COMPACT, WAIT } from './statements/pauses.ts';
 import * as sql from './statements/runs.ts';
 
@@ -93,7 +92,7 @@ export type Tell = (workflow_id: string, task_id: string, told: { events: NewEve
 
 export type RunStore = ReturnType<typeof runStore>;
 
-export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
+export function runStore(pool: Queryable, tell: Tell = () => {}) {
   async function write(statement: sql.Statement, run: OpenRun, { events, values }: { events: NewEvent[]; values: unknown[] }) {
     const told = await row<{ last: number }>(pool, statement, values);
     if (told) tell(run.workflow_id, run.task_id, { events, last: told.last });

@@ -1,10 +1,9 @@
-import type pg from 'pg';
 import type { ToolEffect } from '../domain/definition.ts';
 import type { CallDecision, LedgerEntry } from '../domain/effects.ts';
 import type { NewEvent } from '../domain/events.ts';
 import type { ForkAnswer, ForkOrigin } from '../domain/fork.ts';
 import type { TodoItem } from '../domain/progress.ts';
-import { row, type Statement } from './database.ts';
+import { type Queryable, row, type Statement } from './database.ts';
 import type { Tell } from './runs.ts';
 import * as sql from './statements/tool-ledger.ts';
 
@@ -54,7 +53,7 @@ interface DecisionMade {
 
 export type ToolLedger = ReturnType<typeof toolLedger>;
 
-export function toolLedger(pool: pg.Pool, tell: Tell = () => {}) {
+export function toolLedger(pool: Queryable, tell: Tell = () => {}) {
   async function write(statement: Statement, call: CallPlace, { events, values }: { events: NewEvent[]; values: unknown[] }) {
     const told = await row<{ last: number }>(pool, statement, [
       call.task_id,

@@ -102,7 +102,7 @@ export function createDispatch({ admitTask, store, engine, bus, settle, definiti
     const known = await engine.halt(task_id);
     // A worker that is there hears of it at once; one that takes the run up later reads it.
     if (known) await store.tasks.noteHalt(task_id);
-    await bus.halt(task_id);
+    bus.halt(task_id);
     if (known) return;
     const turns = (await store.tasks.find(task_id))?.turns ?? 0;
     const { next, webhook } = await settle(task_id, { status: 'halted', error: null, error_code: null, turns });

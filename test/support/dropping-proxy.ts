@@ -5,40 +5,84 @@ export interface DroppingProxy {
   url: string;
   /** Breaks every connection that is open now. */
   drop(): void;
+  /**
+   * Passes on nothing more in either direction on the connections that are open now, nor their end: to both sides the other one is
+   * silent, as when a cable is pulled. Connections opened later are served, or are silent as well when `fresh` says so.
+   */
+  silence(options?: { fresh?: boolean }): void;
+  /** Serves connections that are opened from now on, and those that are silent now. */
+  speak(): void;
   stop(): Promise<void>;
 }
 
-/** Stands between a client and a server, and breaks connections when told to. */
+interface Pair {
+  client: Socket;
+  upstream: Socket;
+  silent: boolean;
+}
+
+/** Stands between a client and a server, and breaks connections, or lets them fall silent, when told to. */
 export async function startDroppingProxy(target: string): Promise<DroppingProxy> {
   const { port, hostname } = new URL(target);
-  const open = new Set<Socket>();
-  const server = createServer((client) => {
-    const upstream = connect(Number(port), hostname);
-    for (const [socket, other] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      open.add(socket);
-      socket.on('error', () => {});
-      socket.on('close', () => {
-        open.delete(socket);
-        other.destroy();
+  const open = new Set<Pair>();
+  let mute = false;
+  // A half that is closed by its side stays open here, so that the other side does not hear of it while the pair is silent.
+  const server = createServer({ allowHalfOpen: true }, (client) => {
+    const pair: Pair = { client, upstream: connect({ port: Number(port), host: hostname, allowHalfOpen: true }), silent: mute };
+    open.add(pair);
+    for (const [from, to] of sidesOf(pair)) {
+      from.on('error', () => {});
+      from.on('data', (chunk) => to.write(chunk));
+      from.on('end', () => pair.silent || to.end());
+      from.on('close', () => {
+        if (pair.silent) return;
+        to.destroy();
+        open.delete(pair);
       });
-      socket.pipe(other);
+      if (pair.silent) from.pause();
     }
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const drop = () => {
-    for (const socket of open) socket.destroy();
+    for (const pair of open) for (const [socket] of sidesOf(pair)) socket.destroy();
+    open.clear();
   };
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     drop,
+    silence({ fresh = false } = {}) {
+      mute = fresh;
+      for (const pair of open) {
+        pair.silent = true;
+        for (const [socket] of sidesOf(pair)) socket.pause();
+      }
+    },
+    speak() {
+      mute = false;
+      for (const pair of open) {
+        pair.silent = false;
+        if (pair.client.destroyed || pair.upstream.destroyed) for (const [socket] of sidesOf(pair)) socket.destroy();
+        else for (const [socket] of sidesOf(pair)) socket.resume();
+      }
+    },
     async stop() {
       server.close();
       drop();
       await once(server, 'close');
     },
   };
+}
+
+const sidesOf = ({ client, upstream }: Pair) =>
+  [
+    [client, upstream],
+    [upstream, client],
+  ] as const;
+
+/** The same address, by way of a proxy. */
+export function throughProxy(address: string, proxy: DroppingProxy): string {
+  const url = new URL(address);
+  url.host = new URL(proxy.url).host;
+  return url.href;
 }

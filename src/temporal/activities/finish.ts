@@ -5,7 +5,7 @@ import type { Settle } from '../settle.ts';
 export interface FinishPorts {
   settle: Settle;
   /** Breaks off what other activities of the task still do. */
-  halt(task_id: string): Promise<void>;
+  halt(task_id: string): void;
   workspaces: { remove(task_id: string): Promise<void> };
   /** Ends what the run's model provider keeps for it. Never fails: what cannot be ended now, the reconciler ends. */
   endSession(task_id: string, definition_hash: string): Promise<void>;
@@ -15,7 +15,7 @@ export const finishActivity =
   ({ settle, halt, workspaces, endSession }: FinishPorts) =>
   async (task_id: string, end: FinalState): Promise<Pick<Settled, 'next' | 'webhook'>> => {
     const { next, webhook, definition_hash } = await settle(task_id, end);
-    if (end.status === 'failed') await halt(task_id);
+    if (end.status === 'failed') halt(task_id);
     await Promise.all([workspaces.remove(task_id), ...(definition_hash ? [endSession(task_id, definition_hash)] : [])]);
     return { next, webhook };
   };
