@@ -28,7 +28,7 @@ import { secretScope, secretsOfInstallation } from '../store/secret-scope.ts';
 import { serve } from '../temporal/activities/fire.ts';
 import { createDispatch } from '../temporal/dispatch.ts';
 import { createEngine } from '../temporal/engine.ts';
-import { prepareEngine } from '../temporal/housekeeping.ts';
+import { keepPrepared, prepareEngine } from '../temporal/housekeeping.ts';
 import { activityPorts, firePortsOf } from '../temporal/ports/index.ts';
 import { createSchedules } from '../temporal/schedules.ts';
 import { settler } from '../temporal/settle.ts';
@@ -168,7 +168,10 @@ export async function openWorker(
     build_id: config.WORKER_BUILD_ID ?? null,
   };
   resources.hold(unwatch, (end) => end());
-  await prepareEngine({ client: driver.client, task_queue: settings.task_queue, every_seconds: config.RECONCILE_SECONDS });
+  const { client } = driver;
+  const housekeeping = { client, task_queue: settings.task_queue, every_seconds: config.RECONCILE_SECONDS };
+  await prepareEngine(housekeeping);
+  resources.hold(keepPrepared({ ...housekeeping, log: core.log }), (it) => it.stop());
   return resources.hold(await startWorker(ports, settings), (it) => it.stop());
 }
 
@@ -195,7 +198,7 @@ export async function openApi(
   const services = {
     ...{ store, bus, runner, ...driver, identify, secrets: core.secrets },
     models: modelListsOf(core),
-    checks: checksOf(core, driver.engine),
+    checks: checksOf(core, driver),
     replies,
     stopReply(session_id: string) {
       replies.stop(session_id);
