@@ -21,7 +21,7 @@ export const health = {
   ready: endpoint('GET /health/ready', {
     operation: 'ready',
     tag,
-    summary: 'Whether database, engine, events and migrations are in order',
+    summary: 'Whether database, engine and its setup, events and migrations are in order',
     description: '503 with the same body when one is not.',
     reply: Readiness,
   }),

@@ -223,7 +223,7 @@ export const workflows = {
     tag,
     summary: 'Follow the events of a workflow',
     description:
-      'Server-sent events: `id:` grows by workflow, `data:` holds the event. With Last-Event-ID (or `after`) everything after it is replayed; without, the current run from its start, then live. The bearer token is needed here too.',
+      'Server-sent events: `id:` grows by workflow, `data:` holds the event. With Last-Event-ID (or `after`) everything after it is replayed; without, the current run from its start, then live. A number beyond the record stands for its end. With `task_id` the stream ends when the task has ended. The bearer token is needed here too.',
     params: IdParams,
     query: StreamQuery,
     reply: RunEvent,

@@ -7,10 +7,11 @@ export interface DroppingProxy {
   drop(): void;
   /**
    * Passes on nothing more in either direction on the connections that are open now, nor their end: to both sides the other one is
-   * silent, as when a cable is pulled. Connections opened later are served, or are silent as well when `fresh` says so.
+   * silent, as when a cable is pulled. With `saying`, only on those whose client began with bytes that hold this text. With `fresh`,
+   * connections that are opened later are silent as well, until `speak` is called.
    */
-  silence(options?: { fresh?: boolean }): void;
-  /** Serves connections that are opened from now on, and those that are silent now. */
+  silence(options?: { fresh?: boolean; saying?: string }): void;
+  /** Serves every connection again; what was held back is passed on. */
   speak(): void;
   stop(): Promise<void>;
 }
@@ -19,27 +20,35 @@ interface Pair {
   client: Socket;
   upstream: Socket;
   silent: boolean;
+  /** The first bytes of the client. */
+  opening: string | null;
 }
 
 /** Stands between a client and a server, and breaks connections, or lets them fall silent, when told to. */
 export async function startDroppingProxy(target: string): Promise<DroppingProxy> {
   const { port, hostname } = new URL(target);
   const open = new Set<Pair>();
-  let mute = false;
+  let muted: (opening: string) => boolean = () => false;
   // A half that is closed by its side stays open here, so that the other side does not hear of it while the pair is silent.
   const server = createServer({ allowHalfOpen: true }, (client) => {
-    const pair: Pair = { client, upstream: connect({ port: Number(port), host: hostname, allowHalfOpen: true }), silent: mute };
+    const upstream = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
+    const pair: Pair = { client, upstream, silent: false, opening: null };
     open.add(pair);
     for (const [from, to] of sidesOf(pair)) {
       from.on('error', () => {});
-      from.on('data', (chunk) => to.write(chunk));
+      from.on('data', (chunk) => {
+        if (from === client && pair.opening === null) {
+          pair.opening = chunk.toString('latin1');
+          if (muted(pair.opening)) return hush(pair, chunk);
+        }
+        to.write(chunk);
+      });
       from.on('end', () => pair.silent || to.end());
       from.on('close', () => {
         if (pair.silent) return;
         to.destroy();
         open.delete(pair);
       });
-      if (pair.silent) from.pause();
     }
   });
   server.listen(0, '127.0.0.1');
@@ -51,15 +60,12 @@ export async function startDroppingProxy(target: string): Promise<DroppingProxy>
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     drop,
-    silence({ fresh = false } = {}) {
-      mute = fresh;
-      for (const pair of open) {
-        pair.silent = true;
-        for (const [socket] of sidesOf(pair)) socket.pause();
-      }
+    silence({ fresh = false, saying = '' } = {}) {
+      if (fresh) muted = (opening) => opening.includes(saying);
+      for (const pair of open) if (pair.opening?.includes(saying)) hush(pair);
     },
     speak() {
-      mute = false;
+      muted = () => false;
       for (const pair of open) {
         pair.silent = false;
         if (pair.client.destroyed || pair.upstream.destroyed) for (const [socket] of sidesOf(pair)) socket.destroy();
@@ -72,6 +78,12 @@ export async function startDroppingProxy(target: string): Promise<DroppingProxy>
       await once(server, 'close');
     },
   };
+}
+
+function hush(pair: Pair, heard?: Buffer): void {
+  pair.silent = true;
+  for (const [socket] of sidesOf(pair)) socket.pause();
+  if (heard) pair.client.unshift(heard);
 }
 
 const sidesOf = ({ client, upstream }: Pair) =>
