@@ -1,6 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { databaseIsAway } from '../domain/errors.ts';
-import { isTerminal, type StoredEvent } from '../domain/events.ts';
+import type { StoredEvent } from '../domain/events.ts';
+import { mailbox } from '../domain/mailbox.ts';
+import { isTerminal } from '../domain/statuses.ts';
 import { type EventBus, MISSED, type Notice } from './bus.ts';
 
 /** The record of events, as far as following needs it. */
@@ -35,14 +37,19 @@ export async function* follow(
   { workflow_id, after, task_id }: Following,
   signal: AbortSignal,
 ): AsyncGenerator<StoredEvent> {
-  const inbox = inboxOf(signal);
+  const inbox = mailbox<Notice>({ most: BACKLOG, instead: MISSED, idle_ms: LOOK_MS });
+  inbox.put(MISSED);
   const unsubscribe = bus.subscribe(workflow_id, inbox.put);
-  signal.addEventListener('abort', unsubscribe, { once: true });
+  const leave = () => {
+    unsubscribe();
+    inbox.end();
+  };
+  signal.addEventListener('abort', leave, { once: true });
   const source = { log: patient(log, signal), workflow_id, task_id };
   try {
     let seen = after;
-    let notice: Notice | null = MISSED;
-    for (; notice && !signal.aborted; notice = await inbox.take()) {
+    for await (const notice of inbox.read()) {
+      if (signal.aborted) return;
       if (notice.last <= seen) continue;
       const told = joining(notice, seen);
       const extent = told ? null : await source.log.extent(workflow_id, task_id ?? null);
@@ -60,7 +67,7 @@ export async function* follow(
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
-    unsubscribe();
+    leave();
   }
 }
 
@@ -105,31 +112,5 @@ function patient(log: EventLog, signal: AbortSignal): EventLog {
   return {
     read: (...place) => asked(() => log.read(...place)),
     extent: (...place) => asked(() => log.extent(...place)),
-  };
-}
-
-/** A queue whose reader waits, and looks at the record when nothing comes; null once the signal is aborted. */
-function inboxOf(signal: AbortSignal) {
-  let notices: Notice[] = [];
-  let wake = () => {};
-  signal.addEventListener('abort', () => wake(), { once: true });
-  return {
-    put(notice: Notice) {
-      if (notices.length >= BACKLOG) notices = [MISSED];
-      else notices.push(notice);
-      wake();
-    },
-    async take(): Promise<Notice | null> {
-      if (notices.length === 0 && !signal.aborted) {
-        await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, LOOK_MS);
-          wake = () => {
-            clearTimeout(timer);
-            resolve();
-          };
-        });
-      }
-      return signal.aborted ? null : (notices.shift() ?? MISSED);
-    },
   };
 }

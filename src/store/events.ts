@@ -1,37 +1,7 @@
 import type pg from 'pg';
 import type { StoredEvent } from '../domain/events.ts';
 import { LONG_STATEMENT_MS, RUN_STATEMENT_MS, row, rows, within } from './database.ts';
-
-const READ = {
-  name: 'read_events',
-  text: `SELECT seq, task_id, type, data, timestamp FROM events WHERE workflow_id = $1 AND seq > $2 ORDER BY seq LIMIT $3`,
-};
-
-/** A statement of its own, so that it goes by the task's index and not through all earlier runs of the workflow. */
-const READ_TASK = {
-  name: 'read_task_events',
-  text: `SELECT seq, task_id, type, data, timestamp FROM events
-    WHERE task_id = $4 AND workflow_id = $1 AND seq > $2 ORDER BY seq LIMIT $3`,
-};
-
-const EXTENT = {
-  name: 'extent_of_events',
-  text: `SELECT coalesce((SELECT last_seq FROM event_sequences WHERE workflow_id = $1), 0) AS last,
-    NOT EXISTS (SELECT 1 FROM tasks WHERE id = $2 AND completed_at IS NULL) AS over`,
-};
-
-const FIRST = {
-  name: 'first_event_of_last_task',
-  text: `SELECT coalesce(min(e.seq), 1) - 1 AS after FROM workflows w LEFT JOIN events e ON e.task_id = coalesce(w.active_task_id, w.last_task_id)
-    WHERE w.id = $1`,
-};
-
-/** A delta is of no more use to anyone who reads its message instead. */
-const TRIM = {
-  name: 'trim_deltas',
-  text: `DELETE FROM events WHERE type = 'message_delta' AND timestamp < $1 AND task_id IN (
-    SELECT id FROM tasks WHERE completed_at IS NOT NULL AND completed_at < $1)`,
-};
+import * as sql from './statements/events.ts';
 
 export function eventStore(pool: pg.Pool) {
   const quick = within(pool, RUN_STATEMENT_MS);
@@ -41,24 +11,22 @@ export function eventStore(pool: pg.Pool) {
       workflow_id: string,
       { after, task_id, limit = 500 }: { after: number; task_id?: string | undefined; limit?: number },
     ) {
-      const place = [workflow_id, after, limit];
-      const [statement, values] = task_id ? [READ_TASK, [...place, task_id]] : [READ, place];
-      const found = await rows<Omit<StoredEvent, 'timestamp'> & { timestamp: Date }>(quick, statement, values);
+      const place = { workflow_id, after, limit };
+      const query = task_id ? sql.readTaskEvents({ ...place, task_id }) : sql.readEvents(place);
+      const found = await rows<Omit<StoredEvent, 'timestamp'> & { timestamp: Date }>(quick, query);
       return found.map((event): StoredEvent => ({ ...event, timestamp: event.timestamp.toISOString() }));
     },
     /** The last number that the workflow has given out, and whether the task, if one is named, has ended or is gone. */
     async extent(workflow_id: string, task_id: string | null): Promise<{ last: number; over: boolean }> {
-      return (await row<{ last: number; over: boolean }>(quick, EXTENT, [workflow_id, task_id])) as {
-        last: number;
-        over: boolean;
-      };
+      const [extent] = await rows<{ last: number; over: boolean }>(quick, sql.extentOfEvents({ workflow_id, task_id }));
+      return extent as { last: number; over: boolean };
     },
     /** The number before the first event of the workflow's current or last run. */
     async beforeLastRun(workflow_id: string): Promise<number> {
-      return (await row<{ after: number }>(pool, FIRST, [workflow_id]))?.after ?? 0;
+      return (await row<{ after: number }>(pool, sql.firstEventOfLastTask({ workflow_id })))?.after ?? 0;
     },
     async trimDeltas(before: Date): Promise<void> {
-      await rows(within(pool, LONG_STATEMENT_MS), TRIM, [before]);
+      await rows(within(pool, LONG_STATEMENT_MS), sql.trimDeltas({ before }));
     },
   };
 }

@@ -36,7 +36,7 @@ export async function startDroppingProxy(target: string): Promise<DroppingProxy>
     open.add(pair);
     for (const [from, to] of sidesOf(pair)) {
       from.on('error', () => {});
-      from.on('data', (chunk) => {
+      from.on('data', (chunk: Buffer) => {
         if (from === client && pair.opening === null) {
           pair.opening = chunk.toString('latin1');
           if (muted(pair.opening)) return hush(pair, chunk);

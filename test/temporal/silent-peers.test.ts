@@ -114,7 +114,9 @@ describe.runIf(spawnSync('redis-server', ['--version']).status === 0)('while Red
   const busIsReady = (here: TestInstallation) =>
     until('the bus is ready', async () => (await here.anonymous.get('/health/ready')).body.checks.bus.ok);
 
-  it('is not there at the start, or is stopped, everything works; it is used once it is there', { timeout: 180_000 }, async () => {
+  it('is not there at the start, or is stopped, everything works; it is used once it is there', {
+    timeout: 180_000,
+  }, async () => {
     const port = await freePort();
     const here = await started({ env: { REDIS_URL: `redis://127.0.0.1:${port}` } });
     const { body } = await here.anonymous.get('/health/ready');

@@ -1,0 +1,43 @@
+interface Capacity<T> {
+  /** Items that are kept for a slow reader. */
+  most: number;
+  /** Takes the place of all of them when there would be more. */
+  instead: T;
+  /** A reader for whom nothing has come for so long is given `instead`. */
+  idle_ms?: number;
+}
+
+/** A queue with one reader, for whom the writer never waits. After `end` the reader is given what is left, and nothing more. */
+export function mailbox<T>(capacity?: Capacity<T>) {
+  let waiting: T[] = [];
+  let ended = false;
+  let wake = () => {};
+  /** Resolves when something has come, or with true when nothing has for so long. */
+  const woken = (idle_ms?: number) =>
+    new Promise<boolean>((resolve) => {
+      const timer = idle_ms === undefined ? undefined : setTimeout(() => resolve(true), idle_ms);
+      wake = () => {
+        clearTimeout(timer);
+        resolve(false);
+      };
+    });
+  return {
+    put(item: T) {
+      if (capacity && waiting.length >= capacity.most) waiting = [capacity.instead];
+      else waiting.push(item);
+      wake();
+    },
+    end() {
+      ended = true;
+      wake();
+    },
+    async *read(): AsyncGenerator<T> {
+      while (true) {
+        while (waiting.length > 0) yield waiting.shift() as T;
+        if (ended) return;
+        const idle = await woken(capacity?.idle_ms);
+        if (idle && capacity && waiting.length === 0 && !ended) yield capacity.instead;
+      }
+    },
+  };
+}
