@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { PrismaClient } from '../generated/prisma/client.ts';
@@ -38,19 +39,27 @@ export const connectionTo = (url: string, name: string): pg.ClientConfig => ({
   keepAliveInitialDelayMillis: CONNECT_MS,
 });
 
+/** What `pg` says of a connection that did not answer in time, and of one that was closed for it. */
+const SILENT = /^Query read timeout|^Client was closed/;
+
 /** A connection that did not answer in time is closed: the next statement on it would wait behind the first. */
 class PooledClient extends pg.Client {
   constructor(config: pg.ClientConfig) {
     super({ ...config, connectionTimeoutMillis: CONNECT_MS });
     const query = this.query.bind(this) as (...args: unknown[]) => unknown;
     const closeIfSilent = (error: Error) => {
-      if (error.message === 'Query read timeout') void this.end();
+      if (SILENT.test(error.message)) void this.end();
     };
     this.query = ((...args: unknown[]) => {
       const answer = query(...args);
       if (answer instanceof Promise) answer.catch(closeIfSilent);
       return answer;
     }) as typeof this.query;
+  }
+
+  /** Closes without a goodbye, which a silent server would not answer. */
+  drop(): void {
+    (this as unknown as { connection: { stream: Socket } }).connection.stream.destroy();
   }
 }
 
@@ -65,6 +74,7 @@ export function openDatabase({ url, max_connections = 20, on_error = () => {} }:
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
   });
   pool.on('error', on_error);
+  replaceSilent(pool);
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
   return {
     pool,
@@ -74,6 +84,17 @@ export function openDatabase({ url, max_connections = 20, on_error = () => {} }:
       if (!pool.ended) await pool.end();
     },
   };
+}
+
+/** Where one connection did not answer in time, those that are idle are replaced as well, before anyone waits for them. */
+function replaceSilent(pool: pg.Pool): void {
+  const idle = new Set<pg.PoolClient>();
+  pool.on('acquire', (client) => idle.delete(client));
+  pool.on('remove', (client) => idle.delete(client));
+  pool.on('release', (error, client) => {
+    if (!error) idle.add(client);
+    else if (SILENT.test(error.message)) for (const other of idle) (other as unknown as PooledClient).drop();
+  });
 }
 
 /** The pool, or a connection of it in a transaction. */
