@@ -4,7 +4,7 @@ import type { Config } from '../main/config.ts';
 import { PATIENCE_MS, ParserFailure } from '../parsers/failure.ts';
 import type { JobInput, ParserPool } from '../parsers/pool.ts';
 
-export interface Extracted {
+interface Extracted {
   text: string;
   content_type: string;
 }
@@ -26,7 +26,7 @@ const KINDS: Record<string, { content_type: string; reader: Reader }> = {
 /** Characters of text that one item may hold. */
 const LONGEST_TEXT = 2_000_000;
 
-export interface UploadedFile {
+interface UploadedFile {
   filename: string;
   content: Uint8Array;
   /** Who uploads it. */
@@ -47,12 +47,12 @@ export const readLimitsOf = ({ READ_SECONDS }: Pick<Config, 'READ_SECONDS'>): Re
 const refusal = (message: string, code = 'unreadable_file') =>
   new AppError('unprocessable', message, { code, errors: [{ path: 'file', message }] });
 
-/** The text of a file. Refuses what it cannot read with a sentence; a file made to exhaust the reader ends only its own process. */
+/** The text of a file. Refuses an unreadable file with a sentence. A file made to exhaust the reader ends only the reader's process. */
 export const fileReader =
   (pool: Pick<ParserPool, 'run'>, limits: ReadLimits) =>
   async ({ filename, content, owner }: UploadedFile): Promise<Extracted> => {
     const kind = KINDS[extname(filename).toLowerCase()];
-    if (!kind) throw refusal(`${filename || 'The file'} is none of ${Object.keys(KINDS).join(', ')}`, 'unknown_file_type');
+    if (!kind) throw refusal(`${filename || 'The file'} is not one of ${Object.keys(KINDS).join(', ')}`, 'unknown_file_type');
     const { reader, content_type } = kind;
     const order = { reader, content, longest: LONGEST_TEXT };
     const { text, length } = await pool
@@ -60,7 +60,10 @@ export const fileReader =
       .catch((error) => Promise.reject(failureOf(error, reader)));
     if (length === 0) throw refusal('The file holds no text; a scanned document must be read by OCR first', 'no_text');
     if (length > LONGEST_TEXT)
-      throw refusal(`The file holds ${length} characters of text, at most ${LONGEST_TEXT} are taken; cut it up`, 'too_much_text');
+      throw refusal(
+        `The file holds ${length} characters of text, at most ${LONGEST_TEXT} are allowed; split it`,
+        'too_much_text',
+      );
     return { text, content_type };
   };
 

@@ -44,13 +44,13 @@ export type Store = ReturnType<typeof createStore>;
 interface StoreOptions {
   database: Database;
   keys: KeyRing;
-  tell?: Tell;
+  publish?: Tell;
   /** Whose shared resources join others' by tag. */
   admins?: readonly string[];
 }
 
-/** Everything that is kept, one part a resource. `tell` hears of events once they are written. */
-export function createStore({ database: { pool, prisma }, keys, tell, admins = [] }: StoreOptions) {
+/** Everything that is kept, one part a resource. `publish` receives events once they are written. */
+export function createStore({ database: { pool, prisma }, keys, publish, admins = [] }: StoreOptions) {
   const trusted = [...admins, INSTALLATION];
   const quick = within(pool, RUN_STATEMENT_MS);
   const memories = memoryStore(pool, prisma);
@@ -73,9 +73,9 @@ export function createStore({ database: { pool, prisma }, keys, tell, admins = [
     tokens: tokenStore({ pool, prisma, fingerprints }, keys),
     grants: grantStore({ prisma, keys, fingerprints }),
     workflows: workflowStore({ pool, prisma, granting }),
-    tasks: taskStore({ pool, prisma, keys, ...(tell ? { tell } : {}) }),
-    runs: runStore(quick, tell),
-    ledger: toolLedger(quick, tell),
+    tasks: taskStore({ pool, prisma, keys, ...(publish ? { tell: publish } : {}) }),
+    runs: runStore(quick, publish),
+    ledger: toolLedger(quick, publish),
     skills: resource<Skill>(prisma.skill, { noun: 'skill' }),
     guardrails: resource<Guardrail>(prisma.guardrail, { noun: 'guardrail' }),
     memories,

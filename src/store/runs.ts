@@ -113,7 +113,7 @@ export function runStore(pool: Queryable, tell: Tell = () => {}) {
     },
 
     /** Tells text of the attempt that followed on `run`. False when a later attempt has the step. */
-    tellDeltas: (run: OpenRun, { step, events }: { step: number; events: NewEvent[] }) =>
+    publishDeltas: (run: OpenRun, { step, events }: { step: number; events: NewEvent[] }) =>
       write(sql.appendDeltas(attemptParameters(run, step, events)), run, events),
 
     /** Writes the reply of a step once. False when another attempt has written it, or has the step. */
@@ -132,7 +132,7 @@ export function runStore(pool: Queryable, tell: Tell = () => {}) {
     },
 
     /** Tells of a run that waits. */
-    tell: (run: OpenRun, events: NewEvent[]) => write(sql.tellRun(runParameters(run, events)), run, events),
+    publish: (run: OpenRun, events: NewEvent[]) => write(sql.tellRun(runParameters(run, events)), run, events),
 
     /** Freezes the tools found for a run. False when that was done before. */
     freezeToolset: (run: OpenRun, { toolset, events }: { toolset: unknown; events: NewEvent[] }) =>
@@ -159,8 +159,14 @@ export function runStore(pool: Queryable, tell: Tell = () => {}) {
     /** Ends a task once and gives its lane to the next; returns the next task's id, and the message that is to be delivered. */
     async settle(task_id: string, { status, error, error_code, events }: Settlement): Promise<Settled> {
       const query = settleTask({
-        ...{ task_id, status, error, error_code, events: JSON.stringify(events) },
-        ...{ delivery_id: uuid(), outcome_unknown: OUTCOME_UNKNOWN, not_called: NOT_CALLED },
+        task_id,
+        status,
+        error,
+        error_code,
+        events: JSON.stringify(events),
+        delivery_id: uuid(),
+        outcome_unknown: OUTCOME_UNKNOWN,
+        not_called: NOT_CALLED,
       });
       const settled = await row<Settled & { workflow_id: string; last: number | null }>(pool, query);
       if (settled?.last) tell(settled.workflow_id, task_id, { events, last: settled.last });

@@ -25,14 +25,14 @@ const DEADLINE_MS = 5_000;
 const NOT_FOUND = 5;
 
 /**
- * Makes the engine ready for a worker: the namespace, the attributes that runs are found by, and the schedule that compares tasks and
+ * Prepares the engine for a worker: the namespace, the attributes that runs are found by, and the schedule that compares tasks and
  * schedules on record with the engine's.
  */
 export async function prepareEngine(options: HousekeepingOptions): Promise<void> {
   await registerNamespace(options.client);
   await registerSearchAttributes(options.client);
   await keepReconciling(options);
-  // A worker that starts may be the first one after a crash.
+  // This worker may be the first one after a crash.
   await options.client.schedule.getHandle(reconcilerScheduleId(options.task_queue)).trigger();
 }
 
@@ -112,7 +112,7 @@ export async function missingAttributes(client: Client): Promise<string[]> {
   return SEARCH_ATTRIBUTES.filter((name) => !(name in customAttributes));
 }
 
-/** An account that may not add attributes has to be given them by its operator. */
+/** If the account may not add attributes, its operator has to. */
 async function registerSearchAttributes(client: Client): Promise<void> {
   const missing = await missingAttributes(client);
   if (missing.length === 0) return;
@@ -124,7 +124,7 @@ async function registerSearchAttributes(client: Client): Promise<void> {
 
 const reconcilerScheduleId = (task_queue: string) => `reconcile-${task_queue}`;
 
-/** Created once, by the first worker; later ones only bring its interval up to date. */
+/** Created by the first worker; later ones only update its interval. */
 async function keepReconciling({ client, task_queue, every_seconds }: HousekeepingOptions): Promise<void> {
   const spec = { intervals: [{ every: every_seconds * 1000 }] };
   const action = {
