@@ -13,14 +13,20 @@ export function mailbox<T>(capacity?: Capacity<T>) {
   let ended = false;
   let wake = () => {};
   /** Resolves when something has come, or with true when nothing has for so long. */
-  const woken = (idle_ms?: number) =>
-    new Promise<boolean>((resolve) => {
-      const timer = idle_ms === undefined ? undefined : setTimeout(() => resolve(true), idle_ms);
-      wake = () => {
-        clearTimeout(timer);
-        resolve(false);
-      };
+  async function woken(idle_ms?: number): Promise<boolean> {
+    let idle = false;
+    let timer: NodeJS.Timeout | undefined;
+    const rest = () => {
+      idle = true;
+      wake();
+    };
+    await new Promise<void>((resolve) => {
+      wake = resolve;
+      if (idle_ms !== undefined) timer = setTimeout(rest, idle_ms);
     });
+    clearTimeout(timer);
+    return idle;
+  }
   return {
     put(item: T) {
       if (capacity && waiting.length >= capacity.most) waiting = [capacity.instead];

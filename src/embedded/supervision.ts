@@ -10,7 +10,7 @@ export interface Restartable {
   restart(): Promise<void>;
 }
 
-export interface Supervision {
+interface Supervision {
   /** Rejects with a sentence when a server cannot be kept up. */
   broken: Promise<never>;
   /** Resolves when no server is being started any more. */
