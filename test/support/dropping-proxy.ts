@@ -24,7 +24,7 @@ interface Pair {
   opening: string | null;
 }
 
-/** Stands between a client and a server, and breaks connections, or lets them fall silent, when told to. */
+/** A proxy between client and server that breaks connections, or stops answering on them, on request. */
 export async function startDroppingProxy(target: string): Promise<DroppingProxy> {
   const { port, hostname } = new URL(target);
   const open = new Set<Pair>();
