@@ -35,6 +35,7 @@ const SQLSTATE: Record<string, Outage> = {
   '57P': UNREACHABLE,
   '58': BROKEN,
   '25006': READ_ONLY,
+  '25P03': UNREACHABLE,
   '40001': BUSY,
   '40P01': BUSY,
 };
@@ -71,6 +72,8 @@ const UNCODED: Record<string, Outage> = {
   'Connection terminated unexpectedly': UNREACHABLE,
   'Connection terminated due to connection timeout': UNREACHABLE,
   'Client has encountered a connection error and is not queryable': UNREACHABLE,
+  'Client was closed and is not queryable': UNREACHABLE,
+  'Query read timeout': UNREACHABLE,
   'timeout expired': UNREACHABLE,
   'timeout exceeded when trying to connect': POOL,
 };

@@ -1,8 +1,8 @@
 import type { Checks } from '../api/health.ts';
 import { requireOwnSchema } from '../store/migrations.ts';
-import type { Engine } from '../temporal/engine.ts';
+import { missingParts } from '../temporal/housekeeping.ts';
 import type { Isolation } from '../toolrunner/settings.ts';
-import type { SharedServices } from './core.ts';
+import type { RunControl, SharedServices } from './core.ts';
 import { MIGRATIONS } from './places.ts';
 
 const TOOLS: Record<Isolation, string> = {
@@ -14,8 +14,8 @@ const TOOLS: Record<Isolation, string> = {
 
 /** The checks of readiness and `doctor`. */
 export function checksOf(
-  { store, bus, database, runner }: Pick<SharedServices, 'store' | 'bus' | 'database' | 'runner'>,
-  engine: Engine,
+  { store, bus, database, runner, setting }: Pick<SharedServices, 'store' | 'bus' | 'database' | 'runner' | 'setting'>,
+  { engine, client }: Pick<RunControl, 'engine' | 'client'>,
 ): Checks {
   return {
     async database() {
@@ -25,6 +25,11 @@ export function checksOf(
     async engine() {
       await engine.ping();
       return 'answers';
+    },
+    async 'engine setup'() {
+      const missing = await missingParts(client, setting.config.TEMPORAL_TASK_QUEUE);
+      if (missing.length === 0) return 'complete';
+      throw new Error(`The workflow engine lacks ${missing.join(', ')}; a worker creates what is missing within seconds`);
     },
     async bus() {
       await bus.ping();

@@ -17,7 +17,7 @@ import { PATIENCE_MS } from '../parsers/failure.ts';
 import { createParserPool, type ParserPool } from '../parsers/pool.ts';
 import { bundlesOf } from '../replay/bundles.ts';
 import { modelListsOf } from '../runtimes/model-list-service.ts';
-import { openDatabase } from '../store/database.ts';
+import { connectionTo, openDatabase } from '../store/database.ts';
 import { createStore } from '../store/index.ts';
 import { requireKeys } from '../store/key-check.ts';
 import { keyRing } from '../store/key-ring.ts';
@@ -30,7 +30,7 @@ import { secretScope, secretsOfInstallation } from '../store/secret-scope.ts';
 import { serve } from '../temporal/activities/fire.ts';
 import { createDispatch } from '../temporal/dispatch.ts';
 import { createEngine } from '../temporal/engine.ts';
-import { prepareEngine } from '../temporal/housekeeping.ts';
+import { keepPrepared, prepareEngine } from '../temporal/housekeeping.ts';
 import { activityPorts, firePortsOf } from '../temporal/ports/index.ts';
 import { createSchedules } from '../temporal/schedules.ts';
 import { settler } from '../temporal/settle.ts';
@@ -72,8 +72,11 @@ export async function openSharedServices(
   await requireOwnSchema(database.pool, MIGRATIONS);
   await requireKeys(database.pool, keys, keySource(config));
   const { REDIS_URL } = config;
-  const opened = REDIS_URL ? redisBus({ url: REDIS_URL, log }) : postgresBus({ url, pool: database.pool, log });
-  const bus = resources.hold(await opened, (it) => it.close());
+  const connection = connectionTo(url, 'perdura events');
+  const bus = resources.hold(
+    REDIS_URL ? redisBus({ url: REDIS_URL, log }) : postgresBus({ connection, pool: database.pool, log }),
+    (it) => it.close(),
+  );
   const store = createStore({
     database,
     keys,
@@ -171,7 +174,10 @@ export async function openWorker(
     build_id: config.WORKER_BUILD_ID ?? null,
   };
   resources.hold(unwatch, (end) => end());
-  await prepareEngine({ client: driver.client, task_queue: settings.task_queue, every_seconds: config.RECONCILE_SECONDS });
+  const { client } = driver;
+  const housekeeping = { client, task_queue: settings.task_queue, every_seconds: config.RECONCILE_SECONDS };
+  await prepareEngine(housekeeping);
+  resources.hold(keepPrepared({ ...housekeeping, log: core.log }), (it) => it.stop());
   return resources.hold(await startWorker(ports, settings), (it) => it.stop());
 }
 
@@ -194,7 +200,7 @@ export async function openApi(
   const { config } = setting;
   const replies = resources.hold(chatRepliesOf(core), (it) => it.close(CHAT_GRACE_MS));
   // Sessions and tasks share one id format, so the halt notice for a task reaches every API process, too.
-  resources.hold(await bus.onHalt(replies.stop), (end) => void end());
+  resources.hold(bus.onHalt(replies.stop), (end) => end());
   const services = {
     store,
     bus,
@@ -203,9 +209,12 @@ export async function openApi(
     identify,
     secrets: core.secrets,
     models: modelListsOf(core),
-    checks: checksOf(core, driver.engine),
+    checks: checksOf(core, driver),
     replies,
-    stopReply: (session_id: string) => bus.halt(session_id),
+    stopReply(session_id: string) {
+      replies.stop(session_id);
+      bus.halt(session_id);
+    },
     guard: chatGuardOf(core),
     judge: core.judge,
     admitBytes: core.quotas.admitBytes,

@@ -10,7 +10,7 @@ import { chatStore } from './chat.ts';
 import { connectionStores } from './connections.ts';
 import { cursorStore } from './cursors.ts';
 import { customToolStore } from './custom-tools.ts';
-import { type Database, rows } from './database.ts';
+import { type Database, RUN_STATEMENT_MS, rows, within } from './database.ts';
 import { definitionStore } from './definitions.ts';
 import { eventStore } from './events.ts';
 import { forkStore } from './forks.ts';
@@ -56,6 +56,7 @@ interface StoreOptions {
 /** Everything that is kept, one part a resource. `publish` receives events once they are written. */
 export function createStore({ database: { pool, prisma }, keys, publish, admins = [] }: StoreOptions) {
   const trusted = [...admins, INSTALLATION];
+  const quick = within(pool, RUN_STATEMENT_MS);
   const memories = memoryStore(pool, prisma);
   const fingerprints = grantKeys(pool, keys);
   const granting = createGranting({ prisma, keys, fingerprints });
@@ -77,14 +78,14 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
     grants: grantStore({ prisma, keys, fingerprints }),
     workflows: workflowStore({ pool, prisma, granting }),
     tasks: taskStore({ pool, prisma, keys, ...(publish ? { tell: publish } : {}) }),
-    runs: runStore(pool, publish),
-    ledger: toolLedger(pool, publish),
+    runs: runStore(quick, publish),
+    ledger: toolLedger(quick, publish),
     skills: resource<Skill>(prisma.skill, { noun: 'skill' }),
     guardrails: resource<Guardrail>(prisma.guardrail, { noun: 'guardrail' }),
     memories,
     knowledgeItems: knowledgeItemStore(pool, prisma),
     transfer: transferStore({ prisma, keys, granting }),
-    definitions: definitionStore(pool),
+    definitions: definitionStore(quick),
     cursors: cursorStore(pool),
     rates: providerRates(pool),
     inspection: inspectionStore(prisma),

@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { v7 as uuid } from 'uuid';
+import { connectionTo } from './database.ts';
 
 /** The id that Prisma's own engine locks, so that the two never run at once. */
 const ADVISORY_LOCK = 72707369;
@@ -34,7 +35,7 @@ interface Migration {
  * Killed at any moment, it leaves each migration either applied and noted or neither.
  */
 export async function applyMigrations(url: string, folder: string): Promise<string[]> {
-  const client = new pg.Client(url);
+  const client = new pg.Client(connectionTo(url, 'perdura migrations'));
   await client.connect();
   try {
     await client.query(`SELECT pg_advisory_lock(${ADVISORY_LOCK})`);

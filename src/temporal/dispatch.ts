@@ -103,7 +103,7 @@ export function createDispatch({ admitTask, store, engine, bus, settle, definiti
   async function requestEnd(task_id: string): Promise<boolean> {
     const known = await engine.halt(task_id);
     if (known) await store.tasks.noteHalt(task_id);
-    await bus.halt(task_id);
+    bus.halt(task_id);
     return known;
   }
 
