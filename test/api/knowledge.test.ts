@@ -152,6 +152,26 @@ describe('without an embedding endpoint', () => {
     }
   });
 
+  it('never shows the key of the embedding endpoint, though the endpoint repeats it', async () => {
+    const server = createServer((request, response) => {
+      const said = { error: { message: `No access with ${request.headers.authorization}` } };
+      response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(said));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const base_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    const embedding = { base_url, model: 'demo', api_key: 'canary-of-the-operator' };
+    const refused = await startTestInstallation({ worker: false, setting: { embeddings: embedding } });
+    try {
+      const one = await item(await source({}, refused), 'Trains.', {}, refused);
+      expect(one.last_error).toContain('[redacted]');
+      const found = await query({ query: 'trains' }, refused);
+      expect(JSON.stringify([one, found])).not.toContain(embedding.api_key);
+    } finally {
+      await refused.stop();
+      server.close();
+    }
+  });
+
   it('stores an item although the endpoint is down, and embeds it when it is saved again', async () => {
     const setting = { embeddings: { base_url: 'http://127.0.0.1:1/v1', model: 'demo', api_key: null } };
     const down = await startTestInstallation({ worker: false, setting });
