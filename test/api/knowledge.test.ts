@@ -226,10 +226,12 @@ describe('sources elsewhere', () => {
     expect(JSON.stringify([tested, shown, await query({ query: 'x' })])).not.toContain('CANARY');
   });
 
-  it('does not reach private addresses', async () => {
-    const connection_config = { url: 'http://169.254.169.254', collection: 'meta' };
-    const id = await source({ source_type: 'vector_db', connection_config });
+  it.each([
+    ['vector_db', { url: 'http://169.254.169.254', collection: 'meta' }],
+    ['pgvector', { url: 'postgres://u:p@10.255.255.1/x', table: 't' }],
+  ])('does not reach private addresses: %s', async (source_type, connection_config) => {
+    const id = await source({ source_type, connection_config });
     const tested = await home.alice.ok(home.alice.post(`/api/knowledge-sources/${id}/test`));
-    expect(tested).toMatchObject({ success: false });
+    expect(tested).toMatchObject({ success: false, error: expect.stringContaining('not allowed from here') });
   });
 });

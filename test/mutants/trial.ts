@@ -91,10 +91,10 @@ function judged(results: FileResult[] | null, failing: ReadonlySet<string>): Out
 async function runTests(tests: readonly MutantTest[], directory: string): Promise<FileResult[] | null> {
   const report = join(directory, '..', 'report.json');
   await rm(report, { force: true });
-  const names = [...new Set(tests.map(({ name }) => RegExp.escape(name)))].join('|');
+  const names = [...new Set(tests.map(({ name }) => name.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')))].join('|');
   const files = [...new Set(tests.map(({ file }) => file))];
   const reporters = ['--reporter=json', `--outputFile.json=${report}`];
-  const args = ['run', '--project', 'main', '--retry=0', '--bail=1', ...reporters, '-t', names, ...files];
+  const args = ['run', '--project', 'main', '--retry=0', ...reporters, '-t', names, ...files];
   await ended(join(directory, 'node_modules/.bin/vitest'), args, directory);
   const text = await readFile(report, 'utf8').catch(() => '');
   return text ? (JSON.parse(text) as { testResults: FileResult[] }).testResults : null;

@@ -65,6 +65,9 @@ describe('a text that comes in pieces', () => {
   });
   it('prefers the longer of two secrets that begin alike', () => {
     expect(streamed(['abcdef', 'ghij!'], { cut: false }, ['abcdef', 'abcdefghij'])).toBe('[redacted]!');
+    // One of them the installation's own.
+    expect(redactor(['abcdefghij'], redactor(['abcdef'])).text('abcdefghij!')).toBe('[redacted]!');
+    expect(redactor(['abcdef'], redactor(['abcdefghij'])).text('abcdefghij!')).toBe('[redacted]!');
   });
 });
 
