@@ -102,9 +102,10 @@ export const DELTAS = {
 
 export const NOTE_ERROR = {
   name: 'note_error',
-  text: `WITH step AS (
+  text: `WITH live AS (SELECT 1 FROM tasks WHERE id = $1 AND status IN (${LIVE}) FOR SHARE),
+    step AS (
       UPDATE task_steps SET errors = errors + 1, error = $4
-      WHERE task_id = $1 AND step = $3 AND attempts = $6 AND ended_at IS NULL RETURNING 1)
+      WHERE task_id = $1 AND step = $3 AND attempts = $6 AND ended_at IS NULL AND EXISTS (SELECT 1 FROM live) RETURNING 1)
     SELECT append_events($2, $1, $5) AS last FROM step`,
 };
 

@@ -33,6 +33,8 @@ async function sealedPlaces(): Promise<Record<string, string[]>> {
 it('everything that is sealed opens with the new key alone once keys were rotated', async () => {
   const { alice, setting } = here;
   await alice.ok(alice.post('/api/tokens', { name: 'kept', value: 'a-value-to-keep' }), 201);
+  const provider = { name: 'granted', provider_type: 'openai', api_key_token_name: 'kept' };
+  await alice.ok(alice.post('/api/providers', provider), 201);
   const connection_config = { url: 'https://mcp.example', headers: { Authorization: 'Bearer of-the-server' } };
   const server = { name: 'sealed', transport_type: 'http', connection_config };
   const { id: mcp_server } = await alice.ok(alice.post('/api/mcps', server), 201);

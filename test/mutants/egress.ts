@@ -7,7 +7,7 @@ export default [
     text: "if (address.range() !== 'unicast') return false;",
     replacement: "if (address.range() === 'loopback') return false;",
     harm: 'Users reach the private network and the metadata service through the platform.',
-    tests: [{ file: 'test/toolrunner/egress.test.ts', name: 'refuse %s, %s' }],
+    tests: [{ file: 'test/toolrunner/egress.test.ts', name: 'refuse ' }],
   },
   {
     id: 'egress/not-global-ipv6',
@@ -15,7 +15,7 @@ export default [
     text: '(address as ipaddr.IPv6).match(GLOBAL_UNICAST)',
     replacement: "address.range() === 'unicast'",
     harm: 'Addresses of IPv6 that carry a private IPv4 address are dialled.',
-    tests: [{ file: 'test/toolrunner/egress.test.ts', name: 'refuse %s, %s' }],
+    tests: [{ file: 'test/toolrunner/egress.test.ts', name: 'refuse ' }],
   },
   {
     id: 'egress/zones',
@@ -23,7 +23,7 @@ export default [
     text: "isIP(address) !== 0 && !address.includes('%')",
     replacement: 'isIP(address) !== 0',
     harm: 'An address with a zone is judged as something else.',
-    tests: [{ file: 'test/toolrunner/egress.test.ts', name: 'refuse %s, %s' }],
+    tests: [{ file: 'test/toolrunner/egress.test.ts', name: 'refuse ' }],
   },
   {
     id: 'egress/own-ports',
@@ -95,7 +95,7 @@ export default [
     text: 'host: addresses.length === 1 ? first.address : target.hostname,',
     replacement: 'host: first.address,',
     harm: 'A local server that listens on IPv4 alone is out of reach by the name localhost.',
-    tests: [{ file: 'test/toolrunner/egress.test.ts', name: 'comes past %s' }],
+    tests: [{ file: 'test/toolrunner/egress.test.ts', name: 'comes past ' }],
   },
   {
     id: 'egress/loopback-for-tools',
@@ -103,7 +103,7 @@ export default [
     text: 'tools: open(...egress_allow),',
     replacement: 'tools: open(...egress_allow, ...configuration_allow),',
     harm: 'What a model chooses reaches servers of this machine.',
-    tests: [{ file: 'test/temporal/loopback.test.ts', name: 'by web_fetch, as %s' }],
+    tests: [{ file: 'test/temporal/loopback.test.ts', name: 'by web_fetch, as ' }],
   },
   {
     id: 'egress/loopback-for-the-sandbox',

@@ -15,7 +15,7 @@ export default [
     text: 'AND g.destination = $8',
     replacement: 'AND $8::text IS NOT NULL',
     harm: 'Whoever changes the URL of a resource receives the token of its owner.',
-    tests: [{ file: 'test/temporal/grants.test.ts', name: 'stays with its owner when %s changes the destination' }],
+    tests: [{ file: 'test/temporal/grants.test.ts', name: 'changes the destination, until its owner saves it again' }],
   },
   {
     id: 'grants/giver',

@@ -191,7 +191,7 @@ export default [
     text: 'files: WORKSPACE_FILES,',
     replacement: 'files: 1e9,',
     harm: 'A run uses up the inodes of the disk.',
-    tests: [{ file: 'test/api/limits.test.ts', name: 'takes so many %s and no more writes' }],
+    tests: [{ file: 'test/api/limits.test.ts', name: 'and no more writes after that' }],
   },
   {
     id: 'limits/bytes-of-a-workspace',
@@ -199,7 +199,7 @@ export default [
     text: 'bytes: WORKSPACE_MB * MIB,',
     replacement: 'bytes: WORKSPACE_MB * 1e9,',
     harm: 'A run fills the disk.',
-    tests: [{ file: 'test/api/limits.test.ts', name: 'takes so many %s and no more writes' }],
+    tests: [{ file: 'test/api/limits.test.ts', name: 'and no more writes after that' }],
   },
   {
     id: 'limits/closed-directory-of-a-workspace',

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 import { areaOf, catalogue } from './catalogue.ts';
 import type { Mutant } from './mutant.ts';
-import { failingAlready, type Outcome, openWorktree, tried, type Verdict } from './trial.ts';
+import { failingAlready, inWorktree, type Outcome, tried, type Verdict } from './trial.ts';
 
 const HELP = `Plants each fault of test/mutants in a worktree and runs the tests that must fail.
 
@@ -10,6 +10,9 @@ const HELP = `Plants each fault of test/mutants in a worktree and runs the tests
   npm run mutants -- --only egress       those whose id begins so; may be given several times
   npm run mutants -- --changed [--base main]   those in files that differ from another commit
   npm run mutants -- --list              what there is, without running anything
+
+  --jobs 2          two at a time, each in a worktree of its own
+  --skip-baseline   when the tests have just passed without any fault
 `;
 
 const { values } = parseArgs({
@@ -17,6 +20,8 @@ const { values } = parseArgs({
     only: { type: 'string', multiple: true, default: [] },
     changed: { type: 'boolean', default: false },
     base: { type: 'string', default: 'main' },
+    jobs: { type: 'string', default: '1' },
+    'skip-baseline': { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -40,30 +45,30 @@ function changedFiles(base: string): string[] {
 
 /** Whether every fault was caught. */
 async function runAll(mutants: readonly Mutant[]): Promise<boolean> {
-  const worktree = await openWorktree();
+  const queue = [...mutants];
   const verdicts: [Mutant, Outcome][] = [];
-  let stopped = false;
-  process.once('SIGINT', () => {
-    stopped = true;
-  });
-  try {
-    console.log('Running the named tests without any fault …');
-    const failing = await failingAlready(
-      mutants.flatMap(({ tests }) => tests),
-      worktree.directory,
-    );
-    for (const name of failing) console.log(`fails already    ${name}`);
-    for (const mutant of mutants) {
-      if (stopped) break;
-      const outcome = await tried(mutant, worktree.directory, failing);
-      verdicts.push([mutant, outcome]);
-      console.log(`${outcome.verdict.padEnd(15)}  ${mutant.id.padEnd(44)}  ${outcome.detail}`);
-    }
-  } finally {
-    await worktree.close();
-  }
+  process.once('SIGINT', () => queue.splice(0));
+  const failing = values['skip-baseline'] ? new Set<string>() : await baseline(mutants);
+  const work = async () => {
+    await inWorktree(async (directory) => {
+      for (let mutant = queue.shift(); mutant; mutant = queue.shift()) {
+        const outcome = await tried(mutant, directory, failing);
+        verdicts.push([mutant, outcome]);
+        console.log(`${outcome.verdict.padEnd(15)}  ${mutant.id.padEnd(44)}  ${outcome.detail}`);
+      }
+    });
+  };
+  await Promise.all(Array.from({ length: Number(values.jobs) }, work));
   summarise(verdicts);
-  return !stopped && verdicts.every(([, { verdict }]) => verdict === 'caught');
+  return verdicts.length === mutants.length && verdicts.every(([, { verdict }]) => verdict === 'caught');
+}
+
+async function baseline(mutants: readonly Mutant[]): Promise<Set<string>> {
+  console.log('Running the named tests without any fault …');
+  const tests = mutants.flatMap((mutant) => mutant.tests);
+  const failing = await inWorktree((directory) => failingAlready(tests, directory));
+  for (const name of failing) console.log(`fails already    ${name}`);
+  return failing;
 }
 
 function summarise(verdicts: readonly [Mutant, Outcome][]): void {

@@ -7,7 +7,7 @@ export default [
     text: 'const never = [...SYSTEM, ...',
     replacement: 'const never = [...',
     harm: 'An MCP server is given /etc of the host to write.',
-    tests: [{ file: 'test/toolrunner/host-paths.test.ts', name: 'is refused with %s: %s, whatever is allowed' }],
+    tests: [{ file: 'test/toolrunner/host-paths.test.ts', name: ', whatever is allowed' }],
   },
   {
     id: 'sandbox/home-of-perdura',
@@ -63,7 +63,7 @@ export default [
     text: "|| asked.split(sep).includes('..')",
     replacement: '',
     harm: 'The path that a server is given is not the one that was written down.',
-    tests: [{ file: 'test/toolrunner/host-paths.test.ts', name: 'is refused with %s: %s, whatever is allowed' }],
+    tests: [{ file: 'test/toolrunner/host-paths.test.ts', name: ', whatever is allowed' }],
   },
   {
     id: 'sandbox/symbolic-links',
@@ -160,14 +160,6 @@ export default [
     replacement: '',
     harm: 'A git server leads the service to an address that was not judged.',
     tests: [{ file: 'test/temporal/repository.test.ts', name: 'is not led to another address' }],
-  },
-  {
-    id: 'sandbox/token-of-git',
-    file: 'src/tools/checkout.ts',
-    text: 'throw token ? redactor([token]).error(error) : error;',
-    replacement: 'throw error;',
-    harm: 'A git server that repeats the token has it stored with the failure of the run.',
-    tests: [{ file: 'test/temporal/repository.test.ts', name: 'shows no token that the server repeats' }],
   },
   {
     id: 'sandbox/network-of-a-tool',

@@ -16,20 +16,20 @@ export interface Outcome {
   detail: string;
 }
 
-/** A copy of the repository as it is committed, with the changes to files that git knows. */
-export async function openWorktree() {
-  const directory = join(await mkdtemp(join(tmpdir(), 'perdura-mutants-')), 'repository');
+/** Works in a copy of the repository as it is committed, with the changes to files that git knows. */
+export async function inWorktree<T>(work: (directory: string) => Promise<T>): Promise<T> {
+  const parent = await mkdtemp(join(tmpdir(), 'perdura-mutants-'));
+  const directory = join(parent, 'repository');
   const git = (...args: string[]) => execFileSync('git', ['-C', ROOT, ...args], { encoding: 'utf8' }).trim();
   git('worktree', 'add', '--quiet', '--detach', directory, git('stash', 'create') || 'HEAD');
-  await cp(join(ROOT, GENERATED), join(directory, GENERATED), { recursive: true });
-  await linkModules(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
-  return {
-    directory,
-    async close() {
-      git('worktree', 'remove', '--force', directory);
-      await rm(join(directory, '..'), { recursive: true, force: true });
-    },
-  };
+  try {
+    await cp(join(ROOT, GENERATED), join(directory, GENERATED), { recursive: true });
+    await linkModules(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
+    return await work(directory);
+  } finally {
+    git('worktree', 'remove', '--force', directory);
+    await rm(parent, { recursive: true, force: true });
+  }
 }
 
 /** Hard links: a symbolic one would lead the sandbox and the bundler out of the worktree. Another disk has no choice. */
@@ -50,7 +50,7 @@ export async function tried(mutant: Mutant, directory: string, failing: Readonly
   if (changed === null) return { verdict: 'does not apply', detail: `its text does not occur exactly once in ${mutant.file}` };
   await writeFile(path, changed);
   try {
-    return judged(await runTests(mutant.tests, directory), failing);
+    return judged(await runTests(mutant.tests, directory, ['--maxWorkers=1']), failing);
   } finally {
     await writeFile(path, source);
   }
@@ -88,13 +88,13 @@ function judged(results: FileResult[] | null, failing: ReadonlySet<string>): Out
 }
 
 /** Null when there is no report. */
-async function runTests(tests: readonly MutantTest[], directory: string): Promise<FileResult[] | null> {
+async function runTests(tests: readonly MutantTest[], directory: string, more: string[] = []): Promise<FileResult[] | null> {
   const report = join(directory, '..', 'report.json');
   await rm(report, { force: true });
   const names = [...new Set(tests.map(({ name }) => name.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')))].join('|');
   const files = [...new Set(tests.map(({ file }) => file))];
   const reporters = ['--reporter=json', `--outputFile.json=${report}`];
-  const args = ['run', '--project', 'main', '--retry=0', ...reporters, '-t', names, ...files];
+  const args = ['run', '--project', 'main', '--retry=0', ...more, ...reporters, '-t', names, ...files];
   await ended(join(directory, 'node_modules/.bin/vitest'), args, directory);
   const text = await readFile(report, 'utf8').catch(() => '');
   return text ? (JSON.parse(text) as { testResults: FileResult[] }).testResults : null;

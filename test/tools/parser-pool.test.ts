@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { ParserFailure } from '../../src/parsers/failure.ts';
 import { createParserPool, type JobRules } from '../../src/parsers/pool.ts';
@@ -16,6 +17,15 @@ const unique = {
   config: { json_schema: { uniqueItems: true } },
   text: JSON.stringify(Array.from({ length: 40_000 }, (_, i) => [i])),
 };
+
+function isOwnParser(pid: string): boolean {
+  try {
+    const parent = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[1];
+    return Number(parent) === process.pid && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('room/process.ts');
+  } catch {
+    return false;
+  }
+}
 
 describe('the parser pool', () => {
   it('gives what a job comes to, and the sentence of one that cannot be done', async () => {
@@ -68,6 +78,15 @@ describe('the parser pool', () => {
     expect(await many.at(-1)).toBe('busy');
     expect(await first).toBe('timeout');
     expect(new Set((await Promise.all(many)).slice(0, 200))).toEqual(new Set(['done']));
+  });
+
+  it.runIf(process.platform === 'linux')('has nothing of the service in the environment of its processes', async () => {
+    await pool.run('page', '', rules());
+    const environments = readdirSync('/proc')
+      .filter((pid) => /^\d+$/.test(pid) && isOwnParser(pid))
+      .map((pid) => readFileSync(`/proc/${pid}/environ`, 'latin1'));
+    expect(environments).not.toEqual([]);
+    for (const text of environments) expect(text).not.toMatch(/(?:^|\0)(?!NODE_CHANNEL_)[A-Z]/);
   });
 
   it('ends what is under way when it is closed', async () => {
