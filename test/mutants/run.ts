@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 import { areaOf, catalogue } from './catalogue.ts';
 import type { Mutant } from './mutant.ts';
-import { failingAlready, inWorktree, type Outcome, tried, type Verdict } from './trial.ts';
+import { atBench, type Outcome, type Verdict } from './trial.ts';
 
 const HELP = `Plants each fault of test/mutants in a worktree and runs the tests that must fail.
 
@@ -50,9 +50,9 @@ async function runAll(mutants: readonly Mutant[]): Promise<boolean> {
   process.once('SIGINT', () => queue.splice(0));
   const failing = values['skip-baseline'] ? new Set<string>() : await baseline(mutants);
   const work = async () => {
-    await inWorktree(async (directory) => {
+    await atBench(async (bench) => {
       for (let mutant = queue.shift(); mutant; mutant = queue.shift()) {
-        const outcome = await tried(mutant, directory, failing);
+        const outcome = await bench.tried(mutant, failing);
         verdicts.push([mutant, outcome]);
         console.log(`${outcome.verdict.padEnd(15)}  ${mutant.id.padEnd(44)}  ${outcome.detail}`);
       }
@@ -66,7 +66,7 @@ async function runAll(mutants: readonly Mutant[]): Promise<boolean> {
 async function baseline(mutants: readonly Mutant[]): Promise<Set<string>> {
   console.log('Running the named tests without any fault …');
   const tests = mutants.flatMap((mutant) => mutant.tests);
-  const failing = await inWorktree((directory) => failingAlready(tests, directory));
+  const failing = await atBench((bench) => bench.failingAlready(tests));
   for (const name of failing) console.log(`fails already    ${name}`);
   return failing;
 }

@@ -1,7 +1,9 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, fork } from 'node:child_process';
+import { once } from 'node:events';
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { FileResult, Order } from './laboratory.ts';
 import { type Mutant, type MutantTest, planted } from './mutant.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -16,8 +18,15 @@ export interface Outcome {
   detail: string;
 }
 
-/** Works in a copy of the repository as it is committed, with the changes to files that git knows. */
-export async function inWorktree<T>(work: (directory: string) => Promise<T>): Promise<T> {
+export interface Bench {
+  /** Plants a fault, runs its tests and takes it out again. */
+  tried(mutant: Mutant, failing: ReadonlySet<string>): Promise<Outcome>;
+  /** The tests that fail without any fault: they prove nothing. */
+  failingAlready(tests: readonly MutantTest[]): Promise<Set<string>>;
+}
+
+/** A copy of the repository as it is committed, with the changes to files that git knows, and a process that runs its tests. */
+export async function atBench<T>(work: (bench: Bench) => Promise<T>): Promise<T> {
   const parent = await mkdtemp(join(tmpdir(), 'perdura-mutants-'));
   const directory = join(parent, 'repository');
   const git = (...args: string[]) => execFileSync('git', ['-C', ROOT, ...args], { encoding: 'utf8' }).trim();
@@ -25,7 +34,12 @@ export async function inWorktree<T>(work: (directory: string) => Promise<T>): Pr
   try {
     await cp(join(ROOT, GENERATED), join(directory, GENERATED), { recursive: true });
     await linkModules(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
-    return await work(directory);
+    const laboratory = openLaboratory(directory);
+    try {
+      return await work(benchOf(directory, laboratory.run));
+    } finally {
+      await laboratory.close();
+    }
   } finally {
     git('worktree', 'remove', '--force', directory);
     await rm(parent, { recursive: true, force: true });
@@ -42,65 +56,75 @@ async function linkModules(from: string, to: string): Promise<void> {
   }
 }
 
-/** Plants a fault, runs its tests and takes it out again. */
-export async function tried(mutant: Mutant, directory: string, failing: ReadonlySet<string>): Promise<Outcome> {
-  const path = join(directory, mutant.file);
-  const source = await readFile(path, 'utf8').catch(() => '');
-  const changed = planted(source, mutant);
-  if (changed === null) return { verdict: 'does not apply', detail: `its text does not occur exactly once in ${mutant.file}` };
-  await writeFile(path, changed);
-  try {
-    return judged(await runTests(mutant.tests, directory, ['--maxWorkers=1']), failing);
-  } finally {
-    await writeFile(path, source);
-  }
+type RunTests = (order: Order) => Promise<FileResult[]>;
+
+/** A process that is replaced when it dies or hangs; then there are no results. */
+function openLaboratory(directory: string): { run: RunTests; close(): Promise<void> } {
+  const start = () =>
+    fork(join(directory, 'test/mutants/laboratory.ts'), { cwd: directory, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
+  let child = start();
+  return {
+    async run(order) {
+      if (!child.connected) child = start();
+      const ended = new AbortController();
+      const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(LONGEST_MS)]);
+      child.once('exit', () => ended.abort());
+      try {
+        const answer = once(child, 'message', { signal });
+        child.send(order);
+        return (await answer)[0] as FileResult[];
+      } catch {
+        if (child.connected) child.disconnect();
+        return [];
+      }
+    },
+    async close() {
+      if (!child.connected) return;
+      const gone = once(child, 'exit');
+      child.disconnect();
+      await gone;
+    },
+  };
 }
 
-/** The tests that fail without any fault: they prove nothing. */
-export async function failingAlready(tests: readonly MutantTest[], directory: string): Promise<Set<string>> {
-  const results = (await runTests(tests, directory)) ?? [];
-  return new Set(results.flatMap(({ assertionResults }) => assertionResults.filter(isFailed).map(({ fullName }) => fullName)));
+function benchOf(directory: string, run: RunTests): Bench {
+  /** Its text is back, but what was made of it is still the fault's. */
+  let mended: string[] = [];
+  return {
+    async tried(mutant, failing) {
+      const { file, tests } = mutant;
+      const path = join(directory, file);
+      const source = await readFile(path, 'utf8').catch(() => '');
+      const changed = planted(source, mutant);
+      if (changed === null) return { verdict: 'does not apply', detail: `its text does not occur exactly once in ${file}` };
+      await writeFile(path, changed);
+      try {
+        return judged(await run({ tests, changed: [...mended, file] }), failing);
+      } finally {
+        await writeFile(path, source);
+        mended = [file];
+      }
+    },
+    async failingAlready(tests) {
+      const results = await run({ tests, changed: [] });
+      return new Set(results.flatMap((file) => file.tests.filter(isFailed).map(({ name }) => name)));
+    },
+  };
 }
 
-interface FileResult {
-  name: string;
-  status: string;
-  message: string;
-  assertionResults: { fullName: string; status: string; failureMessages: string[] | null }[];
-}
-
-const isFailed = ({ status }: { status: string }) => status === 'failed';
+const isFailed = ({ state }: { state: string }) => state === 'failed';
 /** Such a fault is found by the compiler, or by the first who starts the service. */
-const NO_ASSERTION = /^(?:SyntaxError|ReferenceError|Error: Transform failed)/;
+const NO_ASSERTION = /^(?:SyntaxError|ReferenceError|RolldownError|Error: Transform failed)/;
 
-function judged(results: FileResult[] | null, failing: ReadonlySet<string>): Outcome {
-  if (!results) return { verdict: 'broken', detail: 'Vitest did not report; does it start?' };
-  const all = results.flatMap(({ assertionResults }) => assertionResults);
-  const failed = all.filter((test) => isFailed(test) && !failing.has(test.fullName));
-  const caught = failed.find(({ failureMessages }) => !NO_ASSERTION.test(failureMessages?.[0] ?? ''));
-  if (caught) return { verdict: 'caught', detail: caught.fullName };
-  const unloaded = results.find((file) => isFailed(file) && !file.assertionResults.some(isFailed));
-  if (unloaded) return { verdict: 'broken', detail: `${unloaded.name}: ${unloaded.message.split('\n')[0]}` };
-  if (failed[0]) return { verdict: 'broken', detail: failed[0].failureMessages?.[0]?.split('\n')[0] ?? 'no reason' };
-  const passed = all.filter(({ status }) => status === 'passed');
+function judged(results: readonly FileResult[], failing: ReadonlySet<string>): Outcome {
+  const all = results.flatMap(({ tests }) => tests);
+  const failed = all.filter((test) => isFailed(test) && !failing.has(test.name));
+  const caught = failed.find(({ error }) => !NO_ASSERTION.test(error ?? ''));
+  if (caught) return { verdict: 'caught', detail: caught.name };
+  const unloaded = results.find(({ errors }) => errors.length > 0);
+  if (unloaded) return { verdict: 'broken', detail: `${unloaded.file}: ${unloaded.errors[0]?.split('\n')[0]}` };
+  if (failed[0]) return { verdict: 'broken', detail: failed[0].error?.split('\n')[0] ?? 'no reason' };
+  const passed = all.filter(({ state }) => state === 'passed');
   if (passed.length === 0) return { verdict: 'broken', detail: 'no test ran that passes without the fault' };
   return { verdict: 'survived', detail: `${passed.length} tests passed` };
-}
-
-/** Null when there is no report. */
-async function runTests(tests: readonly MutantTest[], directory: string, more: string[] = []): Promise<FileResult[] | null> {
-  const report = join(directory, '..', 'report.json');
-  await rm(report, { force: true });
-  const names = [...new Set(tests.map(({ name }) => name.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')))].join('|');
-  const files = [...new Set(tests.map(({ file }) => file))];
-  const reporters = ['--reporter=json', `--outputFile.json=${report}`];
-  const args = ['run', '--project', 'main', '--retry=0', ...more, ...reporters, '-t', names, ...files];
-  await ended(join(directory, 'node_modules/.bin/vitest'), args, directory);
-  const text = await readFile(report, 'utf8').catch(() => '');
-  return text ? (JSON.parse(text) as { testResults: FileResult[] }).testResults : null;
-}
-
-function ended(program: string, args: string[], cwd: string): Promise<void> {
-  const child = spawn(program, args, { cwd, stdio: 'ignore', timeout: LONGEST_MS });
-  return new Promise((resolve, reject) => child.once('error', reject).once('exit', () => resolve()));
 }
