@@ -58,14 +58,6 @@ export default [
     tests: [{ file: 'test/api/fenced-statements.test.ts', name: 'writes nothing of a call beside its successor' }],
   },
   {
-    id: 'durability/calls-of-an-ended-run',
-    file: 'src/store/tool-ledger.sql.ts',
-    text: 'attempts = $5 AND EXISTS (SELECT 1 FROM live)',
-    replacement: 'attempts = $5',
-    harm: 'A call is begun though its run was halted.',
-    tests: [{ file: 'test/api/fenced-statements.test.ts', name: 'writes nothing once its run has ended' }],
-  },
-  {
     id: 'durability/decisions',
     file: 'src/store/tool-ledger.sql.ts',
     text: '($7::int IS NULL OR attempts = $7)',

@@ -26,14 +26,6 @@ export default [
     tests: [{ file: 'test/tools/parser-pool.test.ts', name: 'ends a process at the deadline of its job' }],
   },
   {
-    id: 'floor/memory',
-    file: 'src/parsers/process.ts',
-    text: 'PAGE_BYTES > RESIDENT_BYTES',
-    replacement: 'PAGE_BYTES > RESIDENT_BYTES * 1e3',
-    harm: 'A file that unpacks to gigabytes takes the memory of the machine.',
-    tests: [{ file: 'test/tools/parser-pool.test.ts', name: 'ends a process that needs too much memory' }],
-  },
-  {
     id: 'floor/share-of-one',
     file: 'src/parsers/pool.ts',
     text: '< Math.ceil(most / 2);',

@@ -90,14 +90,6 @@ export default [
     tests: [{ file: 'test/api/grant-edges.test.ts', name: "are taken back by their token's owner alone" }],
   },
   {
-    id: 'grants/migration-of-own',
-    file: 'src/store/grants.ts',
-    text: 'owners.get(token) === saved_by',
-    replacement: 'owners.has(token)',
-    harm: 'The migration grants a token to everyone who named it.',
-    tests: [{ file: 'test/api/grants.test.ts', name: 'are given once for what was there before' }],
-  },
-  {
     id: 'grants/migration-once',
     file: 'src/store/grants.ts',
     text: 'if (await fingerprints.existingGranted()) return;',

@@ -114,14 +114,6 @@ export default [
     tests: [{ file: 'test/api/limits.test.ts', name: 'is ended with 408' }],
   },
   {
-    id: 'limits/slow-headers',
-    file: 'src/api/slow-clients.ts',
-    text: 'headersTimeout: request_seconds * 1_000,',
-    replacement: 'headersTimeout: 0,',
-    harm: 'A client that sends headers for ever holds a connection for ever.',
-    tests: [{ file: 'test/api/limits.test.ts', name: 'is ended with 408' }],
-  },
-  {
     id: 'limits/sign-in',
     file: 'src/api/sign-in.ts',
     text: 'if (count.failed >= most)',

@@ -68,7 +68,8 @@ function openLaboratory(directory: string): { run: RunTests; close(): Promise<vo
       if (!child.connected) child = start();
       const ended = new AbortController();
       const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(LONGEST_MS)]);
-      child.once('exit', () => ended.abort());
+      const abort = () => ended.abort();
+      child.once('exit', abort);
       try {
         const answer = once(child, 'message', { signal });
         child.send(order);
@@ -76,6 +77,8 @@ function openLaboratory(directory: string): { run: RunTests; close(): Promise<vo
       } catch {
         if (child.connected) child.disconnect();
         return [];
+      } finally {
+        child.off('exit', abort);
       }
     },
     async close() {
