@@ -3,7 +3,7 @@ import type { BuiltinTool } from '../contracts/builtin-tools.ts';
 import type { Warning } from '../contracts/common.ts';
 import type { FieldError } from '../domain/errors.ts';
 import type { Store } from '../store/index.ts';
-import type { Filter } from '../store/resource.ts';
+import type { RowFilter } from '../store/resource.ts';
 import { builtinSpecs } from '../tools/builtin/index.ts';
 import { mountCrud, type SharedWrite } from './crud.ts';
 import { nearest } from './fields.ts';
@@ -24,7 +24,7 @@ const REFERENCES = {
 } as const;
 
 export function agentRoutes(api: Api, { store, builtin_tools }: Services, shared_write: SharedWrite): void {
-  const list = ({ tag, tags, ...filter }: Filter) => store.agents.list(filter, taggedBy([tag, ...(tags?.split(',') ?? [])]));
+  const list = ({ tag, tags, ...filter }: RowFilter) => store.agents.list(filter, taggedBy([tag, ...(tags?.split(',') ?? [])]));
   mountCrud(api, agents, {
     store: { ...store.agents, list, remove: store.removeAgent },
     shared_write,

@@ -4,11 +4,12 @@ import rateLimit from '@fastify/rate-limit';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { v7 as uuid } from 'uuid';
 import type { BuiltinTool } from '../contracts/builtin-tools.ts';
-import { doors } from '../contracts/doors.ts';
+import { compat } from '../contracts/compat.ts';
 import type { Endpoint } from '../contracts/endpoint.ts';
 import type { HostRule } from '../domain/hosts.ts';
 import type { EventBus } from '../events/bus.ts';
 import type { Judge } from '../guardrails/judge.ts';
+import type { CachedIdentity } from '../identity/cached-identity.ts';
 import type { Store } from '../store/index.ts';
 import type { Dispatch } from '../temporal/dispatch.ts';
 import type { Engine } from '../temporal/engine.ts';
@@ -18,19 +19,18 @@ import { agentRoutes } from './agents.ts';
 import { requireCaller } from './auth.ts';
 import { builtinToolRoutes } from './builtin-tools.ts';
 import { type ChatServices, chatRoutes } from './chat.ts';
+import { mcpEndpointRoutes } from './compat/mcp/routes.ts';
+import { openaiRoutes } from './compat/openai/routes.ts';
 import type { SharedWrite } from './crud.ts';
 import { customToolRoutes } from './custom-tools.ts';
 import { type DashboardSettings, serveDashboards } from './dashboard.ts';
 import { serveDocs } from './docs.ts';
-import { mcpDoor } from './doors/mcp.ts';
-import { openaiDoor } from './doors/openai.ts';
 import { type GateLimit, streamGate, uploadGate } from './gate.ts';
 import { type GuardrailLimits, guardrailRoutes } from './guardrails.ts';
 import { type Checks, healthRoutes } from './health.ts';
 import { answerOnlyTo } from './hosts.ts';
 import { idempotencyOf } from './idempotency.ts';
-import type { CachedIdentity } from './identity.ts';
-import { readJson } from './json-body.ts';
+import { parseJsonBody } from './json-body.ts';
 import { type KnowledgeService, knowledgeRoutes } from './knowledge.ts';
 import { type McpProbe, mcpRoutes } from './mcps.ts';
 import { meRoutes } from './me.ts';
@@ -53,7 +53,7 @@ import { webhookSecretRoutes } from './webhook-secrets.ts';
 import { webhookRoutes } from './webhooks.ts';
 import { workflowRoutes } from './workflows.ts';
 
-/** What the doors need; made in src/main. */
+/** What the API needs; built in src/main. */
 export interface Services {
   store: Store;
   engine: Engine;
@@ -92,7 +92,7 @@ export interface ApiLimits {
   request_seconds: number;
 }
 
-export interface ApiSettings {
+interface ApiSettings {
   version: string;
   admins: readonly string[];
   shared_write: SharedWrite;
@@ -130,7 +130,7 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
     },
   });
   secureHeaders(http);
-  readJson(http, settings.limits.json_values);
+  parseJsonBody(http, settings.limits.json_values);
   refuseInOurWords(http);
   redactReplies(http, services.secrets);
   answerOnlyTo(http, settings);
@@ -154,9 +154,9 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
       keyGenerator: (request) => request.caller.key,
     });
     mountResources({ http: guarded, ...shared }, services, settings);
-    await guarded.register(async (door) => openaiDoor(door, { ...services, streams }, shared.idempotency));
-    await guarded.register(async (door) => mcpDoor(door, { ...services, streams }, settings.version));
-    endpoints.push(...(Object.values(doors) as unknown as Endpoint[]));
+    await guarded.register(async (scope) => openaiRoutes(scope, { ...services, streams }, shared.idempotency));
+    await guarded.register(async (scope) => mcpEndpointRoutes(scope, { ...services, streams }, settings.version));
+    endpoints.push(...(Object.values(compat) as unknown as Endpoint[]));
     // Unknown paths under /api ask for the token first, as known ones do.
     guarded.all('/api/*', async (request, reply) => refuseRoute(endpoints, request, reply));
   });

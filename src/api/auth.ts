@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '../domain/errors.ts';
+import type { CachedIdentity } from '../identity/cached-identity.ts';
 import type { Principal } from '../store/principals.ts';
-import type { CachedIdentity } from './identity.ts';
 import type { SignIns } from './sign-in.ts';
 
 /** Who asks, with the token that proves it. The token goes nowhere but into a sealed column and to the default runtime. */
@@ -18,7 +18,7 @@ declare module 'fastify' {
   }
 }
 
-export interface AuthOptions {
+interface AuthOptions {
   identify: CachedIdentity;
   sign_ins: SignIns;
   /** Ownership keys of administrators. */

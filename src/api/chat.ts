@@ -1,13 +1,13 @@
 import { v7 as uuid } from 'uuid';
+import type { ChatReplies } from '../chat/replies.ts';
 import type { Agent } from '../contracts/agents.ts';
 import { type ChatEvent, chat } from '../contracts/chat.ts';
 import { Id, type Warning } from '../contracts/common.ts';
 import { AppError, conflict, foreign, notFound } from '../domain/errors.ts';
 import type { Store } from '../store/index.ts';
 import type { Caller } from './auth.ts';
-import type { ChatReplies } from './chat-replies.ts';
 import { type Api, mount } from './mount.ts';
-import type { Frame } from './sse.ts';
+import type { SseFrame } from './sse.ts';
 
 export interface ChatServices {
   store: Store;
@@ -81,7 +81,7 @@ async function stored(store: Store, { session_id, message_id }: Begun): Promise<
 }
 
 /** The session comes first, with what was doubted about the request. */
-async function* numbered(events: AsyncIterable<ChatEvent>, warnings: readonly Warning[]): AsyncGenerator<Frame> {
+async function* numbered(events: AsyncIterable<ChatEvent>, warnings: readonly Warning[]): AsyncGenerator<SseFrame> {
   let id = 0;
   for await (const data of events)
     yield { id: ++id, data: data.type === 'session' && warnings.length > 0 ? { ...data, warnings } : data };

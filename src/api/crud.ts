@@ -16,17 +16,15 @@ interface Shared {
   created_by: string;
 }
 
-export type CrudEndpoints<R extends z.ZodType, C extends z.ZodType, U extends z.ZodType> = ReturnType<
-  typeof crud<R, C, U, z.ZodType>
->;
+type CrudEndpoints<R extends z.ZodType, C extends z.ZodType, U extends z.ZodType> = ReturnType<typeof crud<R, C, U, z.ZodType>>;
 
 /** What a check may look at and say, beyond refusing. */
-export interface Checking extends Pick<Warnings, 'warn'> {
+interface Checking extends Pick<Warnings, 'warn'> {
   /** Of the record that is to be changed; none when one is made. */
   id?: string;
 }
 
-export interface CrudRules<T = unknown> {
+interface CrudRules<T = unknown> {
   shared_write: SharedWrite;
   /** What is wrong with values beyond their types, such as references to what does not exist. */
   check?: (values: Record<string, unknown>, caller: Caller, checking: Checking) => Promise<FieldError[]>;
@@ -96,7 +94,7 @@ export function mountCrud<T extends Shared>(
     checking.warn(...(await doubted(whole, caller)));
     return values;
   };
-  const shown = async (record: T, caller: Caller): Promise<T> =>
+  const withSecretsMasked = async (record: T, caller: Caller): Promise<T> =>
     shownTo(caller, needs ? ((await needs.shown([record], caller))[0] as T) : record);
   const idOf = ({ params }: { params: unknown }) => (params as { id: string }).id;
   const current = async (input: { params: unknown }, caller: Caller) =>
@@ -114,12 +112,12 @@ export function mountCrud<T extends Shared>(
       await saved(created, caller);
       return created;
     });
-    return shown(made, caller);
+    return withSecretsMasked(made, caller);
   });
   mount(api, endpoints.get, async (input, caller) => {
     const record = await found(idOf(input), caller);
     input.warn(...(await doubts(record as never, caller)));
-    return shown(record, caller);
+    return withSecretsMasked(record, caller);
   });
   mount(
     api,
@@ -129,7 +127,7 @@ export function mountCrud<T extends Shared>(
       const values = await checked(input.body, caller, { id, warn: input.warn });
       const changed = await store.update(id, values, caller.key);
       await saved(changed, caller);
-      return shown(changed, caller);
+      return withSecretsMasked(changed, caller);
     },
     { current },
   );

@@ -12,9 +12,10 @@ import { resolveEnv } from '../tools/python.ts';
 import { ToolUnreachable } from '../tools/source.ts';
 import type { Caller } from './auth.ts';
 import { mountCrud, refuseForeign, type SharedWrite } from './crud.ts';
-import { type Api, mount, type Upload } from './mount.ts';
+import { type Api, mount } from './mount.ts';
 import { tokenNeeds } from './needs.ts';
 import { changedTool, networkDoubts, newTool, type ToolFields } from './tool-files.ts';
+import type { Upload } from './uploads.ts';
 import { validated } from './validate.ts';
 
 interface Services {
@@ -27,19 +28,19 @@ interface Services {
 export function customToolRoutes(api: Api, services: Services, shared_write: SharedWrite): void {
   const { store, runner } = services;
   const find = findIn(store);
-  const create = async (fields: object) => shown(await store.customTools.create(await newTool(runner, fields as never)));
+  const create = async (fields: object) => maskedTool(await store.customTools.create(await newTool(runner, fields as never)));
   const resource: Resource<CustomTool> = {
     async list(filter) {
       const page = await store.customTools.list(filter);
-      return { ...page, items: page.items.map(shown) };
+      return { ...page, items: page.items.map(maskedTool) };
     },
     find: async (id) => {
       const tool = await store.customTools.find(id);
-      return tool && shown(tool);
+      return tool && maskedTool(tool);
     },
     create,
     update: async (id, fields) =>
-      shown(await store.customTools.update(id, await changedTool(runner, await find(id), fields as ToolFields))),
+      maskedTool(await store.customTools.update(id, await changedTool(runner, await find(id), fields as ToolFields))),
     remove: store.customTools.remove,
   };
   mountCrud(api, customTools, {
@@ -123,7 +124,7 @@ const findIn = (store: Store) => async (id: string) => {
 };
 
 /** Shown only when the tool declares variables. */
-function shown({ env_config, ...tool }: CustomTool): CustomTool {
+function maskedTool({ env_config, ...tool }: CustomTool): CustomTool {
   return env_config && Object.keys(env_config).length > 0 ? { ...tool, env_config } : tool;
 }
 

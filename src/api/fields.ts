@@ -1,10 +1,10 @@
 import { distance } from 'fastest-levenshtein';
 import { z } from 'zod';
-import { isProtective } from '../contracts/common.ts';
+import { isProtective, type Warning } from '../contracts/common.ts';
 import { one } from '../domain/errors.ts';
 
 /** A field that was sent and that nothing reads. */
-export interface UnknownField {
+interface UnknownField {
   path: string;
   message: string;
   /** It is part of something that protects, or seems to mean that. */
@@ -23,6 +23,10 @@ export function unknownFields(schema: z.ZodType, value: unknown): UnknownField[]
   walk(schema, value, [], found);
   return found;
 }
+
+/** The same about a configuration that is free in the schema of its record, because another field says which fields it has. */
+export const unreadIn = (schema: z.ZodType, config: unknown, field: string): Warning[] =>
+  unknownFields(schema, config).map(({ path, message }) => ({ path: `${field}.${path}`, message }));
 
 function walk(schema: z.ZodType, value: unknown, at: string[], found: UnknownField[]): void {
   if (typeof value !== 'object' || value === null || found.length >= MOST) return;

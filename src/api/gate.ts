@@ -18,7 +18,7 @@ interface GateWords {
   settings: { each: string; together?: string };
 }
 
-export function createGate({ each, together = Number.POSITIVE_INFINITY }: GateLimit, { what, code, settings }: GateWords): Gate {
+function createGate({ each, together = Number.POSITIVE_INFINITY }: GateLimit, { what, code, settings }: GateWords): Gate {
   const held = new Map<string, number>();
   let all = 0;
   const refusal = (most: number, whose: string, setting: string | undefined): AppError =>

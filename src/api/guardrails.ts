@@ -1,3 +1,4 @@
+import type { Warning } from '../contracts/common.ts';
 import { GUARDRAIL_CONFIGS, type Guardrail, guardrails } from '../contracts/guardrails.ts';
 import { type FieldError, unprocessable } from '../domain/errors.ts';
 import type { Judge } from '../guardrails/judge.ts';
@@ -48,7 +49,12 @@ export function guardrailRoutes(api: Api, { store, judge }: Services, { shared_w
       return store.guardrails.update(id, complete);
     },
   };
-  mountCrud(api, guardrails, { store: resource, shared_write, users: ({ id }, { key }) => store.usersOf('guardrail', id, key) });
+  mountCrud(api, guardrails, {
+    store: resource,
+    shared_write,
+    doubts: async (guardrail) => guardDoubts(guardrail as unknown as Guardrail),
+    users: ({ id }, { key }) => store.usersOf('guardrail', id, key),
+  });
   mount(api, guardrails.check, async ({ params: { id }, body: { text } }, { key: owner }) => {
     const guardrail = await found(id);
     if (guardrail.guardrail_type !== 'output') {
@@ -60,6 +66,29 @@ export function guardrailRoutes(api: Api, { store, judge }: Services, { shared_w
     const [finding] = findings;
     return { passed: !finding, action: finding?.action ?? null, violations: finding?.reasons ?? [], text: through };
   });
+}
+
+type Rule = { [field: string]: unknown };
+const holdsNone = (config: Rule, fields: string[]) => fields.every((name) => [config[name] || []].flat().length === 0);
+
+/** Whether a complete configuration lets everything pass that reaches it. */
+const GUARDS_NOTHING: { [type in Guardrail['guardrail_type']]: (config: Rule) => boolean } = {
+  prompt: (config) => holdsNone(config, ['forbidden_patterns', 'required_patterns', 'min_length']) && config.max_length === null,
+  request: ({ json_schema }) => Object.keys(json_schema as object).length === 0,
+  output: (config) =>
+    holdsNone(config, ['forbidden_patterns', 'required_patterns', 'pii_detection', 'must_be_valid_json']) &&
+    config.max_length === null,
+};
+
+/** A guardrail without a rule looks like protection. What is wrong in its configuration is refused elsewhere. */
+export function guardDoubts({ guardrail_type, config }: Pick<Guardrail, 'guardrail_type' | 'config'>): Warning[] {
+  const schema = GUARDRAIL_CONFIGS[guardrail_type];
+  const complete = schema.safeParse(config);
+  if (!complete.success || !GUARDS_NOTHING[guardrail_type](complete.data)) return [];
+  if (guardrail_type === 'request')
+    return [{ path: 'config.json_schema', message: 'An empty schema accepts any JSON: only what is not JSON is refused' }];
+  const rules = Object.keys(schema.shape).filter((name) => name !== 'action');
+  return [{ path: 'config', message: `This guardrail has no rule and guards nothing; set ${rules.join(', ')}` }];
 }
 
 type Configured = Pick<Guardrail, 'guardrail_type' | 'config' | 'created_by'>;

@@ -12,7 +12,7 @@ export function healthRoutes(api: Api, { checks, runner }: { checks: Checks; run
   api.endpoints.push(health.ready as never);
   api.http.get('/health/ready', async (_request, reply) => {
     const results = await Promise.all(
-      Object.entries(checks).map(async ([name, check]) => [name, await outcomeOf(check)] as const),
+      Object.entries(checks).map(async ([name, check]) => [name, await checkOutcome(check)] as const),
     );
     const ready = results.every(([, { ok }]) => ok);
     return reply.code(ready ? 200 : 503).send({
@@ -23,7 +23,7 @@ export function healthRoutes(api: Api, { checks, runner }: { checks: Checks; run
   });
 }
 
-async function outcomeOf(check: () => Promise<string>): Promise<{ ok: boolean; detail: string }> {
+async function checkOutcome(check: () => Promise<string>): Promise<{ ok: boolean; detail: string }> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new Error('no answer in time')), PATIENCE_MS);

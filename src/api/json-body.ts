@@ -10,7 +10,7 @@ const DEEPEST = 1_000;
  * Reads bodies of JSON. Parsing, checking and comparing them takes the main thread, and how long depends less on their bytes than on
  * how many values they hold, so values are counted first. A POST that needs no body may still name JSON as its type.
  */
-export function readJson(http: FastifyInstance, most_values: number): void {
+export function parseJsonBody(http: FastifyInstance, most_values: number): void {
   http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
     try {
       refuseExcess(body as Buffer, most_values);
@@ -34,7 +34,7 @@ function refuseExcess(body: Buffer, most_values: number): void {
 }
 
 /** How many values a text of JSON has, members and items alike, and how deep it goes. Stops once it has more than `most` or is too deep. */
-export function measureJson(text: Uint8Array, most: number): { values: number; depth: number } {
+function measureJson(text: Uint8Array, most: number): { values: number; depth: number } {
   let [values, depth, deepest] = [1, 0, 0];
   for (let at = 0; at < text.length && values <= most && deepest <= DEEPEST; at += 1) {
     const byte = text[at];

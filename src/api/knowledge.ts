@@ -1,9 +1,11 @@
+import type { Warning } from '../contracts/common.ts';
 import {
   type KnowledgeItem,
   type KnowledgeSource,
   KnowledgeUpload,
   knowledgeItems,
   knowledgeSources,
+  SOURCE_CONFIGS,
 } from '../contracts/knowledge.ts';
 import { MASK } from '../contracts/mcps.ts';
 import { asked } from '../domain/destinations.ts';
@@ -16,6 +18,7 @@ import type { ItemValues } from '../store/knowledge.ts';
 import type { Resource } from '../store/resource.ts';
 import type { Caller } from './auth.ts';
 import { foundIn, mountCrud, type SharedWrite } from './crud.ts';
+import { unreadIn } from './fields.ts';
 import { connectionTokens } from './mcps.ts';
 import { type Api, mount } from './mount.ts';
 import { tokenNeeds } from './needs.ts';
@@ -65,6 +68,7 @@ function sourceRoutes(api: Api, { store, knowledge }: Services, shared_write: Sh
         { kind: 'knowledge_source', id: source.id },
         asked.knowledge_source(store.knowledgeSources.openedOf(source)),
       ),
+    doubts: async (source) => connectionDoubts(source as unknown as KnowledgeSource),
     needs: tokenNeeds(store, connectionTokens),
     users: ({ id }, { key }) => store.usersOf('knowledgeSource', id, key),
   });
@@ -88,11 +92,23 @@ function sourceRoutes(api: Api, { store, knowledge }: Services, shared_write: Sh
 }
 
 /** 422 when the address of a source elsewhere has parts that would lead somewhere else than its host. */
-function withAddress<S extends Pick<KnowledgeSource, 'source_type' | 'connection_config'>>(source: S): S {
+function withAddress<S extends Connected>(source: S): S {
   const message = remoteAddressRefusal(source.source_type, source.connection_config.url, MASK);
   if (message !== null) throw unprocessable([{ path: 'connection_config.url', message }]);
   return source;
 }
+
+/** What a source of this type does not read of its connection, and what it lacks to be searched. */
+export function connectionDoubts({ source_type, connection_config }: Connected): Warning[] {
+  const field = 'connection_config';
+  const schema = SOURCE_CONFIGS[source_type];
+  const lacking = schema.safeParse(connection_config).error?.issues ?? [];
+  return [
+    ...unreadIn(schema, connection_config, field),
+    ...lacking.map(({ path, message }) => ({ path: [field, ...path].join('.'), message: `${message}, or searches fail` })),
+  ];
+}
+type Connected = Pick<KnowledgeSource, 'source_type' | 'connection_config'>;
 
 function itemRoutes(api: Api, { store, knowledge }: Services, shared_write: SharedWrite): void {
   const found = foundIn(store.knowledgeItems, knowledgeItems.noun);

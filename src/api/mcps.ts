@@ -1,4 +1,3 @@
-import type { Warning } from '../contracts/common.ts';
 import {
   type McpEntry,
   type McpServer,
@@ -17,7 +16,7 @@ import type { Store } from '../store/index.ts';
 import type { Resource } from '../store/resource.ts';
 import type { Caller } from './auth.ts';
 import { foundIn, mountCrud, refuseForeign, type SharedWrite, shownTo } from './crud.ts';
-import { unknownFields } from './fields.ts';
+import { unreadIn } from './fields.ts';
 import { type Api, mount } from './mount.ts';
 import { tokenNeeds } from './needs.ts';
 import { clearedIn } from './secrets.ts';
@@ -62,7 +61,7 @@ export function mcpRoutes(api: Api, { store, mcp }: Services, shared_write: Shar
       if (id) warn(...clearedIn(await store.mcpServers.clears(id, values as Partial<McpServer>, caller.key)));
       if (!connection_config) return refused;
       const { transport_type } = { ...(id ? await found(id) : {}), ...values } as McpServer;
-      warn(...unreadIn({ transport_type, connection_config }));
+      warn(...unreadIn(connectionOf(transport_type), connection_config, 'connection_config'));
       return refused;
     },
     saved,
@@ -78,9 +77,11 @@ export function mcpRoutes(api: Api, { store, mcp }: Services, shared_write: Shar
     return shownTo(caller, server);
   });
   mount(api, mcps.import, async ({ body: { mcpServers }, warn }, caller) => {
-    for (const [name, { env, headers, url }] of Object.entries(mcpServers)) {
-      const doubts = await needs.doubts({ connection_config: { env, headers, url } }, caller);
-      warn(...doubts.map(({ path, message }) => ({ path: `mcpServers.${name}.${path}`, message })));
+    for (const [name, entry] of Object.entries(mcpServers)) {
+      const { type: _, transport: __, ...connection_config } = entry;
+      const doubts = await needs.doubts({ connection_config }, caller);
+      const unread = unreadIn(connectionOf(transportOf(entry)), connection_config, `mcpServers.${name}`);
+      warn(...doubts.map(({ path, message }) => ({ path: `mcpServers.${name}.${path}`, message })), ...unread);
     }
     const result: ImportResult = { created: 0, errors: [], ids: [], warnings: [] };
     for (const [name, entry] of Object.entries(mcpServers)) {
@@ -100,19 +101,16 @@ export function mcpRoutes(api: Api, { store, mcp }: Services, shared_write: Shar
 }
 
 /** An entry of the common JSON: with a command it is a program, with a URL a server elsewhere. */
-function serverOf(name: string, { type, transport = type, command, args = [], env = {}, url, headers = {} }: McpEntry) {
-  const transport_type = command ? 'stdio' : transport === 'sse' ? 'sse' : 'http';
+function serverOf(name: string, entry: McpEntry) {
+  const { command, args = [], env = {}, url, headers = {} } = entry;
+  const transport_type = transportOf(entry);
   const connection_config = command ? { command, args, env } : { url, headers };
   return validated(McpServerCreate, { name, transport_type, connection_config }, name);
 }
 
-const connectionOf = (transport_type: string) => (transport_type === 'stdio' ? StdioConfig : UrlConfig);
+const transportOf = ({ type, transport = type, command }: McpEntry) => (command ? 'stdio' : transport === 'sse' ? 'sse' : 'http');
 
-/** Fields of a connection that its transport does not read. */
-function unreadIn({ transport_type, connection_config }: { transport_type: string; connection_config: unknown }): Warning[] {
-  const unknown = unknownFields(connectionOf(transport_type), connection_config);
-  return unknown.map(({ path, message }) => ({ path: `connection_config.${path}`, message }));
-}
+const connectionOf = (transport_type: string) => (transport_type === 'stdio' ? StdioConfig : UrlConfig);
 
 /** With the connection of its transport, complete; 422 names what is wrong in it. */
 function withConnection<S extends { transport_type: string; connection_config: unknown }>(server: S): S {

@@ -1,24 +1,19 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Endpoint, ReplyKind } from '../contracts/endpoint.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Caller } from './auth.ts';
+import { unknownFields } from './fields.ts';
 import type { Gate } from './gate.ts';
 import type { Idempotency } from './idempotency.ts';
-import { type Frame, sendEvents } from './sse.ts';
+import { type SseFrame, sendEvents } from './sse.ts';
+import { NO_UPLOAD, type Upload, uploadOf } from './uploads.ts';
 import { judged, judgedQuery } from './validate.ts';
-import { carried, settled, shapeOf, type Warnings, warningsOf, withWarnings } from './warnings.ts';
-
-export interface Upload {
-  filename: string;
-  content: Buffer;
-  /** The form's other fields. */
-  fields: Record<string, string>;
-}
+import { settled, shapeOf, type Warnings, warningsIn, warningsOf, withWarnings } from './warnings.ts';
 
 /** What a handler is given, parsed and checked. */
-export interface Input<P, Q, B> extends Warnings {
+interface RouteInput<P, Q, B> extends Warnings {
   params: P;
   query: Q;
   body: B;
@@ -44,19 +39,19 @@ type Body<B> = B extends z.ZodType ? z.output<B> : undefined;
 type Answer<R, K> = K extends 'page'
   ? PageReply<R extends z.ZodType ? z.input<R> : never>
   : K extends 'events'
-    ? AsyncIterable<Frame>
+    ? AsyncIterable<SseFrame>
     : R extends z.ZodType
       ? z.input<R>
       : // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a reply returns nothing
         void;
 
-export type Handler<
+type Handler<
   P extends z.ZodType,
   Q extends z.ZodType,
   B extends z.ZodType | null,
   R extends z.ZodType | null,
   K extends ReplyKind,
-> = (input: Input<z.output<P>, z.output<Q>, Body<B>>, caller: Caller) => Promise<Answer<R, K>>;
+> = (input: RouteInput<z.output<P>, z.output<Q>, Body<B>>, caller: Caller) => Promise<Answer<R, K>>;
 
 /** Where endpoints are mounted; it knows all of them, so that the description is of what is there. */
 export interface Api {
@@ -77,13 +72,13 @@ export interface Gates {
 
 interface MountOptions {
   /** Reads what If-Match is compared with. */
-  current?: (input: Input<never, never, never>, caller: Caller) => Promise<unknown>;
+  current?: (input: RouteInput<never, never, never>, caller: Caller) => Promise<unknown>;
 }
 
 /** Of JSON: reading and storing more of it would keep the main thread from others for too long. */
 const LARGE_BYTES = 8 * 1024 * 1024;
 
-type AnyHandler = (input: Input<unknown, unknown, unknown>, caller: Caller) => Promise<unknown>;
+type AnyHandler = (input: RouteInput<unknown, unknown, unknown>, caller: Caller) => Promise<unknown>;
 
 /** Mounts an endpoint: its schemas judge what comes in and what leaves; the handler is a function from input to reply. */
 export function mount<
@@ -134,7 +129,7 @@ interface Serving {
   reply: FastifyReply;
 }
 
-const onceOf = ({ api, endpoint, request, reply }: Serving): Input<unknown, unknown, unknown>['once'] => {
+const onceOf = ({ api, endpoint, request, reply }: Serving): RouteInput<unknown, unknown, unknown>['once'] => {
   return async (work) => {
     if (!endpoint.idempotent) return { value: await work(), replayed: false };
     const { value, replayed } = await api.idempotency(request, work);
@@ -147,7 +142,7 @@ async function inputOf(
   endpoint: Endpoint,
   { request, reply }: Exchange,
   closing: AbortSignal,
-): Promise<Omit<Input<unknown, unknown, unknown>, 'once'>> {
+): Promise<Omit<RouteInput<unknown, unknown, unknown>, 'once'>> {
   const params = endpoint.params.safeParse(request.params);
   if (!params.success) throw new AppError('not_found', `Nothing is at ${request.url.split('?')[0]}: the id has the wrong form`);
   const gone = new AbortController();
@@ -159,32 +154,18 @@ async function inputOf(
   const judging = { what: 'body', settled: endpoint.reply, keeps_nulls: /^(PUT|PATCH)$/.test(endpoint.method) };
   const body = endpoint.body ? judged(endpoint.body, request.body ?? {}, judging) : null;
   doubts.warn(...query.warnings, ...(body?.warnings ?? []));
+  const file = endpoint.upload ? await uploadOf(request) : NO_UPLOAD;
+  doubts.warn(...unknownFields(endpoint.form ?? z.object({}), file.fields).map(({ path, message }) => ({ path, message })));
   return {
     ...doubts,
     params: params.data,
     query: query.value,
     body: body?.value,
-    file: endpoint.upload ? await uploadOf(request) : { filename: '', content: Buffer.alloc(0), fields: {} },
+    file,
     reserved_id: undefined,
     signal: endpoint.kind === 'events' ? AbortSignal.any([gone.signal, closing]) : gone.signal,
     last_event_id: request.headers['last-event-id'] as string | undefined,
   };
-}
-
-async function uploadOf(request: FastifyRequest): Promise<Upload> {
-  if (!request.isMultipart()) throw new AppError('unsupported', 'Send the file as multipart/form-data, in the field `file`');
-  if (!/boundary=/i.test(request.headers['content-type'] ?? ''))
-    throw new AppError('invalid', 'The Content-Type has no boundary; let your client set it for multipart/form-data', {
-      code: 'malformed_body',
-    });
-  const part = await request.file();
-  if (part?.fieldname !== 'file')
-    throw new AppError('unprocessable', 'file: Send the file in the field `file`', { code: 'no_file' });
-  const content = await part.toBuffer();
-  const texts = Object.entries(part.fields).flatMap(([name, field]) =>
-    field && 'value' in field && typeof field.value === 'string' ? [[name, field.value]] : [],
-  );
-  return { filename: part.filename, content, fields: Object.fromEntries(texts) };
 }
 
 interface Exchange {
@@ -198,7 +179,7 @@ function send(
   answer: unknown,
 ): FastifyReply {
   reply.code(status);
-  if (kind === 'events') return sendEvents(reply, answer as AsyncIterable<Frame>, closing);
+  if (kind === 'events') return sendEvents(reply, answer as AsyncIterable<SseFrame>, closing);
   if (kind === 'none' || !schema) return reply.send();
   if (kind === 'page') return sendPage(schema, { request, reply }, answer as PageReply<unknown>);
   const record = schema.parse(answer);
@@ -207,7 +188,7 @@ function send(
   if (request.method === 'GET' && request.headers['if-none-match'] === tag && !('needs' in shapeOf(schema)))
     return reply.header('etag', tag).code(304).send();
   if (status < 300) reply.header('etag', tag);
-  const warnings = carried(answer);
+  const warnings = warningsIn(answer);
   // The tag is of the record: doubts are about one request.
   return reply.type('application/json').send(warnings.length > 0 ? JSON.stringify({ ...(record as object), warnings }) : body);
 }

@@ -39,5 +39,5 @@ export function tokenNeeds(store: Pick<Store, 'tokens'>, namesOf: (record: never
   };
 }
 
-export const missingToken = (name: string) =>
+const missingToken = (name: string) =>
   `You have no stored token named ${name}: it is used once you store one, or its owner grants theirs`;

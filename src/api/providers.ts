@@ -22,12 +22,12 @@ export function providerRoutes(api: Api, { store, models }: Services, shared_wri
   mount(api, providers.test, async ({ params: { id } }, caller) => {
     const provider = await store.providers.find(id as string);
     if (!provider) throw notFound('provider', id as string);
-    return outcomeOf(models.ofProvider(provider, caller));
+    return listingOutcome(models.ofProvider(provider, caller));
   });
-  mount(api, providers.testDraft, ({ body }) => outcomeOf(models.ofDraft(body)));
+  mount(api, providers.testDraft, ({ body }) => listingOutcome(models.ofDraft(body)));
 }
 
-async function outcomeOf(listing: Promise<Model[]>) {
+async function listingOutcome(listing: Promise<Model[]>) {
   try {
     return { success: true, models: (await listing).map(({ id }) => id), error: null };
   } catch (error) {

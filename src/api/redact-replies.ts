@@ -15,9 +15,9 @@ export function redactReplies(http: FastifyInstance, secrets: RequestSecrets): v
   http.addHook('onSend', async (_request, reply, payload) => {
     const { redact } = secrets;
     if (typeof payload !== 'string' || redact.size() === 0) return payload;
-    const shown = /json/.test(String(reply.getHeader('content-type'))) ? redact.json(payload) : redact.text(payload);
-    if (shown !== payload) reply.removeHeader('content-length');
-    return shown;
+    const redacted = /json/.test(String(reply.getHeader('content-type'))) ? redact.json(payload) : redact.text(payload);
+    if (redacted !== payload) reply.removeHeader('content-length');
+    return redacted;
   });
 }
 

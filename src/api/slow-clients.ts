@@ -18,6 +18,12 @@ const REFUSALS: Record<string, { line: string; status: number; code: string; det
     code: 'request_too_slow',
     detail: 'The request did not arrive within the time that REQUEST_SECONDS allows; send it again, faster or in parts',
   },
+  HPE_INVALID_EOF_STATE: {
+    line: '400 Bad Request',
+    status: 400,
+    code: 'incomplete_request',
+    detail: 'The connection ended before the whole request had arrived; send it again, with the Content-Length of its body',
+  },
   HPE_HEADER_OVERFLOW: {
     line: '431 Request Header Fields Too Large',
     status: 431,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { spellingsOf } from '../contracts/common.ts';
+import { fieldAliases } from '../contracts/common.ts';
 import { bare } from './fields.ts';
 
 interface Reading {
@@ -38,8 +38,8 @@ function ownName(shape: Record<string, z.ZodType>, key: string, value: object): 
 const read = (schema: z.ZodType, value: unknown) => spelled(schema).read?.(value) ?? value;
 
 /** The spellings of a schema, or of what it wraps. */
-function spelled(schema: z.ZodType): ReturnType<typeof spellingsOf> {
-  const own = spellingsOf(schema);
+function spelled(schema: z.ZodType): ReturnType<typeof fieldAliases> {
+  const own = fieldAliases(schema);
   if (own.names || own.read) return own;
   const wraps = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault;
   return wraps ? spelled(schema.unwrap() as z.ZodType) : {};

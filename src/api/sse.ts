@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 
-export interface Frame {
+export interface SseFrame {
   id?: number;
   data: unknown;
 }
@@ -12,7 +12,7 @@ const KEEP_ALIVE_MS = 15_000;
 const RETRY_MS = 1_000;
 
 /** Streams frames as server-sent events. The opening comment makes the headers leave at once. Frames that end because the server is `closing` are followed by a hint to come back. */
-export function sendEvents(reply: FastifyReply, frames: AsyncIterable<Frame>, closing: AbortSignal): FastifyReply {
+export function sendEvents(reply: FastifyReply, frames: AsyncIterable<SseFrame>, closing: AbortSignal): FastifyReply {
   const stream = Readable.from(encode(frames, closing));
   const beat = setInterval(() => {
     if (stream.readableFlowing && !reply.raw.writableEnded) reply.raw.write(': keep-alive\n\n');
@@ -21,7 +21,7 @@ export function sendEvents(reply: FastifyReply, frames: AsyncIterable<Frame>, cl
   return reply.type('text/event-stream').header('cache-control', 'no-cache').header('x-accel-buffering', 'no').send(stream);
 }
 
-async function* encode(frames: AsyncIterable<Frame>, closing: AbortSignal): AsyncGenerator<string> {
+async function* encode(frames: AsyncIterable<SseFrame>, closing: AbortSignal): AsyncGenerator<string> {
   yield ': open\n\n';
   for await (const { id, data } of frames) yield `${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
   if (closing.aborted) yield `retry: ${RETRY_MS}\n\n`;

@@ -31,10 +31,10 @@ export const ownedTask = (store: Pick<Store, 'tasks'>) => async (id: string, cal
 
 export function taskRoutes(api: Api, { store, engine, dispatch, bundleOf }: Services): void {
   const owned = ownedTask(store);
-  const shown = (task: WiredTask) => ({ ...task, engine_run_url: engine.runUrl(task.id) }) as never;
+  const taskView = (task: WiredTask) => ({ ...task, engine_run_url: engine.runUrl(task.id) }) as never;
   const page = async (filter: Parameters<Store['tasks']['list']>[0]) => {
     const found = await store.tasks.list(filter);
-    return { ...found, items: found.items.map(shown) };
+    return { ...found, items: found.items.map(taskView) };
   };
 
   mount(api, tasks.list, ({ query }, caller) => page({ ...query, owner: caller.key }));
@@ -46,7 +46,7 @@ export function taskRoutes(api: Api, { store, engine, dispatch, bundleOf }: Serv
     const task = await owned(id, caller);
     const { messages, logs } = include.length > 0 ? await store.workflows.lastRun(id) : { messages: [], logs: [] };
     return {
-      ...(shown(task) as object),
+      ...(taskView(task) as object),
       ...(include.includes('messages') ? { messages } : {}),
       ...(include.includes('logs') ? { logs } : {}),
       ...(include.includes('steps') ? { steps_detail: await store.inspection.steps(id) } : {}),
@@ -81,7 +81,7 @@ export function taskRoutes(api: Api, { store, engine, dispatch, bundleOf }: Serv
     if (!(await store.tasks.setBudget(id, body)))
       throw conflict('This task has ended; its budget cannot be changed', 'task_ended');
     await engine.raise(id);
-    return shown(await owned(id, caller));
+    return taskView(await owned(id, caller));
   });
 
   const decide = async ({ id, call_id }: { id: string; call_id: string }, decision: CallDecision, caller: Caller) => {
@@ -93,7 +93,7 @@ export function taskRoutes(api: Api, { store, engine, dispatch, bundleOf }: Serv
     if (!taken) throw conflict(`The call ${call_id} of this task waits for no such decision`, 'nothing_to_decide');
     // The decision is on record: where the engine cannot be told now, the reconciler tells it.
     await engine.decide(id, call_id).catch(() => {});
-    return shown(await owned(id, caller));
+    return taskView(await owned(id, caller));
   };
   mount(api, tasks.approve, ({ params, body: { decision, message } }, caller) =>
     decide(params, { decision, ...(message ? { message } : {}) }, caller),

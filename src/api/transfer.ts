@@ -1,4 +1,6 @@
 import type { z } from 'zod';
+import type { Warning } from '../contracts/common.ts';
+import { KnowledgeSourceCreate } from '../contracts/knowledge.ts';
 import { BUNDLE_VERSION, bundle, EXPORTED, type ResourceType, transfers } from '../contracts/transfer.ts';
 import { AppError, foreign, notFound } from '../domain/errors.ts';
 import type { Judge } from '../guardrails/judge.ts';
@@ -6,7 +8,8 @@ import type { Store } from '../store/index.ts';
 import type { FaultOf, ImportParts, PartName } from '../store/transfer-drafts.ts';
 import { unknownBuiltins } from './agents.ts';
 import type { Caller } from './auth.ts';
-import { configCheck, type GuardrailLimits } from './guardrails.ts';
+import { configCheck, type GuardrailLimits, guardDoubts } from './guardrails.ts';
+import { connectionDoubts } from './knowledge.ts';
 import { type Api, mount } from './mount.ts';
 import type { Warnings } from './warnings.ts';
 
@@ -56,7 +59,7 @@ function resourceTransfer(
     return { ...head(), resource_type: type, items: await exported(type, caller, id) } as never;
   });
   mount(api, endpoints.import, async ({ body, query, strict, warn }, caller) => {
-    return (await importing({ strict, warn })({ [part]: body.items }, query, caller))[part];
+    return (await importing({ strict, warn })({ [part]: body.items }, { ...query, names: { [part]: 'items' } }, caller))[part];
   });
 }
 
@@ -64,8 +67,9 @@ function resourceTransfer(
 const importOf =
   (store: Store, faultsOf: ReturnType<typeof itemFaults>) =>
   ({ strict, warn }: Pick<Warnings, 'strict' | 'warn'>) =>
-  async (parts: ImportParts, { dry_run }: { dry_run: boolean }, importer: Caller) => {
+  async (parts: ImportParts, { dry_run, names = {} }: Importing, importer: Caller) => {
     const faults = await faultsOf(parts, importer);
+    warn(...itemDoubts(parts, names));
     const faultOf: FaultOf = (item) => faults.get(item) ?? null;
     if (strict) {
       const tried = await store.transfer.import(parts, { importer, dry_run: true, faultOf });
@@ -77,6 +81,30 @@ const importOf =
     await store.grants.renewMade(importer.key, 'workflow', results.workflows.ids);
     return results;
   };
+
+interface Importing {
+  dry_run: boolean;
+  /** What the request calls a part, where it is not by its name. */
+  names?: { [part in PartName]?: string };
+}
+
+/** What may not do what is meant, of items that nothing is wrong with. */
+function itemDoubts({ guardrails = [], knowledge_sources = [] }: ImportParts, names: Importing['names'] = {}): Warning[] {
+  const placed = (part: PartName, doubts: Warning[][]) =>
+    doubts.flatMap((found, index) =>
+      found.map(({ path, message }) => ({ path: `${names[part] ?? part}.${index}.${path}`, message })),
+    );
+  return [
+    ...placed('guardrails', guardrails.map(guardDoubts)),
+    ...placed('knowledge_sources', knowledge_sources.map(importedDoubts)),
+  ];
+}
+
+const importedDoubts = ({ source_type: given, connection_config }: ImportedSource): Warning[] => {
+  const source_type = KnowledgeSourceCreate.shape.source_type.safeParse(given).data;
+  return source_type ? connectionDoubts({ source_type, connection_config }) : [];
+};
+type ImportedSource = NonNullable<ImportParts['knowledge_sources']>[number];
 
 type CheckGuardrail = ReturnType<typeof configCheck>;
 

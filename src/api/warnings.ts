@@ -35,11 +35,11 @@ export function warningsOf({ method, headers }: Pick<FastifyRequest, 'method' | 
 /** The answer with what was doubted, where it is an object: so it is kept for a repeated Idempotency-Key too. */
 export function withWarnings(answer: unknown, { warnings }: Pick<Warnings, 'warnings'>): unknown {
   if (warnings.length === 0 || !isObject(answer)) return answer;
-  return { ...answer, warnings: [...carried(answer), ...warnings] };
+  return { ...answer, warnings: [...warningsIn(answer), ...warnings] };
 }
 
 /** What an answer of `withWarnings` carries. */
-export const carried = (answer: unknown): Warning[] =>
+export const warningsIn = (answer: unknown): Warning[] =>
   isObject(answer) && Array.isArray(answer.warnings) ? (answer.warnings as Warning[]) : [];
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -50,11 +50,11 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
  * are now say nothing, and neither does the time of the last change.
  */
 export function settled(body: unknown, schemas: { body: z.ZodType | null; reply: z.ZodType | null }, now: unknown): Warning[] {
-  const shown = shapeOf(schemas.reply);
+  const replyShape = shapeOf(schemas.reply);
   const taken = shapeOf(schemas.body);
   if (!isObject(body)) return [];
   return Object.keys(body)
-    .filter((name) => name in shown && !(name in taken) && !SILENT.has(name))
+    .filter((name) => name in replyShape && !(name in taken) && !SILENT.has(name))
     .filter((name) => !isObject(now) || !isDeepStrictEqual(body[name], now[name]))
     .map((name) => ({ path: name, message: `\`${name}\` is set by the service; the value sent was left aside` }));
 }

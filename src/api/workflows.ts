@@ -1,6 +1,6 @@
 import { workflows } from '../contracts/workflows.ts';
 import { conflict, type FieldError, foreign, notFound, unprocessable } from '../domain/errors.ts';
-import type { RunEvent } from '../domain/events.ts';
+import type { NewEvent } from '../domain/events.ts';
 import type { EventBus } from '../events/bus.ts';
 import { follow } from '../events/follow.ts';
 import type { Store } from '../store/index.ts';
@@ -13,7 +13,7 @@ import { madeOnce } from './crud.ts';
 import { type Api, mount } from './mount.ts';
 import { tokenNeeds } from './needs.ts';
 import { unknownReferences } from './references.ts';
-import type { Frame } from './sse.ts';
+import type { SseFrame } from './sse.ts';
 import { clear, runStatus, switched } from './workflow-states.ts';
 
 interface Services {
@@ -160,7 +160,7 @@ export const streamUrl = ({ workflow_id, task_id }: { workflow_id: string; task_
 
 const numberOf = (text: string | undefined) => (text && /^\d{1,15}$/.test(text) ? Number(text) : undefined);
 
-async function* framesOf(events: AsyncIterable<RunEvent & { seq: number }>): AsyncGenerator<Frame> {
+async function* framesOf(events: AsyncIterable<NewEvent & { seq: number }>): AsyncGenerator<SseFrame> {
   for await (const { seq, type, data, timestamp } of events) yield { id: seq, data: { type, data, timestamp } };
 }
 

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { FilterQuery, Id, Name, patchOf, protective, Record, Tags } from './common.ts';
+import { FilterQuery, Id, JsonRecord, Name, patchOf, protective, Tags } from './common.ts';
 import { crud } from './endpoint.ts';
 
 const Ids = z.array(Id).default([]);
 
 /** An OpenAI-style tool definition, passed to the model as it is; Perdura runs nothing for it. */
-export const ToolDefinition = z.looseObject({
+const ToolDefinition = z.looseObject({
   type: z.literal('function').default('function'),
   function: z.looseObject({
     name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
@@ -47,7 +47,7 @@ const StoredIds = z.array(z.string());
 
 export const Agent = z
   .object({
-    ...Record,
+    ...JsonRecord,
     ...AgentCreate.shape,
     mcp_server_ids: StoredIds,
     custom_tool_ids: StoredIds,

@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { Id, QueryInt, Timestamp, Warning } from './common.ts';
 import { endpoint } from './endpoint.ts';
 
-export const ChatRequest = z
+const ChatRequest = z
   .object({
     message: z.string().min(1),
     session_id: z.string().optional().meta({ description: 'Omit to start a new session' }),
   })
   .meta({ id: 'ChatRequest', example: { message: 'What can you do?' } });
 
-export const ChatUsage = z.object({ prompt_tokens: z.int(), completion_tokens: z.int() }).meta({ id: 'ChatUsage' });
+const ChatUsage = z.object({ prompt_tokens: z.int(), completion_tokens: z.int() }).meta({ id: 'ChatUsage' });
 
 export const ChatEvent = z
   .discriminatedUnion('type', [
@@ -21,7 +21,7 @@ export const ChatEvent = z
   .meta({ id: 'ChatEvent', description: 'The `data` line of a frame; the `id` line counts from 1' });
 export type ChatEvent = z.output<typeof ChatEvent>;
 
-export const ChatSession = z
+const ChatSession = z
   .object({
     id: Id,
     agent_id: Id,
@@ -42,7 +42,7 @@ export const ChatMessage = z
   })
   .meta({ id: 'ChatMessage' });
 
-export const ChatSessionDetail = ChatSession.extend({ messages: z.array(ChatMessage) }).meta({ id: 'ChatSessionDetail' });
+const ChatSessionDetail = ChatSession.extend({ messages: z.array(ChatMessage) }).meta({ id: 'ChatSessionDetail' });
 
 const tag = 'Chat';
 const AgentParams = z.object({ agent_id: Id });

@@ -76,7 +76,7 @@ export function alsoTaken<S extends z.ZodType>(schema: S, more: Spellings): S {
   return schema;
 }
 
-export const spellingsOf = (schema: z.ZodType): Spellings => spellings.get(schema) ?? {};
+export const fieldAliases = (schema: z.ZodType): Spellings => spellings.get(schema) ?? {};
 
 /** A whole number in a query string. */
 export const QueryInt = (min: number, max: number, fallback: number) =>
@@ -98,7 +98,7 @@ export const UntaggedQuery = FilterQuery.omit({ tag: true, tags: true });
 export type FilterQuery = z.output<typeof FilterQuery>;
 
 /** Stored by every shared resource. */
-export const Record = { id: Id, created_by: z.string(), created_at: Timestamp, updated_at: Timestamp };
+export const JsonRecord = { id: Id, created_by: z.string(), created_at: Timestamp, updated_at: Timestamp };
 
 type Bare<F> = F extends z.ZodDefault<infer I> ? I : F;
 type PatchShape<S extends z.ZodRawShape> = { [K in keyof S]: z.ZodOptional<Bare<S[K]> extends z.ZodType ? Bare<S[K]> : never> };

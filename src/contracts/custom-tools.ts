@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { alsoTaken, Name, Needs, patchOf, Record, Tags, toolSchema } from './common.ts';
+import { alsoTaken, JsonRecord, Name, Needs, patchOf, Tags, toolSchema } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 
 export const EFFECTS = ['read', 'idempotent', 'write'] as const;
@@ -41,7 +41,7 @@ export const CustomToolUpdate = patchOf(CustomToolCreate).meta({ id: 'CustomTool
 
 export const CustomTool = z
   .object({
-    ...Record,
+    ...JsonRecord,
     name: z.string(),
     description: z.string(),
     source_code: z.string(),
@@ -57,10 +57,10 @@ export const CustomTool = z
   .meta({ id: 'CustomTool' });
 export type CustomTool = z.output<typeof CustomTool>;
 
-export const ToolRunRequest = z
+const ToolRunRequest = z
   .object({ arguments: JsonObject.default({}) })
   .meta({ id: 'ToolRunRequest', example: { arguments: { a: 1, b: 2 } } });
-export const ToolRunResult = z
+const ToolRunResult = z
   .object({
     tool_name: z.string(),
     result: z.string().meta({ description: 'JSON text of what the tool returned' }),
@@ -72,7 +72,7 @@ export const ToolRunResult = z
   })
   .meta({ id: 'ToolRunResult' });
 
-export const EnvMappingUpdate = z
+const EnvMappingUpdate = z
   .object({ env_mapping: z.record(z.string(), z.string().nullable()) })
   .meta({ id: 'EnvMappingUpdate', example: { env_mapping: { API_KEY: 'weather-key' } } });
 export const EnvMapping = z
@@ -84,7 +84,7 @@ export const EnvMapping = z
   })
   .meta({ id: 'EnvMapping' });
 
-export const ToolValidation = z
+const ToolValidation = z
   .object({ valid: z.boolean(), inferred_schema: JsonObject, error: z.string().nullable() })
   .meta({ id: 'ToolValidation' });
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Timestamp } from './common.ts';
 
-export const LOG_EVENTS = [
+const LOG_EVENTS = [
   'prompt_received',
   'forked',
   'run_started',
@@ -38,18 +38,18 @@ export const LOG_EVENTS = [
 
 const at = { timestamp: Timestamp };
 
-export const LogEvent = z.object({
+const LogEvent = z.object({
   type: z.literal('log'),
   data: z.looseObject({ event: z.string().meta({ description: `One of ${LOG_EVENTS.join(', ')}` }), detail: z.string() }),
   ...at,
 });
-export const MessageEvent = z.object({
+const MessageEvent = z.object({
   type: z.literal('message'),
   data: z.looseObject({ role: z.string(), content: z.string() }),
   ...at,
 });
-export const DeltaEvent = z.object({ type: z.literal('message_delta'), data: z.looseObject({ delta: z.string() }), ...at });
-export const UsageEvent = z.object({
+const DeltaEvent = z.object({ type: z.literal('message_delta'), data: z.looseObject({ delta: z.string() }), ...at });
+const UsageEvent = z.object({
   type: z.literal('usage'),
   data: z.looseObject({
     total_in: z.int(),
@@ -63,7 +63,7 @@ export const UsageEvent = z.object({
   }),
   ...at,
 });
-export const StatusEvent = z.object({
+const StatusEvent = z.object({
   type: z.literal('status'),
   data: z.looseObject({ status: z.string(), current_turn: z.int(), task_id: z.string() }),
   ...at,

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { alsoTaken, FilterQuery, Name, patchOf, protective, Record, Tags } from './common.ts';
+import { alsoTaken, FilterQuery, JsonRecord, Name, patchOf, protective, Tags } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 
 export const GUARDRAIL_TYPES = ['prompt', 'request', 'output'] as const;
-export const GUARDRAIL_ACTIONS = ['block', 'redact', 'warn'] as const;
+const GUARDRAIL_ACTIONS = ['block', 'redact', 'warn'] as const;
 
 const Patterns = z.array(z.string().min(1)).default([]).meta({
   description:
@@ -19,15 +19,15 @@ const shape = {
 };
 
 /** What each kind looks at. Lengths are in characters. */
-export const PromptConfig = protective(z.object(shape)).meta({ id: 'PromptGuardrailConfig' });
-export const RequestConfig = protective(
+const PromptConfig = protective(z.object(shape)).meta({ id: 'PromptGuardrailConfig' });
+const RequestConfig = protective(
   z.object({
     json_schema: z.record(z.string(), z.unknown()).meta({
       description: 'The prompt must be JSON that it accepts. At most GUARDRAIL_SCHEMA_CHARACTERS (65,536) as JSON',
     }),
   }),
 ).meta({ id: 'RequestGuardrailConfig' });
-export const OutputConfig = protective(
+const OutputConfig = protective(
   z.object({
     forbidden_patterns: Patterns,
     required_patterns: Patterns,
@@ -60,10 +60,10 @@ export const GuardrailCreate = z
 
 export const GuardrailUpdate = patchOf(GuardrailCreate).meta({ id: 'GuardrailUpdate' });
 
-export const Guardrail = z.object({ ...Record, ...GuardrailCreate.shape }).meta({ id: 'Guardrail' });
+export const Guardrail = z.object({ ...JsonRecord, ...GuardrailCreate.shape }).meta({ id: 'Guardrail' });
 export type Guardrail = z.output<typeof Guardrail>;
 
-export const GuardrailCheck = z
+const GuardrailCheck = z
   .object({
     passed: z.boolean(),
     action: z.enum(GUARDRAIL_ACTIONS).nullable().meta({ description: 'What would be done; null when the text passes' }),

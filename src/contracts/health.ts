@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { endpoint } from './endpoint.ts';
 
 const Check = z.object({ ok: z.boolean(), detail: z.string() });
-export const ToolIsolation = z
+const ToolIsolation = z
   .enum(['namespaces', 'landlock', 'process', 'refused'])
   .describe('How tool calls are confined, strongest first; process: not at all; refused: not at all here, so none is made');
 export const Readiness = z

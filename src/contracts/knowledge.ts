@@ -1,9 +1,22 @@
 import { z } from 'zod';
-import { alsoTaken, FilterQuery, Id, Name, Needs, patchOf, Record, Tags, Warning } from './common.ts';
+import { alsoTaken, FilterQuery, Id, JsonRecord, Name, Needs, patchOf, Tags, Warning } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 
 /** `builtin` is kept here; the others are searched where they are. */
 export const SOURCE_TYPES = ['builtin', 'vector_db', 'pgvector'] as const;
+
+const Text = z.string().min(1);
+
+/** What a source of each type reads of its `connection_config`. */
+export const SOURCE_CONFIGS = {
+  builtin: z.object({}).meta({ id: 'BuiltinConnection' }),
+  vector_db: z
+    .object({ url: Text, collection: Text, api_key: z.string().nullish(), text_field: Text.nullish() })
+    .meta({ id: 'QdrantConnection' }),
+  pgvector: z
+    .object({ url: Text, table: Text, text_column: Text.nullish(), embedding_column: Text.nullish() })
+    .meta({ id: 'PgvectorConnection' }),
+} as const satisfies { [type in (typeof SOURCE_TYPES)[number]]: z.ZodObject };
 
 export const KnowledgeSourceCreate = z
   .object({
@@ -14,7 +27,7 @@ export const KnowledgeSourceCreate = z
       .meta({ description: 'builtin; vector_db: Qdrant; pgvector: another Postgres' }),
     connection_config: z.record(z.string(), z.unknown()).default({}).meta({
       description:
-        'vector_db: url, collection, api_key, text_field. pgvector: url, table, text_column, embedding_column. Values may hold {{token:NAME}}; secret values come back masked.',
+        'vector_db: url, collection, api_key, text_field. pgvector: url, table, text_column, embedding_column. builtin: nothing. A field that the type does not read, or lacks, is a warning. Values may hold {{token:NAME}}; secret values come back masked.',
       example: {},
     }),
     tags: Tags,
@@ -25,7 +38,7 @@ export const KnowledgeSourceUpdate = patchOf(KnowledgeSourceCreate).meta({ id: '
 
 export const KnowledgeSource = z
   .object({
-    ...Record,
+    ...JsonRecord,
     ...KnowledgeSourceCreate.shape,
     status: z.enum(['registered', 'connected', 'error']),
     last_error: z.string().nullable(),
@@ -34,7 +47,7 @@ export const KnowledgeSource = z
   .meta({ id: 'KnowledgeSource' });
 export type KnowledgeSource = z.output<typeof KnowledgeSource>;
 
-export const KnowledgeTest = z
+const KnowledgeTest = z
   .object({
     success: z.boolean(),
     items: z.int().nullable().meta({ description: 'How many it holds, where that is known' }),
@@ -75,7 +88,7 @@ export const KnowledgeItemUpdate = patchOf(KnowledgeItemCreate).meta({ id: 'Know
 const { content: _, ...shown } = KnowledgeItemCreate.shape;
 export const KnowledgeItem = z
   .object({
-    ...Record,
+    ...JsonRecord,
     ...shown,
     status: z.enum(['indexed', 'text_only']).meta({ description: 'text_only: found by its words alone, see last_error' }),
     last_error: z.string().nullable(),
@@ -84,7 +97,7 @@ export const KnowledgeItem = z
   .meta({ id: 'KnowledgeItem', description: 'Without its text; that is at /content' });
 export type KnowledgeItem = z.output<typeof KnowledgeItem>;
 
-export const KnowledgeQuery = z
+const KnowledgeQuery = z
   .object({
     query: z
       .string()
@@ -97,7 +110,7 @@ export const KnowledgeQuery = z
   })
   .meta({ id: 'KnowledgeQuery' });
 
-export const KnowledgeFound = z
+const KnowledgeFound = z
   .object({
     item_id: Id.nullable().meta({ description: 'Null for what another database found' }),
     source_id: Id,
@@ -110,16 +123,12 @@ export const KnowledgeFound = z
     vector_score: z.number().nullable(),
   })
   .meta({ id: 'KnowledgeFound' });
-export type KnowledgeFound = z.output<typeof KnowledgeFound>;
-
-export const KnowledgeAnswer = z
+const KnowledgeAnswer = z
   .object({
     items: z.array(KnowledgeFound),
     warnings: z.array(Warning).meta({ description: 'Such as a search without vectors' }),
   })
   .meta({ id: 'KnowledgeAnswer' });
-export type KnowledgeAnswer = z.output<typeof KnowledgeAnswer>;
-
 const TagList = z
   .string()
   .transform((text, { addIssue }): unknown => {

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { Name, Needs, patchOf, protective, Record, Tags } from './common.ts';
+import { JsonRecord, Name, Needs, patchOf, protective, Tags } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 import { ImportResult } from './transfer.ts';
 
-export const TRANSPORTS = ['stdio', 'http', 'sse'] as const;
+const TRANSPORTS = ['stdio', 'http', 'sse'] as const;
 
 /** Stands for a value that is kept sealed. Sent back, it leaves the value as it is. */
 export const MASK = '********';
@@ -40,7 +40,7 @@ export const McpServerUpdate = patchOf(McpServerCreate).meta({ id: 'McpServerUpd
 
 export const McpServer = z
   .object({
-    ...Record,
+    ...JsonRecord,
     ...McpServerCreate.shape,
     status: z.enum(['registered', 'connected', 'error']),
     last_error: z.string().nullable(),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { endpoint } from './endpoint.ts';
 
-export const Me = z
+const Me = z
   .object({
     id: z.string().meta({ description: '`provider:subject`: what `created_by` and `ADMIN_SUBJECTS` name people by' }),
     provider: z.string().meta({ description: 'The identity provider that vouches for the access token' }),

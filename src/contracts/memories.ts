@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Id, ListQuery, patchOf, Record, Timestamp } from './common.ts';
+import { Id, JsonRecord, ListQuery, patchOf, Timestamp } from './common.ts';
 import { crud, endpoint } from './endpoint.ts';
 
 export const MEMORY_SCOPES = ['session', 'agent', 'global'] as const;
@@ -23,7 +23,7 @@ export const MemoryUpdate = patchOf(MemoryCreate.pick({ value: true, metadata: t
 
 export const Memory = z
   .object({
-    ...Record,
+    ...JsonRecord,
     ...MemoryCreate.shape,
     ttl: Timestamp.nullable(),
     task_id: Id.nullable().meta({ description: 'The run that stored it' }),
@@ -31,10 +31,10 @@ export const Memory = z
   .meta({ id: 'Memory' });
 export type Memory = z.output<typeof Memory>;
 
-export const MemoryFound = Memory.extend({ score: z.number() }).meta({ id: 'MemoryFound' });
+const MemoryFound = Memory.extend({ score: z.number() }).meta({ id: 'MemoryFound' });
 
 /** Its answer is an array, with no room for a doubt: what it does not know is refused. */
-export const MemorySearch = z
+const MemorySearch = z
   .strictObject({
     agent_id: Id,
     query: z.string().min(1),

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { alsoTaken, Name, Needs, patchOf, Record, UntaggedQuery } from './common.ts';
+import { alsoTaken, JsonRecord, Name, Needs, patchOf, UntaggedQuery } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 
-export const PROVIDER_TYPES = ['openai', 'azure_openai', 'openai_compatible', 'anthropic'] as const;
+const PROVIDER_TYPES = ['openai', 'azure_openai', 'openai_compatible', 'anthropic'] as const;
 
 /** US dollars for a million tokens; a model's own entry wins over `*`. */
 export const Price = z.object({
@@ -11,7 +11,7 @@ export const Price = z.object({
   cache_read: z.number().min(0).optional(),
   cache_write: z.number().min(0).optional(),
 });
-export const PriceTable = z
+const PriceTable = z
   .record(z.string(), Price)
   .meta({ description: 'Model name (or *) to US dollars for a million tokens', example: { '*': { input: 2.5, output: 10 } } });
 
@@ -42,7 +42,7 @@ export const ProviderCreate = z
 
 export const ProviderUpdate = patchOf(ProviderCreate).meta({ id: 'ProviderUpdate' });
 
-export const Provider = z.object({ ...Record, ...ProviderCreate.shape, needs: Needs }).meta({ id: 'Provider' });
+export const Provider = z.object({ ...JsonRecord, ...ProviderCreate.shape, needs: Needs }).meta({ id: 'Provider' });
 export type Provider = z.output<typeof Provider>;
 
 /** What leads to a provider's endpoint, with the key itself, since nothing is stored yet. */
@@ -64,7 +64,7 @@ export const ProviderDraft = z
   .meta({ id: 'ProviderDraft', example: { provider_type: 'openai_compatible', base_url: 'http://localhost:11434/v1' } });
 export type ProviderDraft = z.output<typeof ProviderDraft>;
 
-export const ProviderTest = z
+const ProviderTest = z
   .object({ success: z.boolean(), models: z.array(z.string()), error: z.string().nullable() })
   .meta({ id: 'ProviderTest' });
 

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { Id, ListQuery, Name, patchOf, Timestamp } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
 
-export const INTERVAL_UNITS = ['minutes', 'hours', 'days', 'weeks'] as const;
-export const OVERLAP_POLICIES = ['skip', 'enqueue', 'interrupt'] as const;
-export const FIRE_OUTCOMES = ['firing', 'started', 'triggered', 'skipped', 'missed', 'failed'] as const;
+const INTERVAL_UNITS = ['minutes', 'hours', 'days', 'weeks'] as const;
+const OVERLAP_POLICIES = ['skip', 'enqueue', 'interrupt'] as const;
+const FIRE_OUTCOMES = ['firing', 'started', 'triggered', 'skipped', 'missed', 'failed'] as const;
 
 /** Any offset is taken; UTC is given back. Far years would not fit what the engine counts in. */
 const Time = z.iso
@@ -60,7 +60,7 @@ export const ScheduledAgent = z
   .meta({ id: 'ScheduledAgent' });
 export type ScheduledAgent = z.output<typeof ScheduledAgent>;
 
-export const ScheduleFire = z
+const ScheduleFire = z
   .object({
     due_at: Timestamp,
     outcome: z.enum(FIRE_OUTCOMES).meta({ description: 'triggered: by hand; skipped, missed, failed: made no task' }),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Name, patchOf, Record, Tags } from './common.ts';
+import { JsonRecord, Name, patchOf, Tags } from './common.ts';
 import { crud } from './endpoint.ts';
 
 export const SkillCreate = z
@@ -16,7 +16,7 @@ export const SkillCreate = z
 
 export const SkillUpdate = patchOf(SkillCreate).meta({ id: 'SkillUpdate' });
 
-export const Skill = z.object({ ...Record, ...SkillCreate.shape }).meta({ id: 'Skill' });
+export const Skill = z.object({ ...JsonRecord, ...SkillCreate.shape }).meta({ id: 'Skill' });
 export type Skill = z.output<typeof Skill>;
 
 export const skills = crud(

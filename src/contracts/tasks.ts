@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Id, ListQuery, Timestamp } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
-import { Budget, LogEntry, ON_BUSY, PromptAccepted, TranscriptMessage, Usage, UsageCounts } from './workflows.ts';
+import { Budget, LogEntry, ON_BUSY, PromptAccepted, TranscriptEntry, UsageCounts, UsageTotals } from './workflows.ts';
 
 export const TASK_STATUSES = ['pending', 'running', 'waiting', 'completed', 'failed', 'halted'] as const;
 
@@ -27,7 +27,7 @@ export const Task = z
     response: z.unknown().meta({ description: 'The final answer: a JSON value, or text for markdown; null before' }),
     error: z.string().nullable(),
     error_code: z.string().nullable(),
-    usage: Usage,
+    usage: UsageTotals,
     turns: z.int(),
     steps: z.int(),
     turn_limit_reached: z.boolean(),
@@ -42,20 +42,18 @@ export const Task = z
   .meta({ id: 'Task' });
 export type Task = z.output<typeof Task>;
 
-export const Todo = z.object({ id: z.string(), title: z.string(), status: z.string() });
+const Todo = z.object({ id: z.string(), title: z.string(), status: z.string() });
 
-export const TaskProgress = z
+const TaskProgress = z
   .object({ todos: z.array(Todo), current_step: z.string(), percent_complete: z.int().min(0).max(100) })
   .meta({ id: 'TaskProgress' });
 
-export const TaskQuery = ListQuery.extend({
+const TaskQuery = ListQuery.extend({
   status: z.enum(TASK_STATUSES).optional(),
   workflow_id: Id.optional(),
   agent_id: Id.optional(),
   since: z.iso.datetime({ offset: true }).optional(),
 });
-export type TaskQuery = z.output<typeof TaskQuery>;
-
 export const ToolCallRecord = z
   .object({
     call_id: z.string(),
@@ -101,7 +99,7 @@ export const TaskStep = z
   })
   .meta({ id: 'TaskStep', description: 'One exchange with the model and the tool calls it asked for' });
 
-export const ForkRequest = z
+const ForkRequest = z
   .object({
     from_step: z.int().min(1).meta({ description: 'The first step that is done anew; what came before it is copied' }),
     prompt: z.string().min(1).optional().meta({
@@ -119,13 +117,13 @@ export const ForkRequest = z
   })
   .meta({ id: 'ForkRequest', example: { from_step: 2, effects: 'recorded' } });
 
-export const ForkAccepted = PromptAccepted.extend({ forked_from: ForkedFrom }).meta({ id: 'ForkAccepted' });
+const ForkAccepted = PromptAccepted.extend({ forked_from: ForkedFrom }).meta({ id: 'ForkAccepted' });
 
-export const TASK_PARTS = ['messages', 'logs', 'steps'] as const;
+const TASK_PARTS = ['messages', 'logs', 'steps'] as const;
 const isPart = (name: string) => (TASK_PARTS as readonly string[]).includes(name);
 
-export const TaskDetail = Task.extend({
-  messages: z.array(TranscriptMessage).optional(),
+const TaskDetail = Task.extend({
+  messages: z.array(TranscriptEntry).optional(),
   logs: z.array(LogEntry).optional(),
   steps_detail: z.array(TaskStep).optional().meta({ description: 'With include=steps; the same as /steps' }),
 }).meta({ id: 'TaskDetail' });

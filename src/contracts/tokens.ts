@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Id, ListQuery, Name, patchOf, Record, Timestamp, UntaggedQuery } from './common.ts';
+import { Id, JsonRecord, ListQuery, Name, patchOf, Timestamp, UntaggedQuery } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 import { MASK } from './mcps.ts';
 
@@ -22,7 +22,7 @@ export const StoredTokenUpdate = patchOf(StoredTokenCreate.omit({ name: true }))
 
 export const StoredToken = z
   .object({
-    ...Record,
+    ...JsonRecord,
     name: z.string(),
     description: z.string(),
     shared: z.boolean(),
@@ -61,7 +61,7 @@ export const TokenGrant = z
   .meta({ id: 'TokenGrant' });
 export type TokenGrant = z.output<typeof TokenGrant>;
 
-export const TokenGrantCreate = TokenGrant.pick({ resource_type: true, resource_id: true, destination: true }).meta({
+const TokenGrantCreate = TokenGrant.pick({ resource_type: true, resource_id: true, destination: true }).meta({
   id: 'TokenGrantCreate',
 });
 

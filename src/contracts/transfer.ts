@@ -33,10 +33,10 @@ export const ExportedWorkflow = z
   .object({ id: ExportedId, ...WorkflowCreate.shape, agent_id: z.string(), skill_ids: Ids, guardrail_ids: Ids })
   .meta({ id: 'ExportedWorkflow' });
 export const ExportedKnowledgeSource = z
-  .object({ id: ExportedId, ...KnowledgeSourceCreate.shape, source_type: z.string() })
+  .object({ id: ExportedId, ...KnowledgeSourceCreate.shape, source_type: z.string().meta({ example: 'builtin' }) })
   .meta({ id: 'ExportedKnowledgeSource', description: 'The source without its items; secrets are masked' });
 
-export const ExportedGuardrail = z.object({ id: ExportedId, ...GuardrailCreate.shape }).meta({ id: 'ExportedGuardrail' });
+const ExportedGuardrail = z.object({ id: ExportedId, ...GuardrailCreate.shape }).meta({ id: 'ExportedGuardrail' });
 
 /** What can be exported, in the order of an import: agents come before the workflows that name them. */
 export const EXPORTED = {
@@ -58,7 +58,7 @@ export const ImportResult = z
   .meta({ id: 'ImportResult' });
 export type ImportResult = z.output<typeof ImportResult>;
 
-export const ImportQuery = z.object({
+const ImportQuery = z.object({
   dry_run: z.stringbool().default(false).meta({ description: 'Report what would be done, and do nothing' }),
 });
 

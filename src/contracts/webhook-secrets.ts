@@ -18,7 +18,7 @@ export const WebhookSecret = z
   })
   .meta({ id: 'WebhookSecret' });
 
-export const NewWebhookSecret = WebhookSecret.extend({
+const NewWebhookSecret = WebhookSecret.extend({
   secret: z.string().meta({
     description: 'As in Standard Webhooks; shown this once',
     example: 'whsec_bm90IGEgc2VjcmV0IGF0IGFsbCwgb25seSBhbiBleGFtcGxl',

@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { Id, Timestamp } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
 
-export const WebhookAttempt = z.object({
+const WebhookAttempt = z.object({
   attempt: z.int(),
   response_status: z.int().nullable(),
   error: z.string().nullable(),
   attempted_at: Timestamp,
 });
 
-export const WebhookDelivery = z
+const WebhookDelivery = z
   .object({
     id: z.uuidv7().meta({ description: 'Sent as webhook-id; the same for every attempt' }),
     task_id: Id,

@@ -33,7 +33,7 @@ const SIZES: Record<string, string> = {
 };
 
 /** What a person is told about a value that a schema refuses; a schema's own message is taken before it. */
-export function wordsFor(issue: Issue): string {
+function wordsFor(issue: Issue): string {
   const place = (issue.path ?? []).map(String).join('.');
   const subject = place ? `\`${place}\`` : 'It';
   return `${subject} ${predicateOf(issue)}`;

@@ -3,7 +3,7 @@ import { FilterQuery, Id, Needs, patchOf, protective, Tags, Timestamp } from './
 import { crud, endpoint, IdParams } from './endpoint.ts';
 import { RunEvent } from './events.ts';
 
-export const OUTPUT_FORMATS = ['json', 'markdown'] as const;
+const OUTPUT_FORMATS = ['json', 'markdown'] as const;
 export const REASONING_EFFORTS = ['minimal', 'low', 'medium', 'high'] as const;
 export const ON_BUSY = ['enqueue', 'reject', 'interrupt'] as const;
 export const WORKFLOW_STATUSES = ['active', 'running', 'waiting', 'completed', 'failed', 'halted', 'inactive'] as const;
@@ -83,7 +83,7 @@ export const UsageCounts = z.object({
 });
 
 /** With the names under which other clients of this interface look for the sums. */
-export const Usage = z.preprocess(
+export const UsageTotals = z.preprocess(
   (counts) => ({
     ...(counts as Counts),
     total_input_tokens: (counts as Counts).total_in,
@@ -96,7 +96,7 @@ export const Usage = z.preprocess(
 );
 type Counts = z.output<typeof UsageCounts>;
 
-export const TranscriptMessage = z
+export const TranscriptEntry = z
   .object({
     role: z.string(),
     content: z.string(),
@@ -133,14 +133,14 @@ export type WorkflowSummary = z.output<typeof WorkflowSummary>;
 export const Workflow = z
   .object({
     ...WorkflowSummary.shape,
-    messages: z.array(TranscriptMessage).meta({ description: 'Of the last run' }),
+    messages: z.array(TranscriptEntry).meta({ description: 'Of the last run' }),
     logs: z.array(LogEntry),
-    usage: Usage,
+    usage: UsageTotals,
   })
   .meta({ id: 'Workflow' });
 export type Workflow = z.output<typeof Workflow>;
 
-export const PromptRequest = z
+const PromptRequest = z
   .object({
     prompt: z.string().min(1).optional(),
     request: z.record(z.string(), z.unknown()).optional().meta({ description: 'Instead of `prompt`: its JSON is the prompt' }),
@@ -157,11 +157,11 @@ export const PromptAccepted = z
   .object({ task_id: Id, workflow_id: Id, status: z.string(), prompt: z.string(), created_at: Timestamp, stream_url: z.string() })
   .meta({ id: 'PromptAccepted' });
 
-export const HaltRequested = z
+const HaltRequested = z
   .object({ status: z.literal('halt_requested'), workflow_id: Id, task_id: Id })
   .meta({ id: 'HaltRequested' });
 
-export const StreamQuery = z.object({
+const StreamQuery = z.object({
   after: z.coerce.number().int().min(0).optional().meta({ description: 'Like Last-Event-ID: everything after this number' }),
   task_id: Id.optional().meta({ description: 'Only this run; the stream ends after its last event' }),
 });

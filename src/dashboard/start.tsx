@@ -8,11 +8,11 @@ import { createRoot } from 'react-dom/client';
 import { createBrowserRouter } from 'react-router';
 import { RouterProvider } from 'react-router/dom';
 import { WorldProvider } from './api/context.tsx';
-import { sessionOf } from './api/session.ts';
+import { browserSession } from './api/session.ts';
 import { App } from './app.tsx';
 import { cssVariables, theme } from './theme.ts';
 
-const session = sessionOf({ tab: sessionStorage, computer: localStorage });
+const session = browserSession({ tab: sessionStorage, computer: localStorage });
 
 // Only such a router can hold back a navigation, which is how a half-filled form asks first.
 const router = createBrowserRouter([{ path: '*', element: <App /> }], { basename: '/dashboard' });

@@ -1,4 +1,4 @@
-export type ReadArguments = { arguments: Record<string, unknown> } | { refusal: string };
+type ReadArguments = { arguments: Record<string, unknown> } | { refusal: string };
 
 /** Reads the arguments a model wrote. Nothing at all stands for no arguments. */
 export function readArguments(text: string): ReadArguments {

@@ -1,5 +1,5 @@
 /** What a run may use up. Reserved before each model call: a call that would go beyond is not made. */
-export interface Budget {
+export interface BudgetLimits {
   max_cost_usd: number | null;
   max_tokens: number | null;
   max_seconds: number | null;
@@ -7,14 +7,14 @@ export interface Budget {
 }
 
 /** What a run has used, or a call is expected to use. */
-export interface Spent {
+interface Spent {
   cost: number;
   tokens: number;
   seconds: number;
 }
 
 /** Why the next call may not be made, as a sentence; null when it may. */
-export function exhaustedBy(budget: Budget | null, spent: Spent, next: Spent): string | null {
+export function exhaustedBy(budget: BudgetLimits | null, spent: Spent, next: Spent): string | null {
   if (!budget) return null;
   const { max_cost_usd, max_tokens, max_seconds } = budget;
   if (max_tokens !== null && spent.tokens + next.tokens > max_tokens)

@@ -6,7 +6,7 @@ export interface Cadence {
   end_at: number | null;
 }
 
-export type IntervalUnit = 'minutes' | 'hours' | 'days' | 'weeks';
+type IntervalUnit = 'minutes' | 'hours' | 'days' | 'weeks';
 
 /** A cadence as it is stored. */
 export interface StoredCadence {
@@ -25,7 +25,7 @@ export const cadenceOf = ({ interval_value, interval_unit, start_at, end_at }: S
 
 const UNIT_MS: Record<IntervalUnit, number> = { minutes: 60_000, hours: 3_600_000, days: 86_400_000, weeks: 604_800_000 };
 
-export const intervalOf = ({ interval_value, interval_unit }: Pick<Cadence, 'interval_value' | 'interval_unit'>): number =>
+const intervalOf = ({ interval_value, interval_unit }: Pick<Cadence, 'interval_value' | 'interval_unit'>): number =>
   interval_value * UNIT_MS[interval_unit];
 
 const wholeSecond = (time: number) => Math.floor(time / 1000) * 1000;

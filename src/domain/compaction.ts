@@ -11,7 +11,7 @@ export function sinceSummary(messages: readonly TranscriptMessage[]): Transcript
   return [...messages.slice(0, last).filter(isStanding), ...messages.slice(last)];
 }
 
-export const sizeOf = (messages: readonly TranscriptMessage[]): number =>
+export const transcriptSize = (messages: readonly TranscriptMessage[]): number =>
   messages.reduce((sum, { content, tool_calls }) => sum + MESSAGE_TOKENS + tokensOf(content) + callTokens(tool_calls), 0);
 
 const callTokens = (calls: TranscriptMessage['tool_calls']) =>
@@ -31,9 +31,9 @@ export function cutOf(read: readonly TranscriptMessage[], keep_tokens: number): 
   const steps = [...new Set(read.filter(isOfRound).map(({ step }) => step))].sort((a, b) => b - a);
   let first = steps[0];
   if (first === undefined) return null;
-  let left = keep_tokens - sizeOf(ofStep(read, first));
+  let left = keep_tokens - transcriptSize(ofStep(read, first));
   for (const step of steps.slice(1)) {
-    left -= sizeOf(ofStep(read, step));
+    left -= transcriptSize(ofStep(read, step));
     if (left < 0) break;
     first = step;
   }

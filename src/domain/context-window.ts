@@ -1,29 +1,47 @@
-/** Tokens that models can read, by the beginning of their names; the longest that fits counts. */
-const WINDOWS: [prefix: string, tokens: number][] = [
-  ['gpt-3.5', 16_385],
-  ['gpt-4', 8_192],
-  ['gpt-4-turbo', 128_000],
-  ['gpt-4o', 128_000],
-  ['gpt-4.1', 1_047_576],
-  ['gpt-4.5', 128_000],
-  ['gpt-5', 400_000],
-  ['o1', 200_000],
-  ['o3', 200_000],
-  ['o4', 200_000],
-  ['claude', 200_000],
-  ['gemini', 1_048_576],
-  ['llama-3', 128_000],
-  ['mistral', 128_000],
-  ['qwen', 128_000],
-  ['deepseek', 128_000],
-];
+import { KNOWN_MODELS, type KnownModel } from './known-models.ts';
 
-/** Of one model: what its provider is set to, else what is known of its name, else the fallback. */
+/** Of one model: what its provider is set to, else what is known of its name or the names most like it, else the fallback. */
 export function contextWindowOf(model: string | null, { set, fallback }: { set: number | null; fallback: number }): number {
   if (set !== null) return set;
-  const name = (model ?? '').toLowerCase().split('/').at(-1) ?? '';
-  const known = WINDOWS.filter(([prefix]) => name.startsWith(prefix)).sort(([a], [b]) => b.length - a.length);
-  return known[0]?.[1] ?? fallback;
+  if (!model) return fallback;
+  return knownModel(model)?.context_window ?? usualWindow(plainName(model)) ?? fallback;
+}
+
+/** The catalogue's entry of a model, whatever release, date or address stands around its name: `openai/gpt-4o-2024-08-06` is `gpt-4o`. */
+export function knownModel(model: string): KnownModel | null {
+  const name = plainName(model);
+  const named = KNOWN_MODELS.filter(([id]) => name === id || (name.startsWith(id) && '-:@'.includes(name[id.length] as string)));
+  return (
+    named.reduce<(typeof named)[number] | null>(
+      (best, entry) => (best && best[0].length > entry[0].length ? best : entry),
+      null,
+    )?.[1] ?? null
+  );
+}
+
+const plainName = (model: string) => model.toLowerCase().split('/').at(-1) ?? '';
+
+/** Fewer letters in common say nothing about a model. */
+const FAMILY_LETTERS = 4;
+
+/** The window that most of the known models have whose names begin most like this one. */
+function usualWindow(name: string): number | null {
+  const shared = KNOWN_MODELS.map(([id, { context_window }]) => ({ letters: lettersInCommon(id, name), context_window }));
+  const most = Math.max(...shared.map(({ letters }) => letters));
+  if (most < FAMILY_LETTERS) return null;
+  const family = shared.filter(({ letters }) => letters === most);
+  const counted = [...Map.groupBy(family, ({ context_window }) => context_window)].map(([window, { length }]) => ({
+    window,
+    length,
+  }));
+  counted.sort((a, b) => b.length - a.length || a.window - b.window);
+  return counted[0]?.window ?? null;
+}
+
+function lettersInCommon(a: string, b: string): number {
+  let count = 0;
+  while (count < a.length && a[count] === b[count]) count += 1;
+  return count;
 }
 
 const BYTES_PER_TOKEN = 4;

@@ -1,4 +1,4 @@
-import type { Budget } from './budget.ts';
+import type { BudgetLimits } from './budget.ts';
 
 /** What a run works with, frozen when its task is created. Holds names of stored tokens, never their values. */
 export interface Definition {
@@ -25,7 +25,7 @@ export interface Definition {
   /** Who is told of the end: of a completed run, and of one that failed or was halted. */
   webhooks: { completed: string | null; error: string | null };
   repository: PinnedRepository | null;
-  budget: Budget | null;
+  budget: BudgetLimits | null;
 }
 
 export interface PinnedProvider {
@@ -39,7 +39,7 @@ export interface PinnedProvider {
   azure_deployment: string | null;
   default_model: string | null;
   requests_per_minute: number | null;
-  price_table: PriceTable;
+  price_table: ModelPrices;
   context_window: number | null;
 }
 
@@ -80,7 +80,7 @@ export interface PinnedMcpServer {
 }
 
 /** A tool found at an MCP server when the run began; the run keeps to it whatever the server says later. */
-export interface McpTool {
+export interface AllowedMcpTool {
   server_id: string;
   /** The server's own name of it. */
   tool: string;
@@ -137,10 +137,10 @@ export type PinnedTool =
   | (ToolSpec & { kind: 'definition' });
 
 /** US dollars for a million tokens. */
-export interface Price {
+export interface ModelPrice {
   input: number;
   output: number;
   cache_read?: number;
   cache_write?: number;
 }
-export type PriceTable = Record<string, Price>;
+export type ModelPrices = Record<string, ModelPrice>;

@@ -35,7 +35,7 @@ interface Named {
   name: string;
 }
 
-export interface ProviderFacts extends Named {
+interface ProviderFacts extends Named {
   provider_type: string;
   base_url: string | null;
   auth_type: string;
@@ -49,7 +49,7 @@ export function providerDestination(provider: ProviderFacts): Destination {
   return { kind: 'provider', id, name, facts, label: base_url ? hostIn(base_url) : `the address of ${provider_type} itself` };
 }
 
-export interface McpFacts extends Named {
+interface McpFacts extends Named {
   transport_type: string;
   /** With its sealed values opened, and names of stored tokens still in their places. */
   connection_config: unknown;
@@ -64,7 +64,7 @@ export function mcpDestination({ id, name, transport_type, connection_config, ne
   return { kind: 'mcp_server', id, name, facts, label };
 }
 
-export interface SourceFacts extends Named {
+interface SourceFacts extends Named {
   source_type: string;
   /** As of an MCP server. */
   connection_config: unknown;
@@ -76,7 +76,7 @@ export function sourceDestination({ id, name, source_type, connection_config }: 
   return { kind: 'knowledge_source', id, name, facts: { source_type, connection_config }, label };
 }
 
-export interface ToolFacts extends Named {
+interface ToolFacts extends Named {
   source_code: string;
   network: boolean;
 }
@@ -87,7 +87,7 @@ export function toolDestination({ id, name, source_code, network }: ToolFacts, v
   return { kind: 'custom_tool', id, name, facts, label: `${variable} of ${name}` };
 }
 
-export interface WorkflowPlace {
+interface WorkflowPlace {
   id: string;
   title: string | null;
 }
@@ -140,14 +140,6 @@ export const asked = {
     ];
   },
 };
-
-/** One text for equal facts: keys in one order, and what is undefined as good as absent. */
-export function canonical(facts: unknown): string {
-  return JSON.stringify(facts, (_key, value: unknown) => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-    return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
-  });
-}
 
 /** Host and port of an address; the rest of it may be secret. */
 function hostIn(address: unknown): string {

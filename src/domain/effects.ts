@@ -18,7 +18,7 @@ export interface LedgerEntry {
 }
 
 /** What to do with a call now. */
-export type Move = 'run' | 'nothing' | 'ask_approval' | 'ask_reconciliation' | 'settle';
+type Move = 'run' | 'nothing' | 'ask_approval' | 'ask_reconciliation' | 'settle';
 
 /**
  * The rule of tool effects. A call that was begun and has no result may have had its effect: only what changes nothing, or

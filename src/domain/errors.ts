@@ -52,12 +52,12 @@ export const foreign = (noun: string) => new AppError('forbidden', `This ${noun}
 
 export const conflict = (message: string, code = 'conflict') => new AppError('conflict', message, { code });
 
-export const SECRET_NOT_GRANTED = 'secret_not_granted';
+const SECRET_NOT_GRANTED = 'secret_not_granted';
 
 /** A stored token may not go where it is asked for; the sentence names who can change that. */
 export const secretNotGranted = (message: string) => new AppError('forbidden', message, { code: SECRET_NOT_GRANTED });
 
-export const TOKEN_MISSING = 'token_missing';
+const TOKEN_MISSING = 'token_missing';
 
 /** A stored token that something names does not exist; the sentence says what to do. */
 export const tokenMissing = (message: string) => new AppError('conflict', message, { code: TOKEN_MISSING });

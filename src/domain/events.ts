@@ -1,14 +1,14 @@
 import type { Usage } from './usage.ts';
 
 /** What a run tells; the same shape goes to the database, over the bus and to the client. */
-export interface RunEvent {
+export interface NewEvent {
   type: 'log' | 'message' | 'message_delta' | 'usage' | 'status';
   data: Record<string, unknown>;
   /** ISO 8601, UTC. */
   timestamp: string;
 }
 
-export interface StoredEvent extends RunEvent {
+export interface StoredEvent extends NewEvent {
   seq: number;
   task_id: string;
 }
@@ -18,7 +18,7 @@ export const isTerminal = (status: unknown): boolean => (TERMINAL as readonly un
 
 /** Makes the events of one task; the clock is an argument, so that domain code needs none. */
 export function eventsOf(task_id: string, now: () => string) {
-  const event = (type: RunEvent['type'], data: Record<string, unknown>): RunEvent => ({ type, data, timestamp: now() });
+  const event = (type: NewEvent['type'], data: Record<string, unknown>): NewEvent => ({ type, data, timestamp: now() });
   return {
     log: (name: string, detail: string, more: Record<string, unknown> = {}) => event('log', { event: name, detail, ...more }),
     message: (role: string, content: string, more: Record<string, unknown> = {}) => event('message', { role, content, ...more }),
@@ -33,4 +33,3 @@ export function eventsOf(task_id: string, now: () => string) {
       event('status', { status, current_turn, task_id, ...more }),
   };
 }
-export type EventMaker = ReturnType<typeof eventsOf>;

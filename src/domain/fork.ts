@@ -1,4 +1,5 @@
 import { readArguments } from './arguments.ts';
+import { canonicalJson } from './canonical-json.ts';
 import type { ToolEffect } from './definition.ts';
 import { type LoopState, type PlannedCall, type RunRules, runLoop, START } from './run-loop.ts';
 
@@ -6,7 +7,7 @@ import { type LoopState, type PlannedCall, type RunRules, runLoop, START } from 
 export type ForkEffects = 'recorded' | 'stub' | 'live';
 
 /** Where a forked run began. */
-export interface ForkedFrom {
+export interface ForkOrigin {
   task_id: string;
   step: number;
   effects: ForkEffects;
@@ -74,27 +75,20 @@ export function forkAnswer(call: ForkedCall, { effects, recorded, earlier }: Rec
   const found = equal[earlier.filter((other) => isSameCall(other, call)).length] ?? equal.at(-1);
   if (found) return { content: found.content, failed: found.failed, answered_by: 'recorded' };
   if (effects === 'stub') return { content: stubOf(call.name), failed: false, answered_by: 'stub' };
-  return call.effect === 'write' ? { content: refusalOf(call.name), failed: true, answered_by: 'refused' } : null;
+  return call.effect === 'write' ? { content: unknownEffect(call.name), failed: true, answered_by: 'refused' } : null;
 }
 
 const stubOf = (name: string) =>
   `Stub: ${name} was not called. No tool is called in this fork, and its source has no result on record for these arguments.`;
-const refusalOf = (name: string) =>
+const unknownEffect = (name: string) =>
   `Not called: ${name} changes things outside, and the run that this one was forked from has no result on record for these arguments.`;
 
 /** The same tool with the same arguments, however they are spelled. */
-export function isSameCall(a: AskedCall, b: AskedCall): boolean {
-  return a.name === b.name && (a.arguments === b.arguments || canonical(a.arguments) === canonical(b.arguments));
+function isSameCall(a: AskedCall, b: AskedCall): boolean {
+  return a.name === b.name && (a.arguments === b.arguments || canonicalJsonText(a.arguments) === canonicalJsonText(b.arguments));
 }
 
-function canonical(text: string): string {
+function canonicalJsonText(text: string): string {
   const read = readArguments(text);
-  return 'refusal' in read ? text : JSON.stringify(sorted(read.arguments));
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return entries.map(([key, inner]) => [key, sorted(inner)]);
+  return 'refusal' in read ? text : canonicalJson(read.arguments);
 }

@@ -1,4 +1,4 @@
-export interface Todo {
+export interface TodoItem {
   id: string;
   title: string;
   status: string;
@@ -7,9 +7,9 @@ export interface Todo {
 const STATUSES = ['not-started', 'in-progress', 'done'];
 
 /** Reads a model's to-do list; null when it is not one. `completed` is read as `done`. */
-export function todosOf(value: unknown): Todo[] | null {
+export function todosOf(value: unknown): TodoItem[] | null {
   if (!Array.isArray(value)) return null;
-  const todos: Todo[] = [];
+  const todos: TodoItem[] = [];
   for (const [index, item] of value.entries()) {
     const { id = index + 1, title, status = 'not-started' } = (item ?? {}) as Record<string, unknown>;
     const read = status === 'completed' ? 'done' : status;
@@ -19,7 +19,7 @@ export function todosOf(value: unknown): Todo[] | null {
   return todos;
 }
 
-export function progressOf(todos: Todo[]) {
+export function progressOf(todos: TodoItem[]) {
   const done = todos.filter(({ status }) => status === 'done').length;
   return {
     todos,

@@ -1,4 +1,4 @@
-import { spellingsOf } from './spellings.ts';
+import { secretSpellings } from './spellings.ts';
 
 const MARK = '[redacted]';
 /** The beginning of a secret that was cut is told from chance by this length. */
@@ -23,7 +23,7 @@ export interface Redactor {
   indexes(): readonly Index[];
 }
 
-export interface RedactedStream {
+interface RedactedStream {
   push(piece: string): void;
   /** The text is complete, or was broken off: then what may be the first part of a secret is not shown. */
   end(how: { cut: boolean }): void;
@@ -76,7 +76,7 @@ interface Index {
 const keyAt = (text: string, at: number) => (text.charCodeAt(at) << 16) | text.charCodeAt(at + 1);
 
 function indexOf(secrets: Iterable<string>): Index {
-  const all = [...new Set([...secrets].flatMap(spellingsOf))].sort((a, b) => b.length - a.length);
+  const all = [...new Set([...secrets].flatMap(secretSpellings))].sort((a, b) => b.length - a.length);
   return { spellings: Map.groupBy(all, (spelling) => keyAt(spelling, 0)), longest: all[0]?.length ?? 0 };
 }
 
@@ -173,6 +173,6 @@ function walk(value: unknown, text: (input: string) => string): unknown {
   if (value && typeof value === 'object')
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [text(key), walk(item, text)]));
   const plain = String(value);
-  const shown = text(plain);
-  return shown === plain ? value : shown;
+  const redactedText = text(plain);
+  return redactedText === plain ? value : redactedText;
 }

@@ -1,5 +1,5 @@
 /** A Postgres server as it is dialled: values, no connection string, so nothing but these decides where it leads. */
-export interface PostgresPlace {
+interface PostgresPlace {
   host: string;
   port: number;
   user: string;

@@ -6,7 +6,7 @@ const SHORTEST_LINE = 16;
 const WORD_CHARACTERS = 15;
 
 /** All texts under which a secret may come back: the value, its parts, and both in the usual encodings. */
-export function spellingsOf(value: string): string[] {
+export function secretSpellings(value: string): string[] {
   const texts = [value, value.trim(), ...partsOf(value)].filter((text) => text.length >= SHORTEST);
   return [...new Set([...new Set(texts)].flatMap(spell))].filter((text) => text.length >= SHORTEST);
 }

@@ -5,7 +5,7 @@ export interface ModelCall {
   arguments: string;
 }
 
-export type MessageKind = 'prompt' | 'reply' | 'partial' | 'result' | 'denial' | 'reminder' | 'summary' | 'context' | 'withheld';
+type MessageKind = 'prompt' | 'reply' | 'partial' | 'result' | 'denial' | 'reminder' | 'summary' | 'context' | 'withheld';
 
 export interface TranscriptMessage {
   step: number;

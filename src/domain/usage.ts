@@ -1,4 +1,4 @@
-import type { Price, PriceTable } from './definition.ts';
+import type { ModelPrice, ModelPrices } from './definition.ts';
 
 /** Usage tokens of one exchange; `total_in` includes what was read from the provider's cache. */
 export interface ExchangeUsage {
@@ -19,8 +19,8 @@ export const NO_USAGE: Usage = { total_in: 0, total_out: 0, cache_read: 0, cache
 const PER_MILLION = 1_000_000;
 
 /** US dollars for one exchange; 0 where the table names no price for the model. */
-export function costOf(usage: ExchangeUsage, model: string | null, prices: PriceTable): number {
-  const price: Price | undefined = (model ? prices[model] : undefined) ?? prices['*'];
+export function costOf(usage: ExchangeUsage, model: string | null, prices: ModelPrices): number {
+  const price: ModelPrice | undefined = (model ? prices[model] : undefined) ?? prices['*'];
   if (!price) return 0;
   const fresh = Math.max(0, usage.total_in - usage.cache_read - usage.cache_write);
   const dollars =

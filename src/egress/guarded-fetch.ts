@@ -1,7 +1,7 @@
 import { Agent, buildConnector, fetch } from 'undici';
-import { dialEgress, EgressDenied } from '../toolrunner/egress-dial.ts';
-import { type EgressRules, egressRules } from '../toolrunner/egress-rules.ts';
+import { dialEgress, EgressDenied } from './dial.ts';
 import { followingRedirects } from './redirects.ts';
+import { type EgressRules, egressRules } from './rules.ts';
 
 export interface GuardedFetch {
   /** Like the global fetch, redirects included, but a failure gives its reason; where the rules deny an address its cause has the code EGRESS_DENIED. */

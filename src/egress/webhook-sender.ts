@@ -1,14 +1,14 @@
-import { createHmac } from 'node:crypto';
+import { Webhook } from 'standardwebhooks';
 import { isDenied, reasonOf } from './guarded-fetch.ts';
 
-export interface WebhookMessage {
+interface WebhookMessage {
   id: string;
   url: string;
   payload: unknown;
   owner: string;
 }
 
-export interface SendResult {
+interface SendResult {
   delivered: boolean;
   response_status: number | null;
   error: string | null;
@@ -33,17 +33,13 @@ const GONE = 410;
 export function webhookSender({ fetch, secretsOf, now = Date.now }: SenderOptions): SendWebhook {
   return async ({ id, url, payload, owner }, signal) => {
     const body = JSON.stringify(payload);
-    const timestamp = String(Math.floor(now() / 1000));
-    const signed = (secret: string) => {
-      const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
-      return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
-    };
-    const signatures = (await secretsOf(owner)).map(signed);
+    const timestamp = new Date(now());
+    const signatures = (await secretsOf(owner)).map((secret) => new Webhook(secret).sign(id, timestamp, body));
     const headers = {
       'content-type': 'application/json',
       'user-agent': 'Perdura-Webhooks/1',
       'webhook-id': id,
-      'webhook-timestamp': timestamp,
+      'webhook-timestamp': String(Math.floor(timestamp.getTime() / 1000)),
       'webhook-signature': signatures.join(' '),
     };
     try {

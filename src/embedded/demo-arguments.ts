@@ -17,7 +17,7 @@ export interface Schema {
 }
 
 /** What a prompt offers for arguments, in the order of its words. Filling a schema uses it up. */
-export interface Pieces {
+interface Pieces {
   numbers: number[];
   quotes: string[];
   text: string;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DemoReply } from './demo-reply.ts';
-import type { ChatRequest } from './demo-request.ts';
+import type { DemoRequest } from './demo-request.ts';
 
 export interface Delivery {
   ttft_ms: number;
@@ -12,7 +12,7 @@ export interface Delivery {
 }
 
 export interface Turn {
-  request: ChatRequest;
+  request: DemoRequest;
   reply: DemoReply;
   delivery: Delivery;
 }
@@ -28,7 +28,7 @@ interface Outcome {
 }
 
 export async function completion({ request, reply, delivery }: Turn) {
-  const { tokens, calls, finish_reason, usage } = outcomeOf(request, reply);
+  const { tokens, calls, finish_reason, usage } = demoOutcome(request, reply);
   await sleep(delivery.ttft_ms);
   const message = { role: 'assistant', content: calls.length > 0 ? null : tokens.join(''), refusal: null };
   return {
@@ -70,8 +70,8 @@ async function write(
   }
 }
 
-function framesOf(request: ChatRequest, reply: DemoReply): object[] {
-  const { tokens, calls, finish_reason, usage } = outcomeOf(request, reply);
+function framesOf(request: DemoRequest, reply: DemoReply): object[] {
+  const { tokens, calls, finish_reason, usage } = demoOutcome(request, reply);
   const with_usage = request.stream_options?.include_usage === true;
   const head = { ...headOf(request, 'chat.completion.chunk'), ...(with_usage && { usage: null }) };
   const frame = (delta: object, finish: string | null = null) => ({
@@ -92,7 +92,7 @@ function callDeltas(call: Outcome['calls'][number], index: number): object[] {
   return [opening, ...pieces].map((part) => ({ tool_calls: [part] }));
 }
 
-function outcomeOf(request: ChatRequest, { calls, text }: DemoReply): Outcome {
+function demoOutcome(request: DemoRequest, { calls, text }: DemoReply): Outcome {
   const limit = request.max_completion_tokens ?? request.max_tokens ?? Number.POSITIVE_INFINITY;
   const all = tokensOf(text);
   const tokens = all.slice(0, limit);
@@ -110,7 +110,7 @@ function outcomeOf(request: ChatRequest, { calls, text }: DemoReply): Outcome {
 }
 
 /** No clock: nothing that a client does with the demo model may depend on when it was asked. */
-const headOf = ({ model }: ChatRequest, object: string) => ({
+const headOf = ({ model }: DemoRequest, object: string) => ({
   id: `chatcmpl-${randomUUID()}`,
   object,
   created: 1_735_689_600,

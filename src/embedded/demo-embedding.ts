@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-export const DIMENSIONS = 256;
+const DIMENSIONS = 256;
 
 /**
  * A hashed bag of words: texts that share words are near each other, meaning plays no part. The same text always has the same vector.

@@ -7,10 +7,10 @@ import { type HostRule, hostRule, originRule } from '../domain/hosts.ts';
 import { completion, type Delivery, streamCompletion } from './demo-completion.ts';
 import { embed, inBase64 } from './demo-embedding.ts';
 import { replyTo } from './demo-reply.ts';
-import { ChatRequest, EmbeddingRequest } from './demo-request.ts';
+import { DemoRequest, EmbeddingRequest } from './demo-request.ts';
 import type { Scenario } from './demo-scenario.ts';
 
-export interface DemoModelOptions {
+interface DemoModelOptions {
   port?: number;
   host?: string;
   /** Between two words of a streamed answer. */
@@ -73,13 +73,13 @@ async function answer(request: IncomingMessage, response: ServerResponse, memory
   if (route === 'GET /models') return send(response, { object: 'list', data: [MODEL] });
   if (route === `GET /models/${DEMO_MODEL}`) return send(response, MODEL);
   if (route === 'POST /embeddings') return send(response, embeddings(await bodyOf(request, EmbeddingRequest)));
-  if (route === 'POST /chat/completions') return chat(await bodyOf(request, ChatRequest), response, memory);
+  if (route === 'POST /chat/completions') return chat(await bodyOf(request, DemoRequest), response, memory);
   throw new Refusal(404, 'not_found', `The demo model has no ${request.method} ${request.url}`);
 }
 
 const MODEL = { id: DEMO_MODEL, object: 'model', created: 1_735_689_600, owned_by: 'perdura', name: NAME };
 
-async function chat(request: ChatRequest, response: ServerResponse, { token_delay_ms, seen }: Memory): Promise<void> {
+async function chat(request: DemoRequest, response: ServerResponse, { token_delay_ms, seen }: Memory): Promise<void> {
   const reply = replyTo(request);
   const { scenario } = reply;
   const first = scenario ? failOrCount(scenario, seen) : false;

@@ -1,8 +1,8 @@
 import { fill, piecesOf, type Schema } from './demo-arguments.ts';
-import { type ChatRequest, type Conversation, conversationOf, textOf } from './demo-request.ts';
+import { conversationOf, type DemoConversation, type DemoRequest, messageText } from './demo-request.ts';
 import { type Scenario, scenarioIn, scenarioText } from './demo-scenario.ts';
 
-export interface DemoCall {
+interface DemoCall {
   name: string;
   arguments: string;
 }
@@ -19,7 +19,7 @@ type Tool = { name: string; parameters?: Schema | null | undefined };
 const INTRODUCTION = "This is Perdura's demo model: it follows a script and understands nothing.";
 
 /** Decides by rules alone. The same request always has the same reply. */
-export function replyTo(request: ChatRequest): DemoReply {
+export function replyTo(request: DemoRequest): DemoReply {
   const conversation = conversationOf(request.messages);
   const tools = request.tool_choice === 'none' ? [] : (request.tools ?? []).map((it) => it.function);
   const scenario = scenarioIn(conversation.prompt);
@@ -29,7 +29,7 @@ export function replyTo(request: ChatRequest): DemoReply {
   return { calls: [], text: finalText(request, conversation, tools) };
 }
 
-function acted(scenario: Scenario, { prompt, results }: Conversation, tools: readonly Tool[]): DemoReply {
+function acted(scenario: Scenario, { prompt, results }: DemoConversation, tools: readonly Tool[]): DemoReply {
   if (tools.length === 0 || results.length >= scenario.turns - 1) return { calls: [], text: scenarioText(scenario) };
   const tool = tools.find(({ name }) => name === scenario.tool);
   const q = `q${results.length + 1}`;
@@ -39,7 +39,7 @@ function acted(scenario: Scenario, { prompt, results }: Conversation, tools: rea
 }
 
 /** The tools a request insists on, or those whose names the prompt mentions, in that order. */
-function chosenTools({ tool_choice }: ChatRequest, prompt: string, tools: readonly Tool[]): Tool[] {
+function chosenTools({ tool_choice }: DemoRequest, prompt: string, tools: readonly Tool[]): Tool[] {
   const named = typeof tool_choice === 'object' ? tool_choice?.function?.name : undefined;
   if (named) return tools.filter(({ name }) => name === named);
   const mentioned = mentionedIn(prompt, tools);
@@ -76,7 +76,7 @@ function callsOf(tools: readonly Tool[], prompt: string): DemoCall[] {
   });
 }
 
-function finalText(request: ChatRequest, conversation: Conversation, tools: readonly Tool[]): string {
+function finalText(request: DemoRequest, conversation: DemoConversation, tools: readonly Tool[]): string {
   const text = plainText(conversation, tools);
   const { type, json_schema } = request.response_format ?? {};
   if (type === 'json_schema' && json_schema?.schema)
@@ -84,7 +84,7 @@ function finalText(request: ChatRequest, conversation: Conversation, tools: read
   return asksForJson(request, conversation) ? JSON.stringify({ answer: text }) : text;
 }
 
-function plainText({ prompt, results }: Conversation, tools: readonly Tool[]): string {
+function plainText({ prompt, results }: DemoConversation, tools: readonly Tool[]): string {
   if (results.length > 0) {
     return [...results.map(({ name, text }) => `The tool ${name} answered: ${shortened(text, 400)}`), INTRODUCTION].join('\n\n');
   }
@@ -93,9 +93,9 @@ function plainText({ prompt, results }: Conversation, tools: readonly Tool[]): s
   return [INTRODUCTION, `The prompt was: ${shortened(prompt.trim(), 200)}`, ...hint].join('\n\n');
 }
 
-function asksForJson({ response_format, messages }: ChatRequest, { prompt }: Conversation): boolean {
+function asksForJson({ response_format, messages }: DemoRequest, { prompt }: DemoConversation): boolean {
   if (response_format?.type.startsWith('json')) return true;
-  const instructions = messages.filter(({ role }) => role === 'system' || role === 'developer').map(textOf);
+  const instructions = messages.filter(({ role }) => role === 'system' || role === 'developer').map(messageText);
   // A file called data.json does not count.
   return [...instructions, prompt].some((text) => /(?<![\w.])json\b/i.test(text));
 }

@@ -22,7 +22,7 @@ const ResponseFormat = z.looseObject({
 });
 
 /** The part of a chat completion request that the demo model heeds; whatever else a client sends is let through. */
-export const ChatRequest = z.looseObject({
+export const DemoRequest = z.looseObject({
   model: z.string().min(1),
   messages: z.array(Message).min(1),
   stream: z.boolean().nullish(),
@@ -33,7 +33,7 @@ export const ChatRequest = z.looseObject({
   max_tokens: z.int().positive().nullish(),
   max_completion_tokens: z.int().positive().nullish(),
 });
-export type ChatRequest = z.output<typeof ChatRequest>;
+export type DemoRequest = z.output<typeof DemoRequest>;
 
 export const EmbeddingRequest = z.looseObject({
   model: z.string().min(1),
@@ -41,24 +41,24 @@ export const EmbeddingRequest = z.looseObject({
   encoding_format: z.enum(['float', 'base64']).nullish(),
 });
 
-export const textOf = ({ content }: Message): string =>
+export const messageText = ({ content }: Message): string =>
   typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join('');
 
-export interface Conversation {
+export interface DemoConversation {
   prompt: string;
   /** What the tools called since the prompt have answered. */
   results: { name: string; text: string }[];
 }
 
 /** The last prompt and what followed it. */
-export function conversationOf(messages: readonly Message[]): Conversation {
+export function conversationOf(messages: readonly Message[]): DemoConversation {
   const begin = lastPrompt(messages);
   const later = messages.slice(begin + 1);
   const names = new Map(later.flatMap((it) => it.tool_calls ?? []).map((call) => [call.id, call.function?.name ?? 'unnamed']));
   const answers = later.filter((it) => it.role === 'tool');
   return {
-    prompt: begin < 0 ? '' : textOf(messages[begin] as Message),
-    results: answers.map((it) => ({ name: names.get(it.tool_call_id ?? '') ?? 'unnamed', text: textOf(it) })),
+    prompt: begin < 0 ? '' : messageText(messages[begin] as Message),
+    results: answers.map((it) => ({ name: names.get(it.tool_call_id ?? '') ?? 'unnamed', text: messageText(it) })),
   };
 }
 
@@ -67,8 +67,8 @@ function lastPrompt(messages: readonly Message[]): number {
   let found = -1;
   for (const [index, message] of messages.entries()) {
     if (message.role !== 'user') continue;
-    const opening = found < 0 ? '' : textOf(messages[found] as Message).slice(0, 100);
-    const reminds = messages[index - 1]?.role === 'tool' && opening !== '' && textOf(message).includes(opening);
+    const opening = found < 0 ? '' : messageText(messages[found] as Message).slice(0, 100);
+    const reminds = messages[index - 1]?.role === 'tool' && opening !== '' && messageText(message).includes(opening);
     if (!reminds) found = index;
   }
   return found;

@@ -50,7 +50,7 @@ export async function readIfThere(file: string): Promise<string | undefined> {
 }
 
 /** What was written by an older version or torn by a crash counts as not written. */
-export async function readJson<T>(file: string): Promise<T | undefined> {
+export async function readJsonFile<T>(file: string): Promise<T | undefined> {
   try {
     return JSON.parse((await readIfThere(file)) ?? 'null') ?? undefined;
   } catch (error) {

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createWhole, readIfThere } from './files.ts';
 import { isAlive, markOf, type ProcessMark } from './processes.ts';
 
-export type Locked = { held: true; release(): Promise<void> } | { held: false; holder: ProcessMark };
+type Locked = { held: true; release(): Promise<void> } | { held: false; holder: ProcessMark };
 
 /**
  * Takes a lock that names its holder. A holder that is gone has lost it, however it went.

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { isAlive, type ProcessMark } from './processes.ts';
 
-export interface Access {
+export interface PostgresAccess {
   port: number;
   password: string;
 }
@@ -12,11 +12,11 @@ const PATIENCE_MS = 10_000;
 /** A server that starts, recovers from a crash or shuts down says so; recovery takes as long as it takes. */
 const CANNOT_CONNECT_NOW = '57P03';
 
-export const urlOf = ({ port, password }: Access, database: string): string =>
+export const connectionUrl = ({ port, password }: PostgresAccess, database: string): string =>
   `postgresql://${USER}:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`;
 
 /** Whether a server that is alive takes connections within a while. */
-export async function answers(access: Access, mark: ProcessMark): Promise<boolean> {
+export async function answers(access: PostgresAccess, mark: ProcessMark): Promise<boolean> {
   let patience = Date.now() + PATIENCE_MS;
   for (; Date.now() < patience && (await isAlive(mark)); await sleep(200)) {
     const refusal = await withClient(access, 'postgres', () => undefined).catch((error: unknown) => error);
@@ -28,15 +28,15 @@ export async function answers(access: Access, mark: ProcessMark): Promise<boolea
   return false;
 }
 
-export async function ensureDatabase(access: Access, name: string): Promise<void> {
+export async function ensureDatabase(access: PostgresAccess, name: string): Promise<void> {
   await withClient(access, 'postgres', async (client) => {
     const { rowCount } = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [name]);
     if (!rowCount) await client.query(`CREATE DATABASE ${client.escapeIdentifier(name)}`);
   });
 }
 
-async function withClient<T>(access: Access, database: string, use: (client: pg.Client) => T | Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: urlOf(access, database), connectionTimeoutMillis: 2_000 });
+async function withClient<T>(access: PostgresAccess, database: string, use: (client: pg.Client) => T | Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: connectionUrl(access, database), connectionTimeoutMillis: 2_000 });
   // A server that goes away meanwhile also fails the query, and that is where it is reported.
   client.on('error', () => {});
   try {

@@ -8,7 +8,7 @@ import { USER } from './postgres-access.ts';
 import { give, type Place } from './postgres-place.ts';
 import { commandOf, endProcess, type Finished, isAlive, markOf, type ProcessMark, run } from './processes.ts';
 
-export interface Running {
+export interface RunningCluster {
   mark: ProcessMark;
   port: number;
 }
@@ -57,7 +57,7 @@ export async function createCluster(place: Place, password: string): Promise<voi
 }
 
 /** Starts the server on the first free port from `first` on. Waits out the remains of a crash. */
-export async function launch(place: Place, first: number): Promise<Running> {
+export async function launch(place: Place, first: number): Promise<RunningCluster> {
   await removeForeignPidFile(place);
   await trimLog(place.log_file);
   const patience = Date.now() + CRASH_PATIENCE_MS;
@@ -86,7 +86,7 @@ export async function launch(place: Place, first: number): Promise<Running> {
 }
 
 /** Where the server's socket is, for who may enter its data; null where there is none or its path is too long for one. */
-export async function socketDirectory({ data }: Place, { port }: Running): Promise<string | null> {
+export async function socketDirectory({ data }: Place, { port }: RunningCluster): Promise<string | null> {
   const path = join(data, `.s.PGSQL.${port}`);
   return Buffer.byteLength(path) <= SOCKET_PATH_BYTES && (await exists(path)) ? data : null;
 }
@@ -99,7 +99,7 @@ export async function stopServer(place: Place, mark: ProcessMark): Promise<void>
 }
 
 /** The server that runs on this data, as its own pid file tells it. */
-export async function runningServer({ data }: Place): Promise<Running | undefined> {
+export async function runningServer({ data }: Place): Promise<RunningCluster | undefined> {
   const [pid, , , port] = ((await readIfThere(join(data, 'postmaster.pid'))) ?? '').split('\n').map(Number);
   const mark = pid ? await markOf(pid) : undefined;
   return mark && port && (await isOurs(mark.pid, data)) ? { mark, port } : undefined;

@@ -3,12 +3,12 @@ import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { keepFile, type Log } from './files.ts';
 import { rememberedPort, rememberPort } from './ports.ts';
-import { type Access, answers, ensureDatabase, urlOf } from './postgres-access.ts';
+import { answers, connectionUrl, ensureDatabase, type PostgresAccess } from './postgres-access.ts';
 import {
   createCluster,
   hasCluster,
   launch,
-  type Running,
+  type RunningCluster,
   runningServer,
   socketDirectory,
   stopServer,
@@ -58,7 +58,7 @@ export async function startPostgres({
   await rememberPort(home, 'postgres', server.port);
   const access = { port: server.port, password };
   await ensureDatabase(access, DATABASE);
-  const url = urlOf(access, DATABASE);
+  const url = connectionUrl(access, DATABASE);
   const directory = await socketDirectory(place, server);
   return {
     url,
@@ -78,10 +78,10 @@ async function passwordOf(home: string, place: Place): Promise<string> {
 }
 
 /** Nothing if no server runs on this data, or if the one that did was mute and had to be ended. */
-async function takeOver(place: Place, { password, log }: { password: string; log: Log }): Promise<Running | undefined> {
+async function takeOver(place: Place, { password, log }: { password: string; log: Log }): Promise<RunningCluster | undefined> {
   const found = await runningServer(place);
   if (!found) return undefined;
-  const access: Access = { port: found.port, password };
+  const access: PostgresAccess = { port: found.port, password };
   if (await answers(access, found.mark)) return found;
   log(`Postgres, process ${found.mark.pid}, does not answer; starting it anew`);
   await endProcess(found.mark, 2_000);

@@ -5,9 +5,9 @@ import { exists, type Log } from './files.ts';
 import { waitForLock } from './lock-file.ts';
 import { run } from './processes.ts';
 import { buildTemporal, downloadTemporal, OFFICIAL_RELEASES } from './temporal-obtain.ts';
-import { changeOf, recordSum, sha256Of, VERSION } from './temporal-pins.ts';
+import { changeOf, recordSum, sha256Of, TEMPORAL_VERSION } from './temporal-pins.ts';
 
-export interface FinderOptions {
+interface FinderOptions {
   home: string;
   /** The executable somebody chose; then nothing else is looked for. */
   path?: string | undefined;
@@ -39,17 +39,17 @@ export async function findTemporal(options: FinderOptions): Promise<string> {
   if (path) return chosen(path);
   const places = [join(home, 'bin/temporal'), join(cache, 'temporal')];
   const found =
-    (await firstUsable(options.installed ?? (await onPath()), faultOf, log)) ?? (await firstUsable(places, ownFaultOf, log));
+    (await firstUsable(options.installed ?? (await onPath()), binaryFault, log)) ?? (await firstUsable(places, ownFaultOf, log));
   return found ?? obtain(options, await writable(cache, join(home, 'bin')));
 }
 
 async function chosen(path: string): Promise<string> {
-  const fault = await faultOf(path);
+  const fault = await binaryFault(path);
   if (fault) throw new Error(`TEMPORAL_CLI_PATH names ${path}, which cannot be used: ${fault}.`);
   return path;
 }
 
-async function firstUsable(places: readonly string[], judge: typeof faultOf, log: Log): Promise<string | undefined> {
+async function firstUsable(places: readonly string[], judge: typeof binaryFault, log: Log): Promise<string | undefined> {
   for (const place of places) {
     if (!(await exists(place))) continue;
     const fault = await judge(place);
@@ -65,7 +65,7 @@ async function onPath(): Promise<string[]> {
 }
 
 /** Why an executable is of no use, if so. Its server counts, because the settings it is started with are the server's. */
-export async function faultOf(executable: string): Promise<string | undefined> {
+async function binaryFault(executable: string): Promise<string | undefined> {
   const finished = await run(executable, ['--version']).catch((error: Error) => ({ code: 1, output: error.message }));
   const [, major, minor] = /Server (\d+)\.(\d+)/.exec(finished.output) ?? [];
   if (finished.code !== 0 || !major) return `it does not tell its version (${finished.output.trim().slice(0, 200)})`;
@@ -76,7 +76,7 @@ export async function faultOf(executable: string): Promise<string | undefined> {
 
 /** The record comes first: a file that is not what was obtained is not even asked for its version. */
 const ownFaultOf = async (executable: string): Promise<string | undefined> =>
-  (await changeOf(executable)) ?? (await faultOf(executable));
+  (await changeOf(executable)) ?? (await binaryFault(executable));
 
 async function writable(...directories: string[]): Promise<string> {
   for (const directory of directories) {
@@ -125,7 +125,7 @@ async function fetchOrBuild(options: FinderOptions, draft: string): Promise<stri
   ]) {
     try {
       const executable = await way();
-      const fault = await faultOf(executable);
+      const fault = await binaryFault(executable);
       if (!fault) return executable;
       reasons.push(fault);
     } catch (error) {
@@ -134,7 +134,7 @@ async function fetchOrBuild(options: FinderOptions, draft: string): Promise<stri
     log(reasons.at(-1) ?? '');
   }
   throw new Error(
-    `Perdura runs its workflows on Temporal, and version ${VERSION} of it could not be obtained. Three ways out:\n` +
+    `Perdura runs its workflows on Temporal, and version ${TEMPORAL_VERSION} of it could not be obtained. Three ways out:\n` +
       WAYS_OUT.map((way, index) => `  ${index + 1}. ${way}`).join('\n'),
   );
 }

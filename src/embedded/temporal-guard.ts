@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { hostRule } from '../domain/hosts.ts';
 
-export interface GuardOptions {
+interface GuardOptions {
   /** Where the guard listens, on loopback. */
   port: number;
   /** The web interface behind it. */

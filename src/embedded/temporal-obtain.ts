@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Log } from './files.ts';
 import { run } from './processes.ts';
-import { ARCHIVE_SUMS, MODULE, MODULE_SUM, sha256Of, VERSION } from './temporal-pins.ts';
+import { ARCHIVE_SUMS, MODULE, MODULE_SUM, sha256Of, TEMPORAL_VERSION } from './temporal-pins.ts';
 
 export const OFFICIAL_RELEASES = 'https://github.com/temporalio/cli/releases/download';
 const SILENCE_MS = 8_000;
@@ -19,14 +19,14 @@ export interface Download {
 
 /** Downloads the official build into a directory and checks it. Gives up soon on a host that does not answer or falls silent. */
 export async function downloadTemporal({ releases, draft, log, sums = ARCHIVE_SUMS }: Download): Promise<string> {
-  const name = `temporal_cli_${VERSION}_${process.platform}_${process.arch === 'x64' ? 'amd64' : process.arch}.tar.gz`;
+  const name = `temporal_cli_${TEMPORAL_VERSION}_${process.platform}_${process.arch === 'x64' ? 'amd64' : process.arch}.tar.gz`;
   const archive = join(draft, name);
-  log(`Downloading Temporal ${VERSION}; this is needed once`);
+  log(`Downloading Temporal ${TEMPORAL_VERSION}; this is needed once`);
   try {
     const expected = sums[name];
     if (!expected) throw new Error(`there is no pinned checksum of ${name}`);
     const watched = reporting(log, (bytes) => `Downloading Temporal: ${Math.round(bytes / 1e6)} MB so far`);
-    await fetchFile(`${releases}/v${VERSION}/${name}`, archive, watched);
+    await fetchFile(`${releases}/v${TEMPORAL_VERSION}/${name}`, archive, watched);
     const found = await sha256Of(archive);
     if (found !== expected) throw new Error(`its checksum is ${found} and should be ${expected}`);
     const { code, output } = await run('tar', ['-xzf', archive, '-C', draft, 'temporal']);
@@ -61,10 +61,17 @@ async function fetchFile(url: string, file: string, onProgress: (bytes: number) 
 /** Builds it from source into a directory, which takes minutes the first time. */
 export async function buildTemporal(options: { go: string; draft: string; log: Log }): Promise<string> {
   const { go, draft, log } = options;
-  log(`Building Temporal ${VERSION} from source with Go; this takes a few minutes, and is needed once`);
+  log(`Building Temporal ${TEMPORAL_VERSION} from source with Go; this takes a few minutes, and is needed once`);
   const source = await verifiedSource(go);
   const executable = join(draft, 'temporal');
-  const flags = ['-v', '-mod=readonly', '-o', executable, '-ldflags', `-s -w -X ${MODULE}/temporalcli.Version=${VERSION}`];
+  const flags = [
+    '-v',
+    '-mod=readonly',
+    '-o',
+    executable,
+    '-ldflags',
+    `-s -w -X ${MODULE}/temporalcli.Version=${TEMPORAL_VERSION}`,
+  ];
   // Built in its own folder, so that the go.sum there is what the dependencies are checked against.
   // Through env(1), which adds to the environment that Go needs (its proxies and caches) instead of replacing it.
   const child = spawn('env', ['GOFLAGS=', 'CGO_ENABLED=0', go, 'build', '-C', source, ...flags, './cmd/temporal'], {
@@ -85,7 +92,14 @@ export async function buildTemporal(options: { go: string; draft: string; log: L
 
 /** The folder of the module's source, fetched through Go and compared with the sum pinned here. */
 async function verifiedSource(go: string): Promise<string> {
-  const { code, output } = await run('env', ['GOFLAGS=-mod=mod', go, 'mod', 'download', '-json', `${MODULE}@v${VERSION}`]);
+  const { code, output } = await run('env', [
+    'GOFLAGS=-mod=mod',
+    go,
+    'mod',
+    'download',
+    '-json',
+    `${MODULE}@v${TEMPORAL_VERSION}`,
+  ]);
   if (code === 127) throw new Error('Temporal could not be built: Go is not installed');
   const answer = output.slice(output.indexOf('{'), output.lastIndexOf('}') + 1) || '{}';
   const found: { Dir?: string; Sum?: string } = code === 0 ? JSON.parse(answer) : {};

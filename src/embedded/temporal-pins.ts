@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { readIfThere, replaceFile } from './files.ts';
 
 /** The newest release that builds with `go build` as it is; its server is 1.29.1. */
-export const VERSION = '1.5.1';
+export const TEMPORAL_VERSION = '1.5.1';
 export const MODULE = 'github.com/temporalio/cli';
 
 /** The checksum database's sum of the module's source. Its go.sum, which is part of that source, pins every dependency. */
@@ -40,8 +40,8 @@ export async function changeOf(executable: string): Promise<string | undefined> 
       : `it was changed after Perdura obtained it (its SHA-256 is ${found}, and ${recorded} was recorded)`;
   }
   // From before sums were recorded: Go writes into what it builds which source it was built from.
-  if (!(await readFile(executable)).includes(`mod\t${MODULE}\tv${VERSION}\t${MODULE_SUM}\n`))
-    return `its SHA-256 was not recorded when it was obtained, and it is no build of ${MODULE} v${VERSION}`;
+  if (!(await readFile(executable)).includes(`mod\t${MODULE}\tv${TEMPORAL_VERSION}\t${MODULE_SUM}\n`))
+    return `its SHA-256 was not recorded when it was obtained, and it is no build of ${MODULE} v${TEMPORAL_VERSION}`;
   // A directory that cannot be written to cannot be tampered with by this user either.
   await recordSum(executable, found).catch(() => {});
   return undefined;

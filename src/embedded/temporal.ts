@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
-import { type Log, readJson, replaceFile, tailOf, trimLog } from './files.ts';
+import { type Log, readJsonFile, replaceFile, tailOf, trimLog } from './files.ts';
 import { listens } from './listening.ts';
 import { freePort, rememberedPort, rememberPort } from './ports.ts';
 import { endProcess, isAlive, markOf, type ProcessMark } from './processes.ts';
@@ -13,7 +13,7 @@ import { startUiGuard } from './temporal-guard.ts';
 
 export { findTemporal } from './temporal-finder.ts';
 
-export interface TemporalOptions {
+interface TemporalOptions {
   executable: string;
   home: string;
   log: Log;
@@ -103,7 +103,7 @@ export async function startTemporal(options: TemporalOptions): Promise<Temporal>
 }
 
 async function takeOver(record: string, log: Log): Promise<Server | undefined> {
-  const server = await readJson<Server>(record);
+  const server = await readJsonFile<Server>(record);
   if (!server || !(await isAlive(server))) return undefined;
   const current = server.settings === TUNING.join(' ');
   if (current && (await answersWithin(server, 10_000))) return server;

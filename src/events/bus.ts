@@ -1,10 +1,10 @@
-import type { RunEvent } from '../domain/events.ts';
+import type { NewEvent } from '../domain/events.ts';
 
 /** Events of one task up to number `last`; without `events` they are to be read from the record. */
 export interface Notice {
   last: number;
   task_id?: string;
-  events?: RunEvent[];
+  events?: NewEvent[];
 }
 
 /**

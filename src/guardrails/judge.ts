@@ -3,7 +3,7 @@ import { AppError, type FieldError, overLimit } from '../domain/errors.ts';
 import { ParserFailure } from '../parsers/failure.ts';
 import type { JobInput, JobOutput, JobRules, ParserPool } from '../parsers/pool.ts';
 
-export interface Finding {
+interface Finding {
   guardrail: string;
   action: 'block' | 'redact' | 'warn';
   /** Why, without quoting the text. */
@@ -17,7 +17,7 @@ export interface Verdict {
 }
 
 /** What speaks against a prompt; `undecided` where no guardrail refused it but one could not be judged in time. */
-export interface Reasons {
+interface Reasons {
   reasons: string[];
   undecided: boolean;
 }
@@ -40,13 +40,13 @@ export interface Judge {
   faultsOf(config: Record<string, unknown>, owner: string): Promise<FieldError[]>;
 }
 
-export interface AnswerFacts {
+interface AnswerFacts {
   owner: string;
   /** Left out: it is. */
   final?: boolean;
 }
 
-export interface JudgeLimits {
+interface JudgeLimits {
   /** For one guardrail and one text. */
   deadline_ms: number;
   /** For a process, before a request is refused. A run waits as long as it takes. */

@@ -1,6 +1,7 @@
 import { extname } from 'node:path';
 import { AppError, overLimit } from '../domain/errors.ts';
-import { ParserFailure } from '../parsers/failure.ts';
+import type { Config } from '../main/config.ts';
+import { PATIENCE_MS, ParserFailure } from '../parsers/failure.ts';
 import type { JobInput, ParserPool } from '../parsers/pool.ts';
 
 export interface Extracted {
@@ -23,7 +24,7 @@ const KINDS: Record<string, { content_type: string; reader: Reader }> = {
 };
 
 /** Characters of text that one item may hold. */
-export const LONGEST_TEXT = 2_000_000;
+const LONGEST_TEXT = 2_000_000;
 
 export interface UploadedFile {
   filename: string;
@@ -32,11 +33,16 @@ export interface UploadedFile {
   owner: string;
 }
 
-export interface ReadLimits {
+interface ReadLimits {
   deadline_ms: number;
   /** How long a file may wait for a process. */
   patience_ms: number;
 }
+
+export const readLimitsOf = ({ READ_SECONDS }: Pick<Config, 'READ_SECONDS'>): ReadLimits => ({
+  deadline_ms: READ_SECONDS * 1_000,
+  patience_ms: PATIENCE_MS,
+});
 
 const refusal = (message: string, code = 'unreadable_file') =>
   new AppError('unprocessable', message, { code, errors: [{ path: 'file', message }] });

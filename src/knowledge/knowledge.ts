@@ -1,6 +1,7 @@
 import { chunksOf } from '../domain/chunks.ts';
 import { type Passage, tellingWords } from '../domain/knowledge.ts';
 import type { Redactor } from '../domain/redaction.ts';
+import type { Store } from '../store/index.ts';
 import { type RemotePorts, type RemoteSource, searchRemote } from './remote.ts';
 
 /** Turns texts into vectors; see the endpoint behind it for what it throws. */
@@ -9,7 +10,7 @@ interface Embedder {
   embed(texts: readonly string[]): Promise<number[][]>;
 }
 
-export interface IndexedText {
+interface IndexedText {
   chunks: { content: string; embedding: number[] | null }[];
   embedder: string | null;
   status: 'indexed' | 'text_only';
@@ -28,7 +29,7 @@ export interface Search {
   task_id?: string | undefined;
 }
 
-export interface SearchResult {
+interface SearchResult {
   items: Passage[];
   /** What was not searched, or not fully, and why. */
   warnings: string[];
@@ -41,24 +42,15 @@ interface SourceRow extends RemoteSource {
   refusal?: string;
 }
 
-export interface KnowledgePorts extends RemotePorts {
+interface KnowledgePorts extends RemotePorts {
   /** Null: there is no embedding endpoint. */
   embedder: Embedder | null;
   /** Takes out of what a source or endpoint answered the secrets that were opened to ask it. */
   redact(): Pick<Redactor, 'text' | 'value' | 'error'>;
   /** Chunks kept here that share words with a question, or resemble it. */
-  find(wanted: LocalSearch): Promise<Passage[]>;
+  find: Store['knowledgeItems']['search'];
   /** Sources that live elsewhere, secrets opened: of these ids when they are given, else the principal's own. */
   remoteSources(search: Pick<Search, 'source_ids' | 'principal' | 'task_id'>): Promise<SourceRow[]>;
-}
-
-export interface LocalSearch {
-  words: string[];
-  vector: number[] | null;
-  embedder: string | null;
-  tags: string[] | undefined;
-  source_ids: string[] | undefined;
-  limit: number;
 }
 
 export type Knowledge = ReturnType<typeof createKnowledge>;

@@ -8,7 +8,7 @@ export interface RemoteSource {
   connection_config: Record<string, unknown>;
 }
 
-export interface RemoteHit {
+interface RemoteHit {
   content: string;
   name: string | null;
   score: number;

@@ -2,7 +2,7 @@ import type { Checks } from '../api/health.ts';
 import { migrationsIn } from '../store/migrations.ts';
 import type { Engine } from '../temporal/engine.ts';
 import type { Isolation } from '../toolrunner/settings.ts';
-import type { Core } from './core.ts';
+import type { SharedServices } from './core.ts';
 import { MIGRATIONS } from './places.ts';
 
 const TOOLS: Record<Isolation, string> = {
@@ -14,7 +14,7 @@ const TOOLS: Record<Isolation, string> = {
 
 /** What readiness and `doctor` look at. */
 export function checksOf(
-  { store, bus, database, runner }: Pick<Core, 'store' | 'bus' | 'database' | 'runner'>,
+  { store, bus, database, runner }: Pick<SharedServices, 'store' | 'bus' | 'database' | 'runner'>,
   engine: Engine,
 ): Checks {
   return {

@@ -15,7 +15,7 @@ const HELP = `perdura <command>
 
 type Command = (config: ReturnType<typeof readConfig>, args: string[]) => Promise<void>;
 
-const COMMANDS: Record<string, () => Promise<{ command: Command }>> = {
+const COMMANDS: Record<string, () => Promise<{ default: Command }>> = {
   dev: () => import('./commands/dev.ts'),
   demo: () => import('./commands/demo.ts'),
   api: () => import('./commands/api.ts'),
@@ -34,8 +34,8 @@ if (!load) {
   process.exitCode = name === 'help' ? 0 : 2;
 } else {
   try {
-    const { command } = await load();
-    await command(readConfig(), args);
+    const { default: run } = await load();
+    await run(readConfig(), args);
   } catch (error) {
     process.stderr.write(`perdura ${name}: ${(error as Error).message}\n`);
     if (isDebugging()) console.error(error);

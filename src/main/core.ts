@@ -1,27 +1,29 @@
 import type { Client } from '@temporalio/client';
-import type { CachedIdentity, IdentityCheck } from '../api/identity.ts';
 import type { HostRule } from '../domain/hosts.ts';
+import type { Egress } from '../egress/places.ts';
 import type { EventBus } from '../events/bus.ts';
 import type { Judge } from '../guardrails/judge.ts';
+import type { CachedIdentity, IdentityCheck } from '../identity/cached-identity.ts';
 import type { Knowledge } from '../knowledge/knowledge.ts';
 import type { ParserPool } from '../parsers/pool.ts';
 import type { EmbeddingsEndpoint } from '../runtimes/embeddings.ts';
 import type { Database } from '../store/database.ts';
 import type { Store } from '../store/index.ts';
 import type { KeyRing } from '../store/key-ring.ts';
+import type { Quotas } from '../store/quota-checks.ts';
+import type { SecretScope } from '../store/secret-scope.ts';
 import type { Dispatch } from '../temporal/dispatch.ts';
 import type { Engine } from '../temporal/engine.ts';
 import type { Schedules } from '../temporal/schedules.ts';
 import type { Settle } from '../temporal/settle.ts';
 import type { PythonToolRunner } from '../toolrunner/index.ts';
 import type { Config } from './config.ts';
-import type { Egress } from './egress.ts';
-import type { Quotas } from './quotas.ts';
-import type { SecretScope } from './secret-scope.ts';
 
 /** What has to be known before anything is opened: addresses, and who may come in. */
-export interface Setting {
+export interface InstallationSettings {
   config: Config;
+  /** Perdura's own, such as 0.1.0. */
+  version: string;
   database_url: string;
   temporal_address: string;
   temporal_ui_url: string | null;
@@ -44,8 +46,8 @@ export interface Setting {
 }
 
 /** What API and worker share in one process. */
-export interface Core {
-  setting: Setting;
+export interface SharedServices {
+  setting: InstallationSettings;
   database: Database;
   keys: KeyRing;
   secrets: SecretScope;
@@ -63,13 +65,10 @@ export interface Core {
 }
 
 /** What starts and stops runs. */
-export interface Driver {
+export interface RunControl {
   client: Client;
   engine: Engine;
   settle: Settle;
   dispatch: Dispatch;
   schedules: Schedules;
 }
-
-/** Where runs have their working directories. */
-export const workspacesOf = ({ PERDURA_HOME }: Config) => `${PERDURA_HOME}/workspaces`;

@@ -2,18 +2,18 @@ import { rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { hostRule } from '../domain/hosts.ts';
+import { hostOf } from '../egress/places.ts';
 import { lockInstallation } from '../embedded/installation-lock.ts';
 import { localToken } from '../embedded/local-identity.ts';
 import { stickyPort } from '../embedded/ports.ts';
 import { applyMigrations } from '../store/migrations.ts';
+import { prepareSample } from '../store/prepare-sample.ts';
 import { quietSdk } from '../temporal/worker.ts';
+import { registerPlugins } from '../tools/register-plugins.ts';
 import type { Config } from './config.ts';
-import type { Setting } from './core.ts';
-import { hostOf } from './egress.ts';
-import { MIGRATIONS, VERSION } from './places.ts';
-import { registerPlugins } from './plugins.ts';
+import type { InstallationSettings } from './core.ts';
+import { MIGRATIONS, PERDURA_VERSION } from './places.ts';
 import { createResources, type Resources } from './resources.ts';
-import { prepareSample } from './sample.ts';
 import { type Servers, startServers } from './servers.ts';
 import {
   administratorsOf,
@@ -24,7 +24,7 @@ import {
   localPrincipal,
   webhookSecretOf,
 } from './setting.ts';
-import { openApi, openCore, openDriver, openWorker, openWorkerConnection } from './wiring.ts';
+import { openApi, openRunControl, openSharedServices, openWorker, openWorkerConnection } from './wiring.ts';
 
 const HOST = '127.0.0.1';
 /** One's own machine is part of an installation that is all on it; what users configure may name it, and no tool may reach it. */
@@ -44,7 +44,7 @@ export interface Installation {
   pids: Record<string, number>;
 }
 
-export interface Running {
+interface RunningInstallation {
   installation: Installation;
   /** Rejects when the worker breaks. */
   done: Promise<void>;
@@ -52,14 +52,14 @@ export interface Running {
 }
 
 /** The whole installation in this process, with servers of its own; it is one command and needs no setting. */
-export async function startInstallation(config: Config, log: Log): Promise<Running> {
+export async function startInstallation(config: Config, log: Log): Promise<RunningInstallation> {
   const resources = createResources((error) => log(`While stopping: ${(error as Error).message}`));
   try {
     resources.hold(await lockInstallation(config.PERDURA_HOME), (it) => it.release());
     const servers = await startServers(config, resources, log);
     const fresh = await applyMigrations(servers.database_url, MIGRATIONS);
     if (fresh.length > 0) log(`Applied ${fresh.length} database migrations`);
-    const { api_url, done } = await startDoors(await settingOf(config, servers), servers, { resources, log });
+    const { api_url, done } = await startApiAndWorker(await settingOf(config, servers), servers, { resources, log });
     const installation = await describe(config, servers, api_url);
     await tellReady(config, installation, resources);
     return { installation, done, stop: () => resources.close() };
@@ -69,13 +69,14 @@ export async function startInstallation(config: Config, log: Log): Promise<Runni
   }
 }
 
-async function settingOf(config: Config, servers: Servers): Promise<Setting> {
+async function settingOf(config: Config, servers: Servers): Promise<InstallationSettings> {
   const default_runtime = config.DEFAULT_RUNTIME_BASE_URL
     ? defaultRuntimeOf(config)
     : { base_url: servers.demo_model_url, model: 'perdura-demo' };
   return {
     // What is all on one's own machine may start commands of one's own.
     config: { ...config, ALLOW_STDIO_MCP: config.ALLOW_STDIO_MCP ?? true, ADMIN_SUBJECTS: administratorsOf(config) },
+    version: PERDURA_VERSION,
     database_url: servers.own_database_url,
     temporal_address: servers.temporal_address,
     temporal_ui_url: servers.temporal_ui_url,
@@ -93,16 +94,20 @@ async function settingOf(config: Config, servers: Servers): Promise<Setting> {
 }
 
 /** Worker and API on one connection, so that the worker takes a new run's first step without asking the engine. */
-async function startDoors(setting: Setting, { demo_model_url }: Servers, { resources, log }: { resources: Resources; log: Log }) {
+async function startApiAndWorker(
+  setting: InstallationSettings,
+  { demo_model_url }: Servers,
+  { resources, log }: { resources: Resources; log: Log },
+) {
   quietSdk();
   const { config } = setting;
-  const core = await openCore(setting, resources, log);
+  const core = await openSharedServices(setting, resources, log);
   await core.store.grants.grantExisting();
   await registerPlugins(core);
   await prepareSample(core, { demo_model_url, owner: localPrincipal(config) });
   const connection = await openWorkerConnection(setting, resources);
   const worker = await openWorker(core, connection, resources);
-  const app = await openApi(core, openDriver(core, connection, true), { version: VERSION, resources });
+  const app = await openApi(core, openRunControl(core, connection, true), { resources });
   const host = config.PERDURA_HOST ?? HOST;
   const port = await stickyPort(config.PERDURA_HOME, 'api', config.PERDURA_PORT);
   return { api_url: await app.listen({ host, port }), done: worker.done };

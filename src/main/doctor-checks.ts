@@ -1,6 +1,6 @@
 import type { Checks } from '../api/health.ts';
 import { SEARCH_ATTRIBUTES } from '../temporal/names.ts';
-import type { Core, Driver } from './core.ts';
+import type { RunControl, SharedServices } from './core.ts';
 
 /** A run may be on its way between record and engine for so long. */
 const SETTLED_MS = 120_000;
@@ -8,7 +8,7 @@ const LOOKED_AT = 200;
 const PATIENCE_MS = 5_000;
 
 /** What `doctor` looks at beyond readiness: whether work is done, and whether what is on record is true. */
-export function doctorChecks({ store, setting }: Core, { engine, client }: Driver): Checks {
+export function doctorChecks({ store, setting }: SharedServices, { engine, client }: RunControl): Checks {
   return {
     async workers() {
       const count = await engine.workers();

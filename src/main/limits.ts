@@ -1,5 +1,4 @@
 import type { ApiLimits } from '../api/app.ts';
-import type { WorkspaceLimits } from '../tools/workspace-limits.ts';
 import type { Config } from './config.ts';
 
 export const apiLimitsOf = (config: Config): ApiLimits => ({
@@ -13,11 +12,4 @@ export const apiLimitsOf = (config: Config): ApiLimits => ({
   json_values: config.JSON_VALUES,
   sign_in_failures: config.SIGN_IN_FAILURES_PER_MINUTE,
   request_seconds: config.REQUEST_SECONDS,
-});
-
-const MIB = 1024 * 1024;
-
-export const workspaceLimitsOf = ({ WORKSPACE_MB, WORKSPACE_FILES }: Config): WorkspaceLimits => ({
-  bytes: WORKSPACE_MB * MIB,
-  files: WORKSPACE_FILES,
 });

@@ -5,4 +5,4 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 export const MIGRATIONS = `${ROOT}prisma/migrations`;
 export const DASHBOARDS = { folder: `${ROOT}dist/dashboard`, legacy_folder: `${ROOT}src/dashboard-legacy` };
-export const VERSION = (JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as { version: string }).version;
+export const PERDURA_VERSION = (JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as { version: string }).version;

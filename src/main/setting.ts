@@ -1,11 +1,12 @@
-import type { IdentityCheck } from '../api/identity.ts';
-import { codeHostIdentity, localIdentity } from '../api/identity-providers.ts';
 import { hostRule } from '../domain/hosts.ts';
+import { hostOf } from '../egress/places.ts';
 import { encryptionKey, localToken, webhookSecret } from '../embedded/local-identity.ts';
+import type { IdentityCheck } from '../identity/cached-identity.ts';
+import { codeHostIdentity, localIdentity } from '../identity/providers.ts';
 import type { Principal } from '../store/principals.ts';
 import type { Config } from './config.ts';
-import type { Setting } from './core.ts';
-import { hostOf } from './egress.ts';
+import type { InstallationSettings } from './core.ts';
+import { PERDURA_VERSION } from './places.ts';
 
 const CODE_HOSTS = {
   github: 'https://api.github.com',
@@ -62,13 +63,14 @@ export const webhookSecretOf = async ({ WEBHOOK_SECRET, PERDURA_HOME }: Config):
   WEBHOOK_SECRET ?? webhookSecret(PERDURA_HOME);
 
 /** The setting of a process that joins servers run elsewhere. */
-export async function externalSetting(config: Config): Promise<Setting> {
+export async function externalSetting(config: Config): Promise<InstallationSettings> {
   const { DATABASE_URL, TEMPORAL_ADDRESS } = config;
   if (!DATABASE_URL || !TEMPORAL_ADDRESS) {
     throw new Error('Set DATABASE_URL and TEMPORAL_ADDRESS, or use `npm start`, which brings servers of its own');
   }
   return {
     config,
+    version: PERDURA_VERSION,
     database_url: DATABASE_URL,
     temporal_address: TEMPORAL_ADDRESS,
     temporal_ui_url: config.TEMPORAL_UI_URL ?? null,

@@ -5,43 +5,58 @@ import { NativeConnection } from '@temporalio/worker';
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../api/app.ts';
 import type { DashboardSettings } from '../api/dashboard.ts';
-import { cachedIdentity } from '../api/identity.ts';
+import { chatRepliesOf } from '../chat/ask-model.ts';
+import { openEgress } from '../egress/places.ts';
 import { postgresBus } from '../events/postgres-bus.ts';
 import { redisBus } from '../events/redis-bus.ts';
+import { createJudge, type Judge } from '../guardrails/judge.ts';
+import { chatGuardOf, promptRefusal } from '../guardrails/ports.ts';
+import { cachedIdentity } from '../identity/cached-identity.ts';
+import { knowledgeOf, knowledgeServiceOf } from '../knowledge/service.ts';
+import { PATIENCE_MS } from '../parsers/failure.ts';
+import { createParserPool, type ParserPool } from '../parsers/pool.ts';
+import { bundlesOf } from '../replay/bundles.ts';
+import { modelListsOf } from '../runtimes/model-list-service.ts';
 import { openDatabase } from '../store/database.ts';
 import { createStore } from '../store/index.ts';
 import { keyRing } from '../store/key-ring.ts';
-import { definitionOf } from '../store/pin.ts';
+import { pinnedDefinition } from '../store/pin.ts';
 import type { Principal } from '../store/principals.ts';
+import { quotasOf } from '../store/quota-checks.ts';
 import type { ScheduleRow } from '../store/scheduled-agents.ts';
+import { secretScope, secretsOfInstallation } from '../store/secret-scope.ts';
 import { serve } from '../temporal/activities/fire.ts';
 import { createDispatch } from '../temporal/dispatch.ts';
 import { createEngine } from '../temporal/engine.ts';
 import { prepareEngine } from '../temporal/housekeeping.ts';
+import { activityPorts, firePortsOf } from '../temporal/ports/index.ts';
 import { createSchedules } from '../temporal/schedules.ts';
 import { settler } from '../temporal/settle.ts';
 import { type RunningWorker, startWorker } from '../temporal/worker.ts';
 import { startToolRunner } from '../toolrunner/index.ts';
 import { builtinSpecs } from '../tools/builtin/index.ts';
-import { chatRepliesOf } from './chat.ts';
+import { mcpProbe } from '../tools/mcp/probe-service.ts';
+import { argumentFitter } from '../tools/parsed.ts';
+import { workspacesOf } from '../tools/workspaces.ts';
 import { checksOf } from './checks.ts';
-import { type Core, type Driver, type Setting, workspacesOf } from './core.ts';
-import { openEgress } from './egress.ts';
-import { chatGuardOf, promptRefusal } from './guardrails.ts';
-import { knowledgeOf, knowledgeServiceOf } from './knowledge.ts';
+import type { Config } from './config.ts';
+import type { InstallationSettings, RunControl, SharedServices } from './core.ts';
 import { apiLimitsOf } from './limits.ts';
-import { mcpProbe } from './mcp-probe.ts';
-import { modelListsOf } from './model-lists.ts';
-import { argumentFitter, parsersOf } from './parsers.ts';
 import { DASHBOARDS } from './places.ts';
-import { quotasOf } from './quotas.ts';
 import type { Resources } from './resources.ts';
-import { bundlesOf } from './run-bundle.ts';
-import { activityPorts, firePortsOf } from './run-ports.ts';
-import { secretScope, secretsOfInstallation } from './secret-scope.ts';
 import { toolsPython } from './tools-python.ts';
 
-export async function openCore(setting: Setting, resources: Resources, write: (message: string) => void): Promise<Core> {
+/** The parser pool of this process; its processes are started when they are first needed. */
+export function parsersOf(config: Config, resources: Resources): { parsers: ParserPool; judge: Judge } {
+  const parsers = resources.hold(createParserPool({ processes: config.PARSER_PROCESSES }), (it) => it.close());
+  return { parsers, judge: createJudge(parsers, { deadline_ms: config.JUDGE_SECONDS * 1_000, patience_ms: PATIENCE_MS }) };
+}
+
+export async function openSharedServices(
+  setting: InstallationSettings,
+  resources: Resources,
+  write: (message: string) => void,
+): Promise<SharedServices> {
   const secrets = secretScope(secretsOfInstallation(setting));
   const log = (message: string) => write(secrets.redact.text(message));
   const { config, database_url: url } = setting;
@@ -98,23 +113,23 @@ export async function openCore(setting: Setting, resources: Resources, write: (m
 }
 
 /** TLS and API keys come by Temporal's own variables; the address is ours to know. */
-function connectOptions({ temporal_address: address }: Setting) {
+function connectOptions({ temporal_address: address }: InstallationSettings) {
   return { ...loadClientConnectConfig().connectionOptions, address };
 }
 
 /** A connection that a worker can live on; a client on it can hand the worker its first step. */
-export const openWorkerConnection = async (setting: Setting, resources: Resources): Promise<NativeConnection> =>
+export const openWorkerConnection = async (setting: InstallationSettings, resources: Resources): Promise<NativeConnection> =>
   resources.hold(await NativeConnection.connect(connectOptions(setting)), (it) => it.close());
 
-export const openClientConnection = (setting: Setting, resources: Resources): Connection =>
+export const openClientConnection = (setting: InstallationSettings, resources: Resources): Connection =>
   resources.hold(Connection.lazy(connectOptions(setting)), (it) => it.close());
 
 /** How runs are started and stopped; `eager` where a worker shares the connection. */
-export function openDriver(
-  { setting, store, bus, judge, quotas }: Core,
+export function openRunControl(
+  { setting, store, bus, judge, quotas }: SharedServices,
   connection: Connection | NativeConnection,
   eager: boolean,
-): Driver {
+): RunControl {
   const client = new Client({ connection, namespace: setting.config.TEMPORAL_NAMESPACE });
   const { TEMPORAL_TASK_QUEUE: task_queue } = setting.config;
   const engine = createEngine({ client, task_queue, ui_url: setting.temporal_ui_url, eager });
@@ -124,16 +139,20 @@ export function openDriver(
     engine,
     bus,
     settle,
-    definitionOf,
+    definitionOf: pinnedDefinition,
     admitTask: quotas.admitTask,
     refusalOf: promptRefusal(judge),
   });
   return { client, engine, settle, dispatch, schedules: createSchedules(client, task_queue) };
 }
 
-export async function openWorker(core: Core, connection: NativeConnection, resources: Resources): Promise<RunningWorker> {
+export async function openWorker(
+  core: SharedServices,
+  connection: NativeConnection,
+  resources: Resources,
+): Promise<RunningWorker> {
   const { config } = core.setting;
-  const driver = openDriver(core, connection, true);
+  const driver = openRunControl(core, connection, true);
   const { ports, unwatch } = await activityPorts(core, driver);
   const settings = {
     connection,
@@ -154,7 +173,6 @@ export async function openWorker(core: Core, connection: NativeConnection, resou
 const CHAT_GRACE_MS = 5_000;
 
 interface ApiOptions {
-  version: string;
   resources: Resources;
   dashboards?: DashboardSettings;
   /** Where the log of requests goes. */
@@ -162,9 +180,9 @@ interface ApiOptions {
 }
 
 export async function openApi(
-  core: Core,
-  driver: Driver,
-  { version, resources, dashboards = DASHBOARDS, log_to = process.stdout }: ApiOptions,
+  core: SharedServices,
+  driver: RunControl,
+  { resources, dashboards = DASHBOARDS, log_to = process.stdout }: ApiOptions,
 ): Promise<FastifyInstance> {
   const { setting, store, bus, runner, identify } = core;
   const { config } = setting;
@@ -188,7 +206,7 @@ export async function openApi(
     builtin_tools: builtinSpecs({ web_search: config.SEARCH_API_URL !== undefined }),
   };
   const app = await buildApp(services, {
-    version,
+    version: setting.version,
     admins: config.ADMIN_SUBJECTS,
     shared_write: config.SHARED_WRITE,
     cors_origins: config.CORS_ORIGINS,

@@ -1,5 +1,8 @@
 /** `refused`: the job threw a sentence · `timeout`, `memory`: it took more than it is given · `busy`: it was not begun · `ended`: the pool was closed. */
-export type FailureKind = 'refused' | 'timeout' | 'memory' | 'busy' | 'ended';
+type FailureKind = 'refused' | 'timeout' | 'memory' | 'busy' | 'ended';
+
+/** How long a request waits for a parser process before its job fails as `busy`. */
+export const PATIENCE_MS = 20_000;
 
 /** Why a job of the parser pool has no answer, as the rest of a sentence such as `it took longer than 5 s`. */
 export class ParserFailure extends Error {

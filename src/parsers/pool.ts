@@ -2,7 +2,7 @@ import { ParserFailure } from './failure.ts';
 import { type ParserProcess, startProcess } from './process.ts';
 import type { Jobs } from './room/jobs.ts';
 
-export type JobName = keyof Jobs;
+type JobName = keyof Jobs;
 export type JobInput<N extends JobName> = Parameters<Jobs[N]>[0];
 export type JobOutput<N extends JobName> = Awaited<ReturnType<Jobs[N]>>;
 

@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { ParserFailure } from './failure.ts';
 
-export interface ProcessOrder {
+interface ProcessOrder {
   job: string;
   input: unknown;
   deadline_ms: number;

@@ -1,12 +1,12 @@
 import type OpenAI from 'openai';
 import type { ExchangeUsage } from '../domain/usage.ts';
-import { ModelFailure, type Reply } from './runtime.ts';
+import { ModelFailure, type ModelReply } from './runtime.ts';
 
 export type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;
 type Delta = Chunk['choices'][number]['delta'] & { reasoning_content?: unknown; reasoning?: unknown };
 type CallPart = NonNullable<Delta['tool_calls']>[number];
 
-export interface Listener {
+interface Listener {
   emit(delta: string): void;
   /** Called for every chunk. */
   touch(): void;
@@ -17,8 +17,8 @@ const MOST_CHARACTERS = 8 * 1024 * 1024;
 const MOST_CALLS = 256;
 
 /** Gathers a streamed reply. Throws a ModelFailure when what arrived is no usable answer. */
-export async function replyOf(stream: AsyncIterable<Chunk>, { emit, touch }: Listener): Promise<Reply> {
-  const reply: Reply = { text: '', calls: [], finish: '', model: null, usage: NO_USAGE, extra: null };
+export async function replyOf(stream: AsyncIterable<Chunk>, { emit, touch }: Listener): Promise<ModelReply> {
+  const reply: ModelReply = { text: '', calls: [], finish: '', model: null, usage: NO_USAGE, extra: null };
   const gathered = { calls: callGatherer(), reasoning: '', refused: false, characters: 0 };
   for await (const chunk of stream) {
     touch();
@@ -27,7 +27,7 @@ export async function replyOf(stream: AsyncIterable<Chunk>, { emit, touch }: Lis
     const [choice] = chunk.choices ?? [];
     if (!choice) continue;
     const delta = (choice.delta ?? {}) as Delta;
-    const text = textOf(delta);
+    const text = deltaText(delta);
     if (text) {
       reply.text += text;
       emit(text);
@@ -45,7 +45,7 @@ export async function replyOf(stream: AsyncIterable<Chunk>, { emit, touch }: Lis
   return checked(reply);
 }
 
-const textOf = ({ content, refusal }: Delta): string => {
+const deltaText = ({ content, refusal }: Delta): string => {
   const said = content ?? refusal;
   return typeof said === 'string' ? said : '';
 };
@@ -65,8 +65,8 @@ const endless = (what: string) =>
 
 /** Calls arrive in pieces told apart by index; a piece with another id on the same index begins another call. */
 function callGatherer() {
-  const calls: Reply['calls'] = [];
-  const open = new Map<number, Reply['calls'][number]>();
+  const calls: ModelReply['calls'] = [];
+  const open = new Map<number, ModelReply['calls'][number]>();
   return {
     add({ index, id, function: piece }: CallPart) {
       const place = index ?? Math.max(0, open.size - 1);
@@ -93,7 +93,7 @@ const NO_USAGE: ExchangeUsage = { total_in: 0, total_out: 0, cache_read: 0, cach
 const MOST_TOKENS = 100_000_000;
 
 /** What counters hold, whatever the endpoint says: nothing below zero, no fraction, no more than can be. */
-export const countOf = (value: unknown): number =>
+export const tokenCount = (value: unknown): number =>
   typeof value === 'number' && value > 0 ? Math.min(Math.round(value), MOST_TOKENS) : 0;
 
 function usageOf(usage: NonNullable<Chunk['usage']>): ExchangeUsage {
@@ -101,18 +101,18 @@ function usageOf(usage: NonNullable<Chunk['usage']>): ExchangeUsage {
     prompt_cache_hit_tokens?: number;
   };
   const details = prompt_tokens_details as { cached_tokens?: number; cache_write_tokens?: number } | undefined;
-  const total_in = countOf(prompt_tokens);
-  const cache_read = Math.min(total_in, countOf(details?.cached_tokens ?? prompt_cache_hit_tokens));
+  const total_in = tokenCount(prompt_tokens);
+  const cache_read = Math.min(total_in, tokenCount(details?.cached_tokens ?? prompt_cache_hit_tokens));
   return {
     total_in,
-    total_out: countOf(completion_tokens),
+    total_out: tokenCount(completion_tokens),
     cache_read,
-    cache_write: Math.min(total_in - cache_read, countOf(details?.cache_write_tokens)),
+    cache_write: Math.min(total_in - cache_read, tokenCount(details?.cache_write_tokens)),
   };
 }
 
 /** What arrived without an error may still be no answer. */
-function checked(reply: Reply): Reply {
+function checked(reply: ModelReply): ModelReply {
   const silent = reply.calls.length === 0 && reply.text.trim() === '';
   if (!reply.finish) throw new ModelFailure('The model broke off its answer', { code: 'model_stream_cut', recoverable: true });
   if (reply.finish === 'content_filter')

@@ -6,15 +6,15 @@ import { type Fetch, reusingFetch } from './reusing-fetch.ts';
 import { ModelFailure } from './runtime.ts';
 
 /** In whose name a model is called. */
-export interface Caller {
+export interface ModelCaller {
   /** The caller's own access token; null when the run has none. */
   access_token: string | null;
   /** Opens a stored token for the provider that names it; throws a sentence when it may not be used. */
-  openToken(name: string, provider: Endpoint): Promise<string>;
+  openToken(name: string, provider: ModelEndpoint): Promise<string>;
 }
 
 /** The parts of a provider that lead to its endpoint. */
-export type Endpoint = Pick<
+type ModelEndpoint = Pick<
   PinnedProvider,
   'id' | 'name' | 'provider_type' | 'api_key_token_name' | 'base_url' | 'auth_type' | 'azure_api_version' | 'azure_deployment'
 >;
@@ -23,7 +23,7 @@ const TIMEOUT_MS = 120_000;
 const OPENAI_URL = 'https://api.openai.com/v1';
 const VENDOR_URL = 'https://api.anthropic.com';
 const VENDOR_TIMEOUT_MS = 60_000;
-export const AZURE_API_VERSION = '2024-10-21';
+const AZURE_API_VERSION = '2024-10-21';
 /** Stands where the SDK wants a key and the endpoint needs none; the header itself is left out. */
 const NO_KEY = 'none';
 
@@ -37,7 +37,7 @@ export const defaultClient = (base_url: string, access_token: string, fetch?: Fe
   new OpenAI({ ...COMMON, baseURL: base_url, apiKey: access_token, fetch: reusingFetch(fetch) });
 
 /** A client of a provider's endpoint, with the key opened in the caller's name. */
-export async function providerClient(provider: Endpoint, caller: Caller, fetch?: Fetch): Promise<OpenAI> {
+export async function providerClient(provider: ModelEndpoint, caller: ModelCaller, fetch?: Fetch): Promise<OpenAI> {
   const key = await keyOf(provider, caller);
   const options = { ...COMMON, fetch: reusingFetch(fetch) };
   if (provider.provider_type === 'azure_openai') return azureClient(provider, key ?? NO_KEY, options);
@@ -52,8 +52,8 @@ const rooted = (url: string) => (/^http:\/\/[^/?#]+\/?$/.test(url) ? `${url.repl
 
 /** A client of the vendor's own API; `url` where it is to be reached at another address. */
 export async function vendorClient(
-  provider: Endpoint,
-  caller: Caller,
+  provider: ModelEndpoint,
+  caller: ModelCaller,
   { url = VENDOR_URL, fetch }: { url?: string | undefined; fetch?: Fetch | undefined },
 ): Promise<Anthropic> {
   const options = { authToken: null, maxRetries: 0, timeout: VENDOR_TIMEOUT_MS, logLevel: 'off' as const };
@@ -61,7 +61,7 @@ export async function vendorClient(
 }
 
 /** `base_url` is the resource's address; a deployment, where one is named, goes into the path. */
-function azureClient(provider: Endpoint, apiKey: string, options: typeof COMMON & { fetch: Fetch }): AzureOpenAI {
+function azureClient(provider: ModelEndpoint, apiKey: string, options: typeof COMMON & { fetch: Fetch }): AzureOpenAI {
   const { name, base_url, azure_api_version, azure_deployment } = provider;
   if (!base_url) {
     const message = `The provider ${name} has no base_url; give the address of its Azure resource, such as https://my-resource.openai.azure.com`;
@@ -78,7 +78,7 @@ function azureClient(provider: Endpoint, apiKey: string, options: typeof COMMON 
 }
 
 /** Only an endpoint of the user's own may do without a key. */
-async function keyOf(provider: Endpoint, caller: Caller): Promise<string | null> {
+async function keyOf(provider: ModelEndpoint, caller: ModelCaller): Promise<string | null> {
   if (provider.api_key_token_name) {
     return caller.openToken(provider.api_key_token_name, provider).catch((error: Error) => {
       if (databaseIsAway(error)) throw error;

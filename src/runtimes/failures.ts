@@ -13,14 +13,14 @@ export function modelFailureOf(error: unknown): unknown {
   if (error instanceof APIConnectionTimeoutError)
     return new ModelFailure('The model did not answer in time', { code: 'model_timeout', recoverable: true });
   if (error instanceof APIConnectionError) {
-    if (isDenied(error)) return new ModelFailure(causeOf(error), { code: 'egress_denied', recoverable: false });
-    return new ModelFailure(`The model's endpoint cannot be reached: ${causeOf(error)}`, {
+    if (isDenied(error)) return new ModelFailure(networkCause(error), { code: 'egress_denied', recoverable: false });
+    return new ModelFailure(`The model's endpoint cannot be reached: ${networkCause(error)}`, {
       code: 'model_unreachable',
       recoverable: true,
     });
   }
-  if (error instanceof APIError) return refusalOf(error);
-  if (error instanceof TypeError && CUT.test(`${error.message} ${causeOf(error)}`))
+  if (error instanceof APIError) return modelRefusal(error);
+  if (error instanceof TypeError && CUT.test(`${error.message} ${networkCause(error)}`))
     return new ModelFailure('The model broke off its answer', { code: 'model_stream_cut', recoverable: true });
   if (error instanceof SyntaxError || error instanceof TypeError) {
     return new ModelFailure(`The model's endpoint sent something that is not a chat completion: ${error.message}`, {
@@ -31,7 +31,7 @@ export function modelFailureOf(error: unknown): unknown {
   return error;
 }
 
-function refusalOf({ status, message, headers, code: named }: APIError): ModelFailure {
+function modelRefusal({ status, message, headers, code: named }: APIError): ModelFailure {
   const code =
     status === 401 || status === 403
       ? 'model_unauthorized'
@@ -71,7 +71,7 @@ export function retryAfter(headers: Headers | undefined): number | undefined {
 const isDenied = (error: Error) => (innermost(error) as { code?: string }).code === 'EGRESS_DENIED';
 
 /** The innermost reason, which names the port or the host; the outer ones say `fetch failed`. */
-export function causeOf(error: unknown): string {
+export function networkCause(error: unknown): string {
   const { code, message } = innermost(error) as { code?: string; message?: string };
   return message || code || 'no connection';
 }

@@ -1,7 +1,7 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import type { TranscriptMessage } from '../domain/transcript.ts';
 import type { ExchangeUsage } from '../domain/usage.ts';
-import { countOf } from './chat-reply.ts';
+import { tokenCount } from './chat-reply.ts';
 import { vendorFailureOf } from './managed/failures.ts';
 import { type Exchange, ModelFailure, type ModelRuntime } from './runtime.ts';
 
@@ -45,8 +45,8 @@ function requestOf({ instructions, transcript }: Exchange) {
 }
 
 function usageOf(usage: Anthropic.Usage): ExchangeUsage {
-  const cache_read = countOf(usage.cache_read_input_tokens);
-  const cache_write = countOf(usage.cache_creation_input_tokens);
-  const total_in = countOf(usage.input_tokens) + cache_read + cache_write;
-  return { total_in, total_out: countOf(usage.output_tokens), cache_read, cache_write };
+  const cache_read = tokenCount(usage.cache_read_input_tokens);
+  const cache_write = tokenCount(usage.cache_creation_input_tokens);
+  const total_in = tokenCount(usage.input_tokens) + cache_read + cache_write;
+  return { total_in, total_out: tokenCount(usage.output_tokens), cache_read, cache_write };
 }

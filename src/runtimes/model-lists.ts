@@ -1,7 +1,8 @@
 import Anthropic from '@anthropic-ai/sdk';
 import type OpenAI from 'openai';
 import type { Model } from '../contracts/models.ts';
-import type { PriceTable } from '../domain/definition.ts';
+import { knownModel } from '../domain/context-window.ts';
+import type { ModelPrices } from '../domain/definition.ts';
 import { AppError, databaseIsAway, secretRefusal } from '../domain/errors.ts';
 import type { Redactor } from '../domain/redaction.ts';
 import { modelFailureOf } from './failures.ts';
@@ -15,7 +16,7 @@ interface Listing {
   key: string;
   client: () => Promise<OpenAI | Anthropic>;
   provider_id?: string;
-  prices?: PriceTable;
+  prices?: ModelPrices;
 }
 
 interface ListerOptions {
@@ -59,12 +60,12 @@ interface Listed {
 
 export async function askForModels(
   client: OpenAI | Anthropic,
-  { provider_id, prices = {} }: { provider_id?: string | undefined; prices?: PriceTable } = {},
+  { provider_id, prices = {} }: { provider_id?: string | undefined; prices?: ModelPrices } = {},
 ): Promise<Model[]> {
   try {
     const models: Model[] = [];
     for await (const { id, ...more } of client.models.list() as AsyncIterable<Listed>) {
-      const { name = more.display_name, context_window = more.max_input_tokens } = more;
+      const { name = more.display_name, context_window = more.max_input_tokens ?? knownModel(id)?.context_window } = more;
       const price = prices[id] ?? prices['*'];
       models.push({
         id,

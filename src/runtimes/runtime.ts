@@ -18,7 +18,7 @@ export interface Exchange {
   cursor: unknown;
 }
 
-export interface Reply {
+export interface ModelReply {
   text: string;
   /** As the model made them: ids are the provider's, arguments its raw text. */
   calls: { id: string; name: string; arguments: string }[];
@@ -47,12 +47,12 @@ export interface ModelRuntime {
    * One exchange: ends with a final text or with tool calls to answer. Text is emitted as it comes.
    * Throws a ModelFailure for what the provider did wrong, the signal's reason when aborted.
    */
-  exchange(input: Exchange, emit: (delta: string) => void, signal: AbortSignal): Promise<{ reply: Reply; cursor: unknown }>;
+  exchange(input: Exchange, emit: (delta: string) => void, signal: AbortSignal): Promise<{ reply: ModelReply; cursor: unknown }>;
   /** Ends what the provider keeps for a run; done twice is done once. Absent where nothing is kept. Throws when it could not be done. */
   end?(run: EndedRun, signal: AbortSignal): Promise<void>;
 }
 
-export interface EndedRun {
+interface EndedRun {
   task_id: string;
   /** Of the last recorded reply; null where none was recorded. */
   cursor: unknown;

@@ -1,21 +1,22 @@
 import type Anthropic from '@anthropic-ai/sdk';
-import { type Definition, isVendor, type PinnedMcpServer, type PinnedProvider, type PriceTable } from '../domain/definition.ts';
+import { type Definition, isVendor, type ModelPrices, type PinnedMcpServer, type PinnedProvider } from '../domain/definition.ts';
 import { chatCompletions } from './chat-completions.ts';
-import { type Caller, defaultClient, providerClient, refusal, vendorClient } from './clients.ts';
+import { defaultClient, type ModelCaller, providerClient, refusal, vendorClient } from './clients.ts';
 import { type Hosted, VENDOR_BUILTINS } from './managed/agent.ts';
 import { managedSession } from './managed/session.ts';
 import { messagesRuntime } from './messages.ts';
+import { pricesOf } from './prices.ts';
 import type { Fetch } from './reusing-fetch.ts';
 import type { ModelRuntime } from './runtime.ts';
 
-export type { Caller } from './clients.ts';
+export type { ModelCaller } from './clients.ts';
 
-export interface DefaultRuntime {
+interface DefaultRuntime {
   base_url: string;
   model: string | null;
 }
 
-export interface RuntimeOptions {
+interface RuntimeOptions {
   default_runtime: DefaultRuntime;
   /** Every request to a provider goes through it, so it is where egress is guarded. */
   fetch?: Fetch;
@@ -25,7 +26,7 @@ export interface RuntimeOptions {
 
 export interface SelectedRuntime {
   runtime: ModelRuntime;
-  prices: PriceTable;
+  prices: ModelPrices;
   /** The default runtime knows no custom tools. */
   custom_tools: boolean;
   /** Tools that run at the vendor, and so are not offered from here. */
@@ -40,7 +41,7 @@ type Selecting = Pick<Definition, 'provider'> & Partial<Pick<Definition, 'tools'
 /** The one place that knows which provider means which runtime, and which tools it is given. */
 export async function selectRuntime(
   definition: Selecting,
-  caller: Caller,
+  caller: ModelCaller,
   { default_runtime, fetch, vendor_url }: RuntimeOptions,
 ): Promise<SelectedRuntime> {
   const { provider } = definition;
@@ -54,17 +55,20 @@ export async function selectRuntime(
   if (isVendor(provider)) {
     const client = await vendorClient(provider, caller, { url: vendor_url, fetch });
     if (definition.tools) return vendorRuntime(provider, definition, client);
-    const { default_model, price_table: prices } = provider;
-    return { runtime: messagesRuntime({ client, default_model }), prices, custom_tools: false };
+    return {
+      runtime: messagesRuntime({ client, default_model: provider.default_model }),
+      prices: pricesOf(provider),
+      custom_tools: false,
+    };
   }
   const client = await providerClient(provider, caller, fetch);
   // A deployment is a model by itself: the request must name one, and the endpoint does not read it.
   const default_model = provider.default_model ?? (provider.provider_type === 'azure_openai' ? provider.azure_deployment : null);
-  return { runtime: chatCompletions({ client, default_model }), prices: provider.price_table, custom_tools: true };
+  return { runtime: chatCompletions({ client, default_model }), prices: pricesOf(provider), custom_tools: true };
 }
 
 function vendorRuntime(
-  { default_model, price_table }: PinnedProvider,
+  provider: PinnedProvider,
   { tools = [], mcp_servers = [] }: Selecting,
   client: Anthropic,
 ): SelectedRuntime {
@@ -75,8 +79,8 @@ function vendorRuntime(
   });
   const hosted: Hosted = { builtins, mcp_servers: handed.map(({ id: _, ...server }) => server) };
   return {
-    runtime: managedSession({ client, default_model, hosted }),
-    prices: price_table,
+    runtime: managedSession({ client, default_model: provider.default_model, hosted }),
+    prices: pricesOf(provider),
     custom_tools: true,
     keeps_context: true,
     elsewhere: { builtins, mcp_server_ids: handed.map(({ id }) => id) },

@@ -2,7 +2,7 @@ import { v7 as uuid } from 'uuid';
 import type { ChatMessage as MessageRow, PrismaClient } from '../generated/prisma/client.ts';
 import { wire } from './page.ts';
 
-export interface Usage {
+export interface ChatUsage {
   prompt_tokens: number;
   completion_tokens: number;
 }
@@ -22,7 +22,7 @@ const titleOf = (message: string) => [...message.trim()].slice(0, TITLE_CHARACTE
 export type ChatStore = ReturnType<typeof chatStore>;
 
 export function chatStore(prisma: PrismaClient) {
-  const append = (session_id: string, message: { id: string; role: string; content: string; usage?: Usage }) => {
+  const append = (session_id: string, message: { id: string; role: string; content: string; usage?: ChatUsage }) => {
     const { usage, ...rest } = message;
     return prisma.$transaction([
       prisma.chatMessage.create({ data: { ...rest, ...usage, session_id } }),
@@ -64,7 +64,7 @@ export function chatStore(prisma: PrismaClient) {
       await prisma.chatSession.create({ data: { ...session, messages: { create: message } } });
       return session.id;
     },
-    async answer(session_id: string, { id, content, usage }: { id: string; content: string; usage: Usage }): Promise<void> {
+    async answer(session_id: string, { id, content, usage }: { id: string; content: string; usage: ChatUsage }): Promise<void> {
       await append(session_id, { id, role: 'assistant', content, usage });
     },
     async remove(id: string): Promise<void> {

@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import { row, rows } from './database.ts';
-import { LIVE } from './runs.sql.ts';
+import { LIVE } from './statements/runs.ts';
 
 /** What is still kept for a task that has ended at its model's provider. */
-export interface OpenCursor {
+interface OpenCursor {
   task_id: string;
   definition_hash: string;
 }
@@ -25,8 +25,6 @@ const LEAVE = {
   name: 'leave_cursor',
   text: `UPDATE tasks SET cursor = '{}' WHERE id = $1 AND cursor IS NULL AND status NOT IN (${LIVE})`,
 };
-
-export type CursorStore = ReturnType<typeof cursorStore>;
 
 export function cursorStore(pool: pg.Pool) {
   return {

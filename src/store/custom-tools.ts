@@ -3,8 +3,6 @@ import type { Prisma, PrismaClient } from '../generated/prisma/client.ts';
 import { wire } from './page.ts';
 import { resource } from './resource.ts';
 
-export type CustomToolStore = ReturnType<typeof customToolStore>;
-
 export function customToolStore(prisma: PrismaClient) {
   const table = resource<CustomTool>(prisma.customTool, { noun: 'custom tool' });
   return {

@@ -9,7 +9,7 @@ export interface Database {
   close(): Promise<void>;
 }
 
-export interface DatabaseOptions {
+interface DatabaseOptions {
   url: string;
   max_connections?: number;
   /** Told of connections that break while idle; they are replaced by themselves. */

@@ -10,8 +10,6 @@ const KEPT = 500;
 
 export const hashOf = (body: string) => createHash('sha256').update(body).digest('hex');
 
-export type DefinitionStore = ReturnType<typeof definitionStore>;
-
 export function definitionStore(pool: pg.Pool) {
   const kept = new Map<string, Definition>();
   return {

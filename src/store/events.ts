@@ -27,8 +27,6 @@ const TRIM = {
     SELECT id FROM tasks WHERE completed_at IS NOT NULL AND completed_at < $1)`,
 };
 
-export type EventStore = ReturnType<typeof eventStore>;
-
 export function eventStore(pool: pg.Pool) {
   return {
     /** Events after a number, oldest first; of one task when it is named. */

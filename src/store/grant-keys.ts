@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { canonical, type Destination } from '../domain/destinations.ts';
+import { canonicalJson } from '../domain/canonical-json.ts';
+import type { Destination } from '../domain/destinations.ts';
 import { type Database, row } from './database.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
 
@@ -46,7 +47,7 @@ export function grantKeys(pool: Database['pool'], keys: KeyRing) {
   return {
     /** Equal for equal destinations, whatever the key ring has come to hold. */
     async fingerprint({ kind, facts }: Pick<Destination, 'kind' | 'facts'>): Promise<string> {
-      const mac = createHmac('sha256', await key()).update(`${kind}\n${canonical(facts)}`);
+      const mac = createHmac('sha256', await key()).update(`${kind}\n${canonicalJson(facts)}`);
       return mac.digest('hex').slice(0, FINGERPRINT_DIGITS);
     },
     /** Seals the key again with the active one. Returns how many were changed. */

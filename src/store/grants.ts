@@ -7,13 +7,13 @@ import { type Database, row } from './database.ts';
 import type { GrantKeys } from './grant-keys.ts';
 
 /** A resource that may name stored tokens. */
-export interface Holder {
+interface Holder {
   kind: SecretHolder;
   id: string;
 }
 
 /** What a token's owner sees: where it may go, and where it is asked for. */
-export interface TokenGrant {
+interface GrantOfToken {
   id: string | null;
   /** `granted`; `asked`: it is named there and its owner has not agreed; `outdated`: granted, and the resource has changed since. */
   status: 'granted' | 'asked' | 'outdated';
@@ -62,7 +62,7 @@ export function grantStore({ pool, prisma, fingerprints, connections }: Parts) {
   }
 
   /** Where a token is asked for and where it may go, of what its owner can see. */
-  async function ofToken({ name, created_by }: TokenOfOwner): Promise<TokenGrant[]> {
+  async function ofToken({ name, created_by }: TokenOfOwner): Promise<GrantOfToken[]> {
     const given = await prisma.secretGrant.findMany({
       where: { token_name: name, granted_by: created_by, superseded_at: null },
       orderBy: { id: 'asc' },
@@ -78,7 +78,7 @@ export function grantStore({ pool, prisma, fingerprints, connections }: Parts) {
     const nameOf = (id: string) => wanted.find((one) => one.id === id)?.name ?? id;
     return [
       ...given.map(
-        (grant): TokenGrant => ({
+        (grant): GrantOfToken => ({
           id: grant.id,
           status: wanted.some((one) => same(grant, one)) ? 'granted' : 'outdated',
           resource_type: grant.resource_kind as SecretHolder,
@@ -92,7 +92,7 @@ export function grantStore({ pool, prisma, fingerprints, connections }: Parts) {
       ...wanted
         .filter((one) => !given.some((grant) => same(grant, one)))
         .map(
-          (one): TokenGrant => ({
+          (one): GrantOfToken => ({
             ...{ id: null, status: 'asked', resource_type: one.kind, resource_id: one.id, resource_name: one.name },
             ...{ destination_label: one.label, destination: one.fingerprint, granted_at: null },
           }),
@@ -113,8 +113,8 @@ export function grantStore({ pool, prisma, fingerprints, connections }: Parts) {
       await renew(principal, { kind: 'workflow', id: workflow.id }, asked.workflow(workflow, tools));
     },
     /** Grants exactly the destination that the owner has seen; 409 when the resource has changed since. */
-    async give(token: TokenOfOwner, { kind, id, destination }: Holder & { destination: string }): Promise<TokenGrant> {
-      const seen = (one: TokenGrant) =>
+    async give(token: TokenOfOwner, { kind, id, destination }: Holder & { destination: string }): Promise<GrantOfToken> {
+      const seen = (one: GrantOfToken) =>
         one.resource_type === kind && one.resource_id === id && one.destination === destination && one.status !== 'outdated';
       const found = (await ofToken(token)).find(seen);
       if (!found)

@@ -2,7 +2,7 @@ import { v7 as uuid } from 'uuid';
 import { AppError } from '../domain/errors.ts';
 import { Prisma, type PrismaClient } from '../generated/prisma/client.ts';
 
-export type Claim =
+type Claim =
   /** The request is to be served; what it makes has this id, also when it is taken up again after its server was lost. */
   | { kind: 'new'; reserved_id: string }
   /** The same request was answered before. */

@@ -3,6 +3,7 @@ import type { Guardrail } from '../contracts/guardrails.ts';
 import type { Provider } from '../contracts/providers.ts';
 import type { Skill } from '../contracts/skills.ts';
 import type { PinnedGuardrail } from '../domain/definition.ts';
+import { INSTALLATION } from '../domain/installation.ts';
 import { chatStore } from './chat.ts';
 import { connectionStores } from './connections.ts';
 import { cursorStore } from './cursors.ts';
@@ -44,9 +45,6 @@ interface StoreOptions {
   /** Whose shared resources join others' by tag. */
   admins?: readonly string[];
 }
-
-/** Who made what comes with the installation. */
-export const INSTALLATION = 'perdura';
 
 /** Everything that is kept, one part a resource. `tell` hears of events once they are written. */
 export function createStore({ database: { pool, prisma }, keys, tell, admins = [] }: StoreOptions) {

@@ -6,7 +6,7 @@ const TOLD = ['output_guardrail_violation', 'budget_exhausted', 'compaction'].ma
 }));
 
 export type RunRecord = Awaited<ReturnType<InspectionStore['record']>>;
-export type InspectionStore = ReturnType<typeof inspectionStore>;
+type InspectionStore = ReturnType<typeof inspectionStore>;
 
 /** Runs as their owner looks at them afterwards, or meanwhile. */
 export function inspectionStore(prisma: PrismaClient) {

@@ -4,9 +4,9 @@ import type { KnowledgeItem } from '../contracts/knowledge.ts';
 import type { Passage } from '../domain/knowledge.ts';
 import type { PrismaClient } from '../generated/prisma/client.ts';
 import { inTransaction, row, rows } from './database.ts';
-import * as sql from './knowledge.sql.ts';
 import { listed, wire } from './page.ts';
-import { conditions, type Filter, refused } from './resource.ts';
+import { conditions, type RowFilter, refused } from './resource.ts';
+import * as sql from './statements/knowledge.ts';
 
 export interface ItemValues {
   source_id: string;
@@ -26,7 +26,7 @@ interface Indexed {
   last_error: string | null;
 }
 
-export interface ChunkSearch {
+interface ChunkSearch {
   words: string[];
   vector: number[] | null;
   embedder: string | null;
@@ -35,7 +35,7 @@ export interface ChunkSearch {
   limit: number;
 }
 
-export interface ItemFilter extends Filter {
+interface ItemFilter extends RowFilter {
   source_id?: string | undefined;
   content_type?: string | undefined;
 }
@@ -47,9 +47,7 @@ interface Row {
   _count: { chunks: number };
 }
 
-const shown = ({ _count, ...item }: Row) => ({ ...wire(item), chunks: _count.chunks }) as unknown as KnowledgeItem;
-
-export type KnowledgeItemStore = ReturnType<typeof knowledgeItemStore>;
+const itemOfRow = ({ _count, ...item }: Row) => ({ ...wire(item), chunks: _count.chunks }) as unknown as KnowledgeItem;
 
 export function knowledgeItemStore(pool: pg.Pool, prisma: PrismaClient) {
   // The extension compares vectors many times faster; without it the same is done over arrays.
@@ -61,14 +59,14 @@ export function knowledgeItemStore(pool: pg.Pool, prisma: PrismaClient) {
 
   const find = async (id: string) => {
     const found = await prisma.knowledgeItem.findUnique({ where: { id }, ...SHOWN });
-    return found && shown(found);
+    return found && itemOfRow(found);
   };
 
   return {
     list({ source_id, content_type, ...filter }: ItemFilter) {
       const same = { ...(source_id ? { source_id } : {}), ...(content_type ? { content_type } : {}) };
       const where = { AND: [same, ...conditions(filter, { tagged: true, searched: ['name', 'description'] })] };
-      return listed(prisma.knowledgeItem, { where, paging: filter, shown, more: SHOWN });
+      return listed(prisma.knowledgeItem, { where, paging: filter, shown: itemOfRow, more: SHOWN });
     },
     find,
     content: (id: string) =>
@@ -92,7 +90,7 @@ export function knowledgeItemStore(pool: pg.Pool, prisma: PrismaClient) {
     },
     /** Changes what is not in the index. */
     async describe(id: string, values: object): Promise<KnowledgeItem> {
-      return shown(await refused('knowledge item', prisma.knowledgeItem.update({ where: { id }, data: values, ...SHOWN })));
+      return itemOfRow(await refused('knowledge item', prisma.knowledgeItem.update({ where: { id }, data: values, ...SHOWN })));
     },
     async remove(id: string): Promise<void> {
       await refused('knowledge item', prisma.knowledgeItem.delete({ where: { id } }));

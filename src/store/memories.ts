@@ -4,10 +4,10 @@ import type { Memory } from '../contracts/memories.ts';
 import { conflict } from '../domain/errors.ts';
 import type { PrismaClient } from '../generated/prisma/client.ts';
 import { row, rows } from './database.ts';
-import { type Page, wire } from './page.ts';
-import { type Filter, type Resource, resource } from './resource.ts';
+import { type RowPage, wire } from './page.ts';
+import { type Resource, type RowFilter, resource } from './resource.ts';
 
-export interface NewMemory {
+interface NewMemory {
   id?: string | undefined;
   agent_id: string;
   scope: string;
@@ -21,7 +21,7 @@ export interface NewMemory {
   created_by: string;
 }
 
-export interface MemorySearch {
+interface MemoryQuery {
   agent_id: string;
   query: string;
   scope?: string | undefined;
@@ -65,18 +65,16 @@ const NEWEST = {
 };
 
 /** Any of the words of a text, as Postgres asks for them; empty when there is none. */
-export const anyWordOf = (text: string) =>
+const anyWordOf = (text: string) =>
   [...new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [])]
     .slice(0, 64)
     .map((word) => `'${word}'`)
     .join(' | ');
 
-const shown = <M extends object>(found: M) => ({
+const memoryOfRow = <M extends object>(found: M) => ({
   ...wire(found),
   workflow_id: (found as { workflow_id?: string }).workflow_id || null,
 });
-
-export type MemoryStore = ReturnType<typeof memoryStore>;
 
 export function memoryStore(pool: pg.Pool, prisma: PrismaClient) {
   const table = resource<Memory>(prisma.memory, { noun: 'memory', tagged: false, searched: ['key', 'value'] });
@@ -104,25 +102,25 @@ export function memoryStore(pool: pg.Pool, prisma: PrismaClient) {
         `Someone else keeps a memory under the key ${key} in the scope ${scope}; choose another key`,
         'memory_of_another',
       );
-    return shown(written) as Memory;
+    return memoryOfRow(written) as Memory;
   }
 
   const ownWorkflows = async (owner: string) =>
     (await prisma.workflow.findMany({ where: { owner }, select: { id: true } })).map(({ id }) => id);
 
-  const crud: Omit<Resource<Memory>, 'list'> & { list(filter: Filter, viewer: string): Promise<Page<Memory>> } = {
-    async list(filter: Filter & { agent_id?: string; scope?: string }, viewer) {
+  const crud: Omit<Resource<Memory>, 'list'> & { list(filter: RowFilter, viewer: string): Promise<RowPage<Memory>> } = {
+    async list(filter: RowFilter & { agent_id?: string; scope?: string }, viewer) {
       const { agent_id, scope } = filter;
       const seen = { OR: [{ scope: { not: 'session' } }, { workflow_id: { in: await ownWorkflows(viewer) } }] };
       const page = await table.list(filter, { AND: [alive(), seen, agent_id ? { agent_id } : {}, scope ? { scope } : {}] });
-      return { ...page, items: page.items.map(shown) as Memory[] };
+      return { ...page, items: page.items.map(memoryOfRow) as Memory[] };
     },
     async find(id) {
       const found = await table.find(id);
-      return found && !expired(found) ? (shown(found) as Memory) : null;
+      return found && !expired(found) ? (memoryOfRow(found) as Memory) : null;
     },
     create: (values) => upsert(values as NewMemory),
-    update: async (id, values) => shown(await table.update(id, values)) as Memory,
+    update: async (id, values) => memoryOfRow(await table.update(id, values)) as Memory,
     remove: table.remove,
   };
 
@@ -130,18 +128,18 @@ export function memoryStore(pool: pg.Pool, prisma: PrismaClient) {
     ...crud,
     upsert,
     /** Best first. */
-    async search({ agent_id, query, scope, workflow_id, viewer, limit }: MemorySearch) {
+    async search({ agent_id, query, scope, workflow_id, viewer, limit }: MemoryQuery) {
       const words = anyWordOf(query);
       if (!words) return [];
       const found = await rows<object>(pool, SEARCH, [agent_id, workflow_id ?? null, viewer, words, scope ?? null, limit]);
-      return found.map(shown) as (Memory & { score: number })[];
+      return found.map(memoryOfRow) as (Memory & { score: number })[];
     },
     /** The ones written last that runs of an agent see. */
     async newest(
       agent_id: string,
-      { workflow_id, viewer, limit }: Pick<MemorySearch, 'workflow_id' | 'viewer' | 'limit'>,
+      { workflow_id, viewer, limit }: Pick<MemoryQuery, 'workflow_id' | 'viewer' | 'limit'>,
     ): Promise<Memory[]> {
-      return (await rows<object>(pool, NEWEST, [agent_id, workflow_id ?? null, viewer, limit])).map(shown) as Memory[];
+      return (await rows<object>(pool, NEWEST, [agent_id, workflow_id ?? null, viewer, limit])).map(memoryOfRow) as Memory[];
     },
     async forgetAgent(agent_id: string): Promise<void> {
       await prisma.memory.deleteMany({ where: { agent_id } });

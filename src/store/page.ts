@@ -1,6 +1,6 @@
 import { AppError } from '../domain/errors.ts';
 
-export interface Page<T> {
+export interface RowPage<T> {
   items: T[];
   total: number;
   /** Opaque start of the next page; null on the last. */
@@ -26,7 +26,7 @@ export function idOfCursor(cursor: string | undefined): string | undefined {
 }
 
 /** Cuts a page from rows of which one more than `limit` were asked. */
-export function pageOf<T extends { id: string }>(found: T[], total: number, limit: number): Page<T> {
+export function pageOf<T extends { id: string }>(found: T[], total: number, limit: number): RowPage<T> {
   const items = found.slice(0, limit);
   return { items, total, next: found.length > limit ? cursorOf(items.at(-1)!.id) : null };
 }
@@ -41,7 +41,7 @@ interface Listed<Row> {
 export async function listed<Row, T extends { id: string }>(
   model: unknown,
   { where, paging: { limit, cursor }, shown, more }: { where: object; paging: Paging; shown: (row: Row) => T; more?: object },
-): Promise<Page<T>> {
+): Promise<RowPage<T>> {
   const table = model as Listed<Row>;
   const after = idOfCursor(cursor);
   const [found, total] = await Promise.all([
@@ -62,4 +62,4 @@ export function wire<T extends object>(row: T): Wire<T> {
     Object.entries(row).map(([key, value]) => [key, value instanceof Date ? value.toISOString() : value]),
   ) as Wire<T>;
 }
-export type Wire<T> = { [K in keyof T]: T[K] extends Date ? string : T[K] extends Date | null ? string | null : T[K] };
+type Wire<T> = { [K in keyof T]: T[K] extends Date ? string : T[K] extends Date | null ? string | null : T[K] };

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Budget } from '../domain/budget.ts';
+import type { BudgetLimits } from '../domain/budget.ts';
 import type {
   Definition,
   PinnedGuardrail,
@@ -53,7 +53,7 @@ interface WorkflowRow extends RunSettings {
   repo_url: string | null;
   repo_branch: string | null;
   repo_token_name: string | null;
-  budget: Budget | null;
+  budget: BudgetLimits | null;
 }
 
 export interface Snapshot {
@@ -135,7 +135,7 @@ export const snapshotOf = (pool: pg.Pool, workflow_id: string, admins: readonly 
   row<Snapshot>(pool, SNAPSHOT, [workflow_id, admins]);
 
 /** Freezes a snapshot. Keys come in one order, so that equal content has one hash. */
-export function definitionOf(
+export function pinnedDefinition(
   { workflow, agent, provider, tools, mcp_servers, skills, guardrails, knowledge_source_ids, ...without }: Snapshot,
   reasoning_effort?: string | null,
 ): Definition {

@@ -23,8 +23,6 @@ const ADMIT = {
         FROM provider_rates p, rate WHERE p.provider_id = $1), $2)) END::float8 AS wait_ms`,
 };
 
-export type ProviderRates = ReturnType<typeof providerRates>;
-
 export const providerRates = (pool: pg.Pool) => ({
   /** Takes a place in the provider's minute: 0, or how many milliseconds to wait before asking again. */
   async admit(provider_id: string, requests_per_minute: number): Promise<number> {

@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import { row } from './database.ts';
-import { LIVE } from './runs.sql.ts';
+import { LIVE } from './statements/runs.ts';
 
 /** Texts that principals store, by table. Only their lengths are read. */
-export const STORED_TEXTS: Record<string, readonly string[]> = {
+const STORED_TEXTS: Record<string, readonly string[]> = {
   agents: ['system_prompt', 'tool_definitions'],
   custom_tools: ['source_code', 'parameters_schema'],
   guardrails: ['config'],

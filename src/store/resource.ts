@@ -1,7 +1,7 @@
 import { v7 as uuid } from 'uuid';
 import { AppError, conflict, one } from '../domain/errors.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import { listed, type Page, wire } from './page.ts';
+import { listed, type RowPage, wire } from './page.ts';
 
 /** The part of a Prisma model that a resource needs. */
 interface Table {
@@ -11,7 +11,7 @@ interface Table {
   delete(args: object): Promise<unknown>;
 }
 
-export interface Filter {
+export interface RowFilter {
   limit: number;
   cursor?: string | undefined;
   q?: string | undefined;
@@ -20,7 +20,7 @@ export interface Filter {
 }
 
 export interface Resource<R> {
-  list(filter: Filter, where?: object): Promise<Page<R>>;
+  list(filter: RowFilter, where?: object): Promise<RowPage<R>>;
   find(id: string): Promise<R | null>;
   create(values: object): Promise<R>;
   /** `by`: the principal who changes it. */
@@ -59,7 +59,7 @@ export function resource<R extends { id: string }>(
 }
 
 export function conditions(
-  { q, tag, tags }: Filter,
+  { q, tag, tags }: RowFilter,
   { tagged, searched }: { tagged: boolean; searched: readonly string[] },
 ): object[] {
   const wanted = [tag, ...(tags?.split(',') ?? [])].map((name) => name?.trim()).filter(Boolean);

@@ -2,15 +2,15 @@ import { connectionStores } from './connections.ts';
 import { type Database, rows } from './database.ts';
 import { grantKeys } from './grant-keys.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
-import { LIVE } from './runs.sql.ts';
 import { scheduleStore } from './scheduled-agents.ts';
 import type { ConfigSealer } from './sealed-config.ts';
+import { LIVE } from './statements/runs.ts';
 import { callerContext } from './tasks.ts';
 import { tokenStore } from './tokens.ts';
 import { webhookSecretStore } from './webhook-secrets.ts';
 
 /** How many of each were sealed with another key. */
-export interface Rotated {
+interface Rotated {
   tokens: number;
   schedules: number;
   connections: number;

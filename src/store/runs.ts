@@ -1,13 +1,13 @@
 import type pg from 'pg';
-import type { Budget } from '../domain/budget.ts';
+import type { BudgetLimits } from '../domain/budget.ts';
 import type { ToolEffect } from '../domain/definition.ts';
-import type { RunEvent } from '../domain/events.ts';
+import type { NewEvent } from '../domain/events.ts';
 import type { PlannedCall } from '../domain/run-loop.ts';
 import type { ModelCall, TranscriptMessage } from '../domain/transcript.ts';
 import type { Usage } from '../domain/usage.ts';
 import { row } from './database.ts';
-import { COMPACT, WAIT } from './pauses.sql.ts';
-import * as sql from './runs.sql.ts';
+import { COMPACT, WAIT } from './statements/pauses.ts';
+import * as sql from './statements/runs.ts';
 
 /** A task as the engine's activities see it, at one of its steps. */
 export interface OpenRun extends Usage {
@@ -24,7 +24,7 @@ export interface OpenRun extends Usage {
   toolset: unknown;
   turns: number;
   /** Set where a person changed the budget of this run. */
-  budget: Budget | null;
+  budget: BudgetLimits | null;
   started_at: Date | null;
   caller_token: Uint8Array<ArrayBuffer> | null;
   caller_key_id: string | null;
@@ -43,16 +43,16 @@ export interface Begin {
   turns: number;
   denied: string[];
   messages: TranscriptMessage[];
-  events: RunEvent[];
+  events: NewEvent[];
 }
 
-export interface PlannedToolCall extends ModelCall {
+interface PlannedToolCall extends ModelCall {
   position: number;
   effect: ToolEffect;
   approval: boolean;
 }
 
-export interface Record {
+export interface StepRecord {
   step: number;
   model: string | null;
   finish: string;
@@ -62,21 +62,21 @@ export interface Record {
   cursor: unknown;
   /** The final answer; undefined while the loop goes on. */
   response: unknown;
-  events: RunEvent[];
+  events: NewEvent[];
 }
 
 export interface Compaction {
   step: number;
   message: TranscriptMessage;
   usage: Usage;
-  events: RunEvent[];
+  events: NewEvent[];
 }
 
-export interface Settlement {
+interface Settlement {
   status: 'completed' | 'failed' | 'halted';
   error: string | null;
   error_code: string | null;
-  events: RunEvent[];
+  events: NewEvent[];
 }
 
 export interface Settled {
@@ -89,12 +89,12 @@ export interface Settled {
 }
 
 /** Who wrote events wants to tell others of them: the numbers up to `last` are theirs. */
-export type Tell = (workflow_id: string, task_id: string, told: { events: RunEvent[]; last: number }) => void;
+export type Tell = (workflow_id: string, task_id: string, told: { events: NewEvent[]; last: number }) => void;
 
 export type RunStore = ReturnType<typeof runStore>;
 
 export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
-  async function write(statement: sql.Statement, run: OpenRun, { events, values }: { events: RunEvent[]; values: unknown[] }) {
+  async function write(statement: sql.Statement, run: OpenRun, { events, values }: { events: NewEvent[]; values: unknown[] }) {
     const told = await row<{ last: number }>(pool, statement, values);
     if (told) tell(run.workflow_id, run.task_id, { events, last: told.last });
     return told !== undefined;
@@ -120,14 +120,14 @@ export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
       }),
 
     /** Tells text of the attempt that followed on `run`. False when a later attempt has the step. */
-    tellDeltas: (run: OpenRun, { step, events }: { step: number; events: RunEvent[] }) =>
+    tellDeltas: (run: OpenRun, { step, events }: { step: number; events: NewEvent[] }) =>
       write(sql.DELTAS, run, {
         events,
         values: [run.task_id, run.workflow_id, step, run.attempts + 1, JSON.stringify(events)],
       }),
 
     /** Writes the reply of a step once. False when another attempt has written it, or has the step. */
-    record: (run: OpenRun, { step, model, finish, usage, message, calls, cursor, response, events }: Record) =>
+    record: (run: OpenRun, { step, model, finish, usage, message, calls, cursor, response, events }: StepRecord) =>
       write(sql.RECORD, run, {
         events,
         values: [
@@ -139,11 +139,11 @@ export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
       }),
 
     /** Tells of a run that waits. */
-    tell: (run: OpenRun, events: RunEvent[]) =>
+    tell: (run: OpenRun, events: NewEvent[]) =>
       write(sql.TELL, run, { events, values: [run.task_id, run.workflow_id, JSON.stringify(events)] }),
 
     /** Freezes the tools found for a run. False when that was done before. */
-    freezeToolset: (run: OpenRun, { toolset, events }: { toolset: unknown; events: RunEvent[] }) =>
+    freezeToolset: (run: OpenRun, { toolset, events }: { toolset: unknown; events: NewEvent[] }) =>
       write(sql.FREEZE_TOOLSET, run, {
         events,
         values: [run.task_id, run.workflow_id, JSON.stringify(toolset), JSON.stringify(events)],
@@ -161,18 +161,18 @@ export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
       }),
 
     /** Parks the run until its budget is raised. */
-    wait: (run: OpenRun, { step, events }: { step: number; events: RunEvent[] }) =>
+    wait: (run: OpenRun, { step, events }: { step: number; events: NewEvent[] }) =>
       write(WAIT, run, { events, values: [run.task_id, run.workflow_id, step, run.attempts + 1, JSON.stringify(events)] }),
 
     /** Counts a recoverable failure of a step. */
-    noteError: (run: OpenRun, { step, error, events }: { step: number; error: string; events: RunEvent[] }) =>
+    noteError: (run: OpenRun, { step, error, events }: { step: number; error: string; events: NewEvent[] }) =>
       write(sql.NOTE_ERROR, run, {
         events,
         values: [run.task_id, run.workflow_id, step, error, JSON.stringify(events), run.attempts + 1],
       }),
 
     /** Adds to what a run has spent, and tells of it. */
-    note: (run: OpenRun, { usage, events }: { usage: Usage; events: RunEvent[] }) =>
+    note: (run: OpenRun, { usage, events }: { usage: Usage; events: NewEvent[] }) =>
       write(sql.NOTE, run, {
         events,
         values: [

@@ -22,7 +22,7 @@ export interface ScheduleValues {
   enabled?: boolean | undefined;
 }
 
-export interface NewSchedule extends ScheduleValues {
+interface NewSchedule extends ScheduleValues {
   /** Where the request has one to give. */
   id?: string | undefined;
   owner: string;
@@ -56,7 +56,7 @@ export function scheduleStore({ pool, prisma, keys }: { pool: pg.Pool; prisma: P
   };
   return {
     ...fires({ pool, prisma }),
-    shown: (row: Row): Wired => shown(row, Date.now()),
+    shown: (row: Row): Wired => scheduleOfRow(row, Date.now()),
     async list({
       limit,
       cursor,
@@ -70,7 +70,7 @@ export function scheduleStore({ pool, prisma, keys }: { pool: pg.Pool; prisma: P
         table.count({ where }),
       ]);
       const page = pageOf(found, total, limit);
-      return { ...page, items: page.items.map((row) => shown(row, Date.now())) };
+      return { ...page, items: page.items.map((row) => scheduleOfRow(row, Date.now())) };
     },
     find: (id: string): Promise<Row | null> => table.findUnique({ where: { id } }),
     all: (): Promise<Row[]> => table.findMany({ orderBy: { id: 'asc' } }),
@@ -170,7 +170,7 @@ function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
 }
 
 /** As on the wire. The next time is computed the way the engine does, so it is true whether the engine answers or not. */
-function shown(row: Row, now: number): Wired {
+function scheduleOfRow(row: Row, now: number): Wired {
   const { owner: _owner, owner_login: _login, caller_token: _token, caller_key_id: _key, ...rest } = row;
   const next = row.enabled ? nextDue(cadenceOf(row), now) : null;
   return { ...wire(rest), next_run_at: next === null ? null : new Date(next).toISOString() } as Wired;

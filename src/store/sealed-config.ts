@@ -1,9 +1,7 @@
+import { MASK } from '../contracts/mcps.ts';
 import { isTemplate, mapTexts, namesSecret } from '../domain/secrets.ts';
 import { isOrdinary } from '../domain/spellings.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
-
-/** What stands in a configuration for a value that is kept sealed. */
-export const MASK = '********';
 
 const SEAL = /^\{\{sealed:([^:}]+):([^}]+)\}\}$/;
 

@@ -1,7 +1,7 @@
-import { canonical } from '../domain/destinations.ts';
+import { canonicalJson } from '../domain/canonical-json.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import type { KeyRing } from './key-ring.ts';
-import { type Filter, type Resource, resource } from './resource.ts';
+import { type Resource, type RowFilter, resource } from './resource.ts';
 import { configSealer } from './sealed-config.ts';
 
 interface Configured {
@@ -29,7 +29,7 @@ export function sealedResource<R extends Configured>(model: unknown, { noun, key
   const sealer = configSealer(keys, context);
   /** Rows as they were read or written, by what was shown of them. */
   const rowOf = new WeakMap<R, R>();
-  const shown = (row: R): R => {
+  const maskedRow = (row: R): R => {
     const record = { ...row, connection_config: sealer.mask(row.connection_config) };
     rowOf.set(record, row);
     return record;
@@ -42,9 +42,9 @@ export function sealedResource<R extends Configured>(model: unknown, { noun, key
     const sent = values.connection_config ?? sealer.mask(before.connection_config);
     const kept = { ...before, ...values, connection_config: sealer.seal(sent, before.connection_config) };
     const [now, then] = [opened(kept), opened(before)];
-    const moved = canonical(addressOf(now)) !== canonical(addressOf(then));
+    const moved = canonicalJson(addressOf(now)) !== canonicalJson(addressOf(then));
     const foreign = by !== undefined && by !== before.created_by;
-    const changed = canonical(now.connection_config) !== canonical(then.connection_config);
+    const changed = canonicalJson(now.connection_config) !== canonicalJson(then.connection_config);
     const config = moved || (foreign && changed) ? sealer.seal(sent) : kept.connection_config;
     const written = 'connection_config' in values || config !== kept.connection_config;
     return {
@@ -54,21 +54,21 @@ export function sealedResource<R extends Configured>(model: unknown, { noun, key
   }
 
   const sealed: Resource<R> = {
-    async list(filter: Filter, where?: object) {
+    async list(filter: RowFilter, where?: object) {
       const page = await table.list(filter, where);
-      return { ...page, items: page.items.map(shown) };
+      return { ...page, items: page.items.map(maskedRow) };
     },
     async find(id) {
       const found = await table.find(id);
-      return found && shown(found);
+      return found && maskedRow(found);
     },
     async create(values) {
       const { connection_config = {} } = values as Partial<R>;
-      return shown(await table.create({ ...values, connection_config: json(sealer.seal(connection_config)) }));
+      return maskedRow(await table.create({ ...values, connection_config: json(sealer.seal(connection_config)) }));
     },
     async update(id, values, by) {
       const before = await table.find(id);
-      return shown(await table.update(id, before ? sealedIn(values as Partial<R>, before, by).written : values));
+      return maskedRow(await table.update(id, before ? sealedIn(values as Partial<R>, before, by).written : values));
     },
     remove: table.remove,
   };

@@ -1,8 +1,8 @@
 import type pg from 'pg';
-import type { Budget } from '../domain/budget.ts';
+import type { BudgetLimits } from '../domain/budget.ts';
 import type { Definition } from '../domain/definition.ts';
-import { eventsOf, type RunEvent, TERMINAL } from '../domain/events.ts';
-import type { Todo } from '../domain/progress.ts';
+import { eventsOf, type NewEvent, TERMINAL } from '../domain/events.ts';
+import type { TodoItem } from '../domain/progress.ts';
 import { storable } from '../domain/transcript.ts';
 import type { PrismaClient, Task as Row } from '../generated/prisma/client.ts';
 import { inTransaction, type Queryable, row, rows } from './database.ts';
@@ -10,9 +10,9 @@ import { hashOf } from './definitions.ts';
 import { type Seed, seed } from './forks.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
 import { listed, type Paging } from './page.ts';
-import { SET_BUDGET } from './pauses.sql.ts';
-import { LIVE } from './runs.sql.ts';
 import type { Tell } from './runs.ts';
+import { SET_BUDGET } from './statements/pauses.ts';
+import { LIVE } from './statements/runs.ts';
 
 export interface NewTask {
   task_id: string;
@@ -37,7 +37,7 @@ export interface CreatedTask {
   holder: string;
 }
 
-export interface TaskFilter extends Paging {
+interface TaskFilter extends Paging {
   owner?: string | undefined;
   status?: string | undefined;
   workflow_id?: string | undefined;
@@ -156,7 +156,7 @@ export function taskStore({
     },
 
     /** Gives a run under way another budget. False when the task has ended. */
-    async setBudget(task_id: string, budget: Budget | null): Promise<boolean> {
+    async setBudget(task_id: string, budget: BudgetLimits | null): Promise<boolean> {
       return (await row(pool, SET_BUDGET, [task_id, budget === null ? null : JSON.stringify(budget)])) !== undefined;
     },
 
@@ -179,9 +179,9 @@ export function taskStore({
       const found = await prisma.task.findUnique({ where: { id } });
       return found && wiredTask(found);
     },
-    async todos(id: string): Promise<Todo[]> {
+    async todos(id: string): Promise<TodoItem[]> {
       const found = await prisma.task.findUnique({ where: { id }, select: { todos: true } });
-      return (found?.todos ?? []) as unknown as Todo[];
+      return (found?.todos ?? []) as unknown as TodoItem[];
     },
     unfinished: (created_before: Date) => rows<UnfinishedTask>(pool, UNFINISHED, [created_before]),
     async over(ids: string[], ended_before: Date): Promise<string[]> {
@@ -216,7 +216,7 @@ export function taskStore({
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const EXCERPT = 200;
 
-function openingEvents({ task_id, prompt, seed: from }: NewTask, at: string): RunEvent[] {
+function openingEvents({ task_id, prompt, seed: from }: NewTask, at: string): NewEvent[] {
   const { log } = eventsOf(task_id, () => at);
   const received = log('prompt_received', excerpt(prompt), { task_id });
   if (!from) return [received];
@@ -235,7 +235,7 @@ const excerpt = (text: string) => storable([...text].slice(0, EXCERPT).join(''))
 interface Fresh {
   task_id: string;
   created_at: Date;
-  events: RunEvent[];
+  events: NewEvent[];
   keys: KeyRing;
 }
 

@@ -6,7 +6,7 @@ import { type Database, row, rows } from './database.ts';
 import type { GrantKeys } from './grant-keys.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
 import { listed, type Paging, wire } from './page.ts';
-import { type Filter, refused, resource } from './resource.ts';
+import { type RowFilter, refused, resource } from './resource.ts';
 import { countOfOthers } from './uses.ts';
 
 interface Parts extends Pick<Database, 'pool' | 'prisma'> {
@@ -20,7 +20,7 @@ interface TokenValues {
   shared?: boolean | undefined;
 }
 
-export interface TokenRequest {
+interface TokenRequest {
   name: string;
   /** The principal in whose name it is used. */
   principal: string;
@@ -32,8 +32,6 @@ export interface TokenRequest {
 
 const NOUN = 'stored token';
 const context = (name: string) => `stored-token:${name}`;
-
-export type TokenStore = ReturnType<typeof tokenStore>;
 
 interface Found extends Sealed {
   login: string | null;
@@ -78,7 +76,7 @@ function missing({ name, destination: { kind, name: resource } }: TokenRequest):
   );
 }
 
-function refusalOf({ name, destination: { kind, name: resource, label } }: TokenRequest, { login, verdict }: Found): AppError {
+function tokenRefusal({ name, destination: { kind, name: resource, label } }: TokenRequest, { login, verdict }: Found): AppError {
   const owner = login ?? 'its owner';
   const place = `the ${HOLDER_NOUNS[kind]} ${resource}`;
   return verdict === 'foreign'
@@ -103,13 +101,13 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
     const values = [uuid(), name, principal, task_id, kind, id, resource_name, fingerprint, label, purpose];
     const token = await row<Found>(pool, OPEN, values);
     if (!token) throw missing(request);
-    if (token.verdict !== 'granted') throw refusalOf(request, token);
+    if (token.verdict !== 'granted') throw tokenRefusal(request, token);
     return keys.open(token, context(name));
   }
 
   return {
     /** The viewer's own, or everybody's. */
-    async list(filter: Filter, viewer: string, { all = false } = {}) {
+    async list(filter: RowFilter, viewer: string, { all = false } = {}) {
       const page = await table.list(filter, all ? {} : { created_by: viewer });
       const names = page.items.map(({ name }) => name);
       const users = await usersOf(prisma, names, viewer);

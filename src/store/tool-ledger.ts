@@ -1,12 +1,12 @@
 import type pg from 'pg';
 import type { ToolEffect } from '../domain/definition.ts';
 import type { CallDecision, LedgerEntry } from '../domain/effects.ts';
-import type { RunEvent } from '../domain/events.ts';
-import type { ForkAnswer, ForkedFrom } from '../domain/fork.ts';
-import type { Todo } from '../domain/progress.ts';
+import type { NewEvent } from '../domain/events.ts';
+import type { ForkAnswer, ForkOrigin } from '../domain/fork.ts';
+import type { TodoItem } from '../domain/progress.ts';
 import { row, type Statement } from './database.ts';
 import type { Tell } from './runs.ts';
-import * as sql from './tool-ledger.sql.ts';
+import * as sql from './statements/tool-ledger.ts';
 
 /** Where a call stands. */
 export interface CallPlace {
@@ -31,7 +31,7 @@ export interface OpenCall extends CallPlace, LedgerEntry {
   halt_requested: boolean;
   toolset: unknown;
   /** Where the run was forked from; null for any other. */
-  fork: ForkedFrom | null;
+  fork: ForkOrigin | null;
 }
 
 export interface CallEnd {
@@ -42,20 +42,20 @@ export interface CallEnd {
   stdout: string | null;
   stderr: string | null;
   duration_ms: number | null;
-  events: RunEvent[];
+  events: NewEvent[];
 }
 
-export interface DecisionMade {
+interface DecisionMade {
   decision: CallDecision;
   by: string;
   attempts?: number | null;
-  events: RunEvent[];
+  events: NewEvent[];
 }
 
 export type ToolLedger = ReturnType<typeof toolLedger>;
 
 export function toolLedger(pool: pg.Pool, tell: Tell = () => {}) {
-  async function write(statement: Statement, call: CallPlace, { events, values }: { events: RunEvent[]; values: unknown[] }) {
+  async function write(statement: Statement, call: CallPlace, { events, values }: { events: NewEvent[]; values: unknown[] }) {
     const told = await row<{ last: number }>(pool, statement, [
       call.task_id,
       call.workflow_id,
@@ -71,7 +71,7 @@ export function toolLedger(pool: pg.Pool, tell: Tell = () => {}) {
     open: (task_id: string, call_id: string) => row<OpenCall>(pool, sql.OPEN_CALL, [task_id, call_id]),
 
     /** Marks a call as begun. Null when another attempt moved it meanwhile; otherwise the call as it is now. */
-    async start(call: OpenCall, events: RunEvent[]): Promise<OpenCall | null> {
+    async start(call: OpenCall, events: NewEvent[]): Promise<OpenCall | null> {
       const started = await write(sql.START_CALL, call, { events, values: seen(call) });
       return started ? { ...call, status: 'started', attempts: call.attempts + 1, decision: null } : null;
     },
@@ -84,23 +84,23 @@ export function toolLedger(pool: pg.Pool, tell: Tell = () => {}) {
       }),
 
     /** Writes, once, what a call is answered with that is not carried out. False when the call is no longer as it was seen. */
-    answer: (call: OpenCall, { content, failed, answered_by, events }: ForkAnswer & { events: RunEvent[] }) =>
+    answer: (call: OpenCall, { content, failed, answered_by, events }: ForkAnswer & { events: NewEvent[] }) =>
       write(sql.ANSWER_CALL, call, { events, values: [...seen(call), call.step, call.position, content, failed, answered_by] }),
 
     /** Parks the run until a person decides about this call. */
-    park: (call: OpenCall, { status, events }: { status: 'waiting_approval' | 'waiting_reconciliation'; events: RunEvent[] }) =>
+    park: (call: OpenCall, { status, events }: { status: 'waiting_approval' | 'waiting_reconciliation'; events: NewEvent[] }) =>
       write(sql.PARK_CALL, call, { events, values: [...seen(call), status] }),
 
     /** Lets the run go on when none of its calls waits for a person any more. */
-    resume: (call: CallPlace, events: RunEvent[]) => write(sql.RESUME, call, { events, values: [] }),
+    resume: (call: CallPlace, events: NewEvent[]) => write(sql.RESUME, call, { events, values: [] }),
 
     /** The source was out of reach, so nothing was done: the next attempt starts afresh. */
-    release: (call: OpenCall, events: RunEvent[]) => write(sql.RELEASE_CALL, call, { events, values: seen(call) }),
+    release: (call: OpenCall, events: NewEvent[]) => write(sql.RELEASE_CALL, call, { events, values: seen(call) }),
 
     /** Tells of a call under way. */
-    tell: (call: CallPlace, events: RunEvent[]) => write(sql.TELL_CALL, call, { events, values: [] }),
+    tell: (call: CallPlace, events: NewEvent[]) => write(sql.TELL_CALL, call, { events, values: [] }),
 
-    setTodos: (call: CallPlace, { todos, events }: { todos: Todo[]; events: RunEvent[] }) =>
+    setTodos: (call: CallPlace, { todos, events }: { todos: TodoItem[]; events: NewEvent[] }) =>
       write(sql.SET_TODOS, call, { events, values: [JSON.stringify(todos)] }),
 
     /** Writes a decision. False when the call does not wait for one of this kind, has one, or is not the attempt's that is named. */

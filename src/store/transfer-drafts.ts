@@ -1,11 +1,12 @@
 import { SOURCE_TYPES } from '../contracts/knowledge.ts';
+import { MASK } from '../contracts/mcps.ts';
 import type { FullImport } from '../contracts/transfer.ts';
 import { remoteAddressRefusal } from '../domain/remote-address.ts';
 import { mapTexts } from '../domain/secrets.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import { KNOWLEDGE_SOURCE } from './connections.ts';
 import type { KeyRing } from './key-ring.ts';
-import { configSealer, MASK } from './sealed-config.ts';
+import { configSealer } from './sealed-config.ts';
 
 /** What may be imported at once; a part left out is empty. */
 export type ImportParts = Partial<Pick<FullImport, 'skills' | 'guardrails' | 'agents' | 'workflows' | 'knowledge_sources'>>;

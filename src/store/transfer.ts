@@ -51,8 +51,6 @@ const TIMEOUT_MS = 60_000;
 /** Leaves a transaction without keeping what it did. */
 class Undone extends Error {}
 
-export type TransferStore = ReturnType<typeof transferStore>;
-
 export function transferStore(prisma: PrismaClient, keys: KeyRing) {
   const sealer = configSealer(keys, KNOWLEDGE_SOURCE);
   return {

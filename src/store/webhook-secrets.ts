@@ -26,7 +26,7 @@ export function webhookSecretStore({ pool, prisma }: Pick<Database, 'pool' | 'pr
     async describe(owner: string) {
       const found = await prisma.webhookSecret.findUnique({ where: { owner } });
       return found
-        ? shown(found)
+        ? secretSummary(found)
         : { source: 'installation' as const, fingerprint: null, rotated_at: null, previous_valid_until: null };
     },
     /** Makes a new one. The one before stays valid for a while; the one before that no longer. */
@@ -34,7 +34,7 @@ export function webhookSecretStore({ pool, prisma }: Pick<Database, 'pool' | 'pr
       const secret = `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
       const { sealed, key_id } = keys.seal(secret, context(owner));
       const values = [owner, Buffer.from(sealed), key_id, keys.fingerprint(secret), PREVIOUS_HOURS];
-      return { ...shown((await row<WebhookSecret>(pool, ROTATE, values)) as WebhookSecret), secret };
+      return { ...secretSummary((await row<WebhookSecret>(pool, ROTATE, values)) as WebhookSecret), secret };
     },
     /** What a message of this owner's is signed with now, the newest first. */
     async valid(owner: string, installation: string): Promise<string[]> {
@@ -72,7 +72,7 @@ export function webhookSecretStore({ pool, prisma }: Pick<Database, 'pool' | 'pr
   };
 }
 
-const shown = ({ fingerprint, rotated_at, previous_until }: WebhookSecret) => ({
+const secretSummary = ({ fingerprint, rotated_at, previous_until }: WebhookSecret) => ({
   source: 'own' as const,
   fingerprint,
   rotated_at: rotated_at.toISOString(),

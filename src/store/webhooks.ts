@@ -3,7 +3,7 @@ import type { PrismaClient } from '../generated/prisma/client.ts';
 import { row, rows } from './database.ts';
 import { wire } from './page.ts';
 
-export interface PendingDelivery {
+interface PendingDelivery {
   id: string;
   url: string;
   payload: unknown;
@@ -12,7 +12,7 @@ export interface PendingDelivery {
   owner: string;
 }
 
-export interface AttemptRecord {
+interface AttemptRecord {
   response_status: number | null;
   error: string | null;
   delivered: boolean;

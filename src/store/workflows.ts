@@ -5,7 +5,7 @@ import { type Database, row } from './database.ts';
 import { listed, type Paging, wire } from './page.ts';
 import { refused } from './resource.ts';
 
-export interface WorkflowFilter extends Paging {
+interface WorkflowFilter extends Paging {
   owner: string;
   q?: string | undefined;
   agent_id?: string | undefined;
@@ -21,8 +21,6 @@ const REMOVE_UNUSED = {
   text: `DELETE FROM workflows w WHERE single_use AND task_count = 0 AND created_at < $1
     AND NOT EXISTS (SELECT 1 FROM scheduled_agents s WHERE s.workflow_id = w.id)`,
 };
-
-export type WorkflowStore = ReturnType<typeof workflowStore>;
 
 /** On the path of every stream, where a whole row through Prisma would show. */
 const OWNER = { name: 'owner_of_workflow', text: 'SELECT owner FROM workflows WHERE id = $1' };

@@ -13,7 +13,7 @@ import { type ForkAt, plannedFork } from './fork.ts';
 import { rulesOf } from './names.ts';
 import type { Settle } from './settle.ts';
 
-export interface PromptOrder {
+interface PromptOrder {
   /** The id of the task, where the request has one to give; a task that has it is taken for this one. */
   task_id?: string | undefined;
   workflow_id: string;
@@ -29,9 +29,9 @@ export interface PromptOrder {
 }
 
 /** A run that is to begin where another one was. */
-export type ForkOrder = Omit<PromptOrder, 'prompt' | 'reasoning_effort' | 'trigger' | 'scheduled_agent_id'> & ForkAt;
+type ForkOrder = Omit<PromptOrder, 'prompt' | 'reasoning_effort' | 'trigger' | 'scheduled_agent_id'> & ForkAt;
 
-export interface Accepted {
+interface Accepted {
   task_id: string;
   workflow_id: string;
   status: 'pending';

@@ -1,12 +1,12 @@
 import { type Client, isGrpcServiceError, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
 import { AppError } from '../domain/errors.ts';
-import { deliveryIdOf, type RunInput, runIdOf, SEARCH_ATTRIBUTES, taskIdOf } from './names.ts';
+import { deliveryIdOf, type RunInput, runIdOf, SEARCH_ATTRIBUTES, taskIdOfExecution } from './names.ts';
 import type { agentRun } from './workflows/agent-run.ts';
 import type { webhookDelivery } from './workflows/webhook-delivery.ts';
 
 /** By what an operator finds a run in the Temporal UI. */
-export interface RunLabels {
+interface RunLabels {
   owner: string;
   agent: string;
   workflow: string;
@@ -14,7 +14,7 @@ export interface RunLabels {
   model: string | null;
 }
 
-export type RunState = 'open' | 'closed' | 'unknown';
+type ExecutionState = 'open' | 'closed' | 'unknown';
 
 /** All that the rest of the service knows of Temporal. */
 export interface Engine {
@@ -31,7 +31,7 @@ export interface Engine {
   /** Starts the delivery of a webhook message; `anew` ends one that is under way. */
   deliver(delivery_id: string, options?: { anew?: boolean }): Promise<void>;
   /** What the engine has for a task: an execution under way, one that is over, or none that it remembers. */
-  state(task_id: string): Promise<RunState>;
+  state(task_id: string): Promise<ExecutionState>;
   /** Ids of the tasks whose executions are under way, as far as the engine's index has them. */
   openRuns(): AsyncIterable<string>;
   /** Ends an execution that has no task any more. */
@@ -108,7 +108,7 @@ export function createEngine({ client, task_queue, ui_url, eager }: EngineOption
     },
     async *openRuns() {
       const query = `WorkflowType = 'agentRun' AND ExecutionStatus = 'Running' AND TaskQueue = '${task_queue}'`;
-      for await (const { workflowId } of client.workflow.list({ query })) yield taskIdOf(workflowId);
+      for await (const { workflowId } of client.workflow.list({ query })) yield taskIdOfExecution(workflowId);
     },
     terminate: (task_id, reason) => soon(() => known(handle(task_id).terminate(reason))),
     async workers() {

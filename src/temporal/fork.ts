@@ -19,7 +19,7 @@ export interface ForkAt {
   prompt?: string | undefined;
 }
 
-export interface PlannedFork {
+interface PlannedFork {
   /** The source's own: a fork shows what happens from a step on, other things being equal. */
   definition: Definition;
   /** The prompt that the fork is a run of. */

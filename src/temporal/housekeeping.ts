@@ -3,7 +3,7 @@ import type { NativeConnection } from '@temporalio/worker';
 import { SEARCH_ATTRIBUTES } from './names.ts';
 import type { reconcileTasks } from './workflows/reconcile.ts';
 
-export interface HousekeepingOptions {
+interface HousekeepingOptions {
   client: Client;
   task_queue: string;
   /** Seconds between two comparisons of tasks with the engine. */
@@ -15,7 +15,7 @@ export async function prepareEngine(options: HousekeepingOptions): Promise<void>
   await registerSearchAttributes(options.client);
   await keepReconciling(options);
   // A worker that starts may be the first one after a crash.
-  await options.client.schedule.getHandle(scheduleIdOf(options.task_queue)).trigger();
+  await options.client.schedule.getHandle(reconcilerScheduleId(options.task_queue)).trigger();
 }
 
 /** The engine's number for an attribute that is compared as a whole. */
@@ -33,7 +33,7 @@ async function registerSearchAttributes({ connection, options: { namespace } }: 
   });
 }
 
-const scheduleIdOf = (task_queue: string) => `reconcile-${task_queue}`;
+const reconcilerScheduleId = (task_queue: string) => `reconcile-${task_queue}`;
 
 /** Created once, by the first worker; later ones only bring its interval up to date. */
 async function keepReconciling({ client, task_queue, every_seconds }: HousekeepingOptions): Promise<void> {
@@ -41,17 +41,17 @@ async function keepReconciling({ client, task_queue, every_seconds }: Housekeepi
   const action = {
     type: 'startWorkflow' as const,
     workflowType: 'reconcileTasks' as const,
-    workflowId: scheduleIdOf(task_queue),
+    workflowId: reconcilerScheduleId(task_queue),
     taskQueue: task_queue,
     args: [] as [],
     workflowExecutionTimeout: '15 minutes' as const,
   };
   const policies = { overlap: 'SKIP' as const, catchupWindow: '1 minute' as const };
   try {
-    await client.schedule.create<typeof reconcileTasks>({ scheduleId: scheduleIdOf(task_queue), spec, action, policies });
+    await client.schedule.create<typeof reconcileTasks>({ scheduleId: reconcilerScheduleId(task_queue), spec, action, policies });
   } catch (error) {
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-    const schedule = client.schedule.getHandle(scheduleIdOf(task_queue));
+    const schedule = client.schedule.getHandle(reconcilerScheduleId(task_queue));
     const { spec: known } = await schedule.describe();
     if (known.intervals?.[0]?.every === every_seconds * 1000) return;
     await schedule.update<typeof reconcileTasks>(({ state }) => ({ spec, action, policies, state }));

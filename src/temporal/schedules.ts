@@ -9,7 +9,7 @@ import { cadenceOf, phaseOf, type StoredCadence } from '../domain/cadence.ts';
 import { soonOf } from './engine.ts';
 import { SCHEDULE_PREFIX, scheduleIdOf } from './names.ts';
 
-export interface EngineSchedule extends StoredCadence {
+interface EngineSchedule extends StoredCadence {
   id: string;
   name: string;
   enabled: boolean;

@@ -2,7 +2,7 @@ import { DefaultLogger, type NativeConnection, Runtime, Worker } from '@temporal
 import { type ActivityPorts, runActivities } from './activities/index.ts';
 import { workflowBundle } from './bundle.ts';
 
-export interface WorkerSettings {
+interface WorkerSettings {
   connection: NativeConnection;
   namespace: string;
   task_queue: string;

@@ -1,12 +1,12 @@
 import { redactor } from '../domain/redaction.ts';
-import type { Frame } from './frame.ts';
+import type { ChildFrame } from './frame.ts';
 import type { ToolAnswer } from './runner.ts';
 
-export const RESULT_LIMIT = 1_048_576;
+const RESULT_LIMIT = 1_048_576;
 const MESSAGE_LIMIT = 8_000;
 
 /** The frame as the interface's result rules have it, with the call's secrets taken out. */
-export function toAnswer(frame: Frame, env: Record<string, string>): ToolAnswer {
+export function toAnswer(frame: ChildFrame, env: Record<string, string>): ToolAnswer {
   const redact = redactor(Object.values(env));
   const outcome = settle(frame);
   const error = outcome.error === null ? null : redact.text(outcome.error);
@@ -32,7 +32,7 @@ const refused = (error: string): Outcome => ({ result: null, error });
 
 type Outcome = { result: string; error: null } | { result: null; error: string };
 
-function settle(frame: Frame): Outcome {
+function settle(frame: ChildFrame): Outcome {
   switch (frame.kind) {
     case 'returned':
       return returned(frame.text);

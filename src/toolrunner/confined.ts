@@ -33,7 +33,7 @@ export interface ConfinedProcess {
   kill(): Promise<void>;
 }
 
-export const COMMAND_LIMITS: Limits = {
+const COMMAND_LIMITS: Limits = {
   memory_mb: 1024,
   address_space_mb: 0,
   processes: 256,
@@ -48,7 +48,7 @@ const STOP_MS = 3_000;
 const FIRST_SLOT = 128;
 const SLOTS = 128;
 
-export interface CommandHost {
+interface CommandHost {
   confinement: Confinement;
   command: readonly string[];
   run_as?: User | undefined;

@@ -1,7 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type EgressProxy, startEgressProxy } from './egress-proxy.ts';
-import { egressRules } from './egress-rules.ts';
+import { type EgressProxy, startEgressProxy } from '../egress/proxy.ts';
+import { egressRules } from '../egress/rules.ts';
 import type { Interpreter } from './interpreter.ts';
 import type { ToolRunnerOptions } from './options.ts';
 import type { Scratch } from './scratch.ts';
@@ -19,7 +19,7 @@ export interface Confinement {
   close(): Promise<void>;
 }
 
-export interface Ground {
+interface Ground {
   options: ToolRunnerOptions;
   interpreter: Interpreter;
   scratch: Scratch;

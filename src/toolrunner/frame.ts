@@ -1,5 +1,5 @@
 /** What the supervisor of one call reports: made by trusted code from untrusted bytes. */
-export interface Frame {
+export interface ChildFrame {
   kind: string;
   /** JSON text of the result, JSON string of the error message, or ''. */
   text: string;
@@ -15,7 +15,7 @@ export interface Frame {
   duration_ms: number;
 }
 
-interface Head extends Omit<Frame, 'text' | 'stdout' | 'stderr'> {
+interface Head extends Omit<ChildFrame, 'text' | 'stdout' | 'stderr'> {
   /** Bytes of text, stdout and stderr, which follow in this order. */
   sizes: [number, number, number];
 }
@@ -26,11 +26,11 @@ const HEAD_LIMIT = 16_384;
 const BODY_LIMIT = 1_048_576 + 2 * 65_536;
 
 /** Puts a frame together from chunks. */
-export interface FrameReader {
+interface FrameReader {
   /** False when the bytes so far cannot become a frame. */
   add(chunk: Buffer): boolean;
   /** Null until it is complete. */
-  frame(): Frame | null;
+  frame(): ChildFrame | null;
 }
 
 export function frameReader(): FrameReader {

@@ -8,9 +8,9 @@ export interface HostPath {
 }
 
 /** The message is for users: it names the path and what is allowed instead. */
-export class PathRefused extends Error {}
+class PathRefused extends Error {}
 
-export interface HostPathRules {
+interface HostPathRules {
   /** The path in normal form, without a symbolic link on the way. Throws `PathRefused`. */
   judge(wanted: HostPath, options?: { must_exist?: boolean }): Promise<Required<HostPath>>;
 }

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { failedAnswer, toAnswer } from './answer.ts';
 import { type ConfinedCommand, type ConfinedProcess, startConfined } from './confined.ts';
 import { type Confinement, findConfinement } from './confinement.ts';
-import type { Frame } from './frame.ts';
+import type { ChildFrame } from './frame.ts';
 import { hostPathOf, hostPathRules } from './host-paths.ts';
 import { startInspector } from './inspection.ts';
 import { findInterpreter, type Interpreter } from './interpreter.ts';
@@ -16,9 +16,9 @@ import { makeScratch } from './scratch.ts';
 import type { Isolation } from './settings.ts';
 import { shareWorkspace } from './workspaces.ts';
 
+export * from '../egress/dial.ts';
+export * from '../egress/rules.ts';
 export type { ConfinedCommand, ConfinedProcess } from './confined.ts';
-export * from './egress-dial.ts';
-export * from './egress-rules.ts';
 export { hostPathOf } from './host-paths.ts';
 export type { ToolRunnerOptions } from './options.ts';
 export { installToolPackages, type ToolPackages } from './packages.ts';
@@ -147,7 +147,7 @@ function callsOf(confinement: Confinement, { options, closing, scratch, one_shot
     };
   }
 
-  function exchange(job: Job, signal: AbortSignal): Promise<Frame | null> {
+  function exchange(job: Job, signal: AbortSignal): Promise<ChildFrame | null> {
     if (confinement.zygote) return confinement.zygote.call(job, signal);
     return runInProcess(one_shot, job, { scratch, signal });
   }

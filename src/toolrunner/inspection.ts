@@ -19,7 +19,7 @@ interface HelperAnswer {
   network?: boolean | null;
 }
 
-export interface Inspector {
+interface Inspector {
   inspect(name: string, source: string): Promise<Inspection>;
   close(): Promise<void>;
 }

@@ -12,7 +12,7 @@ export interface Job {
 }
 
 /** What the supervisor is told, which never sees the rest. Mirrors `Header` on the Python side. */
-export interface JobHeader {
+interface JobHeader {
   timeout_ms: number;
   /** Relative to the directory for workspaces; null without one and where nothing is confined. */
   workspace: string | null;

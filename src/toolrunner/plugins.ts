@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 
-export interface Plugin {
+interface Plugin {
   /** The name of the file without its ending, which is the name of its function. */
   name: string;
   source: string;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import type { Frame } from './frame.ts';
+import type { ChildFrame } from './frame.ts';
 import { encodeJob, type Job } from './job.ts';
 import { readFrame } from './zygote.ts';
 
@@ -18,7 +18,7 @@ export async function runInProcess(
   command: readonly string[],
   job: Job,
   options: { scratch: string; signal: AbortSignal },
-): Promise<Frame | null> {
+): Promise<ChildFrame | null> {
   const cwd = await mkdtemp(join(options.scratch, 'call-'));
   try {
     return await supervised(command, { ...job, env: { ...job.env, HOME: cwd, TMPDIR: cwd } }, { cwd, signal: options.signal });
@@ -31,7 +31,7 @@ async function supervised(
   command: readonly string[],
   job: Job,
   { cwd, signal }: { cwd: string; signal: AbortSignal },
-): Promise<Frame | null> {
+): Promise<ChildFrame | null> {
   const [file = '', ...args] = command;
   const child = spawn(file, args, { stdio: ['pipe', 'ignore', 'ignore', 'pipe'], env: {}, detached: true, cwd });
   const stdin = child.stdin as unknown as Writable;

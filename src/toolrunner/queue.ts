@@ -1,10 +1,10 @@
 /** Lets so many at a time pass, in the order they came. */
-export interface Gate {
+interface CallGate {
   /** Resolves with the function that lets the next one in; rejects with the signal's reason. */
   enter(signal: AbortSignal): Promise<() => void>;
 }
 
-export function gate(size: number): Gate {
+export function gate(size: number): CallGate {
   let free = size;
   const waiting: (() => void)[] = [];
   const leave = () => {

@@ -1,19 +1,19 @@
 import { rm, stat } from 'node:fs/promises';
-import type { Frame } from './frame.ts';
+import type { ChildFrame } from './frame.ts';
 import type { Job } from './job.ts';
 import type { ZygoteSettings } from './settings.ts';
 import { startZygote, type Zygote, ZygoteGone, type ZygoteHost } from './zygote.ts';
 
 /** Keeps one zygote at work: another takes its place when it dies, when packages change, and when told to preload others. */
 export interface ZygoteKeeper {
-  call(job: Job, signal: AbortSignal): Promise<Frame | null>;
+  call(job: Job, signal: AbortSignal): Promise<ChildFrame | null>;
   /** Replaces the zygote; calls in flight end where they are. */
   replace(preload?: readonly string[]): Promise<void>;
   readonly pid: number;
   stop(): Promise<void>;
 }
 
-export interface KeeperOptions extends ZygoteHost {
+interface KeeperOptions extends ZygoteHost {
   /** Directories whose change means that packages changed. */
   watched: readonly string[];
   settings(preload: readonly string[]): ZygoteSettings;

@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { type Frame, frameReader } from './frame.ts';
+import { type ChildFrame, frameReader } from './frame.ts';
 import { encodeJob, type Job } from './job.ts';
 import type { User, ZygoteSettings } from './settings.ts';
 
 export interface Zygote {
   /** Null when the call's supervisor was lost; throws `ZygoteGone` when the call was never taken. */
-  call(job: Job, signal: AbortSignal): Promise<Frame | null>;
+  call(job: Job, signal: AbortSignal): Promise<ChildFrame | null>;
   /** Resolves when no call is in flight. */
   idle(): Promise<void>;
   /** The socket file it listens on. */
@@ -109,7 +109,7 @@ async function stop(child: ChildProcess, exit: Promise<void>): Promise<void> {
 }
 
 /** One connection per call: closing it is how a call is called off. */
-async function exchange(path: string, job: Job, signal: AbortSignal): Promise<Frame | null> {
+async function exchange(path: string, job: Job, signal: AbortSignal): Promise<ChildFrame | null> {
   const socket = await open(path);
   let called_off = false;
   const abort = () => {
@@ -155,7 +155,7 @@ async function open(path: string): Promise<Socket> {
 }
 
 /** Null when the connection broke or said more than any supervisor would. */
-export function readFrame(channel: Readable): Promise<Frame | null> {
+export function readFrame(channel: Readable): Promise<ChildFrame | null> {
   return new Promise((resolve) => {
     const reader = frameReader();
     channel.on('error', () => {});

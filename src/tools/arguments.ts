@@ -1,7 +1,7 @@
 import type { ToolSpec } from '../domain/definition.ts';
 import type { RunContext, ToolCall } from './source.ts';
 
-export type FittedArguments = { arguments: Record<string, unknown> } | { refusal: string };
+type FittedArguments = { arguments: Record<string, unknown> } | { refusal: string };
 
 /**
  * Makes the arguments of a call fit the tool's own JSON Schema: text that holds a number becomes the number, and so on. What cannot be

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { redactor } from '../domain/redaction.ts';
-import { judgedAddresses } from '../toolrunner/egress-dial.ts';
-import type { EgressRules } from '../toolrunner/egress-rules.ts';
+import { judgedAddresses } from '../egress/dial.ts';
+import type { EgressRules } from '../egress/rules.ts';
 import { git, TooMuch } from './git-process.ts';
 
 export interface CheckoutOrder {
@@ -17,9 +17,9 @@ export interface CheckoutOrder {
 }
 
 /** Checks a repository out. Throws a sentence, without the token in it, when that cannot be done. */
-export type Checkout = (order: CheckoutOrder, signal: AbortSignal) => Promise<{ commit: string }>;
+type Checkout = (order: CheckoutOrder, signal: AbortSignal) => Promise<{ commit: string }>;
 
-export interface CheckoutLimits {
+interface CheckoutLimits {
   timeout_ms?: number;
   /** Of everything together, the repository's own data included. */
   max_bytes?: number;
@@ -127,10 +127,10 @@ function treeJudge({ max_files, max_file_bytes, max_bytes }: Required<CheckoutLi
         const size = Number(facts.trim().split(/\s+/).at(-1)) || 0;
         entries += 1;
         bytes += size;
-        const shown = path.slice(0, SHOWN_CHARACTERS);
+        const shortPath = path.slice(0, SHOWN_CHARACTERS);
         if (entries > max_files) throw new TooMuch(`it has more than ${max_files} files and directories (REPO_MAX_FILES)`);
-        if (path.split('/').length > MOST_LEVELS) throw new TooMuch(`${shown} lies more than ${MOST_LEVELS} levels deep`);
-        if (size > max_file_bytes) throw new TooMuch(`${shown} is larger than ${max_file_bytes} bytes`);
+        if (path.split('/').length > MOST_LEVELS) throw new TooMuch(`${shortPath} lies more than ${MOST_LEVELS} levels deep`);
+        if (size > max_file_bytes) throw new TooMuch(`${shortPath} is larger than ${max_file_bytes} bytes`);
         if (bytes > max_bytes) throw new TooMuch(`it is larger than ${max_bytes} bytes (REPO_MAX_MB)`);
       }
     }

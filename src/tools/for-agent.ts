@@ -1,4 +1,4 @@
-import type { Definition, McpTool, ToolSpec } from '../domain/definition.ts';
+import type { AllowedMcpTool, Definition, ToolSpec } from '../domain/definition.ts';
 import type { FitArguments } from './arguments.ts';
 import { type BuiltinPorts, builtins } from './builtin/index.ts';
 import { definedTools } from './definitions.ts';
@@ -24,7 +24,7 @@ interface Shelf {
 
 /** What a run found when it began and keeps to. */
 export interface Toolset {
-  mcp: McpTool[];
+  mcp: AllowedMcpTool[];
 }
 
 interface ToolRules {
@@ -73,8 +73,8 @@ export function toolbox(shelves: Shelf[], fitArguments: FitArguments): Toolbox {
     const tools = new Map<string, Placed>();
     for (const { prefix, source, specs } of listed) {
       for (const spec of specs) {
-        const shown = freeName(spec.name, prefix, tools);
-        tools.set(shown, { spec: { ...spec, name: shown }, source, name: spec.name, prefix });
+        const shownName = freeName(spec.name, prefix, tools);
+        tools.set(shownName, { spec: { ...spec, name: shownName }, source, name: spec.name, prefix });
       }
     }
     return tools;
@@ -107,8 +107,8 @@ const NAME_CHARACTERS = 64;
 function freeName(name: string, prefix: string, taken: Map<string, unknown>): string {
   if (!taken.has(name)) return name;
   const base = `${prefix}_${name}`.slice(0, NAME_CHARACTERS);
-  for (let shown = base, number = 2; ; number += 1) {
-    if (!taken.has(shown)) return shown;
-    shown = `${base.slice(0, NAME_CHARACTERS - 4)}_${number}`;
+  for (let shownName = base, number = 2; ; number += 1) {
+    if (!taken.has(shownName)) return shownName;
+    shownName = `${base.slice(0, NAME_CHARACTERS - 4)}_${number}`;
   }
 }

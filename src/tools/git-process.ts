@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 
-export interface GitLimits {
+interface GitLimits {
   /** What must not grow beyond `max_bytes` while git runs. */
   directory: string;
   timeout_ms: number;
@@ -78,7 +78,7 @@ const lastLineOf = (output: string) =>
     .at(-1)
     ?.replace(/^fatal: /, '') || 'git failed';
 
-export async function bytesIn(directory: string): Promise<number> {
+async function bytesIn(directory: string): Promise<number> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch(() => []);
   const sizes = entries
     .filter((entry) => entry.isFile())

@@ -3,7 +3,7 @@ import { databaseIsAway, refusalIn } from '../domain/errors.ts';
 import type { ToolRunner } from '../toolrunner/runner.ts';
 import { type RunContext, type ToolSource, ToolUnreachable } from './source.ts';
 
-export type PinnedCustomTool = Extract<PinnedTool, { kind: 'custom' }>;
+type PinnedCustomTool = Extract<PinnedTool, { kind: 'custom' }>;
 
 export interface PythonPorts {
   runner: ToolRunner;
@@ -29,7 +29,7 @@ export function pythonTools({ runner, openToken }: PythonPorts, tools: readonly 
   };
 }
 
-export type ResolvedEnv = { env: Record<string, string> } | { refusal: string };
+type ResolvedEnv = { env: Record<string, string> } | { refusal: string };
 
 /** Fills a tool's variables from stored tokens; the first that cannot be filled is named. */
 export async function resolveEnv(

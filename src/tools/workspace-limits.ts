@@ -1,11 +1,17 @@
 import { chmod, lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Config } from '../main/config.ts';
 import type { ToolOutcome } from './source.ts';
 
-export interface WorkspaceLimits {
+interface WorkspaceLimits {
   bytes: number;
   files: number;
 }
+
+export const workspaceLimitsOf = ({ WORKSPACE_MB, WORKSPACE_FILES }: Config): WorkspaceLimits => ({
+  bytes: WORKSPACE_MB * 1024 ** 2,
+  files: WORKSPACE_FILES,
+});
 
 interface Size {
   bytes: number;
@@ -13,7 +19,7 @@ interface Size {
 }
 
 /** What a directory holds on its disk; counting ends where a limit is passed. */
-export async function sizeOf(directory: string, limits: WorkspaceLimits, size: Size = { bytes: 0, files: 0 }): Promise<Size> {
+async function directorySize(directory: string, limits: WorkspaceLimits, size: Size = { bytes: 0, files: 0 }): Promise<Size> {
   for (const entry of await entriesOf(directory)) {
     if (isOver(size, limits)) return size;
     const path = join(directory, entry.name);
@@ -23,7 +29,7 @@ export async function sizeOf(directory: string, limits: WorkspaceLimits, size: S
       ({ blocks }) => blocks * BLOCK,
       () => 0,
     );
-    if (entry.isDirectory()) await sizeOf(path, limits, size);
+    if (entry.isDirectory()) await directorySize(path, limits, size);
   }
   return size;
 }
@@ -43,7 +49,7 @@ async function entriesOf(directory: string) {
 
 /** Why nothing more may be written; null while the directory is within its limits. */
 async function fault(directory: string, limits: WorkspaceLimits): Promise<string | null> {
-  const size = await sizeOf(directory, limits);
+  const size = await directorySize(directory, limits);
   if (size.files > limits.files)
     return `The workspace holds more than ${limits.files} files (WORKSPACE_FILES); no tool may write in it any more`;
   if (size.bytes > limits.bytes)

@@ -1,5 +1,6 @@
 import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Config } from '../main/config.ts';
 
 /** A directory for each run, under one parent. */
 export interface Workspaces {
@@ -9,6 +10,9 @@ export interface Workspaces {
   /** Ids of the runs that have one. */
   kept(): Promise<string[]>;
 }
+
+/** Where runs have their working directories. */
+export const workspacesOf = ({ PERDURA_HOME }: Pick<Config, 'PERDURA_HOME'>) => join(PERDURA_HOME, 'workspaces');
 
 const DRAFT = '.draft-';
 

@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { cachedIdentity } from '../../src/api/identity.ts';
-import { codeHostIdentity, localIdentity } from '../../src/api/identity-providers.ts';
+import { cachedIdentity } from '../../src/identity/cached-identity.ts';
+import { codeHostIdentity, localIdentity } from '../../src/identity/providers.ts';
 
 /** A code host that knows one token. */
 async function codeHost() {

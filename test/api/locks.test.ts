@@ -29,7 +29,7 @@ async function connected(): Promise<pg.Client> {
   return client;
 }
 
-/** How a writer of a run's events holds the task: the two ways in src/store/runs.sql.ts and tool-ledger.sql.ts. */
+/** How a writer of a run's events holds the task: the two ways in src/store/statements. */
 const HOLDS = ['FOR SHARE', 'FOR NO KEY UPDATE'];
 
 /** Every database function that locks a workflow, found in the database, with a call of it that concerns the task. */
@@ -87,7 +87,15 @@ async function isWaiting(client: pg.Client): Promise<boolean> {
 }
 
 it('no statement of the store locks a row FOR UPDATE, which a foreign key conflicts with', async () => {
-  const files = ['runs.sql.ts', 'tool-ledger.sql.ts', 'pauses.sql.ts', 'tasks.ts', 'forks.ts', 'webhooks.ts', 'workflows.ts'];
+  const files = [
+    'statements/runs.ts',
+    'statements/tool-ledger.ts',
+    'statements/pauses.ts',
+    'tasks.ts',
+    'forks.ts',
+    'webhooks.ts',
+    'workflows.ts',
+  ];
   const texts = await Promise.all(files.map((file) => readFile(new URL(`../../src/store/${file}`, import.meta.url), 'utf8')));
   for (const text of texts) expect(text.replaceAll(/\/\*[\s\S]*?\*\//g, '')).not.toMatch(/[^Y] FOR UPDATE|\n\s*FOR UPDATE/);
 });

@@ -184,7 +184,7 @@ describe('/metrics', () => {
     const { createResources } = await import('../../src/main/resources.ts');
     const resources = createResources(() => {});
     const open = { ...core, setting: { ...core.setting, answers_to: null } };
-    const app = await openApi(open, here.driver, { version: 'test', resources });
+    const app = await openApi(open, here.driver, { resources });
     await app.listen({ host: '0.0.0.0', port: 0 });
     const { port } = app.addresses()[0] as { port: number };
     // From the address of another interface, as another machine's would be.

@@ -1,23 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Reply } from '../support/client.ts';
+import { describedBodies, type Schema } from '../support/described-bodies.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { type World, worldOf } from './contract-world.ts';
 
-interface Schema {
-  $ref?: string;
-  type?: string;
-  enum?: unknown[];
-  const?: unknown;
-  example?: unknown;
-  anyOf?: Schema[];
-  items?: Schema;
-  properties?: Record<string, Schema>;
-  required?: string[];
-  additionalProperties?: Schema | boolean;
-  minLength?: number;
-  minimum?: number;
-  exclusiveMinimum?: number;
-}
 interface Operation {
   requestBody?: { content: Record<string, { schema: Schema }> };
 }
@@ -25,6 +11,7 @@ interface Operation {
 let home: TestInstallation;
 let world: World;
 let schemas: Record<string, Schema>;
+let bodies: ReturnType<typeof describedBodies>;
 let operations: { method: string; path: string; body: Schema }[];
 
 beforeAll(async () => {
@@ -34,6 +21,7 @@ beforeAll(async () => {
   await home.alice.ok(home.alice.post('/api/tokens', { name: 'weather-key', value: 'x' }), 201);
   const { paths, components } = (await home.anonymous.get('/openapi.json')).body;
   schemas = components.schemas;
+  bodies = describedBodies(schemas);
   operations = Object.entries(paths as Record<string, Record<string, Operation>>).flatMap(([path, methods]) =>
     Object.entries(methods).flatMap(([method, { requestBody }]) => {
       const body = requestBody?.content['application/json']?.schema;
@@ -43,55 +31,19 @@ beforeAll(async () => {
 });
 afterAll(() => home.stop());
 
-const resolved = (schema: Schema): Schema =>
-  schema.$ref ? resolved(schemas[schema.$ref.split('/').at(-1) as string] as Schema) : schema;
-
-/** Something that the schema takes. */
-function sampleOf(given: Schema): any {
-  const schema = resolved(given);
-  if (schema.example !== undefined) return schema.example;
-  if (schema.const !== undefined) return schema.const;
-  if (schema.enum) return schema.enum[0];
-  if (schema.anyOf) return sampleOf(schema.anyOf.find((one) => resolved(one).type !== 'null') as Schema);
-  if (schema.type === 'array') return [];
-  if (schema.type === 'string') return 'x'.repeat(schema.minLength ?? 1);
-  if (schema.type === 'integer' || schema.type === 'number') return Math.max(1, schema.minimum ?? 0);
-  if (schema.type === 'boolean') return false;
-  return Object.fromEntries((schema.required ?? []).map((name) => [name, sampleOf(schema.properties?.[name] as Schema)]));
-}
-
-type Place = (body: any, change: (object: Record<string, unknown>) => void) => any;
-
-/** Every object inside a body, with how to reach it; `any` keys of records stand for all. */
-function objectsIn(given: Schema, at: string, reach: Place): { at: string; reach: Place }[] {
-  const schema = resolved(given);
-  const inside = (inner: Schema, key: string, path: string) =>
-    objectsIn(inner, path, (body, change) =>
-      reach(body, (object) => {
-        object[key] ??= sampleOf(inner);
-        const held = { [key]: object[key] };
-        change(held[key] as never);
-      }),
-    );
-  if (schema.anyOf) return schema.anyOf.flatMap((one) => (resolved(one).type === 'null' ? [] : objectsIn(one, at, reach)));
-  if (schema.type === 'array' && schema.items)
-    return objectsIn(schema.items, `${at}.0`, (body, change) =>
-      reach(body, (list) => {
-        const items = list as unknown as unknown[];
-        if (items.length === 0) items.push(sampleOf(schema.items as Schema));
-        change(items[0] as never);
-      }),
-    );
-  if (schema.type !== 'object') return [];
-  const { additionalProperties: more, properties = {} } = schema;
-  const own = more === undefined || more === false ? [{ at, reach }] : [];
-  const named = Object.entries(properties).flatMap(([name, inner]) => inside(inner, name, at ? `${at}.${name}` : name));
-  return [...own, ...named, ...(typeof more === 'object' ? inside(more, 'ANY', `${at}.ANY`) : [])];
-}
-
-const whole: Place = (body, change) => {
-  change(body);
-  return body;
+/** Objects that take any field, by the name of theirs: nobody could say what is unknown in them. */
+const FREE: Record<string, string> = {
+  metadata: "the client's own facts about a record",
+  request: "the client's own JSON, handed to the model as it is",
+  arguments: 'arguments of a tool, judged against its schema when it is called',
+  parameters_schema: 'a JSON Schema',
+  tool_definitions: 'a definition for the model alone, passed on as it is',
+  function: 'part of such a definition',
+  parameters: 'a JSON Schema',
+  env: 'variables of a program by their names',
+  headers: 'headers by their names',
+  credential_overrides: 'stored tokens by the variables that they fill',
+  env_mapping: 'the same',
 };
 
 const FIELD = 'zzq_unheard_of';
@@ -102,29 +54,95 @@ const warnedOf = ({ body, headers }: Reply): boolean =>
   (headers.get('x-warnings') ?? '').includes(FIELD) ||
   String(body).includes(FIELD);
 
+/** An import creates what it can; an item with an unknown field in what protects is not among that. */
+function failsInImport({ status, body }: Reply): boolean {
+  const { errors, ...parts } = body as { errors?: string[] };
+  const all = [errors ?? [], ...Object.values(parts).map((part) => Object(part).errors ?? [])].flat();
+  return status === 201 && all.some((error) => String(error).includes(FIELD));
+}
+
+/** Configurations whose fields another field of the record decides; each as the record takes it. */
+const CONFIGURED: Record<string, { schema: string; field: string; by: string; refuses?: true; valid: Record<string, object> }> = {
+  guardrails: {
+    ...{ schema: 'GuardrailCreate', field: 'config', by: 'guardrail_type', refuses: true },
+    valid: { prompt: { max_length: 9 }, request: { json_schema: { type: 'object' } }, output: { pii_detection: true } },
+  },
+  mcps: {
+    ...{ schema: 'McpServerCreate', field: 'connection_config', by: 'transport_type' },
+    valid: { stdio: { command: 'true' }, http: { url: 'http://127.0.0.1:1/' }, sse: { url: 'http://127.0.0.1:1/' } },
+  },
+  'knowledge-sources': {
+    ...{ schema: 'KnowledgeSourceCreate', field: 'connection_config', by: 'source_type' },
+    valid: {
+      builtin: {},
+      vector_db: { url: 'http://127.0.0.1:1', collection: 'c' },
+      pgvector: { url: 'postgres://u@127.0.0.1:1/d', table: 't' },
+    },
+  },
+};
+
 describe('a field that nothing reads', () => {
+  it('is found in the configuration of every type, in a new record, a change and an import', async () => {
+    for (const [collection, { schema, field, by, refuses, valid }] of Object.entries(CONFIGURED)) {
+      const types = schemas[schema]?.properties?.[by]?.enum as string[];
+      expect([collection, Object.keys(valid).sort()]).toEqual([collection, [...types].sort()]);
+      for (const [type, config] of Object.entries(valid)) {
+        const record = { name: `${collection} ${type}`, [by]: type, [field]: config };
+        const wrong = { [field]: { ...config, [FIELD]: 1 } };
+        const made = await home.alice.ok(home.alice.post(`/api/${collection}`, record), 201);
+        expect([type, made.warnings]).toEqual([type, undefined]);
+        const path = `/api/${collection}/${made.id}`;
+        const strict = { prefer: 'handling=strict' };
+        const created = { ...record, ...wrong, name: `${record.name} again` };
+        for (const answer of [
+          await home.alice.post(`/api/${collection}`, created, strict),
+          await home.alice.put(path, wrong, strict),
+          ...(refuses ? [await home.alice.post(`/api/${collection}`, created), await home.alice.put(path, wrong)] : []),
+        ])
+          expect([type, answer.status, mentions(answer.body.errors)]).toEqual([type, 422, true]);
+        if (!refuses)
+          for (const answer of [await home.alice.post(`/api/${collection}`, created), await home.alice.put(path, wrong)])
+            expect([type, answer.status < 300, answer.body.warnings?.[0]?.path]).toEqual([type, true, `${field}.${FIELD}`]);
+        if (collection === 'mcps') continue;
+        const imported = await home.alice.post(`/api/${collection}/import`, { items: [{ ...created, name: `${type} import` }] });
+        expect([type, warnedOf(imported) || failsInImport(imported)]).toEqual([type, true]);
+      }
+    }
+  });
+
   it('is a warning or a refusal at every level of every body', async () => {
     let places = 0;
     let made = 0;
     const silent: string[] = [];
+    const exempt = new Set<string>();
     for (const { method, path, body: schema } of operations) {
       const row = { method, path, request: 'x', response: '' } as never;
-      for (const { at, reach } of objectsIn(schema, '', whole)) {
+      for (const { at, reach, free } of bodies.objectsIn(schema)) {
+        const named = at
+          .replaceAll(/\.(?:0|ANY)\b/g, '')
+          .split('.')
+          .at(-1) as string;
+        if (free && named in FREE) {
+          exempt.add(named);
+          continue;
+        }
         places += 1;
-        const valid = structuredClone({ ...(sampleOf(schema) as object), ...world.bodyOf(row) });
+        const valid = structuredClone({ ...(bodies.sampleOf(schema) as object), ...world.bodyOf(row) });
         const body = reach(valid, (object) => Object.assign(object, { [FIELD]: 1 }));
         const url = await world.pathOf(row);
         const strict = await home.alice.send(method, url, { body, headers: { prefer: 'handling=strict' } });
         const label = `${method} ${path} ${at}`;
-        if (strict.status !== 422 || !mentions(strict.body.errors)) silent.push(`${label}: strict ${strict.status}`);
+        const refused = strict.status === 422 ? mentions(strict.body.errors) : failsInImport(strict);
+        if (!refused) silent.push(`${label}: strict ${strict.status}`);
         const plain = await home.alice.send(method, url, { body });
         if (plain.status < 300) made += 1;
         // Refused for another reason: that strict handling finds the field was seen above.
-        const told = plain.status >= 300 || warnedOf(plain);
+        const told = plain.status >= 300 || warnedOf(plain) || failsInImport(plain);
         if (!told) silent.push(`${label}: ${plain.status} ${JSON.stringify(plain.body).slice(0, 300)}`);
       }
     }
     expect(silent).toEqual([]);
+    expect([...exempt].sort()).toEqual(Object.keys(FREE).sort());
     expect(places).toBeGreaterThan(50);
     expect(made).toBeGreaterThan(30);
   });
@@ -154,6 +172,41 @@ describe('a field that nothing reads', () => {
     const { body } = await home.alice.post('/api/guardrails', refusals[0]?.[1]);
     expect(body.detail).toContain('did you mean `forbidden_patterns`?');
   });
+});
+
+describe('a guardrail that guards nothing', () => {
+  it.for([
+    ['prompt', {}, 'config'],
+    ['prompt', { forbidden_patterns: [], min_length: 0 }, 'config'],
+    ['request', { json_schema: {} }, 'config.json_schema'],
+    ['output', {}, 'config'],
+    ['output', { action: 'block', pii_detection: false }, 'config'],
+  ] as const)('is a warning: %s %j', async ([guardrail_type, config, path], { task }) => {
+    const body = { name: task.id, guardrail_type, config };
+    const strict = await home.alice.post('/api/guardrails', body, { prefer: 'handling=strict' });
+    expect([strict.status, strict.body.errors?.[0]?.path]).toEqual([422, path]);
+    const { id, warnings } = await home.alice.ok(home.alice.post('/api/guardrails', body), 201);
+    expect(warnings).toEqual([{ path, message: expect.stringMatching(/guards nothing|any JSON/) }]);
+    const of = `/api/guardrails/${id}`;
+    expect((await home.alice.get(of)).body.warnings).toEqual(warnings);
+    expect((await home.alice.put(of, { tags: ['x'] })).body.warnings).toEqual(warnings);
+    const rule = guardrail_type === 'request' ? { json_schema: { type: 'object' } } : { max_length: 0 };
+    expect((await home.alice.put(of, { config: rule })).body.warnings).toBeUndefined();
+    expect((await home.alice.get(of)).body.warnings).toBeUndefined();
+    const items = [{ ...body, name: `${task.id} again` }];
+    const imported = await home.alice.ok(home.alice.post('/api/guardrails/import', { items }), 201);
+    expect([imported.created, imported.warnings]).toEqual([1, [{ path: `items.0.${path}`, message: warnings[0].message }]]);
+  });
+
+  it.for(['forbidden_patterns', 'required_patterns', 'min_length', 'max_length', 'pii_detection', 'must_be_valid_json'])(
+    'is not one with %s',
+    async (field, { task }) => {
+      const value = field.endsWith('patterns') ? ['x'] : field.endsWith('length') ? 1 : true;
+      const guardrail_type = /pii|json/.test(field) ? 'output' : 'prompt';
+      const body = { name: task.id, guardrail_type, config: { [field]: value } };
+      expect((await home.alice.ok(home.alice.post('/api/guardrails', body), 201)).warnings).toBeUndefined();
+    },
+  );
 });
 
 describe('strict handling', () => {

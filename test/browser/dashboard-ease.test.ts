@@ -87,6 +87,30 @@ describeInBrowser('a picker', () => {
     await dialog.waitFor({ state: 'detached' });
   });
 
+  it('hears Escape when the focus is nowhere, and leaves it to a list that is open in a dialog', async ({ page }) => {
+    await signIn(page, '/knowledge-items');
+    await button(page, 'Upload …').click();
+    const dialog = page.getByRole('dialog', { name: 'Upload a document' });
+    await dialog.getByLabel('Tags').fill('half');
+    await dialog.getByLabel('Tags').press('Enter');
+    const escapeFromNowhere = async () => {
+      await page.evaluate('document.activeElement.blur()');
+      await page.keyboard.press('Escape');
+    };
+    await escapeFromNowhere();
+    await leaving(page).getByRole('button', { name: 'Stay' }).click();
+    await leaving(page).waitFor({ state: 'detached' });
+    await dialog.getByRole('combobox', { name: 'Source' }).click();
+    const list = page.getByRole('option', { name: '+ New source …' });
+    await list.waitFor();
+    await page.keyboard.press('Escape');
+    await list.waitFor({ state: 'hidden' });
+    expect(await leaving(page).count()).toBe(0);
+    await escapeFromNowhere();
+    await leaving(page).getByRole('button', { name: 'Leave' }).click();
+    await dialog.waitFor({ state: 'detached' });
+  });
+
   it.for([
     ['/mcps', 'Import …', 'mcpServers JSON'],
     ['/knowledge-items', 'Upload …', 'Tags'],

@@ -87,3 +87,17 @@ describeInBrowser('an agent whose runtime takes no custom tools', () => {
     expect(await axe(page)).toEqual([]);
   });
 });
+
+describeInBrowser('a guardrail that guards nothing', () => {
+  it('is reported when it is created and on its page', async ({ page }) => {
+    await signInAsAlice(page, `${here.url}/dashboard/guardrails/new`);
+    await page.getByRole('textbox', { name: 'Name' }).fill('toothless');
+    await page.getByLabel('Guardrail type').selectOption('output');
+    await page.getByRole('button', { name: 'Create guardrail' }).click();
+    await page.getByText('Saved, with a doubt').waitFor();
+    await page.getByRole('heading', { name: 'toothless' }).waitFor();
+    await page.getByRole('alert').getByText('This guardrail has no rule and guards nothing').first().waitFor();
+    await page.getByText('Check this').waitFor();
+    expect(await axe(page)).toEqual([]);
+  });
+});

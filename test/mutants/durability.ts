@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts';
 export default [
   {
     id: 'durability/record',
-    file: 'src/store/runs.sql.ts',
+    file: 'src/store/statements/runs.ts',
     text: 'AND step = $3 AND attempts = $16 AND ended_at IS NULL',
     replacement: 'AND step = $3 AND $16::int IS NOT NULL AND ended_at IS NULL',
     harm: 'A reply of a lost worker takes the place of that of its successor.',
@@ -11,7 +11,7 @@ export default [
   },
   {
     id: 'durability/record-of-an-ended-run',
-    file: 'src/store/runs.sql.ts',
+    file: 'src/store/statements/runs.ts',
     text: 'attempts = $16 AND ended_at IS NULL AND EXISTS (SELECT 1 FROM live)',
     replacement: 'attempts = $16 AND ended_at IS NULL',
     harm: 'A halted run is charged for a reply that came later.',
@@ -19,7 +19,7 @@ export default [
   },
   {
     id: 'durability/deltas',
-    file: 'src/store/runs.sql.ts',
+    file: 'src/store/statements/runs.ts',
     text: 's.attempts = $4 AND s.ended_at IS NULL FOR SHARE',
     replacement: '$4::int IS NOT NULL AND s.ended_at IS NULL FOR SHARE',
     harm: 'Text of a lost worker is mixed into the stream of its successor.',
@@ -27,7 +27,7 @@ export default [
   },
   {
     id: 'durability/errors-of-an-ended-run',
-    file: 'src/store/runs.sql.ts',
+    file: 'src/store/statements/runs.ts',
     text: 'attempts = $6 AND ended_at IS NULL AND EXISTS (SELECT 1 FROM live)',
     replacement: 'attempts = $6 AND ended_at IS NULL',
     harm: 'The stream of a run that has ended says that it is tried again.',
@@ -35,7 +35,7 @@ export default [
   },
   {
     id: 'durability/errors',
-    file: 'src/store/runs.sql.ts',
+    file: 'src/store/statements/runs.ts',
     text: 'attempts = $6 AND ended_at IS NULL AND',
     replacement: '$6::int IS NOT NULL AND ended_at IS NULL AND',
     harm: 'A failure of a lost worker uses up the retries of its successor.',
@@ -43,7 +43,7 @@ export default [
   },
   {
     id: 'durability/pauses',
-    file: 'src/store/pauses.sql.ts',
+    file: 'src/store/statements/pauses.ts',
     text: 's.step = $3 AND s.attempts = $4',
     replacement: 's.step = $3 AND $4::int IS NOT NULL',
     harm: 'A lost worker parks the run that its successor works on.',
@@ -51,7 +51,7 @@ export default [
   },
   {
     id: 'durability/calls',
-    file: 'src/store/tool-ledger.sql.ts',
+    file: 'src/store/statements/tool-ledger.ts',
     text: 'AND status = $4 AND attempts = $5 AND EXISTS',
     replacement: 'AND status = $4 AND $5::int IS NOT NULL AND EXISTS',
     harm: 'A result of a lost worker is written beside the call of its successor.',
@@ -59,7 +59,7 @@ export default [
   },
   {
     id: 'durability/decisions',
-    file: 'src/store/tool-ledger.sql.ts',
+    file: 'src/store/statements/tool-ledger.ts',
     text: '($7::int IS NULL OR attempts = $7)',
     replacement: '($7::int IS NULL OR attempts >= $7)',
     harm: 'A lost worker decides about the call of its successor.',
@@ -67,7 +67,7 @@ export default [
   },
   {
     id: 'durability/decided-once',
-    file: 'src/store/tool-ledger.sql.ts',
+    file: 'src/store/statements/tool-ledger.ts',
     text: 'AND status = $4 AND decision IS NULL AND',
     replacement: 'AND status = $4 AND',
     harm: 'The second of two people who decide overrules the first.',
@@ -75,7 +75,7 @@ export default [
   },
   {
     id: 'durability/lost-start',
-    file: 'src/temporal/reconciler.ts',
+    file: 'src/temporal/reconcile-tasks.ts',
     text: "case 'unknown':\n      await restart(ports, task);",
     replacement: "case 'unknown':",
     harm: 'A prompt whose server died before it told the engine waits for ever.',
@@ -83,7 +83,7 @@ export default [
   },
   {
     id: 'durability/lost-end',
-    file: 'src/temporal/reconciler.ts',
+    file: 'src/temporal/reconcile-tasks.ts',
     text: 'if (next) await engine.proceed(next);',
     replacement: '',
     harm: 'The next prompt waits for ever behind a run that was ended in the engine.',
@@ -91,7 +91,7 @@ export default [
   },
   {
     id: 'durability/lost-decision',
-    file: 'src/temporal/reconciler.ts',
+    file: 'src/temporal/reconcile-tasks.ts',
     text: 'for (const call_id of decided) await engine.decide(task_id, call_id);',
     replacement: '',
     harm: 'A run waits for ever for a decision that was made while the engine was down.',
@@ -99,7 +99,7 @@ export default [
   },
   {
     id: 'durability/lost-lane',
-    file: 'src/temporal/reconciler.ts',
+    file: 'src/temporal/reconcile-tasks.ts',
     text: 'await store.tasks.settleLanes();',
     replacement: '',
     harm: 'A workflow whose lane nobody holds takes no prompt any more.',
@@ -107,7 +107,7 @@ export default [
   },
   {
     id: 'durability/strays',
-    file: 'src/temporal/reconciler.ts',
+    file: 'src/temporal/reconcile-tasks.ts',
     text: "if (await engine.terminate(task_id, 'Its task has ended or is gone')) ended += 1;",
     replacement: 'ended += 1;',
     harm: 'Executions without a task run for ever.',
@@ -132,8 +132,8 @@ export default [
   {
     id: 'durability/signature-of-the-id',
     file: 'src/egress/webhook-sender.ts',
-    text: '`${id}.${timestamp}.${body}`',
-    replacement: '`${timestamp}.${body}`',
+    text: '.sign(id, timestamp, body)',
+    replacement: '.sign(url, timestamp, body)',
     harm: 'Receivers refuse every webhook.',
     tests: [{ file: 'test/temporal/webhook-secrets.test.ts', name: 'signs with a secret of each owner' }],
   },

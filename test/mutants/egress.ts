@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts';
 export default [
   {
     id: 'egress/reserved-ranges',
-    file: 'src/toolrunner/egress-rules.ts',
+    file: 'src/egress/rules.ts',
     text: "if (address.range() !== 'unicast') return false;",
     replacement: "if (address.range() === 'loopback') return false;",
     harm: 'Users reach the private network and the metadata service through the platform.',
@@ -11,7 +11,7 @@ export default [
   },
   {
     id: 'egress/not-global-ipv6',
-    file: 'src/toolrunner/egress-rules.ts',
+    file: 'src/egress/rules.ts',
     text: '(address as ipaddr.IPv6).match(GLOBAL_UNICAST)',
     replacement: "address.range() === 'unicast'",
     harm: 'Addresses of IPv6 that carry a private IPv4 address are dialled.',
@@ -19,7 +19,7 @@ export default [
   },
   {
     id: 'egress/zones',
-    file: 'src/toolrunner/egress-rules.ts',
+    file: 'src/egress/rules.ts',
     text: "isIP(address) !== 0 && !address.includes('%')",
     replacement: 'isIP(address) !== 0',
     harm: 'An address with a zone is judged as something else.',
@@ -27,7 +27,7 @@ export default [
   },
   {
     id: 'egress/own-ports',
-    file: 'src/toolrunner/egress-rules.ts',
+    file: 'src/egress/rules.ts',
     text: "if (port !== undefined && own_ports.has(port) && isThisMachine(parsed)) return 'own';",
     replacement: '',
     harm: "A resource of a user reaches Perdura's own database and engine.",
@@ -35,7 +35,7 @@ export default [
   },
   {
     id: 'egress/own-ports-by-other-addresses',
-    file: 'src/toolrunner/egress-rules.ts',
+    file: 'src/egress/rules.ts',
     text: 'return own.some((it) => parseAddress',
     replacement: 'return own.length < 0 && own.some((it) => parseAddress',
     harm: "A resource of a user reaches Perdura's own engine by the machine's address in its network.",
@@ -51,7 +51,7 @@ export default [
   },
   {
     id: 'egress/own-ports-of-servers',
-    file: 'src/main/egress.ts',
+    file: 'src/egress/places.ts',
     text: 'return new Set([...own_ports, ...named]);',
     replacement: 'return new Set([...own_ports]);',
     harm: "A webhook calls Perdura's own engine.",
@@ -59,7 +59,7 @@ export default [
   },
   {
     id: 'egress/port-of-an-entry',
-    file: 'src/toolrunner/egress-rules.ts',
+    file: 'src/egress/rules.ts',
     text: '(port === undefined || port === target.port) && matches',
     replacement: 'matches',
     harm: 'EGRESS_ALLOW opens every port of a host for which it names one.',
@@ -67,7 +67,7 @@ export default [
   },
   {
     id: 'egress/names-below',
-    file: 'src/toolrunner/egress-rules.ts',
+    file: 'src/egress/rules.ts',
     text: '.endsWith(name.slice(1))',
     replacement: '.endsWith(name.slice(2))',
     harm: 'EGRESS_ALLOW opens names that only end like the one it lists.',
@@ -75,7 +75,7 @@ export default [
   },
   {
     id: 'egress/first-address',
-    file: 'src/toolrunner/egress-dial.ts',
+    file: 'src/egress/dial.ts',
     text: "judged.filter(({ judgement }) => judgement === 'allowed')",
     replacement: "judged.filter((_, index) => judged[0]?.judgement === 'allowed' || index < 0)",
     harm: 'A name with one public address opens the private ones beside it.',
@@ -83,7 +83,7 @@ export default [
   },
   {
     id: 'egress/resolved-twice',
-    file: 'src/toolrunner/egress-dial.ts',
+    file: 'src/egress/dial.ts',
     text: 'lookup: (_hostname, { all }, done) => (all ? done(null, addresses) : done(null, first.address, first.family)),',
     replacement: '',
     harm: 'A name that was judged is resolved again and leads elsewhere.',
@@ -91,7 +91,7 @@ export default [
   },
   {
     id: 'egress/other-addresses',
-    file: 'src/toolrunner/egress-dial.ts',
+    file: 'src/egress/dial.ts',
     text: 'host: addresses.length === 1 ? first.address : target.hostname,',
     replacement: 'host: first.address,',
     harm: 'A local server that listens on IPv4 alone is out of reach by the name localhost.',
@@ -99,7 +99,7 @@ export default [
   },
   {
     id: 'egress/loopback-for-tools',
-    file: 'src/main/egress.ts',
+    file: 'src/egress/places.ts',
     text: 'tools: open(...egress_allow),',
     replacement: 'tools: open(...egress_allow, ...configuration_allow),',
     harm: 'What a model chooses reaches servers of this machine.',
@@ -107,7 +107,7 @@ export default [
   },
   {
     id: 'egress/loopback-for-the-sandbox',
-    file: 'src/main/egress.ts',
+    file: 'src/egress/places.ts',
     text: 'tools_allow: egress_allow,',
     replacement: 'tools_allow: [...egress_allow, ...configuration_allow],',
     harm: 'Code of a tool reaches servers of this machine.',
@@ -115,7 +115,7 @@ export default [
   },
   {
     id: 'egress/loopback-of-the-local-user',
-    file: 'src/main/egress.ts',
+    file: 'src/egress/places.ts',
     text: 'configuration: open(...egress_allow, ...configuration_allow),',
     replacement: 'configuration: open(...egress_allow),',
     harm: 'A local MCP server cannot be used in npm start.',
@@ -139,7 +139,7 @@ export default [
   },
   {
     id: 'egress/pass-of-the-proxy',
-    file: 'src/toolrunner/egress-proxy.ts',
+    file: 'src/egress/proxy.ts',
     text: 'passes.delete(token);',
     replacement: '',
     harm: 'A tool that has ended keeps its way into the network.',
@@ -147,7 +147,7 @@ export default [
   },
   {
     id: 'egress/connections-of-a-pass',
-    file: 'src/toolrunner/egress-proxy.ts',
+    file: 'src/egress/proxy.ts',
     text: 'for (const connection of passes.get(token) ?? []) connection.destroy();',
     replacement: '',
     harm: 'A tool that has ended keeps its connections.',
@@ -155,7 +155,7 @@ export default [
   },
   {
     id: 'egress/headers-of-the-proxy',
-    file: 'src/toolrunner/egress-proxy.ts',
+    file: 'src/egress/proxy.ts',
     text: 'filter(([name]) => !HOP_BY_HOP.has(name))',
     replacement: "filter(([name]) => name !== 'connection')",
     harm: 'A server that a tool calls is sent the pass of its sandbox.',
@@ -163,7 +163,7 @@ export default [
   },
   {
     id: 'egress/webhook-fetch',
-    file: 'src/main/run-ports.ts',
+    file: 'src/temporal/ports/index.ts',
     text: 'fetch: core.egress.configuration.fetch,',
     replacement: 'fetch: globalThis.fetch,',
     harm: 'A webhook reaches servers of the private network.',

@@ -163,7 +163,7 @@ export default [
   },
   {
     id: 'grants/principal-of-a-query',
-    file: 'src/main/knowledge.ts',
+    file: 'src/knowledge/service.ts',
     text: 'await store.tokens.open({ name, ...asking, destination })',
     replacement: 'await store.tokens.open({ name, ...asking, principal: source.created_by, destination })',
     harm: "A knowledge source of one user opens the owner's token for whoever asks it.",

@@ -33,7 +33,10 @@ const escaped = (name: string) => name.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
 async function run(tests: readonly MutantTest[]): Promise<FileResult[]> {
   vitest.setGlobalTestNamePattern(new RegExp([...new Set(tests.map(({ name }) => escaped(name)))].join('|')));
   const specifications = await vitest.globTestSpecifications([...new Set(tests.map(({ file }) => file))]);
-  const { testModules } = await vitest.runTestSpecifications(specifications);
+  const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications);
+  // Without a process to run in, the results are those of an earlier order.
+  const lost = (unhandledErrors as Error[]).find(({ message }) => /worker|spawn/i.test(message));
+  if (lost) throw lost;
   // Those of earlier orders are among them.
   const asked = new Set(specifications.map(({ moduleId }) => moduleId));
   return testModules.filter(({ moduleId }) => asked.has(moduleId)).map(resultOf);

@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts';
 export default [
   {
     id: 'limits/stored-bytes',
-    file: 'src/main/quotas.ts',
+    file: 'src/store/quota-checks.ts',
     text: 'if (stored + bytes <= most_bytes) return;',
     replacement: 'if (stored <= most_bytes) return;',
     harm: 'One user fills the disk of the installation with a single upload beyond the limit.',
@@ -19,7 +19,7 @@ export default [
   },
   {
     id: 'limits/running-tasks',
-    file: 'src/main/quotas.ts',
+    file: 'src/store/quota-checks.ts',
     text: '+ others >= most_tasks)',
     replacement: '+ others > most_tasks)',
     harm: 'A user starts more runs than the operator allows.',
@@ -27,7 +27,7 @@ export default [
   },
   {
     id: 'limits/running-tasks-at-once',
-    file: 'src/main/quotas.ts',
+    file: 'src/store/quota-checks.ts',
     text: 'const others = change(owner, 1) - 1;',
     replacement: 'const others = change(owner, 1) * 0;',
     harm: 'Prompts that come at the same moment all pass the limit.',
@@ -35,7 +35,7 @@ export default [
   },
   {
     id: 'limits/running-tasks-never-forgotten',
-    file: 'src/main/quotas.ts',
+    file: 'src/store/quota-checks.ts',
     text: 'change(owner, -1);',
     replacement: 'change(owner, 0);',
     harm: 'After a few prompts a user can start nothing any more until the service restarts.',
@@ -179,7 +179,7 @@ export default [
   },
   {
     id: 'limits/files-of-a-workspace',
-    file: 'src/main/limits.ts',
+    file: 'src/tools/workspace-limits.ts',
     text: 'files: WORKSPACE_FILES,',
     replacement: 'files: 1e9,',
     harm: 'A run uses up the inodes of the disk.',
@@ -187,8 +187,8 @@ export default [
   },
   {
     id: 'limits/bytes-of-a-workspace',
-    file: 'src/main/limits.ts',
-    text: 'bytes: WORKSPACE_MB * MIB,',
+    file: 'src/tools/workspace-limits.ts',
+    text: 'bytes: WORKSPACE_MB * 1024 ** 2,',
     replacement: 'bytes: WORKSPACE_MB * 1e9,',
     harm: 'A run fills the disk.',
     tests: [{ file: 'test/api/limits.test.ts', name: 'and no more writes after that' }],
@@ -203,7 +203,7 @@ export default [
   },
   {
     id: 'limits/automatic-memories',
-    file: 'src/main/run-context.ts',
+    file: 'src/temporal/ports/context.ts',
     text: 'await quotas.admitBytes(owner, Buffer.byteLength(value)).then(() => null, sentenceOf)',
     replacement: 'await Promise.resolve(null)',
     harm: 'Runs that remember by themselves fill the disk beyond the limit of their owner.',

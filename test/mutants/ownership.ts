@@ -187,11 +187,11 @@ export default [
   },
   {
     id: 'ownership/calls-of-a-session',
-    file: 'src/api/doors/mcp-calls.ts',
+    file: 'src/api/compat/mcp/calls.ts',
     text: 'principal: caller.key,',
     replacement: "principal: 'mcp',",
     harm: 'Who knows the session of another takes over or cancels their run.',
-    tests: [{ file: 'test/api/doors-again.test.ts', name: 'is out of reach of another user who knows its session' }],
+    tests: [{ file: 'test/api/compat-repeats.test.ts', name: 'is out of reach of another user who knows its session' }],
   },
   {
     id: 'ownership/schedules',

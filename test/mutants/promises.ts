@@ -52,7 +52,7 @@ export default [
   {
     id: 'promises/warnings-repeated',
     file: 'src/api/warnings.ts',
-    text: 'return { ...answer, warnings: [...carried(answer), ...warnings] };',
+    text: 'return { ...answer, warnings: [...warningsIn(answer), ...warnings] };',
     replacement: 'return { ...answer };',
     harm: 'Warnings never reach the client.',
     tests: [{ file: 'test/api/warnings.test.ts', name: 'is named with what may have been meant' }],
@@ -155,7 +155,7 @@ export default [
   },
   {
     id: 'promises/not-offered-servers',
-    file: 'src/main/run-tools.ts',
+    file: 'src/temporal/ports/tools.ts',
     text: 'for (const { server, reason } of lost)',
     replacement: 'for (const { server, reason } of lost.slice(0, 0))',
     harm: 'A run goes without the tools of a server that is down and nobody is told.',
@@ -220,9 +220,9 @@ export default [
   },
   {
     id: 'promises/forms-without-boundary',
-    file: 'src/api/mount.ts',
-    text: "if (!/boundary=/i.test(request.headers['content-type'] ?? ''))",
-    replacement: 'if (!request.headers)',
+    file: 'src/api/uploads.ts',
+    text: 'if (boundary) return boundary;',
+    replacement: "return boundary ?? '';",
     harm: 'An upload without a boundary is a failure of the service.',
     tests: [{ file: 'test/api/no-silence.test.ts', name: 'are right for what is not there' }],
   },

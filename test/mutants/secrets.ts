@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts';
 const CANARIES = { file: 'test/temporal/canaries.test.ts', name: 'nothing that a target says back holds the secret' };
 const UNIT = 'test/unit/redaction.test.ts';
 const REDACTION = 'src/domain/redaction.ts';
-const REDACTED = 'src/main/redacted.ts';
+const REDACTED = 'src/runtimes/redacted.ts';
 
 export default [
   {
@@ -64,7 +64,7 @@ export default [
   },
   {
     id: 'secrets/opened-and-not-noted',
-    file: 'src/main/secret-scope.ts',
+    file: 'src/store/secret-scope.ts',
     text: 'hear: (value) => current.getStore()?.know(value)',
     replacement: 'hear: (value) => void value',
     harm: 'No secret that is opened is ever redacted.',
@@ -72,7 +72,7 @@ export default [
   },
   {
     id: 'secrets/of-a-run-not-opened',
-    file: 'src/main/run-secrets.ts',
+    file: 'src/temporal/ports/secrets.ts',
     text: 'await store.tokens.metBy(task_id);\n  await store.tokens.openForRedaction(',
     replacement: 'void (',
     harm: 'A worker that did not open a secret itself shows it when a tool reads it back from a file.',
@@ -152,7 +152,7 @@ export default [
   },
   {
     id: 'secrets/of-the-installation',
-    file: 'src/main/secret-scope.ts',
+    file: 'src/store/secret-scope.ts',
     text: 'embeddings?.api_key, ',
     replacement: '',
     harm: 'An embedding endpoint that echoes its key puts the key of the operator into warnings that users read.',

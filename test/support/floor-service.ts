@@ -2,7 +2,7 @@ import { readConfig } from '../../src/main/config.ts';
 import { createResources } from '../../src/main/resources.ts';
 import { externalSetting } from '../../src/main/setting.ts';
 import { untilSignal } from '../../src/main/until-signal.ts';
-import { openApi, openCore, openDriver, openWorker, openWorkerConnection } from '../../src/main/wiring.ts';
+import { openApi, openRunControl, openSharedServices, openWorker, openWorkerConnection } from '../../src/main/wiring.ts';
 import { quietSdk } from '../../src/temporal/worker.ts';
 
 // API and worker in one process, as `npm start` has them: what keeps the worker busy keeps the API waiting.
@@ -10,10 +10,10 @@ quietSdk('ERROR');
 const ended = untilSignal();
 const resources = createResources((error) => console.error(error));
 const setting = await externalSetting(readConfig());
-const core = await openCore(setting, resources, () => {});
+const core = await openSharedServices(setting, resources, () => {});
 const connection = await openWorkerConnection(setting, resources);
 await openWorker(core, connection, resources);
-const app = await openApi(core, openDriver(core, connection, true), { version: 'test', resources });
+const app = await openApi(core, openRunControl(core, connection, true), { resources });
 console.error(`API at ${await app.listen({ host: '127.0.0.1', port: 0 })}`);
 await ended;
 await resources.close();

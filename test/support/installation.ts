@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { inject } from 'vitest';
 import type { DashboardSettings } from '../../src/api/dashboard.ts';
-import { localIdentity } from '../../src/api/identity-providers.ts';
+import { localIdentity } from '../../src/identity/providers.ts';
 import { readConfig } from '../../src/main/config.ts';
-import type { Core, Driver, Setting } from '../../src/main/core.ts';
+import type { InstallationSettings, RunControl, SharedServices } from '../../src/main/core.ts';
 import { createResources } from '../../src/main/resources.ts';
-import { openApi, openCore, openDriver, openWorker, openWorkerConnection } from '../../src/main/wiring.ts';
+import { openApi, openRunControl, openSharedServices, openWorker, openWorkerConnection } from '../../src/main/wiring.ts';
 import { quietSdk } from '../../src/temporal/worker.ts';
 import { type Client, clientOf } from './client.ts';
 import { testDatabase } from './database.ts';
@@ -18,9 +18,9 @@ export const BOB = 'token-of-bob';
 
 export interface TestInstallation {
   url: string;
-  setting: Setting;
-  core: Core;
-  driver: Driver;
+  setting: InstallationSettings;
+  core: SharedServices;
+  driver: RunControl;
   model: ModelServer;
   alice: Client;
   bob: Client;
@@ -40,7 +40,7 @@ export interface InstallationOptions {
   /** Environment variables beside the defaults. */
   env?: Record<string, string>;
   worker?: boolean;
-  setting?: Partial<Setting>;
+  setting?: Partial<InstallationSettings>;
   /** Instead of what the build made. */
   dashboards?: DashboardSettings;
   /** Hears every line of the log, of the worker and of requests. */
@@ -72,8 +72,9 @@ export async function startTestInstallation({
     { login: 'alice', token: ALICE },
     { login: 'bob', token: BOB },
   ];
-  const setting: Setting = {
+  const setting: InstallationSettings = {
     config,
+    version: 'test',
     database_url: database.url,
     temporal_address: inject('temporal_address'),
     temporal_ui_url: 'http://temporal.example',
@@ -89,12 +90,11 @@ export async function startTestInstallation({
     identity_providers: [localIdentity(accounts)],
     ...overrides,
   };
-  const core = await openCore(setting, resources, log);
+  const core = await openSharedServices(setting, resources, log);
   const connection = await openWorkerConnection(setting, resources);
   if (worker) await openWorker(core, connection, resources);
-  const driver = openDriver(core, connection, worker);
+  const driver = openRunControl(core, connection, worker);
   const app = await openApi(core, driver, {
-    version: 'test',
     resources,
     log_to: { write: log },
     ...(dashboards && { dashboards }),

@@ -1,5 +1,5 @@
 import { v7 as uuid } from 'uuid';
-import { definitionOf } from '../../src/store/pin.ts';
+import { pinnedDefinition } from '../../src/store/pin.ts';
 import type { NewTask } from '../../src/store/tasks.ts';
 import type { TestInstallation } from './installation.ts';
 
@@ -7,7 +7,14 @@ import type { TestInstallation } from './installation.ts';
 export async function leftBehind({ core }: TestInstallation, workflow_id: string, more: Partial<NewTask> = {}): Promise<string> {
   const snapshot = (await core.store.snapshot(workflow_id))!;
   const { owner, owner_login } = snapshot.workflow;
-  const task = { task_id: uuid(), workflow_id, owner, owner_login, prompt: 'Left behind.', definition: definitionOf(snapshot) };
+  const task = {
+    task_id: uuid(),
+    workflow_id,
+    owner,
+    owner_login,
+    prompt: 'Left behind.',
+    definition: pinnedDefinition(snapshot),
+  };
   await core.store.tasks.create({ ...task, on_busy: 'enqueue', trigger: 'prompt', caller_token: null, ...more });
   return task.task_id;
 }

@@ -1,6 +1,7 @@
 import { readConfig } from '../../src/main/config.ts';
-import { pageReader, parsersOf, schemaJudge } from '../../src/main/parsers.ts';
 import { createResources } from '../../src/main/resources.ts';
+import { parsersOf } from '../../src/main/wiring.ts';
+import { pageReader, schemaJudge } from '../../src/tools/parsed.ts';
 
 /** The parser pool as API and worker have it, for tests of parts that need it. */
 export function testParsers() {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { localToken } from '../../src/embedded/local-identity.ts';
 import { freePort as freePortFrom } from '../../src/embedded/ports.ts';
-import type { Setting } from '../../src/main/core.ts';
+import type { InstallationSettings } from '../../src/main/core.ts';
 import { type Client, clientOf } from './client.ts';
 
 const CLI = fileURLToPath(new URL('../../src/main/cli.ts', import.meta.url));
@@ -36,30 +36,30 @@ const nodeProcess = (args: string[], env: Record<string, string>): Child =>
   );
 
 /** A worker in a process of its own, on an installation's database and task queue. */
-export async function startWorkerProcess(setting: Setting, env: Record<string, string> = {}): Promise<Child> {
+export async function startWorkerProcess(setting: InstallationSettings, env: Record<string, string> = {}): Promise<Child> {
   const worker = perdura('worker', { ...envOf(setting), ...env });
   await worker.prints(/takes work/);
   return worker;
 }
 
 /** An API server in a process of its own, likewise, and a client of it, who is not Alice. */
-export async function startApiProcess(setting: Setting): Promise<{ api: Child; client: Client; token: string }> {
+export async function startApiProcess(setting: InstallationSettings): Promise<{ api: Child; client: Client; token: string }> {
   return clientOfApi(setting, perdura('api', { ...envOf(setting), ...ANYWHERE }));
 }
 
 /** API and worker together in a process of their own, likewise. */
-export const startFloorService = (setting: Setting, env: Record<string, string>) =>
+export const startFloorService = (setting: InstallationSettings, env: Record<string, string>) =>
   clientOfApi(setting, nodeProcess([FLOOR_SERVICE], { ...envOf(setting), ...ANYWHERE, ...env }));
 
 const ANYWHERE = { PERDURA_HOST: '127.0.0.1', PERDURA_PORT: '0', IDENTITY_PROVIDERS: 'local' };
 
-async function clientOfApi({ config }: Setting, api: Child): Promise<{ api: Child; client: Client; token: string }> {
+async function clientOfApi({ config }: InstallationSettings, api: Child): Promise<{ api: Child; client: Client; token: string }> {
   await api.prints(/API at \S+\n/);
   const { token } = await localToken(config.PERDURA_HOME);
   return { api, client: clientOf(/API at (\S+)/.exec(api.output())![1]!, token), token };
 }
 
-const envOf = ({ config, database_url, temporal_address, encryption_keys, default_runtime }: Setting) => ({
+const envOf = ({ config, database_url, temporal_address, encryption_keys, default_runtime }: InstallationSettings) => ({
   DATABASE_URL: database_url,
   TEMPORAL_ADDRESS: temporal_address,
   TEMPORAL_TASK_QUEUE: config.TEMPORAL_TASK_QUEUE,

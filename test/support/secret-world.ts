@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { localIdentity } from '../../src/api/identity-providers.ts';
+import { localIdentity } from '../../src/identity/providers.ts';
 import { type Client, clientOf } from './client.ts';
 import { ALICE, BOB, type InstallationOptions, startTestInstallation } from './installation.ts';
 import { asks, says } from './model-server.ts';

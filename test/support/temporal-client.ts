@@ -1,8 +1,8 @@
 import { Client, Connection } from '@temporalio/client';
-import type { Setting } from '../../src/main/core.ts';
+import type { InstallationSettings } from '../../src/main/core.ts';
 
 /** The engine as an operator's own client sees it. */
-export async function clientForTests({ temporal_address: address, config }: Setting) {
+export async function clientForTests({ temporal_address: address, config }: InstallationSettings) {
   const connection = await Connection.connect({ address });
   return {
     client: new Client({ connection, namespace: config.TEMPORAL_NAMESPACE }),

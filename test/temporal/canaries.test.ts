@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { localIdentity } from '../../src/api/identity-providers.ts';
 import { KnowledgeSourceCreate } from '../../src/contracts/knowledge.ts';
 import { McpServerCreate, StdioConfig, UrlConfig } from '../../src/contracts/mcps.ts';
 import { ProviderCreate } from '../../src/contracts/providers.ts';
+import { localIdentity } from '../../src/identity/providers.ts';
 import { clientOf } from '../support/client.ts';
 import { startGitServer } from '../support/git-server.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
@@ -370,7 +370,7 @@ async function callOverMcp(workflow_id: string): Promise<void> {
 const mcp_answers: string[] = [];
 
 /** The other doors: a schedule, the OpenAI door and MCP, all over the default runtime. */
-async function tryDoors(): Promise<string[]> {
+async function tryCompatibleApis(): Promise<string[]> {
   const { id } = await workflowOf({ model: 'echo' });
   const schedule = await made('/api/scheduled-agents', {
     name: 's',
@@ -393,7 +393,7 @@ async function tryDoors(): Promise<string[]> {
 
 it('nothing that a target says back holds the secret that it was sent', async () => {
   const tasks = await Promise.all([tryModels(), tryTools()]);
-  const all = new Set([...tasks.flat(), ...(await tryVendor()), ...(await tryDoors())]);
+  const all = new Set([...tasks.flat(), ...(await tryVendor()), ...(await tryCompatibleApis())]);
   const statuses = await Promise.all([...all].map(async (task_id) => (await ended(task_id)).status));
   expect(new Set(statuses)).toEqual(new Set(['completed', 'failed']));
   await lookEverywhere([...all]);

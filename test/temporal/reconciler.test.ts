@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ForkSource, plannedFork } from '../../src/temporal/fork.ts';
-import { reconcile } from '../../src/temporal/reconciler.ts';
+import { reconcile } from '../../src/temporal/reconcile-tasks.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { leftBehind } from '../support/left-behind.ts';
 import { asks, fails, hangs, says } from '../support/model-server.ts';

@@ -3,7 +3,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { command } from '../../src/main/commands/rotate-keys.ts';
+import command from '../../src/main/commands/rotate-keys.ts';
 import { readConfig } from '../../src/main/config.ts';
 import { startTestInstallation } from '../support/installation.ts';
 import { asks, says } from '../support/model-server.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { workspacesOf } from '../../src/main/core.ts';
+import { workspacesOf } from '../../src/tools/workspaces.ts';
 import { rebuilt, type StreamedEvent } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, hangs, says } from '../support/model-server.ts';

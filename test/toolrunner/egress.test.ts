@@ -3,9 +3,9 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer, isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterEach, describe, expect, it } from 'vitest';
-import { dialEgress, judgedAddresses } from '../../src/toolrunner/egress-dial.ts';
-import { type EgressProxy, startEgressProxy } from '../../src/toolrunner/egress-proxy.ts';
-import { egressRules } from '../../src/toolrunner/egress-rules.ts';
+import { dialEgress, judgedAddresses } from '../../src/egress/dial.ts';
+import { type EgressProxy, startEgressProxy } from '../../src/egress/proxy.ts';
+import { egressRules } from '../../src/egress/rules.ts';
 
 const resolving =
   (...addresses: string[]) =>

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { command } from '../../src/main/commands/tools.ts';
+import command from '../../src/main/commands/tools.ts';
 import { readConfig } from '../../src/main/config.ts';
 import { toolsPython } from '../../src/main/tools-python.ts';
 import { installToolPackages, type PythonToolRunner, startToolRunner } from '../../src/toolrunner/index.ts';

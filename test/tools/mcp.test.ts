@@ -10,7 +10,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { discover } from '../../src/tools/mcp/discover.ts';
 import { probeMcp } from '../../src/tools/mcp/probe.ts';
-import { outcomeOf } from '../../src/tools/mcp/result.ts';
+import { mcpOutcome } from '../../src/tools/mcp/result.ts';
 import { mcpTools } from '../../src/tools/mcp/tools.ts';
 import { ToolUnreachable } from '../../src/tools/source.ts';
 import { freePort } from '../support/processes.ts';
@@ -310,8 +310,8 @@ it('a connection nobody uses is closed, and opened again when needed', async () 
 });
 
 it('a result of nothing says so', () => {
-  expect(outcomeOf({ content: [] })).toEqual({ content: '(no content)', failed: false });
-  expect(outcomeOf({ content: 'no list', structuredContent: { a: 1 } }).content).toBe('{"a":1}');
+  expect(mcpOutcome({ content: [] })).toEqual({ content: '(no content)', failed: false });
+  expect(mcpOutcome({ content: 'no list', structuredContent: { a: 1 } }).content).toBe('{"a":1}');
 });
 
 const processes = () => new Promise<string[]>((resolve) => execFile('ps', ['-eo', 'args'], (_, out) => resolve(out.split('\n'))));

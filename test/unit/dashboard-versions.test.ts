@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Problem } from '../../src/dashboard/api/call.ts';
+import { ApiProblem } from '../../src/dashboard/api/call.ts';
 import type { Field, Values } from '../../src/dashboard/resources/fields.ts';
 import { saveOver, type Version } from '../../src/dashboard/resources/versions.ts';
 
@@ -20,7 +20,8 @@ function held(...theirs: Version[]) {
       async save(changes: Values, tag: string | null) {
         asked.push([changes, tag]);
         now = theirs.shift() ?? now;
-        if (tag !== now.tag) throw new Problem({ status: 412, code: 'changed_meanwhile', detail: 'It was changed', errors: [] });
+        if (tag !== now.tag)
+          throw new ApiProblem({ status: 412, code: 'changed_meanwhile', detail: 'It was changed', errors: [] });
         now = { value: { ...now.value, ...changes }, tag: 'saved' };
         return now;
       },

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { asked, canonical, type Destination, SECRET_HOLDERS } from '../../src/domain/destinations.ts';
+import { canonicalJson } from '../../src/domain/canonical-json.ts';
+import { asked, type Destination, SECRET_HOLDERS } from '../../src/domain/destinations.ts';
 
 const SCHEMA = readFileSync(resolve(import.meta.dirname, '../../prisma/schema.prisma'), 'utf8');
 
@@ -112,7 +113,7 @@ describe.each(SECRET_HOLDERS)('the destination of a %s', (kind) => {
 
   it.each(Object.keys(deciding))('changes with its %s', (field) => {
     const [before, after] = [destination(row), destination({ ...row, [field]: deciding[field] })];
-    expect(canonical(after?.facts)).not.toBe(canonical(before?.facts));
+    expect(canonicalJson(after?.facts)).not.toBe(canonicalJson(before?.facts));
   });
 
   it('has a label that holds no secret', () => {
@@ -122,13 +123,13 @@ describe.each(SECRET_HOLDERS)('the destination of a %s', (kind) => {
 
 it('of an override is the tool: its id, name, source and network', () => {
   const overriding = { ...WORKFLOW, repo_token_name: null, credential_overrides: { KEY: 'k' } };
-  const of = (tool: object) => canonical(first(asked.workflow(overriding, [{ ...TOOL, ...tool }]))?.facts);
+  const of = (tool: object) => canonicalJson(first(asked.workflow(overriding, [{ ...TOOL, ...tool }]))?.facts);
   const all = [{}, { id: 'u' }, { name: 'n' }, { source_code: 'b' }, { network: true }].map(of);
   expect(new Set(all).size).toBe(all.length);
   expect(asked.workflow(overriding, [{ ...TOOL, env_config: {} }])).toEqual([]);
 });
 
 it('is the same text for the same facts, in whatever order they come', () => {
-  expect(canonical({ b: [1, { d: 1, c: undefined }], a: null })).toBe(canonical({ a: null, b: [1, { d: 1 }] }));
-  expect(canonical({ a: ['1', '2'] })).not.toBe(canonical({ a: ['2', '1'] }));
+  expect(canonicalJson({ b: [1, { d: 1, c: undefined }], a: null })).toBe(canonicalJson({ a: null, b: [1, { d: 1 }] }));
+  expect(canonicalJson({ a: ['1', '2'] })).not.toBe(canonicalJson({ a: ['2', '1'] }));
 });

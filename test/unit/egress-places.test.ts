@@ -6,30 +6,30 @@ const SRC = resolve(import.meta.dirname, '../../src');
 
 /** Who is given which rules. `configuration` and `providers` may reach loopback in `npm start`, `tools` may never. */
 const PLACES = {
-  'main/chat.ts': ['providers'],
-  'main/model-lists.ts': ['providers'],
-  'main/mcp-probe.ts': ['configuration'],
-  'main/run-tools.ts': ['configuration'],
-  'main/run-workspaces.ts': ['configuration'],
+  'chat/ask-model.ts': ['providers'],
+  'runtimes/model-list-service.ts': ['providers'],
+  'tools/mcp/probe-service.ts': ['configuration'],
+  'temporal/ports/tools.ts': ['configuration'],
+  'temporal/ports/workspaces.ts': ['configuration'],
   // Models; what models choose (web_fetch); webhooks.
-  'main/run-ports.ts': ['configuration', 'providers', 'tools'],
+  'temporal/ports/index.ts': ['configuration', 'providers', 'tools'],
   // Knowledge sources; the sandbox's proxy: custom tools, bash, stdio MCP servers; the API's own port.
   'main/wiring.ts': ['configuration', 'own_ports', 'tools_allow'],
 };
 
 /** Where rules are made: nowhere but in one place for the service and one for the sandbox. */
 const MADE = {
-  guardedFetch: ['egress/guarded-fetch.ts', 'main/egress.ts'],
-  egressRules: ['egress/guarded-fetch.ts', 'toolrunner/confinement.ts', 'toolrunner/egress-rules.ts'],
-  startEgressProxy: ['toolrunner/confinement.ts', 'toolrunner/egress-proxy.ts'],
-  judgedAddresses: ['toolrunner/egress-dial.ts', 'tools/checkout.ts'],
-  dialEgress: ['egress/guarded-fetch.ts', 'toolrunner/egress-dial.ts', 'toolrunner/egress-proxy.ts'],
-  answeringAddress: ['main/knowledge.ts', 'toolrunner/egress-dial.ts'],
+  guardedFetch: ['egress/guarded-fetch.ts', 'egress/places.ts'],
+  egressRules: ['egress/guarded-fetch.ts', 'egress/rules.ts', 'toolrunner/confinement.ts'],
+  startEgressProxy: ['egress/proxy.ts', 'toolrunner/confinement.ts'],
+  judgedAddresses: ['egress/dial.ts', 'tools/checkout.ts'],
+  dialEgress: ['egress/dial.ts', 'egress/guarded-fetch.ts', 'egress/proxy.ts'],
+  answeringAddress: ['egress/dial.ts', 'knowledge/service.ts'],
 };
 
 /** Every file that imports what dials, or calls the global fetch: why that is not a way past the rules. */
 const DIALS: Record<string, string> = {
-  'api/identity-providers.ts': "the operator's identity provider",
+  'identity/providers.ts': "the operator's identity provider",
   'egress/guarded-fetch.ts': 'dials by dialEgress',
   'egress/redirects.ts': 'follows by the fetch it is given',
   'embedded/postgres-access.ts': "the installation's own Postgres",
@@ -45,8 +45,8 @@ const DIALS: Record<string, string> = {
   'runtimes/reusing-fetch.ts': 'is given a fetch; its default is for the default runtime of the operator',
   'store/database.ts': "the operator's Postgres",
   'store/migrations.ts': "the operator's Postgres",
-  'toolrunner/egress-dial.ts': 'the one that judges and dials',
-  'toolrunner/egress-proxy.ts': 'asks over a socket that dialEgress made',
+  'egress/dial.ts': 'the one that judges and dials',
+  'egress/proxy.ts': 'asks over a socket that dialEgress made',
   'toolrunner/zygote.ts': "the sandbox's own socket file",
   'tools/builtin/index.ts': "the operator's search endpoint",
   'tools/mcp/connection.ts': 'is given a fetch',
@@ -70,7 +70,7 @@ const namesIn = (pattern: RegExp) => files.filter(({ text }) => pattern.test(tex
 
 it('gives every place in the wiring the rules of who asks there', () => {
   const found = files.flatMap(({ name, text }) => {
-    if (name === 'main/egress.ts' || name === 'main/knowledge.ts') return [];
+    if (name === 'egress/places.ts' || name === 'knowledge/service.ts') return [];
     const sets = [...text.matchAll(/(?<![\w/'-])egress\.(\w+)/g)].map(([, set]) => set as string);
     return sets.length > 0 ? [[name, [...new Set(sets)].sort()] as const] : [];
   });
@@ -95,7 +95,7 @@ it('dials past the rules only where the operator chose the address', () => {
 });
 
 it('never adds loopback to what tools may reach', () => {
-  const { text } = files.find(({ name }) => name === 'main/egress.ts')!;
+  const { text } = files.find(({ name }) => name === 'egress/places.ts')!;
   expect(text).toMatch(/tools: open\(\.\.\.egress_allow\)/);
   expect(text).toMatch(/tools_allow: egress_allow,/);
   for (const file of ['main/dev.ts', 'main/setting.ts'])

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { RunEvent, StoredEvent } from '../../src/domain/events.ts';
+import type { NewEvent, StoredEvent } from '../../src/domain/events.ts';
 import { type EventBus, MISSED, type Notice } from '../../src/events/bus.ts';
 import { follow } from '../../src/events/follow.ts';
 
 const TASK = 't1';
-const event = (text: string): RunEvent => ({ type: 'log', data: { event: text, detail: '' }, timestamp: 'now' });
+const event = (text: string): NewEvent => ({ type: 'log', data: { event: text, detail: '' }, timestamp: 'now' });
 
 /** A bus and a record in memory, as the real ones behave: what is told is on record. */
 function world() {
@@ -15,7 +15,7 @@ function world() {
     record,
     reads: () => reads,
     watching: () => listeners.size,
-    write(...events: RunEvent[]): Notice {
+    write(...events: NewEvent[]): Notice {
       for (const fresh of events) record.push({ ...fresh, seq: record.length + 1, task_id: TASK });
       return { last: record.length, task_id: TASK, events };
     },

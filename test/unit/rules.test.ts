@@ -4,6 +4,7 @@ import { type CallDecision, type LedgerEntry, moveOf } from '../../src/domain/ef
 import { progressOf, todosOf } from '../../src/domain/progress.ts';
 import { reminderOf, responseOf, storable } from '../../src/domain/transcript.ts';
 import { costOf } from '../../src/domain/usage.ts';
+import { pricesOf } from '../../src/runtimes/prices.ts';
 import { keyRing } from '../../src/store/key-ring.ts';
 
 const KEY_A = `a:${Buffer.alloc(32, 1).toString('base64')}`;
@@ -108,4 +109,13 @@ describe('the key ring', () => {
   it('refuses keys of another length', () => {
     expect(() => keyRing('a:c2hvcnQ=')).toThrow(/32 bytes/);
   });
+});
+
+it('takes the vendor’s own prices for a provider that is the vendor and has no table', () => {
+  const vendor = { provider_type: 'openai', base_url: null, price_table: {} } as const;
+  expect(pricesOf(vendor)['gpt-4o']).toMatchObject({ input: expect.any(Number), output: expect.any(Number) });
+  expect(pricesOf(vendor)).not.toHaveProperty('claude-opus-4-20250514');
+  expect(pricesOf({ ...vendor, base_url: 'https://gateway.example/v1' })).toEqual({});
+  const own = { '*': { input: 1, output: 2 } };
+  expect(pricesOf({ ...vendor, price_table: own })).toBe(own);
 });

@@ -37,7 +37,12 @@ it('knows windows by the longest beginning of a name, after what the provider is
   const by = { set: null, fallback: 9 };
   expect(contextWindowOf('openai/gpt-4.1-mini', by)).toBe(1_047_576);
   expect(contextWindowOf('gpt-4-0613', by)).toBe(8_192);
+  // A model of a known family that is newer than the catalogue has the family's window.
+  expect(contextWindowOf('gpt-5.2', by)).toBe(400_000);
+  expect(contextWindowOf('claude-opus-9', by)).toBe(200_000);
+  expect(contextWindowOf('qwen3:8b', by)).toBeGreaterThan(9);
   expect(contextWindowOf('something', by)).toBe(9);
+  expect(contextWindowOf(null, by)).toBe(9);
   expect(contextWindowOf('gpt-4.1', { set: 50, fallback: 9 })).toBe(50);
   expect(tokensOf('é'.repeat(4))).toBe(2);
 });

@@ -8,7 +8,7 @@ export type AnyEndpoint = Endpoint<any, any, any, any, any>;
 type InputOf<S> = S extends z.ZodType ? z.input<S> : never;
 type OutputOf<S> = S extends z.ZodType ? z.output<S> : never;
 
-export interface Input<E extends AnyEndpoint> {
+export interface CallInput<E extends AnyEndpoint> {
   params?: InputOf<E['params']>;
   query?: InputOf<E['query']>;
   body?: InputOf<E['body']>;
@@ -26,20 +26,20 @@ export interface Tagged<T> {
   tag: string | null;
 }
 
-export interface Page<T> {
+export interface ResultPage<T> {
   items: T[];
   total: number;
   /** The cursor of the page that follows. */
   next: string | null;
 }
 
-type ByKind<K extends ReplyKind, R> = K extends 'page' ? Page<OutputOf<R>> : K extends 'value' ? OutputOf<R> : undefined;
-export type Reply<E extends AnyEndpoint> = ByKind<E['kind'], E['reply']>;
+type ByKind<K extends ReplyKind, R> = K extends 'page' ? ResultPage<OutputOf<R>> : K extends 'value' ? OutputOf<R> : undefined;
+export type ApiReply<E extends AnyEndpoint> = ByKind<E['kind'], E['reply']>;
 
 type ProblemFacts = z.output<typeof ProblemSchema>;
 
 /** What the service refused, or why it could not be asked (`status` 0). */
-export class Problem extends Error {
+export class ApiProblem extends Error {
   readonly status: number;
   readonly code: string;
   readonly errors: { path: string; message: string }[];
@@ -53,7 +53,7 @@ export class Problem extends Error {
 }
 
 /** What was to be changed is not in the state any more that it was read in. */
-export const isStale = (error: unknown) => error instanceof Problem && error.status === 412;
+export const isStale = (error: unknown) => error instanceof ApiProblem && error.status === 412;
 
 export interface Access {
   token(): string | null;
@@ -83,11 +83,11 @@ export function clientOf(access: Access) {
 
   async function tagged<E extends AnyEndpoint>(
     endpoint: E,
-    input: Input<E> = {},
+    input: CallInput<E> = {},
     signal?: AbortSignal,
-  ): Promise<Tagged<Reply<E>>> {
-    const response = await send(urlOf(endpoint, input), { ...requestOf(endpoint, input), signal: signal ?? null });
-    const value = (await replyOf(endpoint, response)) as Reply<E>;
+  ): Promise<Tagged<ApiReply<E>>> {
+    const response = await send(requestUrl(endpoint, input), { ...requestOf(endpoint, input), signal: signal ?? null });
+    const value = (await replyOf(endpoint, response)) as ApiReply<E>;
     // An import shows its own report.
     const { warnings, errors } = Object(value) as { warnings?: []; errors?: unknown };
     if (endpoint.method !== 'GET' && warnings?.length && !errors && endpoint.operation !== 'query_knowledge')
@@ -98,7 +98,7 @@ export function clientOf(access: Access) {
   return {
     send,
     tagged,
-    call: async <E extends AnyEndpoint>(endpoint: E, input?: Input<E>, signal?: AbortSignal): Promise<Reply<E>> =>
+    call: async <E extends AnyEndpoint>(endpoint: E, input?: CallInput<E>, signal?: AbortSignal): Promise<ApiReply<E>> =>
       (await tagged(endpoint, input, signal)).value,
   };
 }
@@ -106,7 +106,7 @@ export function clientOf(access: Access) {
 /** A proxy that compresses weakens the tag; it still names the same state. */
 const tagOf = ({ headers }: Response) => headers.get('etag')?.replace(/^W\//, '') ?? null;
 
-export function urlOf<E extends AnyEndpoint>({ path }: E, { params, query }: Input<E>): string {
+export function requestUrl<E extends AnyEndpoint>({ path }: E, { params, query }: CallInput<E>): string {
   const values = (params ?? {}) as Record<string, string>;
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''));
   const search = new URLSearchParams();
@@ -117,7 +117,7 @@ export function urlOf<E extends AnyEndpoint>({ path }: E, { params, query }: Inp
 
 export function requestOf<E extends AnyEndpoint>(
   { method }: E,
-  { body, file, if_match, idempotency_key: key }: Input<E>,
+  { body, file, if_match, idempotency_key: key }: CallInput<E>,
 ): RequestInit {
   if (file) {
     const form = new FormData();
@@ -139,15 +139,15 @@ async function replyOf({ kind }: AnyEndpoint, response: Response): Promise<unkno
   return { items: body, total: Number(response.headers.get('x-total-count') ?? body.length), next: cursor };
 }
 
-async function problemOf(response: Response): Promise<Problem> {
+async function problemOf(response: Response): Promise<ApiProblem> {
   const body = (await response.json().catch(() => null)) as ProblemFacts | null;
-  if (body && typeof body.detail === 'string') return new Problem({ ...body, status: response.status });
+  if (body && typeof body.detail === 'string') return new ApiProblem({ ...body, status: response.status });
   const detail = `The service answered ${response.status}; its log says more.`;
-  return new Problem({ status: response.status, code: 'unexplained', detail });
+  return new ApiProblem({ status: response.status, code: 'unexplained', detail });
 }
 
 const outOfReach = (_: Error) =>
-  new Problem({
+  new ApiProblem({
     status: 0,
     code: 'unreachable',
     detail: 'The service cannot be reached. Check that it is running.',

@@ -1,7 +1,7 @@
 import { notifications } from '@mantine/notifications';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect, useState, useSyncExternalStore } from 'react';
-import { type Client, clientOf, Problem } from './call.ts';
+import { ApiProblem, type Client, clientOf } from './call.ts';
 import type { Session } from './session.ts';
 
 interface World {
@@ -34,6 +34,8 @@ const warned = (warnings: { path: string; message: string }[]) =>
     color: 'yellow',
     autoClose: false,
     style: { whiteSpace: 'pre-line' },
+    // Below a title its grey would be too pale to read.
+    styles: { description: { color: 'var(--mantine-color-text)' } },
   });
 
 /** What was refused stays refused; only what might work the next time is tried again. */
@@ -42,7 +44,7 @@ const queryClient = () =>
     defaultOptions: {
       queries: {
         staleTime: 5_000,
-        retry: (failures, error) => failures < 2 && (!(error instanceof Problem) || error.status === 0 || error.status >= 500),
+        retry: (failures, error) => failures < 2 && (!(error instanceof ApiProblem) || error.status === 0 || error.status >= 500),
       },
     },
   });

@@ -1,5 +1,5 @@
 import { keepPreviousData, useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import type { AnyEndpoint, Input, Page, Problem, Reply } from './call.ts';
+import type { AnyEndpoint, ApiProblem, ApiReply, CallInput, ResultPage } from './call.ts';
 import { useClient } from './context.tsx';
 
 const keyOf = (endpoint: AnyEndpoint, input: object) => [endpoint.operation, input];
@@ -12,11 +12,11 @@ interface ReadOptions {
 
 export function useRead<E extends AnyEndpoint>(
   endpoint: E,
-  input: Input<E> = {},
+  input: CallInput<E> = {},
   { enabled = true, every_ms }: ReadOptions = {},
 ) {
   const { call } = useClient();
-  return useQuery<Reply<E>, Problem>({
+  return useQuery<ApiReply<E>, ApiProblem>({
     queryKey: keyOf(endpoint, input),
     queryFn: ({ signal }) => call(endpoint, input, signal),
     enabled,
@@ -24,12 +24,12 @@ export function useRead<E extends AnyEndpoint>(
   });
 }
 
-type ItemOf<E extends AnyEndpoint> = Reply<E> extends Page<infer T> ? T : never;
+type ItemOf<E extends AnyEndpoint> = ApiReply<E> extends ResultPage<infer T> ? T : never;
 
 /** A list whose further pages are fetched when they are asked for. */
 export function useList<E extends AnyEndpoint>(endpoint: E, query: object = {}, { every_ms }: ReadOptions = {}) {
   const { call } = useClient();
-  const pages = useInfiniteQuery<Page<ItemOf<E>>, Problem>({
+  const pages = useInfiniteQuery<ResultPage<ItemOf<E>>, ApiProblem>({
     queryKey: keyOf(endpoint, { list: query }),
     queryFn: ({ pageParam, signal }) =>
       call(endpoint, { query: { ...query, cursor: pageParam ?? undefined } } as never, signal) as never,
@@ -52,7 +52,7 @@ interface WorkOptions<I> {
 /** Work that changes something: all that is on show is read again after it, but for what it has removed. */
 export function useWork<I, R>(work: (input: I) => Promise<R>, { line, removed = () => undefined }: WorkOptions<I> = {}) {
   const queries = useQueryClient();
-  return useMutation<R, Problem, I>({
+  return useMutation<R, ApiProblem, I>({
     mutationFn: work,
     ...(line && { scope: { id: line } }),
     onSettled: (_reply, _problem, input) => {
@@ -63,9 +63,9 @@ export function useWork<I, R>(work: (input: I) => Promise<R>, { line, removed = 
 }
 
 /** The work of one operation. */
-export function useAct<E extends AnyEndpoint>(endpoint: E, { line }: Pick<WorkOptions<Input<E>>, 'line'> = {}) {
+export function useAct<E extends AnyEndpoint>(endpoint: E, { line }: Pick<WorkOptions<CallInput<E>>, 'line'> = {}) {
   const { call } = useClient();
-  const removed = ({ params }: Input<E>) =>
+  const removed = ({ params }: CallInput<E>) =>
     endpoint.method === 'DELETE' ? Object.values((params ?? {}) as Record<string, string>).at(-1) : undefined;
-  return useWork((input: Input<E>) => call(endpoint, input), { removed, ...(line && { line }) });
+  return useWork((input: CallInput<E>) => call(endpoint, input), { removed, ...(line && { line }) });
 }

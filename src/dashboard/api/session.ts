@@ -1,9 +1,9 @@
 const KEY = 'perdura.access-token';
 
-export type Session = ReturnType<typeof sessionOf>;
+export type Session = ReturnType<typeof browserSession>;
 
 /** The access token: in this tab only, or on this computer where the user asks for it. Never in an address. */
-export function sessionOf(stores: { tab: Storage; computer: Storage }) {
+export function browserSession(stores: { tab: Storage; computer: Storage }) {
   const listeners = new Set<() => void>();
   const tell = () => {
     for (const listener of listeners) listener();

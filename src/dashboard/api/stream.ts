@@ -1,14 +1,14 @@
 import type { RunEvent } from '../../contracts/events.ts';
 import { workflows } from '../../contracts/workflows.ts';
-import { type Client, Problem, urlOf } from './call.ts';
+import { ApiProblem, type Client, requestUrl } from './call.ts';
 
-export interface Frame {
+interface StreamFrame {
   id: number | null;
   data: unknown;
 }
 
 /** The frames of a response of server-sent events. Lines end with a line feed and nothing else: U+2028 is text. */
-export async function* framesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Frame> {
+export async function* framesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamFrame> {
   const decoder = new TextDecoder();
   const reader = body.getReader();
   let buffer = '';
@@ -27,7 +27,7 @@ export async function* framesOf(body: ReadableStream<Uint8Array>): AsyncGenerato
   }
 }
 
-function frameOf(text: string): Frame | null {
+function frameOf(text: string): StreamFrame | null {
   const field = (name: string) =>
     text
       .split('\n')
@@ -52,7 +52,7 @@ interface Following {
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 10_000;
 const TERMINAL = ['completed', 'failed', 'halted'];
-export const isTerminal = (status: string) => TERMINAL.includes(status);
+export const isEndedStatus = (status: string) => TERMINAL.includes(status);
 
 /**
  * Follows a run from its first event to its terminal status. A broken connection is taken up after the event seen last.
@@ -60,7 +60,7 @@ export const isTerminal = (status: string) => TERMINAL.includes(status);
  */
 export async function followRun(client: Client, following: Following): Promise<void> {
   const { workflow_id, task_id, signal, onConnection } = following;
-  const url = urlOf(workflows.stream, { params: { id: workflow_id }, query: { task_id } });
+  const url = requestUrl(workflows.stream, { params: { id: workflow_id }, query: { task_id } });
   const seen = { last: 0 };
   let wait = FIRST_WAIT_MS;
   onConnection('connecting');
@@ -89,12 +89,12 @@ async function attempt(client: Client, following: Following & { url: string; see
         seen.last = id;
       }
       onEvents([event]);
-      if (event.type === 'status' && event.data.task_id === task_id && isTerminal(event.data.status)) return true;
+      if (event.type === 'status' && event.data.task_id === task_id && isEndedStatus(event.data.status)) return true;
     }
     return false;
   } catch (error) {
     if (signal.aborted) return false;
-    if (error instanceof Problem && [401, 403, 404].includes(error.status)) throw error;
+    if (error instanceof ApiProblem && [401, 403, 404].includes(error.status)) throw error;
     return false;
   }
 }

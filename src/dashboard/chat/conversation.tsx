@@ -4,7 +4,7 @@ import { type FormEvent, type KeyboardEvent, type ReactNode, useEffect, useRef, 
 import { useNavigate } from 'react-router';
 import type { z } from 'zod';
 import { type ChatEvent, type ChatMessage, chat } from '../../contracts/chat.ts';
-import { requestOf, urlOf } from '../api/call.ts';
+import { requestOf, requestUrl } from '../api/call.ts';
 import { useClient } from '../api/context.tsx';
 import { useAct } from '../api/queries.ts';
 import { framesOf } from '../api/stream.ts';
@@ -147,7 +147,7 @@ function useExchange(agent_id: string, session_id: string | null) {
     setError(null);
     setExchange({ asked: message, reply: '' });
     try {
-      const response = await client.send(urlOf(chat.send, input), { ...requestOf(chat.send, input), signal });
+      const response = await client.send(requestUrl(chat.send, input), { ...requestOf(chat.send, input), signal });
       for await (const { data } of framesOf(response.body!)) {
         const event = data as z.output<typeof ChatEvent>;
         if (event.type === 'session') {

@@ -1,6 +1,6 @@
 import { Autocomplete, Button, Group, PasswordInput, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { Picker } from '../resources/pickers.tsx';
-import { Verdict } from '../ui/show.tsx';
+import { TestVerdict } from '../ui/show.tsx';
 import { FailureBelow } from '../ui/states.tsx';
 import type { Card, Typed } from './cards.ts';
 import type { ModelChoice } from './use-model.ts';
@@ -95,7 +95,7 @@ function TestRow({ model: { test, runTest } }: { model: ModelChoice }) {
         Test
       </Button>
       {test.data && (
-        <Verdict good={test.data.success} yes={`It answers, with ${test.data.models.length} models.`} no={test.data.error} />
+        <TestVerdict good={test.data.success} yes={`It answers, with ${test.data.models.length} models.`} no={test.data.error} />
       )}
       {!test.data && !test.error && (
         <Text size="xs" c="dimmed">

@@ -5,7 +5,7 @@ import { agents } from '../../contracts/agents.ts';
 import { providers } from '../../contracts/providers.ts';
 import { tokens } from '../../contracts/tokens.ts';
 import { workflows } from '../../contracts/workflows.ts';
-import { type Client, Problem } from '../api/call.ts';
+import { ApiProblem, type Client } from '../api/call.ts';
 import { useClient } from '../api/context.tsx';
 import { useWork } from '../api/queries.ts';
 import { useNames } from '../resources/references.ts';
@@ -38,7 +38,8 @@ export function useMake(model: ModelChoice) {
       try {
         return await together.make(stepsOf({ model, wishes, token_names, attempt }));
       } catch (error) {
-        if (attempt === ATTEMPTS || (error as Problem).code !== 'name_taken') throw withLeft(error as Problem, together.left());
+        if (attempt === ATTEMPTS || (error as ApiProblem).code !== 'name_taken')
+          throw withLeft(error as ApiProblem, together.left());
       }
     }
   }
@@ -50,7 +51,7 @@ export function useMake(model: ModelChoice) {
       void navigate(`/workflows/${id}`);
     } catch (error) {
       notifications.show({
-        message: `It was made, but not run: ${sentence((error as Problem).message)}`,
+        message: `It was made, but not run: ${sentence((error as ApiProblem).message)}`,
         color: 'red',
         autoClose: false,
       });
@@ -92,7 +93,7 @@ function stepsOf({ model, wishes, token_names, attempt }: Plan): Step[] {
   return steps;
 }
 
-function withLeft(problem: Problem, left: string[]): Problem {
+function withLeft(problem: ApiProblem, left: string[]): ApiProblem {
   if (left.length === 0) return problem;
   const message = `${sentence(problem.message)} What had been made (${left.join(', ')}) could not be removed; it is removed when you try again`;
   return Object.assign(Object.create(problem), { message });
@@ -102,8 +103,8 @@ const serviceOf = ({ call }: Client): Service => ({
   create: (endpoint, request) => call(endpoint, request as never) as never,
   remove: async (endpoint, id) => void (await call(endpoint, { params: { id } } as never)),
   isRefusal: (error) =>
-    error instanceof Problem && error.status >= 400 && error.status < 500 && error.code !== 'idempotency_key_busy',
-  isGone: (error) => error instanceof Problem && error.status === 404,
+    error instanceof ApiProblem && error.status >= 400 && error.status < 500 && error.code !== 'idempotency_key_busy',
+  isGone: (error) => error instanceof ApiProblem && error.status === 404,
   newKey,
 });
 

@@ -1,14 +1,14 @@
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { providers } from '../../contracts/providers.ts';
-import type { Problem, Reply } from '../api/call.ts';
+import type { ApiProblem, ApiReply } from '../api/call.ts';
 import { useClient } from '../api/context.tsx';
 import { useRead } from '../api/queries.ts';
 import { CARDS, type Card, endpointOf, isDemo, type Typed } from './cards.ts';
 
 export type ModelChoice = ReturnType<typeof useModel>;
-export type ModelFaults = Partial<Record<keyof Typed | 'existing', string>>;
-type Tested = Reply<typeof providers.test>;
+type ModelFaults = Partial<Record<keyof Typed | 'existing', string>>;
+type Tested = ApiReply<typeof providers.test>;
 
 const DEMO = { id: 'demo', title: 'Demo model', about: 'A script that calls tools and understands nothing. It needs no key.' };
 const EXISTING = { id: 'existing', title: 'One you have', about: 'A provider that is set up already.' };
@@ -84,7 +84,7 @@ function useTest(answered: (models: string[]) => void) {
   const { call } = useClient();
   return useMutation<
     Tested,
-    Problem,
+    ApiProblem,
     { id: string } | NonNullable<Parameters<typeof call<typeof providers.testDraft>>[1]>['body']
   >({
     mutationFn: (asked) =>

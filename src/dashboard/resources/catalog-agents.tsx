@@ -8,9 +8,9 @@ import { Clip, column, reference, text } from './columns.tsx';
 import { AgentPanel } from './panels/agent-panel.tsx';
 import { GuardrailPanel } from './panels/guardrail-panel.tsx';
 import { MemoryPanel } from './panels/memory-panel.tsx';
-import type { Resource } from './resource.ts';
+import type { ResourceScreen } from './resource.ts';
 
-export const AGENTS: Resource = {
+export const AGENTS: ResourceScreen = {
   title: 'Agents',
   noun: 'agent',
   about: 'A persona with a model, tools and knowledge. A workflow binds it to run settings.',
@@ -65,7 +65,7 @@ export const AGENTS: Resource = {
   Panel: AgentPanel,
 };
 
-export const SKILLS: Resource = {
+export const SKILLS: ResourceScreen = {
   title: 'Skills',
   noun: 'skill',
   about: "Instructions that a workflow adds to its agent's, chosen one by one or by tag.",
@@ -77,7 +77,7 @@ export const SKILLS: Resource = {
   overrides: { instructions: { control: 'long' } },
 };
 
-export const GUARDRAILS: Resource = {
+export const GUARDRAILS: ResourceScreen = {
   title: 'Guardrails',
   noun: 'guardrail',
   about: 'Rules for what is asked of a run and for what it answers.',
@@ -103,7 +103,7 @@ export const GUARDRAILS: Resource = {
   Panel: GuardrailPanel,
 };
 
-export const MEMORIES: Resource = {
+export const MEMORIES: ResourceScreen = {
   title: 'Memories',
   noun: 'memory',
   about: 'What agents keep from one run to the next.',

@@ -19,9 +19,9 @@ import { ProviderPanel } from './panels/provider-panel.tsx';
 import { TokenPanel } from './panels/token-panel.tsx';
 import { ToolPanel, ValidateTool } from './panels/tool-panel.tsx';
 import { UploadItem, UploadTool } from './panels/upload.tsx';
-import type { Resource } from './resource.ts';
+import type { ResourceScreen } from './resource.ts';
 
-export const CUSTOM_TOOLS: Resource = {
+export const CUSTOM_TOOLS: ResourceScreen = {
   title: 'Custom tools',
   noun: 'tool',
   about: 'Python functions that agents may call. Each call runs confined, in a process of its own.',
@@ -65,7 +65,7 @@ const CONNECTIONS: Record<string, typeof StdioConfig | typeof UrlConfig> = {
 };
 const SECRET = 'Values may hold {{token:NAME}}. ******** stands for a value that is kept sealed.';
 
-export const MCPS: Resource = {
+export const MCPS: ResourceScreen = {
   title: 'MCP servers',
   noun: 'MCP server',
   about: 'Servers of the Model Context Protocol, whose tools agents may call.',
@@ -98,7 +98,7 @@ export const MCPS: Resource = {
   Actions: McpImportButton,
 };
 
-export const PROVIDERS: Resource = {
+export const PROVIDERS: ResourceScreen = {
   title: 'Providers',
   noun: 'provider',
   about: 'Where models are: OpenAI, Azure, Anthropic, or any OpenAI-compatible endpoint.',
@@ -119,7 +119,7 @@ export const PROVIDERS: Resource = {
   Panel: ProviderPanel,
 };
 
-export const TOKENS: Resource = {
+export const TOKENS: ResourceScreen = {
   title: 'Stored tokens',
   noun: 'stored token',
   about: 'Keys and passwords, held encrypted. They are used by name; a value never comes back.',
@@ -136,7 +136,7 @@ export const TOKENS: Resource = {
   Panel: TokenPanel,
 };
 
-export const KNOWLEDGE_SOURCES: Resource = {
+export const KNOWLEDGE_SOURCES: ResourceScreen = {
   title: 'Knowledge sources',
   noun: 'source',
   about: 'Collections that agents draw on. A builtin source holds its items here.',
@@ -149,7 +149,7 @@ export const KNOWLEDGE_SOURCES: Resource = {
   Panel: SourcePanel,
 };
 
-export const KNOWLEDGE_ITEMS: Resource = {
+export const KNOWLEDGE_ITEMS: ResourceScreen = {
   title: 'Knowledge items',
   noun: 'item',
   about: 'Texts of a builtin source, cut into passages and found by words and by meaning.',

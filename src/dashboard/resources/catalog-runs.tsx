@@ -5,9 +5,9 @@ import { Status } from '../ui/show.tsx';
 import { When } from '../ui/time.tsx';
 import { Named, reference, text } from './columns.tsx';
 import { ScheduleActions } from './panels/schedule-panel.tsx';
-import type { Resource } from './resource.ts';
+import type { ResourceScreen } from './resource.ts';
 
-export const WORKFLOWS: Resource = {
+export const WORKFLOWS: ResourceScreen = {
   title: 'Workflows',
   noun: 'workflow',
   about: 'An agent with run settings. Send it a prompt and a durable run starts.',
@@ -61,7 +61,7 @@ export const WORKFLOWS: Resource = {
   ],
 };
 
-export const SCHEDULES: Resource = {
+export const SCHEDULES: ResourceScreen = {
   title: 'Schedules',
   noun: 'schedule',
   about: 'A saved prompt that is sent to a workflow at an interval, in your name.',

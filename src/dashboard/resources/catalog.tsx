@@ -1,10 +1,10 @@
 import { AGENTS, GUARDRAILS, MEMORIES, SKILLS } from './catalog-agents.tsx';
 import { CUSTOM_TOOLS, KNOWLEDGE_ITEMS, KNOWLEDGE_SOURCES, MCPS, PROVIDERS, TOKENS } from './catalog-parts.tsx';
 import { SCHEDULES, WORKFLOWS } from './catalog-runs.tsx';
-import type { Resource } from './resource.ts';
+import type { ResourceScreen } from './resource.ts';
 
 /** The resources of the generic screens, each under its part of the address. */
-export const CATALOG: Record<string, Resource> = {
+export const CATALOG: Record<string, ResourceScreen> = {
   workflows: WORKFLOWS,
   'scheduled-agents': SCHEDULES,
   agents: AGENTS,

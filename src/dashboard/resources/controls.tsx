@@ -17,9 +17,9 @@ import { useRead } from '../api/queries.ts';
 import { zoneOf } from '../ui/time.tsx';
 import { type Field, nestedFields, type Values } from './fields.ts';
 import { MultiPicker, Picker } from './pickers.tsx';
-import { type FieldFault, faultOf, toControls } from './values.ts';
+import { type FieldFault, fieldFault, toControls } from './values.ts';
 
-export interface ControlProps {
+interface ControlProps {
   field: Field;
   /** All values of the form, or of the part of it that the field is in. */
   values: Values;
@@ -29,7 +29,7 @@ export interface ControlProps {
   onChange(value: unknown): void;
 }
 
-export function Control(props: ControlProps) {
+export function FieldControl(props: ControlProps) {
   switch (props.field.control) {
     case 'nested':
       return <Nested {...props} />;
@@ -51,7 +51,7 @@ function shared({ field, path, faults, disabled }: ControlProps) {
     description: field.description,
     placeholder: field.placeholder ?? '',
     withAsterisk: field.required,
-    error: faultOf(faults, path),
+    error: fieldFault(faults, path),
     disabled: disabled ?? false,
   };
 }
@@ -173,7 +173,7 @@ function Nested({ field, values, path, faults, disabled, onChange }: ControlProp
         )}
         {inner &&
           fields.map((child) => (
-            <Control
+            <FieldControl
               key={child.name}
               field={child}
               values={inner}

@@ -7,10 +7,10 @@ import type { CreateDialogProps } from './creating.ts';
 import { type Field, fieldsOf, type Values } from './fields.ts';
 import { ResourceForm, useForm } from './form.tsx';
 import { KINDS } from './references.ts';
-import type { Resource, Stored } from './resource.ts';
+import type { ResourceScreen, Stored } from './resource.ts';
 
 interface FieldsProps {
-  resource: Resource;
+  resource: ResourceScreen;
   fields: Field[];
   submit(values: Values): Promise<undefined>;
 }
@@ -22,7 +22,7 @@ export default function CreateDialog(props: CreateDialogProps) {
   return resource ? <CreateForm {...props} resource={resource} /> : null;
 }
 
-function CreateForm({ kind, name, close, created, resource }: CreateDialogProps & { resource: Resource }) {
+function CreateForm({ kind, name, close, created, resource }: CreateDialogProps & { resource: ResourceScreen }) {
   const { noun, create, overrides, endpoints } = resource;
   const act = useAct(endpoints.create);
   const fields = useMemo(() => {

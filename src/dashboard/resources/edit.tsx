@@ -2,26 +2,26 @@ import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
-import type { AnyEndpoint, Input, Problem } from '../api/call.ts';
+import type { AnyEndpoint, ApiProblem, CallInput } from '../api/call.ts';
 import { useClient } from '../api/context.tsx';
 import { useWork } from '../api/queries.ts';
 import { Code, Labelled } from '../ui/show.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
 import { changeableFields, type Field, type Values } from './fields.ts';
 import { ResourceForm, useForm } from './form.tsx';
-import type { Resource, Stored } from './resource.ts';
+import type { ResourceScreen, Stored } from './resource.ts';
 import { toControls } from './values.ts';
 import { type Conflict, type Ports, saveOver, type Version } from './versions.ts';
 
 interface EditProps {
-  resource: Resource;
+  resource: ResourceScreen;
   id: string;
 }
 
 /** The fields of one that is stored. */
 export function EditForm({ resource, id }: EditProps) {
   const ports = usePorts(resource, id);
-  const query = useQuery<Version, Problem>({ queryKey: [resource.endpoints.get.operation, 'form', id], queryFn: ports.read });
+  const query = useQuery<Version, ApiProblem>({ queryKey: [resource.endpoints.get.operation, 'form', id], queryFn: ports.read });
   return (
     <Loaded query={query}>
       {(version) => {
@@ -32,10 +32,10 @@ export function EditForm({ resource, id }: EditProps) {
   );
 }
 
-function usePorts({ endpoints, complete }: Resource, id: string): Ports {
+function usePorts({ endpoints, complete }: ResourceScreen, id: string): Ports {
   const { call, tagged } = useClient();
-  const save = useWork((change: Input<AnyEndpoint>) => tagged(endpoints.update, change));
-  const input: Input<AnyEndpoint> = { params: { id } };
+  const save = useWork((change: CallInput<AnyEndpoint>) => tagged(endpoints.update, change));
+  const input: CallInput<AnyEndpoint> = { params: { id } };
   return {
     save: (body, if_match) => save.mutateAsync({ ...input, body, if_match }),
     async read() {
@@ -49,7 +49,7 @@ function usePorts({ endpoints, complete }: Resource, id: string): Ports {
 
 const pick = (values: Values, names: string[]) => Object.fromEntries(names.map((name) => [name, values[name]]));
 
-function Edit({ resource, ports, version }: { resource: Resource; ports: Ports; version: Version }) {
+function Edit({ resource, ports, version }: { resource: ResourceScreen; ports: Ports; version: Version }) {
   const { noun, create, update, overrides, groups, Extra } = resource;
   const fields = useMemo(() => changeableFields(create, update, overrides), [create, update, overrides]);
   const [base, setBase] = useState(version);
@@ -65,8 +65,8 @@ function Edit({ resource, ports, version }: { resource: Resource; ports: Ports; 
     return saved.value;
   };
   const form = useForm({ fields, record: version.value, submit });
-  const shown = toControls(fields, base.value);
-  const untouched = !form.busy && JSON.stringify(form.controls) === JSON.stringify(shown);
+  const controlValues = toControls(fields, base.value);
+  const untouched = !form.busy && JSON.stringify(form.controls) === JSON.stringify(controlValues);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a newer state is shown when it comes, if nothing has been typed
   useEffect(() => {
     if (!untouched) return;
@@ -74,7 +74,7 @@ function Edit({ resource, ports, version }: { resource: Resource; ports: Ports; 
     form.show(version.value);
   }, [version]);
   const choose = (newer: Version, keep: boolean) => {
-    if (keep) form.carry(shown, newer.value);
+    if (keep) form.carry(controlValues, newer.value);
     else form.show(newer.value);
     setBase(newer);
     setConflict(null);

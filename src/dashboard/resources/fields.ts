@@ -144,7 +144,7 @@ const WORDS: Record<string, string> = {
   id: 'ID',
 };
 
-export function labelOf(name: string): string {
+function labelOf(name: string): string {
   const words = name
     .replace(/_ids$/, 's')
     .replace(/_id$/, '')

@@ -1,11 +1,11 @@
 import { Button, Fieldset, Group, Stack } from '@mantine/core';
 import { type ComponentType, type FormEvent, type ReactNode, useRef, useState } from 'react';
-import type { Problem } from '../api/call.ts';
+import type { ApiProblem } from '../api/call.ts';
 import { Failure } from '../ui/states.tsx';
 import { useUnsaved } from '../ui/unsaved.tsx';
-import { Control } from './controls.tsx';
+import { FieldControl } from './controls.tsx';
 import type { Field, Values } from './fields.ts';
-import { carried, type FieldFault, toControls, toWire } from './values.ts';
+import { carryEdits, type FieldFault, toControls, toWire } from './values.ts';
 
 export interface FieldGroup {
   title: string;
@@ -25,7 +25,7 @@ interface FormProps {
 export function ResourceForm({ form, groups = [], submit, Extra, children }: FormProps) {
   const { fields, element, controls, set, faults, problem, busy, send } = form;
   const control = (field: Field) => (
-    <Control
+    <FieldControl
       key={field.name}
       field={field}
       values={controls}
@@ -69,14 +69,14 @@ interface FormFacts {
   submit(values: Values): Promise<Values | undefined>;
 }
 
-export type Form = ReturnType<typeof useForm>;
+type Form = ReturnType<typeof useForm>;
 
 export function useForm({ fields, record, submit }: FormFacts) {
   const element = useRef<HTMLFormElement>(null);
   const [controls, setControls] = useState(() => toControls(fields, record));
   const [clean, setClean] = useState(controls);
   const [faults, setFaults] = useState<readonly FieldFault[]>([]);
-  const [problem, setProblem] = useState<Problem | null>(null);
+  const [problem, setProblem] = useState<ApiProblem | null>(null);
   const [busy, setBusy] = useState(false);
 
   /** The first of them that is there once the form is drawn. */
@@ -90,7 +90,7 @@ export function useForm({ fields, record, submit }: FormFacts) {
   };
   /** Shows another state of the record, but for what differs from the controls before: that was typed since. */
   const carry = (before: Values, stored: Values) => {
-    setControls((held) => carried(held, before, toControls(fields, stored)));
+    setControls((held) => carryEdits(held, before, toControls(fields, stored)));
     setClean(toControls(fields, stored));
   };
   const dirty = !busy && JSON.stringify(controls) !== JSON.stringify(clean);
@@ -110,8 +110,8 @@ export function useForm({ fields, record, submit }: FormFacts) {
       else focus(ALERT);
       setFaults([]);
     } catch (error) {
-      showFaults((error as Problem).errors ?? []);
-      setProblem(error as Problem);
+      showFaults((error as ApiProblem).errors ?? []);
+      setProblem(error as ApiProblem);
     }
     setBusy(false);
   }
@@ -128,7 +128,7 @@ export function useForm({ fields, record, submit }: FormFacts) {
 }
 
 /** Faults of no field of the form are told with the problem. */
-function withPaths(problem: Problem, fields: Field[]): Problem {
+function withPaths(problem: ApiProblem, fields: Field[]): ApiProblem {
   const homeless = problem.errors.filter(({ path }) => !fields.some(({ name }) => name === path.split('.')[0]));
   const told = homeless.map(({ path, message }) => `${path}: ${message}`).join('. ');
   return told ? Object.assign(Object.create(problem), { message: `${problem.message} ${told}` }) : problem;

@@ -5,7 +5,7 @@ import { useMemo } from 'react';
 import { Link, useNavigate, useParams, useSearchParams } from 'react-router';
 import { useAct, useList, useRead } from '../api/queries.ts';
 import { Confirm } from '../ui/confirm.tsx';
-import { Id } from '../ui/copy.tsx';
+import { CopyableId } from '../ui/copy.tsx';
 import { DownloadButton } from '../ui/download.tsx';
 import { useFilters } from '../ui/filters.ts';
 import { ListTable } from '../ui/list.tsx';
@@ -20,12 +20,12 @@ import { fieldsOf, type Values } from './fields.ts';
 import { ResourceForm, useForm } from './form.tsx';
 import { DoubtsAlert, NeedsAlert, NeedsMark } from './needs.tsx';
 import { useNames } from './references.ts';
-import type { Filter, Resource, Stored } from './resource.ts';
+import type { ResourceScreen, ScreenFilter, Stored } from './resource.ts';
 
-const nameOf = ({ nameOf }: Resource, record: Stored) => nameOf?.(record) ?? String(record.name ?? record.id);
+const nameOf = ({ nameOf }: ResourceScreen, record: Stored) => nameOf?.(record) ?? String(record.name ?? record.id);
 const article = (noun: string) => (/^(?:[aeiou]|MCP)/i.test(noun) ? 'an' : 'a');
 
-function useResource(): { slug: string; resource: Resource | undefined } {
+function useResource(): { slug: string; resource: ResourceScreen | undefined } {
   const { resource: slug = 'workflows' } = useParams();
   return { slug, resource: CATALOG[slug] };
 }
@@ -35,7 +35,7 @@ export function ListPage() {
   return resource ? <List key={slug} slug={slug} resource={resource} /> : <Nowhere />;
 }
 
-function List({ slug, resource }: { slug: string; resource: Resource }) {
+function List({ slug, resource }: { slug: string; resource: ResourceScreen }) {
   const { title, noun, about, endpoints, columns, Actions } = resource;
   const wanted = useFilters();
   const [asked] = useDebouncedValue(wanted.filters, 250);
@@ -71,7 +71,7 @@ function List({ slug, resource }: { slug: string; resource: Resource }) {
   );
 }
 
-const nameColumn = (slug: string, resource: Resource) => ({
+const nameColumn = (slug: string, resource: ResourceScreen) => ({
   label: 'Name',
   show: (record: Stored) => (
     <>
@@ -83,7 +83,7 @@ const nameColumn = (slug: string, resource: Resource) => ({
   ),
 });
 
-function Filters({ resource, wanted: { filters, set } }: { resource: Resource; wanted: ReturnType<typeof useFilters> }) {
+function Filters({ resource, wanted: { filters, set } }: { resource: ResourceScreen; wanted: ReturnType<typeof useFilters> }) {
   return (
     <Group align="end" gap="sm">
       <TextInput
@@ -105,7 +105,7 @@ function Filters({ resource, wanted: { filters, set } }: { resource: Resource; w
   );
 }
 
-function FilterSelect({ filter, value, onChange }: { filter: Filter; value: string; onChange(value: string): void }) {
+function FilterSelect({ filter, value, onChange }: { filter: ScreenFilter; value: string; onChange(value: string): void }) {
   const names = useNames('of' in filter ? filter.of : 'agent', { enabled: 'of' in filter });
   const options = 'of' in filter ? names.options : filter.options.map((option) => ({ value: option, label: option }));
   return (
@@ -124,7 +124,7 @@ export function CreatePage() {
   return resource ? <Create key={slug} slug={slug} resource={resource} /> : <Nowhere />;
 }
 
-function Create({ slug, resource }: { slug: string; resource: Resource }) {
+function Create({ slug, resource }: { slug: string; resource: ResourceScreen }) {
   const { title, noun, create, overrides, groups, endpoints, Extra } = resource;
   const [search] = useSearchParams();
   const navigate = useNavigate();
@@ -153,7 +153,7 @@ export function EditPage() {
   return resource ? <Edit key={`${slug}/${id}`} slug={slug} resource={resource} id={id} /> : <Nowhere />;
 }
 
-function Edit({ slug, resource, id }: { slug: string; resource: Resource; id: string }) {
+function Edit({ slug, resource, id }: { slug: string; resource: ResourceScreen; id: string }) {
   const { endpoints, title, noun, Panel } = resource;
   const query = useRead(endpoints.get, { params: { id } } as never);
   const record = query.data as Stored | undefined;
@@ -189,7 +189,7 @@ function Identity({ record: { id, created_by, created_at, updated_at } }: { reco
   return (
     <Facts
       of={{
-        ID: <Id>{id}</Id>,
+        ID: <CopyableId>{id}</CopyableId>,
         ...(created_by && { 'Created by': created_by }),
         ...(created_at && { Created: <When at={created_at} /> }),
         ...(updated_at && { Changed: <When at={updated_at} /> }),
@@ -199,7 +199,7 @@ function Identity({ record: { id, created_by, created_at, updated_at } }: { reco
 }
 
 /** A bundle of this one alone, as an import takes it. */
-export function Export({ resource: { exported, noun }, record }: { resource: Resource; record: Stored }) {
+export function Export({ resource: { exported, noun }, record }: { resource: ResourceScreen; record: Stored }) {
   if (!exported) return null;
   return (
     <DownloadButton
@@ -213,7 +213,7 @@ export function Export({ resource: { exported, noun }, record }: { resource: Res
   );
 }
 
-export function Remove({ resource, record, to }: { resource: Resource; record: Stored; to: string }) {
+export function Remove({ resource, record, to }: { resource: ResourceScreen; record: Stored; to: string }) {
   const navigate = useNavigate();
   const act = useAct(resource.endpoints.remove);
   const remove = async () => {

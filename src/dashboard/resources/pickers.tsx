@@ -49,8 +49,8 @@ interface PickerProps extends Omit<SelectProps, Given> {
 /** Chooses a record by its name, or makes one and chooses that. */
 export function Picker({ kind, value, onChange, among, placeholder, ...rest }: PickerProps) {
   const { options, loading } = useNames(kind, { enabled: among === undefined });
-  const shown = withCurrent(among ?? options, value ? [value] : []);
-  const { offered, open, setSearch, dialog } = useNew(kind, { options: shown, created: onChange });
+  const choices = withCurrent(among ?? options, value ? [value] : []);
+  const { offered, open, setSearch, dialog } = useNew(kind, { options: choices, created: onChange });
   return (
     <>
       <Select
@@ -77,9 +77,9 @@ interface MultiPickerProps extends Omit<MultiSelectProps, Given> {
 
 export function MultiPicker({ kind, value, onChange, ...rest }: MultiPickerProps) {
   const { options, loading } = useNames(kind);
-  const shown = withCurrent(options, value);
+  const choices = withCurrent(options, value);
   const created = (made: string) => onChange([...value, made]);
-  const { offered, open, setSearch, dialog } = useNew(kind, { options: shown, created });
+  const { offered, open, setSearch, dialog } = useNew(kind, { options: choices, created });
   return (
     <>
       <MultiSelect

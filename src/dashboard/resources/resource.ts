@@ -11,10 +11,12 @@ import type { Kind } from './references.ts';
 export type Stored = { id: string } & Record<string, any>;
 
 /** A filter above a list. */
-export type Filter = { name: string; label: string; of: Kind } | { name: string; label: string; options: readonly string[] };
+export type ScreenFilter =
+  | { name: string; label: string; of: Kind }
+  | { name: string; label: string; options: readonly string[] };
 
 /** All that the generic screens need to know of a resource; the rest is in its contract. */
-export interface Resource {
+export interface ResourceScreen {
   title: string;
   noun: string;
   /** One sentence below the title of the list: what the thing is for. */
@@ -24,7 +26,7 @@ export interface Resource {
   update: z.ZodType;
   nameOf?(record: Stored): string;
   columns: Column<Stored>[];
-  filters?: Filter[];
+  filters?: ScreenFilter[];
   overrides?: Overrides;
   groups?: FieldGroup[];
   /** Shown above the form of one that is stored. */

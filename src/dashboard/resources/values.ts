@@ -86,7 +86,7 @@ export function changesOf(before: Values, values: Values): Values {
 }
 
 /** Controls of a newer state, but for those that are not as they were before. */
-export function carried(held: Values, before: Values, newer: Values): Values {
+export function carryEdits(held: Values, before: Values, newer: Values): Values {
   return Object.fromEntries(Object.entries(held).map(([name, value]) => [name, same(value, before[name]) ? newer[name] : value]));
 }
 
@@ -97,7 +97,7 @@ function localTime(iso: string): string {
 }
 
 /** What is wrong with a field or something within it. */
-export function faultOf(faults: readonly FieldFault[], path: string): string | undefined {
+export function fieldFault(faults: readonly FieldFault[], path: string): string | undefined {
   const found = faults.filter((fault) => fault.path === path || fault.path.startsWith(`${path}.`));
   if (found.length === 0) return undefined;
   return found

@@ -1,7 +1,7 @@
 import { Anchor, Stack } from '@mantine/core';
 import { Link } from 'react-router';
 import type { Task } from '../../contracts/tasks.ts';
-import { Id } from '../ui/copy.tsx';
+import { CopyableId } from '../ui/copy.tsx';
 import { Section } from '../ui/page.tsx';
 import { Code, Facts } from '../ui/show.tsx';
 import { When } from '../ui/time.tsx';
@@ -13,8 +13,8 @@ export function Details({ task }: { task: Task }) {
     <Stack>
       <Facts
         of={{
-          Task: <Id>{task.id}</Id>,
-          Definition: <Id what="the hash of the definition">{task.definition_hash}</Id>,
+          Task: <CopyableId>{task.id}</CopyableId>,
+          Definition: <CopyableId what="the hash of the definition">{task.definition_hash}</CopyableId>,
           Trigger: task.trigger,
           ...(task.scheduled_agent_id && {
             Schedule: (

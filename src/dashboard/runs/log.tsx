@@ -14,7 +14,7 @@ const COLUMNS: Column<LogLine>[] = [
 ];
 
 /** Lines are only ever added at the end, so their place is their name. */
-export function Log({ lines }: { lines: LogLine[] }) {
+export function RunLog({ lines }: { lines: LogLine[] }) {
   if (lines.length === 0) return <Text c="dimmed">Nothing has been logged yet.</Text>;
   return <ColumnTable rows={lines} columns={COLUMNS} label="Log" keyOf={(_, index) => index} verticalSpacing={2} />;
 }

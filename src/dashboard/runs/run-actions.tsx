@@ -2,7 +2,7 @@ import { Button, Group } from '@mantine/core';
 import { runBundles } from '../../contracts/run-bundles.ts';
 import { type Task, tasks } from '../../contracts/tasks.ts';
 import { useAct } from '../api/queries.ts';
-import { isTerminal } from '../api/stream.ts';
+import { isEndedStatus } from '../api/stream.ts';
 import { DownloadButton } from '../ui/download.tsx';
 import { Failure } from '../ui/states.tsx';
 import { ForkButton } from './fork.tsx';
@@ -12,7 +12,7 @@ export function RunActions({ task, status }: { task: Task; status: string }) {
   return (
     <>
       <Group gap="xs">
-        {!isTerminal(status) && (
+        {!isEndedStatus(status) && (
           <Button
             color="red"
             loading={halt.isPending}

@@ -22,7 +22,7 @@ export interface LogLine {
   timestamp: string;
 }
 
-export interface RunState {
+export interface LiveRun {
   status: string | null;
   turn: number;
   usage: { total_in: number; total_out: number; cost: number; cache_read: number; cache_write: number } | null;
@@ -32,16 +32,16 @@ export interface RunState {
   logs: LogLine[];
 }
 
-export const emptyRun: RunState = { status: null, turn: 0, usage: null, blocks: [], partial: '', logs: [] };
+export const emptyRun: LiveRun = { status: null, turn: 0, usage: null, blocks: [], partial: '', logs: [] };
 
 /** What a watcher knows after some more events. */
-export function after(state: RunState, events: readonly RunEvent[]): RunState {
-  const next: RunState = { ...state, blocks: [...state.blocks], logs: [...state.logs] };
+export function after(state: LiveRun, events: readonly RunEvent[]): LiveRun {
+  const next: LiveRun = { ...state, blocks: [...state.blocks], logs: [...state.logs] };
   for (const event of events) take(next, event);
   return next;
 }
 
-function take(run: RunState, { type, data, timestamp }: RunEvent): void {
+function take(run: LiveRun, { type, data, timestamp }: RunEvent): void {
   if (type === 'message_delta') run.partial += data.delta;
   else if (type === 'usage') run.usage = data;
   else if (type === 'status') {
@@ -60,7 +60,7 @@ interface ToolCall {
   arguments: string;
 }
 
-function takeMessage(run: RunState, data: { role: string; content: string; [more: string]: unknown }): void {
+function takeMessage(run: LiveRun, data: { role: string; content: string; [more: string]: unknown }): void {
   if (data.role === 'tool') {
     change(run, String(data.call_id), { result: data.content });
     return;
@@ -70,7 +70,7 @@ function takeMessage(run: RunState, data: { role: string; content: string; [more
   for (const call of (data.tool_calls as ToolCall[] | undefined) ?? []) addCall(run, call);
 }
 
-function addCall(run: RunState, { call_id, name, arguments: args }: ToolCall): void {
+function addCall(run: LiveRun, { call_id, name, arguments: args }: ToolCall): void {
   if (run.blocks.some((block) => block.kind === 'call' && block.call_id === call_id)) return;
   run.blocks.push({
     ...{ kind: 'call', call_id, name, arguments: args, state: 'planned', failed: false },
@@ -78,7 +78,7 @@ function addCall(run: RunState, { call_id, name, arguments: args }: ToolCall): v
   });
 }
 
-function change(run: RunState, call_id: string, facts: Partial<CallBlock>): void {
+function change(run: LiveRun, call_id: string, facts: Partial<CallBlock>): void {
   run.blocks = run.blocks.map((block) => (block.kind === 'call' && block.call_id === call_id ? { ...block, ...facts } : block));
 }
 
@@ -91,7 +91,7 @@ const NOTES = [
 
 type Log = Extract<RunEvent, { type: 'log' }>['data'];
 
-function takeLog(run: RunState, data: Log): void {
+function takeLog(run: LiveRun, data: Log): void {
   if (data.event === 'attempt_reset') run.partial = '';
   if (NOTES.includes(data.event)) run.blocks.push({ kind: 'note', event: data.event, text: data.detail });
   const call_id = data.call_id as string | undefined;

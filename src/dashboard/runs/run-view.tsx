@@ -3,14 +3,14 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { Link } from 'react-router';
 import type { Task } from '../../contracts/tasks.ts';
-import { isTerminal } from '../api/stream.ts';
+import { isEndedStatus } from '../api/stream.ts';
 import { useLiveText } from '../ui/live.tsx';
 import { count, duration, Facts, money, Status } from '../ui/show.tsx';
 import { Failure } from '../ui/states.tsx';
 import { useTab } from '../ui/tabs.ts';
 import { When } from '../ui/time.tsx';
 import { Details } from './details.tsx';
-import { Log } from './log.tsx';
+import { RunLog } from './log.tsx';
 import { Pauses } from './pauses.tsx';
 import { RunActions } from './run-actions.tsx';
 import { Steps } from './steps.tsx';
@@ -66,7 +66,7 @@ export function RunView({ task }: { task: Task }) {
           <Steps task={task} version={followed.run.logs.length} />
         </Tabs.Panel>
         <Tabs.Panel value="log" pt="md">
-          <Log lines={followed.run.logs} />
+          <RunLog lines={followed.run.logs} />
         </Tabs.Panel>
         <Tabs.Panel value="details" pt="md">
           <Details task={task} />
@@ -84,7 +84,7 @@ function useFreshTask(task: Task, { run }: Followed): string {
     if (run.status && run.status !== task.status) void queries.invalidateQueries();
   }, [run.status, task.status, queries]);
   useLiveText(`The run is ${status}`);
-  return isTerminal(task.status) ? task.status : status;
+  return isEndedStatus(task.status) ? task.status : status;
 }
 
 function Head({ task, status, followed: { run, connection } }: { task: Task; status: string; followed: Followed }) {

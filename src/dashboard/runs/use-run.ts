@@ -1,24 +1,24 @@
 import { useEffect, useRef, useState } from 'react';
 import type { RunEvent } from '../../contracts/events.ts';
-import type { Problem } from '../api/call.ts';
+import type { ApiProblem } from '../api/call.ts';
 import { useClient } from '../api/context.tsx';
 import { type Connection, followRun } from '../api/stream.ts';
-import { after, emptyRun, type RunState } from './run-state.ts';
+import { after, emptyRun, type LiveRun } from './run-state.ts';
 
 const PAUSE_MS = 40;
 
 export interface Followed {
-  run: RunState;
+  run: LiveRun;
   connection: Connection;
-  problem: Problem | null;
+  problem: ApiProblem | null;
 }
 
 /** A run as its stream tells it. Events are shown in batches, so that a fast model does not cost a drawing for each word. */
 export function useRun(workflow_id: string | undefined, task_id: string): Followed {
   const client = useClient();
-  const [run, setRun] = useState<RunState>(emptyRun);
+  const [run, setRun] = useState<LiveRun>(emptyRun);
   const [connection, setConnection] = useState<Connection>('connecting');
-  const [problem, setProblem] = useState<Problem | null>(null);
+  const [problem, setProblem] = useState<ApiProblem | null>(null);
   const waiting = useRef<RunEvent[]>([]);
 
   useEffect(() => {

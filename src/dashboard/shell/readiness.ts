@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { z } from 'zod';
 import { health, type Readiness } from '../../contracts/health.ts';
 
-export type ReadinessFacts = z.output<typeof Readiness>;
+type ReadinessFacts = z.output<typeof Readiness>;
 
 const EVERY_MS = 20_000;
 

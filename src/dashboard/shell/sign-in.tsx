@@ -1,7 +1,7 @@
 import { Alert, Button, Checkbox, Code, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
 import { type FormEvent, useEffect, useState } from 'react';
 import { tasks } from '../../contracts/tasks.ts';
-import { clientOf, type Problem } from '../api/call.ts';
+import { type ApiProblem, clientOf } from '../api/call.ts';
 import { useSession } from '../api/context.tsx';
 import { sentence } from '../ui/states.tsx';
 
@@ -69,7 +69,7 @@ function useSignIn() {
     const given = token.trim();
     if (!given) return setError('Enter an access token.');
     setBusy(true);
-    const refusal = await refusalOf(given);
+    const refusal = await signInRefusal(given);
     setBusy(false);
     setError(refusal);
     if (!refusal) session.signIn(given, keep);
@@ -78,11 +78,11 @@ function useSignIn() {
 }
 
 /** Why a token is not taken; null when it is. */
-async function refusalOf(token: string): Promise<string | null> {
+async function signInRefusal(token: string): Promise<string | null> {
   try {
     await clientOf({ token: () => token, refused: () => {} }).call(tasks.list, { query: { limit: 1 } });
     return null;
   } catch (error) {
-    return (error as Problem).status === 401 ? 'This access token is not valid.' : sentence((error as Problem).message);
+    return (error as ApiProblem).status === 401 ? 'This access token is not valid.' : sentence((error as ApiProblem).message);
   }
 }

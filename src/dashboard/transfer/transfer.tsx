@@ -2,7 +2,7 @@ import { Button, Checkbox, FileInput, Group, NativeSelect, Stack, Text } from '@
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { bundle, type ImportResult, transfers } from '../../contracts/transfer.ts';
-import type { AnyEndpoint, Problem } from '../api/call.ts';
+import type { AnyEndpoint, ApiProblem } from '../api/call.ts';
 import { useClient } from '../api/context.tsx';
 import { DownloadButton } from '../ui/download.tsx';
 import { ImportReport } from '../ui/import-report.tsx';
@@ -103,7 +103,7 @@ function useImport() {
   const queries = useQueryClient();
   const [busy, setBusy] = useState(false);
   const [wrong, setWrong] = useState<string | null>(null);
-  const [problem, setProblem] = useState<Problem | null>(null);
+  const [problem, setProblem] = useState<ApiProblem | null>(null);
   const [done, setDone] = useState<{ dry: boolean; reply: Report } | null>(null);
   const send = async (file: File | null, dry: boolean) => {
     setWrong(null);
@@ -116,7 +116,7 @@ function useImport() {
       setDone({ dry, reply: await call(PARTS[read.part]!.import, { query: { dry_run: dry }, body: read.body }) });
       if (!dry) await queries.invalidateQueries();
     } catch (error) {
-      setProblem(error as Problem);
+      setProblem(error as ApiProblem);
     }
     setBusy(false);
   };

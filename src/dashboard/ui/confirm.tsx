@@ -1,6 +1,6 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import type { Problem } from '../api/call.ts';
+import type { ApiProblem } from '../api/call.ts';
 import { DialogButton } from './dialog-button.tsx';
 import { Failure } from './states.tsx';
 
@@ -13,7 +13,7 @@ interface ConfirmProps {
   disabled?: boolean;
   /** Does it; the dialog stays open while it fails. */
   act(): Promise<unknown>;
-  problem: Problem | null;
+  problem: ApiProblem | null;
   busy: boolean;
 }
 

@@ -45,7 +45,7 @@ async function write(text: string): Promise<boolean> {
 }
 
 /** An identifier, with the button that copies it. */
-export function Id({ children, what = 'the id' }: { children: string; what?: string }) {
+export function CopyableId({ children, what = 'the id' }: { children: string; what?: string }) {
   return (
     <span className="id">
       <span className="mono">{children}</span>

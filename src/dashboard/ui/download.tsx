@@ -1,6 +1,6 @@
 import { Button, type ButtonProps } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import type { AnyEndpoint, Input, Problem } from '../api/call.ts';
+import type { AnyEndpoint, ApiProblem, CallInput } from '../api/call.ts';
 import { useClient } from '../api/context.tsx';
 import { FailureBelow } from './states.tsx';
 
@@ -8,14 +8,14 @@ interface DownloadProps extends Pick<ButtonProps, 'size' | 'variant'> {
   /** Of the file. */
   name: string;
   endpoint: AnyEndpoint;
-  input?: Input<AnyEndpoint>;
+  input?: CallInput<AnyEndpoint>;
   children: string;
 }
 
 /** Reads a JSON document from the service and hands it to the browser as a file. Why it could not is told below the buttons around. */
 export function DownloadButton({ name, endpoint, input, children, ...look }: DownloadProps) {
   const { call } = useClient();
-  const download = useMutation<void, Problem>({ mutationFn: async () => save(name, await call(endpoint, input)) });
+  const download = useMutation<void, ApiProblem>({ mutationFn: async () => save(name, await call(endpoint, input)) });
   return (
     <>
       <Button {...look} loading={download.isPending} onClick={() => download.mutate()}>

@@ -1,6 +1,6 @@
 import { Button, Group, Table, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import type { Problem } from '../api/call.ts';
+import type { ApiProblem } from '../api/call.ts';
 import { ScrollBox } from './scroll-box.tsx';
 import { Failure, Loading } from './states.tsx';
 
@@ -13,7 +13,7 @@ export interface Column<T> {
 interface ListQuery<T> {
   items: T[] | undefined;
   total: number;
-  error: Problem | null;
+  error: ApiProblem | null;
   refetch(): unknown;
   hasNextPage: boolean;
   isFetchingNextPage: boolean;

@@ -33,7 +33,7 @@ export function Status({ of, tone, children }: { of: string; tone?: string; chil
 }
 
 /** What came of a trial, in a sentence. */
-export function Verdict({ good, yes, no }: { good: boolean; yes: string; no: string | null | undefined }) {
+export function TestVerdict({ good, yes, no }: { good: boolean; yes: string; no: string | null | undefined }) {
   return <Status of={good ? 'done' : 'failed'}>{good ? yes : (no ?? 'It failed.')}</Status>;
 }
 
@@ -76,7 +76,7 @@ export function Code({ children, label }: { children: unknown; label: string }) 
   );
 }
 
-export function pretty(value: unknown): string {
+function pretty(value: unknown): string {
   if (typeof value !== 'string') return JSON.stringify(value, null, 2) ?? '';
   const read = /^\s*[{[]/.test(value) ? parsedJson(value) : null;
   return read && 'value' in read ? JSON.stringify(read.value, null, 2) : value;
@@ -93,6 +93,6 @@ export function Labelled({ label, children }: { label: string; children: ReactNo
   );
 }
 
-export function Tags({ of }: { of: readonly string[] }) {
+export function TagList({ of }: { of: readonly string[] }) {
   return of.length === 0 ? <>—</> : <Group gap={4}>{of.join(', ')}</Group>;
 }

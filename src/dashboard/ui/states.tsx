@@ -1,6 +1,6 @@
 import { Alert, Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import type { Problem } from '../api/call.ts';
+import type { ApiProblem } from '../api/call.ts';
 
 export function Loading({ what = 'Loading' }: { what?: string }) {
   return (
@@ -30,7 +30,7 @@ const ADVICE: Record<number, string> = {
   429: 'Wait a moment.',
 };
 
-export function Failure({ problem, retry }: { problem: Problem; retry?: () => void }) {
+export function Failure({ problem, retry }: { problem: ApiProblem; retry?: () => void }) {
   return (
     <Alert
       color="red"
@@ -54,7 +54,7 @@ export function Failure({ problem, retry }: { problem: Problem; retry?: () => vo
 }
 
 /** Below the buttons of a group, however many there are. */
-export function FailureBelow({ problem }: { problem: Problem }) {
+export function FailureBelow({ problem }: { problem: ApiProblem }) {
   return (
     <div style={{ flexBasis: '100%', order: 1 }}>
       <Failure problem={problem} />
@@ -66,7 +66,7 @@ export const sentence = (text: string) => (/[.!?…]$/.test(text) ? text : `${te
 
 interface Query<T> {
   data: T | undefined;
-  error: Problem | null;
+  error: ApiProblem | null;
   refetch(): unknown;
 }
 

@@ -1,7 +1,7 @@
 import { Button, Group, Kbd, NativeSelect, Stack, Text, Textarea } from '@mantine/core';
 import { type FormEvent, type KeyboardEvent, useState } from 'react';
 import { ON_BUSY, REASONING_EFFORTS, type Workflow, workflows } from '../../contracts/workflows.ts';
-import { urlOf } from '../api/call.ts';
+import { requestUrl } from '../api/call.ts';
 import { useAct } from '../api/queries.ts';
 import { Code } from '../ui/show.tsx';
 import { Failure } from '../ui/states.tsx';
@@ -100,7 +100,7 @@ function Curl({ workflow_id, prompt }: { workflow_id: string; prompt: string }) 
 
 const curlOf = (workflow_id: string, prompt: string) =>
   [
-    `curl ${location.origin}${urlOf(workflows.prompt, { params: { id: workflow_id } })}`,
+    `curl ${location.origin}${requestUrl(workflows.prompt, { params: { id: workflow_id } })}`,
     `-H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json'`,
     `-d '${JSON.stringify({ prompt }).replaceAll("'", "'\\''")}'`,
   ].join(' \\\n  ');

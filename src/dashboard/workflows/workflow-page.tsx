@@ -3,7 +3,7 @@ import { Link, useLocation, useParams } from 'react-router';
 import { tasks } from '../../contracts/tasks.ts';
 import { type Workflow, workflows } from '../../contracts/workflows.ts';
 import { useList, useRead } from '../api/queries.ts';
-import { isTerminal } from '../api/stream.ts';
+import { isEndedStatus } from '../api/stream.ts';
 import { WORKFLOWS } from '../resources/catalog-runs.tsx';
 import { Named } from '../resources/columns.tsx';
 import { EditForm } from '../resources/edit.tsx';
@@ -12,7 +12,7 @@ import { Export, Remove } from '../resources/pages.tsx';
 import type { Stored } from '../resources/resource.ts';
 import { RunView } from '../runs/run-view.tsx';
 import { taskColumns } from '../runs/task-columns.tsx';
-import { Id } from '../ui/copy.tsx';
+import { CopyableId } from '../ui/copy.tsx';
 import { ListTable } from '../ui/list.tsx';
 import { Page, Section } from '../ui/page.tsx';
 import { Facts, Status } from '../ui/show.tsx';
@@ -56,7 +56,7 @@ function WorkflowView({ workflow }: { workflow: Workflow }) {
           Owner: workflow.owner,
           Runs: workflow.task_count,
           'Last run': <When at={workflow.last_task_at} none="never" />,
-          ID: <Id>{workflow.id}</Id>,
+          ID: <CopyableId>{workflow.id}</CopyableId>,
         }}
       />
       <NeedsAlert noun="workflow" needs={(workflow as Stored).needs} />
@@ -104,7 +104,7 @@ function Run({ workflow }: { workflow: Workflow }) {
       {last.data && !task && <Empty>This workflow has not run yet. Send it a prompt.</Empty>}
       {task && (
         <Section
-          title={isTerminal(task.status) ? 'Last run' : 'Run under way'}
+          title={isEndedStatus(task.status) ? 'Last run' : 'Run under way'}
           actions={
             <Button variant="default" component={Link} to={`/tasks/${task.id}`}>
               Open by itself

@@ -1,24 +1,23 @@
+import { registerPlugins } from '../../tools/register-plugins.ts';
 import type { Config } from '../config.ts';
-import { VERSION } from '../places.ts';
-import { registerPlugins } from '../plugins.ts';
 import { createResources } from '../resources.ts';
 import { externalSetting } from '../setting.ts';
 import { untilSignal } from '../until-signal.ts';
-import { openApi, openClientConnection, openCore, openDriver } from '../wiring.ts';
+import { openApi, openClientConnection, openRunControl, openSharedServices } from '../wiring.ts';
 
 const log = (line: string) => process.stderr.write(`${line}\n`);
 
 /** The HTTP server alone. */
-export async function command(config: Config): Promise<void> {
+export default async function runApi(config: Config): Promise<void> {
   const ended = untilSignal();
   const resources = createResources((error) => log(`While stopping: ${(error as Error).message}`));
   try {
     const setting = await externalSetting(config);
-    const core = await openCore(setting, resources, log);
+    const core = await openSharedServices(setting, resources, log);
     await core.store.grants.grantExisting();
     await registerPlugins(core);
-    const driver = openDriver(core, openClientConnection(setting, resources), false);
-    const app = await openApi(core, driver, { version: VERSION, resources });
+    const driver = openRunControl(core, openClientConnection(setting, resources), false);
+    const app = await openApi(core, driver, { resources });
     log(`Perdura API at ${await app.listen({ host: config.PERDURA_HOST ?? '0.0.0.0', port: config.PERDURA_PORT })}`);
     await ended;
   } finally {

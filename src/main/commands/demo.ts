@@ -19,7 +19,7 @@ type Call = (method: string, path: string, body?: Json) => Promise<Json>;
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
 /** A first run, as a client of the API would make it. */
-export async function command(config: Config): Promise<void> {
+export default async function runDemo(config: Config): Promise<void> {
   const place = await findInstallation(config);
   const token = (await readFile(place.token_file, 'utf8')).trim();
   const call = client(place.api_url, token);

@@ -4,7 +4,7 @@ import { untilSignal } from '../until-signal.ts';
 
 const log = (line: string) => process.stderr.write(`${line}\n`);
 
-export async function command(config: Config): Promise<void> {
+export default async function runDev(config: Config): Promise<void> {
   const ended = untilSignal();
   const starting = startInstallation(config, log);
   const running = await Promise.race([starting, ended.then(() => null)]);

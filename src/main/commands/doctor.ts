@@ -6,10 +6,10 @@ import type { Config } from '../config.ts';
 import { doctorChecks } from '../doctor-checks.ts';
 import { createResources, type Resources } from '../resources.ts';
 import { externalSetting } from '../setting.ts';
-import { openClientConnection, openCore, openDriver } from '../wiring.ts';
+import { openClientConnection, openRunControl, openSharedServices } from '../wiring.ts';
 
 /** Each check with its verdict; exits with 1 when one fails. */
-export async function command(config: Config): Promise<void> {
+export default async function runDoctor(config: Config): Promise<void> {
   const resources = createResources(() => {});
   try {
     // All at once: what is out of reach would be waited for by one check after the other.
@@ -37,8 +37,8 @@ async function checksFor(config: Config, resources: Resources): Promise<Checks> 
   const setting = await externalSetting(config);
   const connection = openClientConnection(setting, resources);
   try {
-    const core = await openCore(setting, resources, () => {});
-    const driver = openDriver(core, connection, false);
+    const core = await openSharedServices(setting, resources, () => {});
+    const driver = openRunControl(core, connection, false);
     return { ...checksOf(core, driver.engine), ...doctorChecks(core, driver) };
   } catch (error) {
     return {

@@ -5,7 +5,7 @@ import { applyMigrations } from '../../store/migrations.ts';
 import type { Config } from '../config.ts';
 import { MIGRATIONS } from '../places.ts';
 
-export async function command({ DATABASE_URL, ENCRYPTION_KEYS }: Config): Promise<void> {
+export default async function runMigrate({ DATABASE_URL, ENCRYPTION_KEYS }: Config): Promise<void> {
   if (!DATABASE_URL) throw new Error('Set DATABASE_URL; an embedded installation migrates by itself when it starts');
   const fresh = await applyMigrations(DATABASE_URL, MIGRATIONS);
   // Without the keys, the first process that has them does it when it starts.

@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { RunBundle } from '../../contracts/run-bundles.ts';
-import type { Difference } from '../../temporal/replay/difference.ts';
-import { type ReplayPorts, replay } from '../../temporal/replay/replay.ts';
+import { outputGuardsOf } from '../../guardrails/ports.ts';
+import type { Difference } from '../../replay/difference.ts';
+import { type ReplayPorts, replay } from '../../replay/replay.ts';
 import type { Config } from '../config.ts';
-import { outputGuardsOf } from '../guardrails.ts';
-import { parsersOf } from '../parsers.ts';
 import { createResources } from '../resources.ts';
+import { parsersOf } from '../wiring.ts';
 
 /** `perdura replay bundle.json …`: exits with 0 when each run is replayed as recorded, 1 when one differs, 2 when a file is no bundle. */
-export async function command(config: Config, files: string[]): Promise<void> {
+export default async function runReplay(config: Config, files: string[]): Promise<void> {
   let code = files.length === 0 ? 2 : 0;
   if (files.length === 0) process.stderr.write('Say which run to replay: perdura replay <bundle.json> …\n');
   const resources = createResources((error) => process.stderr.write(`${(error as Error).message}\n`));
@@ -59,8 +59,8 @@ function jsonOf(text: string): unknown {
 }
 
 const LONGEST = 600;
-const shown = (value: unknown) => {
+const excerpt = (value: unknown) => {
   const text = JSON.stringify(value) ?? 'nothing';
   return text.length > LONGEST ? `${text.slice(0, LONGEST)} … (${text.length} characters)` : text;
 };
-const sides = ({ recorded, replayed }: Difference) => `  recorded: ${shown(recorded)}\n  replayed: ${shown(replayed)}\n`;
+const sides = ({ recorded, replayed }: Difference) => `  recorded: ${excerpt(recorded)}\n  replayed: ${excerpt(replayed)}\n`;

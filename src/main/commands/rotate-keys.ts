@@ -3,7 +3,7 @@ import { keyRing } from '../../store/key-ring.ts';
 import { rotateKeys } from '../../store/rotation.ts';
 import type { Config } from '../config.ts';
 
-export async function command({ DATABASE_URL, ENCRYPTION_KEYS }: Config): Promise<void> {
+export default async function runRotateKeys({ DATABASE_URL, ENCRYPTION_KEYS }: Config): Promise<void> {
   if (!DATABASE_URL || !ENCRYPTION_KEYS)
     throw new Error('Set DATABASE_URL and ENCRYPTION_KEYS, the new key first and the old ones after it');
   const database = openDatabase({ url: DATABASE_URL });

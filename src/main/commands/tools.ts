@@ -2,7 +2,10 @@ import { installToolPackages } from '../../toolrunner/index.ts';
 import type { Config } from '../config.ts';
 
 /** `perdura tools install <package> …`: packages that custom tools may import. */
-export async function command({ PERDURA_HOME, TOOLRUNNER_PYTHON }: Config, [verb, ...packages]: string[]): Promise<void> {
+export default async function runToolsCommand(
+  { PERDURA_HOME, TOOLRUNNER_PYTHON }: Config,
+  [verb, ...packages]: string[],
+): Promise<void> {
   if (verb !== 'install' || packages.length === 0) throw new Error('Say what to install: perdura tools install <package> …');
   const { python, made } = await installToolPackages({
     home: PERDURA_HOME,

@@ -3,18 +3,18 @@ import type { Config } from '../config.ts';
 import { createResources } from '../resources.ts';
 import { externalSetting } from '../setting.ts';
 import { untilSignal } from '../until-signal.ts';
-import { openCore, openWorker, openWorkerConnection } from '../wiring.ts';
+import { openSharedServices, openWorker, openWorkerConnection } from '../wiring.ts';
 
 const log = (line: string) => process.stderr.write(`${line}\n`);
 
 /** A worker alone. */
-export async function command(config: Config): Promise<void> {
+export default async function runWorker(config: Config): Promise<void> {
   const ended = untilSignal();
   const resources = createResources((error) => log(`While stopping: ${(error as Error).message}`));
   try {
     quietSdk();
     const setting = await externalSetting(config);
-    const core = await openCore(setting, resources, log);
+    const core = await openSharedServices(setting, resources, log);
     await core.store.grants.grantExisting();
     const worker = await openWorker(core, await openWorkerConnection(setting, resources), resources);
     log(`Perdura worker ${process.pid} takes work from ${setting.temporal_address}`);

@@ -3,7 +3,7 @@ import { RE2JS } from 're2js';
 import validator from 'validator';
 import { matchesOf, type Span } from './patterns.ts';
 
-export interface PersonalData extends Span {
+interface PersonalData extends Span {
   kind: string;
 }
 

@@ -25,7 +25,7 @@ export interface Vendor {
 }
 
 /** The session of a task: the one that was opened before, whoever opened it, or a new one. */
-export async function sessionOf(
+export async function vendorSession(
   vendor: Vendor,
   input: Exchange,
   { model, hosted }: { model: string; hosted: Hosted },

@@ -5,7 +5,7 @@ import type { Vendor } from './agent.ts';
 const LAST_WORDS_MS = 1_500;
 
 /** A person's halt, as the engine spells it; a worker that shuts down leaves the session to the next one. */
-export function isHalt(reason: unknown): boolean {
+export function isHaltReason(reason: unknown): boolean {
   const { type, message } = (reason ?? {}) as { type?: unknown; message?: unknown };
   return type === 'Halted' || message === 'CANCELLED';
 }

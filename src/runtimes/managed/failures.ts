@@ -1,5 +1,5 @@
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from '@anthropic-ai/sdk';
-import { ADVICE, causeOf, retryAfter } from '../failures.ts';
+import { ADVICE, networkCause, retryAfter } from '../failures.ts';
 import { ModelFailure } from '../runtime.ts';
 
 const CODES: Record<number, string> = {
@@ -15,7 +15,7 @@ export function vendorFailureOf(error: unknown): unknown {
   if (error instanceof APIConnectionTimeoutError)
     return new ModelFailure('The provider did not answer in time', { code: 'model_timeout', recoverable: true });
   if (error instanceof APIConnectionError)
-    return new ModelFailure(`The provider cannot be reached: ${causeOf(error)}`, {
+    return new ModelFailure(`The provider cannot be reached: ${networkCause(error)}`, {
       code: 'model_unreachable',
       recoverable: true,
     });

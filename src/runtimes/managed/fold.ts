@@ -1,7 +1,7 @@
 import type { BetaManagedAgentsStreamSessionEvents as SessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions/events';
 import type { ExchangeUsage } from '../../domain/usage.ts';
-import { countOf } from '../chat-reply.ts';
-import { type CallMadeThere, ModelFailure, type Reply } from '../runtime.ts';
+import { tokenCount } from '../chat-reply.ts';
+import { type CallMadeThere, ModelFailure, type ModelReply } from '../runtime.ts';
 
 type Idle = Extract<SessionEvent, { type: 'session.status_idle' }>;
 type SessionError = Extract<SessionEvent, { type: 'session.error' }>;
@@ -9,14 +9,14 @@ type Message = Extract<SessionEvent, { type: 'agent.message' }>;
 type ToolEvent = Extract<SessionEvent, { type: `agent.${'' | 'mcp_'}tool_${'use' | 'result'}` }>;
 
 /** What is done when the session rests. */
-export type Rest = { kind: 'answered'; finish: string } | { kind: 'asks'; calls: Reply['calls'] };
+export type Rest = { kind: 'answered'; finish: string } | { kind: 'asks'; calls: ModelReply['calls'] };
 
 /** Puts the events of one exchange together, each once, whether they come from the list or from the stream. */
 export function foldEvents(emit: (delta: string) => void, answered: ReadonlySet<string>) {
   const seen = new Set<string>();
   const previews = new Map<string, string>();
   const usage: ExchangeUsage = { total_in: 0, total_out: 0, cache_read: 0, cache_write: 0 };
-  const asked = new Map<string, Reply['calls'][number]>();
+  const asked = new Map<string, ModelReply['calls'][number]>();
   const made_there = new Map<string, CallMadeThere>();
   let text = '';
   let last: string | null = null;
@@ -117,11 +117,11 @@ function refuse({ error }: SessionError, counts: boolean): void {
 type ModelUsage = Extract<SessionEvent, { type: 'span.model_request_end' }>['model_usage'];
 
 function addUsage(sum: ExchangeUsage, usage: ModelUsage): void {
-  const read = countOf(usage.cache_read_input_tokens);
-  const written = countOf(usage.cache_creation_input_tokens);
+  const read = tokenCount(usage.cache_read_input_tokens);
+  const written = tokenCount(usage.cache_creation_input_tokens);
   // The vendor counts what came from its cache apart.
-  sum.total_in += countOf(usage.input_tokens) + read + written;
-  sum.total_out += countOf(usage.output_tokens);
+  sum.total_in += tokenCount(usage.input_tokens) + read + written;
+  sum.total_out += tokenCount(usage.output_tokens);
   sum.cache_read += read;
   sum.cache_write += written;
 }

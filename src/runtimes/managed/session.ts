@@ -5,13 +5,13 @@ import type {
   BetaManagedAgentsStreamSessionEvents as SessionEvent,
 } from '@anthropic-ai/sdk/resources/beta/sessions/events';
 import type { TranscriptMessage } from '../../domain/transcript.ts';
-import { type Exchange, ModelFailure, type ModelRuntime, type Reply } from '../runtime.ts';
-import { type Hosted, openSessionOf, sessionOf } from './agent.ts';
-import { archive, endSession, isHalt, stop } from './end.ts';
+import { type Exchange, ModelFailure, type ModelReply, type ModelRuntime } from '../runtime.ts';
+import { type Hosted, openSessionOf, vendorSession } from './agent.ts';
+import { archive, endSession, isHaltReason, stop } from './end.ts';
 import { vendorFailureOf } from './failures.ts';
 import { foldEvents, type Rest } from './fold.ts';
 
-export interface ManagedSessionOptions {
+interface ManagedSessionOptions {
   client: Anthropic;
   default_model: string | null;
   hosted: Hosted;
@@ -20,7 +20,7 @@ export interface ManagedSessionOptions {
 }
 
 /** Where a session stands; kept with each recorded reply. */
-export interface SessionCursor {
+interface SessionCursor {
   session_id: string;
   /** Everything up to this event is in the transcript. */
   seen: string | null;
@@ -56,11 +56,11 @@ export function managedSession({ client, default_model, hosted, idle_ms = IDLE_M
       const cursor = input.cursor as SessionCursor | null;
       let session_id = cursor?.session_id;
       try {
-        session_id ??= await sessionOf({ client, signal }, input, { model, hosted });
+        session_id ??= await vendorSession({ client, signal }, input, { model, hosted });
         const place: Place = { client, session_id, seen: cursor?.seen ?? null, signal, touch: () => void timer.refresh() };
         return await converse(place, input, { emit, model });
       } catch (error) {
-        if (outer.aborted && session_id && isHalt(outer.reason)) await stop(client, session_id);
+        if (outer.aborted && session_id && isHaltReason(outer.reason)) await stop(client, session_id);
         outer.throwIfAborted();
         if (idle.signal.aborted)
           throw new ModelFailure(`Nothing was heard of the session for ${idle_ms / 1000} s`, {
@@ -94,7 +94,7 @@ async function converse(
   place: Place,
   input: Exchange,
   { emit, model }: { emit: (delta: string) => void; model: string },
-): Promise<{ reply: Reply; cursor: SessionCursor }> {
+): Promise<{ reply: ModelReply; cursor: SessionCursor }> {
   const { client, session_id, signal } = place;
   // Listened to before the past is read, so that nothing falls between.
   const stream = await client.beta.sessions.events.stream(session_id, { event_deltas: ['agent.message'] }, { signal });
@@ -119,7 +119,7 @@ async function converse(
   stream.controller.abort();
   const archived = rest.kind === 'answered' && (await archive(client, session_id));
   const calls = rest.kind === 'asks' ? rest.calls : [];
-  const reply: Reply = {
+  const reply: ModelReply = {
     ...{ text: fold.text(), calls, model, usage: fold.usage() },
     finish: rest.kind === 'asks' ? 'tool_calls' : rest.finish,
     extra: calls.length > 0 ? { tool_use_ids: calls.map(({ id }) => id) } : null,
@@ -167,7 +167,7 @@ function dueEvents({ transcript }: Exchange, fresh: ListedEvent[]): Sent[] {
   const ids = (reply?.extra as { tool_use_ids?: string[] } | null)?.tool_use_ids ?? [];
   const idOf = new Map((reply?.tool_calls ?? []).map(({ call_id }, index) => [call_id, ids[index]]));
   const told = new Set(fresh.flatMap((event) => (event.type === 'user.custom_tool_result' ? event.custom_tool_use_id : [])));
-  const texts = fresh.flatMap((event) => (event.type === 'user.message' ? textOf(event.content) : []));
+  const texts = fresh.flatMap((event) => (event.type === 'user.message' ? blockText(event.content) : []));
   return transcript.slice(at + 1).flatMap(({ role, kind, content, call_id }: TranscriptMessage): Sent[] => {
     if (role === 'tool') {
       const id = idOf.get(call_id ?? '');
@@ -178,7 +178,7 @@ function dueEvents({ transcript }: Exchange, fresh: ListedEvent[]): Sent[] {
   });
 }
 
-const textOf = (content: readonly { type: string; text?: string }[]) => content.map(({ text }) => text ?? '').join('');
+const blockText = (content: readonly { type: string; text?: string }[]) => content.map(({ text }) => text ?? '').join('');
 
 const resultOf = (custom_tool_use_id: string, text: string, is_error: boolean): Sent => ({
   ...{ type: 'user.custom_tool_result', custom_tool_use_id, is_error },

@@ -16,14 +16,14 @@ export const HALTED = 'Halted';
 export const halted = () => ApplicationFailure.nonRetryable('The run was halted', HALTED);
 
 /** Whether the abort came from a person's halt, not from a worker that shuts down or was taken for lost. */
-export function isHalt(reason: unknown): boolean {
+function isHalt(reason: unknown): boolean {
   return reason instanceof CancelledFailure
     ? reason.message === 'CANCELLED'
     : reason instanceof ApplicationFailure && reason.type === HALTED;
 }
 
 /** Runs an activity's work under heartbeats. The signal given to it aborts on a halt, on a worker's shutdown and when the attempt is stale. */
-export async function attempt<T>(halts: Halts, task_id: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function runAttempt<T>(halts: Halts, task_id: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const context = Context.current();
   const halt = halts.watch(task_id);
   const signal = AbortSignal.any([context.cancellationSignal, halt.signal]);

@@ -7,7 +7,7 @@ import { storable } from '../../domain/transcript.ts';
 import type { OpenCall, ToolLedger } from '../../store/tool-ledger.ts';
 import type { ToolOutcome } from '../../tools/source.ts';
 import { type AnswerPorts, answered } from './answer-call.ts';
-import { attempt, type Halts, halted, staleAttempt, written } from './attempt.ts';
+import { type Halts, halted, runAttempt, staleAttempt, written } from './attempt.ts';
 import { retryDelay } from './failure.ts';
 
 export interface CallToolPorts extends AnswerPorts {
@@ -26,7 +26,7 @@ export interface CallToolPorts extends AnswerPorts {
 export const callToolActivity =
   (ports: CallToolPorts) =>
   (task_id: string, call_id: string): Promise<'done' | 'waiting'> =>
-    attempt(ports.halts, task_id, (signal) => callStep(ports, { task_id, call_id }, signal));
+    runAttempt(ports.halts, task_id, (signal) => callStep(ports, { task_id, call_id }, signal));
 
 /** The call without what the engine has to do with it. */
 export async function callStep(
@@ -54,14 +54,14 @@ export async function callStep(
 
 async function run(ports: CallToolPorts, call: OpenCall, signal: AbortSignal): Promise<'done'> {
   const { log } = eventsOf(call.task_id, ports.now);
-  const again = call.attempts > 0 ? { attempt: call.attempts + 1 } : {};
+  const again = call.attempts > 0 ? { runAttempt: call.attempts + 1 } : {};
   const told = log('tool_call', call.name, { call_id: call.call_id, name: call.name, arguments: call.arguments, ...again });
   const started = await ports.ledger.start(call, [told]);
   if (!started) throw staleAttempt();
   await resume(ports, call);
   const start = performance.now();
   try {
-    const outcome = await outcomeOf(ports, started, signal);
+    const outcome = await toolOutcome(ports, started, signal);
     const result = { ...outcome, kind: 'result' as const, duration_ms: Math.round(performance.now() - start) };
     if (!(await written(() => end(ports, started, result), signal))) await tellLate(ports, started, outcome);
     return 'done';
@@ -90,7 +90,7 @@ async function tellLate(ports: CallToolPorts, call: OpenCall, { content, failed 
   if (await ports.ledger.decide(call, { decision, by: 'worker', attempts, events: [told] })) await ports.nudge(task_id, call_id);
 }
 
-async function outcomeOf(ports: CallToolPorts, call: OpenCall, signal: AbortSignal): Promise<ToolOutcome> {
+async function toolOutcome(ports: CallToolPorts, call: OpenCall, signal: AbortSignal): Promise<ToolOutcome> {
   const read = readArguments(call.arguments);
   return 'refusal' in read ? { content: read.refusal, failed: true } : ports.perform(call, read.arguments, signal);
 }

@@ -1,5 +1,5 @@
 import type { Definition } from '../../domain/definition.ts';
-import { eventsOf, type RunEvent } from '../../domain/events.ts';
+import { eventsOf, type NewEvent } from '../../domain/events.ts';
 import { type Passage, quoted, worthQuoting } from '../../domain/knowledge.ts';
 import { type Remembered, recalled, worthRecalling } from '../../domain/memory.ts';
 import { KNOWLEDGE_POSITION, MEMORY_POSITION, storable, type TranscriptMessage } from '../../domain/transcript.ts';
@@ -15,7 +15,7 @@ export interface ContextPorts {
 
 export interface Context {
   messages: TranscriptMessage[];
-  events: RunEvent[];
+  events: NewEvent[];
 }
 
 /** What a run is told besides its prompt, found once and written into its transcript: a step that is tried again sees the same. */

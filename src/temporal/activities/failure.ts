@@ -1,5 +1,5 @@
 /** How often a recoverable error is tried again before the run is given up. */
-export const RETRIES = 2;
+const RETRIES = 2;
 
 const FIRST_DELAY_MS = 500;
 

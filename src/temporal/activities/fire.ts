@@ -44,7 +44,7 @@ export async function serve(
 ): Promise<void> {
   const { task_id, settled } = await ports.schedules.claimFire(row.id, due_at);
   if (settled) return;
-  const outcome = await outcomeOf(ports, row, { task_id, by_hand }).catch(async (error: unknown) => {
+  const outcome = await fireOutcome(ports, row, { task_id, by_hand }).catch(async (error: unknown) => {
     // A time that was due is tried again by the engine; one that is served by hand is not, so it is not left open.
     if (by_hand && error instanceof AppError) {
       await ports.schedules.settleFire(row.id, due_at, { outcome: 'failed', detail: error.message, task_id: null });
@@ -54,7 +54,7 @@ export async function serve(
   await ports.schedules.settleFire(row.id, due_at, outcome);
 }
 
-async function outcomeOf(
+async function fireOutcome(
   ports: FirePorts,
   row: ScheduleRow,
   { task_id, by_hand }: { task_id: string; by_hand: boolean },

@@ -8,8 +8,8 @@ import {
   SUMMARY_INSTRUCTIONS,
   SUMMARY_POSITION,
   sinceSummary,
-  sizeOf,
   summaryMessage,
+  transcriptSize,
 } from '../../domain/compaction.ts';
 import { tokensOf } from '../../domain/context-window.ts';
 import type { Definition, ToolSpec } from '../../domain/definition.ts';
@@ -28,7 +28,7 @@ export interface FitPorts {
   now(): string;
 }
 
-export interface FitWork {
+interface FitWork {
   ports: FitPorts;
   run: OpenRun;
   definition: Definition;
@@ -58,10 +58,10 @@ export async function fitted(work: FitWork, messages: readonly TranscriptMessage
   const { infinite_session, tsv_tool_results, caveman } = definition.settings;
   const window = ports.windowOf(definition);
   const fixed = tokensOf(instructions) + (tools.length > 0 ? tokensOf(JSON.stringify(tools)) : 0);
-  const shown = (message: TranscriptMessage) => shownTo(message, { tsv_tool_results, caveman });
+  const messageForModel = (message: TranscriptMessage) => shownTo(message, { tsv_tool_results, caveman });
   const fittedFrom = (read: TranscriptMessage[], paid: OpenRun): Fitted => {
-    const transcript = read.map(shown);
-    return { transcript, run: paid, tokens: fixed + sizeOf(transcript) };
+    const transcript = read.map(messageForModel);
+    return { transcript, run: paid, tokens: fixed + transcriptSize(transcript) };
   };
   const read = sinceSummary(messages);
   let fit = fittedFrom(read, run);

@@ -1,8 +1,8 @@
-import type { Reconciled } from '../reconciler.ts';
+import type { ReconciledTasks } from '../reconcile-tasks.ts';
 import { beating } from './attempt.ts';
 import { type CallToolPorts, callToolActivity } from './call-tool.ts';
 import { type DeliverPorts, deliverActivity, giveUpDeliveryActivity } from './deliver.ts';
-import { type ExchangePorts, exchangeActivity } from './exchange.ts';
+import { type ExchangePorts, exchangeActivity } from './exchange/index.ts';
 import { type FinishPorts, finishActivity } from './finish.ts';
 import { type FirePorts, failFireActivity, fireActivity } from './fire.ts';
 import { type RememberPorts, rememberActivity } from './remember.ts';
@@ -13,7 +13,7 @@ export type ActivityPorts = ExchangePorts &
   CallToolPorts &
   FinishPorts &
   DeliverPorts &
-  FirePorts & { secrets: RunSecrets; reconcile(): Promise<Reconciled> };
+  FirePorts & { secrets: RunSecrets; reconcile(): Promise<ReconciledTasks> };
 
 export type RunActivities = ReturnType<typeof runActivities>;
 

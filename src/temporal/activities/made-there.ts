@@ -1,4 +1,4 @@
-import type { eventsOf, RunEvent } from '../../domain/events.ts';
+import type { eventsOf, NewEvent } from '../../domain/events.ts';
 import { storable } from '../../domain/transcript.ts';
 import type { CallMadeThere } from '../../runtimes/runtime.ts';
 
@@ -10,7 +10,7 @@ const excerpt = (text: string) => storable(text.slice(0, TOLD));
 export function madeThere(
   { id, name, arguments: args, result }: CallMadeThere,
   log: ReturnType<typeof eventsOf>['log'],
-): RunEvent[] {
+): NewEvent[] {
   const facts = { call_id: id, name, ran_at: 'provider' };
   const called = log('tool_call', name, { ...facts, arguments: excerpt(args) });
   if (!result) return [called];

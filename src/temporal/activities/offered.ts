@@ -1,5 +1,5 @@
 import type { Definition, ToolSpec } from '../../domain/definition.ts';
-import { eventsOf, type RunEvent } from '../../domain/events.ts';
+import { eventsOf, type NewEvent } from '../../domain/events.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
 
 interface Given {
@@ -20,7 +20,7 @@ interface Begun {
  * What a run is given, which is known once its servers have been asked: what it was built with, what a tag would have joined if
  * somebody else had not made it, and the tools of its agent that it goes without, each group with its reason.
  */
-export function offeredEvents({ ports, run, definition }: Begun, { offered, selected }: Given): RunEvent[] {
+export function offeredEvents({ ports, run, definition }: Begun, { offered, selected }: Given): NewEvent[] {
   const { skills, tools, not_joined = [], tools_left_out = [] } = definition;
   const { log } = eventsOf(run.task_id, ports.now);
   const { custom_tools, elsewhere } = selected;

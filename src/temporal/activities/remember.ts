@@ -5,7 +5,7 @@ import { storable, type TranscriptMessage } from '../../domain/transcript.ts';
 import { costOf } from '../../domain/usage.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
 import type { OpenRun, RunStore } from '../../store/runs.ts';
-import { attempt, type Halts } from './attempt.ts';
+import { type Halts, runAttempt } from './attempt.ts';
 
 export interface RememberPorts {
   runs: Pick<RunStore, 'open' | 'note'>;
@@ -25,7 +25,7 @@ const READ = 20_000;
 export const rememberActivity =
   (ports: RememberPorts) =>
   (task_id: string): Promise<number> =>
-    attempt(ports.halts, task_id, async (signal) => {
+    runAttempt(ports.halts, task_id, async (signal) => {
       const run = await ports.runs.open(task_id, 0);
       if (!run) return 0;
       const definition = await ports.definition(run.definition_hash);

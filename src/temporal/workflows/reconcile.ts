@@ -1,6 +1,6 @@
 import { proxyActivities } from '@temporalio/workflow';
 import type { RunActivities } from '../activities/index.ts';
-import type { Reconciled } from '../reconciler.ts';
+import type { ReconciledTasks } from '../reconcile-tasks.ts';
 
 const { reconcile } = proxyActivities<Pick<RunActivities, 'reconcile'>>({
   startToCloseTimeout: '10 minutes',
@@ -11,4 +11,4 @@ const { reconcile } = proxyActivities<Pick<RunActivities, 'reconcile'>>({
 });
 
 /** Fired by a schedule; what it put right can be read as its result. */
-export const reconcileTasks = (): Promise<Reconciled> => reconcile();
+export const reconcileTasks = (): Promise<ReconciledTasks> => reconcile();

@@ -4,7 +4,7 @@ import type { ToolSpec } from '../../domain/definition.ts';
 import type { StartConfined } from '../mcp/stdio.ts';
 import type { ToolCall, ToolOutcome } from '../source.ts';
 
-export const spec: ToolSpec = {
+export const bashSpec: ToolSpec = {
   name: 'bash',
   description:
     'Runs a shell command in the workspace and returns what it prints. Each call is a shell of its own: only files stay. There is no network unless the installation allows it.',

@@ -1,7 +1,7 @@
 import type { ToolSpec } from '../../domain/definition.ts';
 import { fileTool } from './file-tool.ts';
 
-export const spec: ToolSpec = {
+export const editSpec: ToolSpec = {
   name: 'edit',
   description: 'Replaces exact text in a file of the workspace. old_string must name one place, unless replace_all is set.',
   effect: 'write',

@@ -1,7 +1,7 @@
 import type { ToolSpec } from '../../domain/definition.ts';
 import { fileTool } from './file-tool.ts';
 
-export const spec: ToolSpec = {
+export const globSpec: ToolSpec = {
   name: 'glob',
   description: 'Finds files of the workspace by a pattern such as **/*.ts or src/**/*.{js,jsx}; the latest changed come first.',
   effect: 'read',

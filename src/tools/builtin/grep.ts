@@ -2,7 +2,7 @@ import type { ToolSpec } from '../../domain/definition.ts';
 import type { ToolCall, ToolOutcome } from '../source.ts';
 import { type FilePorts, fileTool } from './file-tool.ts';
 
-export const spec: ToolSpec = {
+export const grepSpec: ToolSpec = {
   name: 'grep',
   description: 'Searches files of the workspace for a regular expression (Python syntax).',
   effect: 'read',

@@ -1,21 +1,21 @@
 import type { ToolSpec } from '../../domain/definition.ts';
 import type { ToolCall, ToolOutcome, ToolSource } from '../source.ts';
-import * as bash from './bash.ts';
-import * as edit from './edit.ts';
+import { type BashPorts, bash, bashSpec } from './bash.ts';
+import { edit, editSpec } from './edit.ts';
 import type { FilePorts } from './file-tool.ts';
-import * as glob from './glob.ts';
-import * as grep from './grep.ts';
-import * as manage_todo_list from './manage-todo-list.ts';
-import * as memory from './memory.ts';
-import * as read from './read.ts';
-import * as search_knowledge from './search-knowledge.ts';
-import * as web_fetch from './web-fetch.ts';
-import * as web_search from './web-search.ts';
-import * as write from './write.ts';
+import { glob, globSpec } from './glob.ts';
+import { grep, grepSpec } from './grep.ts';
+import { manageTodoList, type SaveTodos, todoListSpec } from './manage-todo-list.ts';
+import { type MemoryPorts, searchMemory, searchSpec, storeMemory, storeSpec } from './memory.ts';
+import { read, readSpec } from './read.ts';
+import { type SearchKnowledge, searchKnowledge, searchKnowledgeSpec } from './search-knowledge.ts';
+import { type WebPorts, webFetch, webFetchSpec } from './web-fetch.ts';
+import { webSearch, webSearchSpec } from './web-search.ts';
+import { write, writeSpec } from './write.ts';
 
-export interface BuiltinPorts extends FilePorts, bash.BashPorts, web_fetch.WebPorts, memory.MemoryPorts {
-  searchKnowledge: search_knowledge.SearchKnowledge;
-  saveTodos: manage_todo_list.SaveTodos;
+export interface BuiltinPorts extends FilePorts, BashPorts, WebPorts, MemoryPorts {
+  searchKnowledge: SearchKnowledge;
+  saveTodos: SaveTodos;
   /** Null where no search endpoint is configured: there is no web_search then. */
   search_url: string | null;
 }
@@ -26,31 +26,31 @@ interface BuiltinTool {
 }
 
 const builtinTools = (ports: BuiltinPorts): BuiltinTool[] => [
-  { spec: bash.spec, call: bash.bash(ports) },
-  { spec: read.spec, call: read.read(ports) },
-  { spec: write.spec, call: write.write(ports) },
-  { spec: edit.spec, call: edit.edit(ports) },
-  { spec: glob.spec, call: glob.glob(ports) },
-  { spec: grep.spec, call: grep.grep(ports) },
-  { spec: web_fetch.spec, call: web_fetch.webFetch(ports) },
+  { spec: bashSpec, call: bash(ports) },
+  { spec: readSpec, call: read(ports) },
+  { spec: writeSpec, call: write(ports) },
+  { spec: editSpec, call: edit(ports) },
+  { spec: globSpec, call: glob(ports) },
+  { spec: grepSpec, call: grep(ports) },
+  { spec: webFetchSpec, call: webFetch(ports) },
   ...(ports.search_url ? [searchTool(ports.search_url)] : []),
-  { spec: manage_todo_list.spec, call: manage_todo_list.manageTodoList(ports.saveTodos) },
-  { spec: memory.storeSpec, call: memory.storeMemory(ports) },
-  { spec: memory.searchSpec, call: memory.searchMemory(ports) },
-  { spec: search_knowledge.spec, call: search_knowledge.searchKnowledge(ports.searchKnowledge) },
+  { spec: todoListSpec, call: manageTodoList(ports.saveTodos) },
+  { spec: storeSpec, call: storeMemory(ports) },
+  { spec: searchSpec, call: searchMemory(ports) },
+  { spec: searchKnowledgeSpec, call: searchKnowledge(ports.searchKnowledge) },
 ];
 
 // The endpoint is the operator's choice, so the egress guard is not asked.
 const searchTool = (search_url: string): BuiltinTool => ({
-  spec: web_search.spec,
-  call: web_search.webSearch({ search_url, fetch: globalThis.fetch }),
+  spec: webSearchSpec,
+  call: webSearch({ search_url, fetch: globalThis.fetch }),
 });
 
 /** What there is to choose from; web_search only where it is configured. */
 export const builtinSpecs = ({ web_search: search = true }: { web_search?: boolean } = {}): ToolSpec[] => [
-  ...[bash.spec, read.spec, write.spec, edit.spec, glob.spec, grep.spec, web_fetch.spec],
-  ...(search ? [web_search.spec] : []),
-  ...[manage_todo_list.spec, memory.storeSpec, memory.searchSpec, search_knowledge.spec],
+  ...[bashSpec, readSpec, writeSpec, editSpec, globSpec, grepSpec, webFetchSpec],
+  ...(search ? [webSearchSpec] : []),
+  ...[todoListSpec, storeSpec, searchSpec, searchKnowledgeSpec],
 ];
 
 /** The tools that come with Perdura, as far as an agent names them. */

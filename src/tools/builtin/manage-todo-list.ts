@@ -1,8 +1,8 @@
 import type { ToolSpec } from '../../domain/definition.ts';
-import { progressOf, type Todo, todosOf } from '../../domain/progress.ts';
+import { progressOf, type TodoItem, todosOf } from '../../domain/progress.ts';
 import type { ToolCall, ToolOutcome } from '../source.ts';
 
-export const spec: ToolSpec = {
+export const todoListSpec: ToolSpec = {
   name: 'manage_todo_list',
   description: 'Keeps the to-do list of this task. Send the whole list each time; exactly one item should be in-progress.',
   effect: 'idempotent',
@@ -26,7 +26,7 @@ export const spec: ToolSpec = {
   },
 };
 
-export type SaveTodos = (call: ToolCall, todos: Todo[]) => Promise<void>;
+export type SaveTodos = (call: ToolCall, todos: TodoItem[]) => Promise<void>;
 
 export function manageTodoList(save: SaveTodos) {
   return async (call: ToolCall): Promise<ToolOutcome> => {

@@ -48,7 +48,7 @@ const USUAL = 10;
 const LONGEST_KEY = 500;
 const LONGEST_VALUE = 100_000;
 
-export const countOf = (value: unknown) => (Number.isInteger(value) ? Math.min(MOST, Math.max(1, value as number)) : USUAL);
+export const entryCount = (value: unknown) => (Number.isInteger(value) ? Math.min(MOST, Math.max(1, value as number)) : USUAL);
 
 export function storeMemory(ports: MemoryPorts) {
   return async ({ arguments: { key, value, scope = 'agent' }, run }: ToolCall): Promise<ToolOutcome> => {
@@ -68,7 +68,7 @@ export function storeMemory(ports: MemoryPorts) {
 export function searchMemory(ports: MemoryPorts) {
   return async ({ arguments: { query, limit }, run }: ToolCall): Promise<ToolOutcome> => {
     if (!isText(query, LONGEST_VALUE)) return { content: 'query must be a text that is not empty', failed: true };
-    const found = await ports.searchMemory(run, query, countOf(limit));
+    const found = await ports.searchMemory(run, query, entryCount(limit));
     if (found.length === 0) return { content: 'Nothing is remembered about that.', failed: false };
     return { content: JSON.stringify(found.map(({ key, value }) => ({ key, value }))), failed: false };
   };

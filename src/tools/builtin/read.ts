@@ -1,7 +1,7 @@
 import type { ToolSpec } from '../../domain/definition.ts';
 import { fileTool } from './file-tool.ts';
 
-export const spec: ToolSpec = {
+export const readSpec: ToolSpec = {
   name: 'read',
   description: 'Reads a text file of the workspace. Lines come numbered; long files in parts, with offset and limit.',
   effect: 'read',

@@ -1,9 +1,9 @@
 import type { ToolSpec } from '../../domain/definition.ts';
 import type { Passage } from '../../domain/knowledge.ts';
 import type { RunContext, ToolCall, ToolOutcome } from '../source.ts';
-import { countOf, isText } from './memory.ts';
+import { entryCount, isText } from './memory.ts';
 
-export const spec: ToolSpec = {
+export const searchKnowledgeSpec: ToolSpec = {
   name: 'search_knowledge',
   description: "Searches this agent's knowledge sources. Cite what you use by its name in square brackets.",
   effect: 'read',
@@ -26,7 +26,7 @@ const LONGEST = 10_000;
 export function searchKnowledge(search: SearchKnowledge) {
   return async ({ arguments: { query, limit }, run }: ToolCall): Promise<ToolOutcome> => {
     if (!isText(query, LONGEST)) return { content: 'query must be a text that is not empty', failed: true };
-    const { items, warnings } = await search(run, query, countOf(limit));
+    const { items, warnings } = await search(run, query, entryCount(limit));
     const passages = items.map(({ name, content, score }) => ({ name, content, score: Number(score.toFixed(3)) }));
     return { content: JSON.stringify({ passages, ...(warnings.length > 0 ? { warnings } : {}) }), failed: false };
   };

@@ -1,7 +1,7 @@
 import type { ToolSpec } from '../../domain/definition.ts';
 import type { ToolCall, ToolOutcome } from '../source.ts';
 
-export const spec: ToolSpec = {
+export const webFetchSpec: ToolSpec = {
   name: 'web_fetch',
   description: 'Fetches a web page and returns its readable text. Long pages come in parts, with offset.',
   effect: 'read',
@@ -47,7 +47,7 @@ export function webFetch({ fetch, readPage }: WebPorts) {
       return { content: part(text, offset) || '(empty)', failed: !response.ok, ...(response.ok ? {} : statusOf(response, text)) };
     } catch (error) {
       signal.throwIfAborted();
-      return failed(`${url} could not be fetched: ${causeOf(error)}`);
+      return failed(`${url} could not be fetched: ${fetchCause(error)}`);
     }
   };
 }
@@ -72,13 +72,13 @@ async function bounded(response: Response): Promise<string> {
 
 function part(text: string, offset: unknown): string {
   const from = typeof offset === 'number' && offset > 0 ? Math.floor(offset) : 0;
-  const shown = text.slice(from, from + PART_CHARACTERS).toWellFormed();
+  const part = text.slice(from, from + PART_CHARACTERS).toWellFormed();
   const rest = text.length - from - PART_CHARACTERS;
-  return rest > 0 ? `${shown}\n[${rest} more characters; go on with offset ${from + PART_CHARACTERS}]` : shown;
+  return rest > 0 ? `${part}\n[${rest} more characters; go on with offset ${from + PART_CHARACTERS}]` : part;
 }
 
 /** The innermost reason; the outer ones say `fetch failed`. */
-export function causeOf(error: unknown): string {
+export function fetchCause(error: unknown): string {
   let inner = error;
   while (inner instanceof Error && inner.cause) inner = inner.cause;
   const { message, code } = inner as { message?: string; code?: string };

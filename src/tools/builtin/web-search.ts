@@ -1,8 +1,8 @@
 import type { ToolSpec } from '../../domain/definition.ts';
 import type { ToolCall, ToolOutcome } from '../source.ts';
-import { causeOf } from './web-fetch.ts';
+import { fetchCause } from './web-fetch.ts';
 
-export const spec: ToolSpec = {
+export const webSearchSpec: ToolSpec = {
   name: 'web_search',
   description: 'Searches the web. Returns titles, addresses and excerpts; read a page with web_fetch.',
   effect: 'read',
@@ -17,7 +17,7 @@ export const spec: ToolSpec = {
 };
 
 /** The operator's search endpoint: SearXNG, or what answers `?q=…&format=json` with `{results: [{title, url, content}]}` as it does. */
-export interface SearchPorts {
+interface SearchPorts {
   search_url: string;
   fetch: typeof globalThis.fetch;
 }
@@ -44,13 +44,13 @@ export function webSearch({ search_url, fetch }: SearchPorts) {
       if (!response.ok) return { content: `The search endpoint answered ${response.status}`, failed: true };
       const { results = [] } = (await response.json()) as { results?: Found[] };
       const most = Math.min(typeof limit === 'number' && limit > 0 ? limit : RESULTS, MOST_RESULTS);
-      return { content: results.slice(0, most).map(shown).join('\n\n') || 'Nothing was found', failed: false };
+      return { content: results.slice(0, most).map(resultLines).join('\n\n') || 'Nothing was found', failed: false };
     } catch (error) {
       signal.throwIfAborted();
-      return { content: `The search endpoint failed: ${causeOf(error)}`, failed: true };
+      return { content: `The search endpoint failed: ${fetchCause(error)}`, failed: true };
     }
   };
 }
 
-const shown = ({ title = '', url = '', content = '' }: Found, index: number) =>
+const resultLines = ({ title = '', url = '', content = '' }: Found, index: number) =>
   `${index + 1}. ${title}\n${url}\n${content}`.trim();

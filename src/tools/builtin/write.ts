@@ -1,7 +1,7 @@
 import type { ToolSpec } from '../../domain/definition.ts';
 import { fileTool } from './file-tool.ts';
 
-export const spec: ToolSpec = {
+export const writeSpec: ToolSpec = {
   name: 'write',
   description: 'Writes a file of the workspace, with the directories that lead to it. A file that is there is replaced.',
   // The same content written twice is the same file.

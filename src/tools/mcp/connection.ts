@@ -7,7 +7,7 @@ import { McpError, type Progress, ResultSchema, ToolListChangedNotificationSchem
 import { hostPathOf } from '../../toolrunner/index.ts';
 import type { McpTarget } from './config.ts';
 import { type Listing, listTools, type SchemaFaults } from './listing.ts';
-import { type CallResult, outcomeOf } from './result.ts';
+import { type CallResult, mcpOutcome } from './result.ts';
 import { ConfinedStdio, type StartConfined } from './stdio.ts';
 
 export interface ConnectPorts {
@@ -23,7 +23,7 @@ export interface ConnectPorts {
   call_ms?: number;
 }
 
-export interface McpCall {
+interface McpCall {
   tool: string;
   arguments: Record<string, unknown>;
   call_key: string;
@@ -35,14 +35,14 @@ export interface McpConnection {
   closed(): boolean;
   /** All tools, over all pages; asked again after the server said that they changed. */
   list(signal: AbortSignal): Promise<Listing>;
-  call(call: McpCall, signal: AbortSignal): Promise<ReturnType<typeof outcomeOf>>;
+  call(call: McpCall, signal: AbortSignal): Promise<ReturnType<typeof mcpOutcome>>;
   /** Throws when the server does not answer. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
 
 /** Where a call's stable key stands in `_meta`, so that a server can know a repetition. */
-export const CALL_KEY = 'perdura/call_key';
+const CALL_KEY = 'perdura/call_key';
 
 const CONNECT_MS = 15_000;
 const CALL_MS = 120_000;
@@ -76,7 +76,7 @@ export async function connect(target: McpTarget, ports: ConnectPorts, version: s
       const options: RequestOptions = { signal, timeout, maxTotalTimeout: LONGEST_CALL_MS, resetTimeoutOnProgress: true };
       if (onprogress) options.onprogress = onprogress;
       try {
-        return outcomeOf((await client.request({ method: 'tools/call', params }, ResultSchema, options)) as CallResult);
+        return mcpOutcome((await client.request({ method: 'tools/call', params }, ResultSchema, options)) as CallResult);
       } catch (error) {
         // Anything but an answer of the server's means that the way to it is broken.
         if (!signal.aborted && !(error instanceof McpError)) closed = true;

@@ -1,4 +1,4 @@
-import type { McpTool, PinnedMcpServer } from '../../domain/definition.ts';
+import type { AllowedMcpTool, PinnedMcpServer } from '../../domain/definition.ts';
 import { refusalIn } from '../../domain/errors.ts';
 import { type McpServerConfig, type OpenServerToken, targetOf } from './config.ts';
 import type { McpPool } from './pool.ts';
@@ -10,15 +10,15 @@ export interface McpPorts {
 }
 
 /** What discovery has to tell, as log events. */
-export interface McpNote {
+interface McpNote {
   event: 'mcp_connected' | 'mcp_error';
   detail: string;
   server: string;
   tools?: string[];
 }
 
-export interface Discovery {
-  tools: McpTool[];
+interface Discovery {
+  tools: AllowedMcpTool[];
   notes: McpNote[];
   /** Why required servers cannot be used, as sentences. */
   missing: Error[];

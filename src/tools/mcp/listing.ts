@@ -2,7 +2,7 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { ResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { ToolEffect, ToolSpec } from '../../domain/definition.ts';
 
-export interface ListedTool {
+interface ListedTool {
   tool: string;
   spec: ToolSpec;
 }

@@ -4,7 +4,7 @@ import type { McpTarget } from './config.ts';
 import { type ConnectPorts, connect, type McpConnection } from './connection.ts';
 
 /** A server, and in whose name it is used: what it remembers of one principal, no other ever meets. */
-export interface McpPlace {
+interface McpPlace {
   target: McpTarget;
   principal: string;
 }

@@ -3,7 +3,7 @@ import { isSecretNotGranted } from '../../domain/errors.ts';
 import { type McpServerConfig, type OpenToken, targetOf } from './config.ts';
 import { type ConnectPorts, connect } from './connection.ts';
 
-export interface ProbedTool {
+interface ProbedTool {
   name: string;
   description: string;
   parameters: Record<string, unknown>;
@@ -16,7 +16,7 @@ export interface ProbeResult {
   error: string | null;
 }
 
-export interface ProbePorts extends ConnectPorts {
+interface ProbePorts extends ConnectPorts {
   version: string;
   /** In the name of whoever asks. */
   openToken: OpenToken;
@@ -28,10 +28,10 @@ export async function probeMcp(server: McpServerConfig, ports: ProbePorts, signa
     const connection = await connect(await targetOf(server, ports.openToken), ports, ports.version);
     try {
       const { tools, problems } = await connection.list(signal);
-      const shown = tools.map(({ tool, spec: { description, parameters, effect } }) => ({
+      const toolList = tools.map(({ tool, spec: { description, parameters, effect } }) => ({
         ...{ name: tool, description, parameters, effect },
       }));
-      return { success: true, tools: shown, error: problems.length > 0 ? problems.join('; ') : null };
+      return { success: true, tools: toolList, error: problems.length > 0 ? problems.join('; ') : null };
     } finally {
       await connection.close().catch(() => {});
     }

@@ -18,17 +18,17 @@ export interface CallResult {
 }
 
 /** Beyond this a result would fill the model's window. */
-export const RESULT_CHARACTERS = 256 * 1024;
+const RESULT_CHARACTERS = 256 * 1024;
 
 /** A result as text: what a model cannot read is described in brackets. */
-export function outcomeOf({ content, structuredContent, isError }: CallResult): ToolOutcome {
-  const parts = (Array.isArray(content) ? (content as Part[]) : []).map(textOf);
+export function mcpOutcome({ content, structuredContent, isError }: CallResult): ToolOutcome {
+  const parts = (Array.isArray(content) ? (content as Part[]) : []).map(partText);
   if (structuredContent !== undefined && !parts.some((text) => isSame(text, structuredContent)))
     parts.push(JSON.stringify(structuredContent));
   return { content: cut(parts.join('\n')) || '(no content)', failed: isError === true };
 }
 
-function textOf(part: Part): string {
+function partText(part: Part): string {
   const { type, text, data, mimeType, resource } = part;
   if (type === 'text') return text ?? '';
   if (type === 'image' || type === 'audio') return `[${type}: ${mimeType ?? 'unknown type'}, ${bytesOf(data)} bytes, not shown]`;

@@ -1,6 +1,6 @@
 import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { McpError } from '@modelcontextprotocol/sdk/types.js';
-import type { McpTool, PinnedMcpServer, ToolEffect } from '../../domain/definition.ts';
+import type { AllowedMcpTool, PinnedMcpServer, ToolEffect } from '../../domain/definition.ts';
 import { refusalIn } from '../../domain/errors.ts';
 import { type RunContext, type ToolCall, type ToolOutcome, type ToolSource, ToolUnreachable } from '../source.ts';
 import { type McpServerConfig, targetOf } from './config.ts';
@@ -13,7 +13,7 @@ export interface McpToolPorts extends McpPorts {
 }
 
 /** The tools of one server, as they were found when the run began. */
-export function mcpTools(ports: McpToolPorts, server: PinnedMcpServer, tools: readonly McpTool[]): ToolSource {
+export function mcpTools(ports: McpToolPorts, server: PinnedMcpServer, tools: readonly AllowedMcpTool[]): ToolSource {
   return {
     list: async () => tools.map(({ spec }) => spec),
     async call(call, signal) {
@@ -31,7 +31,7 @@ export function mcpTools(ports: McpToolPorts, server: PinnedMcpServer, tools: re
 
 interface Asked {
   call: ToolCall;
-  found: McpTool;
+  found: AllowedMcpTool;
   server: PinnedMcpServer;
 }
 

@@ -1,4 +1,4 @@
-import { localIdentity } from '../../../src/api/identity-providers.ts';
+import { localIdentity } from '../../../src/identity/providers.ts';
 import { clientOf } from '../client.ts';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../installation.ts';
 import { says } from '../model-server.ts';

@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react';
 import { guardrails } from '../../../contracts/guardrails.ts';
 import { useAct } from '../../api/queries.ts';
 import { Section } from '../../ui/page.tsx';
-import { Code, Verdict } from '../../ui/show.tsx';
+import { Code, TestVerdict } from '../../ui/show.tsx';
 import { Failure } from '../../ui/states.tsx';
 import { useUnsaved } from '../../ui/unsaved.tsx';
 import type { Stored } from '../resource.ts';
@@ -26,7 +26,7 @@ export function GuardrailPanel({ record }: { record: Stored }) {
             <Button type="submit" variant="default" loading={check.isPending}>
               Check the text
             </Button>
-            {check.data && <Verdict good={check.data.passed} yes="It passes." no={`It is caught: ${check.data.action}`} />}
+            {check.data && <TestVerdict good={check.data.passed} yes="It passes." no={`It is caught: ${check.data.action}`} />}
           </Group>
           {check.data?.violations.map((violation) => (
             <div key={violation}>{violation}</div>

@@ -1,7 +1,7 @@
 import { Checkbox, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { type McpTool, mcps } from '../../../contracts/mcps.ts';
-import { type Client, isStale, Problem } from '../../api/call.ts';
+import { ApiProblem, type Client, isStale } from '../../api/call.ts';
 import { useClient } from '../../api/context.tsx';
 import { useRead, useWork } from '../../api/queries.ts';
 import { Section } from '../../ui/page.tsx';
@@ -67,7 +67,8 @@ async function allow({ tagged, call }: Client, { id, all }: { id: string; all: s
     const before = value.allowed_tools.length > 0 ? value.allowed_tools : all;
     const after = [...before.filter((other) => other !== name), ...(on ? [name] : [])];
     // None named would allow all.
-    if (after.length === 0) throw new Problem({ status: 409, code: 'last_tool', detail: 'It is the last tool that may be used' });
+    if (after.length === 0)
+      throw new ApiProblem({ status: 409, code: 'last_tool', detail: 'It is the last tool that may be used' });
     const allowed_tools = all.every((each) => after.includes(each)) ? [] : after;
     try {
       return void (await call(mcps.update, { params, body: { allowed_tools }, if_match: tag }));

@@ -1,7 +1,7 @@
 import { Anchor, Button, Group, Stack } from '@mantine/core';
 import { Link } from 'react-router';
 import { scheduledAgents } from '../../../contracts/scheduled-agents.ts';
-import type { Reply } from '../../api/call.ts';
+import type { ApiReply } from '../../api/call.ts';
 import { useAct, useRead } from '../../api/queries.ts';
 import { type Column, ColumnTable } from '../../ui/list.tsx';
 import { Section } from '../../ui/page.tsx';
@@ -40,7 +40,7 @@ export function ScheduleActions({ record }: { record: Stored }) {
   );
 }
 
-const FIRES: Column<Reply<typeof scheduledAgents.runs>['items'][number]>[] = [
+const FIRES: Column<ApiReply<typeof scheduledAgents.runs>['items'][number]>[] = [
   { label: 'Due', show: ({ due_at }) => <When at={due_at} /> },
   { label: 'Outcome', show: ({ outcome }) => <Status of={outcome} /> },
   {

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
-import type { Problem } from '../../api/call.ts';
-import { Verdict } from '../../ui/show.tsx';
+import type { ApiProblem } from '../../api/call.ts';
+import { TestVerdict } from '../../ui/show.tsx';
 import { FailureBelow } from '../../ui/states.tsx';
 
 interface Tested {
@@ -9,7 +9,7 @@ interface Tested {
 }
 
 interface TestButtonProps<T extends Tested> {
-  test: { data: T | undefined; error: Problem | null; isPending: boolean; mutate(input: { params: { id: string } }): void };
+  test: { data: T | undefined; error: ApiProblem | null; isPending: boolean; mutate(input: { params: { id: string } }): void };
   id: string;
   label: string;
   /** What a test that went well has shown. */
@@ -23,7 +23,7 @@ export function TestButton<T extends Tested>({ test, id, label, yes }: TestButto
       <Button variant="default" loading={test.isPending} onClick={() => test.mutate({ params: { id } })}>
         {label}
       </Button>
-      {test.data && <Verdict good={test.data.success} yes={yes(test.data)} no={test.data.error} />}
+      {test.data && <TestVerdict good={test.data.success} yes={yes(test.data)} no={test.data.error} />}
       {test.error && <FailureBelow problem={test.error} />}
     </>
   );

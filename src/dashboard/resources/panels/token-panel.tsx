@@ -1,7 +1,7 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { type TokenGrant, tokens } from '../../../contracts/tokens.ts';
 import { useAct, useRead } from '../../api/queries.ts';
-import { Id } from '../../ui/copy.tsx';
+import { CopyableId } from '../../ui/copy.tsx';
 import { Section } from '../../ui/page.tsx';
 import { Facts, Status } from '../../ui/show.tsx';
 import { Empty, Failure, Loaded } from '../../ui/states.tsx';
@@ -13,7 +13,7 @@ export function TokenPanel({ record }: { record: Stored }) {
     <Stack>
       <Facts
         of={{
-          Fingerprint: <Id what="the fingerprint">{record.fingerprint}</Id>,
+          Fingerprint: <CopyableId what="the fingerprint">{record.fingerprint}</CopyableId>,
           'Used by': (record.used_by as string[]).join(', ') || 'nothing',
           Changed: <When at={record.updated_at} />,
         }}

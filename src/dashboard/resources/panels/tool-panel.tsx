@@ -1,11 +1,11 @@
 import { Button, Group, Stack, Switch, Text, Textarea } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { customTools } from '../../../contracts/custom-tools.ts';
-import type { Reply } from '../../api/call.ts';
+import type { ApiReply } from '../../api/call.ts';
 import { useAct, useRead } from '../../api/queries.ts';
 import { parsedJson } from '../../ui/json.ts';
 import { Section } from '../../ui/page.tsx';
-import { Code, duration, Verdict } from '../../ui/show.tsx';
+import { Code, duration, TestVerdict } from '../../ui/show.tsx';
 import { Failure, Loaded } from '../../ui/states.tsx';
 import { useUnsaved } from '../../ui/unsaved.tsx';
 import type { Values } from '../fields.ts';
@@ -98,9 +98,9 @@ function RunTool({ record }: { record: Stored }) {
   );
 }
 
-function RunVerdict({ run: { success, error, duration_ms } }: { run: Reply<typeof customTools.run> }) {
+function RunVerdict({ run: { success, error, duration_ms } }: { run: ApiReply<typeof customTools.run> }) {
   const took = `(${duration(duration_ms)})`;
-  return <Verdict good={success} yes={`It ran ${took}`} no={`${error ?? 'It failed'} ${took}`} />;
+  return <TestVerdict good={success} yes={`It ran ${took}`} no={`${error ?? 'It failed'} ${took}`} />;
 }
 
 const EXAMPLES: Record<string, unknown> = { string: '', integer: 0, number: 0, boolean: false, array: [], object: {} };
@@ -149,7 +149,7 @@ export function ValidateTool({ values }: { values: Values }) {
         <Button variant="default" loading={act.isPending} onClick={() => act.mutate({ body })}>
           Validate the source
         </Button>
-        {act.data && <Verdict good={act.data.valid} yes="It is valid." no={act.data.error ?? 'It is not valid.'} />}
+        {act.data && <TestVerdict good={act.data.valid} yes="It is valid." no={act.data.error ?? 'It is not valid.'} />}
       </Group>
       {act.data?.valid && <Code label="Inferred schema">{act.data.inferred_schema}</Code>}
       {act.error && <Failure problem={act.error} />}

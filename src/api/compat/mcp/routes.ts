@@ -1,0 +1,126 @@
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { CallToolRequestSchema, CancelledNotificationSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import type { FastifyInstance } from 'fastify';
+import { v7 as uuid } from 'uuid';
+import { follow } from '../../../events/follow.ts';
+import type { Caller } from '../../auth.ts';
+import { answerOf, type CompatRun, type CompatServices, ended, troubleOf } from '../runs.ts';
+import { type McpCallPlace, mcpCalls } from './calls.ts';
+
+const MOST_TOOLS = 1_000;
+const NAME_CHARACTERS = 48;
+
+const PROMPT_SCHEMA = {
+  type: 'object' as const,
+  properties: { prompt: { type: 'string', description: 'What the agent is to do' } },
+  required: ['prompt'],
+};
+
+const SESSION = 'mcp-session-id';
+
+/**
+ * Every workflow of the caller as a tool, over streamable HTTP. A session is a name that the client sends along and nothing is
+ * kept for, so any API process serves any request.
+ */
+export function mcpEndpointRoutes(http: FastifyInstance, services: CompatServices, version: string): void {
+  http.post('/mcp', async (request, reply) => {
+    if (asksFor(request.body, 'tools/call')) services.streams(request.caller.key, reply);
+    const session_id = request.headers[SESSION] as string | undefined;
+    const place = (request_id: string | number) => (session_id ? { session_id, request_id, caller: request.caller } : null);
+    const server = serverFor(services, { caller: request.caller, place }, version);
+    const transport = new StreamableHTTPServerTransport();
+    reply.hijack();
+    if (asksFor(request.body, 'initialize')) reply.raw.setHeader(SESSION, uuid());
+    reply.raw.once('close', () => void server.close());
+    await server.connect(transport as never);
+    await transport.handleRequest(request.raw, reply.raw, request.body);
+  });
+  http.route({
+    method: ['GET', 'DELETE'],
+    url: '/mcp',
+    handler: async (_request, reply) =>
+      reply
+        .code(405)
+        .header('allow', 'POST')
+        .send({ jsonrpc: '2.0', error: { code: -32000, message: 'Use POST' }, id: null }),
+  });
+}
+
+const asksFor = (body: unknown, method: string) =>
+  [body].flat().some((message) => (message as { method?: unknown } | null)?.method === method);
+
+interface Asker {
+  caller: Caller;
+  place(request_id: string | number): McpCallPlace | null;
+}
+
+function serverFor(services: CompatServices, { caller, place }: Asker, version: string): Server {
+  const calls = mcpCalls(services);
+  const server = new Server({ name: 'perdura', version }, { capabilities: { tools: {} } });
+  server.setRequestHandler(ListToolsRequestSchema, async () => ({
+    tools: (await toolsOf(services, caller)).map(({ name, description }) => ({ name, description, inputSchema: PROMPT_SCHEMA })),
+  }));
+  server.setNotificationHandler(CancelledNotificationSchema, async ({ params: { requestId } }) => {
+    const cancelled = requestId === undefined ? null : place(requestId);
+    if (cancelled) await calls.cancel(cancelled);
+  });
+  server.setRequestHandler(
+    CallToolRequestSchema,
+    async ({ params: { name, arguments: args, _meta } }, { signal, sendNotification, requestId }) => {
+      const tool = (await toolsOf(services, caller)).find((candidate) => candidate.name === name);
+      if (!tool) return failed(`There is no workflow behind the tool ${name}`);
+      const prompt = args?.prompt;
+      if (typeof prompt !== 'string' || prompt.trim() === '') return failed('prompt must be a text');
+      const order = { model: tool.id, prompt };
+      const run = await calls.begin(place(requestId), order, caller).catch((error: Error) => error);
+      if (run instanceof Error) return failed(run.message);
+      const progressToken = _meta?.progressToken;
+      if (progressToken !== undefined) {
+        const tell = (progress: number, message: string) =>
+          sendNotification({ method: 'notifications/progress', params: { progressToken, progress, message } });
+        await report(services, run, { tell, signal });
+      }
+      const task = await ended(services, run, signal);
+      const trouble = troubleOf(task);
+      return trouble ? failed(trouble.message) : { content: [{ type: 'text' as const, text: answerOf(task) }] };
+    },
+  );
+  return server;
+}
+
+const failed = (text: string) => ({ content: [{ type: 'text' as const, text }], isError: true });
+
+/** Names are made of titles, and of ids so that no two are the same. */
+async function toolsOf({ store }: CompatServices, caller: Caller) {
+  const { items } = await store.workflows.list({ limit: MOST_TOOLS, owner: caller.key, single_use: false });
+  return items.map(({ id, title }) => {
+    const words = (title ?? 'workflow')
+      .normalize('NFKD')
+      .replaceAll(/[^A-Za-z0-9]+/g, '_')
+      .replaceAll(/^_+|_+$/g, '');
+    const name = `${words.slice(0, NAME_CHARACTERS) || 'workflow'}_${id.slice(-8)}`;
+    return { id, name, description: `Runs the workflow ${title ?? id} and returns its answer` };
+  });
+}
+
+const TOLD: Record<string, (data: Record<string, unknown>) => string> = {
+  model_call: () => 'Asking the model',
+  tool_call: ({ name }) => `Calling ${name}`,
+  progress: ({ detail }) => String(detail),
+  approval_requested: ({ detail }) => String(detail),
+};
+
+interface Reporting {
+  tell(progress: number, message: string): Promise<void>;
+  signal: AbortSignal;
+}
+
+/** Tells what a run does until it has ended. */
+async function report({ bus, store }: CompatServices, run: CompatRun, { tell, signal }: Reporting): Promise<void> {
+  let progress = 0;
+  for await (const { type, data } of follow({ bus, log: store.events }, { ...run, after: 0 }, signal)) {
+    const told = type === 'log' ? TOLD[String(data.event)]?.(data) : undefined;
+    if (told) await tell(++progress, told).catch(() => {});
+  }
+}

@@ -1,0 +1,19 @@
+import type { CompatMessage } from '../../../contracts/compat.ts';
+
+/** Text of a message; null when it holds what a prompt cannot, such as an image. */
+function promptText({ content }: CompatMessage): string | null {
+  if (typeof content === 'string') return content;
+  const parts = content ?? [];
+  if (parts.some(({ text, refusal }) => text === undefined && refusal === undefined)) return null;
+  return parts.map(({ text, refusal }) => text ?? refusal).join('');
+}
+
+/** A conversation as one prompt: the last message as it is, what came before it as context. Null when it is not all text. */
+export function promptOf(messages: CompatMessage[]): string | null {
+  const read = messages.map((message) => ({ role: message.role, text: promptText(message) }));
+  if (read.some(({ text }) => text === null)) return null;
+  const last = read.at(-1)?.text ?? '';
+  if (read.length === 1) return last;
+  const before = read.slice(0, -1).map(({ role, text }) => `<message role="${role}">\n${text}\n</message>`);
+  return `${before.join('\n')}\n\n${last}`;
+}

@@ -1,0 +1,111 @@
+import { answerOf, type CompatRun, type CompatTask, troubleOf } from '../runs.ts';
+
+const seconds = (time: string) => Math.floor(Date.parse(time) / 1_000);
+
+/** The id by which a client finds the run again. */
+const CHAT_ID = 'chatcmpl-';
+const RESPONSE_ID = 'resp_';
+const MESSAGE_ID = 'msg_';
+
+export const taskIdOfReply = (id: string) => id.replace(/^(chatcmpl-|resp_)/, '');
+
+function usageOf({ usage }: CompatTask) {
+  const { total_in, total_out, cache_read } = usage as { total_in: number; total_out: number; cache_read: number };
+  return { total_in, total_out, cache_read, total: total_in + total_out };
+}
+
+function chatUsage(task: CompatTask) {
+  const { total_in, total_out, cache_read, total } = usageOf(task);
+  const details = { prompt_tokens_details: { cached_tokens: cache_read } };
+  return { prompt_tokens: total_in, completion_tokens: total_out, total_tokens: total, ...details };
+}
+
+export function chatCompletion(task: CompatTask, model: string) {
+  const message = { role: 'assistant', content: answerOf(task), refusal: null };
+  return {
+    ...{ id: `${CHAT_ID}${task.id}`, object: 'chat.completion', created: seconds(task.created_at), model },
+    choices: [{ index: 0, message, logprobs: null, finish_reason: 'stop' }],
+    usage: chatUsage(task),
+  };
+}
+
+/** Chunks of one streamed completion. */
+export function chatChunks({ task_id }: CompatRun, model: string, created_at: Date) {
+  const head = {
+    id: `${CHAT_ID}${task_id}`,
+    object: 'chat.completion.chunk',
+    created: Math.floor(created_at.getTime() / 1_000),
+    model,
+  };
+  const choice = (delta: object, finish_reason: string | null = null) => ({
+    ...head,
+    choices: [{ index: 0, delta, logprobs: null, finish_reason }],
+  });
+  return {
+    first: () => choice({ role: 'assistant', content: '' }),
+    text: (content: string) => choice({ content }),
+    last: () => choice({}, 'stop'),
+    usage: (task: CompatTask) => ({ ...head, choices: [], usage: chatUsage(task) }),
+  };
+}
+
+const STATUSES: Record<string, string> = {
+  pending: 'queued',
+  running: 'in_progress',
+  waiting: 'in_progress',
+  completed: 'completed',
+  failed: 'failed',
+  halted: 'cancelled',
+};
+
+const outputMessage = (task_id: string, text: string, status = 'completed') => ({
+  ...{ id: `${MESSAGE_ID}${task_id}`, type: 'message', role: 'assistant', status },
+  content: [{ type: 'output_text', text, annotations: [] }],
+});
+
+export function response(task: CompatTask, model: string) {
+  const { total_in, total_out, cache_read, total } = usageOf(task);
+  const done = task.status === 'completed';
+  const trouble = task.status === 'failed' ? troubleOf(task) : null;
+  return {
+    ...{ id: `${RESPONSE_ID}${task.id}`, object: 'response', created_at: seconds(task.created_at), model },
+    status: STATUSES[task.status] ?? 'in_progress',
+    error: trouble && { code: 'server_error', message: trouble.message },
+    ...{ incomplete_details: null, instructions: null, metadata: {}, parallel_tool_calls: true, temperature: null, top_p: null },
+    ...{ tool_choice: 'auto', tools: [] },
+    output: done ? [outputMessage(task.id, answerOf(task))] : [],
+    usage: {
+      ...{ input_tokens: total_in, output_tokens: total_out, total_tokens: total },
+      ...{ input_tokens_details: { cached_tokens: cache_read }, output_tokens_details: { reasoning_tokens: 0 } },
+    },
+  };
+}
+
+/** Events of one streamed response, numbered. */
+export async function* responseEvents(
+  pieces: AsyncIterable<string>,
+  { started, finish, model }: { started: CompatTask; finish: () => Promise<CompatTask>; model: string },
+): AsyncGenerator<Record<string, unknown> & { type: string; sequence_number: number }> {
+  let sequence_number = 0;
+  const event = (type: string, data: object) => ({ type, sequence_number: sequence_number++, ...data });
+  const item_id = `${MESSAGE_ID}${started.id}`;
+  const place = { item_id, output_index: 0, content_index: 0 };
+  yield event('response.created', { response: response(started, model) });
+  yield event('response.in_progress', { response: response(started, model) });
+  yield event('response.output_item.added', {
+    output_index: 0,
+    item: { ...outputMessage(started.id, '', 'in_progress'), content: [] },
+  });
+  yield event('response.content_part.added', { ...place, part: { type: 'output_text', text: '', annotations: [] } });
+  let text = '';
+  for await (const delta of pieces) {
+    text += delta;
+    yield event('response.output_text.delta', { ...place, delta, logprobs: [] });
+  }
+  const task = await finish();
+  yield event('response.output_text.done', { ...place, text, logprobs: [] });
+  yield event('response.content_part.done', { ...place, part: { type: 'output_text', text, annotations: [] } });
+  yield event('response.output_item.done', { output_index: 0, item: outputMessage(task.id, text) });
+  const kind = task.status === 'completed' ? 'completed' : task.status === 'failed' ? 'failed' : 'incomplete';
+  yield event(`response.${kind}`, { response: response(task, model) });
+}

@@ -1,0 +1,135 @@
+import { WorkflowCreate } from '../../contracts/workflows.ts';
+import { AppError, foreign, notFound } from '../../domain/errors.ts';
+import { isTerminal } from '../../domain/events.ts';
+import type { EventBus } from '../../events/bus.ts';
+import { follow } from '../../events/follow.ts';
+import type { Store } from '../../store/index.ts';
+import type { Dispatch } from '../../temporal/dispatch.ts';
+import type { Caller } from '../auth.ts';
+import type { Gate } from '../gate.ts';
+
+export interface CompatServices {
+  store: Store;
+  bus: EventBus;
+  dispatch: Dispatch;
+  /** A request that waits for a run is open as long as a stream is. */
+  streams: Gate;
+}
+
+/** A run started through a compatible API. */
+export interface CompatRun {
+  task_id: string;
+  workflow_id: string;
+}
+
+export interface RunOrder {
+  model: string;
+  prompt: string;
+  reasoning_effort?: string | null | undefined;
+  /** The id that the task is to have; where it was begun before, it is taken up. */
+  task_id?: string | undefined;
+}
+
+export type CompatTask = NonNullable<Awaited<ReturnType<Store['tasks']['find']>>>;
+
+const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Starts the run of what `model` names: a workflow by its id, or an agent by its name, in a workflow made for this run. */
+export async function startRun(
+  services: CompatServices,
+  { model, prompt, reasoning_effort, task_id: reserved_id }: RunOrder,
+  caller: Caller,
+): Promise<CompatRun> {
+  const begun = reserved_id ? await services.store.tasks.find(reserved_id) : null;
+  if (begun) return { task_id: begun.id, workflow_id: begun.workflow_id };
+  const workflow_id = await workflowOf(services.store, model, caller);
+  const { key: owner, login: owner_login, access_token } = caller;
+  const order = { task_id: reserved_id, workflow_id, owner, owner_login, access_token, prompt, reasoning_effort, trigger: 'api' };
+  const { task_id } = await services.dispatch.prompt(order);
+  return { task_id, workflow_id };
+}
+
+async function workflowOf(store: Store, model: string, caller: Caller): Promise<string> {
+  if (ID.test(model)) {
+    const workflow = await store.workflows.find(model);
+    if (workflow && workflow.owner_key !== caller.key) throw foreign('workflow');
+    if (workflow) return workflow.id;
+  }
+  const { items } = await store.agents.list({ limit: 1 }, { name: model });
+  const [agent] = items;
+  if (!agent) {
+    const message = `There is no agent named ${model} and no workflow with this id; GET /v1/models lists what there is`;
+    throw new AppError('not_found', message, { code: 'model_not_found' });
+  }
+  const values = WorkflowCreate.parse({
+    agent_id: agent.id,
+    title: `${agent.name} (API)`,
+    output_format: 'markdown',
+    max_turns: API_TURNS,
+  });
+  return (await store.workflows.create({ ...values, single_use: true, owner: caller.key, owner_login: caller.login } as never))
+    .id;
+}
+
+/** Tool calls of a run that no workflow sets a limit for. */
+const API_TURNS = 50;
+
+/** The caller's own task; 404 when there is none, 403 when it is someone else's. */
+export async function ownedCompatTask(store: Store, task_id: string, caller: Caller): Promise<CompatTask> {
+  const task = ID.test(task_id) ? await store.tasks.find(task_id) : null;
+  if (!task) throw notFound('run', task_id);
+  if (task.owner !== caller.key) throw foreign('run');
+  return task;
+}
+
+/** Text of a run as it comes. Each piece adds to what was given before; it ends when the run has. */
+export async function* answerText(
+  { bus, store }: CompatServices,
+  { task_id, workflow_id }: CompatRun,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  let given = '';
+  let unfinished = '';
+  let reset = false;
+  for await (const { type, data } of follow({ bus, log: store.events }, { workflow_id, after: 0, task_id }, signal)) {
+    if (type === 'message_delta' && !reset) {
+      const delta = String(data.delta);
+      const gap = given !== '' && unfinished === '' ? '\n\n' : '';
+      unfinished += delta;
+      given += delta;
+      yield gap + delta;
+    }
+    // What was given cannot be taken back, so after a reset the whole message decides.
+    if (type === 'log' && data.event === 'attempt_reset') reset = unfinished !== '';
+    if (type === 'message' && data.role === 'assistant') {
+      const content = String(data.content);
+      const rest = content.startsWith(unfinished) ? content.slice(unfinished.length) : `\n\n${content}`;
+      const gap = given !== '' && unfinished === '' && rest !== '' ? '\n\n' : '';
+      if (rest) yield gap + rest;
+      given += rest;
+      unfinished = '';
+      reset = false;
+    }
+  }
+}
+
+/** Waits for a run's end. */
+export async function ended({ bus, store }: CompatServices, run: CompatRun, signal: AbortSignal): Promise<CompatTask> {
+  for await (const _ of follow({ bus, log: store.events }, { ...run, after: 0 }, signal));
+  signal.throwIfAborted();
+  const task = await store.tasks.find(run.task_id);
+  if (!task) throw notFound('run', run.task_id);
+  return task;
+}
+
+export const hasEnded = ({ status }: CompatTask) => isTerminal(status);
+
+/** A run's answer as text. */
+export const answerOf = ({ response }: CompatTask): string =>
+  typeof response === 'string' ? response : response === null ? '' : JSON.stringify(response);
+
+/** What a run that gave no answer came to. */
+export const troubleOf = ({ status, error, error_code }: CompatTask) =>
+  status === 'completed'
+    ? null
+    : { message: error ?? `The run was ${status}`, type: 'run_failed', code: error_code ?? status, param: null };

@@ -1,0 +1,53 @@
+import { contextWindowOf, latestThatFit, tokensOf } from '../domain/context-window.ts';
+import { providerDestination } from '../domain/destinations.ts';
+import type { TranscriptMessage } from '../domain/transcript.ts';
+import { holdsBack, type Verdict } from '../guardrails/judge.ts';
+import type { SharedServices } from '../main/core.ts';
+import { redactedRuntime } from '../runtimes/redacted.ts';
+import { type ModelCaller, selectRuntime } from '../runtimes/select.ts';
+import { type AskModel, type ChatReplies, chatReplies } from './replies.ts';
+
+/** Kept free for the reply: this part of the window. */
+const REPLY_SHARE = 0.25;
+
+/** Replies of chats, by the agent's own runtime and without tools. */
+export const chatRepliesOf = (core: SharedServices): ChatReplies => chatReplies({ store: core.store.chat, ask: askModel(core) });
+
+function askModel({ store, setting, egress, secrets, judge }: SharedServices): AskModel {
+  return async ({ agent, caller, session_id }, history, { emit, signal }) => {
+    secrets.hear(caller.access_token);
+    const provider = agent.provider_id ? await store.providers.find(agent.provider_id) : null;
+    const model = agent.model ?? provider?.default_model ?? null;
+    const openToken: ModelCaller['openToken'] = (token, endpoint) =>
+      store.tokens.open({ name: token, principal: caller.key, destination: providerDestination(endpoint) });
+    const vendor_url = setting.config.ANTHROPIC_API_URL;
+    const options = { default_runtime: setting.default_runtime, fetch: egress.providers.fetch, vendor_url };
+    const selected = await selectRuntime({ provider }, { access_token: caller.access_token, openToken }, options);
+    const fallback = setting.config.DEFAULT_CONTEXT_WINDOW;
+    const name = model ?? (provider ? null : setting.default_runtime.model);
+    const window = contextWindowOf(name, { set: provider?.context_window ?? null, fallback });
+    const room = window * (1 - REPLY_SHARE) - tokensOf(agent.system_prompt);
+    const exchange = {
+      ...{ task_id: session_id, model, instructions: agent.system_prompt, tools: [] },
+      ...{ transcript: latestThatFit(history, room).map(transcribed), reasoning_effort: null, wants_json: false, cursor: null },
+    };
+    const guardrails = await store.chatGuardrails(agent.id, caller.key);
+    const held = holdsBack(guardrails);
+    const { reply } = await redactedRuntime(selected.runtime, secrets.redact).exchange(exchange, held ? () => {} : emit, signal);
+    const text = allowed(await judge.verdictOf(guardrails, reply.text, { owner: caller.key }));
+    if (held) emit(text);
+    return { text, usage: { prompt_tokens: reply.usage.total_in, completion_tokens: reply.usage.total_out } };
+  };
+}
+
+/** The reply as the output guardrails let it through. */
+function allowed({ text, findings }: Verdict): string {
+  if (text !== null) return text;
+  const { guardrail, reasons } = findings.at(-1) as (typeof findings)[number];
+  throw new Error(`The guardrail ${guardrail} withheld the answer: ${reasons.join('; ')}`);
+}
+
+const transcribed = ({ role, content }: { role: string; content: string }, step: number): TranscriptMessage => ({
+  ...{ step, position: 0, content, tool_calls: null, call_id: null, extra: null },
+  ...(role === 'user' ? { role: 'user', kind: 'prompt' } : { role: 'assistant', kind: 'reply' }),
+});

@@ -1,0 +1,181 @@
+import { z } from 'zod';
+import { endpoint } from './endpoint.ts';
+
+const Part = z.looseObject({ type: z.string(), text: z.string().optional(), refusal: z.string().optional() });
+const Content = z.union([z.string(), z.array(Part)]).nullish();
+const Message = z.looseObject({ role: z.string(), content: Content });
+export type CompatMessage = z.output<typeof Message>;
+
+const Effort = z.enum(['minimal', 'low', 'medium', 'high']).nullish();
+const ModelName = z.string().min(1).meta({ description: 'Name of an agent, or id of one of your workflows' });
+
+export const ChatCompletionRequest = z
+  .looseObject({
+    model: ModelName,
+    messages: z.array(Message).min(1).meta({ description: 'The last one is the prompt, the others are its context; text only' }),
+    stream: z.boolean().nullish(),
+    stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
+    reasoning_effort: Effort,
+  })
+  .meta({
+    id: 'ChatCompletionRequest',
+    example: { model: 'research', messages: [{ role: 'user', content: 'What is new?' }], stream: false },
+  });
+
+export const ResponseRequest = z
+  .looseObject({
+    model: ModelName,
+    input: z.union([z.string().min(1), z.array(Message).min(1)]),
+    instructions: z.string().nullish(),
+    stream: z.boolean().nullish(),
+    background: z.boolean().nullish().meta({ description: 'Answer at once; the run is read by its id' }),
+    reasoning: z.looseObject({ effort: Effort }).nullish(),
+  })
+  .meta({ id: 'ResponseRequest', example: { model: 'research', input: 'What is new?', background: true } });
+
+const TASK = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001';
+
+export const ChatCompletion = z
+  .looseObject({
+    id: z.string().meta({ description: '`chatcmpl-` and the id of the task' }),
+    object: z.literal('chat.completion'),
+    created: z.int(),
+    model: z.string(),
+    choices: z.array(
+      z.looseObject({
+        index: z.int(),
+        message: z.looseObject({ role: z.literal('assistant'), content: z.string() }),
+        finish_reason: z.string(),
+      }),
+    ),
+    usage: z.looseObject({ prompt_tokens: z.int(), completion_tokens: z.int(), total_tokens: z.int() }),
+  })
+  .meta({
+    id: 'ChatCompletion',
+    example: {
+      ...{ id: `chatcmpl-${TASK}`, object: 'chat.completion', created: 1_767_225_600, model: 'research' },
+      choices: [{ index: 0, message: { role: 'assistant', content: 'Little.' }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 12, completion_tokens: 3, total_tokens: 15 },
+    },
+  });
+
+export const ChatCompletionChunk = z
+  .looseObject({
+    id: z.string(),
+    object: z.literal('chat.completion.chunk'),
+    created: z.int(),
+    model: z.string(),
+    choices: z.array(z.looseObject({ index: z.int(), delta: z.looseObject({ content: z.string().optional() }) })),
+  })
+  .meta({ id: 'ChatCompletionChunk', description: 'The `data` line of a frame; the last one is `[DONE]`' });
+
+export const ModelResponse = z
+  .looseObject({
+    id: z.string().meta({ description: '`resp_` and the id of the task' }),
+    object: z.literal('response'),
+    created_at: z.int(),
+    model: z.string(),
+    status: z.enum(['queued', 'in_progress', 'completed', 'failed', 'cancelled']),
+    error: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
+    output: z.array(z.looseObject({ type: z.string() })),
+    usage: z.looseObject({ input_tokens: z.int(), output_tokens: z.int(), total_tokens: z.int() }),
+  })
+  .meta({ id: 'ModelResponse' });
+
+export const ModelResponseEvent = z
+  .looseObject({ type: z.string(), sequence_number: z.int() })
+  .meta({ id: 'ModelResponseEvent', description: "The `data` line of a frame, as in OpenAI's Responses API" });
+
+const CompatModel = z.object({ id: z.string(), object: z.literal('model'), created: z.int(), owned_by: z.string() });
+export const CompatModels = z.object({ object: z.literal('list'), data: z.array(CompatModel) }).meta({ id: 'OpenAIModels' });
+
+export const OpenAIError = z
+  .object({
+    error: z.object({ message: z.string(), type: z.string(), code: z.string(), param: z.string().nullable() }),
+  })
+  .meta({ id: 'OpenAIError', description: 'An error in the shape that OpenAI clients read' });
+
+const JsonRpc = z
+  .looseObject({ jsonrpc: z.literal('2.0'), id: z.union([z.string(), z.int()]).optional(), method: z.string().optional() })
+  .meta({
+    id: 'JsonRpcMessage',
+    example: {
+      ...{ jsonrpc: '2.0', id: 1, method: 'tools/call' },
+      params: { name: 'Sum_it_up_2c5a1be0', arguments: { prompt: 'Sum up the week.' }, _meta: { progressToken: 1 } },
+    },
+  });
+
+const tag = 'Compatible APIs';
+const openai = { tag, refusal: OpenAIError };
+const RunId = z.object({ id: z.string().meta({ description: 'As the reply gave it', example: `resp_${TASK}` }) });
+
+export const compat = {
+  models: endpoint('GET /v1/models', {
+    ...openai,
+    operation: 'list_openai_models',
+    summary: 'List what can be named as model: agents by name, your workflows by id',
+    reply: CompatModels,
+  }),
+  chat: endpoint('POST /v1/chat/completions', {
+    ...openai,
+    operation: 'create_chat_completion',
+    summary: 'Run an agent or a workflow as a chat completion',
+    description:
+      'With `stream` the text comes as server-sent events. The run goes on when the client goes away, and is found by the id. Sampling parameters and tools of the request are ignored: they are the agent’s own.',
+    body: ChatCompletionRequest,
+    reply: ChatCompletion,
+    streamed: ChatCompletionChunk,
+    refuses: [403, 404, 409, 502],
+    idempotent: true,
+  }),
+  completion: endpoint('GET /v1/chat/completions/{id}', {
+    ...openai,
+    operation: 'get_chat_completion',
+    summary: 'Read the completion of a run that has ended',
+    params: RunId,
+    reply: ChatCompletion,
+    refuses: [403, 409, 502],
+  }),
+  respond: endpoint('POST /v1/responses', {
+    ...openai,
+    operation: 'create_response',
+    summary: 'Run an agent or a workflow as a response',
+    description: 'With `stream` events come as they happen, with `background` the reply comes before the run has ended.',
+    body: ResponseRequest,
+    reply: ModelResponse,
+    streamed: ModelResponseEvent,
+    refuses: [403, 404, 409],
+    idempotent: true,
+  }),
+  response: endpoint('GET /v1/responses/{id}', {
+    ...openai,
+    operation: 'get_response',
+    summary: 'Read a run as a response, or take its stream up again',
+    params: RunId,
+    query: z.object({
+      stream: z.enum(['true', 'false']).optional(),
+      starting_after: z.coerce.number().int().optional().meta({ description: 'Events up to this number are left out' }),
+    }),
+    reply: ModelResponse,
+    streamed: ModelResponseEvent,
+    refuses: [403],
+  }),
+  cancel: endpoint('POST /v1/responses/{id}/cancel', {
+    ...openai,
+    operation: 'cancel_response',
+    summary: 'Halt the run of a response',
+    params: RunId,
+    reply: ModelResponse,
+    refuses: [403],
+  }),
+  mcp: endpoint('POST /mcp', {
+    tag,
+    operation: 'mcp',
+    summary: 'Your workflows as tools of an MCP server, over streamable HTTP',
+    description:
+      'One JSON-RPC message; the answer is a stream of messages. `notifications/cancelled` halts the run of a call; a connection that is lost does not. Connect any MCP client to this address with your access token as bearer token.',
+    body: JsonRpc,
+    reply: JsonRpc,
+    streamed: JsonRpc,
+  }),
+};

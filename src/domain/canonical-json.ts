@@ -1,0 +1,8 @@
+/** JSON whose objects have their keys in one order, for comparing and hashing: databases and programs keep different ones. */
+export function canonicalJson(value: unknown): string {
+  const text = JSON.stringify(value, (_key, inner: unknown) => {
+    if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return inner;
+    return Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+  return text ?? 'null';
+}

@@ -1,0 +1,67 @@
+import type { InstallationSettings } from '../main/core.ts';
+import type { Resources } from '../main/resources.ts';
+import { type GuardedFetch, guardedFetch } from './guarded-fetch.ts';
+
+/** Who asks decides what may be reached; test/unit/egress-places.test.ts lists who is given which. */
+export interface Egress {
+  /** Addresses in what users configure: MCP servers, webhooks, knowledge sources, repositories. */
+  configuration: GuardedFetch;
+  /** The same for model providers, who may also reach the installation's own models. */
+  providers: GuardedFetch;
+  /** What a model chooses while it runs: never this machine, unless the operator names it. */
+  tools: GuardedFetch;
+  /** Ports of this machine that are Perdura's own. The API adds its own when it listens. */
+  own_ports: Set<number>;
+  /** The rules of `tools` as the tool runner takes them. */
+  tools_allow: readonly string[];
+}
+
+type Setup = Pick<
+  InstallationSettings,
+  | 'egress_allow'
+  | 'configuration_allow'
+  | 'provider_allow'
+  | 'own_ports'
+  | 'database_url'
+  | 'temporal_address'
+  | 'temporal_ui_url'
+> & { config: Pick<InstallationSettings['config'], 'REDIS_URL'> };
+
+export function openEgress(setting: Setup, resources: Resources): Egress {
+  const { egress_allow, configuration_allow, provider_allow } = setting;
+  const own_ports = ownPorts(setting);
+  const open = (...allow: string[]) => resources.hold(guardedFetch(allow, own_ports), (it) => it.close());
+  return {
+    configuration: open(...egress_allow, ...configuration_allow),
+    providers: open(...egress_allow, ...configuration_allow, ...provider_allow),
+    tools: open(...egress_allow),
+    own_ports,
+    tools_allow: egress_allow,
+  };
+}
+
+const DEFAULT_PORTS: Record<string, number> = {
+  'http:': 80,
+  'https:': 443,
+  'postgresql:': 5432,
+  'postgres:': 5432,
+  'redis:': 6379,
+  'rediss:': 6379,
+};
+const HERE = /^(localhost|127\..*|\[::1?\]|0\.0\.0\.0|)$/;
+
+/** Those of the servers that are named by an address of this machine, and those that are known to be here. */
+function ownPorts({ own_ports, database_url, temporal_address, temporal_ui_url, config }: Setup): Set<number> {
+  const named = [database_url, `tcp://${temporal_address}`, temporal_ui_url, config.REDIS_URL].flatMap((url) => {
+    if (!url || !URL.canParse(url)) return [];
+    const { protocol, hostname, port } = new URL(url);
+    return HERE.test(hostname) ? [Number(port) || (DEFAULT_PORTS[protocol] ?? 0)] : [];
+  });
+  return new Set([...own_ports, ...named]);
+}
+
+/** The operator chose this address, so it may be private. */
+export const hostOf = (url: string): string => {
+  const { hostname, port, protocol } = new URL(url);
+  return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`;
+};

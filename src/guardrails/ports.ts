@@ -1,0 +1,27 @@
+import type { ChatServices } from '../api/chat.ts';
+import type { Definition } from '../domain/definition.ts';
+import { unprocessable } from '../domain/errors.ts';
+import type { SharedServices } from '../main/core.ts';
+import type { DispatchOptions } from '../temporal/dispatch.ts';
+import { holdsBack, type Judge } from './judge.ts';
+
+/** Why the guardrails of a run do not let a prompt in; null when they do. */
+export const promptRefusal =
+  (judge: Judge): DispatchOptions['refusalOf'] =>
+  ({ guardrails = [] }, prompt, owner) =>
+    judge.refusalOf(guardrails, prompt, owner);
+
+/** How the texts of a run's model are judged. */
+export const outputGuardsOf = (judge: Judge) => ({
+  judge: ({ guardrails = [] }: Definition, text: string, facts: { final: boolean; owner: string }) =>
+    judge.verdictOf(guardrails, text, facts),
+  holdsBack: ({ guardrails = [] }: Definition) => holdsBack(guardrails),
+});
+
+/** Refuses a chat message as the workflows that the caller has with the agent would refuse it as a prompt. */
+export const chatGuardOf =
+  ({ store, judge }: Pick<SharedServices, 'store' | 'judge'>): ChatServices['guard'] =>
+  async (text, agent, caller) => {
+    const refused = await judge.refusalOf(await store.chatGuardrails(agent.id, caller.key), text, caller.key);
+    if (refused) throw unprocessable([{ path: 'message', message: refused.message }], refused.code);
+  };

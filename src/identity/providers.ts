@@ -1,0 +1,50 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+import type { IdentityCheck } from './cached-identity.ts';
+
+const TIMEOUT_MS = 10_000;
+
+const Account = z.object({
+  id: z.union([z.number(), z.string()]),
+  login: z.string().optional(),
+  username: z.string().optional(),
+});
+
+interface CodeHost {
+  provider: 'github' | 'gitlab' | 'gitea';
+  /** Base of its API, such as https://api.github.com. */
+  api_url: string;
+  fetch?: typeof globalThis.fetch;
+}
+
+const SCHEME = { github: 'Bearer', gitlab: 'Bearer', gitea: 'token' } as const;
+
+/** Asks a code-hosting provider whose token it is: `GET {api_url}/user`. */
+export function codeHostIdentity({ provider, api_url, fetch = globalThis.fetch }: CodeHost): IdentityCheck {
+  return async (access_token) => {
+    const answer = await fetch(`${api_url.replace(/\/$/, '')}/user`, {
+      headers: { authorization: `${SCHEME[provider]} ${access_token}`, accept: 'application/json', 'user-agent': 'perdura' },
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    if (answer.status === 401 || answer.status === 403) return null;
+    if (!answer.ok) throw new Error(`The identity provider ${provider} answered ${answer.status}`);
+    const { id, login, username } = Account.parse(await answer.json());
+    return { provider, subject: String(id), login: login ?? username ?? String(id) };
+  };
+}
+
+interface LocalAccount {
+  token: string;
+  login: string;
+}
+
+/** Accounts of the installation itself, as in embedded mode: each token is one person. */
+export function localIdentity(accounts: readonly LocalAccount[]): IdentityCheck {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  const known = accounts.map(({ token, login }) => ({ login, digest: digest(token) }));
+  return async (access_token) => {
+    const asked = digest(access_token);
+    const found = known.find((account) => timingSafeEqual(account.digest, asked));
+    return found ? { provider: 'local', subject: found.login, login: found.login } : null;
+  };
+}

@@ -1,0 +1,65 @@
+import type { KnowledgeService } from '../api/knowledge.ts';
+import type { KnowledgeSource } from '../contracts/knowledge.ts';
+import { sourceDestination } from '../domain/destinations.ts';
+import { databaseIsAway, refusalIn } from '../domain/errors.ts';
+import { filled, mapTexts, tokensIn } from '../domain/secrets.ts';
+import { answeringAddress } from '../egress/dial.ts';
+import type { GuardedFetch } from '../egress/guarded-fetch.ts';
+import type { SharedServices } from '../main/core.ts';
+import { type EmbeddingsEndpoint, embedderOf } from '../runtimes/embeddings.ts';
+import type { Store } from '../store/index.ts';
+import type { SecretScope } from '../store/secret-scope.ts';
+import { fileReader, readLimitsOf } from './extract.ts';
+import { createKnowledge, type Knowledge } from './knowledge.ts';
+
+interface Parts {
+  store: Store;
+  secrets: SecretScope;
+  egress: GuardedFetch;
+  embeddings: EmbeddingsEndpoint | null;
+}
+
+export function knowledgeOf({ store, egress, secrets, embeddings }: Parts): Knowledge {
+  return createKnowledge({
+    embedder: embeddings && embedderOf(embeddings),
+    fetch: egress.fetch,
+    redact: () => secrets.redact,
+    addressOf: (hostname, port) => answeringAddress({ hostname, port }, egress.rules),
+    find: store.knowledgeItems.search,
+    async remoteSources({ source_ids, principal, task_id }) {
+      const within = source_ids ? { id: { in: source_ids } } : { created_by: principal };
+      const sources = await store.knowledgeSources.openedAll({ ...within, source_type: { not: 'builtin' } });
+      return Promise.all(
+        sources.map((source) =>
+          connected(store, source, { principal, task_id }).catch((error: Error) => {
+            if (databaseIsAway(error)) throw error;
+            return { ...source, refusal: refusalIn(error) };
+          }),
+        ),
+      );
+    },
+  });
+}
+
+/** The source with stored tokens in their places; throws a sentence where one may not be used. */
+async function connected(
+  store: Store,
+  source: KnowledgeSource,
+  asking: { principal: string; task_id?: string | undefined },
+): Promise<KnowledgeSource> {
+  const values = new Map<string, string>();
+  const destination = sourceDestination(source);
+  for (const name of tokensIn(source.connection_config))
+    values.set(name, await store.tokens.open({ name, ...asking, destination }));
+  const connection_config = mapTexts(source.connection_config, (text) => filled(text, values)) as Record<string, unknown>;
+  return { ...source, connection_config };
+}
+
+export const knowledgeServiceOf = ({ store, knowledge, parsers, setting }: SharedServices): KnowledgeService => ({
+  ...knowledge,
+  extract: fileReader(parsers, readLimitsOf(setting.config)),
+  async probe({ id }, caller) {
+    const source = await store.knowledgeSources.opened(id);
+    if (source) await knowledge.probe(await connected(store, source, { principal: caller.key }));
+  },
+});

@@ -1,0 +1,83 @@
+import type { BundleOf } from '../api/tasks.ts';
+import { RunBundle } from '../contracts/run-bundles.ts';
+import { type Definition, isVendor } from '../domain/definition.ts';
+import { outputGuardsOf } from '../guardrails/ports.ts';
+import type { SharedServices } from '../main/core.ts';
+import { selectRuntime } from '../runtimes/select.ts';
+import type { RunRecord } from '../store/inspection.ts';
+import { toolPorts, windowOf } from '../temporal/ports/index.ts';
+import { openAll } from '../temporal/ports/secrets.ts';
+import { mcpPorts, openMcpPool, withoutElsewhere } from '../temporal/ports/tools.ts';
+import { type Toolset, toolsFor } from '../tools/for-agent.ts';
+import { replay } from './replay.ts';
+
+/** Runs as documents. What is not in the schema does not leave; secrets that are known are taken out of every text. */
+export function bundlesOf(core: SharedServices): BundleOf {
+  const { store } = core;
+  const bundleOf: BundleOf = async (task, caller) => {
+    const definition = await store.definitions.get(task.definition_hash);
+    const record = await store.inspection.record(task.id);
+    const { context_window, keeps_context, tools } = await runtimeOf(core, definition, record);
+    const draft = RunBundle.parse({
+      ...{ format: 'perdura-run', version: 1, perdura_version: core.setting.version },
+      task: { ...task, budget: record.task.budget },
+      ...{ definition, tools, runtime: { context_window, keeps_context } },
+      ...contentOf(record),
+      end: task,
+    });
+    const redact = core.secrets.book();
+    redact.know(caller.access_token);
+    await core.secrets.within(redact, () => openAll(core, task.id));
+    const bundle = redact.value(JSON.parse(JSON.stringify(draft))) as RunBundle;
+    const { told } = await replay(bundle, outputGuardsOf(core.judge));
+    const steps = bundle.steps.map((step) => ({ ...step, input: told.get(step.step) ?? null }));
+    return { ...bundle, steps };
+  };
+  // The digests of a long run take the processor for seconds, so bundles are made one at a time.
+  let last: Promise<unknown> = Promise.resolve();
+  return (task, caller) => {
+    const mine = last.then(() => bundleOf(task, caller));
+    last = mine.catch(() => {});
+    return mine;
+  };
+}
+
+/** The tools that the run's model is offered, and how much it can read. Nothing is called or connected to. */
+async function runtimeOf(core: SharedServices, definition: Definition, { task }: RunRecord) {
+  const keeps_context = definition.provider !== null && isVendor(definition.provider);
+  const custom_tools = definition.provider !== null;
+  const nobody = { access_token: '-', openToken: async () => '-' };
+  const { default_runtime } = core.setting;
+  const runtime = keeps_context ? await selectRuntime(definition, nobody, { default_runtime }) : null;
+  const here = runtime ? withoutElsewhere(definition, runtime) : definition;
+  const pool = openMcpPool(core);
+  try {
+    const rules = { custom_tools, toolset: task.toolset as Toolset | null };
+    const box = toolsFor(here, { ...toolPorts(core), mcp: mcpPorts(core, pool) }, rules);
+    return { context_window: windowOf(core)(definition), keeps_context, tools: await box.list(new AbortController().signal) };
+  } finally {
+    await pool.close();
+  }
+}
+
+function contentOf({ task, steps, messages, calls, events }: RunRecord) {
+  const fork_step = task.fork_step ?? 0;
+  const told = events.map(({ data }) => data as { event: string; step?: number });
+  const stepAt = (at: Date) => steps.findLast(({ started_at }) => started_at <= at)?.step ?? 0;
+  const resultText = (step: number, position: number) =>
+    messages.find((message) => message.step === step && message.position === position)?.content ?? null;
+  return {
+    steps: steps.map(({ step, started_at, ended_at, ...more }, index) => ({
+      ...{ ...more, step, usage: more, copied: step < fork_step, input: null, output: resultText(step, 0) },
+      ...{ started_at: started_at.toISOString(), ended_at: ended_at?.toISOString() ?? null },
+      guardrails: events
+        .filter(({ timestamp }) => timestamp >= started_at && !(steps[index + 1] && timestamp >= steps[index + 1]!.started_at))
+        .flatMap(({ data }) => ((data as { event: string }).event === 'output_guardrail_violation' ? [data] : [])),
+      budget_exhausted: told.some((event) => event.event === 'budget_exhausted' && event.step === step),
+      tool_calls: calls
+        .filter((call) => call.step === step)
+        .map((call) => ({ ...call, result: resultText(step, call.position) })),
+    })),
+    transcript: messages.map((message) => ({ ...message, told_at: stepAt(message.created_at) })),
+  };
+}

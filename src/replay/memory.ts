@@ -1,0 +1,136 @@
+import type { CallStatus } from '../domain/effects.ts';
+import type { TranscriptMessage } from '../domain/transcript.ts';
+import { addUsage } from '../domain/usage.ts';
+import type { Begin, Compaction, OpenRun, StepRecord } from '../store/runs.ts';
+import type { CallEnd, OpenCall } from '../store/tool-ledger.ts';
+import type { CallToolPorts } from '../temporal/activities/call-tool.ts';
+import type { ExchangePorts } from '../temporal/activities/exchange/index.ts';
+import { comparable, type Differences, named } from './difference.ts';
+import { freshCall, freshRun, placeOf, plain, type Recording } from './recording.ts';
+
+export type ReplayMemory = ReturnType<typeof replayMemory>;
+
+/** A database of one run, that holds every write against the record. */
+export function replayMemory(recording: Recording, { compare, note }: Differences) {
+  const { bundle, begun_at } = recording;
+  let run = freshRun(bundle);
+  const messages = new Map<string, TranscriptMessage>(recording.before().map((message) => [placeOf(message), plain(message)]));
+  const calls = new Map<string, OpenCall>();
+  const done = new Set<number>();
+  for (const { step, tool_calls } of bundle.steps.filter((known) => known.step < begun_at)) {
+    done.add(step);
+    for (const call of tool_calls)
+      calls.set(call.call_id, { ...freshCall(run, { step, ...call }), status: call.status as CallStatus });
+  }
+
+  const inOrder = () => [...messages.values()].sort((a, b) => a.step - b.step || a.position - b.position);
+  const callsOf = (step: number) =>
+    [...calls.values()].filter((call) => call.step === step).sort((a, b) => a.position - b.position);
+
+  function write(message: TranscriptMessage): void {
+    messages.set(placeOf(message), message);
+    const known = recording.message(message);
+    const both = { recorded: known ? comparable(plain(known)) : null, replayed: comparable(message) };
+    compare(message.step, named(message), both);
+  }
+
+  /** Everything on record of a round must have been written when the next begins. */
+  function closeRound(step: number): void {
+    for (const message of recording.ofStep(step))
+      if (!messages.has(placeOf(message))) note(step, named(message), { recorded: comparable(plain(message)), replayed: null });
+  }
+
+  const runs: ExchangePorts['runs'] = {
+    async open(_, step) {
+      const planned = callsOf(step).map(({ call_id, name }) => ({ call_id, name }));
+      return { ...run, recorded: done.has(step), messages: inOrder(), calls: planned };
+    },
+    async begin(_, { step, turns, messages: told }: Begin) {
+      run = { ...run, status: 'running', turns };
+      for (const message of told) write(message);
+      closeRound(step - 1);
+      return true;
+    },
+    async record(_, entry: StepRecord) {
+      recordStep(entry);
+      return true;
+    },
+    async compact(_, { step, message, usage }: Compaction) {
+      messages.set(placeOf(message), message);
+      const known = recording.summaryAt(step);
+      compare(step, 'what is summed up of older messages', {
+        recorded: known ? { up_to_step: known.step, content: known.content } : null,
+        replayed: { up_to_step: message.step, content: message.content },
+      });
+      run = { ...run, ...addUsage(run, usage) };
+      return true;
+    },
+    wait: async () => true,
+    tell: async () => true,
+    tellDeltas: async () => true,
+    noteError: async () => true,
+  };
+
+  function recordStep({ step, message, calls: made, usage, finish, response }: StepRecord): void {
+    const known = recording.step(step);
+    write(message);
+    for (const { call_id, name, arguments: args, effect, approval, position } of made) {
+      const was = recording.call(call_id);
+      const recorded = was && { name: was.name, arguments: was.arguments, effect: was.effect, approval: was.approval };
+      compare(step, `the call ${call_id}`, { recorded, replayed: { name, arguments: args, effect, approval } });
+      calls.set(call_id, freshCall(run, { call_id, name, arguments: args, effect, approval, position, step }));
+    }
+    compare(step, 'the reason why the model stopped', { recorded: known?.finish, replayed: finish });
+    compare(step, 'what the step cost', { recorded: known?.usage.cost, replayed: usage.cost });
+    if (response !== undefined) compare(step, 'the response', { recorded: bundle.end.response, replayed: response });
+    run = { ...run, ...addUsage(run, usage) };
+    done.add(step);
+  }
+
+  const move = (call: OpenCall, change: Partial<OpenCall>): OpenCall => {
+    const moved = { ...call, ...change };
+    calls.set(call.call_id, moved);
+    return moved;
+  };
+  function end(call: OpenCall, { content, kind }: Pick<CallEnd, 'content' | 'kind'>): true {
+    move(call, { status: kind === 'denial' ? 'denied' : 'done', decision: null });
+    const { step, position, call_id } = call;
+    write({ step, position, role: 'tool', kind, content, call_id, tool_calls: null, extra: null });
+    return true;
+  }
+  const ledger: CallToolPorts['ledger'] = {
+    async open(_, call_id) {
+      return calls.get(call_id);
+    },
+    start: async (call) => move(call, { status: 'started', attempts: call.attempts + 1, decision: null }),
+    end: async (call, result) => end(call, result),
+    answer: async (call, { content }) => end(call, { content, kind: 'result' }),
+    async park(call, { status }) {
+      move(call, { status });
+      return true;
+    },
+    resume: async () => true,
+    release: async () => true,
+    decide: async () => false,
+  };
+
+  return {
+    runs,
+    ledger,
+    run: (): OpenRun => run,
+    closeRound,
+    raiseBudget(): void {
+      run = { ...run, budget: bundle.task.budget };
+    },
+    /** Takes up what a person said of a call. */
+    decide(call_id: string): void {
+      const call = calls.get(call_id);
+      if (call) move(call, { decision: recording.decision(call_id) });
+    },
+    /** Ends a call that no tool was asked about: a fork's. */
+    answer(call_id: string): void {
+      const call = calls.get(call_id);
+      if (call) end(call, { content: recording.outcome(call_id).content, kind: 'result' });
+    },
+  };
+}

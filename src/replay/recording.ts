@@ -1,0 +1,145 @@
+import type { RunBundle } from '../contracts/run-bundles.ts';
+import type { Definition } from '../domain/definition.ts';
+import type { CallDecision } from '../domain/effects.ts';
+import { NOT_CALLED, OUTCOME_UNKNOWN, type TranscriptMessage } from '../domain/transcript.ts';
+import type { ModelReply } from '../runtimes/runtime.ts';
+import type { OpenRun } from '../store/runs.ts';
+import type { OpenCall } from '../store/tool-ledger.ts';
+
+export type BundledStep = RunBundle['steps'][number];
+export type BundledCall = BundledStep['tool_calls'][number];
+export type BundledMessage = RunBundle['transcript'][number];
+
+/** The record says no more: the run was halted here, failed for a reason from outside, or is still under way. */
+export class RecordEnds extends Error {
+  override readonly name = 'RecordEnds';
+}
+
+export const placeOf = ({ step, position }: { step: number; position: number }) => `${step}/${position}`;
+
+const LEFT_OPEN = [OUTCOME_UNKNOWN, NOT_CALLED];
+
+export type Recording = ReturnType<typeof recordingOf>;
+
+/** A bundle as something to look things up in. */
+export function recordingOf(bundle: RunBundle) {
+  const steps = new Map(bundle.steps.map((step) => [step.step, step]));
+  const messages = new Map(bundle.transcript.map((message) => [placeOf(message), message]));
+  const calls = new Map(bundle.steps.flatMap(({ tool_calls }) => tool_calls.map((call) => [call.call_id, call] as const)));
+  const begun_at = bundle.task.forked_from?.step ?? 1;
+  return {
+    bundle,
+    /** The step that the run itself began with: what is before it was copied. */
+    begun_at,
+    step: (step: number) => steps.get(step),
+    message: (place: { step: number; position: number }) => messages.get(placeOf(place)),
+    call: (call_id: string) => calls.get(call_id),
+    /** Messages that a step's reply and what followed it came to. */
+    ofStep: (step: number) => bundle.transcript.filter((message) => message.step === step && !isStandingOrSummary(message)),
+    summaryAt: (step: number) => bundle.transcript.find(({ kind, told_at }) => kind === 'summary' && told_at === step),
+    /** What was there before the first step: the prompt, its context, and what was copied. */
+    before: () =>
+      bundle.transcript.filter(({ step, kind, told_at }) => step < begun_at && (kind !== 'summary' || told_at < begun_at)),
+    reply(step: number): ModelReply {
+      const message = messages.get(placeOf({ step, position: 0 }));
+      const recorded = steps.get(step);
+      if (!recorded?.ended_at || (message?.kind !== 'reply' && message?.kind !== 'withheld'))
+        throw new RecordEnds(`No answer of the model's is on record for step ${step}`);
+      const { finish, model, usage, tool_calls } = recorded;
+      const asked = [...tool_calls].sort((a, b) => a.position - b.position);
+      return {
+        text: recorded.output ?? '',
+        calls: asked.map(({ call_id: id, name, arguments: args }) => ({ id, name, arguments: args })),
+        ...{ finish: finish ?? 'stop', model, usage, extra: message.extra },
+      };
+    },
+    outcome(call_id: string) {
+      const call = calls.get(call_id);
+      if (!call || call.result === null || LEFT_OPEN.includes(call.result))
+        throw new RecordEnds(`No result of the call ${call_id} is on record`);
+      return { content: call.result, failed: call.failed ?? false, denied: call.status === 'denied' };
+    },
+    /** What the person who was asked must have said. */
+    decision(call_id: string): CallDecision {
+      const { content, denied } = this.outcome(call_id);
+      if (!denied) return { decision: 'approve' };
+      const message = /^Denied by a person: ([\s\S]*)$/.exec(content)?.[1];
+      return { decision: 'deny', ...(message === undefined ? {} : { message }) };
+    },
+  };
+}
+
+const isStandingOrSummary = ({ kind }: BundledMessage) =>
+  kind === 'prompt' || kind === 'context' || kind === 'summary' || kind === 'partial';
+
+export const plain = ({
+  step,
+  position,
+  role,
+  kind,
+  content,
+  tool_calls,
+  call_id,
+  extra,
+}: BundledMessage): TranscriptMessage => ({
+  ...{ step, position, role, kind, content, tool_calls, call_id },
+  extra: extra ?? null,
+});
+
+/** The definition as the loop takes it; what a bundle leaves out, the loop does not ask for. */
+export function recordedDefinition({ definition }: RunBundle): Definition {
+  const { provider, guardrails, ...same } = definition;
+  return {
+    ...same,
+    ...(guardrails ? { guardrails } : {}),
+    provider: provider && {
+      ...{ api_key_token_name: null, base_url: null, auth_type: '', azure_api_version: null, azure_deployment: null },
+      ...{ ...provider, context_window: null, requests_per_minute: null },
+    },
+    tools: [],
+    webhooks: { completed: null, error: null },
+    repository: null,
+  };
+}
+
+/** A task as the activities see it before its first step. */
+export function freshRun({ task, definition }: RunBundle): OpenRun {
+  const { id: task_id, workflow_id, prompt, started_at } = task;
+  return {
+    ...{
+      task_id,
+      workflow_id,
+      prompt,
+      owner: '',
+      owner_login: '',
+      status: 'pending',
+      halt_requested: false,
+      definition_hash: '',
+    },
+    ...{ cursor: null, toolset: null, turns: 0, budget: definition.budget, caller_token: null, caller_key_id: null },
+    started_at: started_at === null ? null : new Date(started_at),
+    ...{ attempts: 0, errors: 0, recorded: false, messages: [], calls: [] },
+    ...{ total_in: 0, total_out: 0, cache_read: 0, cache_write: 0, cost: 0, premium_requests: 0 },
+  };
+}
+
+export function freshCall(
+  run: OpenRun,
+  call: Pick<OpenCall, 'call_id' | 'step' | 'position' | 'name' | 'arguments' | 'effect' | 'approval'>,
+): OpenCall {
+  const { task_id, workflow_id, turns } = run;
+  return {
+    ...call,
+    ...{
+      task_id,
+      workflow_id,
+      turns,
+      owner: '',
+      owner_login: '',
+      definition_hash: '',
+      task_status: 'running',
+      halt_requested: false,
+    },
+    ...{ errors: 0, toolset: null, fork: null, status: 'planned', attempts: 0, decision: null },
+  };
+}

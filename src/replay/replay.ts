@@ -1,0 +1,229 @@
+import { setImmediate } from 'node:timers/promises';
+import { ApplicationFailure } from '@temporalio/common';
+import type { RunBundle } from '../contracts/run-bundles.ts';
+import { SUMMARY_INSTRUCTIONS, summaryMessage } from '../domain/compaction.ts';
+import type { Definition } from '../domain/definition.ts';
+import { isTerminal } from '../domain/events.ts';
+import { type LoopOutcome, type RunPorts, runLoop } from '../domain/run-loop.ts';
+import { NO_USAGE } from '../domain/usage.ts';
+import type { Verdict } from '../guardrails/judge.ts';
+import type { Exchange, ModelReply, ModelRuntime } from '../runtimes/runtime.ts';
+import { type CallToolPorts, callStep } from '../temporal/activities/call-tool.ts';
+import { type ExchangePorts, exchangeStep } from '../temporal/activities/exchange/index.ts';
+import { BUDGET_HALT } from '../temporal/names.ts';
+import { type Difference, type Differences, differences } from './difference.ts';
+import { digestOf } from './digest.ts';
+import { type ReplayMemory, replayMemory } from './memory.ts';
+import { RecordEnds, type Recording, recordedDefinition, recordingOf } from './recording.ts';
+
+/** What the model is given at a step. */
+export interface Told {
+  digest: string;
+  messages: number;
+}
+
+export interface Replayed {
+  /** Null: the run was replayed to its end, or to the end of its record, as it is on record. */
+  difference: Difference | null;
+  /** Steps that were replayed. */
+  steps: number;
+  calls: number;
+  /** By step. */
+  told: Map<number, Told>;
+}
+
+export interface ReplayPorts {
+  judge(definition: Definition, text: string, facts: { final: boolean; owner: string }): Promise<Verdict>;
+}
+
+interface Replaying extends ReplayPorts {
+  recording: Recording;
+  memory: ReplayMemory;
+  found: Differences;
+  told: Map<number, Told>;
+  /** The step under way. */
+  at: number;
+}
+
+const NEVER = new AbortController().signal;
+
+/** Ends the loop where it has done otherwise: nothing after that can be compared. */
+class Diverged extends Error {}
+
+/** Runs the loop of a recorded run again, through the code that runs it in earnest, with the recorded answers of models and tools. */
+export async function replay(bundle: RunBundle, ports: ReplayPorts): Promise<Replayed> {
+  const recording = recordingOf(bundle);
+  const found = differences();
+  const memory = replayMemory(recording, found);
+  const work: Replaying = { ...ports, recording, memory, found, told: new Map(), at: 0 };
+  const { prompt } = bundle.task;
+  const first = bundle.transcript.find(({ kind, step }) => kind === 'prompt' && step === 0);
+  if (first) found.compare(1, 'the prompt', { recorded: prompt, replayed: first.content });
+  const counted = { calls: 0 };
+  try {
+    const outcome = await runLoop(loopPorts(work, counted), bundle.definition.settings);
+    if (!found.first()) compareEnd(work, outcome);
+  } catch (error) {
+    if (error instanceof RecordEnds) found.compare(work.at, UNENDED, { recorded: unended(bundle), replayed: true });
+    else if (error instanceof ApplicationFailure) compareFailure(work, error);
+    else if (!(error instanceof Diverged)) throw error;
+  }
+  return { difference: found.first(), steps: work.told.size, calls: counted.calls, told: work.told };
+}
+
+const UNENDED = 'whether the run goes on';
+const unended = ({ end }: RunBundle) => end.status !== 'completed';
+
+function loopPorts(work: Replaying, counted: { calls: number }): RunPorts {
+  const { recording, memory, found } = work;
+  const { id: task_id } = recording.bundle.task;
+  const activities = activityPorts(work);
+  const checked = () => {
+    if (found.first()) throw new Diverged();
+  };
+  return {
+    async exchange(order) {
+      work.at = order.step;
+      // Others in the process get their turn: transcripts may be long.
+      await setImmediate();
+      for (const call_id of order.denied)
+        found.compare(order.step - 1, `what becomes of the call ${call_id}`, {
+          recorded: recording.call(call_id)?.status,
+          replayed: 'denied',
+        });
+      checked();
+      if (!recording.step(order.step)) throw new RecordEnds(`Step ${order.step} is not on record`);
+      let calls = await exchangeStep(activities, [task_id, order], NEVER);
+      if (calls === 'waiting') {
+        const recorded = recording.step(order.step)?.budget_exhausted ?? false;
+        found.compare(order.step, 'whether the budget is used up', { recorded, replayed: true });
+        checked();
+        memory.raiseBudget();
+        calls = await exchangeStep(activities, [task_id, order], NEVER);
+        if (calls === 'waiting') throw new RecordEnds('The run waits for its budget');
+      }
+      checked();
+      return calls;
+    },
+    async act({ call_id }) {
+      const call = recording.call(call_id);
+      if (!call) throw new RecordEnds(`The call ${call_id} is not on record`);
+      counted.calls += 1;
+      if (call.answered_by !== null && work.at >= recording.begun_at) memory.answer(call_id);
+      while ((await callStep(activities, { task_id, call_id }, NEVER)) === 'waiting') memory.decide(call_id);
+      checked();
+    },
+    renew: () => false,
+  };
+}
+
+function activityPorts(work: Replaying): ExchangePorts & CallToolPorts {
+  const { recording, memory } = work;
+  const { bundle } = recording;
+  const definition = recordedDefinition(bundle);
+  const { context_window, keeps_context } = bundle.runtime;
+  const runtime = {
+    runtime: recordedRuntime(work),
+    prices: bundle.definition.provider?.price_table ?? {},
+    custom_tools: true,
+    keeps_context,
+  };
+  return {
+    ...{ runs: memory.runs, ledger: memory.ledger },
+    halts: { watch: () => ({ signal: NEVER, end() {} }) },
+    forks: { recordsFor: async () => ({ recorded: [], earlier: [] }) },
+    definition: async () => definition,
+    runtimeOf: async () => runtime,
+    toolsOf: async () => ({
+      list: async () => bundle.tools,
+      renamed: async () => [],
+      call: () => Promise.reject(new RecordEnds('A tool was asked outside of a call')),
+    }),
+    publisher: (_send, ready) => ({ push() {}, flush: async () => void (await ready), complete: () => true }),
+    workspaces: { open: async () => ({ commit: null }) },
+    perform: async ({ call_id }) => recording.outcome(call_id),
+    nudge: async () => {},
+    admit: async () => 0,
+    recall: async () => [],
+    lookUp: async () => ({ items: [], warnings: [] }),
+    windowOf: () => context_window,
+    judge: async (pinned, text, facts) => withheldAt(work) ?? work.judge(pinned, text, facts),
+    holdsBack: () => true,
+    now: () => timeAt(work),
+    isModelFailure: (_error): _error is never => false,
+    isUnreachable: (_error): _error is never => false,
+  };
+}
+
+/** When a step began; where it has no answer on record, when the run ended. */
+function timeAt({ recording, at }: Replaying): string {
+  const step = recording.step(at);
+  const { started_at, completed_at, created_at } = recording.bundle.task;
+  return (step && !step.ended_at && completed_at) || (step?.started_at ?? started_at ?? created_at);
+}
+
+/** A text that a guardrail withheld is not on record, so it cannot be judged again. */
+function withheldAt({ recording, at }: Replaying): Verdict | null {
+  if (recording.message({ step: at, position: 0 })?.kind !== 'withheld') return null;
+  const findings = (recording.step(at)?.guardrails ?? []) as Verdict['findings'];
+  return { text: null, findings };
+}
+
+function recordedRuntime(work: Replaying): ModelRuntime {
+  return {
+    async exchange(input) {
+      if (input.instructions === SUMMARY_INSTRUCTIONS) return { reply: summaryReply(work), cursor: null };
+      compareTold(work, input);
+      return { reply: work.recording.reply(work.at), cursor: null };
+    },
+  };
+}
+
+function compareTold({ recording, told, found, at }: Replaying, input: Exchange): void {
+  const now = { digest: digestOf(input), messages: input.transcript.length };
+  told.set(at, now);
+  const known = recording.summaryAt(at);
+  const summed = input.transcript.some(({ kind, step }) => kind === 'summary' && step === known?.step);
+  if (known && !summed) found.note(at, 'what is summed up of older messages', { recorded: known.content, replayed: null });
+  const was = recording.step(at)?.input;
+  if (was) found.compare(at, 'what the model is given', { recorded: was, replayed: now });
+}
+
+/** The summary on record, as the model must have written it. Its cost is not known by itself. */
+function summaryReply({ recording, found, at }: Replaying): ModelReply {
+  const known = recording.summaryAt(at);
+  if (!known) {
+    found.note(at, 'what is summed up of older messages', { recorded: null, replayed: 'a summary is asked for' });
+    throw new Diverged();
+  }
+  const frame = summaryMessage('');
+  const text = known.content.startsWith(frame) ? known.content.slice(frame.length) : known.content;
+  return { text, calls: [], finish: 'stop', model: null, usage: NO_USAGE, extra: null };
+}
+
+function compareEnd({ recording, found, memory, at }: Replaying, { state }: LoopOutcome): void {
+  const { end, steps } = recording.bundle;
+  memory.closeRound(at);
+  const last = steps.at(-1)?.step ?? at;
+  if (last > at) found.note(at, UNENDED, { recorded: `it goes on to step ${last}`, replayed: 'it ends' });
+  const limited = state.denied_rounds > 0;
+  const status = mayFollowAnswer(end) ? end.status : 'completed';
+  found.compare(at, 'how the run ends', {
+    recorded: { status: end.status, turns: end.turns, turn_limit_reached: end.turn_limit_reached },
+    replayed: { status, turns: state.turns, turn_limit_reached: limited },
+  });
+}
+
+/** The last answer is recorded before the end is: in between the run may be halted by a person, or lost, or the bundle be taken. */
+const mayFollowAnswer = ({ status, error_code }: RunBundle['end']) =>
+  !isTerminal(status) || (status === 'halted' && error_code === null) || error_code === 'run_lost';
+
+function compareFailure({ recording, found, at }: Replaying, failure: ApplicationFailure): void {
+  const { status, error, error_code } = recording.bundle.end;
+  const replayed = {
+    status: failure.type === BUDGET_HALT ? 'halted' : 'failed',
+    error: failure.message,
+    error_code: failure.type,
+  };
+  found.compare(at, 'how the run ends', { recorded: { status, error, error_code }, replayed });
+}

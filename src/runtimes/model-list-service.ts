@@ -1,0 +1,57 @@
+import type { Caller } from '../api/auth.ts';
+import type { ModelLists } from '../api/models.ts';
+import { isVendor } from '../domain/definition.ts';
+import { providerDestination } from '../domain/destinations.ts';
+import { AppError, isSecretNotGranted, secretNotGranted } from '../domain/errors.ts';
+import type { SharedServices } from '../main/core.ts';
+import { defaultClient, providerClient, type ModelCaller as RuntimeCaller, vendorClient } from './clients.ts';
+import { askForModels, modelLister } from './model-lists.ts';
+import { pricesOf } from './prices.ts';
+import { ModelFailure } from './runtime.ts';
+
+/** Lists of models in the name of a caller. */
+export function modelListsOf({
+  store,
+  setting,
+  egress,
+  secrets,
+}: Pick<SharedServices, 'store' | 'setting' | 'egress' | 'secrets'>): ModelLists {
+  const list = modelLister({ redact: () => secrets.redact });
+  const openToken =
+    ({ key: principal }: Caller): RuntimeCaller['openToken'] =>
+    (name, provider) =>
+      store.tokens.open({ name, principal, destination: providerDestination(provider) });
+  const vendor = { url: setting.config.ANTHROPIC_API_URL, fetch: egress.providers.fetch };
+  return {
+    ofDefaultRuntime({ key, access_token }) {
+      secrets.hear(access_token);
+      const client = async () => defaultClient(setting.default_runtime.base_url, access_token);
+      return list({ key: `default ${key}`, client });
+    },
+    ofProvider(provider, caller) {
+      const opened = { access_token: null, openToken: openToken(caller) };
+      const client = () =>
+        isVendor(provider) ? vendorClient(provider, opened, vendor) : providerClient(provider, opened, egress.providers.fetch);
+      const key = `${provider.id} ${provider.updated_at} ${caller.key}`;
+      return list({ key, client, provider_id: provider.id, prices: pricesOf(provider) }).catch((error) => {
+        throw problemOf(error);
+      });
+    },
+    async ofDraft({ api_key, ...draft }) {
+      if (api_key) secrets.hear(api_key);
+      const provider = { ...draft, id: '', name: 'to be tested', api_key_token_name: api_key && 'the key given' };
+      const opened = { access_token: null, openToken: async () => api_key as string };
+      return askForModels(
+        isVendor(provider)
+          ? await vendorClient(provider, opened, vendor)
+          : await providerClient(provider, opened, egress.providers.fetch),
+      );
+    },
+  };
+}
+
+/** A provider without a usable key, as a refusal of the API. */
+function problemOf(error: unknown): unknown {
+  if (isSecretNotGranted(error)) return secretNotGranted((error as Error).message);
+  return error instanceof ModelFailure ? new AppError('upstream', error.message, { code: error.code }) : error;
+}

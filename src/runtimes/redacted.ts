@@ -1,0 +1,30 @@
+import type { Redactor } from '../domain/redaction.ts';
+import type { ToolOutcome } from '../tools/source.ts';
+import type { ModelRuntime } from './runtime.ts';
+
+/** A model that may know secrets: those of its own endpoint, and what tools read to it. */
+export function redactedRuntime(runtime: ModelRuntime, redact: Redactor): ModelRuntime {
+  const { end } = runtime;
+  const cleaned = (error: unknown) => Promise.reject(redact.error(error));
+  return {
+    async exchange(input, emit, signal) {
+      const text = redact.stream(emit);
+      try {
+        const { reply, cursor } = await runtime.exchange(input, text.push, signal);
+        text.end({ cut: false });
+        const calls = reply.calls.map((call) => ({ ...redact.value(call), arguments: redact.json(call.arguments) }));
+        return { reply: { ...redact.value(reply), calls }, cursor };
+      } catch (error) {
+        text.end({ cut: true });
+        return cleaned(error);
+      }
+    },
+    ...(end ? { end: (run, signal) => end(run, signal).catch(cleaned) } : {}),
+  };
+}
+
+/** What a tool answered and printed, or why it could not be reached. */
+export async function redactedOutcome(call: Promise<ToolOutcome>, redact: Redactor): Promise<ToolOutcome> {
+  const outcome = await call.catch((error: unknown) => Promise.reject(redact.error(error)));
+  return { ...redact.value(outcome), content: redact.json(outcome.content) };
+}

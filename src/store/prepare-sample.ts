@@ -1,0 +1,41 @@
+import { SAMPLE, SAMPLE_INSTRUCTIONS, SAMPLE_TOOL } from '../contracts/sample.ts';
+import type { SharedServices } from '../main/core.ts';
+import { type Principal, principalKey } from './principals.ts';
+import type { Sample } from './samples.ts';
+
+interface Place {
+  demo_model_url: string;
+  /** Whose the sample is. Null: nobody signs in with a token of the installation, so no one could run or delete it. */
+  owner: Principal | null;
+}
+
+/** Gives a fresh installation its sample, once; and has the demo model's providers follow it to another port. */
+export async function prepareSample(
+  { store, runner, log }: Pick<SharedServices, 'store' | 'runner' | 'log'>,
+  { demo_model_url, owner }: Place,
+): Promise<void> {
+  await store.samples.moveDemoModel(demo_model_url, { name: SAMPLE.provider, model: SAMPLE.model });
+  if (!owner || (await store.samples.isSettled())) return;
+  const { valid, error, inferred_schema, description } = await runner.inspect(SAMPLE.tool, SAMPLE_TOOL);
+  if (!valid) return log(`The sample is left out: its tool could not be inspected: ${error}`);
+  const sample: Sample = {
+    provider: {
+      name: SAMPLE.provider,
+      description: 'A script that understands nothing but calls tools. It needs no key and no network.',
+      provider_type: 'openai_compatible',
+      base_url: demo_model_url,
+      default_model: SAMPLE.model,
+    },
+    tool: {
+      ...{ name: SAMPLE.tool, description, source_code: SAMPLE_TOOL, effect: 'read' },
+      parameters_schema: inferred_schema as object,
+    },
+    agent: {
+      name: SAMPLE.agent,
+      description: 'The sample of a fresh installation. Change it or delete it: it does not come back.',
+      system_prompt: SAMPLE_INSTRUCTIONS,
+    },
+    workflow: { title: SAMPLE.workflow, output_format: 'markdown' },
+  };
+  await store.samples.plant(sample, { key: principalKey(owner), login: owner.login });
+}

@@ -1,0 +1,85 @@
+import { ApplicationFailure } from '@temporalio/activity';
+import type { PinnedRepository } from '../../../domain/definition.ts';
+import { secretRefusal } from '../../../domain/errors.ts';
+import { eventsOf } from '../../../domain/events.ts';
+import { instructionsOf } from '../../../domain/instructions.ts';
+import { storable } from '../../../domain/transcript.ts';
+import type { Exchange } from '../../../runtimes/runtime.ts';
+import { type Fitted, fitted } from '../fit.ts';
+import { offeredEvents } from '../offered.ts';
+import { reserve } from '../reserve.ts';
+import type { StartedStep } from './begin.ts';
+import type { ExchangeAttempt } from './index.ts';
+import type { ModelAnswer } from './record.ts';
+
+/** Sends the transcript to the model and publishes its text as it comes. `waiting`: the run's budget does not allow the call. */
+export async function askModel(work: ExchangeAttempt, started: StartedStep): Promise<ModelAnswer | 'waiting'> {
+  const { ports, run, definition, order } = work;
+  const { begun, signal } = started;
+  if (order.step === 1 && definition.repository) await checkOut(work, definition.repository, started);
+  const { offered, selected } = await equip(work, started);
+  const instructions = instructionsOf(definition);
+  const about = { ready: begun, ports, run, definition, step: order.step, selected, instructions, tools: offered };
+  const fit = await fitted(about, started.transcript, signal);
+  work.run = fit.run;
+  if ((await reserve({ ...about, ...fit })) === 'waiting') return 'waiting';
+  const publisher = ports.publisher(started.publishDelta, begun);
+  const held = ports.holdsBack(definition);
+  const emit = held ? () => {} : (delta: string) => publisher.push(storable(delta));
+  try {
+    const { reply, cursor } = await selected.runtime.exchange(exchangeOf(work, { ...about, ...fit }), emit, signal);
+    await publisher.flush();
+    const answered = order.tools_off ? { ...reply, calls: [] } : reply;
+    return { reply: answered, cursor, offered, selected, told: !held && publisher.complete() };
+  } catch (error) {
+    await begun;
+    // Published text is kept when the run ends here, so all of it is published before anyone learns that the attempt has ended.
+    await publisher.flush();
+    throw error;
+  }
+}
+
+/** The runtime that asks the model, and the tools it is offered; the first exchange puts them on record. */
+async function equip(work: ExchangeAttempt, { begun, first, signal }: StartedStep) {
+  const { ports, run, definition, order } = work;
+  const selected = await ports.runtimeOf(run, definition);
+  const asked = { run, definition, runtime: selected, ready: begun };
+  const offered = order.tools_off ? [] : await (await ports.toolsOf(asked, signal)).list(signal);
+  if (first) {
+    await begun;
+    await ports.runs.tellDeltas(run, { step: 1, events: offeredEvents(work, { offered, selected }) });
+  }
+  return { selected, offered };
+}
+
+function exchangeOf(
+  { run, definition: { model, settings } }: ExchangeAttempt,
+  { instructions, tools, transcript }: Pick<Exchange, 'instructions' | 'tools'> & Fitted,
+): Exchange {
+  return {
+    task_id: run.task_id,
+    model,
+    instructions,
+    transcript,
+    tools,
+    reasoning_effort: settings.reasoning_effort,
+    wants_json: settings.output_format === 'json',
+    cursor: run.cursor,
+  };
+}
+
+/** Fetches the repository that the run works on, before its model is asked anything. */
+async function checkOut(
+  { ports, run, definition: { workflow }, order: { step } }: ExchangeAttempt,
+  repository: PinnedRepository,
+  { signal, begun }: StartedStep,
+): Promise<void> {
+  await begun;
+  const { commit } = await ports.workspaces.open({ ...run, repository, workflow }, signal).catch((error: Error) => {
+    signal.throwIfAborted();
+    throw ApplicationFailure.nonRetryable(error.message, secretRefusal(error) ?? 'repository_failed');
+  });
+  const { url, branch } = repository;
+  const { log } = eventsOf(run.task_id, ports.now);
+  if (commit) await ports.runs.tellDeltas(run, { step, events: [log('repo_synced', url, { branch, commit })] });
+}

@@ -1,0 +1,89 @@
+import { eventsOf, type NewEvent } from '../../../domain/events.ts';
+import type { TranscriptMessage } from '../../../domain/transcript.ts';
+import { DENIAL, REMINDER_POSITION, reminderOf } from '../../../domain/transcript.ts';
+import { staleAttempt } from '../attempt.ts';
+import { type Context, contextOf } from '../context.ts';
+import type { ExchangeAttempt } from './index.ts';
+
+/** A step that an attempt has taken, or is taking. */
+export interface StartedStep {
+  /** Resolves once the attempt is on record as the one that has the step; rejects when another was quicker. */
+  begun: Promise<void>;
+  /** The run's first exchange. */
+  first: boolean;
+  /** The transcript with what this step adds before the model is called. */
+  transcript: TranscriptMessage[];
+  /** Aborts with the activity, and when another attempt has taken the step. */
+  signal: AbortSignal;
+  /** Publishes text of this attempt; ends it when another attempt has taken the step. */
+  publishDelta(delta: string): Promise<void>;
+}
+
+/** Starts to write the beginning of the step and does not wait for it: the model can be prepared meanwhile. */
+export async function beginStep(work: ExchangeAttempt, outer: AbortSignal): Promise<StartedStep> {
+  const { ports, run, definition, order } = work;
+  const first = order.step === 1 && run.messages.length === 0;
+  const context = first ? await contextOf(ports, run, definition) : { messages: [], events: [] };
+  const opening = openingOf(work, context);
+  const stale = new AbortController();
+  const begun = claimStep(work, opening, stale);
+  // Awaited later. Handled now, so that a failure of the model meanwhile cannot leave this rejection unhandled.
+  begun.catch(() => {});
+  return {
+    begun,
+    first,
+    transcript: [...run.messages, ...opening.messages],
+    signal: AbortSignal.any([outer, stale.signal]),
+    async publishDelta(delta) {
+      const events = [eventsOf(run.task_id, ports.now).delta(delta)];
+      if (!(await ports.runs.tellDeltas(run, { step: order.step, events }))) giveWay(stale);
+    },
+  };
+}
+
+/** Makes this attempt the one that has the step; aborts when another was quicker. */
+async function claimStep({ ports, run, order }: ExchangeAttempt, opening: Context, stale: AbortController): Promise<void> {
+  const { step, turns, denied } = order;
+  const begun = await ports.runs.begin(run, { step, turns, denied, ...opening }).catch((error) => {
+    // Not known to be on record, so nothing may be published: do not listen to the model in vain.
+    stale.abort(error);
+    throw error;
+  });
+  if (!begun) giveWay(stale);
+}
+
+function giveWay(stale: AbortController): never {
+  const reason = staleAttempt();
+  stale.abort(reason);
+  throw reason;
+}
+
+/** What is written before the model is called: messages it is to see, and events that say so. */
+function openingOf({ ports, run, definition, order }: ExchangeAttempt, context: Context): Context {
+  const { log, status, message } = eventsOf(run.task_id, ports.now);
+  const messages: TranscriptMessage[] = [...context.messages];
+  const events: NewEvent[] = [];
+  const blank = { tool_calls: null, call_id: null, extra: null };
+  if (order.step === 1 && run.messages.length === 0) {
+    messages.push({ ...blank, step: 0, position: 0, role: 'user', kind: 'prompt', content: run.prompt });
+    events.push(status('running', order.turns), log('run_started', `Agent ${definition.agent.name}`));
+    events.push(...context.events);
+  }
+  const known = new Set(run.messages.map(({ step, position }) => `${step}/${position}`));
+  for (const call_id of order.denied) {
+    const position = Number(call_id.split('-')[1]);
+    if (known.has(`${order.step - 1}/${position}`)) continue;
+    messages.push({ ...blank, step: order.step - 1, position, role: 'tool', kind: 'denial', content: DENIAL, call_id });
+    events.push(log('tool_denied', 'The turn limit is reached', { call_id }), message('tool', DENIAL, { call_id }));
+  }
+  if (order.remind && !known.has(`${order.step - 1}/${REMINDER_POSITION}`)) {
+    const content = reminderOf(run.prompt);
+    messages.push({ ...blank, step: order.step - 1, position: REMINDER_POSITION, role: 'user', kind: 'reminder', content });
+    events.push(log('goal_reminder', content));
+  }
+  if (run.status !== 'running' && run.messages.length > 0) events.push(status('running', order.turns));
+  if (run.attempts > 0)
+    events.push(log('attempt_reset', 'The step is tried again; drop its unfinished text', { step: order.step }));
+  events.push(log('model_call', definition.model ?? 'default model', { step: order.step }));
+  return { messages, events };
+}

@@ -1,0 +1,86 @@
+import { ApplicationFailure } from '@temporalio/activity';
+import type { Definition, WorkspaceOwner } from '../../../domain/definition.ts';
+import { eventsOf, isTerminal } from '../../../domain/events.ts';
+import type { ExchangeOrder, PlannedCall } from '../../../domain/run-loop.ts';
+import { storable } from '../../../domain/transcript.ts';
+import type { DeltaPublisher } from '../../../events/publisher.ts';
+import type { Verdict } from '../../../guardrails/judge.ts';
+import type { ModelFailure } from '../../../runtimes/runtime.ts';
+import type { SelectedRuntime } from '../../../runtimes/select.ts';
+import type { OpenRun, RunStore } from '../../../store/runs.ts';
+import type { Toolbox } from '../../../tools/for-agent.ts';
+import { type AdmissionPorts, admitted } from '../admission.ts';
+import { type Halts, halted, runAttempt, written } from '../attempt.ts';
+import type { ContextPorts } from '../context.ts';
+import { retryDelay } from '../failure.ts';
+import type { FitPorts } from '../fit.ts';
+import type { ToolsAsked } from '../tools-asked.ts';
+import { askModel } from './ask.ts';
+import { beginStep } from './begin.ts';
+import { recordedCalls, recordReply } from './record.ts';
+
+export interface ExchangePorts extends AdmissionPorts, ContextPorts, Omit<FitPorts, 'runs'> {
+  runs: Omit<RunStore, 'freezeToolset' | 'note' | 'settle'>;
+  halts: Halts;
+  definition(hash: string): Promise<Definition>;
+  runtimeOf(run: OpenRun, definition: Definition): Promise<SelectedRuntime>;
+  /** Tools that have to be asked for are found once a run; nothing is told of them before `ready`. */
+  toolsOf(asked: ToolsAsked, signal: AbortSignal): Promise<Toolbox>;
+  /** Sends text on in batches; nothing before `ready`. */
+  publisher(send: (delta: string) => Promise<unknown>, ready: Promise<unknown>): DeltaPublisher;
+  workspaces: { open(run: WorkspaceOwner, signal: AbortSignal): Promise<{ commit: string | null }> };
+  isModelFailure(error: unknown): error is ModelFailure;
+  /** Judges a text of the model's by the run's output guardrails. */
+  judge(definition: Definition, text: string, facts: { final: boolean; owner: string }): Promise<Verdict>;
+  /** Whether texts must be judged before any of them is shown. */
+  holdsBack(definition: Definition): boolean;
+}
+
+/** What one attempt of a step works with. */
+export interface ExchangeAttempt {
+  ports: ExchangePorts;
+  run: OpenRun;
+  definition: Definition;
+  order: ExchangeOrder;
+}
+
+/** One exchange with the model, recorded once by (task, step): a step that is on record is not paid again. */
+export const exchangeActivity =
+  (ports: ExchangePorts) =>
+  (task_id: string, order: ExchangeOrder): Promise<PlannedCall[] | 'waiting'> =>
+    runAttempt(ports.halts, task_id, (signal) => exchangeStep(ports, [task_id, order], signal));
+
+/** The exchange without what the engine has to do with it. */
+export async function exchangeStep(ports: ExchangePorts, [task_id, order]: [string, ExchangeOrder], signal: AbortSignal) {
+  const run = await ports.runs.open(task_id, order.step);
+  if (!run || isTerminal(run.status)) throw ApplicationFailure.nonRetryable(`The task ${task_id} has ended`, 'task_ended');
+  if (run.recorded) return recordedCalls(run, order.step);
+  if (run.halt_requested) throw halted();
+  const work: ExchangeAttempt = { ports, run, definition: await ports.definition(run.definition_hash), order };
+  await admitted(ports, run, { provider: work.definition.provider, step: order.step });
+  try {
+    const answer = await askModel(work, await beginStep(work, signal));
+    return answer === 'waiting' ? answer : await recordReply(work, answer, signal);
+  } catch (error) {
+    if (signal.aborted || !ports.isModelFailure(error)) throw error;
+    throw await noteFailure(work, error, signal);
+  }
+}
+
+async function noteFailure(
+  { ports, run, order }: ExchangeAttempt,
+  failure: ModelFailure,
+  signal: AbortSignal,
+): Promise<ApplicationFailure> {
+  const { message, code, recoverable, retry_after_ms } = failure;
+  const { final, delay_ms } = retryDelay({ recoverable, errors: run.errors, retry_after_ms });
+  const { log } = eventsOf(run.task_id, ports.now);
+  const told = log(code === 'rate_limited' ? 'rate_limited' : 'retry', storable(message), {
+    step: order.step,
+    error_code: code,
+    wait_ms: delay_ms,
+  });
+  const noted = { step: order.step, error: storable(message), events: final ? [] : [told] };
+  await written(() => ports.runs.noteError(run, noted), signal);
+  return ApplicationFailure.create({ message, type: code, nonRetryable: final, nextRetryDelay: delay_ms });
+}

@@ -1,0 +1,102 @@
+import { ApplicationFailure } from '@temporalio/activity';
+import type { ToolSpec } from '../../../domain/definition.ts';
+import { eventsOf } from '../../../domain/events.ts';
+import type { PlannedCall } from '../../../domain/run-loop.ts';
+import { callIdOf, responseOf, storable } from '../../../domain/transcript.ts';
+import { addUsage, costOf } from '../../../domain/usage.ts';
+import type { ModelReply } from '../../../runtimes/runtime.ts';
+import type { SelectedRuntime } from '../../../runtimes/select.ts';
+import type { OpenRun, StepRecord } from '../../../store/runs.ts';
+import { staleAttempt, written } from '../attempt.ts';
+import { madeThere } from '../made-there.ts';
+import type { ExchangeAttempt } from './index.ts';
+
+/** Calls of a recorded reply; a reply that a guardrail withheld ends the run. */
+export function recordedCalls({ messages, calls }: Pick<OpenRun, 'messages' | 'calls'>, step: number): PlannedCall[] {
+  const withheld = messages.find((message) => message.step === step && message.kind === 'withheld');
+  if (withheld) throw ApplicationFailure.nonRetryable(withheld.content, 'guardrail_blocked');
+  return calls;
+}
+
+export interface ModelAnswer {
+  reply: ModelReply;
+  cursor: unknown;
+  offered: ToolSpec[];
+  selected: SelectedRuntime;
+  /** Whether all of the text has been told; otherwise it is told anew with the reply. */
+  told: boolean;
+}
+
+export async function recordReply(work: ExchangeAttempt, answer: ModelAnswer, signal: AbortSignal): Promise<PlannedCall[]> {
+  const { ports, run, order } = work;
+  const { entry, planned } = await entryOf(work, answer);
+  if (await written(() => ports.runs.record(run, entry), signal))
+    return recordedCalls({ messages: [entry.message], calls: planned }, order.step);
+  const now = await written(() => ports.runs.open(run.task_id, order.step), signal);
+  if (!now?.recorded) throw staleAttempt();
+  return recordedCalls(now, order.step);
+}
+
+/** What is written of a reply, and the calls that are to be made. */
+async function entryOf(
+  { ports, run, definition, order }: ExchangeAttempt,
+  { reply, cursor, offered, selected, told }: ModelAnswer,
+) {
+  const { log, message, usage, delta } = eventsOf(run.task_id, ports.now);
+  const judged = await judgedOf({ ports, run, definition, order }, reply);
+  const made = judged.withheld ? [] : reply.calls;
+  const calls = made.map((call, index) => ({
+    call_id: callIdOf(order.step, index),
+    position: index + 1,
+    name: storable(call.name),
+    arguments: storable(call.arguments),
+    effect: offered.find(({ name }) => name === call.name)?.effect ?? ('read' as const),
+    approval: definition.approval_tools.includes(call.name),
+  }));
+  const { content } = judged;
+  const asked = calls.map(({ call_id, name, arguments: args }) => ({ call_id, name, arguments: args }));
+  const model = reply.model ?? definition.model;
+  const spent = { ...reply.usage, cost: costOf(reply.usage, model, selected.prices), premium_requests: 0 };
+  const anew = [log('attempt_reset', 'The text is told anew', { step: order.step }), delta(content)];
+  const entry: StepRecord = {
+    step: order.step,
+    model,
+    finish: reply.finish,
+    usage: spent,
+    message: {
+      step: order.step,
+      position: 0,
+      role: 'assistant',
+      kind: judged.withheld ? 'withheld' : 'reply',
+      content,
+      tool_calls: asked,
+      call_id: null,
+      extra: reply.extra,
+    },
+    calls,
+    cursor,
+    response: calls.length === 0 && !judged.withheld ? responseOf(content, definition.settings.output_format) : undefined,
+    events: [
+      ...(told || content === '' ? [] : anew),
+      ...(reply.made_there ?? []).flatMap((call) => madeThere(call, log)),
+      log('model_response', reply.finish, { step: order.step }),
+      ...judged.events,
+      message('assistant', content, { step: order.step, ...(asked.length > 0 ? { tool_calls: asked } : {}) }),
+      usage(addUsage(run, spent)),
+    ],
+  };
+  return { entry, planned: calls.map(({ call_id, name }) => ({ call_id, name })) };
+}
+
+/** A reply's text as the guardrails let it through, or why it is withheld. */
+async function judgedOf({ ports, run, definition }: ExchangeAttempt, { text, calls }: ModelReply) {
+  const { log } = eventsOf(run.task_id, ports.now);
+  const verdict = await ports.judge(definition, storable(text), { final: calls.length === 0, owner: run.owner });
+  const events = verdict.findings.map(({ guardrail, action, reasons }) =>
+    log('output_guardrail_violation', `${guardrail}: ${reasons.join('; ')}`, { guardrail, action, reasons }),
+  );
+  if (verdict.text !== null) return { content: storable(verdict.text), withheld: false, events };
+  const { guardrail = '', reasons = [] } = verdict.findings.at(-1) ?? {};
+  const content = `The guardrail ${guardrail} withheld the model's answer: ${reasons.join('; ')}`;
+  return { content, withheld: true, events: [...events, log('guardrail_blocked', content, { guardrail })] };
+}

@@ -1,0 +1,187 @@
+import { contextWindowOf } from '../../domain/context-window.ts';
+import type { Definition, WorkspaceOwner } from '../../domain/definition.ts';
+import { providerDestination } from '../../domain/destinations.ts';
+import { eventsOf } from '../../domain/events.ts';
+import { webhookSender } from '../../egress/webhook-sender.ts';
+import { deltaPublisher } from '../../events/publisher.ts';
+import type { RunControl, SharedServices } from '../../main/core.ts';
+import { redactedOutcome, redactedRuntime } from '../../runtimes/redacted.ts';
+import { ModelFailure } from '../../runtimes/runtime.ts';
+import { type ModelCaller, selectRuntime } from '../../runtimes/select.ts';
+import type { OpenRun } from '../../store/runs.ts';
+import { type ToolPorts, type Toolset, toolsFor } from '../../tools/for-agent.ts';
+import { argumentFitter, pageReader } from '../../tools/parsed.ts';
+import { type ToolCall, ToolUnreachable } from '../../tools/source.ts';
+import { toolTokens } from '../../tools/tool-tokens.ts';
+import { withinLimits, workspaceLimitsOf } from '../../tools/workspace-limits.ts';
+import { haltRegistry } from '../activities/attempt.ts';
+import type { FirePorts } from '../activities/fire.ts';
+import type { ActivityPorts } from '../activities/index.ts';
+import { reconcileSchedules, reconcileWorkspaces } from '../reconcile-schedules.ts';
+import { reconcile } from '../reconcile-tasks.ts';
+import { contextPorts, knowingPorts } from './context.ts';
+import { runSecrets } from './secrets.ts';
+import { runSessions } from './sessions.ts';
+import { mcpPorts, openMcpPool, progressTeller, runTools } from './tools.ts';
+import { runWorkspaces } from './workspaces.ts';
+
+const now = () => new Date().toISOString();
+
+/** Built-in tools that write nothing: a full workspace can still be looked at. */
+const READERS = ['read', 'glob', 'grep'];
+
+/** Binds the engine's activities to the store, the runtimes and the tools. `unwatch` ends what they hold open. */
+export async function activityPorts(
+  core: SharedServices,
+  driver: RunControl,
+): Promise<{ ports: ActivityPorts; unwatch: () => Promise<void> }> {
+  const { engine, settle } = driver;
+  const { store, bus, setting } = core;
+  const halts = haltRegistry();
+  const unheard = await bus.onHalt(halts.halt);
+  const pool = openMcpPool(core);
+  const tools = { ...toolPorts(core), mcp: mcpPorts(core, pool) };
+  const workspaces = runWorkspaces(core);
+  const limits = workspaceLimitsOf(setting.config);
+  const directoryOf = (run: WorkspaceOwner) => (signal: AbortSignal) =>
+    workspaces.open(run, signal).then(
+      ({ directory }) => directory,
+      (error: Error) => Promise.reject(new ToolUnreachable(error.message)),
+    );
+  const definition = (hash: string) => store.definitions.get(hash);
+  const { secrets } = core;
+  const runtimeOf = async (run: OpenRun, pinned: Parameters<typeof selectRuntime>[0]) => {
+    const selecting = selectRuntime(pinned, callerOf(core, run), {
+      default_runtime: setting.default_runtime,
+      fetch: core.egress.providers.fetch,
+      vendor_url: setting.config.ANTHROPIC_API_URL,
+    });
+    const selected = await selecting.catch((error: unknown) => Promise.reject(secrets.redact.error(error)));
+    return { ...selected, runtime: redactedRuntime(selected.runtime, secrets.redact) };
+  };
+  const sessions = runSessions(core, { definition, runtimeOf });
+  const sendWebhook = webhookSender({
+    fetch: core.egress.configuration.fetch,
+    secretsOf: (owner) => store.webhookSecrets.valid(owner, setting.webhook_secret),
+  });
+  const ports: ActivityPorts = {
+    runs: store.runs,
+    ledger: store.ledger,
+    forks: store.forks,
+    halts,
+    definition,
+    now,
+    runtimeOf,
+    answererOf: (run, { provider }) => runtimeOf(run, { provider }),
+    endSession: sessions.endSession,
+    admit: (provider) => admit(core, provider),
+    toolsOf: runTools(core, tools),
+    publisher: deltaPublisher,
+    async perform({ call_id, name, ...call }, args, signal) {
+      const pinned = await definition(call.definition_hash);
+      const { task_id, workflow_id, owner } = call;
+      const { definition_hash } = call;
+      const workspace = directoryOf({ task_id, owner, repository: pinned.repository, workflow: pinned.workflow });
+      const run = { task_id, workflow_id, owner, agent_id: pinned.agent.id, definition_hash, workspace };
+      const { redact } = secrets;
+      const tell = progressTeller(core, { task_id, workflow_id, call_id });
+      const progress: ToolCall['progress'] = (text, data) => tell(redact.text(text), redact.value(data));
+      const asked: ToolCall = { call_id, name, arguments: args, call_key: `${task_id}:${call_id}`, run, progress };
+      const rules = { custom_tools: pinned.provider !== null, toolset: call.toolset as Toolset | null };
+      const box = toolsFor(pinned, tools, rules);
+      if (READERS.includes(name)) return redactedOutcome(box.call(asked, signal), redact);
+      const outcome = withinLimits(limits, ({ enter, full }) => {
+        const entered = async (until: AbortSignal) => {
+          const directory = await workspace(until);
+          await enter(directory);
+          return directory;
+        };
+        return box.call({ ...asked, run: { ...run, workspace: entered } }, AbortSignal.any([signal, full]));
+      });
+      return redactedOutcome(outcome, redact);
+    },
+    ...firePortsOf(core, driver),
+    ...contextPorts(core),
+    webhooks: store.webhooks,
+    secrets: runSecrets(core),
+    sendWebhook: async (message, signal) => secrets.redact.value(await sendWebhook(message, signal)),
+    windowOf: windowOf(core),
+    workspaces,
+    settle,
+    halt: (task_id) => bus.halt(task_id),
+    nudge: (task_id, call_id) => engine.decide(task_id, call_id),
+    async reconcile() {
+      const done = await reconcile({ store, engine, settle: sessions.ending(settle), definition, now: () => new Date() });
+      await reconcileSchedules(store, driver.schedules);
+      await reconcileWorkspaces(store, workspaces);
+      await sessions.endLeft();
+      return done;
+    },
+    isModelFailure: (error): error is ModelFailure => error instanceof ModelFailure,
+    isUnreachable: (error): error is ToolUnreachable => error instanceof ToolUnreachable,
+  };
+  const unwatch = async () => {
+    unheard();
+    await pool.close();
+  };
+  return { ports, unwatch };
+}
+
+/** Tokens that the model of a run can read. */
+export const windowOf =
+  ({ setting }: SharedServices) =>
+  ({ model, provider }: Definition): number =>
+    contextWindowOf(model ?? (provider ? null : setting.default_runtime.model), {
+      set: provider?.context_window ?? null,
+      fallback: setting.config.DEFAULT_CONTEXT_WINDOW,
+    });
+
+/** How a schedule that is due becomes a task. */
+export const firePortsOf = ({ store, identify }: SharedServices, { dispatch, schedules }: RunControl): FirePorts => ({
+  schedules: store.scheduledAgents,
+  tasks: store.tasks,
+  dispatch,
+  identify,
+  forget: (schedule_id) => schedules.remove(schedule_id),
+});
+
+/** Those who wait come back at different times, so that they do not all ask at once. */
+async function admit({ store }: SharedServices, provider: Definition['provider']): Promise<number> {
+  if (!provider?.requests_per_minute) return 0;
+  const wait_ms = await store.rates.admit(provider.id, provider.requests_per_minute);
+  return wait_ms === 0 ? 0 : Math.round(wait_ms * (1 + Math.random()));
+}
+
+/** In whose name a run's models and tools are used. */
+function callerOf({ store }: SharedServices, run: OpenRun): ModelCaller {
+  return {
+    get access_token() {
+      return store.tasks.callerToken(run);
+    },
+    openToken: (name, provider) =>
+      store.tokens.open({ name, principal: run.owner, destination: providerDestination(provider), task_id: run.task_id }),
+  };
+}
+
+export function toolPorts(core: SharedServices): Omit<ToolPorts, 'mcp'> {
+  const { store, runner, egress } = core;
+  const { config } = core.setting;
+  return {
+    runner,
+    ...knowingPorts(core),
+    startConfined: runner.startConfined,
+    fetch: egress.tools.fetch,
+    readPage: pageReader(core),
+    fitArguments: argumentFitter(core),
+    bash_network: config.BASH_NETWORK,
+    search_url: config.SEARCH_API_URL ?? null,
+    openToken: toolTokens(core),
+    async saveTodos({ call_id, run: { task_id, workflow_id } }, todos) {
+      const { log } = eventsOf(task_id, now);
+      const events = [
+        log('progress', `${todos.filter(({ status }) => status === 'done').length} of ${todos.length} done`, { todos }),
+      ];
+      await store.ledger.setTodos({ task_id, workflow_id, call_id }, { todos, events });
+    },
+  };
+}

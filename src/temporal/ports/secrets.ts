@@ -1,0 +1,56 @@
+import type { Redactor } from '../../domain/redaction.ts';
+import { tokensIn } from '../../domain/secrets.ts';
+import type { SharedServices } from '../../main/core.ts';
+import type { RunSecrets } from '../activities/secrets.ts';
+
+/** Values may be changed while a run goes on; a worker that has not opened a new one itself knows it after this. */
+const FRESH_MS = 60_000;
+const MOST_KEPT = 1_000;
+
+/**
+ * What a run's tools, model and sources may come to know: all that its definition can open, whoever opens it. One worker may
+ * open a secret and another read it back, from a file for example; so each opens all of them, in memory and once a minute.
+ */
+export function runSecrets(core: Pick<SharedServices, 'store' | 'secrets'>): RunSecrets {
+  const { secrets } = core;
+  const kept = new Map<string, { book: Redactor; at: number }>();
+
+  async function bookOf(task_id: string): Promise<Redactor> {
+    const known = kept.get(task_id);
+    if (known && Date.now() - known.at < FRESH_MS) return known.book;
+    const book = known?.book ?? secrets.book();
+    await secrets.within(book, () => openAll(core, task_id));
+    kept.delete(task_id);
+    kept.set(task_id, { book, at: Date.now() });
+    if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value as string);
+    return book;
+  }
+
+  return {
+    async during(task_id, work) {
+      const book = await bookOf(task_id);
+      return secrets.within(book, work).catch((error: unknown) => Promise.reject(book.error(error)));
+    },
+    fresh: secrets.fresh,
+  };
+}
+
+/** Opens what a run may come to know. Nothing of it is sent anywhere, so it is no use of a token. */
+export async function openAll({ store }: Pick<SharedServices, 'store'>, task_id: string): Promise<void> {
+  const run = await store.tasks.secretsOf(task_id);
+  if (!run) return;
+  store.tasks.callerToken({ task_id, ...run });
+  const definition = await store.definitions.get(run.definition_hash);
+  const { provider, tools, mcp_servers = [], knowledge_source_ids = [], repository } = definition;
+  const sources =
+    knowledge_source_ids.length > 0 ? await store.knowledgeSources.openedAll({ id: { in: knowledge_source_ids } }) : [];
+  const configs = mcp_servers.map(({ connection_config }) => store.mcpServers.sealer.open(connection_config));
+  const names = [
+    ...[provider?.api_key_token_name, repository?.token_name],
+    ...tools.flatMap((tool) => (tool.kind === 'custom' ? Object.values(tool.env) : [])),
+    ...[...configs, ...sources.map(({ connection_config }) => connection_config)].flatMap(tokensIn),
+  ];
+  // What the run was given before, and could not be given any more.
+  await store.tokens.metBy(task_id);
+  await store.tokens.openForRedaction([...new Set(names.filter((name) => typeof name === 'string'))], run.owner);
+}

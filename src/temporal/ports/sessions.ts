@@ -1,0 +1,59 @@
+import { type Definition, isVendor } from '../../domain/definition.ts';
+import type { SharedServices } from '../../main/core.ts';
+import type { SelectedRuntime } from '../../runtimes/select.ts';
+import type { OpenRun } from '../../store/runs.ts';
+import type { Settle } from '../settle.ts';
+
+interface SessionPorts {
+  definition(hash: string): Promise<Definition>;
+  runtimeOf(run: OpenRun, definition: Definition): Promise<SelectedRuntime>;
+}
+
+/** The lane of a workflow is handed on only afterwards. */
+const PATIENCE_MS = 4_000;
+
+/** Ends what model providers keep for runs that are over. */
+export function runSessions({ store, log }: SharedServices, { definition, runtimeOf }: SessionPorts) {
+  async function end(task_id: string, pinned: Definition): Promise<void> {
+    const run = await store.runs.open(task_id, 0);
+    // A task that never began has nothing anywhere.
+    if (!run?.started_at) return;
+    const { runtime } = await runtimeOf(run, pinned);
+    const { cursor, started_at } = run;
+    await runtime.end?.({ task_id, cursor, started_at }, AbortSignal.timeout(PATIENCE_MS));
+    if (cursor !== null) await store.cursors.forget(task_id);
+  }
+
+  /** `away`: providers that are not asked again; one that does not answer joins them. */
+  async function endSession(task_id: string, definition_hash: string, away = new Set<string>()): Promise<void> {
+    try {
+      const pinned = await definition(definition_hash);
+      const { provider } = pinned;
+      if (!provider || !isVendor(provider) || away.has(provider.id)) return;
+      await end(task_id, pinned).catch(async (error: Error) => {
+        away.add(provider.id);
+        log(`What the provider keeps for the task ${task_id} is still to be ended: ${error.message}`);
+        await store.cursors.leave(task_id);
+      });
+    } catch (error) {
+      log(`The session of the task ${task_id} was left as it is: ${(error as Error).message}`);
+    }
+  }
+
+  return {
+    endSession: (task_id: string, definition_hash: string) => endSession(task_id, definition_hash),
+    /** Settles as `settle` does, and ends the session of the run, which may have been lost. */
+    ending:
+      (settle: Settle): Settle =>
+      async (task_id, outcome) => {
+        const settled = await settle(task_id, outcome);
+        if (settled.definition_hash) await endSession(task_id, settled.definition_hash);
+        return settled;
+      },
+    /** Ends what was left, when a run was lost or its provider was out of reach. */
+    async endLeft(): Promise<void> {
+      const away = new Set<string>();
+      for (const { task_id, definition_hash } of await store.cursors.open()) await endSession(task_id, definition_hash, away);
+    },
+  };
+}

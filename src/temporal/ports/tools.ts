@@ -1,0 +1,94 @@
+import type { Definition, PinnedMcpServer } from '../../domain/definition.ts';
+import { mcpDestination } from '../../domain/destinations.ts';
+import { secretRefusal } from '../../domain/errors.ts';
+import { eventsOf, type NewEvent } from '../../domain/events.ts';
+import { storable } from '../../domain/transcript.ts';
+import type { SharedServices } from '../../main/core.ts';
+import { ModelFailure } from '../../runtimes/runtime.ts';
+import type { SelectedRuntime } from '../../runtimes/select.ts';
+import type { OpenRun } from '../../store/runs.ts';
+import type { CallPlace } from '../../store/tool-ledger.ts';
+import { type Toolbox, type ToolPorts, type Toolset, toolsFor } from '../../tools/for-agent.ts';
+import type { OpenServerToken } from '../../tools/mcp/config.ts';
+import { discover } from '../../tools/mcp/discover.ts';
+import { type McpPool, mcpPool } from '../../tools/mcp/pool.ts';
+import type { McpToolPorts } from '../../tools/mcp/tools.ts';
+import { schemaJudge } from '../../tools/parsed.ts';
+import type { ToolsAsked } from '../activities/tools-asked.ts';
+
+const now = () => new Date().toISOString();
+
+/** The MCP connections of a worker. */
+export const openMcpPool = ({ setting, runner, egress, parsers }: SharedServices): McpPool =>
+  mcpPool({
+    startConfined: setting.config.ALLOW_STDIO_MCP ? runner.startConfined : null,
+    fetch: egress.configuration.fetch,
+    schemaFaults: schemaJudge(parsers, setting.config),
+    version: setting.version,
+  });
+
+export function mcpPorts({ store }: SharedServices, pool: McpPool): McpToolPorts {
+  return {
+    pool,
+    openConfig: async (server: PinnedMcpServer) => {
+      const connection_config = store.mcpServers.sealer.open(server.connection_config);
+      return { ...server, connection_config };
+    },
+    openToken: (name, server, { owner, task_id }) =>
+      store.tokens.open({ name, principal: owner, destination: mcpDestination(server), task_id }),
+  };
+}
+
+/** The tools of a run. At its first step the servers are asked, and what they have is frozen with the task. */
+export function runTools({ store, secrets }: SharedServices, ports: ToolPorts) {
+  return async ({ run, definition, runtime, ready }: ToolsAsked, signal: AbortSignal): Promise<Toolbox> => {
+    const { custom_tools } = runtime;
+    const here = withoutElsewhere(definition, runtime);
+    const boxOf = (toolset: Toolset | null) => toolsFor(here, ports, { custom_tools, toolset });
+    if (run.toolset || !here.mcp_servers.length) return boxOf(run.toolset as Toolset | null);
+    await ready;
+    const openToken: OpenServerToken = (name, server) => ports.mcp.openToken(name, server, run);
+    const found = await discover(here.mcp_servers, { ...ports.mcp, openToken, principal: run.owner }, signal);
+    const { tools, notes, missing, lost } = secrets.redact.value(found);
+    if (missing.length > 0) throw withoutServers(missing);
+    const toolset = { mcp: tools };
+    const box = boxOf(toolset);
+    const { log } = eventsOf(run.task_id, now);
+    const events = notes.map(({ event, detail, ...more }): NewEvent => log(event, detail, more));
+    for (const { server, reason } of lost)
+      events.push(log('tools_not_offered', `the tools of the MCP server ${server}: ${reason}`, { tools: [], server, reason }));
+    for (const sentence of await box.renamed(signal)) events.push(log('mcp_connected', sentence));
+    return (await store.runs.freezeToolset(run, { toolset, events })) ? box : boxOf(await frozen(store, run));
+  };
+}
+
+/** What is not granted, or not stored, stays so until somebody sees to it; anything else may have passed by the next attempt. */
+function withoutServers(missing: readonly Error[]): ModelFailure {
+  const sentences = missing.map(({ message }) => message).join('. ');
+  const code = missing.map(secretRefusal).find((refused) => refused !== null);
+  return code
+    ? new ModelFailure(sentences, { code, recoverable: false })
+    : new ModelFailure(`A required MCP server is out of reach. ${sentences}`, { code: 'mcp_unavailable', recoverable: true });
+}
+
+/** What is left of an agent's tools when some run at the vendor. */
+export function withoutElsewhere({ tools, mcp_servers = [] }: Definition, { elsewhere }: SelectedRuntime) {
+  if (!elsewhere) return { tools, mcp_servers };
+  return {
+    tools: tools.filter((tool) => tool.kind !== 'builtin' || !elsewhere.builtins.includes(tool.name)),
+    mcp_servers: mcp_servers.filter(({ id }) => !elsewhere.mcp_server_ids.includes(id)),
+  };
+}
+
+/** Tells watchers how far a call has come; it is not worth failing the call for. */
+export function progressTeller({ store, log: report }: SharedServices, call: CallPlace) {
+  return (text: string, data: Record<string, unknown> = {}): void => {
+    const told = eventsOf(call.task_id, now).log('progress', storable(text), { call_id: call.call_id, ...data });
+    store.ledger.tell(call, [told]).catch((error: Error) => report(`Progress was not told: ${error.message}`));
+  };
+}
+
+/** What another attempt of the step found first. */
+async function frozen(store: SharedServices['store'], { task_id }: OpenRun): Promise<Toolset | null> {
+  return ((await store.runs.open(task_id, 1))?.toolset ?? null) as Toolset | null;
+}

@@ -1,0 +1,56 @@
+import type { Store } from '../store/index.ts';
+import type { Schedules } from './schedules.ts';
+
+interface ReconciledSchedules {
+  saved: string[];
+  removed: string[];
+}
+
+type Rows = Pick<Store, 'scheduledAgents'>;
+
+/** The rows are the truth: what the engine has otherwise is made like them, what it has beyond them is removed. */
+export async function reconcileSchedules(store: Rows, schedules: Schedules): Promise<ReconciledSchedules> {
+  const rows = await store.scheduledAgents.all();
+  const known = await schedules.overview(rows);
+  const done: ReconciledSchedules = { saved: [], removed: [] };
+  // Rows and overview may be a moment old, so what looks different is looked at closely.
+  const suspects = new Set([...known.keys(), ...rows.map(({ id }) => id)].filter((id) => !known.get(id)));
+  for (const id of suspects) {
+    const move = await alike(store, schedules, { id, known: known.has(id) });
+    if (move) done[move].push(id);
+  }
+  return done;
+}
+
+/** More often than this nobody changes a schedule while it is looked at. */
+const MOST_LOOKS = 5;
+
+/** Makes one schedule of the engine like its row, and like what the row has become meanwhile: somebody may be changing both. */
+async function alike(
+  { scheduledAgents }: Rows,
+  schedules: Schedules,
+  { id, known }: { id: string; known: boolean },
+): Promise<keyof ReconciledSchedules | null> {
+  let saved = false;
+  for (let look = 0; look < MOST_LOOKS; look += 1) {
+    const row = await scheduledAgents.find(id);
+    if (!row) {
+      if (!known && !saved) return null;
+      await schedules.remove(id);
+      return 'removed';
+    }
+    if (await schedules.matches(row)) break;
+    await schedules.save(row);
+    saved = true;
+  }
+  return saved ? 'saved' : null;
+}
+
+/** Workspaces of runs that ended on another machine, or with the worker that had them. */
+export async function reconcileWorkspaces(
+  store: Pick<Store, 'tasks'>,
+  workspaces: { kept(): Promise<string[]>; remove(task_id: string): Promise<void> },
+): Promise<void> {
+  const kept = await workspaces.kept();
+  for (const task_id of await store.tasks.ended(kept)) await workspaces.remove(task_id);
+}

@@ -1,0 +1,45 @@
+import type { Caller } from '../../api/auth.ts';
+import type { McpProbe } from '../../api/mcps.ts';
+import type { McpServer } from '../../contracts/mcps.ts';
+import { mcpDestination } from '../../domain/destinations.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { SharedServices } from '../../main/core.ts';
+import { schemaJudge } from '../parsed.ts';
+import { type ProbeResult, probeMcp } from './probe.ts';
+
+const PATIENCE_MS = 40_000;
+
+/**
+ * Reaches MCP servers for the API, in the name of whoever asks. How it went is kept with the server only
+ * when whoever made it asks: for everybody else its secrets do not open.
+ */
+export function mcpProbe({ store, setting, runner, egress, secrets, parsers }: SharedServices): McpProbe {
+  const startConfined = setting.config.ALLOW_STDIO_MCP ? runner.startConfined : null;
+  const schemaFaults = schemaJudge(parsers, setting.config);
+  const ports = { startConfined, fetch: egress.configuration.fetch, schemaFaults, version: setting.version };
+
+  async function probe({ id, name, created_by }: McpServer, caller: Caller): Promise<ProbeResult> {
+    const server = await store.mcpServers.opened(id);
+    if (!server) throw new AppError('not_found', `The MCP server ${name} is gone`);
+    const destination = mcpDestination(server);
+    const openToken = (token: string) => store.tokens.open({ name: token, principal: caller.key, destination });
+    const said = await probeMcp(server as never, { ...ports, openToken }, AbortSignal.timeout(PATIENCE_MS));
+    const result = secrets.redact.value(said);
+    if (created_by === caller.key) await store.mcpServers.setStatus(id, result.success ? 'connected' : 'error', result.error);
+    return result;
+  }
+
+  return {
+    pathRefusal: runner.pathRefusal,
+    async test(server, caller) {
+      const { success, tools, error } = await probe(server, caller);
+      return { success, tools: tools.map(({ name }) => name), error };
+    },
+    async tools(server, caller) {
+      const { success, tools, error } = await probe(server, caller);
+      if (!success) throw new AppError('upstream', error ?? 'The server cannot be reached', { code: 'mcp_unavailable' });
+      const { allowed_tools } = server;
+      return tools.map((tool) => ({ ...tool, allowed: allowed_tools.length === 0 || allowed_tools.includes(tool.name) }));
+    },
+  };
+}

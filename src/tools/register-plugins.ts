@@ -1,0 +1,40 @@
+import type { CustomTool } from '../contracts/custom-tools.ts';
+import { INSTALLATION } from '../domain/installation.ts';
+import { withDeclared } from '../domain/tool-env.ts';
+import type { SharedServices } from '../main/core.ts';
+import { listPlugins } from '../toolrunner/index.ts';
+
+/** Lists the bundled tools beside the users' own. What people set on them (variables, switched on or off) is kept. */
+export async function registerPlugins({ store, runner, log }: Pick<SharedServices, 'store' | 'runner' | 'log'>): Promise<void> {
+  for (const { name, source: source_code } of await listPlugins()) {
+    const {
+      valid,
+      error,
+      description,
+      inferred_schema: parameters_schema,
+      effect,
+      network,
+      env,
+    } = await runner.inspect(name, source_code);
+    const known = await store.customTools.named(name);
+    if (!valid || (known && !known.is_plugin)) {
+      log(
+        valid
+          ? `The bundled tool ${name} is left out: a tool of this name exists`
+          : `The bundled tool ${name} is left out: ${error}`,
+      );
+      continue;
+    }
+    const fields = {
+      source_code,
+      description,
+      parameters_schema,
+      effect: effect ?? 'write',
+      network: network ?? false,
+      is_plugin: true,
+    };
+    const env_config: CustomTool['env_config'] = withDeclared(known?.env_config ?? {}, env);
+    if (known) await store.customTools.update(known.id, { ...fields, env_config });
+    else await store.customTools.create({ ...fields, env_config, name, created_by: INSTALLATION });
+  }
+}
