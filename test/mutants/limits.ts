@@ -194,14 +194,6 @@ export default [
     tests: [{ file: 'test/api/limits.test.ts', name: 'and no more writes after that' }],
   },
   {
-    id: 'limits/closed-directory-of-a-workspace',
-    file: 'src/tools/workspace-limits.ts',
-    text: 'await chmod(directory, 0o700).catch(() => {});',
-    replacement: 'await Promise.resolve();',
-    harm: 'A tool hides files from the limit in a directory without read permission.',
-    tests: [{ file: 'test/api/limits-together.test.ts', name: 'counts what a tool hides in a closed directory' }],
-  },
-  {
     id: 'limits/automatic-memories',
     file: 'src/temporal/ports/context.ts',
     text: 'await quotas.admitBytes(owner, Buffer.byteLength(value)).then(() => null, sentenceOf)',

@@ -178,14 +178,6 @@ export default [
     tests: [{ file: 'test/api/tenants-of-memories.test.ts', name: 'names the own workflows, and counts' }],
   },
   {
-    id: 'ownership/users-of-a-token',
-    file: 'src/store/tokens.ts',
-    text: 'all.filter(({ foreign }) => !foreign)',
-    replacement: 'all.filter(({ foreign }) => foreign !== null)',
-    harm: 'The owner of a token reads the titles of the workflows of others.',
-    tests: [{ file: 'test/api/tenants-of-memories.test.ts', name: 'is no user of a stored token' }],
-  },
-  {
     id: 'ownership/calls-of-a-session',
     file: 'src/api/compat/mcp/calls.ts',
     text: 'principal: caller.key,',
