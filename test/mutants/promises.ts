@@ -288,7 +288,7 @@ export default [
     text: 'one !== null || keeps_nulls',
     replacement: 'one !== undefined || keeps_nulls',
     harm: 'A client that sends null for an optional field is refused.',
-    tests: [{ file: 'test/api/real-clients.test.ts', name: 'sends its own spellings' }],
+    tests: [{ file: 'test/api/real-clients.test.ts', name: 'makes MCP servers before the tokens they name' }],
   },
   {
     id: 'promises/all-items',

@@ -55,6 +55,7 @@ describe('a path of the host', () => {
       expect(refusal, path).toContain(offer);
     }
     expect(await judged([], inDir('data'))).toContain('MCP_PATHS allows no path here');
+    expect(await judged([inDir('elsewhere')], `${inDir('elsewhere')}:rw`)).toContain('it is not allowed');
   });
 
   it.each([
