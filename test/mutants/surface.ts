@@ -6,7 +6,7 @@ export default [
     file: 'src/api/docs.ts',
     text: 'staticCSP: PAGE_POLICY,',
     replacement: 'staticCSP: false,',
-    harm: 'A script that gets into /docs runs with the token of whoever opened it.',
+    harm: 'The page /docs stays blank, as it is given the policy of replies that are no pages.',
     tests: [{ file: 'test/api/surface.test.ts', name: 'are on pages, files, errors and what is no request' }],
   },
   {

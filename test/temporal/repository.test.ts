@@ -106,6 +106,15 @@ it('is shallow, and leaves no token behind', async () => {
   expect(server.asked.every(({ url }) => !url.includes(SECRET))).toBe(true);
 });
 
+it('takes no address with credentials in it, and no other protocol, whatever was saved', async () => {
+  const checkout = checkouts({ rules: egressRules(['127.0.0.1']), path: PATH, ca_file: server.ca_file });
+  const { host, pathname } = new URL(server.url);
+  for (const url of [`https://x-access-token:${SECRET}@${host}${pathname}`, `http://${host}${pathname}`])
+    await expect(checkout({ url, branch: null, token: null, into }, new AbortController().signal)).rejects.toThrow(
+      'named by an https URL without credentials',
+    );
+});
+
 it('is not led to another address that nobody has judged', async () => {
   const elsewhere = await startGitServer();
   const leading = await startGitServer({ redirects_to: new URL(elsewhere.url).origin });
