@@ -43,7 +43,7 @@ export function guardedFetch(allow: readonly string[], own_ports?: ReadonlySet<n
 }
 
 /** What TLS asks a certificate for: the name as it was asked for; an address has none. */
-const nameOf = (hostname: string) => (/[a-z]/i.test(hostname) && !hostname.includes(':') ? hostname : (undefined as never));
+const nameOf = (hostname: string) => (/[a-z]/i.test(hostname) && !hostname.includes(':') ? hostname : undefined);
 
 /** Whether a failed request was denied, at whatever depth the reason stands. */
 export function isDenied(error: unknown): boolean {

@@ -64,8 +64,8 @@ export default [
   {
     id: 'knowledge/dialled-by-name',
     file: REMOTE,
-    text: '{ host: address, port,',
-    replacement: '{ host, port,',
+    text: '    host: address,',
+    replacement: '    host,',
     harm: 'A pgvector host is resolved a second time after it was judged, and may then be a private address.',
     tests: [{ file: CONFIG, name: 'reaches a real Postgres by the values in it' }],
   },

@@ -156,8 +156,8 @@ export default [
   {
     id: 'promises/not-offered-servers',
     file: 'src/temporal/ports/tools.ts',
-    text: 'for (const { server, reason } of lost)',
-    replacement: 'for (const { server, reason } of lost.slice(0, 0))',
+    text: 'of lost) {',
+    replacement: 'of lost.slice(0, 0)) {',
     harm: 'A run goes without the tools of a server that is down and nobody is told.',
     tests: [{ file: 'test/temporal/missing-parts.test.ts', name: 'the tools of an MCP server that is down' }],
   },

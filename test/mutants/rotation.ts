@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts';
 export default [
   {
     id: 'rotation/previous-secret',
-    file: 'src/store/webhook-secrets.ts',
+    file: 'src/store/statements/webhooks.ts',
     text: 'previous_sealed = webhook_secrets.sealed, previous_key_id = webhook_secrets.key_id',
     replacement: 'previous_sealed = excluded.sealed, previous_key_id = excluded.key_id',
     harm: 'Receivers that still know the old secret refuse every message after a rotation.',

@@ -129,7 +129,7 @@ export default [
   {
     id: 'secrets/hex',
     file: 'src/domain/spellings.ts',
-    text: "...[bytes.toString('hex'), bytes.toString('hex').toUpperCase()],",
+    text: "    bytes.toString('hex'),\n",
     replacement: '',
     harm: 'A target that answers in hexadecimal gives the secret back.',
     tests: [{ file: UNIT, name: 'any depth of JSON in JSON' }],
@@ -153,7 +153,7 @@ export default [
   {
     id: 'secrets/of-the-installation',
     file: 'src/store/secret-scope.ts',
-    text: 'embeddings?.api_key, ',
+    text: '    embeddings?.api_key,\n',
     replacement: '',
     harm: 'An embedding endpoint that echoes its key puts the key of the operator into warnings that users read.',
     tests: [{ file: 'test/api/knowledge.test.ts', name: 'the key of the embedding endpoint' }],

@@ -9,8 +9,10 @@ interface ListedTool {
 
 export interface Listing {
   tools: ListedTool[];
-  /** A sentence for every tool that cannot be offered. */
+  /** A sentence for everything that is wrong with the list. */
   problems: string[];
+  /** Tools that cannot be offered, with the reason for each. */
+  refused: { tool: string; reason: string }[];
 }
 
 const MOST_PAGES = 50;
@@ -30,7 +32,7 @@ interface ListPorts {
 
 /** All tools of a server. One that is malformed is told of and left out; the others are not held up by it. */
 export async function listTools(client: Client, { schemaFaults, signal }: ListPorts): Promise<Listing> {
-  const listing: Listing = { tools: [], problems: [] };
+  const listing: Listing = { tools: [], problems: [], refused: [] };
   if (!client.getServerCapabilities()?.tools) return listing;
   let cursor: string | undefined;
   for (let page = 0; page < MOST_PAGES && listing.tools.length < MOST_TOOLS; page += 1) {
@@ -53,13 +55,14 @@ interface WiredTool {
   annotations?: { readOnlyHint?: unknown; idempotentHint?: unknown };
 }
 
-function take(value: unknown, wrong: string | null, { tools, problems }: Listing): void {
+function take(value: unknown, wrong: string | null, { tools, problems, refused }: Listing): void {
   const { name, description, inputSchema, annotations } = (value ?? {}) as WiredTool;
   if (typeof name !== 'string' || name === '') {
     problems.push('It names a tool without a name');
     return;
   }
   if (wrong) {
+    refused.push({ tool: name, reason: wrong });
     problems.push(`Its tool ${name} cannot be offered: ${wrong}`);
     return;
   }
