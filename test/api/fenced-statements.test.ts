@@ -89,7 +89,7 @@ describe('an attempt that was taken for lost', () => {
     expect(Object.keys(ledger).sort()).toEqual([...Object.keys(OF_A_CALL), ...OF_ANY_CALL].sort());
   });
 
-  it.each(Object.entries(OF_A_STEP))('writes nothing of a step beside its successor: %s', async (_, write) => {
+  it.each(Object.entries(OF_A_STEP))('writes nothing of a step after its successor has begun: %s', async (_, write) => {
     const { stale, current } = await twice();
     const before = await kept(stale.task_id);
     expect(await write(stale)).toBe(false);
@@ -99,7 +99,7 @@ describe('an attempt that was taken for lost', () => {
     expect(await write(next)).toBe(true);
   });
 
-  it.each(Object.entries(OF_A_CALL))('writes nothing of a call beside its successor: %s', async (_, write) => {
+  it.each(Object.entries(OF_A_CALL))('writes nothing of a call after its successor has begun: %s', async (_, write) => {
     const { stale, later } = await callTwice();
     const before = await kept(stale.task_id);
     expect(await write(stale)).toBeFalsy();
@@ -120,7 +120,7 @@ describe('an attempt that was taken for lost', () => {
     expect(await tasks.find(current.task_id)).toMatchObject({ status: 'halted' });
   });
 
-  it('decides nothing about a call beside its successor, and nothing that is decided already', async () => {
+  it('decides nothing about a call of its successor, and nothing that is decided already', async () => {
     const { ledger } = here.core.store;
     const { stale, later } = await callTwice();
     const waiting = { ...later, status: 'waiting_reconciliation' } as OpenCall;

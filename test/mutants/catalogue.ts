@@ -4,7 +4,7 @@ import type { Mutant } from './mutant.ts';
 
 const MACHINERY = ['catalogue.ts', 'laboratory.ts', 'mutant.ts', 'run.ts', 'trial.ts'];
 
-/** All planted faults. Each file beside this one is an area and exports a list of them. */
+/** All planted faults. Each file next to this one is an area and exports a list of them. */
 export async function catalogue(): Promise<Mutant[]> {
   const areas = readdirSync(import.meta.dirname).filter((name) => name.endsWith('.ts') && !MACHINERY.includes(name));
   const lists = await Promise.all(

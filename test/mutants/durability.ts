@@ -8,7 +8,7 @@ export default [
     replacement:
       'AND step = :step AND :attempt::int IS NOT NULL AND ended_at IS NULL AND EXISTS (SELECT 1 FROM live) RETURNING 1),\n    run',
     harm: 'A reply of a lost worker takes the place of that of its successor.',
-    tests: [{ file: 'test/api/fenced-statements.test.ts', name: 'writes nothing of a step beside its successor' }],
+    tests: [{ file: 'test/api/fenced-statements.test.ts', name: 'writes nothing of a step after its successor has begun' }],
   },
   {
     id: 'durability/record-of-an-ended-run',
@@ -24,7 +24,7 @@ export default [
     text: 's.attempts = :attempt AND s.ended_at IS NULL\n      FOR SHARE',
     replacement: ':attempt::int IS NOT NULL AND s.ended_at IS NULL\n      FOR SHARE',
     harm: 'Text of a lost worker is mixed into the stream of its successor.',
-    tests: [{ file: 'test/api/fenced-statements.test.ts', name: 'writes nothing of a step beside its successor' }],
+    tests: [{ file: 'test/api/fenced-statements.test.ts', name: 'writes nothing of a step after its successor has begun' }],
   },
   {
     id: 'durability/errors-of-an-ended-run',
@@ -40,7 +40,7 @@ export default [
     text: 'attempts = :attempt AND ended_at IS NULL\n        AND',
     replacement: ':attempt::int IS NOT NULL AND ended_at IS NULL\n        AND',
     harm: 'A failure of a lost worker uses up the retries of its successor.',
-    tests: [{ file: 'test/api/fenced-statements.test.ts', name: 'writes nothing of a step beside its successor' }],
+    tests: [{ file: 'test/api/fenced-statements.test.ts', name: 'writes nothing of a step after its successor has begun' }],
   },
   {
     id: 'durability/pauses',
@@ -48,15 +48,15 @@ export default [
     text: 's.step = :step AND s.attempts = :attempt',
     replacement: 's.step = :step AND :attempt::int IS NOT NULL',
     harm: 'A lost worker parks the run that its successor works on.',
-    tests: [{ file: 'test/api/fenced-statements.test.ts', name: 'writes nothing of a step beside its successor' }],
+    tests: [{ file: 'test/api/fenced-statements.test.ts', name: 'writes nothing of a step after its successor has begun' }],
   },
   {
     id: 'durability/calls',
     file: 'src/store/statements/tool-ledger.ts',
     text: 'status = :seen_status AND attempts = :seen_attempts\n',
     replacement: 'status = :seen_status AND :seen_attempts::int IS NOT NULL\n',
-    harm: 'A result of a lost worker is written beside the call of its successor.',
-    tests: [{ file: 'test/api/fenced-statements.test.ts', name: 'writes nothing of a call beside its successor' }],
+    harm: 'A result of a lost worker is written next to the call of its successor.',
+    tests: [{ file: 'test/api/fenced-statements.test.ts', name: 'writes nothing of a call after its successor has begun' }],
   },
   {
     id: 'durability/decisions',
@@ -64,7 +64,7 @@ export default [
     text: 'OR attempts = :attempts)',
     replacement: 'OR attempts >= :attempts)',
     harm: 'A lost worker decides about the call of its successor.',
-    tests: [{ file: 'test/api/fenced-statements.test.ts', name: 'decides nothing about a call beside its successor' }],
+    tests: [{ file: 'test/api/fenced-statements.test.ts', name: 'decides nothing about a call of its successor' }],
   },
   {
     id: 'durability/decided-once',
@@ -72,14 +72,14 @@ export default [
     text: 'AND status = :waits AND decision IS NULL',
     replacement: 'AND status = :waits',
     harm: 'The second of two people who decide overrules the first.',
-    tests: [{ file: 'test/api/fenced-statements.test.ts', name: 'decides nothing about a call beside its successor' }],
+    tests: [{ file: 'test/api/fenced-statements.test.ts', name: 'decides nothing about a call of its successor' }],
   },
   {
     id: 'durability/lost-start',
     file: 'src/temporal/reconcile-tasks.ts',
     text: "case 'unknown':\n      await restart(ports, task);",
     replacement: "case 'unknown':",
-    harm: 'A prompt whose server died before it told the engine waits for ever.',
+    harm: 'A prompt whose server died before it reached the engine waits forever.',
     tests: [{ file: 'test/temporal/reconciler.test.ts', name: 'starts a task that the engine never had' }],
   },
   {
@@ -87,7 +87,7 @@ export default [
     file: 'src/temporal/reconcile-tasks.ts',
     text: 'if (next) await engine.proceed(next);',
     replacement: '',
-    harm: 'The next prompt waits for ever behind a run that was ended in the engine.',
+    harm: 'The next prompt waits forever behind a run that was ended in the engine.',
     tests: [{ file: 'test/temporal/reconciler.test.ts', name: 'fails a task whose run was ended in the engine' }],
   },
   {
@@ -95,8 +95,8 @@ export default [
     file: 'src/temporal/reconcile-tasks.ts',
     text: 'for (const call_id of decided) await engine.decide(task_id, call_id);',
     replacement: '',
-    harm: 'A run waits for ever for a decision that was made while the engine was down.',
-    tests: [{ file: 'test/temporal/reconciler.test.ts', name: 'tells a run of a decision that it did not hear of' }],
+    harm: 'A run waits forever for a decision that was made while the engine was down.',
+    tests: [{ file: 'test/temporal/reconciler.test.ts', name: 'a run of a decision that it did not' }],
   },
   {
     id: 'durability/lost-lane',
@@ -111,7 +111,7 @@ export default [
     file: 'src/temporal/reconcile-tasks.ts',
     text: "if (await engine.terminate(task_id, 'Its task has ended or is gone')) ended += 1;",
     replacement: 'ended += 1;',
-    harm: 'Executions without a task run for ever.',
+    harm: 'Executions without a task run forever.',
     tests: [{ file: 'test/temporal/reconciler.test.ts', name: 'ends an execution whose task is gone' }],
   },
   {

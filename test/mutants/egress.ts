@@ -78,7 +78,7 @@ export default [
     file: 'src/egress/dial.ts',
     text: "judged.filter(({ judgement }) => judgement === 'allowed')",
     replacement: "judged.filter((_, index) => judged[0]?.judgement === 'allowed' || index < 0)",
-    harm: 'A name with one public address opens the private ones beside it.',
+    harm: 'A name with one public address opens the private ones next to it.',
     tests: [{ file: 'test/toolrunner/egress.test.ts', name: 'name the addresses to dial' }],
   },
   {
@@ -126,7 +126,7 @@ export default [
     file: 'src/egress/redirects.ts',
     text: 'if (!HARMLESS.has(name)) headers.delete(name);',
     replacement: "if (name === 'authorization') headers.delete(name);",
-    harm: 'A key in a header of its own goes along to another host by a redirect.',
+    harm: 'A key in a header own goes along to another host by a redirect.',
     tests: [{ file: 'test/unit/egress.test.ts', name: 'takes no credential along to another origin' }],
   },
   {

@@ -6,7 +6,7 @@ export default [
     file: 'src/knowledge/knowledge.ts',
     text: "import { chunksOf } from '../domain/chunks.ts';",
     replacement: "import 'html-to-text';\nimport { chunksOf } from '../domain/chunks.ts';",
-    harm: 'A page of the network blocks the service for everyone.',
+    harm: 'A page of the network blocks the service foreveryone.',
     tests: [{ file: 'test/unit/parser-sites.test.ts', name: 'has parsers in the room of the pool alone' }],
   },
   {
@@ -14,7 +14,7 @@ export default [
     file: 'src/domain/arguments.ts',
     text: "if (text.trim() === '') return",
     replacement: "if (new RegExp(text).source === '') return",
-    harm: 'A pattern of a user blocks the service for everyone.',
+    harm: 'A pattern of a user blocks the service foreveryone.',
     tests: [{ file: 'test/unit/parser-sites.test.ts', name: 'compiles no pattern or code from a text outside the room' }],
   },
   {
@@ -22,7 +22,7 @@ export default [
     file: 'src/parsers/process.ts',
     text: 'const timer = setTimeout(late, deadline_ms);',
     replacement: 'const timer = setTimeout(late, deadline_ms * 1e3);',
-    harm: 'A file that takes for ever to read keeps a process for ever.',
+    harm: 'A file that takes forever to read keeps a process forever.',
     tests: [{ file: 'test/tools/parser-pool.test.ts', name: 'ends a process at the deadline of its job' }],
   },
   {

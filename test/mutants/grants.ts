@@ -14,7 +14,7 @@ export default [
     file: 'src/store/statements/tokens.ts',
     text: 'AND g.destination = :destination\n',
     replacement: 'AND :destination::text IS NOT NULL\n',
-    harm: 'Whoever changes the URL of a resource receives the token of its owner.',
+    harm: 'Anyone who changes the URL of a resource receives the token owner.',
     tests: [{ file: 'test/temporal/grants.test.ts', name: 'changes the destination, until its owner saves it again' }],
   },
   {
@@ -62,7 +62,7 @@ export default [
     file: 'src/store/tokens.ts',
     text: 'used_at: { gte: new Date(created_at) }, ',
     replacement: '',
-    harm: 'Whoever stores a token under a name that was used before reads who used the old one.',
+    harm: 'Anyone who stores a token under a name that was used before reads who used the old one.',
     tests: [{ file: 'test/api/grant-edges.test.ts', name: 'does not begin with the uses of another token' }],
   },
   {
@@ -166,7 +166,7 @@ export default [
     file: 'src/knowledge/service.ts',
     text: 'await store.tokens.open({ name, ...asking, destination })',
     replacement: 'await store.tokens.open({ name, ...asking, principal: source.created_by, destination })',
-    harm: "A knowledge source of one user opens the owner's token for whoever asks it.",
+    harm: "A knowledge source of one user opens the owner's token for anyone who asks it.",
     tests: [{ file: 'test/temporal/grants.test.ts', name: 'opens for others only while it is shared' }],
   },
 ] satisfies Mutant[];

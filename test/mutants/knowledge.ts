@@ -42,7 +42,7 @@ export default [
     file: ADDRESS,
     text: 'require: { verify: true }',
     replacement: 'require: { verify: false }',
-    harm: 'With sslmode=require the password goes to whoever answers in the place of the database.',
+    harm: 'With sslmode=require the password goes to anyone who answers in the place of the database.',
     tests: [{ file: CONFIG, name: 'sends no password to a server' }],
   },
   {

@@ -62,7 +62,7 @@ export default [
     file: 'src/api/gate.ts',
     text: 'if (left > 0) held.set(key, left);',
     replacement: 'if (left >= 0) held.set(key, mine + 1);',
-    harm: 'Streams that have ended count for ever, and the caller is locked out.',
+    harm: 'Streams that have ended count forever, and the caller is locked out.',
     tests: [{ file: 'test/api/limits.test.ts', name: 'names itself and its setting, leaves others alone' }],
   },
   {
@@ -70,7 +70,7 @@ export default [
     file: 'src/api/gate.ts',
     text: 'all -= 1;',
     replacement: 'all -= 0;',
-    harm: 'Uploads that have ended count for ever, and nobody can upload.',
+    harm: 'Uploads that have ended count forever, and nobody can upload.',
     tests: [{ file: 'test/api/limits-together.test.ts', name: 'refuses an upload when all places of the service are taken' }],
   },
   {
@@ -78,7 +78,7 @@ export default [
     file: 'src/api/json-body.ts',
     text: 'else if (byte === COMMA) values += 1;',
     replacement: 'else if (byte === COMMA) values += 0;',
-    harm: 'A body of a million small values blocks the service for everyone.',
+    harm: 'A body of a million small values blocks the service foreveryone.',
     tests: [{ file: 'test/api/limits.test.ts', name: 'holds no more values than are allowed' }],
   },
   {
@@ -86,7 +86,7 @@ export default [
     file: 'src/api/json-body.ts',
     text: 'if (depth > DEEPEST)',
     replacement: 'if (depth > DEEPEST * 1e6)',
-    harm: 'A deeply nested body blocks the service for everyone.',
+    harm: 'A deeply nested body blocks the service foreveryone.',
     tests: [{ file: 'test/api/limits.test.ts', name: 'is not nested too deep' }],
   },
   {
@@ -110,7 +110,7 @@ export default [
     file: 'src/api/slow-clients.ts',
     text: 'requestTimeout: request_seconds * 1_000,',
     replacement: 'requestTimeout: 0,',
-    harm: 'A client that sends a body for ever holds a connection for ever.',
+    harm: 'A client that sends a body forever holds a connection forever.',
     tests: [{ file: 'test/api/limits.test.ts', name: 'is ended with 408' }],
   },
   {
@@ -126,7 +126,7 @@ export default [
     file: 'src/api/sign-in.ts',
     text: '.slice(0, 4)',
     replacement: '.slice(0, 8)',
-    harm: 'Whoever has an IPv6 network guesses from another address each time.',
+    harm: 'Anyone who has an IPv6 network guesses from another address each time.',
     tests: [{ file: 'test/api/limits.test.ts', name: 'are counted by address, an IPv6 network as one' }],
   },
   {

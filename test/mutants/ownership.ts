@@ -46,7 +46,7 @@ export default [
     file: 'src/store/statements/snapshots.ts',
     text: "coalesce((SELECT jsonb_agg(DISTINCT n.sentence) FROM (${NOT_JOINED}) n), '[]') AS not_joined",
     replacement: "'[]'::jsonb AS not_joined",
-    harm: 'A run goes without what its tag seems to join and nobody is told.',
+    harm: 'A run goes without what its tag seems to join and nobody learns of it.',
     tests: [{ file: 'test/api/grants.test.ts', name: 'joins by its tag, unless an administrator made it' }],
   },
   {
@@ -126,7 +126,7 @@ export default [
     file: 'src/api/transfer.ts',
     text: 'if (id && owned &&',
     replacement: 'if (id && !owned &&',
-    harm: 'An export of one workflow is given to whoever knows its id.',
+    harm: 'An export of one workflow is given to anyone who knows its id.',
     tests: [{ file: 'test/api/transfer.test.ts', name: "exports nobody else's workflow" }],
   },
   {

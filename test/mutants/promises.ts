@@ -14,7 +14,7 @@ export default [
     file: 'src/api/fields.ts',
     text: 'const question = near ?',
     replacement: 'const question = near && !near ?',
-    harm: 'Nobody tells which field was meant.',
+    harm: 'Nobody learns which field was meant.',
     tests: [{ file: 'test/api/warnings.test.ts', name: 'is named with what may have been meant' }],
   },
   {
@@ -30,7 +30,7 @@ export default [
     file: 'src/api/warnings.ts',
     text: '(?:^|[,;\\s])handling',
     replacement: '^handling',
-    harm: 'Strict handling is not seen beside other preferences.',
+    harm: 'Strict handling is not seen next to other preferences.',
     tests: [{ file: 'test/api/warnings.test.ts', name: 'writes nothing and says that it was applied' }],
   },
   {
@@ -47,7 +47,7 @@ export default [
     text: 'const tag = etagOf(stateOf(record));',
     replacement: 'const tag = etagOf(stateOf(answer));',
     harm: 'A change with If-Match is refused after a warning though nothing was changed.',
-    tests: [{ file: 'test/api/warnings.test.ts', name: 'are no part of the record' }],
+    tests: [{ file: 'test/api/warnings.test.ts', name: 'part of the record: tags and repetitions stay right' }],
   },
   {
     id: 'promises/warnings-repeated',
@@ -102,7 +102,7 @@ export default [
     file: 'src/api/validate.ts',
     text: '...unknown.filter((field) => field.refused)]',
     replacement: '...unknown.slice(0, 0)]',
-    harm: 'A misspelt guardrail guards nothing, and nobody is told.',
+    harm: 'A misspelt guardrail guards nothing, and nobody learns of it.',
     tests: [{ file: 'test/api/warnings.test.ts', name: 'refuses what protects' }],
   },
   {
@@ -142,7 +142,7 @@ export default [
     file: 'src/temporal/activities/offered.ts',
     text: '].filter((group) => group.names.length > 0);',
     replacement: '].filter((group) => group.names.length > 99);',
-    harm: 'A run goes without its tools and nobody is told.',
+    harm: 'A run goes without its tools and nobody learns of it.',
     tests: [{ file: 'test/api/no-silence.test.ts', name: 'say which tools they were not offered' }],
   },
   {
@@ -150,7 +150,7 @@ export default [
     file: 'src/temporal/activities/offered.ts',
     text: '...left_out.map(',
     replacement: '...left_out.slice(0, 0).map(',
-    harm: 'A run goes without a disabled tool and nobody is told.',
+    harm: 'A run goes without a disabled tool and nobody learns of it.',
     tests: [{ file: 'test/temporal/missing-parts.test.ts', name: 'a custom tool of its agent that is disabled' }],
   },
   {
@@ -158,7 +158,7 @@ export default [
     file: 'src/temporal/ports/tools.ts',
     text: 'of lost) {',
     replacement: 'of lost.slice(0, 0)) {',
-    harm: 'A run goes without the tools of a server that is down and nobody is told.',
+    harm: 'A run goes without the tools of a server that is down and nobody learns of it.',
     tests: [{ file: 'test/temporal/missing-parts.test.ts', name: 'the tools of an MCP server that is down' }],
   },
   {
@@ -166,7 +166,7 @@ export default [
     file: 'src/temporal/activities/offered.ts',
     text: '...unjoined.map((server) =>',
     replacement: '...unjoined.slice(0, 0).map((server) =>',
-    harm: 'A run goes without a server that its tag seems to join and nobody is told.',
+    harm: 'A run goes without a server that its tag seems to join and nobody learns of it.',
     tests: [{ file: 'test/temporal/missing-parts.test.ts', name: 'the tools of an MCP server that its tag would join' }],
   },
   {
@@ -247,7 +247,7 @@ export default [
     file: 'src/api/workflow-states.ts',
     text: 'await schedules.remove(schedule.id);',
     replacement: '',
-    harm: 'A schedule of a deleted workflow fires for ever.',
+    harm: 'A schedule of a deleted workflow fires forever.',
     tests: [{ file: 'test/api/no-silence.test.ts', name: 'keep a workflow that a schedule runs' }],
   },
   {

@@ -14,7 +14,7 @@ export default [
     file: 'src/store/webhook-secrets.ts',
     text: 'if (found.previous_until.getTime() <= Date.now()) return [current];',
     replacement: '',
-    harm: 'A secret that was rotated away because it leaked stays valid for ever.',
+    harm: 'A secret that was rotated away because it leaked stays valid forever.',
     tests: [{ file: 'test/temporal/webhook-secrets.test.ts', name: 'lets the secret before expire' }],
   },
   {
@@ -95,7 +95,7 @@ export default [
     text: 'definitions: await renewDefinitions(pool, mcpServers.sealer),',
     replacement: 'definitions: 0,',
     harm: 'A run in progress fails after a rotation of keys.',
-    tests: [{ file: 'test/temporal/rotation.test.ts', name: 'a run under way outlives the key' }],
+    tests: [{ file: 'test/temporal/rotation.test.ts', name: 'outlives the key that its secrets were sealed with' }],
   },
   {
     id: 'rotation/callers',
@@ -103,6 +103,6 @@ export default [
     text: 'runs: await renewCallers(pool, keys),',
     replacement: 'runs: 0,',
     harm: 'A run in progress fails after a rotation of keys.',
-    tests: [{ file: 'test/temporal/rotation.test.ts', name: 'a run under way outlives the key' }],
+    tests: [{ file: 'test/temporal/rotation.test.ts', name: 'outlives the key that its secrets were sealed with' }],
   },
 ] satisfies Mutant[];

@@ -11,7 +11,7 @@ const HELP = `Plants each fault of test/mutants in a worktree and runs the tests
   npm run mutants -- --changed [--base main]   those in files that differ from another commit
   npm run mutants -- --list              what there is, without running anything
 
-  --jobs 2          two at a time, each in a worktree of its own
+  --jobs 2          two at a time, in two worktrees
   --skip-baseline   when the tests have just passed without any fault
 `;
 

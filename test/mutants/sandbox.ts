@@ -126,7 +126,7 @@ export default [
     file: 'src/tools/checkout.ts',
     text: "if (path.split('/').length > MOST_LEVELS) throw",
     replacement: "if (path.split('/').length > MOST_LEVELS * 99) throw",
-    harm: 'A repository with very deep directories breaks whoever walks it.',
+    harm: 'A repository with very deep directories breaks anyone who walks it.',
     tests: [{ file: 'test/temporal/repository.test.ts', name: 'stops at its limits of files, depth and size' }],
   },
   {

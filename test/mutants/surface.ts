@@ -62,7 +62,7 @@ export default [
     file: 'src/api/metrics.ts',
     text: 'return loopback && FORWARDED.every(',
     replacement: 'return loopback || FORWARDED.every(',
-    harm: 'Whoever comes through the proxy on this machine reads the metrics.',
+    harm: 'Anyone who comes through the proxy on this machine reads the metrics.',
     tests: [{ file: 'test/api/surface.test.ts', name: 'is for this machine alone without METRICS_TOKEN' }],
   },
   {

@@ -92,7 +92,7 @@ function openLaboratory(directory: string): { run: RunTests; close(): Promise<vo
 
 function benchOf(directory: string, run: RunTests): Bench {
   /** Its text is back, but what was made of it is still the fault's. */
-  let mended: string[] = [];
+  let restored: string[] = [];
   return {
     async tried(mutant, failing) {
       const { file, tests } = mutant;
@@ -102,10 +102,10 @@ function benchOf(directory: string, run: RunTests): Bench {
       if (changed === null) return { verdict: 'does not apply', detail: `its text does not occur exactly once in ${file}` };
       await writeFile(path, changed);
       try {
-        return judged(await run({ tests, changed: [...mended, file] }), failing);
+        return judged(await run({ tests, changed: [...restored, file] }), failing);
       } finally {
         await writeFile(path, source);
-        mended = [file];
+        restored = [file];
       }
     },
     async failingAlready(tests) {
