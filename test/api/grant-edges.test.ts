@@ -29,6 +29,14 @@ it('a token is not sent back to a destination that its owner has left, whoever l
   expect(await held.use(alice, token.value)).toBe('secret_not_granted');
 });
 
+it('a grant to one resource is none to another that leads to the same place', async () => {
+  const { alice, bob } = world;
+  const token = await tokenOf(alice);
+  const [own, same] = [await mcp.make(world, alice, token.name), await mcp.make(world, bob, token.name)];
+  expect(await own.use(alice, token.value)).toBe('arrived');
+  expect(await same.use(alice, token.value)).toBe('secret_not_granted');
+});
+
 it('grants end when their owner saves the resource with another destination', async () => {
   const { alice } = world;
   const token = await tokenOf(alice);

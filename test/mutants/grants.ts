@@ -47,7 +47,7 @@ export default [
     text: 'AND g.resource_kind = :resource_kind AND g.resource_id = :resource_id AND',
     replacement: 'AND',
     harm: 'A token that is granted to one server goes to every server with the same address.',
-    tests: [{ file: 'test/temporal/grants.test.ts', name: 'does not come to a resource of somebody else by its name' }],
+    tests: [{ file: 'test/api/grant-edges.test.ts', name: 'a grant to one resource is none to another' }],
   },
   {
     id: 'grants/trail',

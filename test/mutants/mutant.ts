@@ -1,6 +1,6 @@
 /** A fault planted on purpose: one line changed as a tired colleague might change it. */
 export interface Mutant {
-  /** The area, which is the name of the file that holds it, and a name own. */
+  /** The area, which is the name of the file that holds it, then the fault's own name. */
   id: `${string}/${string}`;
   /** The file it is planted in, from the root of the repository. */
   file: string;
