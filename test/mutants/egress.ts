@@ -126,7 +126,7 @@ export default [
     file: 'src/egress/redirects.ts',
     text: 'if (!HARMLESS.has(name)) headers.delete(name);',
     replacement: "if (name === 'authorization') headers.delete(name);",
-    harm: 'A key in a header own goes along to another host by a redirect.',
+    harm: 'A key in a custom header goes along to another host by a redirect.',
     tests: [{ file: 'test/unit/egress.test.ts', name: 'takes no credential along to another origin' }],
   },
   {
