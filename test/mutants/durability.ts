@@ -109,7 +109,7 @@ export default [
   {
     id: 'durability/strays',
     file: 'src/temporal/reconcile-tasks.ts',
-    text: "if (await engine.terminate(task_id, 'Its task has ended or is gone')) ended += 1;",
+    text: "if (await engine.terminate(task_id, 'Its task has ended or was deleted')) ended += 1;",
     replacement: 'ended += 1;',
     harm: 'Executions without a task run forever.',
     tests: [{ file: 'test/temporal/reconciler.test.ts', name: 'ends an execution whose task is gone' }],

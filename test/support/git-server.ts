@@ -14,7 +14,7 @@ interface GitServerOptions {
   redirects_to?: string;
 }
 
-/** A repository behind https, with a certificate of its own authority; `token`, where given, is asked for as the password. */
+/** A repository served over https with a certificate from a private authority. If `token` is set, it is required as the password. */
 export async function startGitServer({ token, says, redirects_to }: GitServerOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'perdura-git-server-'));
   const git = (...args: string[]) =>
@@ -77,7 +77,7 @@ export async function startGitServer({ token, says, redirects_to }: GitServerOpt
       .toString()
       .trim();
   return {
-    /** Makes one object and returns its id. */
+    /** Creates one object and returns its id. */
     blob: (content: string) => plumbing(['hash-object', '-w', '--stdin'], content),
     tree: (entries: { mode: string; type: string; id: string; name: string }[]) =>
       plumbing(['mktree', '-z'], entries.map(({ mode, type, id, name }) => `${mode} ${type} ${id}\t${name}\0`).join('')),

@@ -1,9 +1,9 @@
-/** How often a recoverable error is tried again before the run is given up. */
+/** How often a recoverable error is retried before the run fails. */
 const RETRIES = 2;
 
 const FIRST_DELAY_MS = 500;
 
-/** Whether a failure ends the run, and how long to wait before the next attempt: as asked, or longer each time. */
+/** Whether a failure ends the run, and how long to wait before the next attempt: as requested by the provider, or longer each time. */
 export function retryDelay({
   recoverable,
   errors,

@@ -16,7 +16,7 @@ import { write, writeSpec } from './write.ts';
 export interface BuiltinPorts extends FilePorts, BashPorts, WebPorts, MemoryPorts {
   searchKnowledge: SearchKnowledge;
   saveTodos: SaveTodos;
-  /** Null where no search endpoint is configured: there is no web_search then. */
+  /** Null if no search endpoint is configured: then there is no web_search. */
   search_url: string | null;
 }
 
@@ -40,13 +40,13 @@ const builtinTools = (ports: BuiltinPorts): BuiltinTool[] => [
   { spec: searchKnowledgeSpec, call: searchKnowledge(ports.searchKnowledge) },
 ];
 
-// The endpoint is the operator's choice, so the egress guard is not asked.
+// The operator chose the endpoint, so the egress guard does not apply.
 const searchTool = (search_url: string): BuiltinTool => ({
   spec: webSearchSpec,
   call: webSearch({ search_url, fetch: globalThis.fetch }),
 });
 
-/** What there is to choose from; web_search only where it is configured. */
+/** The tools to choose from; web_search only if it is configured. */
 export const builtinSpecs = ({ web_search: search = true }: { web_search?: boolean } = {}): ToolSpec[] => [
   bashSpec,
   readSpec,
@@ -62,7 +62,7 @@ export const builtinSpecs = ({ web_search: search = true }: { web_search?: boole
   searchKnowledgeSpec,
 ];
 
-/** The tools that come with Perdura, as far as an agent names them. */
+/** The built-in tools that an agent names. */
 export function builtins(ports: BuiltinPorts, names: readonly string[]): ToolSource {
   const tools = names.length === 0 ? [] : builtinTools(ports).filter(({ spec }) => names.includes(spec.name));
   return {

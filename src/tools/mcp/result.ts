@@ -17,10 +17,10 @@ export interface CallResult {
   isError?: unknown;
 }
 
-/** Beyond this a result would fill the model's window. */
+/** A longer result would fill the model's window. */
 const RESULT_CHARACTERS = 256 * 1024;
 
-/** A result as text: what a model cannot read is described in brackets. */
+/** A result as text: content that a model cannot read is described in brackets. */
 export function mcpOutcome({ content, structuredContent, isError }: CallResult): ToolOutcome {
   const parts = (Array.isArray(content) ? (content as Part[]) : []).map(partText);
   if (structuredContent !== undefined && !parts.some((text) => isSame(text, structuredContent)))
@@ -46,7 +46,7 @@ function partText(part: Part): string {
 const bytesOf = (base64 = '') =>
   Math.floor(((base64.endsWith('==') ? base64.length - 2 : base64.endsWith('=') ? base64.length - 1 : base64.length) * 3) / 4);
 
-/** Servers send structured content a second time as text, for clients that do not know it: as JSON, or one of its fields. */
+/** Servers repeat structured content as text for older clients: as JSON, or one of its fields. */
 function isSame(text: string, value: unknown): boolean {
   if (typeof value === 'object' && value !== null && Object.values(value).includes(text)) return true;
   try {
