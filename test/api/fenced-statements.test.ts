@@ -27,14 +27,14 @@ const recordOf = (run: OpenRun, calls: never[] = []) => ({
 /** What each may write of a step that another attempt has begun since. */
 const OF_A_STEP: Record<string, (run: OpenRun) => Promise<boolean>> = {
   begin,
-  tellDeltas: (run) => here.core.store.runs.tellDeltas(run, { step, events: told(run) }),
+  publishDeltas: (run) => here.core.store.runs.publishDeltas(run, { step, events: told(run) }),
   record: (run) => here.core.store.runs.record(run, recordOf(run)),
   compact: (run) => here.core.store.runs.compact(run, { step, message: message('summary'), usage, events: told(run) }),
   wait: (run) => here.core.store.runs.wait(run, { step, events: told(run) }),
   noteError: (run) => here.core.store.runs.noteError(run, { step, error: 'late', events: told(run) }),
 };
 /** Of a run, whichever attempt it is; and what only reads. */
-const OF_A_RUN = ['open', 'tell', 'freezeToolset', 'note', 'settle'];
+const OF_A_RUN = ['open', 'publish', 'freezeToolset', 'note', 'settle'];
 
 const ending = { content: 'x', failed: false, kind: 'result', stdout: null, stderr: null, duration_ms: 1 } as const;
 const OF_A_CALL: Record<string, (call: OpenCall) => Promise<unknown>> = {
@@ -46,7 +46,7 @@ const OF_A_CALL: Record<string, (call: OpenCall) => Promise<unknown>> = {
   release: (call) => here.core.store.ledger.release(call, told(call)),
 };
 /** Of a call as it is, of its run, or of a person. */
-const OF_ANY_CALL = ['open', 'resume', 'tell', 'setTodos', 'decide'];
+const OF_ANY_CALL = ['open', 'resume', 'publish', 'setTodos', 'decide'];
 
 /** A run whose first step was begun twice: by a worker that is taken for lost, and by its successor. */
 async function twice() {

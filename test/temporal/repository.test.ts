@@ -111,7 +111,7 @@ it('takes no address with credentials in it, and no other protocol, whatever was
   const { host, pathname } = new URL(server.url);
   for (const url of [`https://x-access-token:${SECRET}@${host}${pathname}`, `http://${host}${pathname}`])
     await expect(checkout({ url, branch: null, token: null, into }, new AbortController().signal)).rejects.toThrow(
-      'named by an https URL without credentials',
+      'must be an https URL without credentials',
     );
 });
 
