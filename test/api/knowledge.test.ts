@@ -146,7 +146,7 @@ describe('without an embedding endpoint', () => {
       expect(one).toMatchObject({ status: 'text_only', last_error: expect.stringContaining('EMBEDDINGS_BASE_URL') });
       const found = await query({ query: 'trains' }, plain);
       expect(found.items).toMatchObject([{ item_id: one.id, vector_score: null, score: 1 }]);
-      expect(found.warnings[0].message).toContain('by words alone');
+      expect(found.warnings[0].message).toContain('uses words only');
     } finally {
       await plain.stop();
     }
