@@ -17,7 +17,7 @@ export const webSearchSpec: ToolSpec = {
 };
 
 /** The operator's search endpoint: SearXNG, or what answers `?q=…&format=json` with `{results: [{title, url, content}]}` as it does. */
-interface SearchPorts {
+export interface SearchPorts {
   search_url: string;
   fetch: typeof globalThis.fetch;
 }

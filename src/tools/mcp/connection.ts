@@ -4,6 +4,8 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { McpError, type Progress, ResultSchema, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import { ANSWER_TOO_LARGE, OutsideRefused, outsideRefusalIn, shortened } from '../../domain/outside.ts';
+import { BYTE_LIMITS } from '../../egress/counted-fetch.ts';
 import { hostPathOf } from '../../toolrunner/index.ts';
 import type { McpTarget } from './config.ts';
 import { type Listing, listTools, type SchemaFaults } from './listing.ts';
@@ -17,6 +19,8 @@ export interface ConnectPorts {
   fetch?: typeof globalThis.fetch;
   /** Judges schemas that a server sends, apart from this process. */
   schemaFaults: SchemaFaults;
+  /** The longest message of a server that is a process; `fetch` counts those of the others. */
+  message_bytes?: number;
   /** A server that does not answer `initialize` for so long is given up. */
   connect_ms?: number;
   /** A call that makes no progress for so long is given up. */
@@ -51,16 +55,19 @@ const PING_MS = 5_000;
 
 /** Connects and initialises. Rejects with a sentence that names the server and the cause. */
 export async function connect(target: McpTarget, ports: ConnectPorts, version: string): Promise<McpConnection> {
-  const transport = transportOf(target, ports);
+  const refusal = refusalWatch();
+  const transport = transportOf(target, { ...ports, ...(ports.fetch ? { fetch: telling(ports.fetch, refusal.tell) } : {}) });
   const client = new Client({ name: 'perdura', version }, { capabilities: {} });
   let closed = false;
   client.onclose = () => {
     closed = true;
   };
   // Lines that are no messages and streams that break are not the end of a connection; its end is told by onclose.
-  client.onerror = () => {};
+  client.onerror = (error) => {
+    if (outsideRefusalIn(error)) refusal.tell(error);
+  };
   try {
-    await client.connect(transport, { timeout: ports.connect_ms ?? CONNECT_MS });
+    await refusal.orElse(client.connect(transport, { timeout: ports.connect_ms ?? CONNECT_MS }));
   } catch (error) {
     await client.close().catch(() => {});
     await transport.close().catch(() => {});
@@ -68,15 +75,16 @@ export async function connect(target: McpTarget, ports: ConnectPorts, version: s
   }
   const listing = rememberedListing(client, ports.schemaFaults);
   return {
-    closed: () => closed,
-    list: (signal) => listing(signal),
+    closed: () => closed || refusal.happened(),
+    list: (signal) => refusal.orElse(listing(signal)),
     async call({ tool, arguments: args, call_key, onprogress }, signal) {
       const params = { name: tool, arguments: args, _meta: { [CALL_KEY]: call_key } };
       const timeout = ports.call_ms ?? CALL_MS;
       const options: RequestOptions = { signal, timeout, maxTotalTimeout: LONGEST_CALL_MS, resetTimeoutOnProgress: true };
       if (onprogress) options.onprogress = onprogress;
       try {
-        return mcpOutcome((await client.request({ method: 'tools/call', params }, ResultSchema, options)) as CallResult);
+        const asked = client.request({ method: 'tools/call', params }, ResultSchema, options);
+        return mcpOutcome((await refusal.orElse(asked)) as CallResult);
       } catch (error) {
         // Anything but an answer of the server's means that the way to it is broken.
         if (!signal.aborted && !(error instanceof McpError)) closed = true;
@@ -94,18 +102,68 @@ export async function connect(target: McpTarget, ports: ConnectPorts, version: s
   };
 }
 
-function transportOf({ name, endpoint, network, paths }: McpTarget, { startConfined, fetch }: ConnectPorts): Transport {
+function transportOf(
+  { name, endpoint, network, paths }: McpTarget,
+  { startConfined, fetch, message_bytes = BYTE_LIMITS.message }: ConnectPorts,
+): Transport {
   if (endpoint.kind === 'stdio') {
     if (!startConfined)
       throw new Error(`The MCP server ${name} is a command, and this installation starts none; set ALLOW_STDIO_MCP`);
     const { command, args, env } = endpoint;
-    return new ConfinedStdio(startConfined, { command, args, env, network, paths: paths.map(hostPathOf) });
+    const confined = { command, args, env, network, paths: paths.map(hostPathOf) };
+    return new ConfinedStdio(startConfined, confined, message_bytes);
   }
   const options = { requestInit: { headers: endpoint.headers }, ...(fetch ? { fetch } : {}) };
   const url = new URL(endpoint.url);
   return endpoint.kind === 'sse'
     ? new SSEClientTransport(url, options)
     : (new StreamableHTTPClientTransport(url, options) as unknown as Transport);
+}
+
+/** The same fetch; what is refused of a body is told at once. The client would wait for the answer until its time is up. */
+function telling(fetch: typeof globalThis.fetch, tell: (error: unknown) => void): typeof globalThis.fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init);
+    if (!response.body) return response;
+    const reader = response.body.getReader();
+    const told = new ReadableStream<Uint8Array>(
+      {
+        async pull(controller) {
+          const { done, value } = await reader.read().catch((error: unknown) => {
+            if (outsideRefusalIn(error)) tell(error);
+            throw error;
+          });
+          if (done) controller.close();
+          else controller.enqueue(value);
+        },
+        cancel: (reason) => reader.cancel(reason),
+      },
+      { highWaterMark: 0 },
+    );
+    return new Response(told, response);
+  };
+}
+
+/** What was refused of a server ends whatever is waited for. */
+function refusalWatch() {
+  const refused = Promise.withResolvers<never>();
+  let happened = false;
+  refused.promise.catch(() => {});
+  return {
+    happened: () => happened,
+    tell(error: unknown) {
+      happened = true;
+      refused.reject(asRefusal(error));
+    },
+    orElse: <T>(work: Promise<T>): Promise<T> =>
+      Promise.race([work, refused.promise]).catch((error) => Promise.reject(asRefusal(error))),
+  };
+}
+
+/** By the name that it has for MCP servers. */
+function asRefusal(error: unknown): unknown {
+  const refused = outsideRefusalIn(error);
+  return refused?.code === ANSWER_TOO_LARGE ? new OutsideRefused(refused.message, 'mcp_answer_too_large') : (refused ?? error);
 }
 
 /** Keeps the list of tools for as long as the server promises to tell of changes, and has told of none. */
@@ -130,5 +188,5 @@ function causeOf(error: unknown, transport: Transport): string {
   const { message, code } = inner as { message?: string; code?: string };
   const reason = message || code || String(inner);
   const said = transport instanceof ConfinedStdio ? transport.stderr : '';
-  return said ? `${reason}; its last words: ${said}` : reason;
+  return shortened(said ? `${reason}; its last words: ${said}` : reason);
 }

@@ -2,12 +2,11 @@ import { finished } from 'node:stream/promises';
 import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { tooLarge } from '../../egress/counted-fetch.ts';
 import type { ConfinedCommand, ConfinedProcess } from '../../toolrunner/index.ts';
 
 export type StartConfined = (command: ConfinedCommand, signal?: AbortSignal) => Promise<ConfinedProcess>;
 
-/** The longest message a server may send. */
-const MESSAGE_BYTES = 16 * 1024 * 1024;
 const STDERR_CHARACTERS = 2_000;
 
 /** The end of what was said, from the beginning of a word: half of a secret could not be told from other text. */
@@ -21,13 +20,17 @@ export class ConfinedStdio implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
   readonly #start: StartConfined;
   readonly #command: ConfinedCommand;
-  readonly #buffer = new ReadBuffer({ maxBufferSize: MESSAGE_BYTES });
+  readonly #buffer: ReadBuffer;
+  readonly #message_bytes: number;
   #process: ConfinedProcess | undefined;
   #stderr = '';
 
-  constructor(start: StartConfined, command: ConfinedCommand) {
+  /** `message_bytes`: the longest message that the server may send. */
+  constructor(start: StartConfined, command: ConfinedCommand, message_bytes: number) {
     this.#start = start;
     this.#command = command;
+    this.#message_bytes = message_bytes;
+    this.#buffer = new ReadBuffer({ maxBufferSize: message_bytes });
   }
 
   /** The last that the server said on stderr. */
@@ -63,8 +66,8 @@ export class ConfinedStdio implements Transport {
   #read(chunk: Buffer): void {
     try {
       this.#buffer.append(chunk);
-    } catch (error) {
-      this.onerror?.(error as Error);
+    } catch {
+      this.onerror?.(tooLarge('a message', this.#message_bytes));
       void this.close();
       return;
     }
