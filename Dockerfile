@@ -7,7 +7,7 @@ COPY tsconfig.json ./
 COPY src/contracts ./src/contracts
 COPY src/dashboard ./src/dashboard
 RUN node_modules/.bin/vite build --config src/dashboard/vite.config.ts
-# The image brings the Node that the packages would bring.
+# The image already contains the Node version that the packages would install.
 RUN npm prune --omit=dev && rm -rf node_modules/node-linux-*
 
 FROM node:24-bookworm-slim

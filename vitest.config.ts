@@ -8,9 +8,9 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // What is waited for comes at some time; a second, as is the default, is not enough of it on a busy machine.
+    // The default of one second is too short on a busy machine.
     expect: { poll: { timeout: 20_000 } },
-    // A busy machine may starve one attempt of a test that waits on real servers; one that fails twice has failed.
+    // A busy machine may starve one attempt of a test that waits for real servers. A test that fails twice has failed.
     retry: process.env.CI ? 1 : 0,
     execArgv: ['--disable-warning=ExperimentalWarning'],
     projects: [
@@ -24,7 +24,7 @@ export default defineConfig({
           sequence: { groupOrder: 0 },
         },
       },
-      // When all others are done: it has servers of its own and takes the whole machine.
+      // After all others: it starts its own servers and uses the whole machine.
       { extends: true, test: { name: 'chaos', include: [CHAOS], sequence: { groupOrder: 1 } } },
     ],
   },

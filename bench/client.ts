@@ -1,3 +1,5 @@
+import { EventSourceParserStream } from 'eventsource-parser/stream';
+import { isTerminal } from '../src/domain/statuses.ts';
 import type { Installation } from '../src/main/dev.ts';
 
 type Json = Record<string, unknown>;
@@ -9,8 +11,6 @@ export interface Client {
   create(path: string, values: Json): Promise<string>;
   run: Run;
 }
-
-const TERMINAL = ['completed', 'failed', 'halted'];
 
 export function client({ api_url }: Pick<Installation, 'api_url'>, token: string): Client {
   const authorization = `Bearer ${token}`;
@@ -32,26 +32,18 @@ export function client({ api_url }: Pick<Installation, 'api_url'>, token: string
   };
 }
 
-async function followed(body: ReadableStream<Uint8Array>, on_first: () => void): Promise<void> {
-  const decoder = new TextDecoder();
+async function followed(body: NonNullable<Response['body']>, on_first: () => void): Promise<void> {
   let first = true;
   let status: unknown;
-  let rest = '';
-  for await (const chunk of body) {
-    const frames = `${rest}${decoder.decode(chunk, { stream: true })}`.split('\n\n');
-    rest = frames.pop() ?? '';
-    for (const frame of frames) {
-      const at = frame.indexOf('data: ');
-      if (at < 0) continue;
-      const { type, data } = JSON.parse(frame.slice(at + 6)) as { type: string; data: Json };
-      if (type === 'message_delta' && first) {
-        first = false;
-        on_first();
-      }
-      if (type === 'status') status = data.status;
-      // A tool that cannot run answers fast.
-      if (data.event === 'tool_result' && data.failed) throw new Error('The tool of the run failed');
+  for await (const frame of body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream())) {
+    const { type, data } = JSON.parse(frame.data) as { type: string; data: Json };
+    if (type === 'message_delta' && first) {
+      first = false;
+      on_first();
     }
+    if (type === 'status') status = data.status;
+    // A tool that cannot run answers fast.
+    if (data.event === 'tool_result' && data.failed) throw new Error('The tool of the run failed');
   }
-  if (status !== 'completed') throw new Error(`The run ended as ${TERMINAL.includes(String(status)) ? status : 'nothing'}`);
+  if (status !== 'completed') throw new Error(`The run ended as ${isTerminal(status) ? status : 'nothing'}`);
 }

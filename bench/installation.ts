@@ -20,13 +20,15 @@ export interface Started {
   stop(): Promise<void>;
 }
 
-/** A whole installation in a home of its own, as `npm start` runs it. `profile_dir` receives CPU profiles when it ends. */
+/** A whole installation in a separate home, as `npm start` runs it. `profile_dir` receives CPU profiles when it ends. */
 export async function startInstallation({ profile_dir }: { profile_dir?: string | undefined } = {}): Promise<Started> {
   const home = await mkdtemp(join(tmpdir(), 'perdura-bench-'));
   const ready = join(home, 'bench-ready.json');
   const env = {
     ...process.env,
-    ...{ PERDURA_HOME: home, PERDURA_READY_FILE: ready, PERDURA_PORT: '0' },
+    PERDURA_HOME: home,
+    PERDURA_READY_FILE: ready,
+    PERDURA_PORT: '0',
     // The limit is for each caller, and here one caller is everyone.
     RATE_LIMIT_PER_MINUTE: '10000000',
   };

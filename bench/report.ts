@@ -17,7 +17,7 @@ export interface Report {
 const ms = (value: number) => value.toFixed(value < 10 ? 1 : 0);
 const RAW = 'raw';
 
-/** The report as Markdown: figures beside the raw loop's of the same run, as differences and ratios. */
+/** The report as Markdown: figures compared with the raw loop's of the same run, as differences and ratios. */
 export function tables(report: Report): string {
   const { machine, date, quick } = report;
   const { cpu, cores, memory_gb, node, load_before } = machine;
@@ -36,8 +36,11 @@ const table = (head: string[], body: string[][]) =>
 function sequentialTable({ sequential, labels }: Report): string {
   const raw = sequential[RAW];
   const body = Object.entries(sequential).map(([name, { p50, p95 }]) => [
-    ...[labels[name] ?? name, ms(p50), ms(p95)],
-    ...[raw ? ms(p50 - raw.p50) : '', raw ? `× ${(p50 / raw.p50).toFixed(1)}` : ''],
+    labels[name] ?? name,
+    ms(p50),
+    ms(p95),
+    raw ? ms(p50 - raw.p50) : '',
+    raw ? `× ${(p50 / raw.p50).toFixed(1)}` : '',
   ]);
   return table(['', 'p50 ms', 'p95 ms', 'above raw, p50 ms', 'ratio'], body);
 }
@@ -49,12 +52,18 @@ function throughputTable({ throughput, labels }: Report): string {
     const { latency_ms, cpu_ms_per_run: cpu, errors, first_error } = row;
     const used = Object.entries(cpu).map(([part, spent]) => `${part} ${spent === null ? '?' : ms(spent)}`);
     return [
-      ...[String(row.clients), labels[row.subject] ?? row.subject, row.runs_per_second.toFixed(1)],
-      ...[raw ? `÷ ${(raw.runs_per_second / row.runs_per_second).toFixed(1)}` : '', ms(latency_ms.p50), ms(latency_ms.p95)],
-      ...[ms(row.longest_pause_ms), errors ? `${errors}: ${first_error}` : '0', row.subject === RAW ? '' : used.join(', ')],
+      String(row.clients),
+      labels[row.subject] ?? row.subject,
+      row.runs_per_second.toFixed(1),
+      raw ? `÷ ${(raw.runs_per_second / row.runs_per_second).toFixed(1)}` : '',
+      ms(latency_ms.p50),
+      ms(latency_ms.p95),
+      ms(row.longest_pause_ms),
+      errors ? `${errors}: ${first_error}` : '0',
+      row.subject === RAW ? '' : used.join(', '),
     ];
   });
-  const head = ['clients', '', 'runs/s', 'of raw', 'p50 ms', 'p95 ms', 'longest pause ms', 'errors', 'CPU ms a run'];
+  const head = ['clients', '', 'runs/s', 'of raw', 'p50 ms', 'p95 ms', 'longest pause ms', 'errors', 'CPU ms per run'];
   return table(head, body);
 }
 

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 
 /*
- * An OpenAI-style chat completions endpoint in a process of its own, whose scenario travels in the prompt:
+ * An OpenAI-style chat completions endpoint in a separate process. The prompt carries its scenario:
  * `[[turns=3;ttft_ms=0;tokens=50;tool=lookup]]`. While a request holds fewer than `turns` - 1 tool results the answer is one tool
  * call, then it is text of `tokens` tokens. Answers are built once, so that it costs the measured side as little as it can.
  */

@@ -8,7 +8,7 @@ export interface Subject {
   /** What a reader should know of it. */
   label: string;
   three_steps: string;
-  /** `slot` tells simultaneous runs apart: a workflow has one run at a time. */
+  /** `slot` distinguishes simultaneous runs: a workflow has one run at a time. */
   run(slot: number, prompt: string, on_first?: () => void): Promise<void>;
 }
 

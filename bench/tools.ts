@@ -1,4 +1,4 @@
-/** What a tool call costs: the sandboxed runner beside a bare interpreter per call, in the same run. `node bench/tools.ts [calls]` */
+/** What a tool call costs: compares the sandboxed runner with a bare interpreter per call, in the same run. `node bench/tools.ts [calls]` */
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The door to every command. It runs on Node 20 with nothing installed, so it is plain JavaScript and uses Node's own modules only.
+// The entry point of every command. It runs on Node 20 before anything is installed, so it is plain JavaScript and uses only Node's modules.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -25,7 +25,7 @@ const SCRIPTS = {
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const OLDEST_NODE = [22, 12];
 
-/** Something the user has to see to; printed without a stack. */
+/** Something the user has to fix; printed without a stack trace. */
 class Trouble extends Error {}
 
 const STEPS = [
@@ -79,7 +79,7 @@ function checkMachine() {
   else if (python.status !== 0) warn('python3 is older than 3.9: custom Python tools will not run.');
 }
 
-/** The packages are current if we installed them for this lockfile, or if npm's own record of the folder agrees with it. */
+/** The packages are current if this script installed them for this lockfile, or if npm's record of the folder agrees with it. */
 function packagesAreCurrent() {
   const hash = hashOf(LOCKFILE);
   const stampFile = join(MODULES, '.perdura-lock-hash');
@@ -101,7 +101,7 @@ function packagesOf(file) {
 }
 
 async function perform(step) {
-  // Another start may have done it while this one waited for the lock.
+  // Another start may have finished the step while this one waited for the lock.
   if (step.done()) return;
   const finish = progress(step.label);
   try {
@@ -117,7 +117,7 @@ async function perform(step) {
   }
 }
 
-/** A line that tells how long a step has taken: redrawn on a terminal, repeated now and then elsewhere. */
+/** A line that shows how long a step has taken: redrawn on a terminal, otherwise repeated every 20 seconds. */
 function progress(label) {
   const { isTTY } = process.stderr;
   const started = Date.now();
@@ -182,7 +182,7 @@ function usableNode() {
 /** A run leaves much behind that is soon garbage: with more room for it less of it is copied, which saves a tenth of the CPU time. */
 const ROOM = '--max-semi-space-size=64';
 
-/** Before 22.18 and in 23.0 to 23.5, Node strips types only when told to. */
+/** Before 22.18 and in 23.0 to 23.5, Node strips types only with a flag. */
 function nodeFlags(node) {
   const version = node === process.execPath ? process.versions.node : '24.0.0';
   const strips = isAtLeast(version, [23, 6]) || (version.startsWith('22.') && isAtLeast(version, [22, 18]));
@@ -195,7 +195,7 @@ function isAtLeast(version, [major, minor]) {
 }
 
 /**
- * Hands over to the real program and returns its exit code. The channel tells it when we are gone, even after kill -9.
+ * Hands over to the real program and returns its exit code. The IPC channel closes when this process dies, even after kill -9.
  * On a terminal Ctrl-C reaches the program directly: forwarding it too would count as a second, impatient Ctrl-C.
  */
 function hand(node, args) {
@@ -215,7 +215,7 @@ function hand(node, args) {
   });
 }
 
-/** Whoever ends npm means this program, but npm's shell dies without passing the signal on. */
+/** A signal that ends npm is meant for this program, but npm's shell dies without forwarding it. */
 function whenOrphaned(act) {
   const parent = process.ppid;
   const timer = setInterval(() => {

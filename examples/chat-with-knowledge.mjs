@@ -9,7 +9,7 @@ if (items.length === 0)
 
 const agent = await ensure('/api/agents', {
   name: 'handbook assistant (example)',
-  system_prompt: 'Answer from the passages you are given and name the document. If they do not say, say so.',
+  system_prompt: 'Answer from the passages you are given and name the document. If they do not contain the answer, state that.',
   provider_id: (await provider()).id,
 });
 

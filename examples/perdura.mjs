@@ -9,7 +9,7 @@ const token = process.env.PERDURA_TOKEN ?? (ready.token_file && readFileSync(rea
 if (!url || !token) throw new Error('Start Perdura with `npm start`, or set PERDURA_URL and PERDURA_TOKEN.');
 const authorization = `Bearer ${token}`;
 
-/** Calls the API. Throws the sentence of the problem if it refuses. */
+/** Calls the API. Throws an error with the detail of the problem if the API refuses. */
 export async function api(method, path, body) {
   const headers = { authorization, ...(body && { 'content-type': 'application/json' }) };
   const answer = await fetch(`${url}${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) });
@@ -18,7 +18,7 @@ export async function api(method, path, body) {
   return reply;
 }
 
-/** The resource of this name, changed to these values, or a new one: an example can be run twice. */
+/** Updates the resource of this name, or creates it, so that an example can run again. */
 export async function ensure(path, values) {
   const found = await api('GET', `${path}?q=${encodeURIComponent(values.name)}`);
   const same = found.find(({ name }) => name === values.name);
@@ -88,7 +88,7 @@ export const open = (path, body) =>
     body: JSON.stringify(body),
   });
 
-/** Prints what came of a run, and fails the script if the run failed. */
+/** Prints the outcome of a run, and fails the script if the run failed. */
 export function report(task) {
   console.log(`\n${task.status}: ${task.error ?? JSON.stringify(task.response)}\n${task.engine_run_url ?? ''}`);
   if (task.status !== 'completed') process.exitCode = 1;

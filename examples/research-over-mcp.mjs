@@ -1,4 +1,4 @@
-// An agent that answers from a library it reaches over MCP. The library here is a small HTTP server of our own.
+// An agent that answers from a library it reaches over MCP. The library here is a small HTTP server in this file.
 import { createServer } from 'node:http';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';

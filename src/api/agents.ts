@@ -26,10 +26,11 @@ const REFERENCES = {
 export function agentRoutes(api: Api, { store, builtin_tools }: Services, shared_write: SharedWrite): void {
   const list = ({ tag, tags, ...filter }: RowFilter) => store.agents.list(filter, taggedBy([tag, ...(tags?.split(',') ?? [])]));
   mountCrud(api, agents, {
-    store: { ...store.agents, list, remove: store.removeAgent },
+    store: { ...store.agents, remove: store.removeAgent },
+    list,
     shared_write,
     check: async (values) => [...unknownBuiltins(values), ...(await unknownReferences(store, values, REFERENCES))],
-    doubts: async (agent) => toolDoubts(agent as Partial<Agent>, builtin_tools),
+    doubts: async (agent) => toolDoubts(agent, builtin_tools),
     users: ({ id }, { key }) => store.usersOf('agent', id, key),
   });
 }

@@ -4,7 +4,6 @@ import rateLimit from '@fastify/rate-limit';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { v7 as uuid } from 'uuid';
 import type { BuiltinTool } from '../contracts/builtin-tools.ts';
-import { compat } from '../contracts/compat.ts';
 import type { Endpoint } from '../contracts/endpoint.ts';
 import type { HostRule } from '../domain/hosts.ts';
 import type { EventBus } from '../events/bus.ts';
@@ -140,8 +139,7 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
 
   const endpoints: Endpoint[] = [];
   const { limits } = settings;
-  const streams = streamGate(limits.streams);
-  const gates = { streams, uploads: uploadGate(limits.uploads), stored: services.admitBytes };
+  const gates = { streams: streamGate(limits.streams), uploads: uploadGate(limits.uploads), stored: services.admitBytes };
   const shared = { gates, endpoints, idempotency: idempotencyOf(services.store.idempotency), closing: closingOf(http) };
   healthRoutes({ http, ...shared }, services);
   metricsRoute(http, settings.metrics_token);
@@ -154,9 +152,8 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
       keyGenerator: (request) => request.caller.key,
     });
     mountResources({ http: guarded, ...shared }, services, settings);
-    await guarded.register(async (scope) => openaiRoutes(scope, { ...services, streams }, shared.idempotency));
-    await guarded.register(async (scope) => mcpEndpointRoutes(scope, { ...services, streams }, settings.version));
-    endpoints.push(...(Object.values(compat) as unknown as Endpoint[]));
+    await guarded.register(async (scope) => openaiRoutes({ http: scope, ...shared }, services));
+    mcpEndpointRoutes({ http: guarded, ...shared }, services, settings.version);
     // Unknown paths under /api ask for the token first, as known ones do.
     guarded.all('/api/*', async (request, reply) => refuseRoute(endpoints, request, reply));
   });

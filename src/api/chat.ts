@@ -2,11 +2,12 @@ import { v7 as uuid } from 'uuid';
 import type { ChatReplies } from '../chat/replies.ts';
 import type { Agent } from '../contracts/agents.ts';
 import { type ChatEvent, chat } from '../contracts/chat.ts';
-import { Id, type Warning } from '../contracts/common.ts';
-import { AppError, conflict, foreign, notFound } from '../domain/errors.ts';
+import type { Warning } from '../contracts/common.ts';
+import { AppError, conflict, notFound } from '../domain/errors.ts';
 import type { Store } from '../store/index.ts';
 import type { Caller } from './auth.ts';
 import { type Api, mount } from './mount.ts';
+import { ownedSession } from './owned.ts';
 import type { SseFrame } from './sse.ts';
 
 export interface ChatServices {
@@ -30,7 +31,7 @@ export function chatRoutes(api: Api, { store, replies, stopReply, guard }: ChatS
     if (!agent) throw notFound('agent', id);
     return agent;
   };
-  const owned = ownedSession(store);
+  const owned = ownedWithAgent(store);
 
   mount(api, chat.sessions, async ({ params: { agent_id }, query }, caller) => {
     await agentOf(agent_id);
@@ -39,7 +40,7 @@ export function chatRoutes(api: Api, { store, replies, stopReply, guard }: ChatS
   mount(api, chat.session, async ({ params }, caller) => {
     await agentOf(params.agent_id);
     const session = await owned(params, caller);
-    return { ...session, messages: await store.chat.messages(session.id) } as never;
+    return { ...session, messages: await store.chat.messages(session.id) };
   });
   mount(api, chat.remove, async ({ params }, caller) => {
     await agentOf(params.agent_id);
@@ -88,12 +89,10 @@ async function* numbered(events: AsyncIterable<ChatEvent>, warnings: readonly Wa
 }
 
 /** 404 unknown, 403 someone else's, 400 of another agent. */
-const ownedSession =
+const ownedWithAgent =
   (store: Store) =>
   async ({ agent_id, session_id }: { agent_id: string; session_id: string }, caller: Caller) => {
-    const session = Id.safeParse(session_id).success ? await store.chat.find(session_id) : null;
-    if (!session) throw notFound('chat session', session_id);
-    if (session.owner !== caller.key) throw foreign('chat session');
+    const session = await ownedSession(store)(session_id, caller);
     if (session.agent_id !== agent_id)
       throw new AppError('invalid', 'This chat session is with a different agent', { code: 'session_of_other_agent' });
     return session;

@@ -2,9 +2,10 @@ import type { z } from 'zod';
 import type { Warning } from '../contracts/common.ts';
 import type { crud } from '../contracts/endpoint.ts';
 import { AppError, conflict, type FieldError, notFound, unprocessable } from '../domain/errors.ts';
-import type { Resource } from '../store/resource.ts';
+import type { RowPage } from '../store/page.ts';
+import type { Records } from '../store/resource.ts';
 import type { Caller } from './auth.ts';
-import { type Api, mount, type PageReply } from './mount.ts';
+import { type Api, mount } from './mount.ts';
 import type { TokenNeeds } from './needs.ts';
 import type { Warnings } from './warnings.ts';
 
@@ -16,7 +17,12 @@ interface Shared {
   created_by: string;
 }
 
-type CrudEndpoints<R extends z.ZodType, C extends z.ZodType, U extends z.ZodType> = ReturnType<typeof crud<R, C, U, z.ZodType>>;
+type CrudEndpoints<R extends z.ZodType, C extends z.ZodType, U extends z.ZodType, Q extends z.ZodType> = ReturnType<
+  typeof crud<R, C, U, Q>
+>;
+
+/** What a request makes: the values it sends, by whom, and the id where the request has one to give. */
+export type NewRecord<C> = C & { created_by: string; id?: string };
 
 /** What a check may look at and say, beyond refusing. */
 interface Checking extends Pick<Warnings, 'warn'> {
@@ -24,29 +30,29 @@ interface Checking extends Pick<Warnings, 'warn'> {
   id?: string;
 }
 
-interface CrudRules<T = unknown> {
+/** `T`: a record as it is stored; `C`, `U` and `Q`: what a request sends to make, to change and to list it. */
+interface CrudRules<T, C, U, Q> {
+  store: Records<T, NewRecord<C>, U>;
+  /** What a caller is shown of all records. */
+  list: (query: Q, caller: Caller) => Promise<RowPage<T>>;
   shared_write: SharedWrite;
   /** What is wrong with values beyond their types, such as references to what does not exist. */
-  check?: (values: Record<string, unknown>, caller: Caller, checking: Checking) => Promise<FieldError[]>;
-  /** Told of what was created or changed, as it was written. */
-  saved?: (record: T, caller: Caller) => Promise<void>;
+  check?: (values: Partial<C>, caller: Caller, checking: Checking) => Promise<FieldError[]>;
   /** What is right and may not do what is meant, of a record as it is or will be. */
-  doubts?: (record: Record<string, unknown>, caller: Caller) => Promise<Warning[]>;
+  doubts?: (record: C | T, caller: Caller) => Promise<Warning[]>;
   /** The stored tokens that records name. */
-  needs?: TokenNeeds;
+  needs?: TokenNeeds<Partial<T>>;
   /** What refers to a record, such as `agent researcher`: while there is any, the record stays. */
-  users?: (record: Shared, caller: Caller) => Promise<string[]>;
-  /** What a caller is shown of all records; left out: all. */
-  list?: (query: never, caller: Caller) => Promise<PageReply<unknown>>;
+  users?: (record: T, caller: Caller) => Promise<string[]>;
   /** Refuses a record that is not the caller's to see by throwing. */
-  maySee?: (record: Shared, caller: Caller) => Promise<void>;
+  maySee?: (record: T, caller: Caller) => Promise<void>;
   /** Refuses a removal for other reasons by throwing. */
-  mayRemove?: (record: Shared) => Promise<void>;
+  mayRemove?: (record: T) => Promise<void>;
 }
 
 /** Finds a record by its id, or answers 404. */
 export const foundIn =
-  <T>(store: Pick<Resource<T>, 'find'>, noun: string) =>
+  <T>(store: Pick<Records<T>, 'find'>, noun: string) =>
   async (id: string): Promise<T> => {
     const record = await store.find(id);
     if (!record) throw notFound(noun, id);
@@ -64,14 +70,17 @@ export async function madeOnce<T>(
 }
 
 /** Mounts the five operations of a resource that the installation shares: everyone reads; who may write is a setting. */
-export function mountCrud<T extends Shared>(
-  api: Api,
-  endpoints: CrudEndpoints<z.ZodType, z.ZodType, z.ZodType>,
-  rules: CrudRules<T> & { store: Resource<T> },
-): void {
+export function mountCrud<
+  T extends Shared & z.input<R>,
+  R extends z.ZodType,
+  C extends z.ZodType<object>,
+  U extends z.ZodType<object>,
+  Q extends z.ZodType,
+>(api: Api, crud: CrudEndpoints<R, C, U, Q>, rules: CrudRules<T, z.output<C>, z.output<U>, z.output<Q>>): void {
+  // The types of the parameters have held the records against the schemas.
+  const endpoints: CrudEndpoints<z.ZodType, z.ZodType, z.ZodType, z.ZodType> = crud;
   const { store, shared_write, check = async () => [], users = async () => [], mayRemove = async () => {} } = rules;
-  const { saved = async () => {}, doubts = async () => [], needs } = rules;
-  const { list = (query: never) => store.list(query), maySee = async () => {} } = rules;
+  const { list, doubts = async () => [], needs, maySee = async () => {} } = rules;
   const found = async (id: string, caller: Caller): Promise<T> => {
     const record = await foundIn(store, endpoints.noun)(id);
     await maySee(record, caller);
@@ -82,16 +91,15 @@ export function mountCrud<T extends Shared>(
     refuseForeign({ record, noun: endpoints.noun, shared_write }, caller);
     return record;
   };
-  const doubted = async (record: Record<string, unknown>, caller: Caller) => [
+  const doubted = async (record: z.output<C> | T, caller: Caller) => [
     ...(await doubts(record, caller)),
-    ...((await needs?.doubts(record, caller)) ?? []),
+    ...((await needs?.doubts(record as Partial<T>, caller)) ?? []),
   ];
-  const checked = async (body: unknown, caller: Caller, checking: Checking): Promise<Record<string, unknown>> => {
-    const values = body as Record<string, unknown>;
+  const checked = async <V extends Partial<z.output<C>>>(values: V, caller: Caller, checking: Checking): Promise<V> => {
     const errors = await check(values, caller, checking);
     if (errors.length > 0) throw unprocessable(errors);
     const whole = { ...(checking.id ? await found(checking.id, caller) : {}), ...values };
-    checking.warn(...(await doubted(whole, caller)));
+    checking.warn(...(await doubted(whole as z.output<C> | T, caller)));
     return values;
   };
   const withSecretsMasked = async (record: T, caller: Caller): Promise<T> =>
@@ -101,22 +109,20 @@ export function mountCrud<T extends Shared>(
     endpoints.get.reply?.parse(shownTo(caller, await found(idOf(input), caller)));
 
   mount(api, endpoints.list, async ({ query }, caller) => {
-    const page = (await list(query as never, caller)) as PageReply<T>;
+    const page = await list(query as z.output<Q>, caller);
     const items = needs ? await needs.shown(page.items, caller) : page.items;
     return { ...page, items: items.map((record) => shownTo(caller, record)) };
   });
   mount(api, endpoints.create, async ({ body, reserved_id: id, warn }, caller) => {
     const made = await madeOnce(id, store.find, async () => {
-      const values = await checked(body, caller, { warn });
-      const created = await store.create({ ...values, created_by: caller.key, ...(id ? { id } : {}) });
-      await saved(created, caller);
-      return created;
+      const values = await checked(body as z.output<C>, caller, { warn });
+      return store.create({ ...values, created_by: caller.key, ...(id ? { id } : {}) }, caller.key);
     });
     return withSecretsMasked(made, caller);
   });
   mount(api, endpoints.get, async (input, caller) => {
     const record = await found(idOf(input), caller);
-    input.warn(...(await doubts(record as never, caller)));
+    input.warn(...(await doubts(record, caller)));
     return withSecretsMasked(record, caller);
   });
   mount(
@@ -124,10 +130,8 @@ export function mountCrud<T extends Shared>(
     endpoints.update,
     async (input, caller) => {
       const { id } = await writable(idOf(input), caller);
-      const values = await checked(input.body, caller, { id, warn: input.warn });
-      const changed = await store.update(id, values, caller.key);
-      await saved(changed, caller);
-      return withSecretsMasked(changed, caller);
+      const values = await checked(input.body as z.output<U>, caller, { id, warn: input.warn });
+      return withSecretsMasked(await store.update(id, values, caller.key), caller);
     },
     { current },
   );

@@ -1,17 +1,17 @@
 import { v7 as uuid } from 'uuid';
 import type { BuiltinTool } from '../contracts/builtin-tools.ts';
 import type { Warning } from '../contracts/common.ts';
-import { type CustomTool, CustomToolCreate, customTools } from '../contracts/custom-tools.ts';
-import { asked, toolDestination } from '../domain/destinations.ts';
+import { type CustomTool, CustomToolCreate, type CustomToolValues, customTools } from '../contracts/custom-tools.ts';
+import { toolDestination } from '../domain/destinations.ts';
 import { AppError, conflict, notFound, unprocessable } from '../domain/errors.ts';
 import type { Store } from '../store/index.ts';
-import type { Resource } from '../store/resource.ts';
+import type { Records } from '../store/resource.ts';
 import type { ToolRunner } from '../toolrunner/runner.ts';
 import type { FitArguments } from '../tools/arguments.ts';
 import { resolveEnv } from '../tools/python.ts';
 import { ToolUnreachable } from '../tools/source.ts';
 import type { Caller } from './auth.ts';
-import { mountCrud, refuseForeign, type SharedWrite } from './crud.ts';
+import { mountCrud, type NewRecord, refuseForeign, type SharedWrite } from './crud.ts';
 import { type Api, mount } from './mount.ts';
 import { tokenNeeds } from './needs.ts';
 import { changedTool, networkDoubts, newTool, type ToolFields } from './tool-files.ts';
@@ -28,29 +28,29 @@ interface Services {
 export function customToolRoutes(api: Api, services: Services, shared_write: SharedWrite): void {
   const { store, runner } = services;
   const find = findIn(store);
-  const create = async (fields: object) => maskedTool(await store.customTools.create(await newTool(runner, fields as never)));
-  const resource: Resource<CustomTool> = {
-    async list(filter) {
-      const page = await store.customTools.list(filter);
-      return { ...page, items: page.items.map(maskedTool) };
-    },
+  const create = async (fields: NewRecord<CustomToolValues>, by?: string) =>
+    maskedTool(await store.customTools.create(await newTool(runner, fields), by));
+  const resource: Records<CustomTool, NewRecord<CustomToolValues>, ToolFields> = {
     find: async (id) => {
       const tool = await store.customTools.find(id);
       return tool && maskedTool(tool);
     },
     create,
-    update: async (id, fields) =>
-      maskedTool(await store.customTools.update(id, await changedTool(runner, await find(id), fields as ToolFields))),
+    update: async (id, fields, by) =>
+      maskedTool(await store.customTools.update(id, await changedTool(runner, await find(id), fields), by)),
     remove: store.customTools.remove,
   };
   mountCrud(api, customTools, {
     store: resource,
+    async list(query) {
+      const page = await store.customTools.list(query);
+      return { ...page, items: page.items.map(maskedTool) };
+    },
     shared_write,
     async check(values, _, { id, warn }) {
       warn(...(await networkDoubts(runner, { ...(id ? { name: (await find(id)).name } : {}), ...values })));
       return [];
     },
-    saved: savedIn(store),
     doubts: async ({ name }) => takenName(String(name), services.builtin_tools),
     needs: needsOf(store),
     async mayRemove({ id }) {
@@ -61,9 +61,7 @@ export function customToolRoutes(api: Api, services: Services, shared_write: Sha
   mount(api, customTools.upload, async ({ file, warn }, caller) => {
     const fields = fileFields(file);
     warn(...takenName(fields.name, services.builtin_tools));
-    const tool = await create({ ...fields, created_by: caller.key });
-    await savedIn(store)(tool, caller);
-    return tool;
+    return create({ ...fields, created_by: caller.key }, caller.key);
   });
   mount(api, customTools.validate, async ({ body: { name, source_code } }) => {
     const { valid, inferred_schema, error } = await runner.inspect(name, source_code);
@@ -100,22 +98,14 @@ function envMappingRoutes(api: Api, store: Store, shared_write: SharedWrite): vo
     if (errors.length > 0) throw unprocessable(errors);
     const doubts = await needsOf(store).doubts({ env_config: config }, caller);
     warn(...doubts.map(({ path, message }) => ({ path: path.replace('env_config', 'env_mapping'), message })));
-    const changed = await store.customTools.setEnvConfig(tool.id, config);
-    await savedIn(store)(changed, caller);
-    return mappingOf(changed, caller);
+    return mappingOf(await store.customTools.update(tool.id, { env_config: config }, caller.key), caller);
   });
 }
 
 const needsOf = (store: Store) =>
-  tokenNeeds(store, ({ env_config }: Pick<CustomTool, 'env_config'>) =>
+  tokenNeeds(store, ({ env_config }: Partial<CustomTool>) =>
     Object.entries(env_config ?? {}).map(([variable, { token_name: token }]) => ({ path: `env_config.${variable}`, token })),
   );
-
-/** Whoever saves a tool lets it have their tokens that it names. */
-const savedIn =
-  (store: Store) =>
-  (tool: CustomTool, { key }: Caller) =>
-    store.grants.renew(key, { kind: 'custom_tool', id: tool.id }, asked.custom_tool(tool));
 
 const findIn = (store: Store) => async (id: string) => {
   const tool = await store.customTools.find(id);

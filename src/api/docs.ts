@@ -10,9 +10,9 @@ export async function serveDocs(
   http: FastifyInstance,
   { endpoints, version }: { endpoints: Endpoint[]; version: string },
 ): Promise<void> {
-  const description = describeApi(endpoints, version);
-  http.get('/openapi.json', async (_request, reply) => reply.type('application/json').send(JSON.stringify(description)));
-  await http.register(swagger, { mode: 'static', specification: { document: description as never } });
+  const description = JSON.stringify(describeApi(endpoints, version));
+  http.get('/openapi.json', async (_request, reply) => reply.type('application/json').send(description));
+  await http.register(swagger, { mode: 'static', specification: { document: JSON.parse(description) } });
   await http.register(swaggerUi, {
     routePrefix: '/docs',
     // A token that is kept would be there for the next one at this browser, and for any script that gets in.

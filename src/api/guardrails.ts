@@ -1,10 +1,10 @@
 import type { Warning } from '../contracts/common.ts';
-import { GUARDRAIL_CONFIGS, type Guardrail, guardrails } from '../contracts/guardrails.ts';
+import { GUARDRAIL_CONFIGS, type Guardrail, type GuardrailValues, guardrails } from '../contracts/guardrails.ts';
 import { type FieldError, unprocessable } from '../domain/errors.ts';
 import type { Judge } from '../guardrails/judge.ts';
 import type { Store } from '../store/index.ts';
-import type { Resource } from '../store/resource.ts';
-import { foundIn, mountCrud, type SharedWrite } from './crud.ts';
+import type { Records } from '../store/resource.ts';
+import { foundIn, mountCrud, type NewRecord, type SharedWrite } from './crud.ts';
 import { type Api, mount } from './mount.ts';
 import { judged } from './validate.ts';
 
@@ -28,31 +28,26 @@ interface Rules {
 export function guardrailRoutes(api: Api, { store, judge }: Services, { shared_write, limits }: Rules): void {
   const checked = configCheck(judge, limits);
   const found = foundIn(store.guardrails, guardrails.noun);
-  const resource: Resource<Guardrail> = {
+  const resource: Records<Guardrail, NewRecord<GuardrailValues>, Partial<GuardrailValues>> = {
     ...store.guardrails,
-    list: ({ guardrail_type, ...filter }: Parameters<Resource<Guardrail>['list']>[0] & { guardrail_type?: string }) =>
-      store.guardrails.list(filter, guardrail_type ? { guardrail_type } : {}),
-    create: async (values) => store.guardrails.create(await checked(values as Guardrail)),
+    create: async (values) => store.guardrails.create(await checked(values)),
     async update(id, values) {
       const before = await found(id);
-      const { guardrail_type = before.guardrail_type } = values as Partial<Guardrail>;
+      const { guardrail_type = before.guardrail_type, config } = values;
       if (guardrail_type !== before.guardrail_type)
         throw unprocessable([
           { path: 'guardrail_type', message: `It is fixed as ${before.guardrail_type}; create another guardrail` },
         ]);
-      if (!('config' in values)) return store.guardrails.update(id, values);
-      const { created_by, ...complete } = await checked({
-        ...(values as Guardrail),
-        guardrail_type,
-        created_by: before.created_by,
-      });
+      if (config === undefined) return store.guardrails.update(id, values);
+      const { created_by, ...complete } = await checked({ ...values, config, guardrail_type, created_by: before.created_by });
       return store.guardrails.update(id, complete);
     },
   };
   mountCrud(api, guardrails, {
     store: resource,
+    list: ({ guardrail_type, ...filter }) => store.guardrails.list(filter, guardrail_type ? { guardrail_type } : {}),
     shared_write,
-    doubts: async (guardrail) => guardDoubts(guardrail as unknown as Guardrail),
+    doubts: async (guardrail) => guardDoubts(guardrail),
     users: ({ id }, { key }) => store.usersOf('guardrail', id, key),
   });
   mount(api, guardrails.check, async ({ params: { id }, body: { text } }, { key: owner }) => {

@@ -9,7 +9,7 @@ const PATIENCE_MS = 3_000;
 
 export function healthRoutes(api: Api, { checks, runner }: { checks: Checks; runner: Pick<ToolRunner, 'isolation'> }): void {
   mount(api, health.live, async () => ({ status: 'live' as const }));
-  api.endpoints.push(health.ready as never);
+  api.endpoints.push(health.ready);
   api.http.get('/health/ready', async (_request, reply) => {
     const results = await Promise.all(
       Object.entries(checks).map(async ([name, check]) => [name, await checkOutcome(check)] as const),

@@ -2,22 +2,22 @@ import type { Warning } from '../contracts/common.ts';
 import {
   type KnowledgeItem,
   type KnowledgeSource,
+  type KnowledgeSourceValues,
   KnowledgeUpload,
   knowledgeItems,
   knowledgeSources,
   SOURCE_CONFIGS,
 } from '../contracts/knowledge.ts';
 import { MASK } from '../contracts/mcps.ts';
-import { asked } from '../domain/destinations.ts';
-import { type FieldError, isSecretNotGranted, unprocessable } from '../domain/errors.ts';
+import { type FieldError, isSecretNotGranted, notFound, unprocessable } from '../domain/errors.ts';
 import { remoteAddressRefusal } from '../domain/remote-address.ts';
 import type { Extracted, UploadedFile } from '../knowledge/extract.ts';
 import type { Knowledge } from '../knowledge/knowledge.ts';
 import type { Store } from '../store/index.ts';
 import type { ItemValues } from '../store/knowledge.ts';
-import type { Resource } from '../store/resource.ts';
+import type { Records } from '../store/resource.ts';
 import type { Caller } from './auth.ts';
-import { foundIn, mountCrud, type SharedWrite } from './crud.ts';
+import { foundIn, mountCrud, type NewRecord, type SharedWrite } from './crud.ts';
 import { unreadIn } from './fields.ts';
 import { connectionTokens } from './mcps.ts';
 import { type Api, mount } from './mount.ts';
@@ -45,30 +45,25 @@ export function knowledgeRoutes(api: Api, services: Services, shared_write: Shar
 
 function sourceRoutes(api: Api, { store, knowledge }: Services, shared_write: SharedWrite): void {
   const found = foundIn(store.knowledgeSources, knowledgeSources.noun);
-  const resource: Resource<KnowledgeSource> = {
+  const resource: Records<KnowledgeSource, NewRecord<KnowledgeSourceValues>, Partial<KnowledgeSourceValues>> = {
     ...store.knowledgeSources,
-    create: (values) => store.knowledgeSources.create(withAddress(values as KnowledgeSource)),
+    create: (values, by) => store.knowledgeSources.create(withAddress(values), by),
     async update(id, values, by) {
       if (!('connection_config' in values || 'source_type' in values)) return store.knowledgeSources.update(id, values, by);
       const { source_type, connection_config } = await found(id);
-      withAddress({ source_type, connection_config, ...(values as Partial<KnowledgeSource>) });
+      withAddress({ source_type, connection_config, ...values });
       return store.knowledgeSources.update(id, values, by);
     },
   };
   mountCrud(api, knowledgeSources, {
     store: resource,
+    list: (query) => store.knowledgeSources.list(query),
     shared_write,
     async check(values, caller, { id, warn }) {
-      if (id) warn(...clearedIn(await store.knowledgeSources.clears(id, values as Partial<KnowledgeSource>, caller.key)));
+      if (id) warn(...clearedIn(await store.knowledgeSources.clears(id, values, caller.key)));
       return [];
     },
-    saved: (source, { key }) =>
-      store.grants.renew(
-        key,
-        { kind: 'knowledge_source', id: source.id },
-        asked.knowledge_source(store.knowledgeSources.openedOf(source)),
-      ),
-    doubts: async (source) => connectionDoubts(source as unknown as KnowledgeSource),
+    doubts: async (source) => connectionDoubts(source),
     needs: tokenNeeds(store, connectionTokens),
     users: ({ id }, { key }) => store.usersOf('knowledgeSource', id, key),
   });
@@ -112,24 +107,23 @@ type Connected = Pick<KnowledgeSource, 'source_type' | 'connection_config'>;
 
 function itemRoutes(api: Api, { store, knowledge }: Services, shared_write: SharedWrite): void {
   const found = foundIn(store.knowledgeItems, knowledgeItems.noun);
-  const check = (values: Record<string, unknown>) => sourceErrors(store, values);
+  const check = (values: { source_id?: string }) => sourceErrors(store, values);
   const create = async ({ id, ...values }: ItemValues & { id?: string }) =>
     store.knowledgeItems.write(values, await knowledge.index(values.content), id);
-  const resource: Resource<KnowledgeItem> = {
-    list: store.knowledgeItems.list,
+  const resource: Records<KnowledgeItem, ItemValues & { id?: string }, Partial<ItemValues>> = {
     find: store.knowledgeItems.find,
-    create: (values) => create(values as ItemValues),
+    create,
     async update(id, values) {
       const before = await found(id);
       // What could not be embedded is tried again with any change.
       if (!('content' in values) && before.status === 'indexed') return store.knowledgeItems.describe(id, values);
       const kept = (await store.knowledgeItems.content(id))?.content ?? '';
-      const item = { content: kept, ...before, ...values } as ItemValues;
+      const item = { content: kept, ...before, ...values };
       return store.knowledgeItems.write(item, await knowledge.index(item.content), id);
     },
     remove: store.knowledgeItems.remove,
   };
-  mountCrud(api, knowledgeItems, { store: resource, shared_write, check });
+  mountCrud(api, knowledgeItems, { store: resource, list: (query) => store.knowledgeItems.list(query), shared_write, check });
 
   mount(api, knowledgeItems.upload, async ({ file, query }, caller) => {
     const { source_id, tags, name = file.filename } = validated(KnowledgeUpload, { ...file.fields, ...query }, 'form');
@@ -140,8 +134,9 @@ function itemRoutes(api: Api, { store, knowledge }: Services, shared_write: Shar
     return create({ ...facts, content, content_type, created_by: caller.key });
   });
   mount(api, knowledgeItems.content, async ({ params: { id } }) => {
-    await found(id);
-    return (await store.knowledgeItems.content(id)) as never;
+    const content = await store.knowledgeItems.content(id);
+    if (!content) throw notFound(knowledgeItems.noun, id);
+    return content;
   });
   mount(api, knowledgeItems.query, async ({ body }, caller) => {
     const errors = await unknownReferences(store, body, { source_ids: 'knowledgeSource' });
@@ -152,8 +147,8 @@ function itemRoutes(api: Api, { store, knowledge }: Services, shared_write: Shar
 }
 
 /** An item belongs to a source that exists and is kept here. */
-async function sourceErrors(store: Store, { source_id }: Record<string, unknown>): Promise<FieldError[]> {
-  if (typeof source_id !== 'string') return [];
+async function sourceErrors(store: Store, { source_id }: { source_id?: string }): Promise<FieldError[]> {
+  if (source_id === undefined) return [];
   const source = await store.knowledgeSources.find(source_id);
   if (!source) return [{ path: 'source_id', message: `Nothing has the id ${source_id}` }];
   if (source.source_type === 'builtin') return [];

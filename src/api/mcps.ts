@@ -2,6 +2,7 @@ import {
   type McpEntry,
   type McpServer,
   McpServerCreate,
+  type McpServerValues,
   type McpTest,
   type McpTool,
   mcps,
@@ -9,13 +10,12 @@ import {
   UrlConfig,
 } from '../contracts/mcps.ts';
 import type { ImportResult } from '../contracts/transfer.ts';
-import { asked } from '../domain/destinations.ts';
 import { AppError, type FieldError } from '../domain/errors.ts';
 import { tokensIn } from '../domain/secrets.ts';
 import type { Store } from '../store/index.ts';
-import type { Resource } from '../store/resource.ts';
+import type { Records } from '../store/resource.ts';
 import type { Caller } from './auth.ts';
-import { foundIn, mountCrud, refuseForeign, type SharedWrite, shownTo } from './crud.ts';
+import { foundIn, mountCrud, type NewRecord, refuseForeign, type SharedWrite, shownTo } from './crud.ts';
 import { unreadIn } from './fields.ts';
 import { type Api, mount } from './mount.ts';
 import { tokenNeeds } from './needs.ts';
@@ -39,32 +39,30 @@ interface Services {
 
 export function mcpRoutes(api: Api, { store, mcp }: Services, shared_write: SharedWrite): void {
   const found = foundIn(store.mcpServers, mcps.noun);
-  const saved = (server: McpServer, { key }: Caller) =>
-    store.grants.renew(key, { kind: 'mcp_server', id: server.id }, asked.mcp_server(store.mcpServers.openedOf(server)));
-  const resource: Resource<McpServer> = {
+  const resource: Records<McpServer, NewRecord<McpServerValues>, Partial<McpServerValues>> = {
     ...store.mcpServers,
-    create: (values) => store.mcpServers.create(withConnection(values as McpServer)),
+    create: (values, by) => store.mcpServers.create(withConnection(values), by),
     async update(id, values, by) {
       if (!('connection_config' in values || 'transport_type' in values)) return store.mcpServers.update(id, values, by);
       const { transport_type, connection_config } = await found(id);
-      const connection = withConnection({ transport_type, connection_config, ...(values as Partial<McpServer>) });
+      const connection = withConnection({ transport_type, connection_config, ...values });
       return store.mcpServers.update(id, { ...connection, status: 'registered', last_error: null }, by);
     },
   };
   const needs = tokenNeeds(store, connectionTokens);
   mountCrud(api, mcps, {
     store: resource,
+    list: (query) => store.mcpServers.list(query),
     shared_write,
     async check(values, caller, { id, warn }) {
       const { connection_config, paths } = values;
       const refused = await refusedPaths(mcp, paths);
-      if (id) warn(...clearedIn(await store.mcpServers.clears(id, values as Partial<McpServer>, caller.key)));
+      if (id) warn(...clearedIn(await store.mcpServers.clears(id, values, caller.key)));
       if (!connection_config) return refused;
       const { transport_type } = { ...(id ? await found(id) : {}), ...values } as McpServer;
       warn(...unreadIn(connectionOf(transport_type), connection_config, 'connection_config'));
       return refused;
     },
-    saved,
     needs,
     users: ({ id }, { key }) => store.usersOf('mcpServer', id, key),
   });
@@ -72,9 +70,7 @@ export function mcpRoutes(api: Api, { store, mcp }: Services, shared_write: Shar
   mount(api, mcps.tools, async ({ params: { id } }, caller) => ({ tools: await mcp.tools(await found(id), caller) }));
   mount(api, mcps.allow, async ({ params: { id }, body: { allowed_tools } }, caller) => {
     refuseForeign({ record: await found(id), noun: mcps.noun, shared_write }, caller);
-    const server = await store.mcpServers.update(id, { allowed_tools }, caller.key);
-    await saved(server, caller);
-    return shownTo(caller, server);
+    return shownTo(caller, await store.mcpServers.update(id, { allowed_tools }, caller.key));
   });
   mount(api, mcps.import, async ({ body: { mcpServers }, warn }, caller) => {
     for (const [name, entry] of Object.entries(mcpServers)) {
@@ -87,8 +83,7 @@ export function mcpRoutes(api: Api, { store, mcp }: Services, shared_write: Shar
     for (const [name, entry] of Object.entries(mcpServers)) {
       try {
         const values = serverOf(name, entry);
-        const server = await store.mcpServers.create(withConnection({ ...values, created_by: caller.key }));
-        await saved(server, caller);
+        const server = await store.mcpServers.create(withConnection({ ...values, created_by: caller.key }), caller.key);
         result.ids.push(server.id);
         result.created += 1;
       } catch (error) {
@@ -119,11 +114,11 @@ function withConnection<S extends { transport_type: string; connection_config: u
   return { ...server, connection_config: judged(schema, server.connection_config, judging).value };
 }
 
-async function refusedPaths(mcp: McpProbe, paths: unknown): Promise<FieldError[]> {
-  const refusals = await Promise.all(((paths ?? []) as string[]).map((path) => mcp.pathRefusal(path)));
+async function refusedPaths(mcp: McpProbe, paths: string[] = []): Promise<FieldError[]> {
+  const refusals = await Promise.all(paths.map((path) => mcp.pathRefusal(path)));
   return refusals.flatMap((message, index) => (message === null ? [] : [{ path: `paths.${index}`, message }]));
 }
 
 /** The stored tokens that a connection names. */
-export const connectionTokens = ({ connection_config }: { connection_config: unknown }) =>
+export const connectionTokens = ({ connection_config }: { connection_config?: unknown }) =>
   tokensIn(connection_config).map((token) => ({ path: 'connection_config', token }));

@@ -1,7 +1,6 @@
 import { type Memory, memories } from '../contracts/memories.ts';
 import { type FieldError, foreign } from '../domain/errors.ts';
 import type { Store } from '../store/index.ts';
-import type { Resource } from '../store/resource.ts';
 import type { Caller } from './auth.ts';
 import { mountCrud, type SharedWrite } from './crud.ts';
 import { type Api, mount } from './mount.ts';
@@ -11,7 +10,7 @@ const NEWEST = 20;
 
 export function memoryRoutes(api: Api, { store }: { store: Store }, shared_write: SharedWrite): void {
   mountCrud(api, memories, {
-    store: store.memories as unknown as Resource<Memory>,
+    store: store.memories,
     shared_write,
     list: (query, caller) => store.memories.list(query, caller.key),
     async check(values, caller) {
@@ -22,7 +21,7 @@ export function memoryRoutes(api: Api, { store }: { store: Store }, shared_write
       if (errors.length === 0) await ownHome(store, values, caller);
       return errors;
     },
-    maySee: (memory, caller) => ownHome(store, memory as Memory, caller),
+    maySee: (memory, caller) => ownHome(store, memory, caller),
   });
   mount(api, memories.search, async ({ body }, caller) => {
     await ownHome(store, body, caller);

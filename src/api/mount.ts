@@ -13,7 +13,7 @@ import { judged, judgedQuery } from './validate.ts';
 import { settled, shapeOf, type Warnings, warningsIn, warningsOf, withWarnings } from './warnings.ts';
 
 /** What a handler is given, parsed and checked. */
-interface RouteInput<P, Q, B> extends Warnings {
+export interface RouteInput<P, Q, B> extends Warnings {
   params: P;
   query: Q;
   body: B;
@@ -21,18 +21,36 @@ interface RouteInput<P, Q, B> extends Warnings {
   file: Upload;
   /** The id to give what is made, when the request carries an Idempotency-Key. */
   reserved_id: string | undefined;
-  /** Does the work once for the request's Idempotency-Key; a repetition is given what it came to. For replies that are streams. */
+  /** Does the work once for the request's Idempotency-Key; a repetition is given what it came to. For replies that may be streams. */
   once<T>(work: (reserved_id?: string) => Promise<T>): Promise<{ value: T; replayed: boolean }>;
-  /** Aborted when the client goes away or the server is to stop. */
+  /** Takes one of the streams that a caller may have open, until the reply has ended; refuses by throwing. For replies that wait. */
+  holdOpen(): void;
+  /** Aborted when the client goes away; of a stream, also when the server is to stop. */
   signal: AbortSignal;
   /** Last-Event-ID, where a stream was asked for. */
   last_event_id: string | undefined;
 }
 
-export interface PageReply<T> {
+interface PageReply<T> {
   items: T[];
   total: number;
   next: string | null;
+}
+
+/** A reply of server-sent events by an operation that can also answer with a value. The signal is that of a stream. */
+export class EventReply {
+  readonly frames: (signal: AbortSignal) => AsyncIterable<SseFrame>;
+  constructor(frames: EventReply['frames']) {
+    this.frames = frames;
+  }
+}
+
+/** A reply that a protocol's own library writes to the connection. */
+export class RawReply {
+  readonly write: (request: FastifyRequest['raw'], response: FastifyReply['raw']) => Promise<void>;
+  constructor(write: RawReply['write']) {
+    this.write = write;
+  }
 }
 
 type Body<B> = B extends z.ZodType ? z.output<B> : undefined;
@@ -41,7 +59,7 @@ type Answer<R, K> = K extends 'page'
   : K extends 'events'
     ? AsyncIterable<SseFrame>
     : R extends z.ZodType
-      ? z.input<R>
+      ? z.input<R> | EventReply | RawReply
       : // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a reply returns nothing
         void;
 
@@ -70,15 +88,13 @@ export interface Gates {
   stored(owner: string, bytes: number): Promise<void>;
 }
 
-interface MountOptions {
+interface MountOptions<P extends z.ZodType> {
   /** Reads what If-Match is compared with. */
-  current?: (input: RouteInput<never, never, never>, caller: Caller) => Promise<unknown>;
+  current?: (input: { params: z.output<P> }, caller: Caller) => Promise<unknown>;
 }
 
 /** Of JSON: reading and storing more of it would keep the main thread from others for too long. */
 const LARGE_BYTES = 8 * 1024 * 1024;
-
-type AnyHandler = (input: RouteInput<unknown, unknown, unknown>, caller: Caller) => Promise<unknown>;
 
 /** Mounts an endpoint: its schemas judge what comes in and what leaves; the handler is a function from input to reply. */
 export function mount<
@@ -87,9 +103,8 @@ export function mount<
   B extends z.ZodType | null,
   R extends z.ZodType | null,
   K extends ReplyKind,
->(api: Api, endpoint: Endpoint<P, Q, B, R, K>, handler: Handler<P, Q, B, R, K>, { current }: MountOptions = {}): void {
-  api.endpoints.push(endpoint as unknown as Endpoint);
-  const serve = handler as unknown as AnyHandler;
+>(api: Api, endpoint: Endpoint<P, Q, B, R, K>, handler: Handler<P, Q, B, R, K>, { current }: MountOptions<P> = {}): void {
+  api.endpoints.push(endpoint);
   api.http.route({
     method: endpoint.method,
     url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
@@ -97,14 +112,15 @@ export function mount<
     ...(isUpload(endpoint) ? { onRequest: async (request, reply) => api.gates.uploads(request.caller.key, reply) } : {}),
     async handler(request, reply) {
       const { closing, gates } = api;
-      if (endpoint.kind === 'events') gates.streams(request.caller.key, reply);
-      const once = onceOf({ api, endpoint, request, reply });
-      const input = { ...(await inputOf(endpoint, { request, reply }, closing)), once };
       const { caller } = request;
+      const holdOpen = () => gates.streams(caller.key, reply);
+      if (endpoint.kind === 'events') holdOpen();
+      const once = onceOf({ api, endpoint, request, reply });
+      const input = { ...(await inputOf(endpoint, { request, reply }, closing)), once, holdOpen };
       if (endpoint.stores || isUpload(endpoint)) await gates.stored(caller.key, bytesOf(input.file, request.body));
-      await compared(endpoint, { request, input }, current && (() => current(input as never, caller)));
-      const work = (reserved_id?: string) => serve({ ...input, reserved_id }, caller);
-      if (endpoint.kind === 'events') return send(endpoint, { request, reply, closing }, await work());
+      await compared(endpoint, { request, input }, current && (() => current(input, caller)));
+      const work = async (reserved_id?: string): Promise<unknown> => handler({ ...input, reserved_id }, caller);
+      if (endpoint.kind === 'events' || endpoint.streamed) return send(endpoint, { request, reply, closing }, await work());
       const { value, replayed } = await input.once(async (reserved_id) => withWarnings(await work(reserved_id), input));
       if (endpoint.kind !== 'value' || Array.isArray(value)) headWarnings(reply, input);
       return send({ ...endpoint, status: replayed ? 200 : endpoint.status }, { request, reply, closing }, value);
@@ -138,17 +154,14 @@ const onceOf = ({ api, endpoint, request, reply }: Serving): RouteInput<unknown,
   };
 };
 
-async function inputOf(
-  endpoint: Endpoint,
+async function inputOf<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType | null>(
+  endpoint: Endpoint<P, Q, B>,
   { request, reply }: Exchange,
   closing: AbortSignal,
-): Promise<Omit<RouteInput<unknown, unknown, unknown>, 'once'>> {
+): Promise<Omit<RouteInput<z.output<P>, z.output<Q>, Body<B>>, 'once' | 'holdOpen'>> {
   const params = endpoint.params.safeParse(request.params);
   if (!params.success) throw new AppError('not_found', `Nothing is at ${request.url.split('?')[0]}: the id has the wrong form`);
-  const gone = new AbortController();
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) gone.abort();
-  });
+  const gone = goneOf(reply);
   const doubts = warningsOf(request, reply);
   const query = judgedQuery(endpoint.query, request.query);
   const judging = { what: 'body', settled: endpoint.reply, keeps_nulls: /^(PUT|PATCH)$/.test(endpoint.method) };
@@ -160,12 +173,21 @@ async function inputOf(
     ...doubts,
     params: params.data,
     query: query.value,
-    body: body?.value,
+    body: body?.value as Body<B>,
     file,
     reserved_id: undefined,
-    signal: endpoint.kind === 'events' ? AbortSignal.any([gone.signal, closing]) : gone.signal,
+    signal: endpoint.kind === 'events' ? AbortSignal.any([gone, closing]) : gone,
     last_event_id: request.headers['last-event-id'] as string | undefined,
   };
+}
+
+/** Aborted when the client goes away before it has the whole reply. */
+function goneOf({ raw }: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  raw.once('close', () => {
+    if (!raw.writableFinished) gone.abort();
+  });
+  return gone.signal;
 }
 
 interface Exchange {
@@ -177,8 +199,10 @@ function send(
   { kind, reply: schema, status }: Endpoint,
   { request, reply, closing }: Exchange & { closing: AbortSignal },
   answer: unknown,
-): FastifyReply {
+): FastifyReply | Promise<void> {
+  if (answer instanceof RawReply) return answer.write(request.raw, reply.hijack().raw);
   reply.code(status);
+  if (answer instanceof EventReply) return sendEvents(reply, answer.frames(AbortSignal.any([goneOf(reply), closing])), closing);
   if (kind === 'events') return sendEvents(reply, answer as AsyncIterable<SseFrame>, closing);
   if (kind === 'none' || !schema) return reply.send();
   if (kind === 'page') return sendPage(schema, { request, reply }, answer as PageReply<unknown>);

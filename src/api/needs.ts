@@ -3,11 +3,11 @@ import type { Store } from '../store/index.ts';
 import type { Caller } from './auth.ts';
 
 /** What a record says about the stored tokens that it names and its reader cannot use. */
-export interface TokenNeeds {
+export interface TokenNeeds<N extends object> {
   /** Resources come in any order, so a missing token is a doubt when it is named, and a refusal when a run needs it. */
-  doubts(record: object, caller: Caller): Promise<Warning[]>;
+  doubts(record: N, caller: Caller): Promise<Warning[]>;
   /** The records with `needs`, where there are any. */
-  shown<T extends object>(records: T[], caller: Caller): Promise<T[]>;
+  shown<T extends N>(records: T[], caller: Caller): Promise<T[]>;
 }
 
 interface Named {
@@ -16,10 +16,9 @@ interface Named {
 }
 
 /** A token that belongs to someone else and one that does not exist are the same to whoever asks. */
-export function tokenNeeds(store: Pick<Store, 'tokens'>, namesOf: (record: never) => Named[]): TokenNeeds {
-  const named = (record: object) =>
-    namesOf(record as never).filter((one): one is { path: string; token: string } => Boolean(one.token));
-  const missing = async (records: object[], known: () => Promise<string[]>) => {
+export function tokenNeeds<N extends object>(store: Pick<Store, 'tokens'>, namesOf: (record: N) => Named[]): TokenNeeds<N> {
+  const named = (record: N) => namesOf(record).filter((one): one is { path: string; token: string } => Boolean(one.token));
+  const missing = async (records: N[], known: () => Promise<string[]>) => {
     const asked = records.map(named);
     const held = asked.some(({ length }) => length > 0) ? new Set(await known()) : new Set<string>();
     return asked.map((names) => names.filter(({ token }) => !held.has(token)));

@@ -1,6 +1,5 @@
 import type { Model } from '../contracts/models.ts';
 import { type Provider, providers } from '../contracts/providers.ts';
-import { asked } from '../domain/destinations.ts';
 import { type FieldError, isSecretNotGranted, notFound } from '../domain/errors.ts';
 import type { Store } from '../store/index.ts';
 import { mountCrud, type SharedWrite } from './crud.ts';
@@ -13,10 +12,10 @@ type Services = { store: Store; models: ModelLists };
 export function providerRoutes(api: Api, { store, models }: Services, shared_write: SharedWrite): void {
   mountCrud(api, providers, {
     store: store.providers,
+    list: (query) => store.providers.list(query),
     shared_write,
     check: async (values, _, { id }) => addressErrors({ ...(id ? await store.providers.find(id) : {}), ...values }),
-    needs: tokenNeeds(store, ({ api_key_token_name: token }: Provider) => [{ path: 'api_key_token_name', token }]),
-    saved: (provider, { key }) => store.grants.renew(key, { kind: 'provider', id: provider.id }, asked.provider(provider)),
+    needs: tokenNeeds(store, ({ api_key_token_name: token }: Partial<Provider>) => [{ path: 'api_key_token_name', token }]),
     users: ({ id }, { key }) => store.usersOf('provider', id, key),
   });
   mount(api, providers.test, async ({ params: { id } }, caller) => {

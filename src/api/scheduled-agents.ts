@@ -1,12 +1,12 @@
 import { scheduledAgents } from '../contracts/scheduled-agents.ts';
-import { AppError, conflict, type FieldError, foreign, notFound, unprocessable } from '../domain/errors.ts';
+import { AppError, conflict, type FieldError, unprocessable } from '../domain/errors.ts';
 import type { Store } from '../store/index.ts';
 import type { ScheduleRow, ScheduleValues } from '../store/scheduled-agents.ts';
 import type { Schedules } from '../temporal/schedules.ts';
 import type { Caller } from './auth.ts';
 import { madeOnce } from './crud.ts';
 import { type Api, mount } from './mount.ts';
-import { ownedWorkflow } from './workflows.ts';
+import { ownedSchedule, ownedWorkflow } from './owned.ts';
 
 export interface ScheduleServices {
   store: Store;
@@ -62,12 +62,12 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
     await fireNow(row, due_at);
     const fire = (await store.scheduledAgents.runsOf(id, { limit: 50 })).items.find((one) => one.due_at === due_at.toISOString());
     if (!fire?.task_id) throw conflict(fire?.detail ?? 'The schedule made no task', `trigger_${fire?.outcome ?? 'failed'}`);
-    return fire as never;
+    return fire;
   });
   mount(api, scheduledAgents.runs, async ({ params: { id }, query }, caller) => {
     const row = await owned(id, caller);
     await store.scheduledAgents.noteMissed(row, Date.now());
-    return (await store.scheduledAgents.runsOf(id, query)) as never;
+    return store.scheduledAgents.runsOf(id, query);
   });
 }
 
@@ -92,13 +92,6 @@ function changer({ store, schedules }: ScheduleServices) {
     return row;
   };
 }
-
-const ownedSchedule = (store: Store) => async (id: string, caller: Caller) => {
-  const row = await store.scheduledAgents.find(id);
-  if (!row) throw notFound('scheduled agent', id);
-  if (row.owner !== caller.key) throw foreign('scheduled agent');
-  return row;
-};
 
 /** A workflow that does not exist is a wrong field; someone else's is 403. */
 async function refuseForeignWorkflow(store: Store, workflow_id: string, caller: Caller): Promise<void> {

@@ -4,5 +4,10 @@ import { mountCrud, type SharedWrite } from './crud.ts';
 import type { Api } from './mount.ts';
 
 export function skillRoutes(api: Api, { store }: { store: Store }, shared_write: SharedWrite): void {
-  mountCrud(api, skills, { store: store.skills, shared_write, users: ({ id }, { key }) => store.usersOf('skill', id, key) });
+  mountCrud(api, skills, {
+    store: store.skills,
+    list: (query) => store.skills.list(query),
+    shared_write,
+    users: ({ id }, { key }) => store.usersOf('skill', id, key),
+  });
 }

@@ -3,6 +3,9 @@ import type { FastifyReply } from 'fastify';
 
 export interface SseFrame {
   id?: number;
+  /** The type of the event, for protocols that name it beside the data. */
+  event?: string;
+  /** Sent as JSON; a text as it is. */
   data: unknown;
 }
 
@@ -23,6 +26,11 @@ export function sendEvents(reply: FastifyReply, frames: AsyncIterable<SseFrame>,
 
 async function* encode(frames: AsyncIterable<SseFrame>, closing: AbortSignal): AsyncGenerator<string> {
   yield ': open\n\n';
-  for await (const { id, data } of frames) yield `${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
+  for await (const frame of frames) yield textOfFrame(frame);
   if (closing.aborted) yield `retry: ${RETRY_MS}\n\n`;
+}
+
+function textOfFrame({ id, event, data }: SseFrame): string {
+  const head = `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}`;
+  return `${head}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;
 }

@@ -1,16 +1,18 @@
 import { type RunBundle, runBundles } from '../contracts/run-bundles.ts';
 import { tasks } from '../contracts/tasks.ts';
 import type { CallDecision } from '../domain/effects.ts';
-import { conflict, foreign, notFound } from '../domain/errors.ts';
-import { eventsOf, isTerminal } from '../domain/events.ts';
+import { conflict } from '../domain/errors.ts';
+import { eventsOf } from '../domain/events.ts';
 import { progressOf } from '../domain/progress.ts';
+import { isTerminal } from '../domain/statuses.ts';
 import type { Store } from '../store/index.ts';
 import type { WiredTask } from '../store/tasks.ts';
 import type { Dispatch } from '../temporal/dispatch.ts';
 import type { Engine } from '../temporal/engine.ts';
 import type { Caller } from './auth.ts';
 import { type Api, mount } from './mount.ts';
-import { ownedWorkflow, streamUrl } from './workflows.ts';
+import { ownedTask, ownedWorkflow } from './owned.ts';
+import { streamUrl } from './workflows.ts';
 
 interface Services {
   store: Store;
@@ -21,17 +23,9 @@ interface Services {
 }
 export type BundleOf = Services['bundleOf'];
 
-/** The caller's own task; 404 when there is none, 403 when it is someone else's. */
-export const ownedTask = (store: Pick<Store, 'tasks'>) => async (id: string, caller: Caller) => {
-  const task = await store.tasks.find(id);
-  if (!task) throw notFound('task', id);
-  if (task.owner !== caller.key) throw foreign('task');
-  return task;
-};
-
 export function taskRoutes(api: Api, { store, engine, dispatch, bundleOf }: Services): void {
   const owned = ownedTask(store);
-  const taskView = (task: WiredTask) => ({ ...task, engine_run_url: engine.runUrl(task.id) }) as never;
+  const taskView = (task: WiredTask) => ({ ...task, engine_run_url: engine.runUrl(task.id) });
   const page = async (filter: Parameters<Store['tasks']['list']>[0]) => {
     const found = await store.tasks.list(filter);
     return { ...found, items: found.items.map(taskView) };
@@ -46,11 +40,11 @@ export function taskRoutes(api: Api, { store, engine, dispatch, bundleOf }: Serv
     const task = await owned(id, caller);
     const { messages, logs } = include.length > 0 ? await store.workflows.lastRun(id) : { messages: [], logs: [] };
     return {
-      ...(taskView(task) as object),
+      ...taskView(task),
       ...(include.includes('messages') ? { messages } : {}),
       ...(include.includes('logs') ? { logs } : {}),
       ...(include.includes('steps') ? { steps_detail: await store.inspection.steps(id) } : {}),
-    } as never;
+    };
   });
   mount(api, tasks.progress, async ({ params: { id } }, caller) => {
     await owned(id, caller);
@@ -58,7 +52,7 @@ export function taskRoutes(api: Api, { store, engine, dispatch, bundleOf }: Serv
   });
   mount(api, tasks.steps, async ({ params: { id } }, caller) => {
     await owned(id, caller);
-    return (await store.inspection.steps(id)) as never;
+    return store.inspection.steps(id);
   });
   mount(api, runBundles.get, async ({ params: { id } }, caller) => bundleOf(await owned(id, caller), caller));
   mount(api, tasks.fork, async ({ params: { id }, body, reserved_id: task_id }, caller) => {

@@ -53,11 +53,7 @@ const seenBy = <T extends Pick<StoredToken, 'created_by' | 'description' | 'fing
 type Owned = (id: string, caller: Caller) => Promise<{ name: string; created_by: string; created_at: string }>;
 
 function grantRoutes(api: Api, { tokens: stored, grants }: Pick<Store, 'tokens' | 'grants'>, own: Owned): void {
-  mount(
-    api,
-    tokens.uses,
-    async ({ params: { id }, query }, caller) => (await stored.uses(await own(id, caller), query)) as never,
-  );
+  mount(api, tokens.uses, async ({ params: { id }, query }, caller) => await stored.uses(await own(id, caller), query));
   mount(api, tokens.grants, async ({ params: { id } }, caller) => grants.ofToken(await own(id, caller)));
   mount(api, tokens.grant, async ({ params: { id }, body: { resource_type: kind, resource_id, destination } }, caller) =>
     grants.give(await own(id, caller), { kind, id: resource_id, destination }),

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Warning } from '../contracts/common.ts';
 import { KnowledgeSourceCreate } from '../contracts/knowledge.ts';
-import { BUNDLE_VERSION, bundle, EXPORTED, type ResourceType, transfers } from '../contracts/transfer.ts';
+import { BUNDLE_VERSION, bundle, EXPORTED, type ResourceType, type Transfer, transfers } from '../contracts/transfer.ts';
 import { AppError, foreign, notFound } from '../domain/errors.ts';
 import type { Judge } from '../guardrails/judge.ts';
 import type { Store } from '../store/index.ts';
@@ -38,7 +38,7 @@ export function transferRoutes(api: Api, { store, judge }: Services, limits: Gua
       exported('workflow', caller),
       exported('knowledge_source', caller),
     ]);
-    return { ...head(), resource_type: 'bundle' as const, skills, guardrails, agents, workflows, knowledge_sources } as never;
+    return { ...head(), resource_type: 'bundle' as const, skills, guardrails, agents, workflows, knowledge_sources };
   });
   mount(api, bundle.import, ({ body, query, strict, warn }, caller) => importing({ strict, warn })(body, query, caller));
 }
@@ -48,15 +48,14 @@ function resourceTransfer(
   { store, importing }: { store: Store; importing: ReturnType<typeof importOf> },
   type: ResourceType,
 ): void {
-  // Their types differ by the item alone, which the schemas judge.
-  const endpoints = transfers[type] as (typeof transfers)['skill'];
+  const endpoints: Transfer = transfers[type];
   const part = PART[type];
   const exported = exporter(store);
   mount(api, endpoints.exportAll, async (_, caller) => {
-    return { ...head(), resource_type: type, items: await exported(type, caller) } as never;
+    return { ...head(), resource_type: type, items: await exported(type, caller) };
   });
   mount(api, endpoints.exportOne, async ({ params: { id } }, caller) => {
-    return { ...head(), resource_type: type, items: await exported(type, caller, id) } as never;
+    return { ...head(), resource_type: type, items: await exported(type, caller, id) };
   });
   mount(api, endpoints.import, async ({ body, query, strict, warn }, caller) => {
     return (await importing({ strict, warn })({ [part]: body.items }, { ...query, names: { [part]: 'items' } }, caller))[part];
@@ -75,11 +74,7 @@ const importOf =
       const tried = await store.transfer.import(parts, { importer, dry_run: true, faultOf });
       warn(...Object.values(tried).flatMap(({ warnings }) => warnings));
     }
-    const results = await store.transfer.import(parts, { importer, dry_run, faultOf });
-    // Whoever imports something has saved it: what it names of their tokens is granted.
-    await store.grants.renewMade(importer.key, 'knowledge_source', results.knowledge_sources.ids);
-    await store.grants.renewMade(importer.key, 'workflow', results.workflows.ids);
-    return results;
+    return store.transfer.import(parts, { importer, dry_run, faultOf });
   };
 
 interface Importing {
@@ -112,7 +107,7 @@ type CheckGuardrail = ReturnType<typeof configCheck>;
 const itemFaults = (check: CheckGuardrail) => async (parts: ImportParts, importer: Caller) => {
   const faults = new Map<object, string>();
   for (const agent of parts.agents ?? []) {
-    const [fault] = unknownBuiltins(agent as never);
+    const [fault] = unknownBuiltins(agent);
     if (fault) faults.set(agent, `${fault.path}: ${fault.message}`);
   }
   for (const guardrail of parts.guardrails ?? []) {
@@ -128,13 +123,17 @@ const itemFaults = (check: CheckGuardrail) => async (parts: ImportParts, importe
 
 const head = () => ({ version: BUNDLE_VERSION, exported_at: new Date().toISOString() });
 
+type Exported<T extends ResourceType> = z.output<(typeof EXPORTED)[T]>;
+
 /** Records in their exported shape; the caller's own of what is owned, the one with the id when one is asked for. */
-const exporter = (store: Store) => async (type: ResourceType, caller: Caller, id?: string) => {
-  const noun = type.replaceAll('_', ' ');
-  const owned = type === 'workflow';
-  const found = await store.transfer.records(type, id ? { id } : owned ? { owner: caller.key } : {});
-  if (id && found.length === 0) throw notFound(noun, id);
-  if (id && owned && (found[0] as { owner?: string }).owner !== caller.key) throw foreign(noun);
-  const schema: z.ZodType = EXPORTED[type];
-  return found.map((record) => schema.parse(store.transfer.masked(record)));
-};
+const exporter =
+  (store: Store) =>
+  async <T extends ResourceType>(type: T, caller: Caller, id?: string): Promise<Exported<T>[]> => {
+    const noun = type.replaceAll('_', ' ');
+    const owned = type === 'workflow';
+    const found = await store.transfer.records(type, id ? { id } : owned ? { owner: caller.key } : {});
+    if (id && found.length === 0) throw notFound(noun, id);
+    if (id && owned && (found[0] as { owner?: string }).owner !== caller.key) throw foreign(noun);
+    const schema: z.ZodType<unknown> = EXPORTED[type];
+    return found.map((record) => schema.parse(store.transfer.masked(record)) as Exported<T>);
+  };

@@ -3,14 +3,14 @@ import { conflict, notFound } from '../domain/errors.ts';
 import type { Store } from '../store/index.ts';
 import type { Engine } from '../temporal/engine.ts';
 import { type Api, mount } from './mount.ts';
-import { ownedTask } from './tasks.ts';
+import { ownedTask } from './owned.ts';
 
 export function webhookRoutes(api: Api, { store, engine }: { store: Store; engine: Engine }): void {
   const owned = ownedTask(store);
   mount(api, webhooks.list, async ({ params: { id } }, caller) => {
     await owned(id, caller);
     const items = await store.webhooks.ofTask(id);
-    return { items: items as never, total: items.length, next: null };
+    return { items, total: items.length, next: null };
   });
   mount(api, webhooks.redeliver, async ({ params: { id, delivery_id } }, caller) => {
     await owned(id, caller);
@@ -24,6 +24,6 @@ export function webhookRoutes(api: Api, { store, engine }: { store: Store; engin
       await store.webhooks.restore(delivery_id, delivery.status);
       throw error;
     }
-    return { ...delivery, status: 'pending' } as never;
+    return { ...delivery, status: 'pending' as const };
   });
 }

@@ -55,11 +55,16 @@ export async function clear(
     await schedules.remove(schedule.id);
     await store.scheduledAgents.remove(schedule.id);
   }
-  for (const task_id of (await live()).reverse()) await dispatch.halt(task_id);
+  const halted = new Set<string>();
   const until = Date.now() + HALTING_MS;
-  while ((await live()).length > 0) {
+  for (let left = await live(); left.length > 0; left = await live()) {
     if (Date.now() > until)
       throw conflict('The runs of this workflow are being halted; repeat the request in a moment', 'workflow_running');
+    // A prompt may come in meanwhile.
+    for (const task_id of left.reverse().filter((id) => !halted.has(id))) {
+      halted.add(task_id);
+      await dispatch.halt(task_id);
+    }
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
   }
 }

@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { workflows } from '../contracts/workflows.ts';
 import { conflict, type FieldError, foreign, notFound, unprocessable } from '../domain/errors.ts';
 import type { NewEvent } from '../domain/events.ts';
@@ -12,6 +13,7 @@ import type { Caller } from './auth.ts';
 import { madeOnce } from './crud.ts';
 import { type Api, mount } from './mount.ts';
 import { tokenNeeds } from './needs.ts';
+import { ownedWorkflow } from './owned.ts';
 import { unknownReferences } from './references.ts';
 import type { SseFrame } from './sse.ts';
 import { clear, runStatus, switched } from './workflow-states.ts';
@@ -43,15 +45,15 @@ export function workflowRoutes(api: Api, services: Services): void {
   const owned = ownedWorkflow(store);
   const needs = tokenNeeds(store, workflowTokens);
   const withLastRun = async (workflow: WiredWorkflow, caller: Caller) => {
-    const [shown] = await needs.shown([workflow], caller);
-    return { ...shown, ...(await store.workflows.lastRun(workflow.last_task_id)) } as never;
+    const [shown = workflow] = await needs.shown([workflow], caller);
+    return { ...shown, ...(await store.workflows.lastRun(workflow.last_task_id)) };
   };
   const current = async ({ params }: { params: unknown }, caller: Caller) =>
     workflows.get.reply?.parse(await withLastRun(await owned((params as { id: string }).id, caller), caller));
 
   mount(api, workflows.list, async ({ query }, caller) => {
     const page = await store.workflows.list({ ...query, owner: caller.key });
-    return { ...page, items: await needs.shown(page.items, caller) } as never;
+    return { ...page, items: await needs.shown(page.items, caller) };
   });
   mount(api, workflows.get, async ({ params: { id } }, caller) => withLastRun(await owned(id, caller), caller));
   mount(api, workflows.create, async ({ body, reserved_id: id, warn }, caller) => {
@@ -59,9 +61,7 @@ export function workflowRoutes(api: Api, services: Services): void {
       await refuseUnknown(store, body);
       warn(...(await needs.doubts(body, caller)));
       const values = { ...body, owner: caller.key, owner_login: caller.login, ...(id ? { id } : {}) };
-      const made = await store.workflows.create(values as never);
-      await store.grants.renewWorkflow(caller.key, made);
-      return made;
+      return store.workflows.create(values, caller.key);
     });
     return withLastRun(workflow, caller);
   });
@@ -74,8 +74,7 @@ export function workflowRoutes(api: Api, services: Services): void {
       warn(...(await needs.doubts({ ...before, ...values }, caller)), ...runStatus(status, before));
       const wanted = switched(status, enabled);
       if (wanted) await store.workflows.switch(id, wanted);
-      const after = await store.workflows.update(id, values as never);
-      await store.grants.renewWorkflow(caller.key, after);
+      const after = await store.workflows.update(id, values, caller.key);
       if (values.budget !== undefined) await raiseBudget(services, after);
       return withLastRun(after, caller);
     },
@@ -98,11 +97,15 @@ export function workflowRoutes(api: Api, services: Services): void {
 /** A run that waits for its budget is given the workflow's new one; any other keeps what it began with. */
 async function raiseBudget({ store, engine }: Services, { active_task_id, budget }: WiredWorkflow): Promise<void> {
   if (!active_task_id || (await store.tasks.find(active_task_id))?.status !== 'waiting') return;
-  await store.tasks.setBudget(active_task_id, budget as never);
+  await store.tasks.setBudget(active_task_id, budget);
   await engine.raise(active_task_id);
 }
 
-function skillRoutes(api: Api, store: Store, withLastRun: (workflow: WiredWorkflow, caller: Caller) => Promise<never>): void {
+function skillRoutes(
+  api: Api,
+  store: Store,
+  withLastRun: (workflow: WiredWorkflow, caller: Caller) => Promise<z.input<typeof workflows.get.reply>>,
+): void {
   const owned = ownedWorkflow(store);
   mount(api, workflows.installSkill, async ({ params: { id, skill_id } }, caller) => {
     const workflow = await owned(id, caller);
@@ -163,14 +166,6 @@ const numberOf = (text: string | undefined) => (text && /^\d{1,15}$/.test(text) 
 async function* framesOf(events: AsyncIterable<NewEvent & { seq: number }>): AsyncGenerator<SseFrame> {
   for await (const { seq, type, data, timestamp } of events) yield { id: seq, data: { type, data, timestamp } };
 }
-
-/** The caller's own workflow; 404 when there is none, 403 when it is someone else's. */
-export const ownedWorkflow = (store: Store) => async (id: string, caller: Caller) => {
-  const workflow = await store.workflows.find(id);
-  if (!workflow) throw notFound('workflow', id);
-  if (workflow.owner_key !== caller.key) throw foreign('workflow');
-  return workflow;
-};
 
 async function refuseUnknown(
   store: Store,

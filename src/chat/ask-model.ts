@@ -33,8 +33,14 @@ function askModel({ store, setting, egress, secrets, judge }: SharedServices): A
     const window = contextWindowOf(name, { set: provider?.context_window ?? null, fallback });
     const room = window * (1 - REPLY_SHARE) - tokensOf(agent.system_prompt);
     const exchange = {
-      ...{ task_id: session_id, model, instructions: agent.system_prompt, tools: [] },
-      ...{ transcript: latestThatFit(history, room).map(transcribed), reasoning_effort: null, wants_json: false, cursor: null },
+      task_id: session_id,
+      model,
+      instructions: agent.system_prompt,
+      tools: [],
+      transcript: latestThatFit(history, room).map(transcribed),
+      reasoning_effort: null,
+      wants_json: false,
+      cursor: null,
     };
     const guardrails = await store.chatGuardrails(agent.id, caller.key);
     const held = holdsBack(guardrails);
@@ -53,6 +59,11 @@ function allowed({ text, findings }: Verdict): string {
 }
 
 const transcribed = ({ role, content }: { role: string; content: string }, step: number): TranscriptMessage => ({
-  ...{ step, position: 0, content, tool_calls: null, call_id: null, extra: null },
+  step,
+  position: 0,
+  content,
+  tool_calls: null,
+  call_id: null,
+  extra: null,
   ...(role === 'user' ? { role: 'user', kind: 'prompt' } : { role: 'assistant', kind: 'reply' }),
 });

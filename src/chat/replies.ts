@@ -1,6 +1,7 @@
 import type { Caller } from '../api/auth.ts';
 import type { Agent } from '../contracts/agents.ts';
 import type { ChatEvent } from '../contracts/chat.ts';
+import { mailbox } from '../domain/mailbox.ts';
 import { storable } from '../domain/transcript.ts';
 import type { ChatStore } from '../store/chat.ts';
 
@@ -85,30 +86,4 @@ function stoppedAt(text: string, stopped: AbortSignal, error: Error): ChatAnswer
   if (!stopped.aborted) throw error;
   if (!text) throw new Error('The reply was stopped before the model said anything');
   return { text, usage: { prompt_tokens: 0, completion_tokens: 0 } };
-}
-
-/** A queue that one reader takes from; the writer never waits for it. */
-function mailbox<T>() {
-  const waiting: T[] = [];
-  let ended = false;
-  let wake = () => {};
-  return {
-    put(item: T) {
-      waiting.push(item);
-      wake();
-    },
-    end() {
-      ended = true;
-      wake();
-    },
-    async *read(): AsyncGenerator<T> {
-      while (true) {
-        while (waiting.length > 0) yield waiting.shift() as T;
-        if (ended) return;
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
-    },
-  };
 }

@@ -41,6 +41,7 @@ export const ChatMessage = z
     created_at: Timestamp,
   })
   .meta({ id: 'ChatMessage' });
+export type ChatMessage = z.output<typeof ChatMessage>;
 
 const ChatSessionDetail = ChatSession.extend({ messages: z.array(ChatMessage) }).meta({ id: 'ChatSessionDetail' });
 

@@ -21,6 +21,7 @@ export const ChatCompletionRequest = z
     id: 'ChatCompletionRequest',
     example: { model: 'research', messages: [{ role: 'user', content: 'What is new?' }], stream: false },
   });
+export type ChatCompletionRequest = z.output<typeof ChatCompletionRequest>;
 
 export const ResponseRequest = z
   .looseObject({
@@ -32,6 +33,7 @@ export const ResponseRequest = z
     reasoning: z.looseObject({ effort: Effort }).nullish(),
   })
   .meta({ id: 'ResponseRequest', example: { model: 'research', input: 'What is new?', background: true } });
+export type ResponseRequest = z.output<typeof ResponseRequest>;
 
 const TASK = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001';
 
@@ -53,7 +55,10 @@ export const ChatCompletion = z
   .meta({
     id: 'ChatCompletion',
     example: {
-      ...{ id: `chatcmpl-${TASK}`, object: 'chat.completion', created: 1_767_225_600, model: 'research' },
+      id: `chatcmpl-${TASK}`,
+      object: 'chat.completion',
+      created: 1_767_225_600,
+      model: 'research',
       choices: [{ index: 0, message: { role: 'assistant', content: 'Little.' }, finish_reason: 'stop' }],
       usage: { prompt_tokens: 12, completion_tokens: 3, total_tokens: 15 },
     },
@@ -100,13 +105,17 @@ const JsonRpc = z
   .meta({
     id: 'JsonRpcMessage',
     example: {
-      ...{ jsonrpc: '2.0', id: 1, method: 'tools/call' },
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
       params: { name: 'Sum_it_up_2c5a1be0', arguments: { prompt: 'Sum up the week.' }, _meta: { progressToken: 1 } },
     },
   });
 
 const tag = 'Compatible APIs';
-const openai = { tag, refusal: OpenAIError };
+/** Clients send parameters that have no meaning here, such as `limit` and `include[]`. */
+const AnyQuery = z.looseObject({});
+const openai = { tag, refusal: OpenAIError, query: AnyQuery };
 const RunId = z.object({ id: z.string().meta({ description: 'As the reply gave it', example: `resp_${TASK}` }) });
 
 export const compat = {
@@ -152,7 +161,7 @@ export const compat = {
     operation: 'get_response',
     summary: 'Read a run as a response, or take its stream up again',
     params: RunId,
-    query: z.object({
+    query: AnyQuery.extend({
       stream: z.enum(['true', 'false']).optional(),
       starting_after: z.coerce.number().int().optional().meta({ description: 'Events up to this number are left out' }),
     }),
@@ -173,8 +182,8 @@ export const compat = {
     operation: 'mcp',
     summary: 'Your workflows as tools of an MCP server, over streamable HTTP',
     description:
-      'One JSON-RPC message; the answer is a stream of messages. `notifications/cancelled` halts the run of a call; a connection that is lost does not. Connect any MCP client to this address with your access token as bearer token.',
-    body: JsonRpc,
+      'A JSON-RPC message, or several; the answer is a stream of messages. `notifications/cancelled` halts the run of a call; a connection that is lost does not. Connect any MCP client to this address with your access token as bearer token.',
+    body: z.union([JsonRpc, z.array(JsonRpc)]),
     reply: JsonRpc,
     streamed: JsonRpc,
   }),

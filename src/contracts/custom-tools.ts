@@ -36,6 +36,7 @@ export const CustomToolCreate = z
     network: z.boolean().optional().meta({ description: "Left out: the file's NETWORK, or false" }),
   })
   .meta({ id: 'CustomToolCreate' });
+export type CustomToolValues = z.output<typeof CustomToolCreate>;
 
 export const CustomToolUpdate = patchOf(CustomToolCreate).meta({ id: 'CustomToolUpdate' });
 

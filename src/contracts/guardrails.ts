@@ -57,6 +57,7 @@ export const GuardrailCreate = z
       .meta({ description: 'Fields of the configuration of this type', example: { forbidden_patterns: ['(?i)password'] } }),
   })
   .meta({ id: 'GuardrailCreate' });
+export type GuardrailValues = z.output<typeof GuardrailCreate>;
 
 export const GuardrailUpdate = patchOf(GuardrailCreate).meta({ id: 'GuardrailUpdate' });
 

@@ -33,6 +33,7 @@ export const KnowledgeSourceCreate = z
     tags: Tags,
   })
   .meta({ id: 'KnowledgeSourceCreate' });
+export type KnowledgeSourceValues = z.output<typeof KnowledgeSourceCreate>;
 
 export const KnowledgeSourceUpdate = patchOf(KnowledgeSourceCreate).meta({ id: 'KnowledgeSourceUpdate' });
 

@@ -35,6 +35,7 @@ export const McpServerCreate = z
     }),
   })
   .meta({ id: 'McpServerCreate' });
+export type McpServerValues = z.output<typeof McpServerCreate>;
 
 export const McpServerUpdate = patchOf(McpServerCreate).meta({ id: 'McpServerUpdate' });
 

@@ -65,8 +65,18 @@ const BundledMessage = z.object({
 });
 
 const BundledCall = ToolCallRecord.pick({
-  ...{ call_id: true, name: true, arguments: true, effect: true, approval: true, status: true, attempts: true, errors: true },
-  ...{ failed: true, result: true, answered_by: true, duration_ms: true },
+  call_id: true,
+  name: true,
+  arguments: true,
+  effect: true,
+  approval: true,
+  status: true,
+  attempts: true,
+  errors: true,
+  failed: true,
+  result: true,
+  answered_by: true,
+  duration_ms: true,
 }).extend({ position: z.int() });
 
 const BundledStep = z.object({

@@ -64,12 +64,13 @@ const ScheduleFire = z
   .object({
     due_at: Timestamp,
     outcome: z.enum(FIRE_OUTCOMES).meta({ description: 'triggered: by hand; skipped, missed, failed: made no task' }),
-    detail: z.string().nullable(),
+    detail: z.string().nullable().meta({ description: 'Why there is no task; while `firing`, why there is none yet' }),
     task_id: Id.nullable(),
     task_status: z.string().nullable(),
     fired_at: Timestamp,
   })
   .meta({ id: 'ScheduleFire' });
+export type ScheduleFire = z.output<typeof ScheduleFire>;
 
 const tag = 'Scheduled agents';
 const one = { tag, params: IdParams, reply: ScheduledAgent, refuses: [403, 503] };

@@ -1,9 +1,8 @@
 import { z } from 'zod';
+import { TASK_STATUSES } from '../domain/statuses.ts';
 import { Id, ListQuery, Timestamp } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
 import { Budget, LogEntry, ON_BUSY, PromptAccepted, TranscriptEntry, UsageCounts, UsageTotals } from './workflows.ts';
-
-export const TASK_STATUSES = ['pending', 'running', 'waiting', 'completed', 'failed', 'halted'] as const;
 
 export const FORK_EFFECTS = ['recorded', 'stub', 'live'] as const;
 
@@ -11,6 +10,7 @@ export const ForkedFrom = z.object({ task_id: Id, step: z.int(), effects: z.enum
   id: 'ForkedFrom',
   description: 'The run that this one took up, the step it began at, and what becomes of its tool calls',
 });
+export type ForkedFrom = z.output<typeof ForkedFrom>;
 
 export const Task = z
   .object({
@@ -77,6 +77,7 @@ export const ToolCallRecord = z
     ended_at: Timestamp.nullable(),
   })
   .meta({ id: 'ToolCallRecord' });
+export type ToolCallRecord = z.output<typeof ToolCallRecord>;
 
 export const TaskStep = z
   .object({

@@ -110,6 +110,8 @@ function transferOf<I extends z.ZodType>(type: ResourceType, { path, noun, item 
   };
 }
 
+export type Transfer = ReturnType<typeof transferOf<z.ZodType>>;
+
 export const transfers = {
   skill: transferOf('skill', { path: '/api/skills', noun: 'skill', item: ExportedSkill }),
   guardrail: transferOf('guardrail', { path: '/api/guardrails', noun: 'guardrail', item: ExportedGuardrail }),
@@ -150,7 +152,10 @@ export type FullImport = z.output<typeof FullImport>;
 
 export const BundleImportResult = z
   .object({
-    ...{ skills: ImportResult, agents: ImportResult, workflows: ImportResult, knowledge_sources: ImportResult },
+    skills: ImportResult,
+    agents: ImportResult,
+    workflows: ImportResult,
+    knowledge_sources: ImportResult,
     guardrails: ImportResult,
   })
   .meta({ id: 'BundleImportResult' });

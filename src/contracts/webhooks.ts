@@ -21,6 +21,7 @@ const WebhookDelivery = z
     delivered_at: Timestamp.nullable(),
   })
   .meta({ id: 'WebhookDelivery' });
+export type WebhookDelivery = z.output<typeof WebhookDelivery>;
 
 const base = { tag: 'Tasks', reply: WebhookDelivery };
 

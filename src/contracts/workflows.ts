@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { TERMINAL_STATUSES } from '../domain/statuses.ts';
 import { FilterQuery, Id, Needs, patchOf, protective, Tags, Timestamp } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 import { RunEvent } from './events.ts';
@@ -6,7 +7,7 @@ import { RunEvent } from './events.ts';
 const OUTPUT_FORMATS = ['json', 'markdown'] as const;
 export const REASONING_EFFORTS = ['minimal', 'low', 'medium', 'high'] as const;
 export const ON_BUSY = ['enqueue', 'reject', 'interrupt'] as const;
-export const WORKFLOW_STATUSES = ['active', 'running', 'waiting', 'completed', 'failed', 'halted', 'inactive'] as const;
+export const WORKFLOW_STATUSES = ['active', 'running', 'waiting', ...TERMINAL_STATUSES, 'inactive'] as const;
 
 const WebUrl = z.url({ protocol: /^https?$/ });
 /** A token belongs in repo_token_name; in the URL it would end up in logs. */
@@ -63,6 +64,8 @@ export const WorkflowCreate = z
   })
   .meta({ id: 'WorkflowCreate' });
 
+export type WorkflowSettings = z.output<typeof WorkflowCreate>;
+
 export const WorkflowUpdate = patchOf(WorkflowCreate)
   .extend({
     status: z
@@ -107,8 +110,10 @@ export const TranscriptEntry = z
     created_at: Timestamp,
   })
   .meta({ id: 'TranscriptMessage' });
+export type TranscriptEntry = z.output<typeof TranscriptEntry>;
 
 export const LogEntry = z.looseObject({ event: z.string(), detail: z.string(), timestamp: Timestamp }).meta({ id: 'LogEntry' });
+export type LogEntry = z.output<typeof LogEntry>;
 
 export const WorkflowSummary = z
   .object({

@@ -13,9 +13,6 @@ export interface StoredEvent extends NewEvent {
   task_id: string;
 }
 
-export const TERMINAL = ['completed', 'failed', 'halted'] as const;
-export const isTerminal = (status: unknown): boolean => (TERMINAL as readonly unknown[]).includes(status);
-
 /** Makes the events of one task; the clock is an argument, so that domain code needs none. */
 export function eventsOf(task_id: string, now: () => string) {
   const event = (type: NewEvent['type'], data: Record<string, unknown>): NewEvent => ({ type, data, timestamp: now() });
@@ -25,9 +22,15 @@ export function eventsOf(task_id: string, now: () => string) {
     delta: (delta: string) => event('message_delta', { delta }),
     usage: ({ total_in, total_out, cost, cache_read, cache_write, premium_requests }: Usage) =>
       event('usage', {
-        ...{ total_in, total_out, cost, cache_read, cache_write, premium_requests },
+        total_in,
+        total_out,
+        cost,
+        cache_read,
+        cache_write,
+        premium_requests,
         // The names under which other clients look for the sums.
-        ...{ total_input_tokens: total_in, total_output_tokens: total_out },
+        total_input_tokens: total_in,
+        total_output_tokens: total_out,
       }),
     status: (status: string, current_turn: number, more: Record<string, unknown> = {}) =>
       event('status', { status, current_turn, task_id, ...more }),

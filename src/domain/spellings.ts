@@ -85,10 +85,16 @@ function spell(text: string): string[] {
   const strict = quoted.replaceAll(/[!'()*]/g, (found) => `%${found.charCodeAt(0).toString(16).toUpperCase()}`);
   const html = text.replaceAll(/[&<>"']/g, (found) => HTML[found] as string);
   return [
-    ...[text, ...nested(once), ...nested(inAscii(once)), text.replaceAll("'", "\\'")],
-    ...[html, html.replaceAll('&#39;', '&#x27;'), html.replaceAll('&quot;', '&#34;')],
+    text,
+    ...nested(once),
+    ...nested(inAscii(once)),
+    text.replaceAll("'", "\\'"),
+    html,
+    html.replaceAll('&#39;', '&#x27;'),
+    html.replaceAll('&quot;', '&#34;'),
     ...[quoted, strict, quoted.replaceAll('%20', '+'), encodeURI(well)].flatMap((url) => [url, lowerEscapes(url)]),
-    ...[bytes.toString('hex'), bytes.toString('hex').toUpperCase()],
+    bytes.toString('hex'),
+    bytes.toString('hex').toUpperCase(),
     ...base64Of(bytes).flatMap((form) => [form, form.replaceAll('+', '-').replaceAll('/', '_'), encodeURIComponent(form)]),
   ];
 }

@@ -30,7 +30,7 @@ const GOAL_CHARACTERS = 300;
 
 export const DENIAL = 'Denied: the turn limit of this run is reached, no further tool call is made. Answer with what you have.';
 
-/** What the database (`close_open_work`) writes into calls that a run left open when it ended. */
+/** Results of calls that a run left open when it ended: of those that had begun, and of those that had not. */
 export const OUTCOME_UNKNOWN = 'The run ended while this tool ran; what came of it is unknown.';
 export const NOT_CALLED = 'The run ended before this tool was called.';
 

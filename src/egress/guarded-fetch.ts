@@ -78,7 +78,7 @@ const rawBytesUpTo =
 type Handler = Dispatcher.DispatchHandler;
 
 /** What TLS asks a certificate for: the name as it was asked for; an address has none. */
-const nameOf = (hostname: string) => (/[a-z]/i.test(hostname) && !hostname.includes(':') ? hostname : (undefined as never));
+const nameOf = (hostname: string) => (/[a-z]/i.test(hostname) && !hostname.includes(':') ? hostname : undefined);
 
 /** Whether a failed request was denied, at whatever depth the reason stands. */
 export function isDenied(error: unknown): boolean {

@@ -20,8 +20,17 @@ export interface Scenario {
 }
 
 const DEFAULTS: Scenario = {
-  ...{ turns: 1, ttft_ms: 0, itl_ms: 0, tokens: 50, tool: 'lookup', toolms: 0, pad: 0 },
-  ...{ status: 0, failn: 0, key: '', cut: 0 },
+  turns: 1,
+  ttft_ms: 0,
+  itl_ms: 0,
+  tokens: 50,
+  tool: 'lookup',
+  toolms: 0,
+  pad: 0,
+  status: 0,
+  failn: 0,
+  key: '',
+  cut: 0,
 };
 
 export function scenarioIn(text: string): Scenario | undefined {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
+import { SEARCH_ATTRIBUTES } from '../temporal/names.ts';
 import { type Log, readJsonFile, replaceFile, tailOf, trimLog } from './files.ts';
 import { listens } from './listening.ts';
 import { freePort, rememberedPort, rememberPort } from './ports.ts';
@@ -51,14 +52,6 @@ interface Places {
 }
 
 const HOST = '127.0.0.1';
-const SEARCH_ATTRIBUTES = [
-  'PerduraOwner',
-  'PerduraAgent',
-  'PerduraWorkflow',
-  'PerduraModel',
-  'PerduraStatus',
-  'PerduraWorkflowId',
-];
 /**
  * A development server waits a 50 ms tick before each task and syncs its disk at each transaction; these settings make it six times
  * faster. The journal survives any crash of a process; after a power loss the last moments may be missing here and are repaired from Postgres.
@@ -73,7 +66,8 @@ const TUNING = [
     'frontend.httpAllowedHosts=["closed.invalid"]',
   ].flatMap((value) => ['--dynamic-config-value', value]),
   ...SEARCH_ATTRIBUTES.flatMap((name) => ['--search-attribute', `${name}=Keyword`]),
-  ...['--log-level', 'error'],
+  '--log-level',
+  'error',
 ];
 const UI_PORT = 8_233;
 const ATTEMPTS = 3;
@@ -151,9 +145,20 @@ interface Launch extends Places {
 /** In a session of its own, so that Ctrl-C reaches us only and we end it when its clients are done. */
 async function spawnServer(executable: string, { home, log_file, ...places }: Launch): Promise<Server> {
   const where = [
-    ...['--ip', HOST, '--port', String(places.port), '--ui-ip', places.ui_ip, '--ui-port', String(places.ui_port)],
-    ...['--http-port', String(places.http_port), '--metrics-port', String(places.metrics_port)],
-    ...['--db-filename', join(home, 'temporal/temporal.db')],
+    '--ip',
+    HOST,
+    '--port',
+    String(places.port),
+    '--ui-ip',
+    places.ui_ip,
+    '--ui-port',
+    String(places.ui_port),
+    '--http-port',
+    String(places.http_port),
+    '--metrics-port',
+    String(places.metrics_port),
+    '--db-filename',
+    join(home, 'temporal/temporal.db'),
   ];
   const output = await open(log_file, 'a', 0o600);
   try {

@@ -1,4 +1,6 @@
-import { isTerminal, type StoredEvent } from '../domain/events.ts';
+import type { StoredEvent } from '../domain/events.ts';
+import { mailbox } from '../domain/mailbox.ts';
+import { isTerminal } from '../domain/statuses.ts';
 import { type EventBus, MISSED, type Notice } from './bus.ts';
 
 /** The record of events, as far as following needs it. */
@@ -26,13 +28,18 @@ export async function* follow(
   { workflow_id, after, task_id }: Following,
   signal: AbortSignal,
 ): AsyncGenerator<StoredEvent> {
-  const inbox = inboxOf(signal);
+  const inbox = mailbox<Notice>({ most: BACKLOG, instead: MISSED });
+  inbox.put(MISSED);
   const unsubscribe = await bus.subscribe(workflow_id, inbox.put);
-  signal.addEventListener('abort', unsubscribe, { once: true });
+  const leave = () => {
+    unsubscribe();
+    inbox.end();
+  };
+  signal.addEventListener('abort', leave, { once: true });
   try {
     let seen = after;
-    let notice: Notice | null = MISSED;
-    for (; notice && !signal.aborted; notice = await inbox.take()) {
+    for await (const notice of inbox.read()) {
+      if (signal.aborted) return;
       if (notice.last <= seen) continue;
       for await (const event of continuing({ log, workflow_id, task_id, seen, notice })) {
         seen = event.seq;
@@ -44,7 +51,7 @@ export async function* follow(
       if (Number.isFinite(notice.last)) seen = Math.max(seen, notice.last);
     }
   } finally {
-    unsubscribe();
+    leave();
   }
 }
 
@@ -78,26 +85,4 @@ const ends = ({ type, data }: StoredEvent, task_id: string | undefined) =>
 function eventsOf({ last, task_id, events }: Notice): StoredEvent[] | null {
   if (!events || !task_id) return null;
   return events.map((event, index) => ({ ...event, task_id, seq: last - events.length + 1 + index }));
-}
-
-/** A queue whose reader waits; null once the signal is aborted. */
-function inboxOf(signal: AbortSignal) {
-  let notices: Notice[] = [];
-  let wake = () => {};
-  signal.addEventListener('abort', () => wake(), { once: true });
-  return {
-    put(notice: Notice) {
-      if (notices.length >= BACKLOG) notices = [MISSED];
-      else notices.push(notice);
-      wake();
-    },
-    async take(): Promise<Notice | null> {
-      while (notices.length === 0 && !signal.aborted) {
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
-      return signal.aborted ? null : (notices.shift() as Notice);
-    },
-  };
 }

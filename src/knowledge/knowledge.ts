@@ -1,6 +1,7 @@
 import { chunksOf } from '../domain/chunks.ts';
 import { type Passage, tellingWords } from '../domain/knowledge.ts';
 import type { Redactor } from '../domain/redaction.ts';
+import type { Store } from '../store/index.ts';
 import { type RemotePorts, type RemoteSource, searchRemote } from './remote.ts';
 
 /** Turns texts into vectors; see the endpoint behind it for what it throws. */
@@ -47,18 +48,9 @@ interface KnowledgePorts extends RemotePorts {
   /** Takes out of what a source or endpoint answered the secrets that were opened to ask it. */
   redact(): Pick<Redactor, 'text' | 'value' | 'error'>;
   /** Chunks kept here that share words with a question, or resemble it. */
-  find(wanted: LocalSearch): Promise<Passage[]>;
+  find: Store['knowledgeItems']['search'];
   /** Sources that live elsewhere, secrets opened: of these ids when they are given, else the principal's own. */
   remoteSources(search: Pick<Search, 'source_ids' | 'principal' | 'task_id'>): Promise<SourceRow[]>;
-}
-
-interface LocalSearch {
-  words: string[];
-  vector: number[] | null;
-  embedder: string | null;
-  tags: string[] | undefined;
-  source_ids: string[] | undefined;
-  limit: number;
 }
 
 export type Knowledge = ReturnType<typeof createKnowledge>;

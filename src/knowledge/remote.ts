@@ -76,7 +76,12 @@ async function searchPgvector(
     pg.escapeIdentifier,
   );
   const client = new pg.Client({
-    ...{ host: address, port, user, database, connectionTimeoutMillis: TIMEOUT_MS, query_timeout: TIMEOUT_MS },
+    host: address,
+    port,
+    user,
+    database,
+    connectionTimeoutMillis: TIMEOUT_MS,
+    query_timeout: TIMEOUT_MS,
     // As a function, because an empty one would be looked for in the service's environment and home.
     password: () => password,
     ssl: tls !== null && { rejectUnauthorized: tls.verify, ...(isIP(bare(host)) === 0 ? { servername: host } : {}) },

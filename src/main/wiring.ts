@@ -193,7 +193,12 @@ export async function openApi(
   // Sessions and tasks have ids of one kind, so what asks workers to break off a task asks every API process, too.
   resources.hold(await bus.onHalt(replies.stop), (end) => void end());
   const services = {
-    ...{ store, bus, runner, ...driver, identify, secrets: core.secrets },
+    store,
+    bus,
+    runner,
+    ...driver,
+    identify,
+    secrets: core.secrets,
     models: modelListsOf(core),
     checks: checksOf(core, driver.engine),
     replies,

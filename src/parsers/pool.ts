@@ -128,7 +128,9 @@ export function createParserPool({ processes, idle_ms = IDLE_MS }: { processes: 
       clearTimeout(timer);
     };
     const one: Waiting = {
-      ...{ job, input, rules },
+      job,
+      input,
+      rules,
       start(worker) {
         leave();
         resolve(carryOut(one, worker));

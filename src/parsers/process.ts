@@ -29,7 +29,8 @@ const readable = [ROOM, `${SOURCES}package.json`, `${realpathSync(`${SOURCES}nod
 
 /** Older Nodes have no permissions, and strip types only when told to. */
 const FLAGS = [
-  ...[`--max-old-space-size=${HEAP_MB}`, '--disable-warning=ExperimentalWarning'],
+  `--max-old-space-size=${HEAP_MB}`,
+  '--disable-warning=ExperimentalWarning',
   ...process.execArgv.filter((flag) => flag === '--experimental-strip-types'),
   ...(process.allowedNodeEnvironmentFlags.has('--permission')
     ? ['--permission', ...readable.map((path) => `--allow-fs-read=${path}`)]

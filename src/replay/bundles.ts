@@ -19,9 +19,13 @@ export function bundlesOf(core: SharedServices): BundleOf {
     const record = await store.inspection.record(task.id);
     const { context_window, keeps_context, tools } = await runtimeOf(core, definition, record);
     const draft = RunBundle.parse({
-      ...{ format: 'perdura-run', version: 1, perdura_version: core.setting.version },
+      format: 'perdura-run',
+      version: 1,
+      perdura_version: core.setting.version,
       task: { ...task, budget: record.task.budget },
-      ...{ definition, tools, runtime: { context_window, keeps_context } },
+      definition,
+      tools,
+      runtime: { context_window, keeps_context },
       ...contentOf(record),
       end: task,
     });
@@ -72,8 +76,14 @@ function contentOf({ task, steps, messages, calls, events }: RunRecord) {
     messages.find((message) => message.step === step && message.position === position)?.content ?? null;
   return {
     steps: steps.map(({ step, started_at, ended_at, ...more }, index) => ({
-      ...{ ...more, step, usage: more, copied: step < fork_step, input: null, output: resultText(step, 0) },
-      ...{ started_at: started_at.toISOString(), ended_at: ended_at?.toISOString() ?? null },
+      ...more,
+      step,
+      usage: more,
+      copied: step < fork_step,
+      input: null,
+      output: resultText(step, 0),
+      started_at: started_at.toISOString(),
+      ended_at: ended_at?.toISOString() ?? null,
       guardrails: events
         .filter(({ timestamp }) => timestamp >= started_at && !(steps[index + 1] && timestamp >= steps[index + 1]!.started_at))
         .flatMap(({ data }) => ((data as { event: string }).event === 'output_guardrail_violation' ? [data] : [])),

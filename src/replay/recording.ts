@@ -50,7 +50,10 @@ export function recordingOf(bundle: RunBundle) {
       return {
         text: recorded.output ?? '',
         calls: asked.map(({ call_id: id, name, arguments: args }) => ({ id, name, arguments: args })),
-        ...{ finish: finish ?? 'stop', model, usage, extra: message.extra },
+        finish: finish ?? 'stop',
+        model,
+        usage,
+        extra: message.extra,
       };
     },
     outcome(call_id: string) {
@@ -82,7 +85,13 @@ export const plain = ({
   call_id,
   extra,
 }: BundledMessage): TranscriptMessage => ({
-  ...{ step, position, role, kind, content, tool_calls, call_id },
+  step,
+  position,
+  role,
+  kind,
+  content,
+  tool_calls,
+  call_id,
   extra: extra ?? null,
 });
 
@@ -93,8 +102,14 @@ export function recordedDefinition({ definition }: RunBundle): Definition {
     ...same,
     ...(guardrails ? { guardrails } : {}),
     provider: provider && {
-      ...{ api_key_token_name: null, base_url: null, auth_type: '', azure_api_version: null, azure_deployment: null },
-      ...{ ...provider, context_window: null, requests_per_minute: null },
+      api_key_token_name: null,
+      base_url: null,
+      auth_type: '',
+      azure_api_version: null,
+      azure_deployment: null,
+      ...provider,
+      context_window: null,
+      requests_per_minute: null,
     },
     tools: [],
     webhooks: { completed: null, error: null },
@@ -106,20 +121,32 @@ export function recordedDefinition({ definition }: RunBundle): Definition {
 export function freshRun({ task, definition }: RunBundle): OpenRun {
   const { id: task_id, workflow_id, prompt, started_at } = task;
   return {
-    ...{
-      task_id,
-      workflow_id,
-      prompt,
-      owner: '',
-      owner_login: '',
-      status: 'pending',
-      halt_requested: false,
-      definition_hash: '',
-    },
-    ...{ cursor: null, toolset: null, turns: 0, budget: definition.budget, caller_token: null, caller_key_id: null },
+    task_id,
+    workflow_id,
+    prompt,
+    owner: '',
+    owner_login: '',
+    status: 'pending',
+    halt_requested: false,
+    definition_hash: '',
+    cursor: null,
+    toolset: null,
+    turns: 0,
+    budget: definition.budget,
+    caller_token: null,
+    caller_key_id: null,
     started_at: started_at === null ? null : new Date(started_at),
-    ...{ attempts: 0, errors: 0, recorded: false, messages: [], calls: [] },
-    ...{ total_in: 0, total_out: 0, cache_read: 0, cache_write: 0, cost: 0, premium_requests: 0 },
+    attempts: 0,
+    errors: 0,
+    recorded: false,
+    messages: [],
+    calls: [],
+    total_in: 0,
+    total_out: 0,
+    cache_read: 0,
+    cache_write: 0,
+    cost: 0,
+    premium_requests: 0,
   };
 }
 
@@ -130,16 +157,19 @@ export function freshCall(
   const { task_id, workflow_id, turns } = run;
   return {
     ...call,
-    ...{
-      task_id,
-      workflow_id,
-      turns,
-      owner: '',
-      owner_login: '',
-      definition_hash: '',
-      task_status: 'running',
-      halt_requested: false,
-    },
-    ...{ errors: 0, toolset: null, fork: null, status: 'planned', attempts: 0, decision: null },
+    task_id,
+    workflow_id,
+    turns,
+    owner: '',
+    owner_login: '',
+    definition_hash: '',
+    task_status: 'running',
+    halt_requested: false,
+    errors: 0,
+    toolset: null,
+    fork: null,
+    status: 'planned',
+    attempts: 0,
+    decision: null,
   };
 }

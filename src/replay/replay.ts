@@ -3,8 +3,8 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { RunBundle } from '../contracts/run-bundles.ts';
 import { SUMMARY_INSTRUCTIONS, summaryMessage } from '../domain/compaction.ts';
 import type { Definition } from '../domain/definition.ts';
-import { isTerminal } from '../domain/events.ts';
 import { type LoopOutcome, type RunPorts, runLoop } from '../domain/run-loop.ts';
+import { isTerminal } from '../domain/statuses.ts';
 import { NO_USAGE } from '../domain/usage.ts';
 import type { Verdict } from '../guardrails/judge.ts';
 import type { Exchange, ModelReply, ModelRuntime } from '../runtimes/runtime.ts';
@@ -129,7 +129,8 @@ function activityPorts(work: Replaying): ExchangePorts & CallToolPorts {
     keeps_context,
   };
   return {
-    ...{ runs: memory.runs, ledger: memory.ledger },
+    runs: memory.runs,
+    ledger: memory.ledger,
     halts: { watch: () => ({ signal: NEVER, end() {} }) },
     forks: { recordsFor: async () => ({ recorded: [], earlier: [] }) },
     definition: async () => definition,

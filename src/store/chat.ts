@@ -1,6 +1,7 @@
 import { v7 as uuid } from 'uuid';
+import type { ChatMessage } from '../contracts/chat.ts';
 import type { ChatMessage as MessageRow, PrismaClient } from '../generated/prisma/client.ts';
-import { wire } from './page.ts';
+import { wire, wireAs } from './page.ts';
 
 export interface ChatUsage {
   prompt_tokens: number;
@@ -76,5 +77,5 @@ export function chatStore(prisma: PrismaClient) {
 function wiredMessage({ prompt_tokens, completion_tokens, ...row }: MessageRow) {
   const usage =
     row.role === 'assistant' ? { prompt_tokens: prompt_tokens ?? 0, completion_tokens: completion_tokens ?? 0 } : null;
-  return { ...wire(row), usage };
+  return { ...wireAs<ChatMessage>()(row), usage };
 }

@@ -1,7 +1,7 @@
 import type { KnowledgeSource } from '../contracts/knowledge.ts';
 import type { McpServer } from '../contracts/mcps.ts';
 import { SECRET_NAME } from '../domain/secrets.ts';
-import type { PrismaClient } from '../generated/prisma/client.ts';
+import type { Prisma } from '../generated/prisma/client.ts';
 import type { KeyRing } from './key-ring.ts';
 import { sealedResource } from './sealed-resource.ts';
 
@@ -16,7 +16,7 @@ const without = (config: unknown, names: readonly string[]) =>
   Object.fromEntries(Object.entries(config as object).filter(([name]) => !names.includes(name)));
 
 /** Resources that lead elsewhere, with the secrets that takes. */
-export const connectionStores = (prisma: PrismaClient, keys: KeyRing) => ({
+export const connectionStores = (prisma: Prisma.TransactionClient, keys: KeyRing) => ({
   mcpServers: sealedResource<McpServer>(prisma.mcpServer, {
     noun: 'MCP server',
     keys,

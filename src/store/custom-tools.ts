@@ -1,9 +1,9 @@
 import type { CustomTool } from '../contracts/custom-tools.ts';
-import type { Prisma, PrismaClient } from '../generated/prisma/client.ts';
+import type { Prisma } from '../generated/prisma/client.ts';
 import { wire } from './page.ts';
 import { resource } from './resource.ts';
 
-export function customToolStore(prisma: PrismaClient) {
+export function customToolStore(prisma: Prisma.TransactionClient) {
   const table = resource<CustomTool>(prisma.customTool, { noun: 'custom tool' });
   return {
     ...table,
@@ -20,7 +20,5 @@ export function customToolStore(prisma: PrismaClient) {
       });
       return [...new Set(found.flatMap(({ env_config }) => Object.keys(env_config as object)))].sort();
     },
-    setEnvConfig: (id: string, env_config: CustomTool['env_config']) =>
-      table.update(id, { env_config: (env_config ?? {}) as Prisma.InputJsonValue }),
   };
 }

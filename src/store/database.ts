@@ -35,25 +35,19 @@ export function openDatabase({ url, max_connections = 20, on_error = () => {} }:
   };
 }
 
-/** A statement prepared once a connection; its name is its place in the code. */
-export interface Statement {
-  name: string;
-  text: string;
-}
-
 /** The pool, or a connection of it in a transaction. */
 export interface Queryable {
   query(statement: pg.QueryConfig): Promise<pg.QueryResult>;
 }
 
-/** The rows of a prepared statement. */
-export async function rows<R>(pool: Queryable, statement: Statement, values: unknown[]): Promise<R[]> {
-  const { rows: found } = await pool.query({ ...statement, values });
+/** The rows that a query of a prepared statement finds. */
+export async function rows<R>(pool: Queryable, query: pg.QueryConfig): Promise<R[]> {
+  const { rows: found } = await pool.query(query);
   return found as R[];
 }
 
-export async function row<R>(pool: Queryable, statement: Statement, values: unknown[]): Promise<R | undefined> {
-  return (await rows<R>(pool, statement, values))[0];
+export async function row<R>(pool: Queryable, query: pg.QueryConfig): Promise<R | undefined> {
+  return (await rows<R>(pool, query))[0];
 }
 
 /** Does work in one transaction; what throws undoes it. */

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import type { Definition } from '../domain/definition.ts';
 import { row } from './database.ts';
-
-const FIND = { name: 'find_definition', text: 'SELECT body FROM definitions WHERE hash = $1' };
+import { findDefinition } from './statements/definitions.ts';
 
 /** Definitions never change, but for the key that secrets in them are sealed with, so a worker keeps the ones it met last. */
 const KEPT = 500;
@@ -16,7 +15,7 @@ export function definitionStore(pool: pg.Pool) {
     async get(hash: string): Promise<Definition> {
       const known = kept.get(hash);
       if (known) return known;
-      const found = await row<{ body: Definition }>(pool, FIND, [hash]);
+      const found = await row<{ body: Definition }>(pool, findDefinition({ hash }));
       if (!found) throw new Error(`The definition ${hash} is missing from the database`);
       if (kept.size >= KEPT) kept.delete(kept.keys().next().value as string);
       kept.set(hash, found.body);

@@ -3,35 +3,24 @@ import { canonicalJson } from '../domain/canonical-json.ts';
 import type { Destination } from '../domain/destinations.ts';
 import { type Database, row } from './database.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
+import * as sql from './statements/grants.ts';
 
-const KEY = 'destinations';
+const id = 'destinations';
 const CONTEXT = 'grant-key';
 const KEY_BYTES = 32;
 const FINGERPRINT_DIGITS = 32;
-
-const FIND = { name: 'find_grant_key', text: 'SELECT sealed, key_id FROM grant_keys WHERE id = $1' };
-const MAKE = {
-  name: 'make_grant_key',
-  text: 'INSERT INTO grant_keys (id, sealed, key_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
-};
-const RESEAL = { name: 'reseal_grant_key', text: 'UPDATE grant_keys SET sealed = $2, key_id = $3 WHERE id = $1' };
-const EXISTING = {
-  name: 'existing_grants_given',
-  text: 'SELECT existing_granted_at IS NOT NULL AS done FROM grant_keys WHERE id = $1',
-};
-const DONE = { name: 'note_existing_grants', text: 'UPDATE grant_keys SET existing_granted_at = now() WHERE id = $1' };
 
 /** Fingerprints destinations with a key of the installation's own: sealed values are among what is fingerprinted, so nobody may try guesses. */
 export function grantKeys(pool: Database['pool'], keys: KeyRing) {
   const sealedRow = (key: string) => {
     const { sealed, key_id } = keys.seal(key, CONTEXT);
-    return [KEY, Buffer.from(sealed), key_id];
+    return { id, sealed: Buffer.from(sealed), key_id };
   };
 
   async function read(): Promise<string> {
-    const found = await row<Sealed>(pool, FIND, [KEY]);
+    const found = await row<Sealed>(pool, sql.findGrantKey({ id }));
     if (found) return keys.open(found, CONTEXT);
-    await row(pool, MAKE, sealedRow(randomBytes(KEY_BYTES).toString('base64')));
+    await row(pool, sql.makeGrantKey(sealedRow(randomBytes(KEY_BYTES).toString('base64'))));
     return read();
   }
 
@@ -45,6 +34,8 @@ export function grantKeys(pool: Database['pool'], keys: KeyRing) {
   };
 
   return {
+    /** Resolves once fingerprints can be made without asking the database. */
+    ready: async (): Promise<void> => void (await key()),
     /** Equal for equal destinations, whatever the key ring has come to hold. */
     async fingerprint({ kind, facts }: Pick<Destination, 'kind' | 'facts'>): Promise<string> {
       const mac = createHmac('sha256', await key()).update(`${kind}\n${canonicalJson(facts)}`);
@@ -52,16 +43,16 @@ export function grantKeys(pool: Database['pool'], keys: KeyRing) {
     },
     /** Seals the key again with the active one. Returns how many were changed. */
     async rotate(): Promise<number> {
-      const found = await row<Sealed>(pool, FIND, [KEY]);
+      const found = await row<Sealed>(pool, sql.findGrantKey({ id }));
       if (!found || found.key_id === keys.active_key_id) return 0;
-      await row(pool, RESEAL, sealedRow(keys.open(found, CONTEXT)));
+      await row(pool, sql.resealGrantKey(sealedRow(keys.open(found, CONTEXT))));
       return 1;
     },
     /** Whether what existed before there were grants has been granted. */
-    existingGranted: async () => (await row<{ done: boolean }>(pool, EXISTING, [KEY]))?.done ?? false,
+    existingGranted: async () => (await row<{ done: boolean }>(pool, sql.existingGrantsGiven({ id })))?.done ?? false,
     async noteExistingGranted(): Promise<void> {
       await key();
-      await row(pool, DONE, [KEY]);
+      await row(pool, sql.noteExistingGrants({ id }));
     },
   };
 }

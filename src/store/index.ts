@@ -4,6 +4,7 @@ import type { Provider } from '../contracts/providers.ts';
 import type { Skill } from '../contracts/skills.ts';
 import type { PinnedGuardrail } from '../domain/definition.ts';
 import { INSTALLATION } from '../domain/installation.ts';
+import type { Prisma } from '../generated/prisma/client.ts';
 import { chatStore } from './chat.ts';
 import { connectionStores } from './connections.ts';
 import { cursorStore } from './cursors.ts';
@@ -13,13 +14,14 @@ import { definitionStore } from './definitions.ts';
 import { eventStore } from './events.ts';
 import { forkStore } from './forks.ts';
 import { grantKeys } from './grant-keys.ts';
+import { createGranting } from './granting.ts';
 import { grantStore } from './grants.ts';
 import { idempotencyStore } from './idempotency.ts';
 import { inspectionStore } from './inspection.ts';
 import type { KeyRing } from './key-ring.ts';
 import { knowledgeItemStore } from './knowledge.ts';
 import { memoryStore } from './memories.ts';
-import { CHAT_GUARDRAILS, NOT_JOINED, snapshotOf } from './pin.ts';
+import { snapshotOf } from './pin.ts';
 import { principalStore } from './principals.ts';
 import { providerRates } from './provider-rates.ts';
 import { quotaStore } from './quotas.ts';
@@ -27,6 +29,7 @@ import { refused, resource } from './resource.ts';
 import { runStore, type Tell } from './runs.ts';
 import { sampleStore } from './samples.ts';
 import { scheduleStore } from './scheduled-agents.ts';
+import { chatGuardrails, notJoinedByTag } from './statements/snapshots.ts';
 import { taskStore } from './tasks.ts';
 import { tokenStore } from './tokens.ts';
 import { toolLedger } from './tool-ledger.ts';
@@ -51,14 +54,24 @@ export function createStore({ database: { pool, prisma }, keys, tell, admins = [
   const trusted = [...admins, INSTALLATION];
   const memories = memoryStore(pool, prisma);
   const fingerprints = grantKeys(pool, keys);
+  const granting = createGranting({ prisma, keys, fingerprints });
   const connections = connectionStores(prisma, keys);
+  const providersIn = (on: Prisma.TransactionClient) => resource<Provider>(on.provider, { noun: 'provider', tagged: false });
   return {
     agents: resource<Agent>(prisma.agent, { noun: 'agent', tagged: false }),
-    providers: resource<Provider>(prisma.provider, { noun: 'provider', tagged: false }),
-    customTools: customToolStore(prisma),
+    providers: { ...providersIn(prisma), ...granting.writes('provider', providersIn) },
+    customTools: { ...customToolStore(prisma), ...granting.writes('custom_tool', customToolStore) },
+    mcpServers: {
+      ...connections.mcpServers,
+      ...granting.writes('mcp_server', (on) => connectionStores(on, keys).mcpServers),
+    },
+    knowledgeSources: {
+      ...connections.knowledgeSources,
+      ...granting.writes('knowledge_source', (on) => connectionStores(on, keys).knowledgeSources),
+    },
     tokens: tokenStore({ pool, prisma, fingerprints }, keys),
-    grants: grantStore({ pool, prisma, fingerprints, connections }),
-    workflows: workflowStore({ pool, prisma }),
+    grants: grantStore({ prisma, keys, fingerprints }),
+    workflows: workflowStore({ pool, prisma, granting }),
     tasks: taskStore({ pool, prisma, keys, ...(tell ? { tell } : {}) }),
     runs: runStore(pool, tell),
     ledger: toolLedger(pool, tell),
@@ -66,8 +79,7 @@ export function createStore({ database: { pool, prisma }, keys, tell, admins = [
     guardrails: resource<Guardrail>(prisma.guardrail, { noun: 'guardrail' }),
     memories,
     knowledgeItems: knowledgeItemStore(pool, prisma),
-    transfer: transferStore(prisma, keys),
-    ...connections,
+    transfer: transferStore({ prisma, keys, granting }),
     definitions: definitionStore(pool),
     cursors: cursorStore(pool),
     rates: providerRates(pool),
@@ -83,9 +95,11 @@ export function createStore({ database: { pool, prisma }, keys, tell, admins = [
     idempotency: idempotencyStore(prisma),
     samples: sampleStore(prisma),
     /** The guardrails of a principal's workflows with an agent: they hold in chats with it, too. */
-    chatGuardrails: (agent_id: string, owner: string) => rows<PinnedGuardrail>(pool, CHAT_GUARDRAILS, [agent_id, owner, trusted]),
+    chatGuardrails: (agent_id: string, owner: string) =>
+      rows<PinnedGuardrail>(pool, chatGuardrails({ agent_id, owner, admins: trusted })),
     /** What carries a tag that an agent or workflow joins by, and does not join it, as sentences. */
-    notJoined: async () => (await rows<{ sentence: string }>(pool, NOT_JOINED, [trusted])).map(({ sentence }) => sentence),
+    notJoined: async () =>
+      (await rows<{ sentence: string }>(pool, notJoinedByTag({ admins: trusted }))).map(({ sentence }) => sentence),
     /** What refers to a record, as `agent name` or `workflow title`, as far as the viewer may know. */
     usersOf: (table: Used, id: string, viewer: string) => usersOf(prisma, { table, id }, viewer),
     /** An agent goes with what it remembers and with its chats. */

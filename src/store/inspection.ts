@@ -1,5 +1,6 @@
+import type { ToolCallRecord } from '../contracts/tasks.ts';
 import type { PrismaClient, ToolCall } from '../generated/prisma/client.ts';
-import { wire } from './page.ts';
+import { wire, wireAs } from './page.ts';
 
 const TOLD = ['output_guardrail_violation', 'budget_exhausted', 'compaction'].map((event) => ({
   data: { path: ['event'], equals: event },
@@ -39,7 +40,9 @@ export function inspectionStore(prisma: PrismaClient) {
         duration_ms: step.ended_at && step.ended_at.getTime() - step.started_at.getTime(),
         input: messages.filter((message) => message.step === step.step - 1 && message.role !== 'assistant'),
         output: messages.find((message) => message.step === step.step && message.position === 0)?.content ?? null,
-        tool_calls: calls.filter((call) => call.step === step.step).map((call) => ({ ...wire(call), result: resultOf(call) })),
+        tool_calls: calls
+          .filter((call) => call.step === step.step)
+          .map((call) => ({ ...wireAs<ToolCallRecord>()(call), result: resultOf(call) })),
       }));
     },
   };

@@ -53,7 +53,7 @@ export function knowledgeItemStore(pool: pg.Pool, prisma: PrismaClient) {
   // The extension compares vectors many times faster; without it the same is done over arrays.
   let extension: Promise<boolean> | undefined;
   const hasExtension = () => {
-    extension ??= rows(pool, sql.HAS_VECTOR, []).then((found) => found.length > 0);
+    extension ??= rows(pool, sql.hasVector()).then((found) => found.length > 0);
     return extension;
   };
 
@@ -74,17 +74,13 @@ export function knowledgeItemStore(pool: pg.Pool, prisma: PrismaClient) {
     /** Writes an item and its chunks, both or neither; what was there is replaced. */
     async write(values: ItemValues, indexed: Indexed, id: string = uuid()): Promise<KnowledgeItem> {
       await inTransaction(pool, async (on) => {
-        await row(on, sql.WRITE_ITEM, [
-          ...[id, values.source_id, values.name, values.description, values.content_type, values.content],
-          ...[values.tags, JSON.stringify(values.metadata), indexed.status, indexed.last_error, values.created_by],
-        ]);
-        await row(on, sql.DROP_CHUNKS, [id]);
-        await row(on, sql.ADD_CHUNKS, [
-          id,
-          indexed.chunks.map(({ content }) => content),
-          indexed.chunks.map(({ embedding }) => (embedding ? `{${embedding.join(',')}}` : '{}')),
-          indexed.embedder,
-        ]);
+        const { chunks, embedder, status, last_error } = indexed;
+        const metadata = JSON.stringify(values.metadata);
+        await row(on, sql.writeKnowledgeItem({ ...values, id, metadata, status, last_error }));
+        await row(on, sql.dropKnowledgeChunks({ item_id: id }));
+        const contents = chunks.map(({ content }) => content);
+        const vectors = chunks.map(({ embedding }) => (embedding ? `{${embedding.join(',')}}` : '{}'));
+        await row(on, sql.addKnowledgeChunks({ item_id: id, contents, vectors, embedder }));
       });
       return (await find(id)) as KnowledgeItem;
     },
@@ -99,12 +95,12 @@ export function knowledgeItemStore(pool: pg.Pool, prisma: PrismaClient) {
 
     /** Best chunks first; with neither words nor vector, the newest items. */
     async search({ words, vector, embedder, tags, source_ids, limit }: ChunkSearch): Promise<Passage[]> {
-      const within = [source_ids ?? null, tags?.length ? tags : null, limit];
-      if (words.length === 0 && !vector) return rows<Passage>(pool, sql.NEWEST, within);
+      const within = { source_ids: source_ids ?? null, tags: tags?.length ? tags : null, limit };
+      if (words.length === 0 && !vector) return rows<Passage>(pool, sql.newestKnowledge(within));
       const query = words.map((word) => `'${word}'`).join(' | ');
       const near = vector ? `{${vector.join(',')}}` : null;
-      const statement = (await hasExtension()) ? sql.SEARCH_EXTENDED : sql.SEARCH;
-      return rows<Passage>(pool, statement, [...within, query, near, embedder]);
+      const best = (await hasExtension()) ? sql.searchPassagesExtended : sql.searchPassages;
+      return rows<Passage>(pool, best({ ...within, words: query, vector: near, embedder }));
     },
   };
 }

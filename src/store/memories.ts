@@ -6,6 +6,7 @@ import type { PrismaClient } from '../generated/prisma/client.ts';
 import { row, rows } from './database.ts';
 import { type RowPage, wire } from './page.ts';
 import { type Resource, type RowFilter, resource } from './resource.ts';
+import * as sql from './statements/memories.ts';
 
 interface NewMemory {
   id?: string | undefined;
@@ -32,38 +33,6 @@ interface MemoryQuery {
   limit: number;
 }
 
-/**
- * A write drops what has expired of the same agent: nothing reads it any more. What someone else keeps under the same key stays:
- * then nothing is returned. A workflow's own memories are its owner's, whoever wrote them.
- */
-const UPSERT = {
-  name: 'upsert_memory',
-  text: `WITH expired AS (DELETE FROM memories WHERE agent_id = $2 AND ttl <= now() AND NOT (scope = $3 AND key = $4 AND workflow_id = $5))
-    INSERT INTO memories (id, agent_id, scope, key, workflow_id, value, metadata, ttl, task_id, created_by)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-    ON CONFLICT (agent_id, scope, key, workflow_id) DO UPDATE SET value = excluded.value, metadata = excluded.metadata,
-      ttl = excluded.ttl, task_id = excluded.task_id, created_by = excluded.created_by, updated_at = now()
-      WHERE memories.created_by = excluded.created_by OR memories.scope = 'session' OR memories.ttl <= now()
-    RETURNING *`,
-};
-
-/** What a run of the agent sees: what all agents share, its own, and its workflow's. */
-const SEEN = `(ttl IS NULL OR ttl > now()) AND (scope = 'global' OR agent_id = $1 AND (scope = 'agent'
-  OR ($2::text IS NULL OR workflow_id = $2) AND workflow_id IN (SELECT id::text FROM workflows WHERE owner = $3)))`;
-
-const SEARCH = {
-  name: 'search_memories',
-  text: `SELECT m.*, ts_rank(to_tsvector('simple', m.key || ' ' || m.value), q, 32)::float8 AS score
-    FROM memories m, to_tsquery('simple', $4) q
-    WHERE ${SEEN} AND ($5::text IS NULL OR scope = $5) AND to_tsvector('simple', m.key || ' ' || m.value) @@ q
-    ORDER BY score DESC, updated_at DESC LIMIT $6`,
-};
-
-const NEWEST = {
-  name: 'newest_memories',
-  text: `SELECT * FROM memories WHERE ${SEEN} ORDER BY updated_at DESC, id DESC LIMIT $4`,
-};
-
 /** Any of the words of a text, as Postgres asks for them; empty when there is none. */
 const anyWordOf = (text: string) =>
   [...new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [])]
@@ -84,19 +53,8 @@ export function memoryStore(pool: pg.Pool, prisma: PrismaClient) {
   async function upsert({ id = uuid(), workflow_id, metadata, ttl, task_id, ...memory }: NewMemory): Promise<Memory> {
     const { agent_id, scope, key, value, created_by } = memory;
     const home = scope === 'session' ? (workflow_id ?? '') : '';
-    const values = [
-      id,
-      agent_id,
-      scope,
-      key,
-      home,
-      value,
-      JSON.stringify(metadata ?? {}),
-      ttl ?? null,
-      task_id ?? null,
-      created_by,
-    ];
-    const written = await row<object>(pool, UPSERT, values);
+    const values = { id, agent_id, scope, key, value, created_by, workflow_id: home, ttl: ttl ?? null, task_id: task_id ?? null };
+    const written = await row<object>(pool, sql.upsertMemory({ ...values, metadata: JSON.stringify(metadata ?? {}) }));
     if (!written)
       throw conflict(
         `Someone else keeps a memory under the key ${key} in the scope ${scope}; choose another key`,
@@ -131,7 +89,8 @@ export function memoryStore(pool: pg.Pool, prisma: PrismaClient) {
     async search({ agent_id, query, scope, workflow_id, viewer, limit }: MemoryQuery) {
       const words = anyWordOf(query);
       if (!words) return [];
-      const found = await rows<object>(pool, SEARCH, [agent_id, workflow_id ?? null, viewer, words, scope ?? null, limit]);
+      const place = { agent_id, workflow_id: workflow_id ?? null, viewer };
+      const found = await rows<object>(pool, sql.searchMemories({ ...place, words, scope: scope ?? null, limit }));
       return found.map(memoryOfRow) as (Memory & { score: number })[];
     },
     /** The ones written last that runs of an agent see. */
@@ -139,7 +98,8 @@ export function memoryStore(pool: pg.Pool, prisma: PrismaClient) {
       agent_id: string,
       { workflow_id, viewer, limit }: Pick<MemoryQuery, 'workflow_id' | 'viewer' | 'limit'>,
     ): Promise<Memory[]> {
-      return (await rows<object>(pool, NEWEST, [agent_id, workflow_id ?? null, viewer, limit])).map(memoryOfRow) as Memory[];
+      const query = sql.newestMemories({ agent_id, workflow_id: workflow_id ?? null, viewer, limit });
+      return (await rows<object>(pool, query)).map(memoryOfRow) as Memory[];
     },
     async forgetAgent(agent_id: string): Promise<void> {
       await prisma.memory.deleteMany({ where: { agent_id } });

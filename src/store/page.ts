@@ -1,4 +1,5 @@
 import { AppError } from '../domain/errors.ts';
+import { isUuid } from '../domain/uuid.ts';
 
 export interface RowPage<T> {
   items: T[];
@@ -18,7 +19,7 @@ export const cursorOf = (id: string) => Buffer.from(id, 'utf8').toString('base64
 export function idOfCursor(cursor: string | undefined): string | undefined {
   if (cursor === undefined) return undefined;
   const id = Buffer.from(cursor, 'base64url').toString('utf8');
-  if (!/^[0-9a-f-]{36}$/.test(id))
+  if (!isUuid(id))
     throw new AppError('unprocessable', 'cursor: Not a cursor of this service; take it from the Link header', {
       code: 'bad_cursor',
     });
@@ -63,3 +64,10 @@ export function wire<T extends object>(row: T): Wire<T> {
   ) as Wire<T>;
 }
 type Wire<T> = { [K in keyof T]: T[K] extends Date ? string : T[K] extends Date | null ? string | null : T[K] };
+
+/** A row on the wire whose columns have the types of a contract: the database keeps an enumeration as text, a shape as JSON. */
+export type WireAs<T, Contract> = { [K in keyof Wire<T>]: K extends keyof Contract ? Contract[K] : Wire<T>[K] };
+export const wireAs =
+  <Contract>() =>
+  <T extends object>(row: T): WireAs<T, Contract> =>
+    wire(row) as object as WireAs<T, Contract>;

@@ -12,6 +12,7 @@ import type {
 } from '../domain/definition.ts';
 import { conflict } from '../domain/errors.ts';
 import { row } from './database.ts';
+import { snapshotWorkflow } from './statements/snapshots.ts';
 
 interface ToolRow {
   id: string;
@@ -69,70 +70,9 @@ export interface Snapshot {
   tools_left_out: { name: string; reason: string }[];
 }
 
-/** Whether a row with a tag joins what asks for the tag: `owner` made it, or an administrator (in `admins`) did. */
-const joins = (row: string, owner: string, admins: string) =>
-  `(${row}.created_by = ${owner} OR ${row}.created_by = ANY (${admins}::text[]))`;
-
-/** Of an agent `a` and a workflow `w`: what has one of their tags, was made by someone else, and is not named by its id. */
-const notJoined = (admins: string) => `
-    SELECT 'MCP server ' || m.name AS sentence FROM mcp_servers m
-      WHERE m.tags && a.mcp_server_tags AND NOT m.id::text = ANY (a.mcp_server_ids || a.required_mcp_servers)
-        AND NOT ${joins('m', 'a.created_by', admins)}
-    UNION ALL SELECT 'knowledge source ' || k.name FROM knowledge_sources k
-      WHERE k.tags && a.knowledge_tags AND NOT k.id::text = ANY (a.knowledge_source_ids) AND NOT ${joins('k', 'a.created_by', admins)}
-    UNION ALL SELECT 'skill ' || s.name FROM skills s
-      WHERE s.tags && w.skill_tags AND NOT s.id::text = ANY (w.skill_ids) AND NOT ${joins('s', 'w.owner', admins)}
-    UNION ALL SELECT 'guardrail ' || g.name FROM guardrails g
-      WHERE g.enabled AND g.tags && w.guardrail_tags AND NOT g.id::text = ANY (w.guardrail_ids) AND NOT ${joins('g', 'w.owner', admins)}`;
-
-/* $1 administrators. */
-export const NOT_JOINED = {
-  name: 'not_joined_by_tag',
-  text: `SELECT DISTINCT n.sentence || ' does not join the workflow ' || coalesce(w.title, w.id::text) || ' of ' || w.owner_login AS sentence
-    FROM workflows w JOIN agents a ON a.id = w.agent_id, LATERAL (${notJoined('$1')}) n ORDER BY 1`,
-};
-
-/* $1 workflow, $2 administrators. What a tag joins, somebody else could add to: so only what its owner or an administrator made counts. */
-const SNAPSHOT = {
-  name: 'snapshot_workflow',
-  text: `SELECT to_jsonb(w) AS workflow, to_jsonb(a) AS agent, to_jsonb(p) AS provider,
-      coalesce((SELECT jsonb_agg(to_jsonb(t) ORDER BY array_position(a.custom_tool_ids, t.id::text)) FROM custom_tools t
-        WHERE t.id::text = ANY (a.custom_tool_ids) AND t.is_enabled), '[]') AS tools,
-      coalesce((SELECT jsonb_agg(jsonb_build_object('id', m.id, 'name', m.name, 'transport_type', m.transport_type,
-          'connection_config', m.connection_config, 'allowed_tools', m.allowed_tools, 'network', m.network, 'paths', m.paths,
-          'required', m.id::text = ANY (a.required_mcp_servers)) ORDER BY array_position(a.mcp_server_ids, m.id::text) NULLS LAST, m.id)
-        FROM mcp_servers m WHERE m.id::text = ANY (a.mcp_server_ids || a.required_mcp_servers) OR m.tags && a.mcp_server_tags
-          AND ${joins('m', 'a.created_by', '$2')}), '[]')
-        AS mcp_servers,
-      coalesce((SELECT jsonb_agg(jsonb_build_object('name', s.name, 'instructions', s.instructions)
-          ORDER BY array_position(w.skill_ids, s.id::text) NULLS LAST, s.id) FROM skills s
-        WHERE s.id::text = ANY (w.skill_ids) OR s.tags && w.skill_tags AND ${joins('s', 'w.owner', '$2')}), '[]') AS skills,
-      coalesce((SELECT jsonb_agg(jsonb_build_object('name', g.name, 'guardrail_type', g.guardrail_type, 'config', g.config)
-          ORDER BY array_position(w.guardrail_ids, g.id::text) NULLS LAST, g.id) FROM guardrails g
-        WHERE g.enabled AND (g.id::text = ANY (w.guardrail_ids) OR g.tags && w.guardrail_tags
-          AND ${joins('g', 'w.owner', '$2')})), '[]') AS guardrails,
-      coalesce((SELECT jsonb_agg(k.id ORDER BY array_position(a.knowledge_source_ids, k.id::text) NULLS LAST, k.id)
-        FROM knowledge_sources k WHERE k.id::text = ANY (a.knowledge_source_ids) OR k.tags && a.knowledge_tags
-          AND ${joins('k', 'a.created_by', '$2')}), '[]') AS knowledge_source_ids,
-      coalesce((SELECT jsonb_agg(DISTINCT n.sentence) FROM (${notJoined('$2')}) n), '[]') AS not_joined,
-      coalesce((SELECT jsonb_agg(jsonb_build_object('name', coalesce(t.name, u.id),
-          'reason', CASE WHEN t.id IS NULL THEN 'there is no such custom tool' ELSE 'it is disabled' END) ORDER BY u.position)
-        FROM unnest(a.custom_tool_ids) WITH ORDINALITY u (id, position) LEFT JOIN custom_tools t ON t.id::text = u.id
-        WHERE t.is_enabled IS NOT TRUE), '[]') AS tools_left_out
-    FROM workflows w JOIN agents a ON a.id = w.agent_id LEFT JOIN providers p ON p.id = a.provider_id WHERE w.id = $1`,
-};
-
-/* $1 agent, $2 owner, $3 administrators. */
-export const CHAT_GUARDRAILS = {
-  name: 'chat_guardrails',
-  text: `SELECT DISTINCT ON (g.id) g.name, g.guardrail_type, g.config FROM guardrails g
-    JOIN workflows w ON g.id::text = ANY (w.guardrail_ids) OR g.tags && w.guardrail_tags AND ${joins('g', 'w.owner', '$3')}
-    WHERE g.enabled AND w.agent_id = $1 AND w.owner = $2 ORDER BY g.id`,
-};
-
 /** Everything a task of this workflow would run with, read in one statement. */
 export const snapshotOf = (pool: pg.Pool, workflow_id: string, admins: readonly string[]) =>
-  row<Snapshot>(pool, SNAPSHOT, [workflow_id, admins]);
+  row<Snapshot>(pool, snapshotWorkflow({ workflow_id, admins }));
 
 /** Freezes a snapshot. Keys come in one order, so that equal content has one hash. */
 export function pinnedDefinition(
@@ -208,7 +148,17 @@ function pinnedProvider(row: PinnedProvider): PinnedProvider {
   const { id, name, provider_type, api_key_token_name, base_url, auth_type, azure_api_version, azure_deployment } = row;
   const { default_model, requests_per_minute, price_table, context_window } = row;
   return {
-    ...{ id, name, provider_type, api_key_token_name, base_url, auth_type, azure_api_version, azure_deployment },
-    ...{ default_model, requests_per_minute, price_table, context_window },
+    id,
+    name,
+    provider_type,
+    api_key_token_name,
+    base_url,
+    auth_type,
+    azure_api_version,
+    azure_deployment,
+    default_model,
+    requests_per_minute,
+    price_table,
+    context_window,
   };
 }

@@ -27,7 +27,10 @@ export async function prepareSample(
       default_model: SAMPLE.model,
     },
     tool: {
-      ...{ name: SAMPLE.tool, description, source_code: SAMPLE_TOOL, effect: 'read' },
+      name: SAMPLE.tool,
+      description,
+      source_code: SAMPLE_TOOL,
+      effect: 'read',
       parameters_schema: inferred_schema as object,
     },
     agent: {

@@ -12,14 +12,20 @@ export interface Quotas {
 
 export function quotasOf(store: QuotaStore, config: Config): Quotas {
   const { STORED_BYTES_PER_PRINCIPAL: most_bytes, RUNNING_TASKS_PER_PRINCIPAL: most_tasks } = config;
-  // Tasks that were let in and are not on record yet: many may ask at the same moment.
-  const making = new Map<string, number>();
-  const change = (owner: string, by: number) => {
-    const count = (making.get(owner) ?? 0) + by;
-    if (count > 0) making.set(owner, count);
-    else making.delete(owner);
-    return count;
-  };
+  // Tasks that were admitted and may not be on record yet, by owner: many prompts may arrive at the same moment.
+  const making = new Map<string, Set<Promise<unknown>>>();
+  const makingOf = (owner: string) => [...(making.get(owner) ?? [])];
+
+  function record<T>(owner: string, task: Promise<T>): Promise<T> {
+    const others = making.get(owner) ?? new Set();
+    const settled: Promise<unknown> = Promise.allSettled([task]).then(() => {
+      others.delete(settled);
+      if (others.size === 0) making.delete(owner);
+    });
+    making.set(owner, others.add(settled));
+    return task;
+  }
+
   return {
     async admitBytes(owner, bytes) {
       const stored = await store.storedBytes(owner);
@@ -34,19 +40,21 @@ export function quotasOf(store: QuotaStore, config: Config): Quotas {
       );
     },
     async admitTask(owner, make) {
-      const others = change(owner, 1) - 1;
-      try {
-        if ((await store.openTasks(owner, most_tasks)) + others >= most_tasks) {
-          const limit = `as many as RUNNING_TASKS_PER_PRINCIPAL allows`;
-          throw overLimit(`You have ${most_tasks} tasks that have not ended, ${limit}; wait for one or halt one`, {
-            code: 'running_tasks_limit',
-            retry_after_s: 10,
-          });
-        }
-        return await make();
-      } finally {
-        change(owner, -1);
+      for (;;) {
+        const before = makingOf(owner);
+        const open = await store.openTasks(owner, most_tasks);
+        if (open >= most_tasks) throw tasksLimit(most_tasks);
+        // A task that was being made meanwhile is counted by the query, or here, or by both; never by neither.
+        const uncertain = new Set([...before, ...makingOf(owner)]);
+        if (open + uncertain.size < most_tasks) return record(owner, make());
+        await Promise.race(uncertain);
       }
     },
   };
 }
+
+const tasksLimit = (most: number) =>
+  overLimit(
+    `You have ${most} tasks that have not ended, as many as RUNNING_TASKS_PER_PRINCIPAL allows; wait for one or halt one`,
+    { code: 'running_tasks_limit', retry_after_s: 10 },
+  );

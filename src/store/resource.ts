@@ -19,13 +19,17 @@ export interface RowFilter {
   tags?: string | undefined;
 }
 
-export interface Resource<R> {
-  list(filter: RowFilter, where?: object): Promise<RowPage<R>>;
+/** What is read and written one at a time. `N`: what a new one is made of; `U`: what may be changed. */
+export interface Records<R, N = object, U = object> {
   find(id: string): Promise<R | null>;
-  create(values: object): Promise<R>;
-  /** `by`: the principal who changes it. */
-  update(id: string, values: object, by?: string): Promise<R>;
+  /** `by`: the principal who saves it, whose tokens that it names are granted to it. */
+  create(values: N, by?: string): Promise<R>;
+  update(id: string, values: U, by?: string): Promise<R>;
   remove(id: string): Promise<void>;
+}
+
+export interface Resource<R> extends Records<R> {
+  list(filter: RowFilter, where?: object): Promise<RowPage<R>>;
 }
 
 interface ResourceFacts {

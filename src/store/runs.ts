@@ -1,13 +1,16 @@
 import type pg from 'pg';
+import { v7 as uuid } from 'uuid';
 import type { BudgetLimits } from '../domain/budget.ts';
 import type { ToolEffect } from '../domain/definition.ts';
 import type { NewEvent } from '../domain/events.ts';
 import type { PlannedCall } from '../domain/run-loop.ts';
-import type { ModelCall, TranscriptMessage } from '../domain/transcript.ts';
+import type { TerminalStatus } from '../domain/statuses.ts';
+import { type ModelCall, NOT_CALLED, OUTCOME_UNKNOWN, type TranscriptMessage } from '../domain/transcript.ts';
 import type { Usage } from '../domain/usage.ts';
 import { row } from './database.ts';
-import { COMPACT, WAIT } from './statements/pauses.ts';
+import { compactTranscript, waitForBudget } from './statements/pauses.ts';
 import * as sql from './statements/runs.ts';
+import { settleTask } from './statements/settlement.ts';
 
 /** A task as the engine's activities see it, at one of its steps. */
 export interface OpenRun extends Usage {
@@ -73,7 +76,7 @@ export interface Compaction {
 }
 
 interface Settlement {
-  status: 'completed' | 'failed' | 'halted';
+  status: TerminalStatus;
   error: string | null;
   error_code: string | null;
   events: NewEvent[];
@@ -94,101 +97,96 @@ export type Tell = (workflow_id: string, task_id: string, told: { events: NewEve
 export type RunStore = ReturnType<typeof runStore>;
 
 export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
-  async function write(statement: sql.Statement, run: OpenRun, { events, values }: { events: NewEvent[]; values: unknown[] }) {
-    const told = await row<{ last: number }>(pool, statement, values);
+  async function write(query: pg.QueryConfig, run: OpenRun, events: NewEvent[]) {
+    const told = await row<{ last: number }>(pool, query);
     if (told) tell(run.workflow_id, run.task_id, { events, last: told.last });
     return told !== undefined;
   }
 
   return {
-    open: (task_id: string, step: number) => row<OpenRun>(pool, sql.OPEN, [task_id, step]),
+    open: (task_id: string, step: number) => row<OpenRun>(pool, sql.openRun({ task_id, step })),
 
     /** Begins the next attempt of a step and writes what the model is told before it answers. False when another attempt was quicker. */
-    begin: (run: OpenRun, { step, turns, denied, messages, events }: Begin) =>
-      write(sql.BEGIN, run, {
-        events,
-        values: [
-          run.task_id,
-          run.workflow_id,
-          step,
-          turns,
-          denied,
-          JSON.stringify(messages),
-          JSON.stringify(events),
-          run.attempts,
-        ],
-      }),
+    begin(run: OpenRun, { step, turns, denied, messages, events }: Begin) {
+      const values = { ...runParameters(run, events), step, turns, denied, messages: JSON.stringify(messages) };
+      return write(sql.beginAttempt({ ...values, seen_attempts: run.attempts }), run, events);
+    },
 
     /** Tells text of the attempt that followed on `run`. False when a later attempt has the step. */
     tellDeltas: (run: OpenRun, { step, events }: { step: number; events: NewEvent[] }) =>
-      write(sql.DELTAS, run, {
-        events,
-        values: [run.task_id, run.workflow_id, step, run.attempts + 1, JSON.stringify(events)],
-      }),
+      write(sql.appendDeltas(attemptParameters(run, step, events)), run, events),
 
     /** Writes the reply of a step once. False when another attempt has written it, or has the step. */
-    record: (run: OpenRun, { step, model, finish, usage, message, calls, cursor, response, events }: StepRecord) =>
-      write(sql.RECORD, run, {
-        events,
-        values: [
-          ...[run.task_id, run.workflow_id, step, model, finish],
-          ...[usage.total_in, usage.total_out, usage.cache_read, usage.cache_write, usage.cost],
-          ...[JSON.stringify([message]), JSON.stringify(calls), cursor == null ? null : JSON.stringify(cursor)],
-          ...[response === undefined ? null : JSON.stringify(response), JSON.stringify(events), run.attempts + 1],
-        ],
-      }),
+    record(run: OpenRun, { step, model, finish, usage, message, calls, cursor, response, events }: StepRecord) {
+      const query = sql.writeReply({
+        ...attemptParameters(run, step, events),
+        ...usageParameters(usage),
+        model,
+        finish,
+        message: JSON.stringify([message]),
+        calls: JSON.stringify(calls),
+        cursor: cursor == null ? null : JSON.stringify(cursor),
+        response: response === undefined ? null : JSON.stringify(response),
+      });
+      return write(query, run, events);
+    },
 
     /** Tells of a run that waits. */
-    tell: (run: OpenRun, events: NewEvent[]) =>
-      write(sql.TELL, run, { events, values: [run.task_id, run.workflow_id, JSON.stringify(events)] }),
+    tell: (run: OpenRun, events: NewEvent[]) => write(sql.tellRun(runParameters(run, events)), run, events),
 
     /** Freezes the tools found for a run. False when that was done before. */
     freezeToolset: (run: OpenRun, { toolset, events }: { toolset: unknown; events: NewEvent[] }) =>
-      write(sql.FREEZE_TOOLSET, run, {
-        events,
-        values: [run.task_id, run.workflow_id, JSON.stringify(toolset), JSON.stringify(events)],
-      }),
+      write(sql.freezeToolset({ ...runParameters(run, events), toolset: JSON.stringify(toolset) }), run, events),
 
     /** Writes a summary of older messages, and what it has cost. False when another attempt has the step. */
-    compact: (run: OpenRun, { step, message, usage, events }: Compaction) =>
-      write(COMPACT, run, {
-        events,
-        values: [
-          ...[run.task_id, run.workflow_id, step, run.attempts + 1],
-          ...[usage.total_in, usage.total_out, usage.cache_read, usage.cache_write, usage.cost],
-          ...[JSON.stringify([message]), JSON.stringify(events)],
-        ],
-      }),
+    compact(run: OpenRun, { step, message, usage, events }: Compaction) {
+      const values = { ...attemptParameters(run, step, events), ...usageParameters(usage), message: JSON.stringify([message]) };
+      return write(compactTranscript(values), run, events);
+    },
 
     /** Parks the run until its budget is raised. */
     wait: (run: OpenRun, { step, events }: { step: number; events: NewEvent[] }) =>
-      write(WAIT, run, { events, values: [run.task_id, run.workflow_id, step, run.attempts + 1, JSON.stringify(events)] }),
+      write(waitForBudget(attemptParameters(run, step, events)), run, events),
 
     /** Counts a recoverable failure of a step. */
     noteError: (run: OpenRun, { step, error, events }: { step: number; error: string; events: NewEvent[] }) =>
-      write(sql.NOTE_ERROR, run, {
-        events,
-        values: [run.task_id, run.workflow_id, step, error, JSON.stringify(events), run.attempts + 1],
-      }),
+      write(sql.noteError({ ...attemptParameters(run, step, events), error }), run, events),
 
     /** Adds to what a run has spent, and tells of it. */
     note: (run: OpenRun, { usage, events }: { usage: Usage; events: NewEvent[] }) =>
-      write(sql.NOTE, run, {
-        events,
-        values: [
-          ...[run.task_id, run.workflow_id, JSON.stringify(events)],
-          ...[usage.total_in, usage.total_out, usage.cache_read, usage.cache_write, usage.cost],
-        ],
-      }),
+      write(sql.noteUsage({ ...runParameters(run, events), ...usageParameters(usage) }), run, events),
 
     /** Ends a task once and gives its lane to the next; returns the next task's id, and the message that is to be delivered. */
     async settle(task_id: string, { status, error, error_code, events }: Settlement): Promise<Settled> {
-      const settled = await row<Settled & { workflow_id: string; last: number | null }>(pool, sql.SETTLE, [
-        ...[task_id, status, error, error_code, JSON.stringify(events)],
-      ]);
+      const query = settleTask({
+        ...{ task_id, status, error, error_code, events: JSON.stringify(events) },
+        ...{ delivery_id: uuid(), outcome_unknown: OUTCOME_UNKNOWN, not_called: NOT_CALLED },
+      });
+      const settled = await row<Settled & { workflow_id: string; last: number | null }>(pool, query);
       if (settled?.last) tell(settled.workflow_id, task_id, { events, last: settled.last });
       const { next = null, webhook = null, definition_hash = null } = settled ?? {};
       return { next, webhook, definition_hash };
     },
   };
 }
+
+const runParameters = ({ task_id, workflow_id }: OpenRun, events: NewEvent[]) => ({
+  task_id,
+  workflow_id,
+  events: JSON.stringify(events),
+});
+
+/** What is written by the attempt that `begin` made of `run`. */
+const attemptParameters = (run: OpenRun, step: number, events: NewEvent[]) => ({
+  ...runParameters(run, events),
+  step,
+  attempt: run.attempts + 1,
+});
+
+const usageParameters = ({ total_in, total_out, cache_read, cache_write, cost }: Usage) => ({
+  total_in,
+  total_out,
+  cache_read,
+  cache_write,
+  cost,
+});

@@ -1,12 +1,14 @@
 import type pg from 'pg';
 import { v7 as uuid } from 'uuid';
-import type { ScheduledAgent as Wired } from '../contracts/scheduled-agents.ts';
+import type { ScheduleFire, ScheduledAgent as Wired } from '../contracts/scheduled-agents.ts';
 import { cadenceOf, dueBetween, nextDue } from '../domain/cadence.ts';
+import { LIVE_STATUSES } from '../domain/statuses.ts';
 import type { Prisma, PrismaClient, ScheduledAgent as Row } from '../generated/prisma/client.ts';
 import { row } from './database.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
-import { idOfCursor, type Paging, pageOf, wire } from './page.ts';
+import { idOfCursor, type Paging, pageOf, wire, wireAs } from './page.ts';
 import { refused } from './resource.ts';
+import { settleFire } from './statements/schedules.ts';
 
 export type { Row as ScheduleRow };
 
@@ -29,16 +31,6 @@ interface NewSchedule extends ScheduleValues {
   owner_login: string;
   workflow_id: string;
 }
-
-/** In one statement: a fire that is settled is not served again, so nobody would write the time of its run later. */
-const SETTLE_FIRE = {
-  name: 'settle_fire',
-  text: `WITH fire AS (
-      UPDATE schedule_fires SET outcome = $3, detail = $4, task_id = $5
-      WHERE scheduled_agent_id = $1 AND due_at = $2 AND outcome = 'firing' RETURNING task_id)
-    UPDATE scheduled_agents SET last_run_at = greatest(last_run_at, now())
-    WHERE id = $1 AND (SELECT task_id FROM fire) IS NOT NULL`,
-};
 
 const NOUN = 'scheduled agent';
 const MOST_MISSED = 1_000;
@@ -125,11 +117,15 @@ function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
       end: { outcome: string; detail?: string; task_id: string | null },
     ) {
       const { outcome, detail = null, task_id } = end;
-      await row(pool, SETTLE_FIRE, [scheduled_agent_id, due_at, outcome, detail, task_id]);
+      await row(pool, settleFire({ scheduled_agent_id, due_at, outcome, detail, task_id }));
+    },
+    /** Why a due time has no task yet, while it is tried again. */
+    async noteWaiting(scheduled_agent_id: string, due_at: Date, detail: string): Promise<void> {
+      await prisma.scheduleFire.updateMany({ where: { scheduled_agent_id, due_at, outcome: 'firing' }, data: { detail } });
     },
     /** A run of this schedule that has not ended. */
     async openTask(scheduled_agent_id: string, beside: string): Promise<string | null> {
-      const open = { in: ['pending', 'running', 'waiting'] };
+      const open = { in: [...LIVE_STATUSES] };
       const found = await prisma.task.findFirst({
         where: { scheduled_agent_id, status: open, id: { not: beside } },
         select: { id: true },
@@ -163,7 +159,10 @@ function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
       const ids = found.flatMap(({ task_id }) => (task_id ? [task_id] : []));
       const tasks = await prisma.task.findMany({ where: { id: { in: ids } }, select: { id: true, status: true } });
       const statuses = new Map(tasks.map(({ id, status }) => [id, status]));
-      const items = found.map((fire) => ({ ...wire(fire), task_status: statuses.get(fire.task_id ?? '') ?? null }));
+      const items = found.map((fire) => ({
+        ...wireAs<ScheduleFire>()(fire),
+        task_status: statuses.get(fire.task_id ?? '') ?? null,
+      }));
       return { items, total, next: null };
     },
   };

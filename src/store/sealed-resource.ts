@@ -27,13 +27,7 @@ interface SealedFacts<R> {
 export function sealedResource<R extends Configured>(model: unknown, { noun, keys, context, addressOf }: SealedFacts<R>) {
   const table = resource<R>(model, { noun });
   const sealer = configSealer(keys, context);
-  /** Rows as they were read or written, by what was shown of them. */
-  const rowOf = new WeakMap<R, R>();
-  const maskedRow = (row: R): R => {
-    const record = { ...row, connection_config: sealer.mask(row.connection_config) };
-    rowOf.set(record, row);
-    return record;
-  };
+  const maskedRow = (row: R): R => ({ ...row, connection_config: sealer.mask(row.connection_config) });
   const opened = (row: R): R => ({ ...row, connection_config: sealer.open(row.connection_config) });
   const json = (config: unknown) => config as Prisma.InputJsonObject;
 
@@ -85,8 +79,6 @@ export function sealedResource<R extends Configured>(model: unknown, { noun, key
       const before = await table.find(id);
       return before ? sealedIn(values, before, by).cleared : [];
     },
-    /** What this store has shown, as it was at that moment, with its secrets opened. */
-    openedOf: (record: R): R => opened(rowOf.get(record) ?? record),
     /** The ones that match, with their secrets opened. */
     async openedAll(where: object): Promise<R[]> {
       const found = (await (model as Table).findMany({ where, orderBy: { id: 'asc' } })) as R[];

@@ -45,7 +45,11 @@ const SHORTEST = 12;
 export function secretsOfInstallation({ config, encryption_keys, webhook_secret, embeddings }: InstallationSettings): string[] {
   const values = [
     ...encryption_keys.split(',').map((entry) => entry.split(':')[1]),
-    ...[webhook_secret, webhook_secret.replace(/^whsec_/, ''), embeddings?.api_key, config.METRICS_TOKEN, config.OPENAI_API_KEY],
+    webhook_secret,
+    webhook_secret.replace(/^whsec_/, ''),
+    embeddings?.api_key,
+    config.METRICS_TOKEN,
+    config.OPENAI_API_KEY,
   ];
   return values.filter((value) => typeof value === 'string').filter((value) => value.length >= SHORTEST);
 }

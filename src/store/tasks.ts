@@ -1,18 +1,21 @@
 import type pg from 'pg';
+import type { ForkedFrom, Task } from '../contracts/tasks.ts';
 import type { BudgetLimits } from '../domain/budget.ts';
 import type { Definition } from '../domain/definition.ts';
-import { eventsOf, type NewEvent, TERMINAL } from '../domain/events.ts';
+import { eventsOf, type NewEvent } from '../domain/events.ts';
 import type { TodoItem } from '../domain/progress.ts';
+import { TERMINAL_STATUSES } from '../domain/statuses.ts';
 import { storable } from '../domain/transcript.ts';
+import { isUuid } from '../domain/uuid.ts';
 import type { PrismaClient, Task as Row } from '../generated/prisma/client.ts';
 import { inTransaction, type Queryable, row, rows } from './database.ts';
 import { hashOf } from './definitions.ts';
 import { type Seed, seed } from './forks.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
-import { listed, type Paging } from './page.ts';
+import { listed, type Paging, wireAs } from './page.ts';
 import type { Tell } from './runs.ts';
-import { SET_BUDGET } from './statements/pauses.ts';
-import { LIVE } from './statements/runs.ts';
+import { setTaskBudget } from './statements/pauses.ts';
+import * as sql from './statements/tasks.ts';
 
 export interface NewTask {
   task_id: string;
@@ -48,50 +51,6 @@ interface TaskFilter extends Paging {
 
 /** What ties a sealed access token to its task. */
 export const callerContext = (task_id: string) => `caller-token:${task_id}`;
-
-const CREATE = {
-  name: 'create_task',
-  text: `WITH lane AS (
-      UPDATE workflows SET active_task_id = coalesce(active_task_id, $1), task_count = task_count + 1, last_task_id = $1,
-        last_task_status = 'pending', last_task_at = $14, current_turn = CASE WHEN active_task_id IS NULL THEN 0 ELSE current_turn END,
-        status = CASE WHEN active_task_id IS NULL THEN 'running' ELSE status END
-      WHERE id = $2 AND status <> 'inactive' AND (active_task_id IS NULL OR $9 <> 'reject')
-        AND NOT EXISTS (SELECT 1 FROM tasks WHERE id = $1) RETURNING active_task_id AS holder),
-    definition AS (INSERT INTO definitions (hash, body) SELECT $6, $15::jsonb FROM lane ON CONFLICT DO NOTHING),
-    task AS (
-      INSERT INTO tasks (id, workflow_id, owner, owner_login, prompt, definition_hash, agent_id, agent_name, on_busy, trigger,
-        scheduled_agent_id, caller_token, caller_key_id, created_at, workflow_title, model)
-      SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $16, $17 FROM lane RETURNING 1)
-    SELECT holder, append_events($2, $1, $18) AS last FROM lane WHERE (SELECT count(*) FROM task) > 0`,
-};
-
-const CREATED = {
-  name: 'created_task',
-  text: `SELECT t.id AS task_id, to_char(t.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS created_at,
-      coalesce(w.active_task_id, t.id) AS holder
-    FROM tasks t JOIN workflows w ON w.id = t.workflow_id WHERE t.id = $1 AND w.id = $2`,
-};
-
-const DISCARD = { name: 'discard_task', text: 'SELECT discard_task($1) AS holder' };
-
-const SETTLE_LANES = { name: 'settle_lanes', text: 'SELECT settle_lanes() AS freed' };
-
-/** Every task that should have a run, with what starting it anew takes and the calls whose decisions it may not have heard of. */
-const UNFINISHED = {
-  name: 'unfinished_tasks',
-  text: `SELECT t.id AS task_id, t.workflow_id, t.owner_login AS owner, t.agent_name AS agent, t.model, t.status, t.on_busy, t.turns,
-      coalesce(t.workflow_title, t.workflow_id::text) AS workflow, t.definition_hash, w.active_task_id AS holder,
-      ARRAY(SELECT c.call_id FROM tool_calls c WHERE c.task_id = t.id AND c.status LIKE 'waiting%' AND c.decision IS NOT NULL) AS decided
-    FROM tasks t JOIN workflows w ON w.id = t.workflow_id
-    WHERE t.status IN (${LIVE}) AND t.created_at < $1 ORDER BY t.id`,
-};
-
-/** Of these tasks, those that ended before a time or do not exist. */
-const OVER = {
-  name: 'tasks_over',
-  text: `SELECT id FROM unnest($1::uuid[]) AS asked (id) WHERE NOT EXISTS (
-    SELECT 1 FROM tasks t WHERE t.id = asked.id AND (t.status IN (${LIVE}) OR t.completed_at > $2))`,
-};
 
 export interface UnfinishedTask {
   task_id: string;
@@ -130,39 +89,42 @@ export function taskStore({
       const created_at = new Date();
       const events = openingEvents(task, created_at.toISOString());
       const values = valuesOf(task, { task_id, created_at, events, keys });
-      const write = (on: Queryable) => row<{ holder: string; last: number }>(on, CREATE, values);
+      const write = (on: Queryable) => row<{ holder: string; last: number }>(on, sql.createTask(values));
       const from = task.seed;
       const created = await (from ? inTransaction(pool, (on) => seeded(on, task_id, { from, write })) : write(pool));
-      if (!created) return (await row<CreatedTask>(pool, CREATED, [task_id, task.workflow_id])) ?? null;
+      if (!created) return (await row<CreatedTask>(pool, sql.createdTask({ task_id, workflow_id: task.workflow_id }))) ?? null;
       tell(task.workflow_id, task_id, { events, last: created.last });
       return { task_id, created_at: created_at.toISOString(), holder: created.holder };
     },
 
     /** Tasks of a workflow that have not ended, oldest first. */
     async unended(workflow_id: string): Promise<string[]> {
-      const where = { workflow_id, status: { notIn: [...TERMINAL] } };
+      const where = { workflow_id, status: { notIn: [...TERMINAL_STATUSES] } };
       return (await prisma.task.findMany({ where, select: { id: true }, orderBy: { id: 'asc' } })).map(({ id }) => id);
     },
 
     /** Of these ids, those of tasks that have ended. */
     async ended(ids: string[]): Promise<string[]> {
-      const where = { id: { in: ids.filter((id) => UUID.test(id)) }, status: { in: [...TERMINAL] } };
+      const where = { id: { in: ids.filter(isUuid) }, status: { in: [...TERMINAL_STATUSES] } };
       return (await prisma.task.findMany({ where, select: { id: true } })).map(({ id }) => id);
     },
 
     /** Writes down that the run is to end. */
     async noteHalt(task_id: string): Promise<void> {
-      await prisma.task.updateMany({ where: { id: task_id, status: { notIn: [...TERMINAL] } }, data: { halt_requested: true } });
+      await prisma.task.updateMany({
+        where: { id: task_id, status: { notIn: [...TERMINAL_STATUSES] } },
+        data: { halt_requested: true },
+      });
     },
 
     /** Gives a run under way another budget. False when the task has ended. */
     async setBudget(task_id: string, budget: BudgetLimits | null): Promise<boolean> {
-      return (await row(pool, SET_BUDGET, [task_id, budget === null ? null : JSON.stringify(budget)])) !== undefined;
+      return (await row(pool, setTaskBudget({ task_id, budget: budget && JSON.stringify(budget) }))) !== undefined;
     },
 
     /** Takes back a task that the engine never got. Returns the task that holds the lane now. */
     async discard(task_id: string): Promise<string | null> {
-      return (await row<{ holder: string | null }>(pool, DISCARD, [task_id]))?.holder ?? null;
+      return (await row<{ holder: string | null }>(pool, sql.discardTask({ task_id })))?.holder ?? null;
     },
 
     /** The task that holds a workflow's lane. */
@@ -183,13 +145,13 @@ export function taskStore({
       const found = await prisma.task.findUnique({ where: { id }, select: { todos: true } });
       return (found?.todos ?? []) as unknown as TodoItem[];
     },
-    unfinished: (created_before: Date) => rows<UnfinishedTask>(pool, UNFINISHED, [created_before]),
+    unfinished: (created_before: Date) => rows<UnfinishedTask>(pool, sql.unfinishedTasks({ created_before })),
     async over(ids: string[], ended_before: Date): Promise<string[]> {
-      return (await rows<{ id: string }>(pool, OVER, [ids, ended_before])).map(({ id }) => id);
+      return (await rows<{ id: string }>(pool, sql.tasksOver({ task_ids: ids, ended_before }))).map(({ id }) => id);
     },
     /** Gives lanes that nobody holds to those who wait for them. */
     async settleLanes(): Promise<void> {
-      await row(pool, SETTLE_LANES, []);
+      await row(pool, sql.settleLanes());
     },
     /** What leads to the secrets that a task's run may come to know; null when there is no such task. */
     secretsOf: (task_id: string) =>
@@ -213,7 +175,6 @@ export function taskStore({
   };
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const EXCERPT = 200;
 
 function openingEvents({ task_id, prompt, seed: from }: NewTask, at: string): NewEvent[] {
@@ -239,30 +200,30 @@ interface Fresh {
   keys: KeyRing;
 }
 
-function valuesOf(task: NewTask, { task_id, created_at, events, keys }: Fresh): unknown[] {
-  const { definition } = task;
+function valuesOf(task: NewTask, { task_id, created_at, events, keys }: Fresh) {
+  const { workflow_id, owner, owner_login, prompt, definition, on_busy, trigger, scheduled_agent_id = null, seed: from } = task;
   const body = JSON.stringify(definition);
   const caller = task.caller_token === null ? null : keys.seal(task.caller_token, callerContext(task_id));
-  return [
-    ...[
-      task_id,
-      task.workflow_id,
-      task.owner,
-      task.owner_login,
-      task.prompt,
-      task.seed?.definition_hash ?? hashOf(body),
-      definition.agent.id,
-      definition.agent.name,
-    ],
-    ...[
-      task.on_busy,
-      task.trigger,
-      task.scheduled_agent_id ?? null,
-      caller && Buffer.from(caller.sealed),
-      caller?.key_id ?? null,
-    ],
-    ...[created_at, body, definition.workflow.title, definition.model, JSON.stringify(events)],
-  ];
+  return {
+    task_id,
+    workflow_id,
+    owner,
+    owner_login,
+    prompt,
+    on_busy,
+    trigger,
+    scheduled_agent_id,
+    created_at,
+    definition_hash: from?.definition_hash ?? hashOf(body),
+    definition: body,
+    agent_id: definition.agent.id,
+    agent_name: definition.agent.name,
+    workflow_title: definition.workflow.title,
+    model: definition.model,
+    caller_token: caller && Buffer.from(caller.sealed),
+    caller_key_id: caller?.key_id ?? null,
+    events: JSON.stringify(events),
+  };
 }
 
 export type WiredTask = ReturnType<typeof wiredTask>;
@@ -274,8 +235,10 @@ function wiredTask(task: Row) {
   const { fork_step, fork_effects, halt_requested: _halting, ...shown } = more;
   const end = completed_at ?? (started_at ? new Date() : null);
   return {
-    ...shown,
-    forked_from: forked_from && { task_id: forked_from, step: fork_step ?? 1, effects: fork_effects ?? 'live' },
+    ...wireAs<Task>()(shown),
+    forked_from: forked_from
+      ? ({ task_id: forked_from, step: fork_step ?? 1, effects: fork_effects ?? 'live' } as ForkedFrom)
+      : null,
     usage: { total_in, total_out, cost, cache_read, cache_write, premium_requests },
     created_at: created_at.toISOString(),
     started_at: started_at?.toISOString() ?? null,

@@ -1,12 +1,14 @@
 import { v7 as uuid } from 'uuid';
+import type { TokenUse } from '../contracts/tokens.ts';
 import { type Destination, HOLDER_NOUNS } from '../domain/destinations.ts';
 import { type AppError, secretNotGranted, tokenMissing } from '../domain/errors.ts';
-import type { PrismaClient, StoredToken as Row, TokenUse } from '../generated/prisma/client.ts';
+import type { PrismaClient, StoredToken as Row, TokenUse as UseRow } from '../generated/prisma/client.ts';
 import { type Database, row, rows } from './database.ts';
 import type { GrantKeys } from './grant-keys.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
-import { listed, type Paging, wire } from './page.ts';
+import { listed, type Paging, type WireAs, wireAs } from './page.ts';
 import { type RowFilter, refused, resource } from './resource.ts';
+import * as sql from './statements/tokens.ts';
 import { countOfOthers } from './uses.ts';
 
 interface Parts extends Pick<Database, 'pool' | 'prisma'> {
@@ -30,6 +32,7 @@ interface TokenRequest {
   task_id?: string | undefined;
 }
 
+const wireUse: (row: UseRow) => WireAs<UseRow, TokenUse> = wireAs<TokenUse>();
 const NOUN = 'stored token';
 const context = (name: string) => `stored-token:${name}`;
 
@@ -37,37 +40,6 @@ interface Found extends Sealed {
   login: string | null;
   verdict: 'granted' | 'not_granted' | 'foreign';
 }
-
-/**
- * One statement, because every step of a run with a provider's key goes through it. A grant that was superseded holds for tasks
- * from before: they are pinned to what it was given for.
- */
-const OPEN = {
-  name: 'open_token',
-  text: `WITH token AS (
-      SELECT t.sealed, t.key_id, p.login, CASE
-        WHEN NOT (t.shared OR t.created_by = $3) THEN 'foreign'
-        WHEN EXISTS (SELECT 1 FROM secret_grants g WHERE g.token_name = $2 AND g.granted_by = t.created_by
-          AND g.resource_kind = $5 AND g.resource_id = $6 AND g.destination = $8
-          AND (g.superseded_at IS NULL OR g.superseded_at > (SELECT created_at FROM tasks WHERE id = $4))) THEN 'granted'
-        ELSE 'not_granted' END AS verdict
-      FROM stored_tokens t LEFT JOIN principals p ON p.id = t.created_by WHERE t.name = $2),
-    used AS (
-      INSERT INTO token_uses
-        (id, token_name, principal, task_id, resource_kind, resource_id, resource_name, destination_label, purpose, granted)
-      SELECT $1, $2, $3, $4, $5, $6, $7, $9, $10, coalesce((SELECT verdict = 'granted' FROM token), false))
-    SELECT sealed, key_id, login, verdict FROM token`,
-};
-
-/** The stored tokens that a run, and those it was forked from, were given. */
-const MET = {
-  name: 'tokens_met',
-  text: `WITH RECURSIVE runs AS (
-      SELECT id, forked_from FROM tasks WHERE id = $1
-      UNION SELECT t.id, t.forked_from FROM tasks t JOIN runs r ON t.id = r.forked_from)
-    SELECT DISTINCT s.name, s.sealed, s.key_id FROM runs r JOIN token_uses u ON u.task_id = r.id AND u.granted
-      JOIN stored_tokens s ON s.name = u.token_name`,
-};
 
 function missing({ name, destination: { kind, name: resource } }: TokenRequest): AppError {
   const place = `the ${HOLDER_NOUNS[kind]} ${resource}`;
@@ -96,10 +68,13 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
   async function open(request: TokenRequest): Promise<string> {
     const { name, principal, destination, task_id = null } = request;
     const { kind, id, name: resource_name, label } = destination;
-    const fingerprint = await fingerprints.fingerprint(destination);
-    const purpose = `${HOLDER_NOUNS[kind]} ${resource_name}`;
-    const values = [uuid(), name, principal, task_id, kind, id, resource_name, fingerprint, label, purpose];
-    const token = await row<Found>(pool, OPEN, values);
+    const query = sql.openToken({
+      ...{ use_id: uuid(), name, principal, task_id, resource_kind: kind, resource_id: id, resource_name },
+      destination: await fingerprints.fingerprint(destination),
+      destination_label: label,
+      purpose: `${HOLDER_NOUNS[kind]} ${resource_name}`,
+    });
+    const token = await row<Found>(pool, query);
     if (!token) throw missing(request);
     if (token.verdict !== 'granted') throw tokenRefusal(request, token);
     return keys.open(token, context(name));
@@ -142,13 +117,13 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
     open,
     /** Values that a run has met, so that they are taken out of what is said about it; they go nowhere. */
     async metBy(task_id: string): Promise<string[]> {
-      const found = await rows<Sealed & { name: string }>(pool, MET, [task_id]);
+      const found = await rows<Sealed & { name: string }>(pool, sql.tokensMet({ task_id }));
       return found.map((token) => keys.open(token, context(token.name)));
     },
     /** Who used a token for what, or tried to, newest first. Uses of another token that had the name before are not among them. */
     async uses({ name, created_at }: { name: string; created_at: string }, paging: Paging) {
       const where = { token_name: name, used_at: { gte: new Date(created_at) }, resource_kind: { not: null } };
-      const page = await listed(prisma.tokenUse, { where, paging, shown: wire<TokenUse> });
+      const page = await listed(prisma.tokenUse, { where, paging, shown: wireUse });
       const ids = [...new Set(page.items.map(({ principal }) => principal))];
       const logins = new Map(
         (await prisma.principal.findMany({ where: { id: { in: ids } } })).map(({ id, login }) => [id, login]),

@@ -4,7 +4,7 @@ import type { CallDecision, LedgerEntry } from '../domain/effects.ts';
 import type { NewEvent } from '../domain/events.ts';
 import type { ForkAnswer, ForkOrigin } from '../domain/fork.ts';
 import type { TodoItem } from '../domain/progress.ts';
-import { row, type Statement } from './database.ts';
+import { row } from './database.ts';
 import type { Tell } from './runs.ts';
 import * as sql from './statements/tool-ledger.ts';
 
@@ -55,61 +55,73 @@ interface DecisionMade {
 export type ToolLedger = ReturnType<typeof toolLedger>;
 
 export function toolLedger(pool: pg.Pool, tell: Tell = () => {}) {
-  async function write(statement: Statement, call: CallPlace, { events, values }: { events: NewEvent[]; values: unknown[] }) {
-    const told = await row<{ last: number }>(pool, statement, [
-      call.task_id,
-      call.workflow_id,
-      call.call_id,
-      ...values,
-      JSON.stringify(events),
-    ]);
-    if (told) tell(call.workflow_id, call.task_id, { events, last: told.last });
+  async function write(query: pg.QueryConfig, { workflow_id, task_id }: CallPlace, events: NewEvent[]) {
+    const told = await row<{ last: number }>(pool, query);
+    if (told) tell(workflow_id, task_id, { events, last: told.last });
     return told !== undefined;
   }
 
   return {
-    open: (task_id: string, call_id: string) => row<OpenCall>(pool, sql.OPEN_CALL, [task_id, call_id]),
+    open: (task_id: string, call_id: string) => row<OpenCall>(pool, sql.openCall({ task_id, call_id })),
 
     /** Marks a call as begun. Null when another attempt moved it meanwhile; otherwise the call as it is now. */
     async start(call: OpenCall, events: NewEvent[]): Promise<OpenCall | null> {
-      const started = await write(sql.START_CALL, call, { events, values: seen(call) });
+      const started = await write(sql.startCall(seenParameters(call, events)), call, events);
       return started ? { ...call, status: 'started', attempts: call.attempts + 1, decision: null } : null;
     },
 
     /** Writes a call's result, once, beside its ledger entry. False when the call is no longer as it was seen. */
-    end: (call: OpenCall, { content, failed, kind, stdout, stderr, duration_ms, events }: CallEnd) =>
-      write(sql.END_CALL, call, {
-        events,
-        values: [...seen(call), call.step, call.position, kind, content, failed, stdout, stderr, duration_ms],
-      }),
+    end(call: OpenCall, { events, ...outcome }: CallEnd) {
+      const { step, position } = call;
+      return write(sql.endCall({ ...seenParameters(call, events), step, position, ...outcome }), call, events);
+    },
 
     /** Writes, once, what a call is answered with that is not carried out. False when the call is no longer as it was seen. */
-    answer: (call: OpenCall, { content, failed, answered_by, events }: ForkAnswer & { events: NewEvent[] }) =>
-      write(sql.ANSWER_CALL, call, { events, values: [...seen(call), call.step, call.position, content, failed, answered_by] }),
+    answer(call: OpenCall, { content, failed, answered_by, events }: ForkAnswer & { events: NewEvent[] }) {
+      const { step, position } = call;
+      return write(
+        sql.answerCall({ ...seenParameters(call, events), step, position, content, failed, answered_by }),
+        call,
+        events,
+      );
+    },
 
     /** Parks the run until a person decides about this call. */
     park: (call: OpenCall, { status, events }: { status: 'waiting_approval' | 'waiting_reconciliation'; events: NewEvent[] }) =>
-      write(sql.PARK_CALL, call, { events, values: [...seen(call), status] }),
+      write(sql.parkCall({ ...seenParameters(call, events), status }), call, events),
 
     /** Lets the run go on when none of its calls waits for a person any more. */
-    resume: (call: CallPlace, events: NewEvent[]) => write(sql.RESUME, call, { events, values: [] }),
+    resume: (call: CallPlace, events: NewEvent[]) => write(sql.resumeRun(runParameters(call, events)), call, events),
 
     /** The source was out of reach, so nothing was done: the next attempt starts afresh. */
-    release: (call: OpenCall, events: NewEvent[]) => write(sql.RELEASE_CALL, call, { events, values: seen(call) }),
+    release: (call: OpenCall, events: NewEvent[]) => write(sql.releaseCall(seenParameters(call, events)), call, events),
 
     /** Tells of a call under way. */
-    tell: (call: CallPlace, events: NewEvent[]) => write(sql.TELL_CALL, call, { events, values: [] }),
+    tell: (call: CallPlace, events: NewEvent[]) => write(sql.tellCall(callParameters(call, events)), call, events),
 
     setTodos: (call: CallPlace, { todos, events }: { todos: TodoItem[]; events: NewEvent[] }) =>
-      write(sql.SET_TODOS, call, { events, values: [JSON.stringify(todos)] }),
+      write(sql.setTodos({ ...runParameters(call, events), todos: JSON.stringify(todos) }), call, events),
 
     /** Writes a decision. False when the call does not wait for one of this kind, has one, or is not the attempt's that is named. */
-    decide(call: CallPlace, { decision, by, attempts = null, events }: DecisionMade): Promise<boolean> {
+    decide(call: CallPlace, { decision, by: decided_by, attempts = null, events }: DecisionMade): Promise<boolean> {
       const asked = decision.decision === 'approve' || decision.decision === 'deny';
       const waits = asked ? 'waiting_approval' : 'waiting_reconciliation';
-      return write(sql.DECIDE_CALL, call, { events, values: [waits, JSON.stringify(decision), by, attempts] });
+      const values = { waits, decision: JSON.stringify(decision), decided_by, attempts };
+      return write(sql.decideCall({ ...callParameters(call, events), ...values }), call, events);
     },
   };
 }
 
-const seen = ({ status, attempts }: OpenCall) => [status, attempts];
+const runParameters = ({ task_id, workflow_id }: CallPlace, events: NewEvent[]) => ({
+  task_id,
+  workflow_id,
+  events: JSON.stringify(events),
+});
+
+const callParameters = (call: CallPlace, events: NewEvent[]) => ({ ...runParameters(call, events), call_id: call.call_id });
+
+const seenParameters = (call: OpenCall, events: NewEvent[]) => ({
+  ...callParameters(call, events),
+  seen_status: call.status,
+  seen_attempts: call.attempts,
+});

@@ -3,6 +3,7 @@ import { MASK } from '../contracts/mcps.ts';
 import type { FullImport } from '../contracts/transfer.ts';
 import { remoteAddressRefusal } from '../domain/remote-address.ts';
 import { mapTexts } from '../domain/secrets.ts';
+import { isUuid } from '../domain/uuid.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import { KNOWLEDGE_SOURCE } from './connections.ts';
 import type { KeyRing } from './key-ring.ts';
@@ -84,7 +85,7 @@ export function draftMakers(tx: Tables, { importer, keys, faultOf }: Making): Re
         const { id: _, ...item } = given;
         const fault = faultOf(given);
         if (fault) return refusal(item.name, fault);
-        if (item.provider_id !== null && !/^[0-9a-f-]{36}$/.test(item.provider_id))
+        if (item.provider_id !== null && !isUuid(item.provider_id))
           return refusal(item.name, `provider_id: No provider can have the id ${item.provider_id}`);
         return draft(item.name, { ...item, created_by }, absent[index]);
       });
@@ -131,7 +132,7 @@ function maskedIn(config: unknown): string[] {
 }
 
 async function existingAgents(tx: Tables, ids: string[]): Promise<Set<string>> {
-  const possible = [...new Set(ids.filter((id) => /^[0-9a-f-]{36}$/.test(id)))];
+  const possible = [...new Set(ids.filter(isUuid))];
   return new Set((await tx.agent.findMany({ where: { id: { in: possible } }, select: { id: true } })).map(({ id }) => id));
 }
 
@@ -143,7 +144,7 @@ async function absentIn(tx: Tables, items: object[], references: Record<string, 
   const sentences: string[][] = items.map(() => []);
   for (const [field, table] of Object.entries(references)) {
     const named = items.map((item) => [(item as Record<string, unknown>)[field] ?? []].flat() as string[]);
-    const ids = [...new Set(named.flat())].filter((id) => UUID.test(id));
+    const ids = [...new Set(named.flat())].filter(isUuid);
     const model = tx[table] as unknown as { findMany(args: object): Promise<{ id: string }[]> };
     const found = new Set(
       (ids.length > 0 ? await model.findMany({ where: { id: { in: ids } }, select: { id: true } }) : []).map(({ id }) => id),
@@ -154,8 +155,6 @@ async function absentIn(tx: Tables, items: object[], references: Record<string, 
   }
   return sentences;
 }
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const AGENT_REFERENCES: Record<string, Referred> = {
   provider_id: 'provider',

@@ -1,8 +1,10 @@
 import { v7 as uuid } from 'uuid';
 import type { ImportResult, ResourceType } from '../contracts/transfer.ts';
 import { one } from '../domain/errors.ts';
+import { isUuid } from '../domain/uuid.ts';
 import type { Prisma, PrismaClient } from '../generated/prisma/client.ts';
 import { KNOWLEDGE_SOURCE } from './connections.ts';
+import type { Granting } from './granting.ts';
 import type { KeyRing } from './key-ring.ts';
 import { configSealer } from './sealed-config.ts';
 import {
@@ -51,7 +53,13 @@ const TIMEOUT_MS = 60_000;
 /** Leaves a transaction without keeping what it did. */
 class Undone extends Error {}
 
-export function transferStore(prisma: PrismaClient, keys: KeyRing) {
+interface Stores {
+  prisma: PrismaClient;
+  keys: KeyRing;
+  granting: Granting;
+}
+
+export function transferStore({ prisma, keys, granting }: Stores) {
   const sealer = configSealer(keys, KNOWLEDGE_SOURCE);
   return {
     /** Records of a type, oldest first, secrets sealed. */
@@ -64,7 +72,10 @@ export function transferStore(prisma: PrismaClient, keys: KeyRing) {
     masked: (record: object) =>
       'connection_config' in record ? { ...record, connection_config: sealer.mask(record.connection_config) } : record,
 
-    /** Creates what can be created, in one transaction; a dry run does the same and undoes it. */
+    /**
+     * Creates what can be created, in one transaction; a dry run does the same and undoes it. Whoever imports something has
+     * saved it: what it names of their tokens is granted.
+     */
     async import(parts: ImportParts, { importer, dry_run, faultOf }: { importer: Importer; dry_run: boolean; faultOf: FaultOf }) {
       const results: Partial<Record<PartName, ImportResult>> = {};
       const work = async (tx: Prisma.TransactionClient) => {
@@ -72,8 +83,12 @@ export function transferStore(prisma: PrismaClient, keys: KeyRing) {
         for (const part of PARTS) {
           results[part.name] = await createAll(tx, part, { items: parts[part.name] ?? [], maker: makers[part.name] });
         }
+        const ids = (name: PartName) => results[name]?.ids ?? [];
+        await granting.made(tx, importer.key, { kind: 'knowledge_source', ids: ids('knowledge_sources') });
+        await granting.made(tx, importer.key, { kind: 'workflow', ids: ids('workflows') });
         if (dry_run) throw new Undone();
       };
+      await granting.ready();
       await prisma.$transaction(work, { timeout: TIMEOUT_MS, maxWait: TIMEOUT_MS }).catch((error: unknown) => {
         if (!(error instanceof Undone)) throw error;
       });
@@ -94,7 +109,7 @@ async function createAll(
   const taken = await idsIn(table, items);
   const drafts = (await maker(items)).map((draft, index): Draft & { label: string; id: string } => {
     const wanted = items[index]?.id;
-    const id = wanted && UUID.test(wanted) && !taken.has(wanted) ? wanted : uuid();
+    const id = wanted && isUuid(wanted) && !taken.has(wanted) ? wanted : uuid();
     taken.add(id);
     return { ...draft, id, label: `${name}.${index}${draft.title ? ` (${draft.title})` : ''}` };
   });
@@ -123,10 +138,8 @@ async function insert(table: Table, drafts: { id: string; values: object | null 
   return created;
 }
 
-export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-
 async function idsIn(table: Table, items: { id?: string | undefined }[]): Promise<Set<string>> {
-  const ids = items.flatMap(({ id }) => (id && UUID.test(id) ? [id] : []));
+  const ids = items.flatMap(({ id }) => (id && isUuid(id) ? [id] : []));
   if (ids.length === 0) return new Set();
   return new Set((await table.findMany({ where: { id: { in: ids } }, select: { id: true } })).map(({ id }) => id));
 }

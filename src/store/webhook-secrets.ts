@@ -3,20 +3,10 @@ import { PREVIOUS_HOURS } from '../contracts/webhook-secrets.ts';
 import type { WebhookSecret } from '../generated/prisma/client.ts';
 import { type Database, row } from './database.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
+import { rotateWebhookSecret } from './statements/webhooks.ts';
 
 const SECRET_BYTES = 32;
 const context = (owner: string) => `webhook-secret:${owner}`;
-
-/** One statement: of two rotations at once, the second moves what the first made. */
-const ROTATE = {
-  name: 'rotate_webhook_secret',
-  text: `INSERT INTO webhook_secrets (owner, sealed, key_id, fingerprint, previous_until)
-    VALUES ($1, $2, $3, $4, now() + make_interval(hours => $5))
-    ON CONFLICT (owner) DO UPDATE SET previous_sealed = webhook_secrets.sealed, previous_key_id = webhook_secrets.key_id,
-      previous_until = excluded.previous_until, sealed = excluded.sealed, key_id = excluded.key_id,
-      fingerprint = excluded.fingerprint, rotated_at = now()
-    RETURNING *`,
-};
 
 /** What each owner's webhooks are signed with. Who has never rotated has none of their own: the installation's is used. */
 export function webhookSecretStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>, keys: KeyRing) {
@@ -33,8 +23,9 @@ export function webhookSecretStore({ pool, prisma }: Pick<Database, 'pool' | 'pr
     async rotate(owner: string) {
       const secret = `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
       const { sealed, key_id } = keys.seal(secret, context(owner));
-      const values = [owner, Buffer.from(sealed), key_id, keys.fingerprint(secret), PREVIOUS_HOURS];
-      return { ...secretSummary((await row<WebhookSecret>(pool, ROTATE, values)) as WebhookSecret), secret };
+      const values = { owner, sealed: Buffer.from(sealed), key_id, fingerprint: keys.fingerprint(secret) };
+      const query = rotateWebhookSecret({ ...values, previous_hours: PREVIOUS_HOURS });
+      return { ...secretSummary((await row<WebhookSecret>(pool, query)) as WebhookSecret), secret };
     },
     /** What a message of this owner's is signed with now, the newest first. */
     async valid(owner: string, installation: string): Promise<string[]> {

@@ -1,7 +1,9 @@
 import type pg from 'pg';
+import type { WebhookDelivery } from '../contracts/webhooks.ts';
 import type { PrismaClient } from '../generated/prisma/client.ts';
 import { row, rows } from './database.ts';
-import { wire } from './page.ts';
+import { wire, wireAs } from './page.ts';
+import * as sql from './statements/webhooks.ts';
 
 interface PendingDelivery {
   id: string;
@@ -18,25 +20,6 @@ interface AttemptRecord {
   delivered: boolean;
 }
 
-const NOTE = {
-  name: 'note_webhook_attempt',
-  text: `WITH attempt AS (
-      INSERT INTO webhook_attempts (delivery_id, attempt, response_status, error)
-      SELECT $1, coalesce(max(attempt), 0) + 1, $2, $3 FROM webhook_attempts WHERE delivery_id = $1 RETURNING 1)
-    UPDATE webhook_deliveries SET status = CASE WHEN $4 THEN 'delivered' ELSE status END,
-      delivered_at = CASE WHEN $4 THEN now() ELSE delivered_at END WHERE id = $1 RETURNING status`,
-};
-
-const GIVE_UP = {
-  name: 'give_up_webhook',
-  text: "UPDATE webhook_deliveries SET status = 'failed' WHERE id = $1 AND status = 'pending'",
-};
-
-const PENDING = {
-  name: 'pending_webhooks',
-  text: "SELECT id FROM webhook_deliveries WHERE status = 'pending' ORDER BY id LIMIT 1000",
-};
-
 export type WebhookStore = ReturnType<typeof webhookStore>;
 
 export function webhookStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
@@ -50,20 +33,20 @@ export function webhookStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaCl
       return { ...delivery, owner: task.owner };
     },
     async note(id: string, { response_status, error, delivered }: AttemptRecord): Promise<void> {
-      await row(pool, NOTE, [id, response_status, error, delivered]);
+      await row(pool, sql.noteWebhookAttempt({ delivery_id: id, response_status, error, delivered }));
     },
     async giveUp(id: string): Promise<void> {
-      await row(pool, GIVE_UP, [id]);
+      await row(pool, sql.giveUpWebhook({ delivery_id: id }));
     },
     /** Messages that should have a delivery under way. */
-    pending: async () => (await rows<{ id: string }>(pool, PENDING, [])).map(({ id }) => id),
+    pending: async () => (await rows<{ id: string }>(pool, sql.pendingWebhooks())).map(({ id }) => id),
     async ofTask(task_id: string) {
       const found = await prisma.webhookDelivery.findMany({
         where: { task_id },
         include: withAttempts,
         orderBy: { created_at: 'desc' },
       });
-      return found.map(({ attempts, ...delivery }) => ({ ...wire(delivery), attempts: attempts.map(wire) }));
+      return found.map(({ attempts, ...delivery }) => ({ ...wireAs<WebhookDelivery>()(delivery), attempts: attempts.map(wire) }));
     },
     /** Back to how it was before it was put back. */
     async restore(id: string, status: string): Promise<void> {

@@ -1,9 +1,12 @@
 import { v7 as uuid } from 'uuid';
+import type { LogEntry, TranscriptEntry, WorkflowSettings, WorkflowSummary } from '../contracts/workflows.ts';
 import { conflict } from '../domain/errors.ts';
 import type { Prisma, Workflow as Row } from '../generated/prisma/client.ts';
 import { type Database, row } from './database.ts';
-import { listed, type Paging, wire } from './page.ts';
+import type { Granting } from './granting.ts';
+import { listed, type Paging, wireAs } from './page.ts';
 import { refused } from './resource.ts';
+import * as sql from './statements/workflows.ts';
 
 interface WorkflowFilter extends Paging {
   owner: string;
@@ -13,22 +16,27 @@ interface WorkflowFilter extends Paging {
   single_use?: boolean | undefined;
 }
 
+/** What a workflow is made of: its settings, and what its maker adds. */
+interface NewWorkflow extends Partial<WorkflowSettings> {
+  agent_id: string;
+  /** Where the request has one to give. */
+  id?: string;
+  owner: string;
+  owner_login: string;
+  /** Made for one request of a compatible API. */
+  single_use?: boolean;
+}
+
 const NOUN = 'workflow';
 
-/** Of workflows made for one request, those that it never came to run: it was refused, or its server died. */
-const REMOVE_UNUSED = {
-  name: 'remove_unused_workflows',
-  text: `DELETE FROM workflows w WHERE single_use AND task_count = 0 AND created_at < $1
-    AND NOT EXISTS (SELECT 1 FROM scheduled_agents s WHERE s.workflow_id = w.id)`,
-};
+interface Parts extends Pick<Database, 'pool' | 'prisma'> {
+  granting: Granting;
+}
 
-/** On the path of every stream, where a whole row through Prisma would show. */
-const OWNER = { name: 'owner_of_workflow', text: 'SELECT owner FROM workflows WHERE id = $1' };
-
-export function workflowStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>) {
+export function workflowStore({ pool, prisma, granting }: Parts) {
   return {
     async ownerOf(id: string): Promise<string | null> {
-      return (await row<{ owner: string }>(pool, OWNER, [id]))?.owner ?? null;
+      return (await row<{ owner: string }>(pool, sql.ownerOfWorkflow({ id })))?.owner ?? null;
     },
     list({ limit, cursor, q, ...same }: WorkflowFilter) {
       const where: Prisma.WorkflowWhereInput = { ...same, ...(q ? { title: { contains: q, mode: 'insensitive' } } : {}) };
@@ -38,11 +46,14 @@ export function workflowStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'
       const found = await prisma.workflow.findUnique({ where: { id } });
       return found && wired(found);
     },
-    async create(values: Omit<Prisma.WorkflowUncheckedCreateInput, 'id'> & { id?: string }) {
-      return wired(await refused(NOUN, prisma.workflow.create({ data: { id: uuid(), ...values } })));
+    /** `by`: the principal who saves it, whose tokens that it names are granted to it. */
+    async create(values: NewWorkflow, by?: string) {
+      const data = { id: uuid(), ...values } as Prisma.WorkflowUncheckedCreateInput;
+      return wired(await granting.saving('workflow', by, (on) => refused(NOUN, on.workflow.create({ data }))));
     },
-    async update(id: string, values: Prisma.WorkflowUncheckedUpdateInput) {
-      return wired(await refused(NOUN, prisma.workflow.update({ where: { id }, data: values })));
+    async update(id: string, values: Partial<WorkflowSettings>, by?: string) {
+      const data = values as Prisma.WorkflowUncheckedUpdateInput;
+      return wired(await granting.saving('workflow', by, (on) => refused(NOUN, on.workflow.update({ where: { id }, data }))));
     },
     /** Switches off, or on again; a run under way goes on, and its state is shown when it is switched on. */
     async switch(id: string, status: 'active' | 'inactive') {
@@ -55,7 +66,7 @@ export function workflowStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'
       await prisma.memory.deleteMany({ where: { workflow_id: id } });
     },
     async removeUnused(created_before: Date): Promise<void> {
-      await row(pool, REMOVE_UNUSED, [created_before]);
+      await row(pool, sql.removeUnusedWorkflows({ created_before }));
     },
     /** Messages, logs and usage of the last run. */
     async lastRun(last_task_id: string | null) {
@@ -66,19 +77,21 @@ export function workflowStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'
         prisma.task.findUnique({ where: { id: last_task_id } }),
       ]);
       return {
-        messages: messages.map(wire),
-        logs: logs.map(({ data, timestamp }) => ({ ...(data as object), timestamp: timestamp.toISOString() })),
+        messages: messages.map(wireAs<TranscriptEntry>()),
+        logs: logs.map(({ data, timestamp }) => ({ ...(data as LogData), timestamp: timestamp.toISOString() })),
         usage: task ?? NO_USAGE,
       };
     },
   };
 }
 
+type LogData = Pick<LogEntry, 'event' | 'detail'> & Record<string, unknown>;
+
 const NO_USAGE = { total_in: 0, total_out: 0, cost: 0, cache_read: 0, cache_write: 0, premium_requests: 0 };
 
 /** `owner` on the wire is the login; who owns it is `owner_key`. */
 const wired = ({ owner, owner_login, single_use: _, ...rest }: Row) => ({
-  ...wire(rest),
+  ...wireAs<WorkflowSummary>()(rest),
   enabled: rest.status !== 'inactive',
   owner: owner_login,
   owner_key: owner,

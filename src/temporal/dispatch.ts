@@ -1,8 +1,8 @@
 import { v7 as uuid } from 'uuid';
 import type { Definition } from '../domain/definition.ts';
 import { type AppError, conflict, databaseIsAway, foreign, notFound, unprocessable } from '../domain/errors.ts';
-import { isTerminal } from '../domain/events.ts';
 import type { LoopState } from '../domain/run-loop.ts';
+import { isTerminal } from '../domain/statuses.ts';
 import type { EventBus } from '../events/bus.ts';
 import type { Seed } from '../store/forks.ts';
 import type { Store } from '../store/index.ts';
@@ -98,16 +98,22 @@ export function createDispatch({ admitTask, store, engine, bus, settle, definiti
     else if (isTerminal((await store.tasks.find(task_id))?.status ?? 'halted')) await engine.halt(task_id);
   }
 
-  async function halt(task_id: string): Promise<void> {
+  /** Asks the run to end; false when the engine knows of none. A worker that has it hears at once, one that takes it up later reads it. */
+  async function breakOff(task_id: string): Promise<boolean> {
     const known = await engine.halt(task_id);
-    // A worker that is there hears of it at once; one that takes the run up later reads it.
     if (known) await store.tasks.noteHalt(task_id);
     await bus.halt(task_id);
-    if (known) return;
+    return known;
+  }
+
+  async function halt(task_id: string): Promise<void> {
+    if (await breakOff(task_id)) return;
     const turns = (await store.tasks.find(task_id))?.turns ?? 0;
     const { next, webhook } = await settle(task_id, { status: 'halted', error: null, error_code: null, turns });
     if (webhook) await engine.deliver(webhook);
     if (next) await engine.proceed(next);
+    // Its run may have been started, and have begun, before the task was settled. One that starts later finds that the task has ended.
+    await breakOff(task_id);
   }
 
   async function snapshotFor({ workflow_id, owner }: Pick<PromptOrder, 'workflow_id' | 'owner'>): Promise<Snapshot> {
@@ -164,7 +170,14 @@ interface Begins {
 function newTask(order: PromptOrder, { definition, on_busy, seed }: Begins & { on_busy: string }): NewTask {
   const { task_id, workflow_id, prompt, owner, owner_login, trigger, scheduled_agent_id = null, access_token } = order;
   return {
-    ...{ task_id: task_id ?? uuid(), workflow_id, prompt, owner, owner_login, trigger, scheduled_agent_id, definition },
+    task_id: task_id ?? uuid(),
+    workflow_id,
+    prompt,
+    owner,
+    owner_login,
+    trigger,
+    scheduled_agent_id,
+    definition,
     on_busy: order.on_busy ?? on_busy,
     caller_token: access_token,
     seed,

@@ -33,7 +33,7 @@ export interface Engine {
   /** What the engine has for a task: an execution under way, one that is over, or none that it remembers. */
   state(task_id: string): Promise<ExecutionState>;
   /** Ids of the tasks whose executions are under way, as far as the engine's index has them. */
-  openRuns(): AsyncIterable<string>;
+  openRuns(started_before: Date): AsyncIterable<string>;
   /** Ends an execution that has no task any more. */
   terminate(task_id: string, reason: string): Promise<boolean>;
   /** How many workers ask the engine for work. */
@@ -106,8 +106,9 @@ export function createEngine({ client, task_queue, ui_url, eager }: EngineOption
         throw error;
       }
     },
-    async *openRuns() {
-      const query = `WorkflowType = 'agentRun' AND ExecutionStatus = 'Running' AND TaskQueue = '${task_queue}'`;
+    async *openRuns(started_before) {
+      const started = `StartTime < '${started_before.toISOString()}'`;
+      const query = `WorkflowType = 'agentRun' AND ExecutionStatus = 'Running' AND TaskQueue = '${task_queue}' AND ${started}`;
       for await (const { workflowId } of client.workflow.list({ query })) yield taskIdOfExecution(workflowId);
     },
     terminate: (task_id, reason) => soon(() => known(handle(task_id).terminate(reason))),
@@ -133,7 +134,7 @@ function attributesOf({ owner, agent, workflow, workflow_id, model }: RunLabels)
     PerduraModel: model,
   };
   return new TypedSearchAttributes(
-    Object.entries(values).flatMap(([name, value]) => (value === null ? [] : [{ key: keys[name]!, value }])) as never,
+    Object.entries(values).flatMap(([name, value]) => (value === null ? [] : [{ key: keys[name]!, value }])),
   );
 }
 

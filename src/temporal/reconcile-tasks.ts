@@ -1,4 +1,5 @@
 import type { Definition } from '../domain/definition.ts';
+import { isTerminal } from '../domain/statuses.ts';
 import type { Store } from '../store/index.ts';
 import type { UnfinishedTask } from '../store/tasks.ts';
 import type { Engine } from './engine.ts';
@@ -85,11 +86,13 @@ async function remind(engine: Engine, { task_id, status, holder, on_busy, decide
 }
 
 /** The record has every step and every call that ended: the loop goes through them again without repeating any. */
-async function restart({ engine, definition }: ReconcilerPorts, task: UnfinishedTask): Promise<void> {
+async function restart({ store, engine, definition }: ReconcilerPorts, task: UnfinishedTask): Promise<void> {
   const { settings } = await definition(task.definition_hash);
   const { task_id, holder, owner, agent, workflow, workflow_id, model } = task;
   const queued = holder !== null && holder !== task_id;
   await engine.start({ task_id, queued, ...rulesOf(settings) }, { owner, agent, workflow, workflow_id, model });
+  // Settled while its run was started, it would wait for its lane for ever.
+  if (isTerminal((await store.tasks.find(task_id))?.status ?? 'halted')) await engine.halt(task_id);
 }
 
 async function endStrays({ store, engine }: ReconcilerPorts, settled: Date): Promise<number> {
@@ -100,7 +103,7 @@ async function endStrays({ store, engine }: ReconcilerPorts, settled: Date): Pro
     for (const task_id of over) if (await engine.terminate(task_id, 'Its task has ended or is gone')) ended += 1;
     batch = [];
   };
-  for await (const task_id of engine.openRuns()) if (batch.push(task_id) === BATCH) await endBatch();
+  for await (const task_id of engine.openRuns(settled)) if (batch.push(task_id) === BATCH) await endBatch();
   await endBatch();
   return ended;
 }

@@ -26,9 +26,22 @@ interface RuleParts {
 
 /** The sandbox has its own of each, or shows it to every command already. */
 const SYSTEM = [
-  ...['/bin', '/boot', '/dev', '/etc', '/lib', '/lib32', '/lib64', '/libx32', '/proc', '/run', '/sbin', '/sys', '/usr'],
+  '/bin',
+  '/boot',
+  '/dev',
+  '/etc',
+  '/lib',
+  '/lib32',
+  '/lib64',
+  '/libx32',
+  '/proc',
+  '/run',
+  '/sbin',
+  '/sys',
+  '/usr',
   ...['cache', 'lib', 'lock', 'log', 'mail', 'run', 'spool', 'tmp'].map((name) => `/var/${name}`),
-  ...['/workspace', '/lost+found'],
+  '/workspace',
+  '/lost+found',
 ];
 /** Views into the kernel, wherever they are mounted. */
 const KERNEL_FILE_SYSTEMS = new Set(

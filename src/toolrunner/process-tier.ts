@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import type { ChildFrame } from './frame.ts';
 import { encodeJob, type Job } from './job.ts';
+import { killGroup } from './kill-group.ts';
 import { readFrame } from './zygote.ts';
 
 /** How long the supervisor has, beyond the tool's own time, to start and to clean up. */
@@ -34,7 +35,7 @@ async function supervised(
 ): Promise<ChildFrame | null> {
   const [file = '', ...args] = command;
   const child = spawn(file, args, { stdio: ['pipe', 'ignore', 'ignore', 'pipe'], env: {}, detached: true, cwd });
-  const stdin = child.stdin as unknown as Writable;
+  const stdin = child.stdin as Writable;
   // A supervisor that dies early breaks this pipe; the missing frame tells the same.
   stdin.on('error', () => {});
   stdin.write(encodeJob(job));
@@ -51,15 +52,5 @@ async function supervised(
     signal.removeEventListener('abort', abort);
     clearTimeout(timer);
     killGroup(child);
-  }
-}
-
-/** Only what has not been collected yet: a number may belong to someone else afterwards. */
-function killGroup(child: ChildProcess): void {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-  try {
-    process.kill(-child.pid, 'SIGKILL');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }

@@ -4,6 +4,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { killGroup } from '../toolrunner/kill-group.ts';
 
 interface GitLimits {
   /** What must not grow beyond `max_bytes` while git runs. */
@@ -33,7 +34,7 @@ export async function git<T = string>(
   let stopped = '';
   const stop = (reason: string) => {
     stopped ||= reason;
-    killGroup(child.pid);
+    killGroup(child);
   };
   const timer = setTimeout(() => stop(`it took longer than ${timeout_ms / 1000} s`), timeout_ms);
   const watching = watch(directory, max_bytes, () => stop(`it is larger than ${max_bytes} bytes`));
@@ -89,13 +90,4 @@ async function bytesIn(directory: string): Promise<number> {
       ),
     );
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
-}
-
-/** The group, because git works through helpers; usually it is gone already. */
-function killGroup(pid: number | undefined): void {
-  try {
-    if (pid) process.kill(-pid, 'SIGKILL');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
 }

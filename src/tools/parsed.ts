@@ -16,13 +16,38 @@ export const pageReader = ({ parsers, setting }: Pick<SharedServices, 'parsers' 
     });
 };
 
-/** Schemas that MCP servers send. Nobody in particular asks for them: a connection may serve several runs. A server is judged as a whole. */
-export const schemaJudge =
-  (parsers: ParserPool, { JUDGE_SECONDS }: Config): SchemaFaults =>
-  (schemas) =>
-    parsers
-      .run('schemas', schemas, { owner: 'mcp', deadline_ms: JUDGE_SECONDS * 1_000 })
-      .catch(({ message }: Error) => schemas.map(() => `the schemas of this server could not be judged: ${message}`));
+/** Schemas of one server that may each use up their time; those larger than the last of them are not tried. */
+const MOST_FAILED = 4;
+
+/**
+ * Judges schemas that MCP servers send, in the name of nobody in particular: a connection may serve several runs. They are judged
+ * together. If that fails, each is judged alone, the smallest first, so that one that takes too much costs only its own tool.
+ */
+export function schemaJudge(parsers: ParserPool, { JUDGE_SECONDS }: Config): SchemaFaults {
+  const judge = (schemas: readonly unknown[], seconds: number) =>
+    parsers.run('schemas', schemas, { owner: 'mcp', deadline_ms: seconds * 1_000 });
+
+  async function judgeAlone(schemas: readonly unknown[]): Promise<(string | null)[]> {
+    const faults: (string | null)[] = schemas.map(() => null);
+    const sizes = schemas.map((schema) => JSON.stringify(schema).length);
+    let failed = 0;
+    for (const index of [...schemas.keys()].sort((one, other) => sizes[one]! - sizes[other]!)) {
+      if (failed === MOST_FAILED) {
+        faults[index] = `it was not judged, since ${failed} smaller schemas of this server could not be judged`;
+        continue;
+      }
+      try {
+        faults[index] = (await judge([schemas[index]], JUDGE_SECONDS / 2))[0] ?? null;
+      } catch (error) {
+        failed += 1;
+        faults[index] = `it could not be judged: ${(error as Error).message}`;
+      }
+    }
+    return faults;
+  }
+
+  return (schemas) => judge(schemas, JUDGE_SECONDS).catch(() => judgeAlone(schemas));
+}
 
 /** The arguments of tool calls. A schema that cannot be judged is the model's to know of; a pool that has no time is tried again. */
 export const argumentFitter = ({ parsers, setting }: Pick<SharedServices, 'parsers' | 'setting'>): FitArguments => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Client } from '../support/client.ts';
+import { eventOf, framesIn } from '../support/client.ts';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { fails, hangs, says } from '../support/model-server.ts';
 import { startApiProcess } from '../support/processes.ts';
@@ -38,11 +39,7 @@ const post = (body: object, { to = agent_id, token = ALICE, headers = {}, signal
 
 async function chat(body: object, sent: Sent = {}) {
   const answer = await post(body, sent);
-  const frames = (await answer.text()).split('\n\n').filter((frame) => frame.startsWith('id: '));
-  const events = frames.map((frame) => ({
-    id: Number(/^id: (\d+)$/m.exec(frame)![1]),
-    ...JSON.parse(/^data: (.*)$/m.exec(frame)![1]!),
-  }));
+  const events: any[] = framesIn(await answer.text()).map(eventOf);
   return { answer, events, session_id: events[0]?.session_id as string };
 }
 const session = (id: string) => at.alice.ok(at.alice.get(`${path(agent_id)}/sessions/${id}`));

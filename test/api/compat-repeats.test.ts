@@ -11,6 +11,7 @@ import {
   ModelResponseEvent,
   OpenAIError,
 } from '../../src/contracts/compat.ts';
+import { framesIn } from '../support/client.ts';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { hangs, says } from '../support/model-server.ts';
 
@@ -207,4 +208,4 @@ it('what the doors answer is what is described', async () => {
   OpenAIError.parse((await here.anonymous.get('/v1/models')).body);
 });
 
-const framesOf = (stream: string): string[] => [...stream.matchAll(/^data: (.*)$/gm)].map(([, data]) => data ?? '');
+const framesOf = (stream: string): string[] => framesIn(stream).map(({ data }) => data);

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SECRET_HOLDERS } from '../../src/domain/destinations.ts';
 import { doctorChecks } from '../../src/main/doctor-checks.ts';
 import { createStore } from '../../src/store/index.ts';
 import { keyRing } from '../../src/store/key-ring.ts';
@@ -170,6 +171,90 @@ describe('the grants of a token', () => {
     await core.database.pool.query('DELETE FROM secret_grants');
     await core.store.grants.grantExisting();
     expect(await own.use(alice, token.value)).toBe('secret_not_granted');
+  });
+});
+
+/** While it holds, no grant can be written: what a request has written before that is all that a lost server would leave. */
+async function withoutGrants(work: () => Promise<unknown>): Promise<void> {
+  const { pool } = world.core.database;
+  await pool.query(`CREATE FUNCTION refuse_grant() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''lost''; END';
+    CREATE TRIGGER refuse_grant BEFORE INSERT ON secret_grants FOR EACH ROW EXECUTE FUNCTION refuse_grant()`);
+  try {
+    await work();
+  } finally {
+    await pool.query('DROP TRIGGER refuse_grant ON secret_grants; DROP FUNCTION refuse_grant');
+  }
+}
+
+const HOLDING = ['providers', 'custom_tools', 'mcp_servers', 'knowledge_sources', 'workflows'];
+const resources = async () =>
+  Promise.all(
+    HOLDING.map(
+      async (table) => (await world.core.database.pool.query(`SELECT to_jsonb(t) AS row FROM ${table} t ORDER BY id`)).rows,
+    ),
+  );
+
+/** Alice, each of whose requests has a key. `last` is the request that was sent last, `before` what was there at that moment. */
+function keyed() {
+  const { alice } = world;
+  const sent: { last?: () => ReturnType<Client['send']>; before?: unknown } = {};
+  const sending = (method: string) => async (path: string, body?: unknown) => {
+    const headers = { 'idempotency-key': unique('both or neither ') };
+    sent.last = () => alice.send(method, path, { body, headers });
+    sent.before = await resources();
+    return sent.last();
+  };
+  return { sent, as: { ...alice, post: sending('POST'), put: sending('PUT') } as Client };
+}
+
+describe('a resource and the grants that are given by saving it', () => {
+  it('are tried for every kind of resource that may name a token', () => {
+    expect(HOLDERS.map(({ kind }) => kind).sort()).toEqual([...SECRET_HOLDERS].sort());
+  });
+
+  it.each(HOLDERS)('are written both or neither, for a $kind, and a repeated request writes both', async ({ make }) => {
+    const token = await tokenOf(world.alice);
+    const { as, sent } = keyed();
+    await withoutGrants(() => expect(make(world, as, token.name)).rejects.toThrow('answered 500'));
+    expect(await resources()).toEqual(sent.before);
+    expect((await sent.last!()).status).toBeOneOf([200, 201]);
+    expect((await listOf(world.alice, `${token.path}/grants`)).map(({ status }) => status)).toEqual(['granted']);
+  });
+
+  it.each(HOLDERS)('are written both or neither when a $kind is changed', async ({ make }) => {
+    const token = await tokenOf(world.alice);
+    const { path, moves } = await make(world, world.alice, token.name);
+    const values = path === moves.path ? moves.values : { credential_overrides: { KEY: (await tokenOf(world.alice)).name } };
+    const { as, sent } = keyed();
+    await withoutGrants(async () => expect((await as.put(path, values)).status).toBe(500));
+    expect(await resources()).toEqual(sent.before);
+  });
+
+  it('are written both or neither by an import', async () => {
+    const { alice } = world;
+    const token = await tokenOf(alice);
+    const knowledge = HOLDERS.find(({ kind }) => kind === 'knowledge_source')!;
+    const workflow = HOLDERS.find(({ kind }) => kind === 'workflow')!;
+    const made = [await knowledge.make(world, alice, token.name), await workflow.make(world, alice, token.name)];
+    const { resource_type: _, ...all } = await alice.ok(alice.get('/api/export'));
+    const chosen = (name: string) =>
+      all[name]
+        .filter(({ id }: { id: string }) => made.some((one) => one.id === id))
+        .map((one: object) => ({ ...one, name: unique('again ') }));
+    const parts = { version: all.version, knowledge_sources: chosen('knowledge_sources'), workflows: chosen('workflows') };
+    const bundles = [
+      { ...parts, workflows: [] },
+      { ...parts, knowledge_sources: [] },
+    ];
+    for (const bundle of bundles) {
+      const before = await resources();
+      await withoutGrants(async () => expect((await alice.post('/api/import', bundle)).status).toBe(500));
+      expect(await resources()).toEqual(before);
+      const results = await alice.ok(alice.post('/api/import', bundle));
+      const [id] = [...results.knowledge_sources.ids, ...results.workflows.ids];
+      const grants = await listOf(alice, `${token.path}/grants`);
+      expect(grants.find(({ resource_id }) => resource_id === id)).toMatchObject({ status: 'granted' });
+    }
   });
 });
 

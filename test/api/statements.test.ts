@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { asked, providerDestination } from '../../src/domain/destinations.ts';
 import { conflict } from '../../src/domain/errors.ts';
@@ -7,10 +8,16 @@ import { eventStore } from '../../src/store/events.ts';
 import { idempotencyStore } from '../../src/store/idempotency.ts';
 import { createStore } from '../../src/store/index.ts';
 import { keyRing } from '../../src/store/key-ring.ts';
+import { statement } from '../../src/store/statement.ts';
+import { setTaskBudget } from '../../src/store/statements/pauses.ts';
+import { pendingWebhooks } from '../../src/store/statements/webhooks.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { allStatements } from '../support/statements.ts';
 
 let place: TestDatabase;
 let database: Database;
+
+const source = (folder: URL, file: string) => readFileSync(new URL(file, folder), 'utf8');
 
 beforeAll(async () => {
   place = await testDatabase();
@@ -19,6 +26,60 @@ beforeAll(async () => {
 afterAll(async () => {
   await database.close();
   await place.drop();
+});
+
+describe('the statements of the store', () => {
+  it('are prepared by Postgres as they are written, every one', async () => {
+    const statements = await allStatements();
+    expect(statements.length).toBeGreaterThan(70);
+    const extension = await database.pool.query("SELECT 1 FROM pg_extension WHERE extname = 'vector'");
+    const usable = statements.filter(({ name }) => extension.rows.length > 0 || name !== 'search_passages_extended');
+    const refused: string[] = [];
+    for (const { name, text } of usable)
+      await database.pool.query(`PREPARE checked_${name} AS ${text}`).catch((error) => refused.push(`${name}: ${error.message}`));
+    expect(refused).toEqual([]);
+  });
+
+  it('are exported under the names that Postgres knows them by, each name once', async () => {
+    const statements = await allStatements();
+    const snake = (exported: string) => exported.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    expect(statements.filter(({ exported, name }) => snake(exported) !== name)).toEqual([]);
+    expect(new Set(statements.map(({ name }) => name)).size).toBe(statements.length);
+  });
+
+  it('are all in their folder', () => {
+    const store = new URL('../../src/store/', import.meta.url);
+    const files = readdirSync(store).filter((file) => file.endsWith('.ts') && file !== 'statement.ts');
+    const elsewhere = files.filter((file) =>
+      /\bstatement\(|\btext: *[`'"]|\.query\([`'"](?!BEGIN|COMMIT|ROLLBACK)/.test(source(store, file)),
+    );
+    // Migrations run before any statement can be prepared; `ping` asks nothing of a table.
+    expect(elsewhere).toEqual(['index.ts', 'migrations.ts']);
+  });
+
+  it('take each value by its name', () => {
+    const add = statement('add', ['b', 'a'], `SELECT :a::int + :b, ':b', "x:a", now()::date, :a`);
+    expect(add({ a: 1, b: 2 })).toEqual({
+      name: 'add',
+      text: `SELECT $2::int + $1, ':b', "x:a", now()::date, $2`,
+      values: [2, 1],
+    });
+    expect(statement('none', [], 'SELECT 1')()).toEqual({ name: 'none', text: 'SELECT 1', values: [] });
+  });
+
+  it('are refused when text and names differ, at load and by the compiler', () => {
+    expect(() => statement('s', ['a'], 'SELECT :a, :b')).toThrow('The statement s uses :b, which is not among its parameters');
+    expect(() => statement('s', ['a', 'b'], 'SELECT :a')).toThrow('The statement s does not use its parameters b');
+    expect(() => statement('s', [], 'SELECT $1')).toThrow('The statement s has the position $1; give it a name');
+    // @ts-expect-error: a name is missing
+    setTaskBudget({ task_id: 'x' });
+    // @ts-expect-error: a name is misspelt
+    setTaskBudget({ task_id: 'x', bugdet: null });
+    // @ts-expect-error: JSON is passed as text
+    setTaskBudget({ task_id: 'x', budget: {} });
+    // @ts-expect-error: it takes nothing
+    pendingWebhooks({ id: 'x' });
+  });
 });
 
 describe('opening a stored token', () => {

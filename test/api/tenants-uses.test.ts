@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { isTerminal } from '../../src/domain/statuses.ts';
 import type { Client } from '../support/client.ts';
 import { asks, hangs, says } from '../support/model-server.ts';
 import { holdsSecret, type Matrix, startMatrix } from '../support/tenants/attempts.ts';
@@ -67,7 +68,7 @@ async function ran(tenant: MadeTenant, parts: { agent: object; workflow?: object
   const { task_id } = await client.ok(client.post(`/api/workflows/${workflow_id}/prompt`, { prompt: 'x' }));
   await until('the run has ended', async () => {
     const { body } = await client.get(`/api/tasks/${task_id}`);
-    return ['completed', 'failed', 'halted'].includes(body.status);
+    return isTerminal(body.status);
   });
   // A script that was not asked for would answer somebody else.
   m.home.model.script();

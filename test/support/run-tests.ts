@@ -30,6 +30,7 @@ if (whole) {
     ['tsc', '--noEmit', '-p', '.'],
     ['tsc', '--noEmit', '-p', 'src/dashboard'],
     ['biome', 'check', '--error-on-warnings', '.'],
+    ['textlint', '-f', 'unix', '.'],
   ] as const) {
     if ((await run(bin(program), rest)) !== 0) failed += 1;
   }

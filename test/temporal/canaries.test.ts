@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { KnowledgeSourceCreate } from '../../src/contracts/knowledge.ts';
 import { McpServerCreate, StdioConfig, UrlConfig } from '../../src/contracts/mcps.ts';
 import { ProviderCreate } from '../../src/contracts/providers.ts';
+import { isTerminal } from '../../src/domain/statuses.ts';
 import { localIdentity } from '../../src/identity/providers.ts';
 import { clientOf } from '../support/client.ts';
 import { startGitServer } from '../support/git-server.ts';
@@ -80,7 +81,7 @@ const token = async (row: string, options = {}) => {
 async function ended(task_id: string): Promise<Record<string, any>> {
   for (let tries = 0; tries < 900; tries += 1) {
     const { body } = await alice.get(`/api/tasks/${task_id}`);
-    if (['completed', 'failed', 'halted'].includes(body.status)) return body;
+    if (isTerminal(body.status)) return body;
     await wait(100);
   }
   throw new Error(`the task ${task_id} did not end`);

@@ -81,3 +81,56 @@ it('deletes at the same time as prompts and halts come to an end, with nothing l
     await expectGone(workflow_id, [first, ...accepted.map(({ body }) => body.task_id as string)]);
   }
 }, 180_000);
+
+/** The engine is given the run after the halt has not found it there, and the run begins before its task is settled. */
+it('a run that is started while it is deleted, and has begun, ends by itself', async () => {
+  const { engine } = here.driver;
+  const { bus } = here.core;
+  const [start, halt] = [engine.start, bus.halt];
+  const workflow_id = await here.workflow();
+  here.model.script(hangs('Busy'));
+  const told = Promise.withResolvers<void>();
+  engine.start = async (...run) => {
+    await told.promise;
+    await start(...run);
+  };
+  bus.halt = async (task_id) => {
+    bus.halt = halt;
+    await halt(task_id);
+    told.resolve();
+    const begun = ({ type }: { type: string }) => type === 'message_delta';
+    await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, { enough: begun });
+  };
+  try {
+    const prompted = here.alice.post(`/api/workflows/${workflow_id}/prompt`, { prompt: 'x' });
+    const tasks = async () => (await here.alice.get(`/api/tasks?workflow_id=${workflow_id}`)).body as unknown as { id: string }[];
+    await until('its task is written', async () => (await tasks()).length === 1);
+    const [{ id: task_id }] = (await tasks()) as [{ id: string }];
+    expect((await remove(workflow_id, '?force=true')).status).toBe(204);
+    expect((await prompted).status).toBe(201);
+    await expectGone(workflow_id, [task_id]);
+  } finally {
+    engine.start = start;
+    bus.halt = halt;
+  }
+});
+
+it('a prompt that comes while its workflow is being halted is halted with it', async () => {
+  const { bus } = here.core;
+  const { halt } = bus;
+  const workflow_id = await here.workflow();
+  here.model.always(hangs('Busy'));
+  const tasks = [await here.prompt(workflow_id)];
+  bus.halt = async (task_id) => {
+    bus.halt = halt;
+    tasks.push(await here.prompt(workflow_id));
+    await halt(task_id);
+  };
+  try {
+    expect((await remove(workflow_id, '?force=true')).status).toBe(204);
+    expect(tasks).toHaveLength(2);
+    await expectGone(workflow_id, tasks);
+  } finally {
+    bus.halt = halt;
+  }
+});

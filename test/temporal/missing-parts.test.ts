@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/model-server.ts';
+import { SERVERS } from '../tools/support.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {
-  here = await startTestInstallation();
+  here = await startTestInstallation({ env: { ALLOW_STDIO_MCP: 'true', MCP_PATHS: '/:rw', JUDGE_SECONDS: '3' } });
 });
 afterAll(() => here.stop());
 
@@ -24,6 +25,14 @@ const tool = async (more: object = {}) => {
   };
 };
 
+const offered = () => here.model.requests.at(-1)?.tools?.map(({ function: { name } }) => name);
+/** A server over stdio that is odd in one of its ways. */
+const odd = (manner: string, more: object = {}) =>
+  server(here.alice, `odd ${manner}`, {
+    ...{ transport_type: 'stdio', paths: [process.execPath, SERVERS], ...more },
+    connection_config: { command: process.execPath, args: [`${SERVERS}/odd.mjs`, manner] },
+  });
+
 /** Runs an agent once; what its run said that it goes without. */
 async function notOffered(agent: object): Promise<Record<string, any>[]> {
   here.model.script(says('Done without.'));
@@ -40,7 +49,7 @@ describe('a run says that it goes without', () => {
     await here.alice.ok(here.alice.put(`/api/custom-tools/${lost.id}`, { is_enabled: false }));
     const told = await notOffered({ custom_tool_ids: [kept.id, lost.id] });
     expect(told).toMatchObject([{ tools: [lost.name], reason: 'it is disabled' }]);
-    expect(here.model.requests.at(-1)?.tools?.map(({ function: { name } }) => name)).toEqual([kept.name]);
+    expect(offered()).toEqual([kept.name]);
   });
 
   it('the tools of an MCP server that is down', async () => {
@@ -48,6 +57,26 @@ describe('a run says that it goes without', () => {
     expect(told).toMatchObject([
       { tools: [], server: 'down', reason: expect.stringContaining('The MCP server down cannot be reached') },
     ]);
+  });
+
+  it('a tool of an MCP server whose schema takes too long to judge, and offers its others', async () => {
+    const told = await notOffered({ mcp_server_ids: [await odd('dear')] });
+    expect(told).toMatchObject([
+      {
+        ...{ tools: ['dear'], server: 'odd dear', reason: expect.stringContaining('could not be judged: it takes longer than') },
+        detail: expect.stringContaining('dear of the MCP server odd dear: its input schema'),
+      },
+    ]);
+    expect(offered()).toEqual(['good']);
+  });
+
+  it('the tools of an MCP server whose schemas are not valid, and those that it does not have', async () => {
+    const told = await notOffered({ mcp_server_ids: [await odd('schemas', { allowed_tools: ['good', 'no_schema', 'absent'] })] });
+    expect(told.map(({ tools, reason }) => [tools, reason])).toEqual([
+      [['no_schema'], 'it has no input schema'],
+      [['absent'], 'the server has no such tool'],
+    ]);
+    expect(offered()).toEqual(['good']);
   });
 
   it('the tools of an MCP server that its tag would join, had somebody else not made it', async () => {

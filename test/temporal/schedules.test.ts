@@ -11,10 +11,11 @@ const known = new Set([ALICE]);
 const identify: IdentityCheck = async (token) =>
   known.has(token) || token.startsWith('fleeting-') ? { provider: 'local', subject: 'alice', login: 'alice' } : null;
 
+const MOST_TASKS = 10;
 let at: TestInstallation;
 beforeAll(async () => {
   // The worker's own reconciler would put right what a test has put wrong to see it put right.
-  const env = { RECONCILE_SECONDS: '86400' };
+  const env = { RECONCILE_SECONDS: '86400', RUNNING_TASKS_PER_PRINCIPAL: String(MOST_TASKS) };
   at = await startTestInstallation({ env, setting: { identity_providers: [identify] } });
   at.model.always(says('done'));
 });
@@ -119,6 +120,31 @@ it('records a fire as failed when the identity provider refuses the token it was
   expect(await fired(id)).toMatchObject({ outcome: 'failed', task_id: null, detail: expect.stringContaining('access token') });
   expect((await read(id)).last_run_at).toBeNull();
 });
+
+it('keeps a time that is due while its owner has too many tasks: it waits by the name of the limit, and runs when there is room', async () => {
+  const { id } = await create();
+  const busy = await at.workflow();
+  // What is left over from other tests counts as well.
+  const [open] = (
+    await at.core.database.pool.query(`SELECT count(*)::int AS n FROM tasks WHERE status IN ('pending', 'running', 'waiting')`)
+  ).rows;
+  at.model.always(hangs('busy'));
+  const tasks: string[] = [];
+  for (let n = open.n; n < MOST_TASKS; n += 1) tasks.push(await at.prompt(busy, 'x', { on_busy: 'enqueue' }));
+  expect(await at.alice.post(`${PATH}/${id}/trigger`)).toMatchObject({ status: 429, body: { code: 'running_tasks_limit' } });
+  const limit = expect.stringContaining('RUNNING_TASKS_PER_PRINCIPAL');
+  expect(await runs(id)).toMatchObject([{ outcome: 'failed', task_id: null, detail: limit }]);
+  await engineSchedule(id).trigger();
+  const waiting = await until('the fire', async () =>
+    (await runs(id)).find(({ outcome, detail }) => outcome === 'firing' && detail),
+  );
+  expect(waiting).toMatchObject({ detail: limit, task_status: null });
+  at.model.always(says('done'));
+  for (const task_id of tasks.reverse()) await at.alice.ok(at.alice.post(`/api/tasks/${task_id}/stop`));
+  const started = await until('the run', async () => (await runs(id)).find(({ outcome }) => outcome === 'started'), 60_000);
+  expect(started).toMatchObject({ due_at: waiting.due_at, detail: null });
+  expect(await at.ended(started.task_id)).toMatchObject({ status: 'completed' });
+}, 120_000);
 
 it('lists the times it missed while the service was away', async () => {
   const { id } = await create({ catchup_window_seconds: 10, interval_unit: 'minutes' });

@@ -6,7 +6,7 @@ const SRC = resolve(import.meta.dirname, '../../src');
 
 /** Which folder may import values from which; types may come from anywhere, since they vanish. `npm:` names packages, `node:` Node. */
 const MAY: Record<string, string[]> = {
-  contracts: ['contracts', 'npm:zod'],
+  contracts: ['contracts', 'domain/statuses', 'npm:zod'],
   domain: ['domain'],
   identity: ['identity', 'domain', 'node:', 'npm:'],
   egress: ['egress', 'domain', 'node:', 'npm:'],
@@ -26,7 +26,7 @@ const MAY: Record<string, string[]> = {
   replay: ['replay', 'temporal', 'runtimes', 'tools', 'guardrails', 'contracts', 'domain', 'node:', 'npm:'],
   api: ['api', 'contracts', 'domain', 'events', 'guardrails', 'tools', 'node:', 'npm:'],
   'dashboard-legacy': ['dashboard-legacy'],
-  dashboard: ['dashboard', 'contracts', 'npm:'],
+  dashboard: ['dashboard', 'contracts', 'domain/statuses', 'npm:'],
 };
 
 interface Import {

@@ -1,19 +1,17 @@
 import { WorkflowCreate } from '../../contracts/workflows.ts';
 import { AppError, foreign, notFound } from '../../domain/errors.ts';
-import { isTerminal } from '../../domain/events.ts';
+import { isTerminal } from '../../domain/statuses.ts';
+import { isUuid } from '../../domain/uuid.ts';
 import type { EventBus } from '../../events/bus.ts';
 import { follow } from '../../events/follow.ts';
 import type { Store } from '../../store/index.ts';
 import type { Dispatch } from '../../temporal/dispatch.ts';
 import type { Caller } from '../auth.ts';
-import type { Gate } from '../gate.ts';
 
 export interface CompatServices {
   store: Store;
   bus: EventBus;
   dispatch: Dispatch;
-  /** A request that waits for a run is open as long as a stream is. */
-  streams: Gate;
 }
 
 /** A run started through a compatible API. */
@@ -32,8 +30,6 @@ export interface RunOrder {
 
 export type CompatTask = NonNullable<Awaited<ReturnType<Store['tasks']['find']>>>;
 
-const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
 /** Starts the run of what `model` names: a workflow by its id, or an agent by its name, in a workflow made for this run. */
 export async function startRun(
   services: CompatServices,
@@ -50,7 +46,7 @@ export async function startRun(
 }
 
 async function workflowOf(store: Store, model: string, caller: Caller): Promise<string> {
-  if (ID.test(model)) {
+  if (isUuid(model)) {
     const workflow = await store.workflows.find(model);
     if (workflow && workflow.owner_key !== caller.key) throw foreign('workflow');
     if (workflow) return workflow.id;
@@ -67,20 +63,12 @@ async function workflowOf(store: Store, model: string, caller: Caller): Promise<
     output_format: 'markdown',
     max_turns: API_TURNS,
   });
-  return (await store.workflows.create({ ...values, single_use: true, owner: caller.key, owner_login: caller.login } as never))
-    .id;
+  const made = { ...values, single_use: true, owner: caller.key, owner_login: caller.login };
+  return (await store.workflows.create(made)).id;
 }
 
 /** Tool calls of a run that no workflow sets a limit for. */
 const API_TURNS = 50;
-
-/** The caller's own task; 404 when there is none, 403 when it is someone else's. */
-export async function ownedCompatTask(store: Store, task_id: string, caller: Caller): Promise<CompatTask> {
-  const task = ID.test(task_id) ? await store.tasks.find(task_id) : null;
-  if (!task) throw notFound('run', task_id);
-  if (task.owner !== caller.key) throw foreign('run');
-  return task;
-}
 
 /** Text of a run as it comes. Each piece adds to what was given before; it ends when the run has. */
 export async function* answerText(
@@ -113,7 +101,7 @@ export async function* answerText(
   }
 }
 
-/** Waits for a run's end. */
+/** Waits for a run's end; throws the reason of the signal when that comes first. */
 export async function ended({ bus, store }: CompatServices, run: CompatRun, signal: AbortSignal): Promise<CompatTask> {
   for await (const _ of follow({ bus, log: store.events }, { ...run, after: 0 }, signal));
   signal.throwIfAborted();

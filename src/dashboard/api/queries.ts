@@ -32,7 +32,9 @@ export function useList<E extends AnyEndpoint>(endpoint: E, query: object = {}, 
   const pages = useInfiniteQuery<ResultPage<ItemOf<E>>, ApiProblem>({
     queryKey: keyOf(endpoint, { list: query }),
     queryFn: ({ pageParam, signal }) =>
-      call(endpoint, { query: { ...query, cursor: pageParam ?? undefined } } as never, signal) as never,
+      call(endpoint, { query: { ...query, cursor: pageParam ?? undefined } } as CallInput<E>, signal) as Promise<
+        ResultPage<ItemOf<E>>
+      >,
     initialPageParam: null,
     getNextPageParam: ({ next }) => next,
     refetchInterval: every_ms ?? false,

@@ -1,5 +1,7 @@
+import { EventSourceParserStream } from 'eventsource-parser/stream';
 import type { RunEvent } from '../../contracts/events.ts';
 import { workflows } from '../../contracts/workflows.ts';
+import { isTerminal } from '../../domain/statuses.ts';
 import { ApiProblem, type Client, requestUrl } from './call.ts';
 
 interface StreamFrame {
@@ -7,36 +9,18 @@ interface StreamFrame {
   data: unknown;
 }
 
-/** The frames of a response of server-sent events. Lines end with a line feed and nothing else: U+2028 is text. */
-export async function* framesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamFrame> {
-  const decoder = new TextDecoder();
-  const reader = body.getReader();
-  let buffer = '';
+/** The frames of a response of server-sent events. */
+export async function* framesOf(body: NonNullable<Response['body']>): AsyncGenerator<StreamFrame> {
+  // Not every browser iterates over a stream.
+  const reader = body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream()).getReader();
   try {
     for (let read = await reader.read(); !read.done; read = await reader.read()) {
-      buffer += decoder.decode(read.value, { stream: true });
-      const frames = buffer.split('\n\n');
-      buffer = frames.pop() ?? '';
-      for (const frame of frames) {
-        const parsed = frameOf(frame);
-        if (parsed) yield parsed;
-      }
+      const { id, data } = read.value;
+      yield { id: id ? Number(id) : null, data: JSON.parse(data) };
     }
   } finally {
     await reader.cancel().catch(() => {});
   }
-}
-
-function frameOf(text: string): StreamFrame | null {
-  const field = (name: string) =>
-    text
-      .split('\n')
-      .find((line) => line.startsWith(`${name}: `))
-      ?.slice(name.length + 2);
-  const data = field('data');
-  if (!data) return null;
-  const id = field('id');
-  return { id: id ? Number(id) : null, data: JSON.parse(data) };
 }
 
 export type Connection = 'connecting' | 'live' | 'reconnecting' | 'ended';
@@ -51,8 +35,6 @@ interface Following {
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 10_000;
-const TERMINAL = ['completed', 'failed', 'halted'];
-export const isEndedStatus = (status: string) => TERMINAL.includes(status);
 
 /**
  * Follows a run from its first event to its terminal status. A broken connection is taken up after the event seen last.
@@ -89,7 +71,7 @@ async function attempt(client: Client, following: Following & { url: string; see
         seen.last = id;
       }
       onEvents([event]);
-      if (event.type === 'status' && event.data.task_id === task_id && isEndedStatus(event.data.status)) return true;
+      if (event.type === 'status' && event.data.task_id === task_id && isTerminal(event.data.status)) return true;
     }
     return false;
   } catch (error) {

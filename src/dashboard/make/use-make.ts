@@ -80,12 +80,14 @@ function stepsOf({ model, wishes, token_names, attempt }: Plan): Step[] {
     }
     const provider = { ...read.endpoint, name, default_model: typed.model.trim() || null };
     steps.push({
-      ...{ name: 'provider', ...providers },
+      name: 'provider',
+      ...providers,
       body: ({ token }) => ({ ...provider, ...(token && { api_key_token_name: token.name }) }),
     });
   }
   steps.push({
-    ...{ name: 'agent', ...agents },
+    name: 'agent',
+    ...agents,
     body: ({ provider }) => ({ ...wishes, provider_id: provider?.id ?? provider_id }),
   });
   const workflow = { title: wishes.name, output_format: 'markdown', max_turns: 20 };
@@ -100,8 +102,8 @@ function withLeft(problem: ApiProblem, left: string[]): ApiProblem {
 }
 
 const serviceOf = ({ call }: Client): Service => ({
-  create: (endpoint, request) => call(endpoint, request as never) as never,
-  remove: async (endpoint, id) => void (await call(endpoint, { params: { id } } as never)),
+  create: (endpoint, request) => call(endpoint, request),
+  remove: async (endpoint, id) => void (await call(endpoint, { params: { id } })),
   isRefusal: (error) =>
     error instanceof ApiProblem && error.status >= 400 && error.status < 500 && error.code !== 'idempotency_key_busy',
   isGone: (error) => error instanceof ApiProblem && error.status === 404,

@@ -47,7 +47,17 @@ export function useModel() {
     setFaults({});
   };
   return {
-    ...{ known, stored, choices, chosen, card, typed, existing, provider_id, faults, test, check },
+    known,
+    stored,
+    choices,
+    chosen,
+    card,
+    typed,
+    existing,
+    provider_id,
+    faults,
+    test,
+    check,
     dirty: Object.keys(texts).length > 0,
     offered: test.data?.models ?? [],
     choose(id: string) {
@@ -88,9 +98,7 @@ function useTest(answered: (models: string[]) => void) {
     { id: string } | NonNullable<Parameters<typeof call<typeof providers.testDraft>>[1]>['body']
   >({
     mutationFn: (asked) =>
-      asked && 'id' in asked
-        ? call(providers.test, { params: { id: asked.id } })
-        : call(providers.testDraft, { body: asked as never }),
+      asked && 'id' in asked ? call(providers.test, { params: { id: asked.id } }) : call(providers.testDraft, { body: asked }),
     onSuccess: ({ models }) => answered(models),
   });
 }

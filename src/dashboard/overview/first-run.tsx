@@ -5,8 +5,8 @@ import { agents } from '../../contracts/agents.ts';
 import { SAMPLE } from '../../contracts/sample.ts';
 import { tasks } from '../../contracts/tasks.ts';
 import { type WorkflowSummary, workflows } from '../../contracts/workflows.ts';
+import { isTerminal } from '../../domain/statuses.ts';
 import { useRead } from '../api/queries.ts';
-import { isEndedStatus } from '../api/stream.ts';
 import { Named } from '../resources/columns.tsx';
 import { RunView } from '../runs/run-view.tsx';
 import { Section } from '../ui/page.tsx';
@@ -94,7 +94,7 @@ function Live({ id }: { id: string }) {
   if (query.error && !query.data) return <Failure problem={query.error} retry={() => void query.refetch()} />;
   if (!query.data) return null;
   return (
-    <Section title={isEndedStatus(query.data.status) ? 'The run' : 'The run, as it goes on'}>
+    <Section title={isTerminal(query.data.status) ? 'The run' : 'The run, as it goes on'}>
       <RunView key={id} task={query.data} />
     </Section>
   );

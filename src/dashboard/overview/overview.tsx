@@ -1,7 +1,9 @@
 import { Anchor, SimpleGrid, Stack, Text } from '@mantine/core';
 import { lazy, useState } from 'react';
 import { Link } from 'react-router';
-import { TASK_STATUSES, tasks } from '../../contracts/tasks.ts';
+import { tasks } from '../../contracts/tasks.ts';
+import { TASK_STATUSES } from '../../domain/statuses.ts';
+import type { ApiProblem } from '../api/call.ts';
 import { useList, useRead } from '../api/queries.ts';
 import { taskColumns } from '../runs/task-columns.tsx';
 import { useReadiness } from '../shell/readiness.ts';
@@ -89,7 +91,7 @@ const NAMES: Record<string, string> = {
 
 function Health() {
   const query = useReadiness();
-  if (query.error) return <Failure problem={query.error as never} retry={() => void query.refetch()} />;
+  if (query.error) return <Failure problem={query.error as ApiProblem} retry={() => void query.refetch()} />;
   if (!query.data) return <Loading />;
   const unconfined = query.data.tool_isolation === 'process';
   return (

@@ -30,7 +30,7 @@ function CreateForm({ kind, name, close, created, resource }: CreateDialogProps 
     return given.map((field) => (field.name === 'name' && name ? { ...field, fallback: name } : field));
   }, [create, overrides, name]);
   const submit = async (values: Values) => {
-    const record = (await act.mutateAsync({ body: values } as never)) as Stored;
+    const record = (await act.mutateAsync({ body: values })) as Stored;
     notifications.show({ message: `The ${noun} was created.`, color: 'green' });
     created(KINDS[kind].by === 'id' ? record.id : String(record.name));
     close();

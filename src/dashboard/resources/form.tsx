@@ -116,7 +116,15 @@ export function useForm({ fields, record, submit }: FormFacts) {
     setBusy(false);
   }
   return {
-    ...{ fields, element, controls, faults, problem, busy, dirty, send, carry },
+    fields,
+    element,
+    controls,
+    faults,
+    problem,
+    busy,
+    dirty,
+    send,
+    carry,
     stored: record !== null,
     set: (name: string, value: unknown) => setControls((held) => ({ ...held, [name]: value })),
     show: (stored: Values) => {

@@ -134,7 +134,7 @@ function Create({ slug, resource }: { slug: string; resource: ResourceScreen }) 
   const given = Object.fromEntries([...search].filter(([name]) => fields.some((field) => field.name === name)));
   const withGiven = fields.map((field) => (given[field.name] ? { ...field, fallback: given[field.name] } : field));
   const submit = async (values: Values) => {
-    const record = (await act.mutateAsync({ body: values } as never)) as Stored;
+    const record = (await act.mutateAsync({ body: values })) as Stored;
     notifications.show({ message: `The ${noun} was created.`, color: 'green' });
     void navigate(`/${slug}/${record.id}`);
     return undefined;
@@ -155,7 +155,7 @@ export function EditPage() {
 
 function Edit({ slug, resource, id }: { slug: string; resource: ResourceScreen; id: string }) {
   const { endpoints, title, noun, Panel } = resource;
-  const query = useRead(endpoints.get, { params: { id } } as never);
+  const query = useRead(endpoints.get, { params: { id } });
   const record = query.data as Stored | undefined;
   return (
     <Page
@@ -217,7 +217,7 @@ export function Remove({ resource, record, to }: { resource: ResourceScreen; rec
   const navigate = useNavigate();
   const act = useAct(resource.endpoints.remove);
   const remove = async () => {
-    await act.mutateAsync({ params: { id: record.id } } as never);
+    await act.mutateAsync({ params: { id: record.id } });
     void navigate(to);
   };
   return (

@@ -1,8 +1,8 @@
 import { Button, Group } from '@mantine/core';
 import { runBundles } from '../../contracts/run-bundles.ts';
 import { type Task, tasks } from '../../contracts/tasks.ts';
+import { isTerminal } from '../../domain/statuses.ts';
 import { useAct } from '../api/queries.ts';
-import { isEndedStatus } from '../api/stream.ts';
 import { DownloadButton } from '../ui/download.tsx';
 import { Failure } from '../ui/states.tsx';
 import { ForkButton } from './fork.tsx';
@@ -12,7 +12,7 @@ export function RunActions({ task, status }: { task: Task; status: string }) {
   return (
     <>
       <Group gap="xs">
-        {!isEndedStatus(status) && (
+        {!isTerminal(status) && (
           <Button
             color="red"
             loading={halt.isPending}

@@ -73,8 +73,17 @@ function takeMessage(run: LiveRun, data: { role: string; content: string; [more:
 function addCall(run: LiveRun, { call_id, name, arguments: args }: ToolCall): void {
   if (run.blocks.some((block) => block.kind === 'call' && block.call_id === call_id)) return;
   run.blocks.push({
-    ...{ kind: 'call', call_id, name, arguments: args, state: 'planned', failed: false },
-    ...{ result: null, progress: null, stdout: null, stderr: null, duration_ms: null },
+    kind: 'call',
+    call_id,
+    name,
+    arguments: args,
+    state: 'planned',
+    failed: false,
+    result: null,
+    progress: null,
+    stdout: null,
+    stderr: null,
+    duration_ms: null,
   });
 }
 
@@ -84,9 +93,25 @@ function change(run: LiveRun, call_id: string, facts: Partial<CallBlock>): void 
 
 /** Log events worth a line in the conversation. */
 const NOTES = [
-  ...['retry', 'rate_limited', 'goal_reminder', 'compaction', 'budget_exhausted', 'guardrail_blocked', 'mcp_error', 'error'],
-  ...['output_guardrail_violation', 'approval_decided', 'reconciliation_decided', 'attempt_reset', 'repo_synced', 'halted'],
-  ...['memory_stored', 'memory_loaded', 'knowledge_loaded', 'forked', 'tools_not_offered'],
+  'retry',
+  'rate_limited',
+  'goal_reminder',
+  'compaction',
+  'budget_exhausted',
+  'guardrail_blocked',
+  'mcp_error',
+  'error',
+  'output_guardrail_violation',
+  'approval_decided',
+  'reconciliation_decided',
+  'attempt_reset',
+  'repo_synced',
+  'halted',
+  'memory_stored',
+  'memory_loaded',
+  'knowledge_loaded',
+  'forked',
+  'tools_not_offered',
 ];
 
 type Log = Extract<RunEvent, { type: 'log' }>['data'];

@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { Link } from 'react-router';
 import type { Task } from '../../contracts/tasks.ts';
-import { isEndedStatus } from '../api/stream.ts';
+import { isTerminal } from '../../domain/statuses.ts';
 import { useLiveText } from '../ui/live.tsx';
 import { count, duration, Facts, money, Status } from '../ui/show.tsx';
 import { Failure } from '../ui/states.tsx';
@@ -84,7 +84,7 @@ function useFreshTask(task: Task, { run }: Followed): string {
     if (run.status && run.status !== task.status) void queries.invalidateQueries();
   }, [run.status, task.status, queries]);
   useLiveText(`The run is ${status}`);
-  return isEndedStatus(task.status) ? task.status : status;
+  return isTerminal(task.status) ? task.status : status;
 }
 
 function Head({ task, status, followed: { run, connection } }: { task: Task; status: string; followed: Followed }) {

@@ -1,6 +1,7 @@
 import { Button, Group, NativeSelect } from '@mantine/core';
 import { Link } from 'react-router';
-import { TASK_STATUSES, tasks } from '../../contracts/tasks.ts';
+import { tasks } from '../../contracts/tasks.ts';
+import { TASK_STATUSES } from '../../domain/statuses.ts';
 import { useList } from '../api/queries.ts';
 import { type Option, useNames } from '../resources/references.ts';
 import { useFilters } from '../ui/filters.ts';

@@ -5,16 +5,25 @@ import { parsedJson } from './json.ts';
 import { ScrollBox } from './scroll-box.tsx';
 
 const TONES: Record<string, string> = {
-  ...{ completed: 'good', connected: 'good', delivered: 'good', done: 'good', indexed: 'good', started: 'good', enabled: 'good' },
-  ...{ failed: 'bad', error: 'bad', refused: 'bad', denied: 'bad', missed: 'bad' },
-  ...{
-    waiting: 'wait',
-    waiting_approval: 'wait',
-    waiting_reconciliation: 'wait',
-    text_only: 'wait',
-    skipped: 'wait',
-  },
-  ...{ running: 'busy', firing: 'busy' },
+  completed: 'good',
+  connected: 'good',
+  delivered: 'good',
+  done: 'good',
+  indexed: 'good',
+  started: 'good',
+  enabled: 'good',
+  failed: 'bad',
+  error: 'bad',
+  refused: 'bad',
+  denied: 'bad',
+  missed: 'bad',
+  waiting: 'wait',
+  waiting_approval: 'wait',
+  waiting_reconciliation: 'wait',
+  text_only: 'wait',
+  skipped: 'wait',
+  running: 'busy',
+  firing: 'busy',
 };
 
 const WORDS: Record<string, string> = {

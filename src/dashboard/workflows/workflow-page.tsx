@@ -2,8 +2,8 @@ import { Anchor, Button, Group, Stack, Tabs, Text } from '@mantine/core';
 import { Link, useLocation, useParams } from 'react-router';
 import { tasks } from '../../contracts/tasks.ts';
 import { type Workflow, workflows } from '../../contracts/workflows.ts';
+import { isTerminal } from '../../domain/statuses.ts';
 import { useList, useRead } from '../api/queries.ts';
-import { isEndedStatus } from '../api/stream.ts';
 import { WORKFLOWS } from '../resources/catalog-runs.tsx';
 import { Named } from '../resources/columns.tsx';
 import { EditForm } from '../resources/edit.tsx';
@@ -104,7 +104,7 @@ function Run({ workflow }: { workflow: Workflow }) {
       {last.data && !task && <Empty>This workflow has not run yet. Send it a prompt.</Empty>}
       {task && (
         <Section
-          title={isEndedStatus(task.status) ? 'Last run' : 'Run under way'}
+          title={isTerminal(task.status) ? 'Last run' : 'Run under way'}
           actions={
             <Button variant="default" component={Link} to={`/tasks/${task.id}`}>
               Open by itself

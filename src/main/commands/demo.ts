@@ -1,8 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { z } from 'zod';
 import { SAMPLE, SAMPLE_INSTRUCTIONS, SAMPLE_TOOL } from '../../contracts/sample.ts';
+import { isTerminal } from '../../domain/statuses.ts';
 import type { Config } from '../config.ts';
 
 /** Where a running installation says how it is reached. */
@@ -111,17 +113,10 @@ async function watch(url: string, token: string): Promise<void> {
   let last = '0';
   for (let ended = false; !ended; await wait(ended ? 0 : 500)) {
     const stream = await fetch(url, { headers: { authorization: `Bearer ${token}`, 'last-event-id': last } });
-    let buffer = '';
-    for await (const chunk of stream.body!.pipeThrough(new TextDecoderStream())) {
-      buffer += chunk;
-      const frames = buffer.split('\n\n');
-      buffer = frames.pop() ?? '';
-      for (const frame of frames) {
-        const [, id = last] = /^id: (\d+)\n/m.exec(frame) ?? [];
-        const [, data] = /^data: ([^\n]*)/m.exec(frame) ?? [];
-        last = id;
-        if (data) ended = show(JSON.parse(data)) || ended;
-      }
+    const events = stream.body!.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
+    for await (const { id = last, data } of events) {
+      last = id;
+      ended = show(JSON.parse(data)) || ended;
     }
   }
 }
@@ -134,5 +129,5 @@ function show({ type, data }: { type: string; data: Json }): boolean {
   else if (type === 'usage') say(`  usage: ${data.total_in} in, ${data.total_out} out`);
   else if (type === 'status') say(`  status: ${data.status}`);
   else say(`  ${data.event}: ${data.detail}`);
-  return type === 'status' && ['completed', 'failed', 'halted'].includes(String(data.status));
+  return type === 'status' && isTerminal(data.status);
 }

@@ -1,3 +1,4 @@
+import type { JsonSchemaType } from '@modelcontextprotocol/sdk/validation';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
 import { Ajv, type ValidateFunction } from 'ajv';
 import { patternOf } from './patterns.ts';
@@ -35,7 +36,7 @@ export function schemaFaults(schemas: readonly unknown[]): (string | null)[] {
   return schemas.map((schema) => {
     try {
       // One validator a schema: schemas with the same $id would get in each other's way.
-      new AjvJsonSchemaValidator().getValidator(schema as never);
+      new AjvJsonSchemaValidator().getValidator(schema as JsonSchemaType);
       return null;
     } catch (error) {
       return (error as Error).message;

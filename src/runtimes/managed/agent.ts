@@ -74,12 +74,15 @@ function agentParams({ instructions, tools, reasoning_effort }: Exchange, model:
     mcp_servers: hosted.mcp_servers.map(({ name, url }) => ({ type: 'url' as const, name, url })),
     tools: [
       ...tools.map(({ name, description, parameters }) => ({
-        ...{ type: 'custom' as const, name, description: description || name },
+        type: 'custom' as const,
+        name,
+        description: description || name,
         input_schema: { ...parameters, type: 'object' as const },
       })),
       ...(hosted.builtins.length > 0 ? [builtinToolset(hosted.builtins)] : []),
       ...hosted.mcp_servers.map(({ name, allowed_tools }) => ({
-        ...{ type: 'mcp_toolset' as const, mcp_server_name: name },
+        type: 'mcp_toolset' as const,
+        mcp_server_name: name,
         default_config: { enabled: allowed_tools.length === 0, permission_policy: ALLOW },
         configs: allowed_tools.map((tool) => ({ name: tool, enabled: true, permission_policy: ALLOW })),
       })),
@@ -93,5 +96,5 @@ const ALLOW = { type: 'always_allow' as const };
 const builtinToolset = (names: string[]) => ({
   type: 'agent_toolset_20260401' as const,
   default_config: { enabled: false },
-  configs: names.map((name) => ({ name: name as VendorBuiltin, enabled: true, permission_policy: ALLOW })) as never,
+  configs: names.map((name) => ({ name: name as VendorBuiltin, enabled: true, permission_policy: ALLOW })),
 });

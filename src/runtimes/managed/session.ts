@@ -120,7 +120,10 @@ async function converse(
   const archived = rest.kind === 'answered' && (await archive(client, session_id));
   const calls = rest.kind === 'asks' ? rest.calls : [];
   const reply: ModelReply = {
-    ...{ text: fold.text(), calls, model, usage: fold.usage() },
+    text: fold.text(),
+    calls,
+    model,
+    usage: fold.usage(),
     finish: rest.kind === 'asks' ? 'tool_calls' : rest.finish,
     extra: calls.length > 0 ? { tool_use_ids: calls.map(({ id }) => id) } : null,
     made_there: fold.made_there(),
@@ -181,6 +184,8 @@ function dueEvents({ transcript }: Exchange, fresh: ListedEvent[]): Sent[] {
 const blockText = (content: readonly { type: string; text?: string }[]) => content.map(({ text }) => text ?? '').join('');
 
 const resultOf = (custom_tool_use_id: string, text: string, is_error: boolean): Sent => ({
-  ...{ type: 'user.custom_tool_result', custom_tool_use_id, is_error },
+  type: 'user.custom_tool_result',
+  custom_tool_use_id,
+  is_error,
   content: [{ type: 'text', text: text || '(no content)' }],
 });

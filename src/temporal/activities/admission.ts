@@ -23,7 +23,9 @@ export async function admitted(
   const { log } = eventsOf(run.task_id, ports.now);
   if (activityInfo().attempt === 1) await ports.runs.tell(run, [log('rate_limited', message, { step, wait_ms })]);
   throw ApplicationFailure.create({
-    ...{ message, type: 'rate_limited', nextRetryDelay: wait_ms },
+    message,
+    type: 'rate_limited',
+    nextRetryDelay: wait_ms,
     category: ApplicationFailureCategory.BENIGN,
   });
 }

@@ -2,7 +2,8 @@ import { ApplicationFailure } from '@temporalio/activity';
 import { readArguments } from '../../domain/arguments.ts';
 import type { Definition } from '../../domain/definition.ts';
 import { type CallDecision, moveOf } from '../../domain/effects.ts';
-import { eventsOf, isTerminal } from '../../domain/events.ts';
+import { eventsOf } from '../../domain/events.ts';
+import { isTerminal } from '../../domain/statuses.ts';
 import { storable } from '../../domain/transcript.ts';
 import type { OpenCall, ToolLedger } from '../../store/tool-ledger.ts';
 import type { ToolOutcome } from '../../tools/source.ts';
@@ -116,14 +117,12 @@ async function end(
   const told =
     kind === 'denial' ? log('tool_denied', text, { call_id, name }) : log('tool_result', name, { ...facts, ...printed });
   return ports.ledger.end(call, {
-    ...{
-      content: text,
-      failed,
-      kind,
-      stdout: printed.stdout ?? null,
-      stderr: printed.stderr ?? null,
-      duration_ms: duration_ms ?? null,
-    },
+    content: text,
+    failed,
+    kind,
+    stdout: printed.stdout ?? null,
+    stderr: printed.stderr ?? null,
+    duration_ms: duration_ms ?? null,
     events: [told, message('tool', text, { call_id, name })],
   });
 }

@@ -56,6 +56,12 @@ async function knowledgeOf(ports: ContextPorts, run: OpenRun, definition: Defini
 }
 
 const message = (position: number, content: string): TranscriptMessage => ({
-  ...{ step: 0, position, role: 'system', kind: 'context', content: storable(content) },
-  ...{ tool_calls: null, call_id: null, extra: null },
+  step: 0,
+  position,
+  role: 'system',
+  kind: 'context',
+  content: storable(content),
+  tool_calls: null,
+  call_id: null,
+  extra: null,
 });

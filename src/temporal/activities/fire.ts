@@ -46,8 +46,10 @@ export async function serve(
   if (settled) return;
   const outcome = await fireOutcome(ports, row, { task_id, by_hand }).catch(async (error: unknown) => {
     // A time that was due is tried again by the engine; one that is served by hand is not, so it is not left open.
-    if (by_hand && error instanceof AppError) {
-      await ports.schedules.settleFire(row.id, due_at, { outcome: 'failed', detail: error.message, task_id: null });
+    if (error instanceof AppError) {
+      const { message: detail } = error;
+      if (by_hand) await ports.schedules.settleFire(row.id, due_at, { outcome: 'failed', detail, task_id: null });
+      else await ports.schedules.noteWaiting(row.id, due_at, detail);
     }
     throw error;
   });

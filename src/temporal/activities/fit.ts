@@ -96,12 +96,24 @@ function windowFull(tokens: number, window: number, infinite: boolean): Applicat
 async function summarised(work: FitWork, { older, step: covered }: Cut, signal: AbortSignal) {
   const { ports, run, definition, selected, step } = work;
   const asked: TranscriptMessage = {
-    ...{ step: 0, position: 0, role: 'user', kind: 'prompt', tool_calls: null, call_id: null, extra: null },
+    step: 0,
+    position: 0,
+    role: 'user',
+    kind: 'prompt',
+    tool_calls: null,
+    call_id: null,
+    extra: null,
     content: renderedFor(older),
   };
   const exchange = {
-    ...{ task_id: run.task_id, model: definition.model, instructions: SUMMARY_INSTRUCTIONS, transcript: [asked], tools: [] },
-    ...{ reasoning_effort: null, wants_json: false, cursor: null },
+    task_id: run.task_id,
+    model: definition.model,
+    instructions: SUMMARY_INSTRUCTIONS,
+    transcript: [asked],
+    tools: [],
+    reasoning_effort: null,
+    wants_json: false,
+    cursor: null,
   };
   const { reply } = await selected.runtime.exchange(exchange, () => {}, signal);
   const content = summaryMessage(storable(reply.text));

@@ -46,7 +46,8 @@ export async function openAll({ store }: Pick<SharedServices, 'store'>, task_id:
     knowledge_source_ids.length > 0 ? await store.knowledgeSources.openedAll({ id: { in: knowledge_source_ids } }) : [];
   const configs = mcp_servers.map(({ connection_config }) => store.mcpServers.sealer.open(connection_config));
   const names = [
-    ...[provider?.api_key_token_name, repository?.token_name],
+    provider?.api_key_token_name,
+    repository?.token_name,
     ...tools.flatMap((tool) => (tool.kind === 'custom' ? Object.values(tool.env) : [])),
     ...[...configs, ...sources.map(({ connection_config }) => connection_config)].flatMap(tokensIn),
   ];

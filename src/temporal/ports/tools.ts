@@ -57,8 +57,10 @@ export function runTools({ store, secrets }: SharedServices, ports: ToolPorts) {
     const box = boxOf(toolset);
     const { log } = eventsOf(run.task_id, now);
     const events = notes.map(({ event, detail, ...more }): NewEvent => log(event, detail, more));
-    for (const { server, reason } of lost)
-      events.push(log('tools_not_offered', `the tools of the MCP server ${server}: ${reason}`, { tools: [], server, reason }));
+    for (const { server, tools: names = [], reason } of lost) {
+      const what = `${names.join(', ') || 'the tools'} of the MCP server ${server}`;
+      events.push(log('tools_not_offered', `${what}: ${reason}`, { tools: names, server, reason }));
+    }
     for (const sentence of await box.renamed(signal)) events.push(log('mcp_connected', sentence));
     return (await store.runs.freezeToolset(run, { toolset, events })) ? box : boxOf(await frozen(store, run));
   };

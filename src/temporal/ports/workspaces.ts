@@ -12,8 +12,11 @@ interface RunWorkspaces extends Pick<Workspaces, 'remove' | 'kept'> {
 export function runWorkspaces({ store, egress, setting: { config } }: SharedServices): RunWorkspaces {
   const kept = workspaces(workspacesOf(config));
   const checkout = checkouts({
-    ...{ rules: egress.configuration.rules, path: config.PATH, ca_file: config.REPO_CA_FILE },
-    ...{ max_files: config.REPO_MAX_FILES, max_bytes: config.REPO_MAX_MB * 1024 ** 2 },
+    rules: egress.configuration.rules,
+    path: config.PATH,
+    ca_file: config.REPO_CA_FILE,
+    max_files: config.REPO_MAX_FILES,
+    max_bytes: config.REPO_MAX_MB * 1024 ** 2,
   });
 
   async function orderOf(

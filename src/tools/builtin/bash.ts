@@ -43,7 +43,8 @@ export function bash({ startConfined, bash_network }: BashPorts) {
         // Without it bash takes its stdin for a network connection and looks for a file that it may not read everywhere.
         args: ['--norc', '-c', command],
         env: { PERDURA_CALL_KEY: call_key },
-        ...{ workspace, network: bash_network },
+        workspace,
+        network: bash_network,
       },
       AbortSignal.any([signal, expiry.signal]),
     );

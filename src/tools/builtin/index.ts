@@ -46,9 +46,18 @@ const searchTool = (ports: SearchPorts): BuiltinTool => ({ spec: webSearchSpec, 
 
 /** What there is to choose from; web_search only where it is configured. */
 export const builtinSpecs = ({ web_search: search = true }: { web_search?: boolean } = {}): ToolSpec[] => [
-  ...[bashSpec, readSpec, writeSpec, editSpec, globSpec, grepSpec, webFetchSpec],
+  bashSpec,
+  readSpec,
+  writeSpec,
+  editSpec,
+  globSpec,
+  grepSpec,
+  webFetchSpec,
   ...(search ? [webSearchSpec] : []),
-  ...[todoListSpec, storeSpec, searchSpec, searchKnowledgeSpec],
+  todoListSpec,
+  storeSpec,
+  searchSpec,
+  searchKnowledgeSpec,
 ];
 
 /** The tools that come with Perdura, as far as an agent names them. */

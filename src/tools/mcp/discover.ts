@@ -23,8 +23,8 @@ interface Discovery {
   notes: McpNote[];
   /** Why required servers cannot be used, as sentences. */
   missing: Error[];
-  /** Servers that the run goes without, each with its reason. */
-  lost: { server: string; reason: string }[];
+  /** What the run goes without, with its reason: all tools of a server, or some by name. */
+  lost: { server: string; tools?: string[]; reason: string }[];
 }
 
 /** Asks all servers of a run for their tools, at the same time. A server that is down costs its tools, not the run. */
@@ -65,14 +65,18 @@ const named = (error: Error, { name }: PinnedMcpServer) =>
 
 type Listing = Awaited<ReturnType<Awaited<Parameters<Parameters<McpPool['use']>[1]>[0]>['list']>>;
 
-function take(server: PinnedMcpServer, { tools, problems }: Listing, discovery: Discovery): void {
-  const allowed = tools.filter(({ tool }) => server.allowed_tools.length === 0 || server.allowed_tools.includes(tool));
+function take(server: PinnedMcpServer, { tools, problems, refused }: Listing, discovery: Discovery): void {
+  const wanted = ({ tool }: { tool: string }) => server.allowed_tools.length === 0 || server.allowed_tools.includes(tool);
+  const allowed = tools.filter(wanted);
   for (const { tool, spec } of allowed) discovery.tools.push({ server_id: server.id, tool, spec });
   const names = allowed.map(({ tool }) => tool);
   const detail = `${server.name}: ${names.length} tools`;
   discovery.notes.push({ event: 'mcp_connected', detail, server: server.name, tools: names });
-  const absent = server.allowed_tools.filter((name) => !tools.some(({ tool }) => tool === name));
+  const absent = server.allowed_tools.filter((name) => ![...tools, ...refused].some(({ tool }) => tool === name));
   if (absent.length > 0) problems = [...problems, `It has no tool named ${absent.join(', ')}`];
+  const missing = [...refused.filter(wanted), ...absent.map((tool) => ({ tool, reason: 'the server has no such tool' }))];
+  for (const [reason, group] of Map.groupBy(missing, (one) => one.reason))
+    discovery.lost.push({ server: server.name, tools: group.map(({ tool }) => tool), reason });
   for (const problem of problems)
     discovery.notes.push({ event: 'mcp_error', detail: `${server.name}: ${problem}`, server: server.name });
 }

@@ -12,8 +12,10 @@ interface ListedTool {
 
 export interface Listing {
   tools: ListedTool[];
-  /** A sentence for every tool that cannot be offered. */
+  /** A sentence for everything that is wrong with the list. */
   problems: string[];
+  /** Tools that cannot be offered, with the reason for each. */
+  refused: { tool: string; reason: string }[];
 }
 
 const MOST_PAGES = 50;
@@ -37,7 +39,7 @@ interface ListPorts {
 
 /** All tools of a server. One that is malformed is told of and left out; the others are not held up by it. */
 export async function listTools(client: Client, { schemaFaults, signal }: ListPorts): Promise<Listing> {
-  const listing: Listing = { tools: [], problems: [] };
+  const listing: Listing = { tools: [], problems: [], refused: [] };
   if (!client.getServerCapabilities()?.tools) return listing;
   let cursor: string | undefined;
   let count = 0;
@@ -65,7 +67,7 @@ interface WiredTool {
   annotations?: { readOnlyHint?: unknown; idempotentHint?: unknown };
 }
 
-function take(value: unknown, wrong: string | null, { tools, problems }: Listing): void {
+function take(value: unknown, wrong: string | null, { tools, problems, refused }: Listing): void {
   const { name, description, inputSchema, annotations } = (value ?? {}) as WiredTool;
   const tell = (problem: string) => {
     if (problems.length < MOST_PROBLEMS) problems.push(storable(problem));
@@ -74,10 +76,12 @@ function take(value: unknown, wrong: string | null, { tools, problems }: Listing
     tell('It names a tool without a name');
     return;
   }
-  const fault = storable(name) !== name ? 'its name is no text' : wrong;
-  if (name.length > OWN_NAME_CHARACTERS || fault) {
-    const why = fault ?? `its name is longer than ${OWN_NAME_CHARACTERS} characters`;
-    tell(`Its tool ${name.slice(0, OWN_NAME_CHARACTERS)} cannot be offered: ${why}`);
+  const long = name.length > OWN_NAME_CHARACTERS ? `its name is longer than ${OWN_NAME_CHARACTERS} characters` : null;
+  const reason = long ?? (storable(name) === name ? wrong : 'its name is no text');
+  if (reason) {
+    const tool = storable(name.slice(0, OWN_NAME_CHARACTERS));
+    if (refused.length < MOST_PROBLEMS) refused.push({ tool, reason });
+    tell(`Its tool ${tool} cannot be offered: ${reason}`);
     return;
   }
   const spec: ToolSpec = {

@@ -24,7 +24,7 @@ export function mcpProbe({ store, setting, runner, egress, secrets, parsers }: S
     if (!server) throw new AppError('not_found', `The MCP server ${name} is gone`);
     const destination = mcpDestination(server);
     const openToken = (token: string) => store.tokens.open({ name: token, principal: caller.key, destination });
-    const said = await probeMcp(server as never, { ...ports, openToken }, AbortSignal.timeout(PATIENCE_MS));
+    const said = await probeMcp(server, { ...ports, openToken }, AbortSignal.timeout(PATIENCE_MS));
     const result = secrets.redact.value(said);
     if (created_by === caller.key) await store.mcpServers.setStatus(id, result.success ? 'connected' : 'error', result.error);
     return result;

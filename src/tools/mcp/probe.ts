@@ -29,7 +29,10 @@ export async function probeMcp(server: McpServerConfig, ports: ProbePorts, signa
     try {
       const { tools, problems } = await connection.list(signal);
       const toolList = tools.map(({ tool, spec: { description, parameters, effect } }) => ({
-        ...{ name: tool, description, parameters, effect },
+        name: tool,
+        description,
+        parameters,
+        effect,
       }));
       return { success: true, tools: toolList, error: problems.length > 0 ? problems.join('; ') : null };
     } finally {

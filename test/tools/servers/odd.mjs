@@ -6,6 +6,14 @@ const [, , manner = ''] = process.argv;
 const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 const schema = { type: 'object', properties: {} };
 const tool = (name, more = {}) => ({ name, description: `Tool ${name}`, inputSchema: schema, ...more });
+/** A small schema whose definition a validator writes out at each of its references, which takes seconds. */
+const dear = {
+  type: 'object',
+  allOf: Array.from({ length: 400 }, () => ({ $ref: '#/$defs/d' })),
+  $defs: {
+    d: { allOf: Array.from({ length: 400 }, (_, index) => ({ anyOf: [{ minLength: index }, { required: [`f${index}`] }] })) },
+  },
+};
 /** A secret's own text is redacted in the answer; its digest still shows which one it was. */
 const digested = (secret) => (manner === 'digests' ? { sha256: createHash('sha256').update(secret).digest('hex') } : {});
 let calls = 0;
@@ -28,6 +36,7 @@ const lists = {
       tool('näme with/odd letters'),
     ],
   }),
+  dear: () => ({ tools: [tool('dear', { inputSchema: dear }), tool('good')] }),
   changes: () => ({ tools: [tool(calls === 0 ? 'before' : 'after'), tool('change', { annotations: { idempotentHint: true } })] }),
 };
 

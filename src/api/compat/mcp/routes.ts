@@ -1,10 +1,11 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { CallToolRequestSchema, CancelledNotificationSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
-import type { FastifyInstance } from 'fastify';
 import { v7 as uuid } from 'uuid';
+import { compat } from '../../../contracts/compat.ts';
 import { follow } from '../../../events/follow.ts';
 import type { Caller } from '../../auth.ts';
+import { type Api, mount, RawReply } from '../../mount.ts';
 import { answerOf, type CompatRun, type CompatServices, ended, troubleOf } from '../runs.ts';
 import { type McpCallPlace, mcpCalls } from './calls.ts';
 
@@ -23,20 +24,21 @@ const SESSION = 'mcp-session-id';
  * Every workflow of the caller as a tool, over streamable HTTP. A session is a name that the client sends along and nothing is
  * kept for, so any API process serves any request.
  */
-export function mcpEndpointRoutes(http: FastifyInstance, services: CompatServices, version: string): void {
-  http.post('/mcp', async (request, reply) => {
-    if (asksFor(request.body, 'tools/call')) services.streams(request.caller.key, reply);
-    const session_id = request.headers[SESSION] as string | undefined;
-    const place = (request_id: string | number) => (session_id ? { session_id, request_id, caller: request.caller } : null);
-    const server = serverFor(services, { caller: request.caller, place }, version);
-    const transport = new StreamableHTTPServerTransport();
-    reply.hijack();
-    if (asksFor(request.body, 'initialize')) reply.raw.setHeader(SESSION, uuid());
-    reply.raw.once('close', () => void server.close());
-    await server.connect(transport as never);
-    await transport.handleRequest(request.raw, reply.raw, request.body);
+export function mcpEndpointRoutes(api: Api, services: CompatServices, version: string): void {
+  mount(api, compat.mcp, async ({ body, holdOpen }, caller) => {
+    if (asksFor(body, 'tools/call')) holdOpen();
+    return new RawReply(async (request, response) => {
+      const session_id = request.headers[SESSION] as string | undefined;
+      const place = (request_id: string | number) => (session_id ? { session_id, request_id, caller } : null);
+      const server = serverFor(services, { caller, place }, version);
+      const transport = new StreamableHTTPServerTransport();
+      if (asksFor(body, 'initialize')) response.setHeader(SESSION, uuid());
+      response.once('close', () => void server.close());
+      await server.connect(transport);
+      await transport.handleRequest(request, response, body);
+    });
   });
-  http.route({
+  api.http.route({
     method: ['GET', 'DELETE'],
     url: '/mcp',
     handler: async (_request, reply) =>
@@ -47,8 +49,8 @@ export function mcpEndpointRoutes(http: FastifyInstance, services: CompatService
   });
 }
 
-const asksFor = (body: unknown, method: string) =>
-  [body].flat().some((message) => (message as { method?: unknown } | null)?.method === method);
+const asksFor = (body: { method?: string | undefined } | { method?: string | undefined }[], name: string) =>
+  [body].flat().some(({ method }) => method === name);
 
 interface Asker {
   caller: Caller;

@@ -21,9 +21,12 @@ function chatUsage(task: CompatTask) {
 }
 
 export function chatCompletion(task: CompatTask, model: string) {
-  const message = { role: 'assistant', content: answerOf(task), refusal: null };
+  const message = { role: 'assistant' as const, content: answerOf(task), refusal: null };
   return {
-    ...{ id: `${CHAT_ID}${task.id}`, object: 'chat.completion', created: seconds(task.created_at), model },
+    id: `${CHAT_ID}${task.id}`,
+    object: 'chat.completion' as const,
+    created: seconds(task.created_at),
+    model,
     choices: [{ index: 0, message, logprobs: null, finish_reason: 'stop' }],
     usage: chatUsage(task),
   };
@@ -49,17 +52,20 @@ export function chatChunks({ task_id }: CompatRun, model: string, created_at: Da
   };
 }
 
-const STATUSES: Record<string, string> = {
+const STATUSES = {
   pending: 'queued',
   running: 'in_progress',
   waiting: 'in_progress',
   completed: 'completed',
   failed: 'failed',
   halted: 'cancelled',
-};
+} as const;
 
 const outputMessage = (task_id: string, text: string, status = 'completed') => ({
-  ...{ id: `${MESSAGE_ID}${task_id}`, type: 'message', role: 'assistant', status },
+  id: `${MESSAGE_ID}${task_id}`,
+  type: 'message',
+  role: 'assistant',
+  status,
   content: [{ type: 'output_text', text, annotations: [] }],
 });
 
@@ -68,23 +74,35 @@ export function response(task: CompatTask, model: string) {
   const done = task.status === 'completed';
   const trouble = task.status === 'failed' ? troubleOf(task) : null;
   return {
-    ...{ id: `${RESPONSE_ID}${task.id}`, object: 'response', created_at: seconds(task.created_at), model },
-    status: STATUSES[task.status] ?? 'in_progress',
+    id: `${RESPONSE_ID}${task.id}`,
+    object: 'response' as const,
+    created_at: seconds(task.created_at),
+    model,
+    status: STATUSES[task.status],
     error: trouble && { code: 'server_error', message: trouble.message },
-    ...{ incomplete_details: null, instructions: null, metadata: {}, parallel_tool_calls: true, temperature: null, top_p: null },
-    ...{ tool_choice: 'auto', tools: [] },
+    incomplete_details: null,
+    instructions: null,
+    metadata: {},
+    parallel_tool_calls: true,
+    temperature: null,
+    top_p: null,
+    tool_choice: 'auto',
+    tools: [],
     output: done ? [outputMessage(task.id, answerOf(task))] : [],
     usage: {
-      ...{ input_tokens: total_in, output_tokens: total_out, total_tokens: total },
-      ...{ input_tokens_details: { cached_tokens: cache_read }, output_tokens_details: { reasoning_tokens: 0 } },
+      input_tokens: total_in,
+      output_tokens: total_out,
+      total_tokens: total,
+      input_tokens_details: { cached_tokens: cache_read },
+      output_tokens_details: { reasoning_tokens: 0 },
     },
   };
 }
 
-/** Events of one streamed response, numbered. */
+/** Events of one streamed response, numbered. They break off where the text did, when `finish` knows of no end. */
 export async function* responseEvents(
   pieces: AsyncIterable<string>,
-  { started, finish, model }: { started: CompatTask; finish: () => Promise<CompatTask>; model: string },
+  { started, finish, model }: { started: CompatTask; finish: () => Promise<CompatTask | null>; model: string },
 ): AsyncGenerator<Record<string, unknown> & { type: string; sequence_number: number }> {
   let sequence_number = 0;
   const event = (type: string, data: object) => ({ type, sequence_number: sequence_number++, ...data });
@@ -103,6 +121,7 @@ export async function* responseEvents(
     yield event('response.output_text.delta', { ...place, delta, logprobs: [] });
   }
   const task = await finish();
+  if (!task) return;
   yield event('response.output_text.done', { ...place, text, logprobs: [] });
   yield event('response.content_part.done', { ...place, part: { type: 'output_text', text, annotations: [] } });
   yield event('response.output_item.done', { output_index: 0, item: outputMessage(task.id, text) });

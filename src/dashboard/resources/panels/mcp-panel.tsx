@@ -1,5 +1,6 @@
 import { Alert, Button, Group, Stack, Textarea } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
+import type { z } from 'zod';
 import { mcps } from '../../../contracts/mcps.ts';
 import { useAct } from '../../api/queries.ts';
 import { DialogButton } from '../../ui/dialog-button.tsx';
@@ -46,6 +47,8 @@ export function McpImportButton() {
   );
 }
 
+type Sent = z.input<typeof mcps.import.body>;
+
 function McpImportForm() {
   const act = useAct(mcps.import);
   const [text, setText] = useState('');
@@ -56,7 +59,7 @@ function McpImportForm() {
     event.preventDefault();
     const read = parsedJson(text);
     setWrong('wrong' in read ? read.wrong : null);
-    if ('value' in read) act.mutate({ body: read.value as never }, { onSuccess: () => setSent(text) });
+    if ('value' in read) act.mutate({ body: read.value as Sent }, { onSuccess: () => setSent(text) });
   };
   return (
     <form onSubmit={submit}>

@@ -66,7 +66,10 @@ function RunTool({ record }: { record: Stored }) {
     const read = parsedJson(text);
     setWrong('wrong' in read ? read.wrong : null);
     if ('value' in read)
-      run.mutate({ params: { id: record.id }, body: { arguments: read.value as never } }, { onSuccess: () => setTried(text) });
+      run.mutate(
+        { params: { id: record.id }, body: { arguments: read.value as Record<string, unknown> } },
+        { onSuccess: () => setTried(text) },
+      );
   };
   return (
     <Section title="Run it">

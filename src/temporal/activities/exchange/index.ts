@@ -1,7 +1,8 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import type { Definition, WorkspaceOwner } from '../../../domain/definition.ts';
-import { eventsOf, isTerminal } from '../../../domain/events.ts';
+import { eventsOf } from '../../../domain/events.ts';
 import type { ExchangeOrder, PlannedCall } from '../../../domain/run-loop.ts';
+import { isTerminal } from '../../../domain/statuses.ts';
 import { storable } from '../../../domain/transcript.ts';
 import type { DeltaPublisher } from '../../../events/publisher.ts';
 import type { Verdict } from '../../../guardrails/judge.ts';

@@ -1,0 +1,34 @@
+-- Ends a task, once, and gives the workflow's lane to the next pending one. Returns the task that holds the lane now if it is another
+-- one, the workflow, the last event's number, and the task as it ended: of the last two nothing when it had ended before, so that the
+-- caller opens the webhook's delivery once, in the same statement. p_outcome_unknown and p_not_called answer calls that are left open.
+-- Locks: the workflow FOR NO KEY UPDATE, so that a task being created either is visible here or sees the lane free; then the task,
+-- tool_calls, event_sequences.
+CREATE OR REPLACE FUNCTION end_task(p_task uuid, p_status text, p_error text, p_error_code text, p_events jsonb,
+  p_outcome_unknown text, p_not_called text,
+  OUT next_task uuid, OUT told_workflow uuid, OUT told_last integer, OUT ended tasks)
+  LANGUAGE plpgsql SET perdura.opens_webhook = 'caller' AS $$
+DECLARE
+  holder uuid;
+BEGIN
+  SELECT workflow_id INTO told_workflow FROM tasks WHERE id = p_task;
+  SELECT active_task_id INTO holder FROM workflows WHERE id = told_workflow FOR NO KEY UPDATE;
+  UPDATE tasks SET status = p_status, error = p_error, error_code = p_error_code, completed_at = now(), caller_token = NULL
+    WHERE id = p_task AND status IN ('pending', 'running', 'waiting') RETURNING * INTO ended;
+  IF FOUND THEN
+    -- They may be large, and nobody needs them.
+    ended.cursor := NULL;
+    ended.toolset := NULL;
+    UPDATE workflows SET last_task_status = p_status WHERE id = told_workflow AND last_task_id = p_task;
+    IF p_status <> 'completed' THEN
+      p_events := close_open_work(p_task, p_outcome_unknown, p_not_called) || p_events;
+    END IF;
+    told_last := append_events(told_workflow, p_task, p_events);
+  END IF;
+  IF holder = p_task THEN
+    holder := next_in_lane(told_workflow, p_task);
+    UPDATE workflows SET active_task_id = holder,
+      status = CASE WHEN status = 'inactive' THEN status WHEN holder IS NULL THEN p_status ELSE 'running' END
+      WHERE id = told_workflow;
+  END IF;
+  IF holder <> p_task THEN next_task := holder; END IF;
+END $$;

@@ -1,0 +1,32 @@
+import { Id } from '../contracts/common.ts';
+import { foreign, notFound } from '../domain/errors.ts';
+import type { Store } from '../store/index.ts';
+import type { Caller } from './auth.ts';
+
+interface Kind<T> {
+  noun: string;
+  find(id: string): Promise<T | null>;
+  ownerOf(record: T): string;
+}
+
+/** Finds records that are the caller's own; 404 when there is none with the id, 403 when it is someone else's. */
+const owned =
+  <T>({ noun, find, ownerOf }: Kind<T>) =>
+  async (id: string, caller: Caller): Promise<T> => {
+    const record = Id.safeParse(id).success ? await find(id) : null;
+    if (!record) throw notFound(noun, id);
+    if (ownerOf(record) !== caller.key) throw foreign(noun);
+    return record;
+  };
+
+export const ownedTask = ({ tasks }: Pick<Store, 'tasks'>) =>
+  owned({ noun: 'task', find: tasks.find, ownerOf: ({ owner }) => owner });
+
+export const ownedWorkflow = ({ workflows }: Pick<Store, 'workflows'>) =>
+  owned({ noun: 'workflow', find: workflows.find, ownerOf: ({ owner_key }) => owner_key });
+
+export const ownedSchedule = ({ scheduledAgents }: Pick<Store, 'scheduledAgents'>) =>
+  owned({ noun: 'scheduled agent', find: scheduledAgents.find, ownerOf: ({ owner }) => owner });
+
+export const ownedSession = ({ chat }: Pick<Store, 'chat'>) =>
+  owned({ noun: 'chat session', find: chat.find, ownerOf: ({ owner }) => owner });

@@ -1,0 +1,9 @@
+/** Statuses of a task that has not ended. */
+export const LIVE_STATUSES = ['pending', 'running', 'waiting'] as const;
+/** Statuses that a task keeps. */
+export const TERMINAL_STATUSES = ['completed', 'failed', 'halted'] as const;
+export const TASK_STATUSES = [...LIVE_STATUSES, ...TERMINAL_STATUSES] as const;
+export type TerminalStatus = (typeof TERMINAL_STATUSES)[number];
+
+export const isTerminal = (status: unknown): status is TerminalStatus =>
+  (TERMINAL_STATUSES as readonly unknown[]).includes(status);

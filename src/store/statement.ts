@@ -1,0 +1,41 @@
+import type pg from 'pg';
+
+/** What a parameter may be. JSON is passed as text. */
+type Value = string | number | boolean | Date | Uint8Array | null | readonly string[];
+
+type Values<P extends string> = [P] extends [never] ? [] : [values: Readonly<Record<P, Value>>];
+
+/**
+ * A prepared statement with named parameters. Calling it with a value for each name makes the query; a name that is missing or
+ * misspelt is a type error. Postgres prepares it under its name once a connection, so the text is constant.
+ */
+type Statement<P extends string = never> = ((...given: Values<P>) => pg.QueryConfig) & {
+  readonly prepared: Readonly<{ name: string; text: string }>;
+};
+
+/** What `:name` is looked for in: not in literals, quoted names and casts. */
+const TOKENS = /'(?:[^']|'')*'|"[^"]*"|::|:([a-z_][a-z0-9_]*)|\$\d/g;
+
+/**
+ * Declares a statement whose text holds `:name` for each parameter. Names become positions here, once, when the module is loaded.
+ * Throws when text and names do not agree.
+ */
+export function statement<const P extends string = never>(name: string, parameters: readonly P[], text: string): Statement<P> {
+  const used = new Set<string>();
+  const positional = text.replaceAll(TOKENS, (token: string, parameter?: string) => {
+    if (token.startsWith('$')) throw new Error(`The statement ${name} has the position ${token}; give it a name`);
+    if (parameter === undefined) return token;
+    used.add(parameter);
+    const at = (parameters as readonly string[]).indexOf(parameter);
+    if (at < 0) throw new Error(`The statement ${name} uses :${parameter}, which is not among its parameters`);
+    return `$${at + 1}`;
+  });
+  const idle = parameters.filter((parameter) => !used.has(parameter));
+  if (idle.length > 0) throw new Error(`The statement ${name} does not use its parameters ${idle.join(', ')}`);
+  const prepared = { name, text: positional };
+  const query = (...[values]: readonly Readonly<Record<P, Value>>[]) => ({
+    ...prepared,
+    values: values ? parameters.map((parameter) => values[parameter]) : [],
+  });
+  return Object.assign(query, { prepared });
+}

@@ -1,0 +1,31 @@
+import { statement } from '../statement.ts';
+
+export const readEvents = statement(
+  'read_events',
+  ['workflow_id', 'after', 'limit'],
+  `SELECT seq, task_id, type, data, timestamp FROM events WHERE workflow_id = :workflow_id AND seq > :after ORDER BY seq LIMIT :limit`,
+);
+
+/** A statement of its own, so that it goes by the task's index and not through all earlier runs of the workflow. */
+export const readTaskEvents = statement(
+  'read_task_events',
+  ['workflow_id', 'after', 'limit', 'task_id'],
+  `SELECT seq, task_id, type, data, timestamp FROM events
+    WHERE task_id = :task_id AND workflow_id = :workflow_id AND seq > :after ORDER BY seq LIMIT :limit`,
+);
+
+export const firstEventOfLastTask = statement(
+  'first_event_of_last_task',
+  ['workflow_id'],
+  `SELECT coalesce(min(e.seq), 1) - 1 AS after
+    FROM workflows w LEFT JOIN events e ON e.task_id = coalesce(w.active_task_id, w.last_task_id)
+    WHERE w.id = :workflow_id`,
+);
+
+/** A delta is of no more use to anyone who reads its message instead. */
+export const trimDeltas = statement(
+  'trim_deltas',
+  ['before'],
+  `DELETE FROM events WHERE type = 'message_delta' AND timestamp < :before AND task_id IN (
+    SELECT id FROM tasks WHERE completed_at IS NOT NULL AND completed_at < :before)`,
+);

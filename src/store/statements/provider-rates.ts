@@ -1,0 +1,20 @@
+import { statement } from '../statement.ts';
+
+/**
+ * One row a provider holds the time up to which its requests are spoken for; whoever is admitted moves it on by one
+ * interval. All workers ask here, so their rates add up to one. The wait is read as it was before others who ask at the
+ * same time were admitted, so it may be too short: whoever waited asks again.
+ */
+export const admitRequest = statement(
+  'admit_request',
+  ['provider_id', 'interval_ms', 'slack_ms'],
+  `WITH rate AS (SELECT make_interval(secs => :interval_ms / 1000.0) AS each, make_interval(secs => :slack_ms / 1000.0) AS slack),
+    taken AS (
+      INSERT INTO provider_rates AS p (provider_id, next_at)
+      SELECT id, clock_timestamp() + rate.each FROM providers, rate WHERE id = :provider_id
+      ON CONFLICT (provider_id) DO UPDATE SET next_at = greatest(p.next_at, clock_timestamp()) + (SELECT each FROM rate)
+      WHERE p.next_at <= clock_timestamp() + (SELECT slack FROM rate) RETURNING 1)
+    SELECT CASE WHEN EXISTS (SELECT 1 FROM taken) OR NOT EXISTS (SELECT 1 FROM providers WHERE id = :provider_id) THEN 0
+      ELSE greatest(1, coalesce((SELECT extract(epoch FROM p.next_at - rate.slack - clock_timestamp()) * 1000
+        FROM provider_rates p, rate WHERE p.provider_id = :provider_id), :interval_ms)) END::float8 AS wait_ms`,
+);

@@ -1,0 +1,41 @@
+import { statement } from '../statement.ts';
+import { LIVE } from './runs.ts';
+
+/** Texts that principals store, by table and without whose they are. Only their lengths are read. test/api/stored-texts.test.ts compares them with the database. */
+export const STORED_TEXTS: Record<string, readonly string[]> = {
+  agents: [
+    ...['name', 'description', 'system_prompt', 'model', 'mcp_server_ids', 'mcp_server_tags', 'custom_tool_ids', 'builtin_tools'],
+    ...['tool_definitions', 'knowledge_source_ids', 'knowledge_tags', 'approval_tools', 'required_mcp_servers'],
+  ],
+  custom_tools: ['name', 'description', 'source_code', 'parameters_schema', 'tags', 'env_config', 'effect'],
+  guardrails: ['name', 'description', 'guardrail_type', 'tags', 'config'],
+  knowledge_items: ['name', 'description', 'content_type', 'content', 'tags', 'metadata', 'status', 'last_error'],
+  knowledge_sources: ['name', 'description', 'source_type', 'connection_config', 'tags', 'status', 'last_error'],
+  mcp_servers: [
+    ...['name', 'description', 'transport_type', 'connection_config', 'allowed_tools', 'tags', 'paths', 'status', 'last_error'],
+  ],
+  memories: ['scope', 'workflow_id', 'key', 'value', 'metadata'],
+  providers: [
+    ...['name', 'description', 'provider_type', 'api_key_token_name', 'base_url', 'auth_type', 'azure_api_version'],
+    ...['azure_deployment', 'default_model', 'price_table'],
+  ],
+  skills: ['name', 'description', 'instructions', 'tags'],
+  stored_tokens: ['name', 'description', 'sealed', 'key_id', 'fingerprint'],
+};
+
+const sums = Object.entries(STORED_TEXTS).map(([table, columns]) => {
+  const size = columns.map((column) => `coalesce(octet_length(${column}::text), 0)`).join(' + ');
+  return `SELECT sum(${size}) AS bytes FROM ${table} WHERE created_by = :created_by`;
+});
+
+export const storedBytes = statement(
+  'stored_bytes',
+  ['created_by'],
+  `SELECT coalesce(sum(bytes), 0)::float8 AS bytes FROM (${sums.join(' UNION ALL ')}) t`,
+);
+
+export const openTasks = statement(
+  'open_tasks',
+  ['owner', 'most'],
+  `SELECT count(*)::int AS open FROM (SELECT 1 FROM tasks WHERE owner = :owner AND status IN (${LIVE}) LIMIT :most) t`,
+);

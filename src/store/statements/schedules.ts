@@ -1,0 +1,12 @@
+import { statement } from '../statement.ts';
+
+/** In one statement: a fire that is settled is not served again, so nobody would write the time of its run later. */
+export const settleFire = statement(
+  'settle_fire',
+  ['scheduled_agent_id', 'due_at', 'outcome', 'detail', 'task_id'],
+  `WITH fire AS (
+      UPDATE schedule_fires SET outcome = :outcome, detail = :detail, task_id = :task_id
+      WHERE scheduled_agent_id = :scheduled_agent_id AND due_at = :due_at AND outcome = 'firing' RETURNING task_id)
+    UPDATE scheduled_agents SET last_run_at = greatest(last_run_at, now())
+    WHERE id = :scheduled_agent_id AND (SELECT task_id FROM fire) IS NOT NULL`,
+);

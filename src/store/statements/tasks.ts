@@ -1,0 +1,71 @@
+import { statement } from '../statement.ts';
+import { LIVE } from './runs.ts';
+
+export const createTask = statement(
+  'create_task',
+  [
+    'task_id',
+    'workflow_id',
+    'owner',
+    'owner_login',
+    'prompt',
+    'definition_hash',
+    'agent_id',
+    'agent_name',
+    'on_busy',
+    'trigger',
+    'scheduled_agent_id',
+    'caller_token',
+    'caller_key_id',
+    'created_at',
+    'definition',
+    'workflow_title',
+    'model',
+    'events',
+  ],
+  `WITH lane AS (
+      UPDATE workflows SET active_task_id = coalesce(active_task_id, :task_id), task_count = task_count + 1, last_task_id = :task_id,
+        last_task_status = 'pending', last_task_at = :created_at,
+        current_turn = CASE WHEN active_task_id IS NULL THEN 0 ELSE current_turn END,
+        status = CASE WHEN active_task_id IS NULL THEN 'running' ELSE status END
+      WHERE id = :workflow_id AND status <> 'inactive' AND (active_task_id IS NULL OR :on_busy <> 'reject')
+        AND NOT EXISTS (SELECT 1 FROM tasks WHERE id = :task_id) RETURNING active_task_id AS holder),
+    definition AS (INSERT INTO definitions (hash, body) SELECT :definition_hash, :definition::jsonb FROM lane ON CONFLICT DO NOTHING),
+    task AS (
+      INSERT INTO tasks (id, workflow_id, owner, owner_login, prompt, definition_hash, agent_id, agent_name, on_busy, trigger,
+        scheduled_agent_id, caller_token, caller_key_id, created_at, workflow_title, model)
+      SELECT :task_id, :workflow_id, :owner, :owner_login, :prompt, :definition_hash, :agent_id, :agent_name, :on_busy, :trigger,
+        :scheduled_agent_id, :caller_token, :caller_key_id, :created_at, :workflow_title, :model FROM lane RETURNING 1)
+    SELECT holder, append_events(:workflow_id, :task_id, :events) AS last FROM lane WHERE (SELECT count(*) FROM task) > 0`,
+);
+
+export const createdTask = statement(
+  'created_task',
+  ['task_id', 'workflow_id'],
+  `SELECT t.id AS task_id, to_char(t.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS created_at,
+      coalesce(w.active_task_id, t.id) AS holder
+    FROM tasks t JOIN workflows w ON w.id = t.workflow_id WHERE t.id = :task_id AND w.id = :workflow_id`,
+);
+
+export const discardTask = statement('discard_task', ['task_id'], `SELECT discard_task(:task_id) AS holder`);
+
+export const settleLanes = statement('settle_lanes', [], `SELECT settle_lanes() AS freed`);
+
+/** Every task that should have a run, with what starting it anew takes and the calls whose decisions it may not have heard of. */
+export const unfinishedTasks = statement(
+  'unfinished_tasks',
+  ['created_before'],
+  `SELECT t.id AS task_id, t.workflow_id, t.owner_login AS owner, t.agent_name AS agent, t.model, t.status, t.on_busy, t.turns,
+      coalesce(t.workflow_title, t.workflow_id::text) AS workflow, t.definition_hash, w.active_task_id AS holder,
+      ARRAY(SELECT c.call_id FROM tool_calls c WHERE c.task_id = t.id AND c.status LIKE 'waiting%' AND c.decision IS NOT NULL) AS decided
+    FROM tasks t JOIN workflows w ON w.id = t.workflow_id
+    WHERE t.status IN (${LIVE}) AND t.created_at < :created_before ORDER BY t.id`,
+);
+
+/** Of these tasks, those that ended before a time or do not exist. */
+export const tasksOver = statement(
+  'tasks_over',
+  ['task_ids', 'ended_before'],
+  `SELECT id FROM unnest(:task_ids::uuid[]) AS asked (id) WHERE NOT EXISTS (
+    SELECT 1 FROM tasks t WHERE t.id = asked.id AND (t.status IN (${LIVE}) OR t.completed_at > :ended_before))`,
+);

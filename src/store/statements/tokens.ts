@@ -1,0 +1,46 @@
+import { statement } from '../statement.ts';
+
+/**
+ * One statement, because every step of a run with a provider's key goes through it. A grant that was superseded holds for tasks
+ * from before: they are pinned to what it was given for.
+ */
+export const openToken = statement(
+  'open_token',
+  [
+    'use_id',
+    'name',
+    'principal',
+    'task_id',
+    'resource_kind',
+    'resource_id',
+    'resource_name',
+    'destination',
+    'destination_label',
+    'purpose',
+  ],
+  `WITH token AS (
+      SELECT t.sealed, t.key_id, p.login, CASE
+        WHEN NOT (t.shared OR t.created_by = :principal) THEN 'foreign'
+        WHEN EXISTS (SELECT 1 FROM secret_grants g WHERE g.token_name = :name AND g.granted_by = t.created_by
+          AND g.resource_kind = :resource_kind AND g.resource_id = :resource_id AND g.destination = :destination
+          AND (g.superseded_at IS NULL OR g.superseded_at > (SELECT created_at FROM tasks WHERE id = :task_id))) THEN 'granted'
+        ELSE 'not_granted' END AS verdict
+      FROM stored_tokens t LEFT JOIN principals p ON p.id = t.created_by WHERE t.name = :name),
+    used AS (
+      INSERT INTO token_uses
+        (id, token_name, principal, task_id, resource_kind, resource_id, resource_name, destination_label, purpose, granted)
+      SELECT :use_id, :name, :principal, :task_id, :resource_kind, :resource_id, :resource_name, :destination_label, :purpose,
+        coalesce((SELECT verdict = 'granted' FROM token), false))
+    SELECT sealed, key_id, login, verdict FROM token`,
+);
+
+/** The stored tokens that a run, and those it was forked from, were given. */
+export const tokensMet = statement(
+  'tokens_met',
+  ['task_id'],
+  `WITH RECURSIVE runs AS (
+      SELECT id, forked_from FROM tasks WHERE id = :task_id
+      UNION SELECT t.id, t.forked_from FROM tasks t JOIN runs r ON t.id = r.forked_from)
+    SELECT DISTINCT s.name, s.sealed, s.key_id FROM runs r JOIN token_uses u ON u.task_id = r.id AND u.granted
+      JOIN stored_tokens s ON s.name = u.token_name`,
+);

@@ -1,0 +1,36 @@
+import { statement } from '../statement.ts';
+
+export const noteWebhookAttempt = statement(
+  'note_webhook_attempt',
+  ['delivery_id', 'response_status', 'error', 'delivered'],
+  `WITH attempt AS (
+      INSERT INTO webhook_attempts (delivery_id, attempt, response_status, error)
+      SELECT :delivery_id, coalesce(max(attempt), 0) + 1, :response_status, :error
+      FROM webhook_attempts WHERE delivery_id = :delivery_id RETURNING 1)
+    UPDATE webhook_deliveries SET status = CASE WHEN :delivered THEN 'delivered' ELSE status END,
+      delivered_at = CASE WHEN :delivered THEN now() ELSE delivered_at END WHERE id = :delivery_id RETURNING status`,
+);
+
+export const giveUpWebhook = statement(
+  'give_up_webhook',
+  ['delivery_id'],
+  `UPDATE webhook_deliveries SET status = 'failed' WHERE id = :delivery_id AND status = 'pending'`,
+);
+
+export const pendingWebhooks = statement(
+  'pending_webhooks',
+  [],
+  `SELECT id FROM webhook_deliveries WHERE status = 'pending' ORDER BY id LIMIT 1000`,
+);
+
+/** One statement: of two rotations at once, the second moves what the first made. */
+export const rotateWebhookSecret = statement(
+  'rotate_webhook_secret',
+  ['owner', 'sealed', 'key_id', 'fingerprint', 'previous_hours'],
+  `INSERT INTO webhook_secrets (owner, sealed, key_id, fingerprint, previous_until)
+    VALUES (:owner, :sealed, :key_id, :fingerprint, now() + make_interval(hours => :previous_hours))
+    ON CONFLICT (owner) DO UPDATE SET previous_sealed = webhook_secrets.sealed, previous_key_id = webhook_secrets.key_id,
+      previous_until = excluded.previous_until, sealed = excluded.sealed, key_id = excluded.key_id,
+      fingerprint = excluded.fingerprint, rotated_at = now()
+    RETURNING *`,
+);

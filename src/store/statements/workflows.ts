@@ -1,0 +1,12 @@
+import { statement } from '../statement.ts';
+
+/** Of workflows made for one request, those that it never came to run: it was refused, or its server died. */
+export const removeUnusedWorkflows = statement(
+  'remove_unused_workflows',
+  ['created_before'],
+  `DELETE FROM workflows w WHERE single_use AND task_count = 0 AND created_at < :created_before
+    AND NOT EXISTS (SELECT 1 FROM scheduled_agents s WHERE s.workflow_id = w.id)`,
+);
+
+/** On the path of every stream, where a whole row through Prisma would show. */
+export const ownerOfWorkflow = statement('owner_of_workflow', ['id'], `SELECT owner FROM workflows WHERE id = :id`);

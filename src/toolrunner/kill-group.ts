@@ -1,0 +1,11 @@
+import type { ChildProcess } from 'node:child_process';
+
+/** Ends a detached child and every process it has started. Only while it has not been collected: afterwards its number may belong to someone else. */
+export function killGroup({ pid, exitCode, signalCode }: ChildProcess): void {
+  if (pid === undefined || exitCode !== null || signalCode !== null) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}

@@ -1,0 +1,80 @@
+import OpenAI from 'openai';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { helpers, startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { asks, says } from '../support/model-server.ts';
+import { startApiProcess } from '../support/processes.ts';
+
+let here: TestInstallation;
+beforeAll(async () => {
+  here = await startTestInstallation();
+});
+afterAll(() => here.stop());
+
+const TOOL = 'manage_todo_list';
+
+/** What the bytes of each stream were, beside what the client makes of them. */
+function recording() {
+  const streams: string[] = [];
+  return {
+    streams,
+    async fetch(url: string | URL | Request, init?: RequestInit): Promise<Response> {
+      const answer = await fetch(url, init);
+      const at = streams.push('') - 1;
+      const heard = new TransformStream<Uint8Array, Uint8Array>({
+        transform(chunk, controller) {
+          streams[at] += Buffer.from(chunk).toString();
+          controller.enqueue(chunk);
+        },
+      });
+      return new Response(answer.body?.pipeThrough(heard), answer);
+    },
+  };
+}
+
+it('streams of /v1 carry comments while a tool call waits, and end cleanly when their server is told to stop', {
+  timeout: 90_000,
+}, async () => {
+  const { api, client, token } = await startApiProcess(here.setting);
+  const { workflow } = helpers(client, here.model);
+  const gated = { builtin_tools: [TOOL], approval_tools: [TOOL] };
+  const models = [await workflow({ agent: gated }), await workflow({ agent: gated })] as const;
+  here.model.always((response, request) =>
+    request.messages.at(-1)?.role === 'tool' ? says('Done.')(response, request) : asks({ name: TOOL })(response, request),
+  );
+  const { streams, fetch } = recording();
+  const openai = new OpenAI({ baseURL: `${client.url}/v1`, apiKey: token, maxRetries: 0, fetch });
+  const [chat, response] = await Promise.all([
+    openai.chat.completions.create({ model: models[0], messages: [{ role: 'user', content: 'x' }], stream: true }),
+    openai.responses.create({ model: models[1], input: 'x', stream: true }),
+  ]);
+  const chunks = collected(chat);
+  const events = collected(response);
+  await expect.poll(() => streams.filter((text) => text.includes(': keep-alive\n\n')).length, { timeout: 40_000 }).toBe(2);
+  expect(await api.end('SIGTERM')).toBe(0);
+
+  // A connection that was cut would reject here.
+  expect((await chunks).map(({ choices }) => choices[0]?.finish_reason)).toEqual([null]);
+  const types = (await events).map(({ type }) => type);
+  expect(types.slice(0, 2)).toEqual(['response.created', 'response.in_progress']);
+  expect(types.filter((type) => /done|completed|failed|incomplete/.test(type))).toEqual([]);
+  for (const text of streams) expect(text).toMatch(/retry: \d+\n\n$/);
+
+  const next = await startApiProcess(here.setting);
+  const created = (await events).find(({ type }) => type === 'response.created') as OpenAI.Responses.ResponseCreatedEvent;
+  const again = new OpenAI({ baseURL: `${next.client.url}/v1`, apiKey: token, maxRetries: 0 });
+  const rest = collected(await again.responses.retrieve(created.response.id, { stream: true, starting_after: 3 }));
+  await approve(next.client, created.response.id.replace('resp_', ''));
+  expect((await rest).at(-1)).toMatchObject({ type: 'response.completed' });
+  await next.api.end('SIGTERM');
+});
+
+async function collected<T>(stream: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of stream) all.push(item);
+  return all;
+}
+
+async function approve({ ok, get, post }: TestInstallation['alice'], task_id: string): Promise<void> {
+  const [step] = (await ok(get(`/api/tasks/${task_id}/steps`))) as unknown as { tool_calls: { call_id: string }[] }[];
+  await ok(post(`/api/tasks/${task_id}/approvals/${step?.tool_calls[0]?.call_id}`, { decision: 'approve' }));
+}

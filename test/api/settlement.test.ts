@@ -1,0 +1,159 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { NOT_CALLED, OUTCOME_UNKNOWN } from '../../src/domain/transcript.ts';
+import { type Database, openDatabase } from '../../src/store/database.ts';
+import { type RunStore, runStore } from '../../src/store/runs.ts';
+import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { until } from '../support/until.ts';
+
+type Settlement = Parameters<RunStore['settle']>[1];
+
+let place: TestDatabase;
+let database: Database;
+const agent_id = randomUUID();
+
+beforeAll(async () => {
+  place = await testDatabase();
+  database = openDatabase({ url: place.url });
+  await database.prisma.agent.create({ data: { id: agent_id, name: 'a', created_by: 'local:alice' } });
+  const webhooks = { completed: 'http://completed.example', error: 'http://error.example' };
+  await database.prisma.definition.create({ data: { hash: 'told', body: { webhooks } } });
+  await database.prisma.definition.create({ data: { hash: 'untold', body: { webhooks: { completed: null, error: null } } } });
+});
+afterAll(async () => {
+  await database.close();
+  await place.drop();
+});
+
+/** A run in progress: it has streamed text, one of its calls has begun and the other has not. */
+async function running(definition_hash = 'told', response?: object): Promise<string> {
+  const { prisma, pool } = database;
+  const who = { owner: 'local:alice', owner_login: 'alice' };
+  const workflow = await prisma.workflow.create({
+    data: { id: randomUUID(), title: 'Daily', agent_id, status: 'running', ...who },
+  });
+  const usage = { total_in: 11, total_out: 7, cache_read: 5, cache_write: 3, premium_requests: 1, cost: 0.25 };
+  const more = { agent_id, agent_name: 'a', workflow_title: 'Daily', cursor: { large: true }, toolset: [{ large: true }] };
+  const { id: task_id } = await prisma.task.create({
+    data: {
+      ...{
+        id: randomUUID(),
+        workflow_id: workflow.id,
+        definition_hash,
+        prompt: 'How is “it”?',
+        status: 'running',
+        ...who,
+        ...usage,
+        ...more,
+      },
+      ...{ started_at: new Date(Date.now() - 61_500), ...(response ? { response } : {}) },
+    },
+  });
+  await prisma.workflow.update({ where: { id: workflow.id }, data: { active_task_id: task_id, last_task_id: task_id } });
+  await prisma.taskStep.create({ data: { task_id, step: 1, attempts: 1, ended_at: new Date() } });
+  await prisma.taskStep.create({ data: { task_id, step: 2, attempts: 1 } });
+  for (const [position, status] of ['started', 'planned'].entries()) {
+    const call = { task_id, call_id: `1-${position}`, step: 1, position, name: 'tool', arguments: '{}', effect: 'write' };
+    await prisma.toolCall.create({ data: { ...call, status, approval: false } });
+  }
+  const delta = { type: 'message_delta', data: { delta: 'Well' }, timestamp: new Date().toISOString() };
+  await pool.query('SELECT append_events($1, $2, $3)', [workflow.id, task_id, JSON.stringify([delta])]);
+  return task_id;
+}
+
+const ENDS: Settlement[] = [
+  { status: 'completed', error: null, error_code: null, events: [] },
+  { status: 'failed', error: "It's over", error_code: 'run_lost', events: [] },
+  { status: 'halted', error: null, error_code: null, events: [] },
+];
+const settle = (task_id: string, end: Settlement) => runStore(database.pool).settle(task_id, end);
+
+/** Several ends of a task, each of which has begun before any of them can lock its workflow. */
+async function atOnce(task_id: string, ends: Settlement[]) {
+  const blocker = await database.pool.connect();
+  await blocker.query('BEGIN');
+  await blocker.query('SELECT 1 FROM workflows WHERE active_task_id = $1 FOR NO KEY UPDATE', [task_id]);
+  const settled = Promise.all(ends.map((end) => settle(task_id, end)));
+  await until('all wait', async () => {
+    const { rows } = await database.pool.query(
+      `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    );
+    return rows.length === ends.length;
+  });
+  await blocker.query('COMMIT');
+  blocker.release();
+  return settled;
+}
+
+/** How a server of the release before ends a task. */
+async function formerlySettled(task_id: string, { status, error, error_code, events }: Settlement) {
+  const text = 'SELECT pending_webhook($1) AS webhook FROM settle_task($1, $2, $3, $4, $5)';
+  const { rows } = await database.pool.query(text, [task_id, status, error, error_code, JSON.stringify(events)]);
+  return rows[0] as { webhook: string | null };
+}
+
+/** What the end of a task left, without what differs from task to task. */
+async function leftBy(task_id: string) {
+  const { prisma } = database;
+  const where = { where: { task_id } };
+  const task = await prisma.task.findUniqueOrThrow({ where: { id: task_id } });
+  const { workflow_id, completed_at, started_at } = task;
+  const same = (value: object) =>
+    JSON.parse(JSON.stringify(value).replaceAll(task_id, 'task').replaceAll(workflow_id, 'workflow'));
+  const deliveries = await prisma.webhookDelivery.findMany(where);
+  const seconds = (completed_at!.getTime() - started_at!.getTime()) / 1000;
+  for (const { payload } of deliveries)
+    expect(payload).toMatchObject({ timestamp: completed_at?.toISOString(), elapsed_seconds: expect.closeTo(seconds, 2) });
+  return {
+    deliveries: deliveries.map(({ url, status, payload }) =>
+      same({ url, status, payload: { ...(payload as object), timestamp: '', elapsed_seconds: 0 } }),
+    ),
+    messages: (await prisma.taskMessage.findMany({ ...where, orderBy: [{ step: 'asc' }, { position: 'asc' }] })).map(
+      ({ step, position, kind, content }) => ({ step, position, kind, content }),
+    ),
+    events: (await prisma.event.findMany({ ...where, orderBy: { seq: 'asc' } })).map(({ type, data }) =>
+      same({ type, data: data! }),
+    ),
+    task: same({ ...task, created_at: 0, started_at: 0, completed_at: 0 }),
+  };
+}
+
+describe('the end of a task', () => {
+  for (const end of ENDS)
+    for (const [said, response] of [
+      ['nothing', undefined],
+      ['an answer', { text: 'All is well' }],
+    ] as const)
+      it(`that is ${end.status} and had said ${said} leaves what a server of the release before leaves`, async () => {
+        const [now, before] = [await running('told', response), await running('told', response)];
+        const { webhook } = await settle(now, end);
+        await formerlySettled(before, end);
+        const left = await leftBy(now);
+        expect(left).toEqual(await leftBy(before));
+        expect(left.deliveries).toHaveLength(1);
+        expect(await database.prisma.webhookDelivery.findMany({ where: { task_id: now } })).toMatchObject([{ id: webhook }]);
+      });
+
+  it('answers the calls that it left open with the texts that the caller passed', async () => {
+    const task_id = await running();
+    await settle(task_id, ENDS[1]!);
+    const results = (await leftBy(task_id)).messages.filter(({ step }) => step === 1);
+    expect(results.map(({ content }) => content)).toEqual([OUTCOME_UNKNOWN, NOT_CALLED]);
+  });
+
+  it('opens one delivery, which whoever ends the task at the same time or again gets too', async () => {
+    const task_id = await running();
+    const ends = await atOnce(task_id, [ENDS[0]!, ENDS[2]!]);
+    const again = await settle(task_id, ENDS[1]!);
+    expect((await leftBy(task_id)).deliveries).toHaveLength(1);
+    expect(again.webhook).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
+    expect(ends.map(({ webhook }) => webhook)).toEqual([again.webhook, again.webhook]);
+  });
+
+  it('opens none when the workflow has no webhook, and none when the task is gone', async () => {
+    const task_id = await running('untold');
+    expect(await settle(task_id, ENDS[0]!)).toEqual({ next: null, webhook: null, definition_hash: 'untold' });
+    expect((await leftBy(task_id)).deliveries).toEqual([]);
+    expect(await settle(randomUUID(), ENDS[0]!)).toEqual({ next: null, webhook: null, definition_hash: null });
+  });
+});

@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openDatabase } from '../../src/store/database.ts';
+import { STORED_TEXTS } from '../../src/store/statements/quotas.ts';
+import { type TestDatabase, testDatabase } from '../support/database.ts';
+
+let place: TestDatabase;
+let database: ReturnType<typeof openDatabase>;
+beforeAll(async () => {
+  place = await testDatabase();
+  database = openDatabase({ url: place.url });
+});
+afterAll(async () => {
+  await database.close();
+  await place.drop();
+});
+
+/** Tables that do not count towards what a principal may store, with the reason. A new table is counted or gets a line here. */
+const NOT_COUNTED: Record<string, string> = {
+  _prisma_migrations: 'written by the installation',
+  chat_messages: 'history: a turn of a chat, as large as one request',
+  chat_sessions: 'history',
+  definitions: 'history: what a task was pinned with, once for equal ones',
+  event_sequences: 'numbers',
+  events: 'history; deltas expire',
+  grant_keys: 'written by the installation',
+  idempotency_keys: 'expire',
+  installation_facts: 'written by the installation',
+  knowledge_chunks: 'made from items, which are counted',
+  principals: 'one row a principal',
+  provider_rates: 'numbers',
+  schedule_fires: 'history',
+  scheduled_agents: 'short texts, and a prompt as large as one request',
+  secret_grants: 'one row a name in a resource, which is counted',
+  task_messages: 'history: bounded by RUNNING_TASKS_PER_PRINCIPAL and the limits of a run',
+  task_steps: 'history',
+  tasks: 'history',
+  token_uses: 'history',
+  tool_calls: 'history',
+  webhook_attempts: 'history',
+  webhook_deliveries: 'history',
+  webhook_secrets: 'two rows a principal',
+  workflows: 'settings of limited length',
+};
+
+const TEXTS = `SELECT table_name, array_agg(column_name::text ORDER BY column_name) AS columns FROM information_schema.columns
+  WHERE table_schema = 'public' AND data_type IN ('text', 'character varying', 'json', 'jsonb', 'bytea', 'ARRAY')
+    AND column_name <> 'created_by' GROUP BY 1`;
+
+it('every text that a principal stores counts towards their limit, and every other table says why it does not', async () => {
+  const { rows } = await database.pool.query(TEXTS);
+  const columns: Record<string, string[]> = Object.fromEntries(rows.map((row) => [row.table_name, row.columns]));
+  const counted = Object.entries(columns).filter(([table]) => !(table in NOT_COUNTED));
+  expect(Object.fromEntries(counted)).toEqual(
+    Object.fromEntries(Object.entries(STORED_TEXTS).map(([table, names]) => [table, [...names].sort()])),
+  );
+  const tables = await database.pool.query(`SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'`);
+  const known = tables.rows.map(({ table_name }) => table_name);
+  expect(Object.keys(NOT_COUNTED).filter((table) => !known.includes(table))).toEqual([]);
+});
