@@ -1,5 +1,5 @@
 import { finished } from 'node:stream/promises';
-import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
+import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { tooLarge } from '../../egress/counted-fetch.ts';
@@ -8,6 +8,7 @@ import type { ConfinedCommand, ConfinedProcess } from '../../toolrunner/index.ts
 export type StartConfined = (command: ConfinedCommand, signal?: AbortSignal) => Promise<ConfinedProcess>;
 
 const STDERR_CHARACTERS = 2_000;
+const LINE_FEED = 10;
 
 /** The end of what was said, from the beginning of a word: half of a secret could not be told from other text. */
 const lastWords = (said: string) =>
@@ -20,9 +21,11 @@ export class ConfinedStdio implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
   readonly #start: StartConfined;
   readonly #command: ConfinedCommand;
-  readonly #buffer: ReadBuffer;
   readonly #message_bytes: number;
   #process: ConfinedProcess | undefined;
+  /** The pieces of a line that has not ended, and their bytes. */
+  #line: Buffer[] = [];
+  #line_bytes = 0;
   #stderr = '';
 
   /** `message_bytes`: the longest message that the server may send. */
@@ -30,7 +33,6 @@ export class ConfinedStdio implements Transport {
     this.#start = start;
     this.#command = command;
     this.#message_bytes = message_bytes;
-    this.#buffer = new ReadBuffer({ maxBufferSize: message_bytes });
   }
 
   /** The last that the server said on stderr. */
@@ -59,29 +61,42 @@ export class ConfinedStdio implements Transport {
   }
 
   async close(): Promise<void> {
-    this.#buffer.clear();
+    this.#line = [];
     await this.#process?.kill();
   }
 
+  /** A line is put together once, when it has ended: a long one arrives in hundreds of pieces. */
   #read(chunk: Buffer): void {
-    try {
-      this.#buffer.append(chunk);
-    } catch {
-      this.onerror?.(tooLarge('a message', this.#message_bytes));
-      void this.close();
-      return;
+    let from = 0;
+    for (let at = chunk.indexOf(LINE_FEED); at >= 0; at = chunk.indexOf(LINE_FEED, from)) {
+      if (!this.#add(chunk.subarray(from, at))) return;
+      this.#tell(Buffer.concat(this.#line).toString());
+      this.#line = [];
+      this.#line_bytes = 0;
+      from = at + 1;
     }
-    for (let message = this.#next(); message; message = this.#next()) this.onmessage?.(message);
+    this.#add(chunk.subarray(from));
   }
 
-  /** The next message; lines that are none, such as what a server logs on stdout, are passed over. */
-  #next(): JSONRPCMessage | null {
-    while (true) {
-      try {
-        return this.#buffer.readMessage();
-      } catch (error) {
-        this.onerror?.(error as Error);
-      }
+  /** False when the line is longer than a message may be: that ends the connection. */
+  #add(piece: Buffer): boolean {
+    this.#line_bytes += piece.length;
+    if (this.#line_bytes <= this.#message_bytes) {
+      this.#line.push(piece);
+      return true;
+    }
+    this.#line = [];
+    this.onerror?.(tooLarge('a message', this.#message_bytes));
+    void this.close();
+    return false;
+  }
+
+  /** Lines that are no messages, such as what a server logs on stdout, are passed over. */
+  #tell(line: string): void {
+    try {
+      this.onmessage?.(deserializeMessage(line.trimEnd()));
+    } catch (error) {
+      this.onerror?.(error as Error);
     }
   }
 }
