@@ -81,7 +81,9 @@ function normalCall<C extends Call>(call: C): C {
 function normalMadeThere<C extends NonNullable<Reply['made_there']>[number]>(call: C): C {
   const { id, name, arguments: args, result } = call;
   return {
-    ...{ ...call, id: storable(id.slice(0, CALL_ID_CHARACTERS)), name: word(name) },
+    ...call,
+    id: storable(id.slice(0, CALL_ID_CHARACTERS)),
+    name: word(name),
     arguments: isTextTooDeep(args) ? '' : cut(args, RESULT_CHARACTERS),
     result: result && { ...result, content: cut(result.content, RESULT_CHARACTERS) },
   };

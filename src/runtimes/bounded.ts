@@ -1,3 +1,4 @@
+import type { ExchangeLimits } from '../domain/definition.ts';
 import { deltaJoiner, normalReply, storableValue } from '../domain/normalise.ts';
 import type { Config } from '../main/config.ts';
 import { refusedFailure } from './failures.ts';
@@ -15,6 +16,12 @@ export interface ExchangeDeadlines {
 export const deadlinesOf = (config: Pick<Config, 'MODEL_TOTAL_SECONDS' | 'MODEL_SILENCE_SECONDS'>): ExchangeDeadlines => ({
   total_ms: config.MODEL_TOTAL_SECONDS * 1_000,
   silence_ms: config.MODEL_SILENCE_SECONDS * 1_000,
+});
+
+/** With what a definition sets instead. */
+export const narrowed = (deadlines: ExchangeDeadlines, limits: ExchangeLimits | undefined): ExchangeDeadlines => ({
+  total_ms: limits?.model_total_seconds ? limits.model_total_seconds * 1_000 : deadlines.total_ms,
+  silence_ms: limits?.model_silence_seconds ? limits.model_silence_seconds * 1_000 : deadlines.silence_ms,
 });
 
 interface Watch {
@@ -71,16 +78,22 @@ function watchOf({ total_ms, silence_ms }: ExchangeDeadlines, outer: AbortSignal
 }
 
 const endless = (ms: number) =>
-  new ModelFailure(`The model's answer had not ended after ${ms / 1_000} s (MODEL_TOTAL_SECONDS)`, {
-    code: 'model_deadline',
-    recoverable: false,
-  });
+  new ModelFailure(
+    `The model's answer had not ended after ${ms / 1_000} s (model_total_seconds of the workflow or provider, or MODEL_TOTAL_SECONDS)`,
+    {
+      code: 'model_deadline',
+      recoverable: false,
+    },
+  );
 
 const silent = (ms: number) =>
-  new ModelFailure(`The model sent nothing for ${ms / 1_000} s (MODEL_SILENCE_SECONDS)`, {
-    code: 'model_timeout',
-    recoverable: true,
-  });
+  new ModelFailure(
+    `The model sent nothing for ${ms / 1_000} s (model_silence_seconds of the workflow or provider, or MODEL_SILENCE_SECONDS)`,
+    {
+      code: 'model_timeout',
+      recoverable: true,
+    },
+  );
 
 /** The same fetch; every byte of a body is noticed. */
 function noticing(fetch: Fetch, touch: () => void): Fetch {

@@ -1,6 +1,6 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import { type Definition, isVendor, type ModelPrices, type PinnedMcpServer, type PinnedProvider } from '../domain/definition.ts';
-import { type ExchangeDeadlines, exchangeBounds } from './bounded.ts';
+import { type ExchangeDeadlines, exchangeBounds, narrowed } from './bounded.ts';
 import { chatCompletions } from './chat-completions.ts';
 import { defaultClient, type ModelCaller, providerClient, refusal, vendorClient } from './clients.ts';
 import { type Hosted, VENDOR_BUILTINS } from './managed/agent.ts';
@@ -23,6 +23,7 @@ interface RuntimeOptions {
   fetch: Fetch;
   /** To the default runtime, which is the operator's own choice: counted only. */
   installationFetch: Fetch;
+  /** The installation's; the definition may set others. */
   deadlines: ExchangeDeadlines;
   /** Where the vendor's agent sessions are; default the vendor's own address. */
   vendor_url?: string | undefined;
@@ -40,7 +41,7 @@ export interface SelectedRuntime {
 }
 
 /** What decides about the runtime. Without `tools` it is for a chat, which the vendor's sessions are not made for. */
-type Selecting = Pick<Definition, 'provider'> & Partial<Pick<Definition, 'tools' | 'mcp_servers'>>;
+type Selecting = Pick<Definition, 'provider'> & Partial<Pick<Definition, 'tools' | 'mcp_servers' | 'exchange_limits'>>;
 
 /** The one place that knows which provider means which runtime, and which tools it is given. */
 export async function selectRuntime(
@@ -48,7 +49,7 @@ export async function selectRuntime(
   caller: ModelCaller,
   options: RuntimeOptions,
 ): Promise<SelectedRuntime> {
-  const { deadlines } = options;
+  const deadlines = narrowed(options.deadlines, definition.exchange_limits);
   const own_watch = definition.provider && isVendor(definition.provider) && definition.tools;
   const { heard, bounded } = exchangeBounds(own_watch ? { ...deadlines, silence_ms: null } : deadlines);
   const [fetch, installationFetch] = [heard(options.fetch), heard(options.installationFetch)];

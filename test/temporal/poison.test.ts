@@ -4,7 +4,7 @@ import type { Client } from '../support/client.ts';
 import { rebuilt } from '../support/client.ts';
 import { helpers, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { type Answer, asks, fails, hangs, says } from '../support/model-server.ts';
-import { answers, events, finished, frame, POISONS } from '../support/poison-model.ts';
+import { answers, drips, events, finished, frame, POISONS } from '../support/poison-model.ts';
 import { type Child, startFloorService } from '../support/processes.ts';
 import { startPoisonServer } from '../tools/servers/poison.mjs';
 import { SERVERS } from '../tools/support.ts';
@@ -75,6 +75,20 @@ describe('a model that sends', () => {
     const { task, logs } = await run([hangs('Half'), says('After all.')]);
     expect(task).toMatchObject({ status: 'completed', response: 'After all.' });
     expect(logs).toContainEqual(expect.objectContaining({ event: 'retry', error_code: 'model_timeout' }));
+  });
+
+  it('something for ever, is ended as its workflow says, or else its provider', async () => {
+    const workflow_id = await does.workflow({ workflow: { model_total_seconds: 1 } });
+    const { agent_id } = await user.ok(user.get(`/api/workflows/${workflow_id}`));
+    const { provider_id } = await user.ok(user.get(`/api/agents/${agent_id}`));
+    await user.ok(user.put(`/api/providers/${provider_id}`, { model_total_seconds: 3 }));
+    const said = async () => {
+      home.model.script(drips);
+      return (await does.ended(await does.prompt(workflow_id))).error as string;
+    };
+    expect(await said()).toContain('had not ended after 1 s');
+    await user.ok(user.put(`/api/workflows/${workflow_id}`, { model_total_seconds: null }));
+    expect(await said()).toContain('had not ended after 3 s');
   });
 
   it('null characters and numbers that are none, is heard all the same', async () => {

@@ -44,7 +44,15 @@ const ROWS: Record<(typeof SECRET_HOLDERS)[number], Row> = {
       ...{ azure_api_version: '1', azure_deployment: 'd' },
     },
     naming: ['api_key_token_name'],
-    harmless: ['name', 'default_model', 'requests_per_minute', 'price_table', 'context_window'],
+    harmless: [
+      'name',
+      'default_model',
+      'requests_per_minute',
+      'price_table',
+      'context_window',
+      'model_total_seconds',
+      'model_silence_seconds',
+    ],
     destination: (row) => first(asked.provider(row as never)),
   },
   custom_tool: {

@@ -75,7 +75,7 @@ export async function activityPorts(
     definition,
     now,
     runtimeOf,
-    answererOf: (run, { provider }) => runtimeOf(run, { provider }),
+    answererOf: (run, { provider, exchange_limits }) => runtimeOf(run, { provider, ...(exchange_limits && { exchange_limits }) }),
     endSession: sessions.endSession,
     admit: (provider) => admit(core, provider),
     toolsOf: runTools(core, tools),
