@@ -11,12 +11,10 @@ import {
 import { MASK } from '../contracts/mcps.ts';
 import { type FieldError, isSecretNotGranted, notFound, unprocessable } from '../domain/errors.ts';
 import { remoteAddressRefusal } from '../domain/remote-address.ts';
-import type { Extracted, UploadedFile } from '../knowledge/extract.ts';
-import type { Knowledge } from '../knowledge/knowledge.ts';
+import type { KnowledgeService } from '../knowledge/service.ts';
 import type { Store } from '../store/index.ts';
 import type { ItemValues } from '../store/knowledge.ts';
 import type { Records } from '../store/resource.ts';
-import type { Caller } from './auth.ts';
 import { foundIn, mountCrud, type NewRecord, type SharedWrite } from './crud.ts';
 import { unreadIn } from './fields.ts';
 import { connectionTokens } from './mcps.ts';
@@ -27,12 +25,6 @@ import { clearedIn } from './secrets.ts';
 import { validated } from './validate.ts';
 
 /** Knowledge as the API needs it: the index, text out of files, and a try of a source elsewhere. */
-export interface KnowledgeService extends Pick<Knowledge, 'index' | 'search' | 'embeds'> {
-  extract(file: UploadedFile): Promise<Extracted>;
-  /** Throws a sentence when the source cannot be searched. */
-  probe(source: KnowledgeSource, caller: Caller): Promise<void>;
-}
-
 interface Services {
   store: Store;
   knowledge: KnowledgeService;

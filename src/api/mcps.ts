@@ -3,8 +3,6 @@ import {
   type McpServer,
   McpServerCreate,
   type McpServerValues,
-  type McpTest,
-  type McpTool,
   mcps,
   StdioConfig,
   UrlConfig,
@@ -14,7 +12,7 @@ import { AppError, type FieldError } from '../domain/errors.ts';
 import { tokensIn } from '../domain/secrets.ts';
 import type { Store } from '../store/index.ts';
 import type { Records } from '../store/resource.ts';
-import type { Caller } from './auth.ts';
+import type { McpProbe } from '../tools/mcp/probe-service.ts';
 import { foundIn, mountCrud, type NewRecord, refuseForeign, type SharedWrite, shownTo } from './crud.ts';
 import { unreadIn } from './fields.ts';
 import { type Api, mount } from './mount.ts';
@@ -23,15 +21,6 @@ import { clearedIn } from './secrets.ts';
 import { judged, validated } from './validate.ts';
 
 /** Reaches MCP servers. `server` comes as it is shown; its secrets are opened by id. */
-export interface McpProbe {
-  /** Why a path of the host cannot be given to a server; null when it can. */
-  pathRefusal(path: string): Promise<string | null>;
-  /** Reports in its answer what went wrong. */
-  test(server: McpServer, caller: Caller): Promise<McpTest>;
-  /** Throws an upstream error when the server cannot be reached. */
-  tools(server: McpServer, caller: Caller): Promise<McpTool[]>;
-}
-
 interface Services {
   store: Store;
   mcp: McpProbe;

@@ -1,18 +1,10 @@
-import { type Model, models } from '../contracts/models.ts';
-import type { Provider, ProviderDraft } from '../contracts/providers.ts';
+import { models } from '../contracts/models.ts';
 import { notFound } from '../domain/errors.ts';
+import type { ModelLists } from '../runtimes/model-list-service.ts';
 import type { Store } from '../store/index.ts';
-import type { Caller } from './auth.ts';
 import { type Api, mount } from './mount.ts';
 
 /** Lists of models, asked from where they are served. They throw a sentence when that cannot be reached. */
-export interface ModelLists {
-  ofDefaultRuntime(caller: Caller): Promise<Model[]>;
-  ofProvider(provider: Provider, caller: Caller): Promise<Model[]>;
-  /** Asked each time, and remembered nowhere. */
-  ofDraft(draft: ProviderDraft): Promise<Model[]>;
-}
-
 export function modelRoutes(api: Api, { store, models: lists }: { store: Store; models: ModelLists }): void {
   mount(api, models.list, async ({ query: { provider_id } }, caller) => {
     if (!provider_id) return lists.ofDefaultRuntime(caller);

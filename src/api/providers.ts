@@ -1,9 +1,9 @@
 import type { Model } from '../contracts/models.ts';
 import { type Provider, providers } from '../contracts/providers.ts';
 import { type FieldError, isSecretNotGranted, notFound } from '../domain/errors.ts';
+import type { ModelLists } from '../runtimes/model-list-service.ts';
 import type { Store } from '../store/index.ts';
 import { mountCrud, type SharedWrite } from './crud.ts';
-import type { ModelLists } from './models.ts';
 import { type Api, mount } from './mount.ts';
 import { tokenNeeds } from './needs.ts';
 

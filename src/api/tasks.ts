@@ -1,10 +1,11 @@
-import { type RunBundle, runBundles } from '../contracts/run-bundles.ts';
+import { runBundles } from '../contracts/run-bundles.ts';
 import { tasks } from '../contracts/tasks.ts';
 import type { CallDecision } from '../domain/effects.ts';
 import { conflict } from '../domain/errors.ts';
 import { eventsOf } from '../domain/events.ts';
 import { progressOf } from '../domain/progress.ts';
 import { isTerminal } from '../domain/statuses.ts';
+import type { BundleOf } from '../replay/bundles.ts';
 import type { Store } from '../store/index.ts';
 import type { WiredTask } from '../store/tasks.ts';
 import type { Dispatch } from '../temporal/dispatch.ts';
@@ -18,10 +19,8 @@ interface Services {
   store: Store;
   engine: Engine;
   dispatch: Dispatch;
-  /** A run as one document, without the secrets that its owner's runs are given. */
-  bundleOf(task: WiredTask, caller: Caller): Promise<RunBundle>;
+  bundleOf: BundleOf;
 }
-export type BundleOf = Services['bundleOf'];
 
 export function taskRoutes(api: Api, { store, engine, dispatch, bundleOf }: Services): void {
   const owned = ownedTask(store);

@@ -4,7 +4,7 @@ import type { Config } from '../main/config.ts';
 import { PATIENCE_MS, ParserFailure } from '../parsers/failure.ts';
 import type { JobInput, ParserPool } from '../parsers/pool.ts';
 
-export interface Extracted {
+interface Extracted {
   text: string;
   content_type: string;
 }
@@ -26,7 +26,7 @@ const KINDS: Record<string, { content_type: string; reader: Reader }> = {
 /** Characters of text that one item may hold. */
 const LONGEST_TEXT = 2_000_000;
 
-export interface UploadedFile {
+interface UploadedFile {
   filename: string;
   content: Uint8Array;
   /** Who uploads it. */

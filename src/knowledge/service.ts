@@ -1,4 +1,4 @@
-import type { KnowledgeService } from '../api/knowledge.ts';
+import type { Caller } from '../api/auth.ts';
 import type { KnowledgeSource } from '../contracts/knowledge.ts';
 import { sourceDestination } from '../domain/destinations.ts';
 import { databaseIsAway, refusalIn } from '../domain/errors.ts';
@@ -57,11 +57,14 @@ async function connected(
   return { ...source, connection_config };
 }
 
-export const knowledgeServiceOf = ({ store, knowledge, parsers, setting }: SharedServices): KnowledgeService => ({
+export const knowledgeServiceOf = ({ store, knowledge, parsers, setting }: SharedServices) => ({
   ...knowledge,
   extract: fileReader(parsers, readLimitsOf(setting.config)),
-  async probe({ id }, caller) {
+  /** Throws a sentence when the source cannot be searched. */
+  async probe({ id }: KnowledgeSource, caller: Caller): Promise<void> {
     const source = await store.knowledgeSources.opened(id);
     if (source) await knowledge.probe(await connected(store, source, { principal: caller.key }));
   },
 });
+
+export type KnowledgeService = ReturnType<typeof knowledgeServiceOf>;

@@ -1,10 +1,11 @@
-import type { BundleOf } from '../api/tasks.ts';
+import type { Caller } from '../api/auth.ts';
 import { RunBundle } from '../contracts/run-bundles.ts';
 import { type Definition, isVendor } from '../domain/definition.ts';
 import { outputGuardsOf } from '../guardrails/ports.ts';
 import type { SharedServices } from '../main/core.ts';
 import { selectRuntime } from '../runtimes/select.ts';
 import type { RunRecord } from '../store/inspection.ts';
+import type { WiredTask } from '../store/tasks.ts';
 import { toolPorts, windowOf } from '../temporal/ports/index.ts';
 import { openAll } from '../temporal/ports/secrets.ts';
 import { mcpPorts, openMcpPool, withoutElsewhere } from '../temporal/ports/tools.ts';
@@ -12,9 +13,9 @@ import { type Toolset, toolsFor } from '../tools/for-agent.ts';
 import { replay } from './replay.ts';
 
 /** Runs as documents. What is not in the schema does not leave; secrets that are known are taken out of every text. */
-export function bundlesOf(core: SharedServices): BundleOf {
+export function bundlesOf(core: SharedServices) {
   const { store } = core;
-  const bundleOf: BundleOf = async (task, caller) => {
+  const bundleOf = async (task: WiredTask, caller: Caller): Promise<RunBundle> => {
     const definition = await store.definitions.get(task.definition_hash);
     const record = await store.inspection.record(task.id);
     const { context_window, keeps_context, tools } = await runtimeOf(core, definition, record);
@@ -39,12 +40,15 @@ export function bundlesOf(core: SharedServices): BundleOf {
   };
   // The digests of a long run take the processor for seconds, so bundles are made one at a time.
   let last: Promise<unknown> = Promise.resolve();
-  return (task, caller) => {
+  return (task: WiredTask, caller: Caller): Promise<RunBundle> => {
     const mine = last.then(() => bundleOf(task, caller));
     last = mine.catch(() => {});
     return mine;
   };
 }
+
+/** A run as one document, without the secrets that its owner's runs are given. */
+export type BundleOf = ReturnType<typeof bundlesOf>;
 
 /** The tools that the run's model is offered, and how much it can read. Nothing is called or connected to. */
 async function runtimeOf(core: SharedServices, definition: Definition, { task }: RunRecord) {

@@ -1,5 +1,6 @@
 import type { Caller } from '../api/auth.ts';
-import type { ModelLists } from '../api/models.ts';
+import type { Model } from '../contracts/models.ts';
+import type { Provider, ProviderDraft } from '../contracts/providers.ts';
 import { isVendor } from '../domain/definition.ts';
 import { providerDestination } from '../domain/destinations.ts';
 import { AppError, isSecretNotGranted, secretNotGranted } from '../domain/errors.ts';
@@ -15,7 +16,7 @@ export function modelListsOf({
   setting,
   egress,
   secrets,
-}: Pick<SharedServices, 'store' | 'setting' | 'egress' | 'secrets'>): ModelLists {
+}: Pick<SharedServices, 'store' | 'setting' | 'egress' | 'secrets'>) {
   const list = modelLister({ redact: () => secrets.redact });
   const openToken =
     ({ key: principal }: Caller): RuntimeCaller['openToken'] =>
@@ -23,12 +24,12 @@ export function modelListsOf({
       store.tokens.open({ name, principal, destination: providerDestination(provider) });
   const vendor = { url: setting.config.ANTHROPIC_API_URL, fetch: egress.providers.fetch };
   return {
-    ofDefaultRuntime({ key, access_token }) {
+    ofDefaultRuntime({ key, access_token }: Caller): Promise<Model[]> {
       secrets.hear(access_token);
       const client = async () => defaultClient(setting.default_runtime.base_url, access_token, egress.installation);
       return list({ key: `default ${key}`, client });
     },
-    ofProvider(provider, caller) {
+    ofProvider(provider: Provider, caller: Caller): Promise<Model[]> {
       const opened = { access_token: null, openToken: openToken(caller) };
       const client = () =>
         isVendor(provider) ? vendorClient(provider, opened, vendor) : providerClient(provider, opened, egress.providers.fetch);
@@ -37,7 +38,8 @@ export function modelListsOf({
         throw problemOf(error);
       });
     },
-    async ofDraft({ api_key, ...draft }) {
+    /** Asks each time; nothing is cached. */
+    async ofDraft({ api_key, ...draft }: ProviderDraft): Promise<Model[]> {
       if (api_key) secrets.hear(api_key);
       const provider = { ...draft, id: '', name: 'to be tested', api_key_token_name: api_key && 'the key given' };
       const opened = { access_token: null, openToken: async () => api_key as string };
@@ -49,6 +51,8 @@ export function modelListsOf({
     },
   };
 }
+
+export type ModelLists = ReturnType<typeof modelListsOf>;
 
 /** A provider without a usable key, as a refusal of the API. */
 function problemOf(error: unknown): unknown {

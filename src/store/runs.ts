@@ -159,8 +159,14 @@ export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
     /** Ends a task once and gives its lane to the next; returns the next task's id, and the message that is to be delivered. */
     async settle(task_id: string, { status, error, error_code, events }: Settlement): Promise<Settled> {
       const query = settleTask({
-        ...{ task_id, status, error, error_code, events: JSON.stringify(events) },
-        ...{ delivery_id: uuid(), outcome_unknown: OUTCOME_UNKNOWN, not_called: NOT_CALLED },
+        task_id,
+        status,
+        error,
+        error_code,
+        events: JSON.stringify(events),
+        delivery_id: uuid(),
+        outcome_unknown: OUTCOME_UNKNOWN,
+        not_called: NOT_CALLED,
       });
       const settled = await row<Settled & { workflow_id: string; last: number | null }>(pool, query);
       if (settled?.last) tell(settled.workflow_id, task_id, { events, last: settled.last });

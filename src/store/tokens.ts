@@ -69,7 +69,13 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
     const { name, principal, destination, task_id = null } = request;
     const { kind, id, name: resource_name, label } = destination;
     const query = sql.openToken({
-      ...{ use_id: uuid(), name, principal, task_id, resource_kind: kind, resource_id: id, resource_name },
+      use_id: uuid(),
+      name,
+      principal,
+      task_id,
+      resource_kind: kind,
+      resource_id: id,
+      resource_name,
       destination: await fingerprints.fingerprint(destination),
       destination_label: label,
       purpose: `${HOLDER_NOUNS[kind]} ${resource_name}`,

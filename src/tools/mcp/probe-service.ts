@@ -1,6 +1,5 @@
 import type { Caller } from '../../api/auth.ts';
-import type { McpProbe } from '../../api/mcps.ts';
-import type { McpServer } from '../../contracts/mcps.ts';
+import type { McpServer, McpTest, McpTool } from '../../contracts/mcps.ts';
 import { mcpDestination } from '../../domain/destinations.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { SharedServices } from '../../main/core.ts';
@@ -13,7 +12,7 @@ const PATIENCE_MS = 40_000;
  * Reaches MCP servers for the API, in the name of whoever asks. How it went is kept with the server only
  * when whoever made it asks: for everybody else its secrets do not open.
  */
-export function mcpProbe({ store, setting, runner, egress, secrets, parsers }: SharedServices): McpProbe {
+export function mcpProbe({ store, setting, runner, egress, secrets, parsers }: SharedServices) {
   const startConfined = setting.config.ALLOW_STDIO_MCP ? runner.startConfined : null;
   const schemaFaults = schemaJudge(parsers, setting.config);
   const counted = { fetch: egress.configuration.fetch, message_bytes: egress.limits.message };
@@ -31,12 +30,15 @@ export function mcpProbe({ store, setting, runner, egress, secrets, parsers }: S
   }
 
   return {
+    /** Why a path of the host cannot be given to a server; null when it can. */
     pathRefusal: runner.pathRefusal,
-    async test(server, caller) {
+    /** Reports in its answer what failed. */
+    async test(server: McpServer, caller: Caller): Promise<McpTest> {
       const { success, tools, error } = await probe(server, caller);
       return { success, tools: tools.map(({ name }) => name), error };
     },
-    async tools(server, caller) {
+    /** Throws an upstream error when the server cannot be reached. */
+    async tools(server: McpServer, caller: Caller): Promise<McpTool[]> {
       const { success, tools, error } = await probe(server, caller);
       if (!success) throw new AppError('upstream', error ?? 'The server cannot be reached', { code: 'mcp_unavailable' });
       const { allowed_tools } = server;
@@ -44,3 +46,5 @@ export function mcpProbe({ store, setting, runner, egress, secrets, parsers }: S
     },
   };
 }
+
+export type McpProbe = ReturnType<typeof mcpProbe>;
