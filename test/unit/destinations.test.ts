@@ -103,7 +103,7 @@ const ROWS: Record<(typeof SECRET_HOLDERS)[number], Row> = {
       ...['owner', 'owner_login', 'title', 'model', 'max_turns', 'skill_ids', 'skill_tags', 'output_format', 'reasoning_effort'],
       ...['infinite_session', 'bypass_memory', 'auto_memory', 'tsv_tool_results', 'caveman', 'guardrail_ids', 'guardrail_tags'],
       ...['repo_branch', 'webhook_url', 'error_webhook_url', 'budget', 'on_busy', 'single_use', 'current_turn', 'active_task_id'],
-      ...['task_count', 'last_task_id', 'last_task_status', 'last_task_at'],
+      ...['task_count', 'last_task_id', 'last_task_status', 'last_task_at', 'model_total_seconds', 'model_silence_seconds'],
     ],
     destination: (row) => first(asked.workflow(row as never, [])),
   },
