@@ -19,7 +19,7 @@ export function webhookRoutes(api: Api, { store, engine }: { store: Store; engin
     if (!(await store.webhooks.reopen(delivery_id)))
       throw conflict('This message is being delivered already', 'delivery_under_way');
     try {
-      await engine.deliver(delivery_id, { anew: true });
+      await engine.deliver(delivery_id, { restart: true });
     } catch (error) {
       await store.webhooks.restore(delivery_id, delivery.status);
       throw error;

@@ -9,7 +9,7 @@ import { redactedRuntime } from '../runtimes/redacted.ts';
 import { type ModelCaller, selectRuntime } from '../runtimes/select.ts';
 import { type AskModel, type ChatReplies, chatReplies } from './replies.ts';
 
-/** Kept free for the reply: this part of the window. */
+/** The part of the window kept free for the reply. */
 const REPLY_SHARE = 0.25;
 
 /** Replies of chats, by the agent's own runtime and without tools. */
@@ -59,7 +59,7 @@ function askModel({ store, setting, egress, secrets, judge }: SharedServices): A
   };
 }
 
-/** The reply as the output guardrails let it through. */
+/** The reply after the output guardrails. */
 function allowed({ text, findings }: Verdict): string {
   if (text !== null) return text;
   const { guardrail, reasons } = findings.at(-1) as (typeof findings)[number];

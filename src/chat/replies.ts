@@ -18,7 +18,7 @@ interface ChatAnswer {
   usage: { prompt_tokens: number; completion_tokens: number };
 }
 
-/** Asks the agent's model. Text is emitted as it comes; throws a sentence when the provider failed. */
+/** Asks the agent's model. Text is emitted as it arrives. Throws a sentence if the provider failed. */
 export type AskModel = (
   turn: ChatTurn,
   history: { role: string; content: string }[],
@@ -26,35 +26,35 @@ export type AskModel = (
 ) => Promise<ChatAnswer>;
 
 export interface ChatReplies {
-  /** Begins a reply; it is finished and stored whether or not anyone listens to the end. */
+  /** Starts a reply. It is finished and stored even if nobody reads the stream to its end. */
   start(turn: ChatTurn): AsyncIterable<ChatEvent>;
-  /** Breaks off the replies of a session that this process is writing. What was said so far is stored as the reply. */
+  /** Stops the replies of a session that this process is writing. The text so far is stored as the reply. */
   stop(session_id: string): void;
-  /** Gives replies under way `grace_ms` to end, then breaks them off. */
+  /** Gives replies in progress `grace_ms` to end, then stops them. */
   close(grace_ms: number): Promise<void>;
 }
 
 export function chatReplies({ store, ask }: { store: Pick<ChatStore, 'messages' | 'answer'>; ask: AskModel }): ChatReplies {
   const closing = new AbortController();
-  const underway = new Map<Promise<void>, { session_id: string; stopping: AbortController }>();
+  const active = new Map<Promise<void>, { session_id: string; stopping: AbortController }>();
 
-  async function reply(turn: ChatTurn, tell: (event: ChatEvent) => void, stopped: AbortSignal): Promise<void> {
+  async function reply(turn: ChatTurn, send: (event: ChatEvent) => void, stopped: AbortSignal): Promise<void> {
     const { session_id, message_id } = turn;
     let said = '';
     const emit = (content: string) => {
       said += content;
-      tell({ type: 'delta', content });
+      send({ type: 'delta', content });
     };
     const settle = async ({ text, usage }: ChatAnswer) => {
       await store.answer(session_id, { id: message_id, content: storable(text), usage });
-      tell({ type: 'done', usage, message_id });
+      send({ type: 'done', usage, message_id });
     };
     try {
       const history = await store.messages(session_id);
       const signal = AbortSignal.any([closing.signal, stopped]);
       await settle(await ask(turn, history, { emit, signal }).catch((error: Error) => stoppedAt(said, stopped, error)));
     } catch (error) {
-      tell({ type: 'error', message: (error as Error).message });
+      send({ type: 'error', message: (error as Error).message });
     }
   }
 
@@ -65,25 +65,25 @@ export function chatReplies({ store, ask }: { store: Pick<ChatStore, 'messages' 
       const stopping = new AbortController();
       const work = reply(turn, events.put, stopping.signal).finally(() => {
         events.end();
-        underway.delete(work);
+        active.delete(work);
       });
-      underway.set(work, { session_id: turn.session_id, stopping });
+      active.set(work, { session_id: turn.session_id, stopping });
       return events.read();
     },
     stop(session_id) {
-      for (const one of underway.values()) if (one.session_id === session_id) one.stopping.abort();
+      for (const one of active.values()) if (one.session_id === session_id) one.stopping.abort();
     },
     async close(grace_ms) {
       const timer = setTimeout(() => closing.abort(new Error('The service is being stopped')), grace_ms);
-      await Promise.all(underway.keys());
+      await Promise.all(active.keys());
       clearTimeout(timer);
     },
   };
 }
 
-/** What stands as the reply when a person stopped it; its use is not known, since the model was not heard to its end. */
+/** The reply to store when a person stopped it. Its usage is unknown, since the model's stream was not read to its end. */
 function stoppedAt(text: string, stopped: AbortSignal, error: Error): ChatAnswer {
   if (!stopped.aborted) throw error;
-  if (!text) throw new Error('The reply was stopped before the model said anything');
+  if (!text) throw new Error('The reply was stopped before the model wrote anything');
   return { text, usage: { prompt_tokens: 0, completion_tokens: 0 } };
 }

@@ -4,7 +4,7 @@ import { crud } from './endpoint.ts';
 
 const Ids = z.array(Id).default([]);
 
-/** An OpenAI-style tool definition, passed to the model as it is; Perdura runs nothing for it. */
+/** An OpenAI-style tool definition, passed to the model unchanged; Perdura runs nothing for it. */
 const ToolDefinition = z.looseObject({
   type: z.literal('function').default('function'),
   function: z.looseObject({
@@ -35,14 +35,14 @@ export const AgentCreate = z
       .meta({ description: 'Names of tools whose calls wait for a person' }),
     required_mcp_servers: protective(z.array(Id))
       .default([])
-      .meta({ description: 'MCP servers without which a run fails instead of going on' }),
+      .meta({ description: 'MCP servers the run cannot do without: if one is unreachable, the run fails' }),
     provider_id: Id.nullable().default(null).meta({ description: 'Null selects the default runtime' }),
   })
   .meta({ id: 'AgentCreate' });
 
 export const AgentUpdate = patchOf(AgentCreate).meta({ id: 'AgentUpdate' });
 
-/** What an import brought may name what is not here. */
+/** An imported record may name things that this installation does not have. */
 const StoredIds = z.array(z.string());
 
 export const Agent = z

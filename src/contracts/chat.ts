@@ -55,7 +55,7 @@ export const chat = {
     tag,
     summary: 'Send a message and stream the reply',
     description:
-      'Server-sent events: session, delta …, done; or error when the model failed. The reply is finished and stored even if the client leaves.',
+      'Server-sent events: session, delta …, done; or error if the model failed. The reply is finished and stored even if the client disconnects.',
     params: AgentParams,
     body: ChatRequest,
     reply: ChatEvent,
@@ -85,7 +85,7 @@ export const chat = {
     tag,
     summary: 'Stop the reply that is being written',
     description:
-      'What was said so far is stored as the reply and its stream ends with `done`; before the first word it ends with `error`. Nothing happens if no reply is being written.',
+      'The text so far is stored as the reply and its stream ends with `done`; before the first word it ends with `error`. Does nothing if no reply is being written.',
     params: SessionParams,
     reply: z.object({ status: z.literal('stop_requested'), session_id: Id }).meta({ id: 'ChatStop' }),
     refuses: [400, 403],

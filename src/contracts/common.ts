@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import './words.ts';
 
-/** Issued by the service: a UUID in lower case. What cannot be an id is unknown, so paths answer 404 for it. */
+/** Issued by the service: a UUID in lower case. Anything that cannot be an id is unknown, so paths answer 404 for it. */
 export const Id = z
   .uuid()
   .meta({ description: 'Identifier issued by the service (UUIDv7)', example: '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001' });
@@ -12,10 +12,10 @@ export const Name = z.string().min(1).max(200);
 
 export const Tags = z.array(z.string()).default([]);
 
-/** Text that can be stored: Postgres has no place for the null character, nor for half a surrogate pair. */
+/** Text that can be stored: Postgres accepts neither the null character nor half a surrogate pair. */
 export const isStorable = (text: string) => !text.includes('\u0000') && text.isWellFormed();
 
-/** As for tools of MCP servers: every request to a model carries them. */
+/** The same limit as for tools of MCP servers: every request to a model carries the schemas. */
 const TOOL_SCHEMA_CHARACTERS = 64_000;
 
 /** The JSON schema of a tool's parameters, no longer than a model can be given. */
@@ -36,22 +36,22 @@ export const Problem = z
   })
   .meta({ id: 'Problem', description: 'RFC 9457 problem details' });
 
-/** What a request held that may not do what its sender meant; the request succeeded. */
+/** Something in a request that may not do what its sender meant. The request itself succeeded. */
 export const Warning = z
   .object({ path: z.string().meta({ description: 'Dotted path of the field' }), message: z.string() })
   .meta({ id: 'Warning', example: { path: 'api_key', message: '`api_key` is not a field of a provider' } });
 export type Warning = z.output<typeof Warning>;
 
-/** In answers about what names stored tokens. It depends on who reads, so it is no part of the state that `ETag` stands for. */
+/** In replies about resources that name stored tokens. It depends on the reader, so `ETag` does not cover it. */
 export const Needs = z.array(z.string()).optional().meta({
-  description: 'Stored tokens that it names and that you cannot use: they do not exist, or are not yours. Runs refuse it',
+  description: 'Stored tokens it names that you cannot use: they do not exist, or are not yours. Runs refuse it',
 });
 
 const protections = z.registry<object>();
 
 /**
- * Marks what protects. An object so marked refuses fields it does not know. Of a field so marked, a name that is nearly its own is
- * refused; elsewhere a field that is not known is a warning.
+ * Marks what protects. A marked object refuses unknown fields. For a marked field, a name that is nearly the same is
+ * refused. Everywhere else an unknown field is a warning.
  */
 export function protective<S extends z.ZodType>(schema: S): S {
   const marked = (schema instanceof z.ZodObject ? schema.strict() : schema) as S;
@@ -61,16 +61,16 @@ export function protective<S extends z.ZodType>(schema: S): S {
 
 export const isProtective = (schema: z.ZodType): boolean => protections.has(schema);
 
-/** Other spellings that clients of this interface are known to send, taken as if they had sent this project's own. */
+/** Other spellings that clients of this interface are known to send. Each is read as this project's own spelling. */
 interface Spellings {
   /** Other names of the field. */
   names?: string[];
-  /** The value as it is known here; what it does not know it gives back. */
+  /** Maps the value to this project's own; returns an unknown value unchanged. */
   read?: (value: unknown) => unknown;
 }
 const spellings = z.registry<Spellings>();
 
-/** Takes the field under other names or its value in other forms, too. They are listed in docs/resources.md. */
+/** Also accepts the field under other names, or its value in other forms. docs/resources.md lists them. */
 export function alsoTaken<S extends z.ZodType>(schema: S, more: Spellings): S {
   spellings.add(schema, more);
   return schema;
@@ -83,8 +83,8 @@ export const QueryInt = (min: number, max: number, fallback: number) =>
   z.coerce.number().int().min(min).max(max).default(fallback);
 
 export const ListQuery = z.object({
-  limit: QueryInt(1, 1000, 1000).meta({ description: 'Items a page' }),
-  cursor: z.string().optional().meta({ description: 'Opaque; from the Link header of the page before' }),
+  limit: QueryInt(1, 1000, 1000).meta({ description: 'Items per page' }),
+  cursor: z.string().optional().meta({ description: 'Opaque; from the Link header of the previous page' }),
 });
 
 export const FilterQuery = ListQuery.extend({
@@ -103,7 +103,7 @@ export const JsonRecord = { id: Id, created_by: z.string(), created_at: Timestam
 type Bare<F> = F extends z.ZodDefault<infer I> ? I : F;
 type PatchShape<S extends z.ZodRawShape> = { [K in keyof S]: z.ZodOptional<Bare<S[K]> extends z.ZodType ? Bare<S[K]> : never> };
 
-/** Every field optional and no default filled in, so a key that was not sent stays not sent. */
+/** Every field optional and no default filled in, so that a key that was not sent stays absent. */
 export function patchOf<S extends z.ZodRawShape>(schema: z.ZodObject<S>): z.ZodObject<PatchShape<S>> {
   const bare = (field: z.ZodType) => (field instanceof z.ZodDefault ? (field.unwrap() as z.ZodType) : field);
   const shape = Object.entries(schema.shape).map(([name, field]) => [name, bare(field as z.ZodType).optional()]);

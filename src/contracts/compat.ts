@@ -29,7 +29,7 @@ export const ResponseRequest = z
     input: z.union([z.string().min(1), z.array(Message).min(1)]),
     instructions: z.string().nullish(),
     stream: z.boolean().nullish(),
-    background: z.boolean().nullish().meta({ description: 'Answer at once; the run is read by its id' }),
+    background: z.boolean().nullish().meta({ description: 'Reply at once; read the run by its id' }),
     reasoning: z.looseObject({ effort: Effort }).nullish(),
   })
   .meta({ id: 'ResponseRequest', example: { model: 'research', input: 'What is new?', background: true } });
@@ -116,13 +116,13 @@ const tag = 'Compatible APIs';
 /** Clients send parameters that have no meaning here, such as `limit` and `include[]`. */
 const AnyQuery = z.looseObject({});
 const openai = { tag, refusal: OpenAIError, query: AnyQuery };
-const RunId = z.object({ id: z.string().meta({ description: 'As the reply gave it', example: `resp_${TASK}` }) });
+const RunId = z.object({ id: z.string().meta({ description: 'The id from the reply', example: `resp_${TASK}` }) });
 
 export const compat = {
   models: endpoint('GET /v1/models', {
     ...openai,
     operation: 'list_openai_models',
-    summary: 'List what can be named as model: agents by name, your workflows by id',
+    summary: 'List what `model` can name: agents by name, your workflows by id',
     reply: CompatModels,
   }),
   chat: endpoint('POST /v1/chat/completions', {
@@ -130,7 +130,7 @@ export const compat = {
     operation: 'create_chat_completion',
     summary: 'Run an agent or a workflow as a chat completion',
     description:
-      'With `stream` the text comes as server-sent events. The run goes on when the client goes away, and is found by the id. Sampling parameters and tools of the request are ignored: they are the agent’s own.',
+      'With `stream` the text comes as server-sent events. The run continues if the client disconnects, and can be read by its id. Sampling parameters and tools in the request are ignored: the agent’s own are used.',
     body: ChatCompletionRequest,
     reply: ChatCompletion,
     streamed: ChatCompletionChunk,
@@ -149,7 +149,7 @@ export const compat = {
     ...openai,
     operation: 'create_response',
     summary: 'Run an agent or a workflow as a response',
-    description: 'With `stream` events come as they happen, with `background` the reply comes before the run has ended.',
+    description: 'With `stream`, events are sent as they happen. With `background`, the reply is sent before the run has ended.',
     body: ResponseRequest,
     reply: ModelResponse,
     streamed: ModelResponseEvent,
@@ -159,7 +159,7 @@ export const compat = {
   response: endpoint('GET /v1/responses/{id}', {
     ...openai,
     operation: 'get_response',
-    summary: 'Read a run as a response, or take its stream up again',
+    summary: 'Read a run as a response, or resume its stream',
     params: RunId,
     query: AnyQuery.extend({
       stream: z.enum(['true', 'false']).optional(),

@@ -100,7 +100,7 @@ export const customTools = {
     operation: 'run_custom_tool',
     tag,
     summary: 'Run a tool once',
-    description: 'A 200 says that the execution ended; `success` and `error` say how. At most 30 seconds.',
+    description: 'A 200 means that the execution ended; `success` and `error` report how. At most 30 seconds.',
     params: IdParams,
     body: ToolRunRequest,
     reply: ToolRunResult,

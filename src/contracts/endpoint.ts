@@ -28,7 +28,7 @@ export interface Endpoint<
   upload?: boolean;
   /** The form's further fields. */
   form?: z.ZodObject;
-  /** The allow-list of what leaves: keys that are not in it are dropped. Of a page, the schema of one item. */
+  /** The allow-list for replies: keys not in it are dropped. For a page, the schema of one item. */
   reply: R;
   kind: K;
   status: number;
@@ -38,9 +38,9 @@ export interface Endpoint<
   idempotent: boolean;
   /** Takes a body as large as an upload. */
   large?: boolean;
-  /** What is sent is kept: it counts towards what its sender may store. */
+  /** The body is stored, so it counts towards what its sender may store. */
   stores?: boolean;
-  /** One frame of the stream that the operation answers with when it is asked for one. */
+  /** One frame of the stream, if the operation can answer with a stream. */
   streamed?: z.ZodType;
   /** Refusals of this shape, instead of problem details. */
   refusal?: z.ZodType;
@@ -70,7 +70,7 @@ interface Facts<P, Q, B, R, K> {
   refusal?: z.ZodType;
 }
 
-/** Declares an endpoint: `endpoint('GET /api/skills/{id}', {...})`. Parameters named in the path are ids unless said otherwise. */
+/** Declares an endpoint: `endpoint('GET /api/skills/{id}', {...})`. Parameters named in the path are ids unless declared otherwise. */
 export function endpoint<
   P extends z.ZodType = z.ZodType<{ [name: string]: string }>,
   Q extends z.ZodType = None,
@@ -103,7 +103,7 @@ interface CrudFacts {
   path: string;
   /** Singular, for people: `skill`. */
   noun: string;
-  /** Where it is not the noun with an s. */
+  /** If it is not the noun with an s. */
   plural?: string;
   tag: string;
 }

@@ -70,7 +70,8 @@ const StatusEvent = z.object({
 });
 
 /** One frame of a workflow's stream. */
-export const RunEvent = z
-  .discriminatedUnion('type', [LogEvent, MessageEvent, DeltaEvent, UsageEvent, StatusEvent])
-  .meta({ id: 'RunEvent', description: 'The `data` line of a frame; the `id` line holds its number, which grows by workflow' });
+export const RunEvent = z.discriminatedUnion('type', [LogEvent, MessageEvent, DeltaEvent, UsageEvent, StatusEvent]).meta({
+  id: 'RunEvent',
+  description: 'The `data` line of a frame; the `id` line holds its number, which increases within a workflow',
+});
 export type RunEvent = z.output<typeof RunEvent>;

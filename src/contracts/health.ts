@@ -4,7 +4,9 @@ import { endpoint } from './endpoint.ts';
 const Check = z.object({ ok: z.boolean(), detail: z.string() });
 const ToolIsolation = z
   .enum(['namespaces', 'landlock', 'process', 'refused'])
-  .describe('How tool calls are confined, strongest first; process: not at all; refused: not at all here, so none is made');
+  .describe(
+    'How tool calls are confined, strongest first. process: not confined. refused: this machine cannot confine them, so none is run',
+  );
 export const Readiness = z
   .object({ status: z.enum(['ready', 'not_ready']), tool_isolation: ToolIsolation, checks: z.record(z.string(), Check) })
   .meta({ id: 'Readiness' });
@@ -21,8 +23,8 @@ export const health = {
   ready: endpoint('GET /health/ready', {
     operation: 'ready',
     tag,
-    summary: 'Whether database, engine, events and migrations are in order',
-    description: '503 with the same body when one is not.',
+    summary: 'Whether database, engine, events and migrations are healthy',
+    description: '503 with the same body if one is not.',
     reply: Readiness,
   }),
 };

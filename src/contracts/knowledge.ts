@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { alsoTaken, FilterQuery, Id, JsonRecord, Name, Needs, patchOf, Tags, Warning } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 
-/** `builtin` is kept here; the others are searched where they are. */
+/** `builtin` is stored by Perdura; the others are external databases. */
 export const SOURCE_TYPES = ['builtin', 'vector_db', 'pgvector'] as const;
 
 const Text = z.string().min(1);
 
-/** What a source of each type reads of its `connection_config`. */
+/** The fields of `connection_config` that each type of source reads. */
 export const SOURCE_CONFIGS = {
   builtin: z.object({}).meta({ id: 'BuiltinConnection' }),
   vector_db: z
@@ -27,7 +27,7 @@ export const KnowledgeSourceCreate = z
       .meta({ description: 'builtin; vector_db: Qdrant; pgvector: another Postgres' }),
     connection_config: z.record(z.string(), z.unknown()).default({}).meta({
       description:
-        'vector_db: url, collection, api_key, text_field. pgvector: url, table, text_column, embedding_column. builtin: nothing. A field that the type does not read, or lacks, is a warning. Values may hold {{token:NAME}}; secret values come back masked.',
+        'vector_db: url, collection, api_key, text_field. pgvector: url, table, text_column, embedding_column. builtin: nothing. A field that the type does not read, or lacks, is a warning. Values may hold {{token:NAME}}; secret values are returned masked.',
       example: {},
     }),
     tags: Tags,
@@ -51,8 +51,10 @@ export type KnowledgeSource = z.output<typeof KnowledgeSource>;
 const KnowledgeTest = z
   .object({
     success: z.boolean(),
-    items: z.int().nullable().meta({ description: 'How many it holds, where that is known' }),
-    embeddings: z.boolean().meta({ description: 'Whether this installation can embed; without, search is full-text only' }),
+    items: z.int().nullable().meta({ description: 'How many it holds, if that is known' }),
+    embeddings: z
+      .boolean()
+      .meta({ description: 'Whether this installation has an embedding endpoint; if not, search is full-text only' }),
     error: z.string().nullable(),
   })
   .meta({ id: 'KnowledgeTest' });
@@ -65,8 +67,8 @@ export const knowledgeSources = {
   test: endpoint('POST /api/knowledge-sources/{id}/test', {
     operation: 'test_knowledge_source',
     tag: 'Knowledge',
-    summary: 'Try whether a source can be searched',
-    description: 'A 200 says that the test was made; `success` says how it went.',
+    summary: 'Test whether a source can be searched',
+    description: 'A 200 means that the test was made; `success` reports its result.',
     params: IdParams,
     reply: KnowledgeTest,
   }),
@@ -91,7 +93,7 @@ export const KnowledgeItem = z
   .object({
     ...JsonRecord,
     ...shown,
-    status: z.enum(['indexed', 'text_only']).meta({ description: 'text_only: found by its words alone, see last_error' }),
+    status: z.enum(['indexed', 'text_only']).meta({ description: 'text_only: found by its words only, see last_error' }),
     last_error: z.string().nullable(),
     chunks: z.int(),
   })
@@ -113,7 +115,7 @@ const KnowledgeQuery = z
 
 const KnowledgeFound = z
   .object({
-    item_id: Id.nullable().meta({ description: 'Null for what another database found' }),
+    item_id: Id.nullable().meta({ description: 'Null for results from another database' }),
     source_id: Id,
     name: z.string(),
     tags: z.array(z.string()),
@@ -142,14 +144,14 @@ const TagList = z
   })
   .pipe(z.array(z.string()));
 
-/** The same as fields of a form, for people. */
+/** The same as fields of a form, for the OpenAPI document. */
 const UploadForm = z.object({
   source_id: Id.meta({ description: 'A builtin source' }),
   name: Name.optional().meta({ description: 'Left out: the name of the file' }),
   tags: z.string().optional().meta({ description: 'Comma separated, or a JSON array' }),
 });
 
-/** What comes with an uploaded file. */
+/** The fields sent with an uploaded file. */
 export const KnowledgeUpload = z.object({
   source_id: Id,
   name: Name.optional(),
@@ -183,7 +185,7 @@ export const knowledgeItems = {
     tag,
     summary: 'Create an item from a file: pdf, docx, html, md, csv, txt, json',
     description:
-      'The text is taken out of the file, cut into chunks and embedded. `source_id`, `name` (the name of the file by default) and `tags` (comma separated) come as further fields of the form or in the query.',
+      'The text is extracted from the file, split into chunks and embedded. Send `source_id`, `name` (default: the name of the file) and `tags` (comma separated) as further fields of the form or in the query.',
     query: z.object({ source_id: z.string().optional(), name: z.string().optional(), tags: z.string().optional() }),
     upload: true,
     form: UploadForm,

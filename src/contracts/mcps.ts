@@ -5,7 +5,7 @@ import { ImportResult } from './transfer.ts';
 
 const TRANSPORTS = ['stdio', 'http', 'sse'] as const;
 
-/** Stands for a value that is kept sealed. Sent back, it leaves the value as it is. */
+/** A placeholder for a sealed value. Sent back, it leaves the value unchanged. */
 export const MASK = '********';
 
 const Texts = z.record(z.string(), z.string()).default({});
@@ -23,7 +23,7 @@ export const McpServerCreate = z
     description: z.string().default(''),
     transport_type: z.enum(TRANSPORTS),
     connection_config: z.record(z.string(), z.unknown()).meta({
-      description: `stdio: command, args, env; http and sse: url, headers. Values may hold {{token:NAME}} of a stored token. Secret values come back as ${MASK}; sent back, they stay as they are.`,
+      description: `stdio: command, args, env; http and sse: url, headers. Values may hold {{token:NAME}} of a stored token. Secret values are returned as ${MASK}; sending the mask back leaves them unchanged.`,
       example: { url: 'https://mcp.example.com/mcp', headers: { Authorization: 'Bearer {{token:weather-key}}' } },
     }),
     allowed_tools: protective(z.array(z.string())).default([]).meta({ description: 'Empty: all' }),
@@ -92,7 +92,7 @@ export const mcps = {
     operation: 'test_mcp_server',
     tag,
     summary: 'Connect to a server and ask for its tools',
-    description: 'A 200 says that the test was made; `success` says how it went.',
+    description: 'A 200 means that the test was made; `success` reports its result.',
     params: IdParams,
     reply: McpTest,
     refuses: [502],
@@ -108,7 +108,7 @@ export const mcps = {
   allow: endpoint('PUT /api/mcps/{id}/tools', {
     operation: 'allow_mcp_tools',
     tag,
-    summary: 'Say which tools of a server may be used',
+    summary: 'Choose which tools of a server may be used',
     description: 'An empty list allows all.',
     params: IdParams,
     body: z
@@ -121,7 +121,7 @@ export const mcps = {
     operation: 'import_mcp_servers',
     tag,
     summary: 'Create servers from the common mcpServers JSON',
-    description: 'Each entry by itself: what fails is listed in `errors`.',
+    description: 'Each entry is created separately; entries that fail are listed in `errors`.',
     body: McpImport,
     reply: ImportResult,
     status: 201,

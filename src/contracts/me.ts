@@ -3,9 +3,9 @@ import { endpoint } from './endpoint.ts';
 
 const Me = z
   .object({
-    id: z.string().meta({ description: '`provider:subject`: what `created_by` and `ADMIN_SUBJECTS` name people by' }),
+    id: z.string().meta({ description: '`provider:subject`: how `created_by` and `ADMIN_SUBJECTS` name people' }),
     provider: z.string().meta({ description: 'The identity provider that vouches for the access token' }),
-    subject: z.string().meta({ description: 'What that provider knows the person by, whatever their login' }),
+    subject: z.string().meta({ description: 'The id the provider has for the person; it stays the same if the login changes' }),
     login: z.string(),
     is_admin: z.boolean().meta({ description: 'Whether `ADMIN_SUBJECTS` names them' }),
   })
@@ -19,7 +19,7 @@ export const me = {
     operation: 'get_me',
     tag: 'Identity',
     summary: 'Whose access token this is',
-    description: 'The person that the identity provider vouches for, in whose name everything with this access token is done.',
+    description: 'The person that the identity provider vouches for. Every request with this access token acts in their name.',
     reply: Me,
   }),
 };

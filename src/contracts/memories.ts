@@ -33,13 +33,15 @@ export type Memory = z.output<typeof Memory>;
 
 const MemoryFound = Memory.extend({ score: z.number() }).meta({ id: 'MemoryFound' });
 
-/** Its answer is an array, with no room for a doubt: what it does not know is refused. */
+/** The reply is a bare array and cannot carry warnings, so unknown fields are refused. */
 const MemorySearch = z
   .strictObject({
     agent_id: Id,
     query: z.string().min(1),
     scope: z.enum(MEMORY_SCOPES).optional(),
-    workflow_id: Id.optional().meta({ description: 'Whose session memories to look into; left out: of all workflows of yours' }),
+    workflow_id: Id.optional().meta({
+      description: 'The workflow whose session memories to search; left out: all your workflows',
+    }),
     limit: z.int().min(1).max(100).default(10),
   })
   .meta({ id: 'MemorySearch' });

@@ -20,7 +20,8 @@ export const models = {
     operation: 'list_models',
     tag: 'Models',
     summary: 'Models the caller can use',
-    description: "Those of the default runtime, asked with the caller's token; with `provider_id`, of that provider.",
+    description:
+      "The models of the default runtime, requested with the caller's token; with `provider_id`, those of that provider.",
     query: z.object({ provider_id: Id.optional() }),
     reply: z.array(Model),
     refuses: [502],

@@ -4,7 +4,7 @@ import { crud, endpoint, IdParams } from './endpoint.ts';
 
 const PROVIDER_TYPES = ['openai', 'azure_openai', 'openai_compatible', 'anthropic'] as const;
 
-/** US dollars for a million tokens; a model's own entry wins over `*`. */
+/** US dollars per million tokens; a model's own entry wins over `*`. */
 export const Price = z.object({
   input: z.number().min(0),
   output: z.number().min(0),
@@ -13,7 +13,7 @@ export const Price = z.object({
 });
 const PriceTable = z
   .record(z.string(), Price)
-  .meta({ description: 'Model name (or *) to US dollars for a million tokens', example: { '*': { input: 2.5, output: 10 } } });
+  .meta({ description: 'Model name (or *) to US dollars per million tokens', example: { '*': { input: 2.5, output: 10 } } });
 
 export const ProviderCreate = z
   .object({
@@ -36,7 +36,7 @@ export const ProviderCreate = z
       .min(1_000)
       .nullable()
       .default(null)
-      .meta({ description: 'Tokens its models can read; null: by the table of known models' }),
+      .meta({ description: 'Context window of its models, in tokens; null: from the table of known models' }),
     ...ExchangeLimitFields,
   })
   .meta({ id: 'ProviderCreate' });
@@ -46,7 +46,7 @@ export const ProviderUpdate = patchOf(ProviderCreate).meta({ id: 'ProviderUpdate
 export const Provider = z.object({ ...JsonRecord, ...ProviderCreate.shape, needs: Needs }).meta({ id: 'Provider' });
 export type Provider = z.output<typeof Provider>;
 
-/** What leads to a provider's endpoint, with the key itself, since nothing is stored yet. */
+/** How to reach a provider's endpoint. Holds the key itself, since nothing is stored yet. */
 export const ProviderDraft = z
   .object({
     provider_type: ProviderCreate.shape.provider_type,
@@ -60,7 +60,7 @@ export const ProviderDraft = z
       .max(65_536)
       .nullable()
       .default(null)
-      .meta({ description: 'Sent to the provider and kept nowhere', writeOnly: true }),
+      .meta({ description: 'Sent to the provider and not stored', writeOnly: true }),
   })
   .meta({ id: 'ProviderDraft', example: { provider_type: 'openai_compatible', base_url: 'http://localhost:11434/v1' } });
 export type ProviderDraft = z.output<typeof ProviderDraft>;
@@ -80,7 +80,7 @@ export const providers = {
     operation: 'test_provider',
     tag,
     summary: 'Ask the provider for its models',
-    description: 'A 200 says that the test was made; `success` says how it went.',
+    description: 'A 200 means that the test was made; `success` reports its result.',
     params: IdParams,
     reply: ProviderTest,
   }),
@@ -88,7 +88,7 @@ export const providers = {
     operation: 'test_provider_draft',
     tag,
     summary: 'Ask a provider that is not stored yet for its models',
-    description: 'Nothing is stored. A 200 says that the test was made; `success` says how it went.',
+    description: 'Nothing is stored. A 200 means that the test was made; `success` reports its result.',
     body: ProviderDraft,
     reply: ProviderTest,
   }),

@@ -4,7 +4,7 @@ import { endpoint, IdParams } from './endpoint.ts';
 import { ForkedFrom, ToolCallRecord } from './tasks.ts';
 import { UsageCounts } from './workflows.ts';
 
-/** What a run was pinned with, without what leads elsewhere: no address, no configuration of a connection, no source code. */
+/** The definition a run was pinned with, without addresses, connection configurations and source code. */
 const BundledDefinition = z.object({
   agent: z.object({ id: Id, name: z.string(), system_prompt: z.string() }),
   workflow: z.object({ id: Id, title: z.string().nullable() }),
@@ -60,7 +60,7 @@ const BundledMessage = z.object({
   tool_calls: z.array(z.object({ call_id: z.string(), name: z.string(), arguments: z.string() })).nullable(),
   call_id: z.string().nullable(),
   extra: z.unknown(),
-  /** The step under way when it was written. */
+  /** The step in progress when it was written. */
   told_at: z.int(),
 });
 
@@ -91,7 +91,7 @@ const BundledStep = z.object({
   started_at: Timestamp,
   ended_at: Timestamp.nullable(),
   input: z.object({ digest: z.string(), messages: z.int() }).nullable().meta({
-    description: 'SHA-256 of all that the loop gives the model at this step, and how many messages that is',
+    description: 'SHA-256 of everything the loop sends the model at this step, and the number of messages',
   }),
   output: z.string().nullable(),
   guardrails: z.array(z.object({ guardrail: z.string(), action: z.string(), reasons: z.array(z.string()) })),
@@ -120,7 +120,7 @@ export const RunBundle = z
       context_window: z.int(),
       keeps_context: z.boolean().meta({ description: 'The conversation is kept by the vendor, so nothing is compacted' }),
     }),
-    tools: z.array(ToolSpec).meta({ description: 'As the model was offered them' }),
+    tools: z.array(ToolSpec).meta({ description: 'As they were offered to the model' }),
     steps: z.array(BundledStep),
     transcript: z.array(BundledMessage),
     end: z.object({
@@ -134,7 +134,7 @@ export const RunBundle = z
       usage: UsageCounts,
     }),
   })
-  .meta({ id: 'RunBundle', description: 'A run with all that `perdura replay` needs, and no secret' });
+  .meta({ id: 'RunBundle', description: 'A run with everything that `perdura replay` needs, and no secret' });
 export type RunBundle = z.output<typeof RunBundle>;
 
 export const runBundles = {
@@ -143,9 +143,9 @@ export const runBundles = {
     tag: 'Tasks',
     summary: 'A whole run as one document',
     description:
-      'What the run was pinned with, what was told and answered at each step, every tool call with its result, and how it ended: all that ' +
-      '`perdura replay` needs to run it again offline. Holds no secret: addresses, configurations of connections and source code are ' +
-      'left out, and values of stored tokens are redacted wherever they stand.',
+      'The pinned definition, the input and reply of each step, every tool call with its result, and how the run ended: everything that ' +
+      '`perdura replay` needs to run it again offline. It holds no secret: addresses, connection configurations and source code are ' +
+      'left out, and values of stored tokens are redacted everywhere.',
     params: IdParams,
     reply: RunBundle,
     refuses: [403],

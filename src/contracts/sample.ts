@@ -1,4 +1,4 @@
-/** What `npm start` puts into a fresh installation, so that the first prompt can be sent at once. */
+/** The sample that `npm start` creates in a fresh installation, so that the first prompt can be sent at once. */
 export const SAMPLE = {
   provider: 'Demo model',
   model: 'perdura-demo',

@@ -6,7 +6,7 @@ const INTERVAL_UNITS = ['minutes', 'hours', 'days', 'weeks'] as const;
 const OVERLAP_POLICIES = ['skip', 'enqueue', 'interrupt'] as const;
 const FIRE_OUTCOMES = ['firing', 'started', 'triggered', 'skipped', 'missed', 'failed'] as const;
 
-/** Any offset is taken; UTC is given back. Far years would not fit what the engine counts in. */
+/** Accepts any offset and returns UTC. The engine's time format cannot hold years far away. */
 const Time = z.iso
   .datetime({ offset: true })
   .transform((text) => new Date(text).toISOString())
@@ -24,13 +24,13 @@ export const ScheduledAgentCreate = z
     overlap_policy: z
       .enum(OVERLAP_POLICIES)
       .default('skip')
-      .meta({ description: 'What becomes of a run that is due while the one before goes on' }),
+      .meta({ description: 'What to do with a run that is due while the previous one is still running' }),
     catchup_window_seconds: z
       .int()
       .min(10)
       .max(365 * 86_400)
       .default(600)
-      .meta({ description: 'How late a run may start after the service was away; beyond it is missed' }),
+      .meta({ description: 'How late a run may start after the service was down; a later one counts as missed' }),
   })
   .meta({ id: 'ScheduledAgentCreate' });
 
@@ -105,7 +105,7 @@ export const scheduledAgents = {
     ...one,
     operation: 'update_scheduled_agent',
     summary: 'Change a schedule',
-    description: 'A field left out is unchanged; `end_at: null` takes the end away.',
+    description: 'A field left out is unchanged; `end_at: null` removes the end.',
     body: ScheduledAgentUpdate,
     refuses: [403, 412, 503],
   }),
@@ -139,7 +139,7 @@ export const scheduledAgents = {
   runs: endpoint('GET /api/scheduled-agents/{id}/runs', {
     operation: 'list_schedule_runs',
     tag,
-    summary: 'List what became of each time the schedule was due, newest first',
+    summary: 'List the outcome of each time the schedule was due, newest first',
     params: IdParams,
     query: ListQuery.omit({ cursor: true }).extend({ before: z.iso.datetime({ offset: true }).optional() }),
     reply: ScheduleFire,

@@ -8,7 +8,7 @@ export const FORK_EFFECTS = ['recorded', 'stub', 'live'] as const;
 
 export const ForkedFrom = z.object({ task_id: Id, step: z.int(), effects: z.enum(FORK_EFFECTS) }).meta({
   id: 'ForkedFrom',
-  description: 'The run that this one took up, the step it began at, and what becomes of its tool calls',
+  description: 'The run this one was forked from, the step it began at, and how its tool calls are handled',
 });
 export type ForkedFrom = z.output<typeof ForkedFrom>;
 
@@ -67,7 +67,7 @@ export const ToolCallRecord = z
     failed: z.boolean().nullable(),
     result: z.string().nullable(),
     answered_by: z.enum(['recorded', 'stub', 'refused']).nullable().meta({
-      description: 'In a fork: what answered the call, where this run did not call the tool',
+      description: 'In a fork: what answered the call, if this run did not call the tool',
     }),
     decided_by: z.string().nullable(),
     stdout: z.string().nullable(),
@@ -82,7 +82,7 @@ export type ToolCallRecord = z.output<typeof ToolCallRecord>;
 export const TaskStep = z
   .object({
     step: z.int(),
-    copied: z.boolean().meta({ description: 'Taken over from the run that this one is a fork of; it cost nothing again' }),
+    copied: z.boolean().meta({ description: 'Copied from the source run of this fork; not paid for again' }),
     model: z.string().nullable(),
     attempts: z.int().meta({ description: 'Lost workers and recoverable errors included' }),
     errors: z.int(),
@@ -90,7 +90,7 @@ export const TaskStep = z
     finish: z.string().nullable(),
     usage: UsageCounts.omit({ premium_requests: true }),
     input: z.array(z.object({ role: z.string(), kind: z.string(), content: z.string() })).meta({
-      description: 'What the model was told since the step before',
+      description: 'Messages added for the model since the previous step',
     }),
     output: z.string().nullable(),
     started_at: Timestamp,
@@ -102,17 +102,17 @@ export const TaskStep = z
 
 const ForkRequest = z
   .object({
-    from_step: z.int().min(1).meta({ description: 'The first step that is done anew; what came before it is copied' }),
+    from_step: z.int().min(1).meta({ description: 'The first step to run again; earlier steps are copied' }),
     prompt: z.string().min(1).optional().meta({
-      description: 'Told to the model before the step, after all that is copied. At step 1 it takes the place of the prompt',
+      description: 'Added for the model before the step, after everything copied. At step 1 it replaces the prompt',
     }),
     effects: z
       .enum(FORK_EFFECTS)
       .default('recorded')
       .meta({
         description:
-          '`recorded`: a call that the source made too, at this step or later, has the result on record; another `write` call is refused, ' +
-          'any other is carried out. `stub`: no tool is called. `live`: every call is carried out',
+          '`recorded`: a call that the source run also made, at this step or later, gets the recorded result; any other `write` call is refused, ' +
+          'and any other call is executed. `stub`: no tool is called. `live`: every call is executed',
       }),
     on_busy: z.enum(ON_BUSY).optional(),
   })
@@ -183,10 +183,10 @@ export const tasks = {
   fork: endpoint('POST /api/tasks/{id}/fork', {
     operation: 'fork_task',
     tag,
-    summary: 'Take a run up at one of its steps',
+    summary: 'Fork a run at one of its steps',
     description:
-      'Starts another run of the same workflow with the definition that the run was pinned with and its transcript before `from_step`. ' +
-      'Runs whose conversation is kept by a vendor cannot be forked.',
+      'Starts another run of the same workflow with the pinned definition of this run and its transcript before `from_step`. ' +
+      'A run whose conversation is kept by a vendor cannot be forked.',
     params: IdParams,
     body: ForkRequest,
     reply: ForkAccepted,
@@ -215,8 +215,8 @@ export const tasks = {
   budget: endpoint('POST /api/tasks/{id}/budget', {
     ...base,
     operation: 'set_task_budget',
-    summary: 'Change the budget of a run under way',
-    description: 'A run that waits for its budget goes on when the next model call fits the new one.',
+    summary: 'Change the budget of a run in progress',
+    description: 'A run that waits for its budget resumes if the next model call fits the new one.',
     params: IdParams,
     body: Budget,
     refuses: [403, 409, 503],
@@ -235,8 +235,8 @@ export const tasks = {
   reconcile: endpoint('POST /api/tasks/{id}/reconciliations/{call_id}', {
     operation: 'decide_reconciliation',
     tag,
-    summary: 'Say what became of a tool call whose worker was lost',
-    description: '`retry` calls the tool again, `done` takes `result` as its result, `fail` tells the model that it failed.',
+    summary: 'Decide about a tool call whose worker was lost',
+    description: '`retry` calls the tool again, `done` takes `result` as its result, `fail` reports to the model that it failed.',
     params: z.object({ id: Id, call_id: z.string() }),
     body: z
       .object({ decision: z.enum(['retry', 'done', 'fail']), result: z.unknown().optional() })

@@ -11,7 +11,7 @@ export const StoredTokenCreate = z
     shared: z
       .boolean()
       .default(false)
-      .meta({ description: 'Whether it also opens in runs and requests of others, through the resources it is granted to' }),
+      .meta({ description: 'Whether runs and requests of others may use it, through the resources it is granted to' }),
   })
   .meta({ id: 'StoredTokenCreate' });
 
@@ -26,10 +26,10 @@ export const StoredToken = z
     name: z.string(),
     description: z.string(),
     shared: z.boolean(),
-    masked_value: z.literal(MASK).default(MASK).meta({ description: 'Stands for the value, which is never returned' }),
+    masked_value: z.literal(MASK).default(MASK).meta({ description: 'A placeholder; the value is never returned' }),
     fingerprint: z
       .string()
-      .meta({ description: 'Tells two values apart without telling either; empty for administrators, who do not own it' }),
+      .meta({ description: 'Distinguishes two values without revealing either; empty for administrators, who do not own it' }),
     used_by: z
       .array(z.string())
       .meta({ description: 'What it is granted to, such as "provider my-openai"; empty for administrators, who do not own it' }),
@@ -47,7 +47,7 @@ const Destination = z
 
 export const TokenGrant = z
   .object({
-    id: Id.nullable().meta({ description: 'Null while it is only asked for' }),
+    id: Id.nullable().meta({ description: 'Null while it is only requested' }),
     status: z.enum(['granted', 'asked', 'outdated']).meta({
       description: 'asked: a resource names the token and its owner has not agreed; outdated: the resource has changed since',
     }),
@@ -69,7 +69,7 @@ export const TokenUse = z
   .object({
     id: Id,
     used_at: Timestamp,
-    used_by: z.string().meta({ description: 'Login of the principal in whose name it was asked for' }),
+    used_by: z.string().meta({ description: 'Login of the principal who requested it' }),
     task_id: Id.nullable().meta({ description: 'The run; null for a request' }),
     resource_kind: z.enum(HOLDERS),
     resource_id: Id,
@@ -98,15 +98,15 @@ export const tokens = {
   grants: endpoint('GET /api/tokens/{id}/grants', {
     ...facts,
     operation: 'list_token_grants',
-    summary: 'List where your token may go, and where it is asked for',
+    summary: 'List where your token may go, and where it is requested',
     reply: z.array(TokenGrant),
   }),
   grant: endpoint('POST /api/tokens/{id}/grants', {
     ...facts,
     operation: 'grant_token',
-    summary: 'Let a resource have your token',
+    summary: 'Grant a resource your token',
     description:
-      'Names the destination as it was listed; 409 when the resource has changed since. Saving a resource of your own grants it too.',
+      'Send the destination as it was listed; 409 if the resource has changed since. Saving your own resource also grants it.',
     body: TokenGrantCreate,
     reply: TokenGrant,
     status: 201,
@@ -115,7 +115,7 @@ export const tokens = {
   revoke: endpoint('DELETE /api/tokens/{id}/grants/{grant_id}', {
     tag: 'Stored tokens',
     operation: 'revoke_token_grant',
-    summary: 'Take a grant back, from runs in progress as well',
+    summary: 'Revoke a grant, also for runs in progress',
     refuses: [403],
   }),
 };

@@ -17,7 +17,7 @@ const ExportedId = z
   .meta({ description: 'Of the exported record. An import gives it to the new record if it is free, so that references hold' });
 
 export const ExportedSkill = z.object({ id: ExportedId, ...SkillCreate.shape }).meta({ id: 'ExportedSkill' });
-/** Ids are taken as they are: what they name may come later, or live elsewhere. */
+/** Ids are not checked: the record they name may be imported later, or exist only in another installation. */
 export const ExportedAgent = z
   .object({
     id: ExportedId,
@@ -53,7 +53,7 @@ export const ImportResult = z
     created: z.int(),
     errors: z.array(z.string()).meta({ description: 'One message for each item that was not created' }),
     ids: z.array(z.string()),
-    warnings: z.array(Warning).meta({ description: 'What was left aside, such as unknown fields' }),
+    warnings: z.array(Warning).meta({ description: 'What was ignored, such as unknown fields' }),
   })
   .meta({ id: 'ImportResult' });
 export type ImportResult = z.output<typeof ImportResult>;
@@ -89,7 +89,7 @@ function transferOf<I extends z.ZodType>(type: ResourceType, { path, noun, item 
       operation: `import_${name}s`,
       tag,
       summary: `Import ${noun}s`,
-      description: 'Answers 201 even when items fail: `errors` tells which and why. Takes an export bundle as it is.',
+      description: 'Answers 201 even if items fail: `errors` lists them with the reason. Accepts an export bundle unchanged.',
       query: ImportQuery,
       body: z
         .object({
@@ -173,8 +173,8 @@ export const bundle = {
     tag,
     summary: 'Import a full bundle',
     description:
-      'Skills, guardrails and knowledge sources first, then agents, then workflows. What fails is listed by item. A workflow whose skills or ' +
-      'guardrails are not here is created inactive, with a warning.',
+      'Skills, guardrails and knowledge sources first, then agents, then workflows. Items that fail are listed one by one. A workflow whose skills or ' +
+      'guardrails do not exist here is created inactive, with a warning.',
     query: ImportQuery,
     body: FullImport,
     reply: BundleImportResult,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Timestamp } from './common.ts';
 import { endpoint } from './endpoint.ts';
 
-/** How long the secret before is still signed with: enough for every receiver to be given the new one. */
+/** How long the previous secret stays in use: enough time to give every receiver the new one. */
 export const PREVIOUS_HOURS = 48;
 
 export const WebhookSecret = z
@@ -10,17 +10,17 @@ export const WebhookSecret = z
     source: z
       .enum(['own', 'installation'])
       .meta({ description: "installation: the operator's, until you rotate for the first time" }),
-    fingerprint: z.string().nullable().meta({ description: 'Tells two secrets apart without telling either' }),
+    fingerprint: z.string().nullable().meta({ description: 'Distinguishes two secrets without revealing either' }),
     rotated_at: Timestamp.nullable(),
     previous_valid_until: Timestamp.nullable().meta({
-      description: 'Until then messages carry a signature of the secret before, too',
+      description: 'Until then messages are also signed with the previous secret',
     }),
   })
   .meta({ id: 'WebhookSecret' });
 
 const NewWebhookSecret = WebhookSecret.extend({
   secret: z.string().meta({
-    description: 'As in Standard Webhooks; shown this once',
+    description: 'In the format of Standard Webhooks; shown only once',
     example: 'whsec_bm90IGEgc2VjcmV0IGF0IGFsbCwgb25seSBhbiBleGFtcGxl',
   }),
 }).meta({ id: 'NewWebhookSecret' });
@@ -38,7 +38,7 @@ export const webhookSecrets = {
     operation: 'rotate_webhook_secret',
     tag,
     summary: "Make a new secret for the caller's webhooks",
-    description: `The answer is the only one that holds it. For ${PREVIOUS_HOURS} hours messages are signed with the secret before as well; rotating twice ends that at once.`,
+    description: `Only this reply holds it. For ${PREVIOUS_HOURS} hours messages are also signed with the previous secret; rotating twice ends that at once.`,
     reply: NewWebhookSecret,
     status: 201,
   }),

@@ -32,7 +32,7 @@ const SIZES: Record<string, string> = {
   object: 'fields',
 };
 
-/** What a person is told about a value that a schema refuses; a schema's own message is taken before it. */
+/** The message for a value that a schema refuses; a schema's own message takes precedence. */
 function wordsFor(issue: Issue): string {
   const place = (issue.path ?? []).map(String).join('.');
   const subject = place ? `\`${place}\`` : 'It';
@@ -58,11 +58,11 @@ function predicateOf(issue: Issue): string {
     case 'invalid_format':
       return FORMATS[issue.format] ? `must be ${FORMATS[issue.format]}` : 'does not have the right form';
     case 'invalid_union':
-      return issue.input === undefined ? 'is required' : 'has none of the forms that it may have';
+      return issue.input === undefined ? 'is required' : 'has none of the accepted forms';
     case 'unrecognized_keys':
-      return `holds what is not known: ${issue.keys.join(', ')}`;
+      return `has unknown fields: ${issue.keys.join(', ')}`;
     case 'invalid_key':
-      return `holds a name that is not allowed: ${issue.issues[0]?.message ?? 'see its description'}`;
+      return `has a name that is not allowed: ${issue.issues[0]?.message ?? 'see its description'}`;
     case 'not_multiple_of':
       return `must be a multiple of ${issue.divisor}`;
     default:
@@ -76,5 +76,5 @@ function leastOf({ origin, minimum, inclusive }: Extract<Issue, { code: 'too_sma
   return `must be ${inclusive === false ? 'greater than' : 'at least'} ${minimum}`;
 }
 
-/** For every schema of this process, wherever it judges. */
+/** For every schema of this process. */
 z.config({ customError: (issue) => wordsFor(issue as Issue) });

@@ -23,7 +23,7 @@ export const Budget = protective(
   }),
 ).meta({ id: 'Budget', description: 'Reserved before each model call', example: { max_cost_usd: 2.5, on_exhausted: 'wait' } });
 
-/** The settings a person chooses; also the shape that export and import carry. */
+/** The settings a person chooses; also the shape used by export and import. */
 export const WorkflowCreate = z
   .object({
     agent_id: Id,
@@ -37,7 +37,7 @@ export const WorkflowCreate = z
     infinite_session: z
       .boolean()
       .default(true)
-      .meta({ description: 'Compact older rounds when the context fills up; otherwise the run fails then' }),
+      .meta({ description: 'Compact older rounds when the context fills up; if off, the run fails at that point' }),
     bypass_memory: z.boolean().default(false),
     auto_memory: z.boolean().default(false),
     tsv_tool_results: z.boolean().default(false),
@@ -61,7 +61,7 @@ export const WorkflowCreate = z
       .meta({ description: 'Environment variable of a tool to stored token name' }),
     budget: protective(Budget.nullable()).default(null),
     ...ExchangeLimitFields,
-    on_busy: z.enum(ON_BUSY).default('enqueue').meta({ description: 'What becomes of a prompt while a run is under way' }),
+    on_busy: z.enum(ON_BUSY).default('enqueue').meta({ description: 'What to do with a prompt while a run is in progress' }),
   })
   .meta({ id: 'WorkflowCreate' });
 
@@ -72,7 +72,7 @@ export const WorkflowUpdate = patchOf(WorkflowCreate)
     status: z
       .enum(WORKFLOW_STATUSES)
       .optional()
-      .meta({ description: 'inactive: prompts are refused; active: they are taken again. Any other is set by runs alone' }),
+      .meta({ description: 'inactive: prompts are refused; active: they are accepted again. Only runs set the other values' }),
     enabled: z.boolean().optional().meta({ description: 'The same as `status` active or inactive' }),
   })
   .meta({ id: 'WorkflowUpdate' });
@@ -86,7 +86,7 @@ export const UsageCounts = z.object({
   premium_requests: z.int(),
 });
 
-/** With the names under which other clients of this interface look for the sums. */
+/** Repeats the sums under the names that other clients of this interface read. */
 export const UsageTotals = z.preprocess(
   (counts) => ({
     ...(counts as Counts),
@@ -149,7 +149,10 @@ export type Workflow = z.output<typeof Workflow>;
 const PromptRequest = z
   .object({
     prompt: z.string().min(1).optional(),
-    request: z.record(z.string(), z.unknown()).optional().meta({ description: 'Instead of `prompt`: its JSON is the prompt' }),
+    request: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .meta({ description: 'Instead of `prompt`: its JSON text is the prompt' }),
     reasoning_effort: z.enum(REASONING_EFFORTS).nullable().optional(),
     on_busy: z.enum(ON_BUSY).optional(),
   })
@@ -184,10 +187,10 @@ export const workflows = {
     operation: 'delete_workflow',
     tag,
     summary: 'Delete a workflow with its runs',
-    description: 'Refused with 409 while a run is under way, or a schedule of it is enabled.',
+    description: 'Refused with 409 while a run is in progress or one of its schedules is enabled.',
     params: IdParams,
     query: z.object({
-      force: z.stringbool().default(false).meta({ description: 'Halt what runs and delete its schedules first' }),
+      force: z.stringbool().default(false).meta({ description: 'Halt its runs and delete its schedules first' }),
     }),
     refuses: [403, 409, 412, 503],
   }),
@@ -207,7 +210,7 @@ export const workflows = {
     tag,
     summary: 'Start a run',
     description:
-      'Answers at once; follow `stream_url`, or read the task. One run at a time for a workflow: `on_busy` says what becomes of the others.',
+      'Replies at once; follow `stream_url`, or read the task. A workflow has one run at a time: `on_busy` decides what happens to other prompts.',
     params: IdParams,
     body: PromptRequest,
     reply: PromptAccepted,
@@ -218,7 +221,7 @@ export const workflows = {
   halt: endpoint('POST /api/workflows/{id}/halt', {
     operation: 'halt_workflow',
     tag,
-    summary: 'Stop the run under way',
+    summary: 'Stop the run in progress',
     description: 'Text and usage so far are kept.',
     params: IdParams,
     reply: HaltRequested,
@@ -229,7 +232,7 @@ export const workflows = {
     tag,
     summary: 'Follow the events of a workflow',
     description:
-      'Server-sent events: `id:` grows by workflow, `data:` holds the event. With Last-Event-ID (or `after`) everything after it is replayed; without, the current run from its start, then live. The bearer token is needed here too.',
+      'Server-sent events: `id:` increases within a workflow, `data:` holds the event. With Last-Event-ID (or `after`), every later event is replayed; without it, the current run from its start. Live events follow. The bearer token is required here too.',
     params: IdParams,
     query: StreamQuery,
     reply: RunEvent,

@@ -1,6 +1,6 @@
 const RECONNECT_MS = 1_000;
 
-/** The API as the holder of an access token sees it. A refusal is thrown as the sentence that the API gives, with its status. */
+/** A client of the API. If a request fails, it throws the API's message with the status. */
 export function createApi(token, onTokenRefused) {
   const authorized = (headers) => ({ authorization: `Bearer ${token}`, ...headers });
 
@@ -8,7 +8,7 @@ export function createApi(token, onTokenRefused) {
     const answer = await fetch(path, init);
     if (answer.ok) return answer;
     if (answer.status === 401) onTokenRefused();
-    const { detail = `The service answered ${answer.status}`, errors = [] } = await answer.json().catch(() => ({}));
+    const { detail = `The service returned ${answer.status}`, errors = [] } = await answer.json().catch(() => ({}));
     const fields = errors.map((it) => `${it.path}: ${it.message}`).join('; ');
     throw Object.assign(new Error(fields ? `${detail}: ${fields}` : detail), { status: answer.status });
   }
@@ -20,13 +20,13 @@ export function createApi(token, onTokenRefused) {
       return answer.status === 204 ? null : answer.json();
     },
 
-    /** The newest of a list, and how many there are in all. */
+    /** The newest items of a list, and the total number. */
     async list(path) {
       const answer = await answerOf(path, { headers: authorized() });
       return { items: await answer.json(), total: Number(answer.headers.get('x-total-count')) };
     },
 
-    /** Events from the first on. A stream that breaks is taken up after the last one seen, until the signal or a refusal ends it. */
+    /** All events of a stream. A broken stream resumes after the last event seen, until the signal or a refusal ends it. */
     async *events(path, signal) {
       for (let last = '0'; ; ) {
         try {

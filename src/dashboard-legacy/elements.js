@@ -1,6 +1,6 @@
 export const $ = (id) => document.getElementById(id);
 
-/** An element with its content; content is always text or elements, so no data becomes markup. */
+/** Creates an element. Its content is text or elements, so data never becomes markup. */
 export function make(tag, properties, ...content) {
   const element = Object.assign(document.createElement(tag), properties);
   element.append(...content);
@@ -16,19 +16,19 @@ export function button(label, act, { className = 'plain', ariaLabel = null } = {
   return it;
 }
 
-export function tell(text, is_error = false) {
+export function notify(text, is_error = false) {
   $('notice').textContent = text;
   $('notice').classList.toggle('error', is_error);
 }
 
-/** Carries something out with its button off meanwhile; a failure is told. */
+/** Runs an action with its button disabled, and shows an error if it fails. */
 export async function attempt(control, act) {
   control.disabled = true;
-  tell('');
+  notify('');
   try {
     await act();
   } catch (error) {
-    tell(error.message, true);
+    notify(error.message, true);
   } finally {
     control.disabled = false;
   }

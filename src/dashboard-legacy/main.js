@@ -1,5 +1,5 @@
 import { createApi } from './api.js';
-import { $, attempt, button, make, shorter, tell, textOf } from './elements.js';
+import { $, attempt, button, make, notify, shorter, textOf } from './elements.js';
 
 const KEY = 'perdura-access-token';
 const ENDED = ['completed', 'failed', 'halted'];
@@ -13,7 +13,7 @@ const cell = (content, className = '') => make('td', { className }, content ?? '
 const row = (...cells) => make('tr', {}, ...cells);
 const time = (iso) => (iso ? new Date(iso).toLocaleString() : '');
 
-/** The newest hundred of a list as rows. */
+/** Shows the newest items of a list as rows. */
 async function list(path, body, rowOf) {
   const { items, total } = await api.list(path);
   const columns = body.parentElement.tHead.rows[0].cells.length;
@@ -50,7 +50,7 @@ function listResources() {
       if (!confirm(`Delete ${name}?`)) return;
       await api.send('DELETE', `${path}/${it.id}`);
       await listResources();
-      tell(`${name} is deleted`);
+      notify(`Deleted ${name}`);
     };
     const all = make('pre', { tabIndex: 0 }, JSON.stringify(it, null, 2));
     const details = make('details', {}, make('summary', {}, it.description || it.id), all);
@@ -67,9 +67,9 @@ async function listAgents() {
 const listRuns = () => Promise.all([listWorkflows(), listTasks()]);
 const refresh = () => Promise.all([listRuns(), listResources()]);
 
-/** The lists follow the run that is watched, but not under the hands of whoever is at one of them. */
+/** Refreshes the lists when the watched run changes, except while the user has the focus in one of them. */
 function keepUp() {
-  if (!document.activeElement?.closest('tbody')) listRuns().catch((error) => tell(error.message, true));
+  if (!document.activeElement?.closest('tbody')) listRuns().catch((error) => notify(error.message, true));
 }
 
 function showRun(title) {
@@ -99,7 +99,7 @@ function unwatch() {
   $('halt').disabled = true;
 }
 
-/** Shows a run from its beginning and follows it to its end. */
+/** Shows a run from its start and follows it until it ends. */
 function watch(id) {
   unwatch();
   watching = new AbortController();
@@ -108,7 +108,7 @@ function watch(id) {
   for (const name of ['partial', 'outcome', 'engine']) $(name).hidden = true;
   $('watch').hidden = false;
   const { signal } = watching;
-  follow(id, signal).catch((error) => signal.aborted || tell(error.message, true));
+  follow(id, signal).catch((error) => signal.aborted || notify(error.message, true));
 }
 
 async function follow(id, signal) {
@@ -127,7 +127,7 @@ const SHOW = {
     if (content) event(name ?? role, content, 'text');
   },
   log({ event: name, detail, call_id }) {
-    // A step that is tried again tells its text anew.
+    // The retried step sends its whole text again.
     if (name === 'attempt_reset') partial('');
     if (name.endsWith('_requested')) askWhatWaits();
     event(name, call_id ? `${detail} (${call_id})` : detail, 'hint');
@@ -151,9 +151,9 @@ function partial(text) {
 const event = (name, text, className) =>
   $('events').append(make('li', { className }, make('b', {}, name), ` ${shorter(text, 10_000)}`));
 
-/** Asks anew what the run waits for, if it does. */
+/** Reads again which decisions the run waits for, if any. */
 function askWhatWaits() {
-  showDecisions($('status').textContent, task_id).catch((error) => tell(error.message, true));
+  showDecisions($('status').textContent, task_id).catch((error) => notify(error.message, true));
 }
 
 async function showDecisions(status, id) {
@@ -161,10 +161,11 @@ async function showDecisions(status, id) {
   if (id !== task_id || status !== $('status').textContent) return;
   const calls = steps.flatMap(({ tool_calls }) => tool_calls).filter(({ status: it }) => it.startsWith('waiting_'));
   $('decisions').replaceChildren(...calls.map(decisionOf));
-  if (status === 'waiting' && calls.length === 0) $('decisions').append('The run waits for its budget to be raised.');
+  if (status === 'waiting' && calls.length === 0)
+    $('decisions').append('The budget is used up. Raise it in the full dashboard to resume the run.');
 }
 
-/** What a person is asked about one call: whether it may run, or what became of it. */
+/** The question about one call: whether to approve it, or whether it took effect. */
 function decisionOf({ call_id, name, arguments: given, status }) {
   const approval = status === 'waiting_approval';
   const note = make('input', { id: `note-${call_id}` });
@@ -177,13 +178,17 @@ function decisionOf({ call_id, name, arguments: given, status }) {
   };
   const choices = approval
     ? { approve: 'Approve', deny: 'Deny' }
-    : { retry: 'Call it again', done: 'It was done', fail: 'It failed' };
+    : { retry: 'Retry the call', done: 'Mark as done', fail: 'Mark as failed' };
   const asked = make(
     'fieldset',
     {},
-    make('legend', {}, approval ? `May ${name} be called?` : `The worker was lost while ${name} ran. What became of the call?`),
+    make(
+      'legend',
+      {},
+      approval ? `Approve the call to ${name}?` : `The worker was lost while ${name} ran. Did the call take effect?`,
+    ),
     make('pre', { tabIndex: 0 }, given),
-    make('label', { htmlFor: note.id }, approval ? 'Message to the model (optional)' : 'Its result, if it was done'),
+    make('label', { htmlFor: note.id }, approval ? 'Message to the model (optional)' : 'Result, if you mark it as done'),
     note,
     make('div', { className: 'row' }, ...Object.entries(choices).map(([decision, label]) => button(label, decide(decision)))),
   );
@@ -193,7 +198,7 @@ function decisionOf({ call_id, name, arguments: given, status }) {
 async function showOutcome(id) {
   const task = await api.send('GET', `/api/tasks/${id}`);
   if (id !== task_id) return;
-  $('result').textContent = task.error ?? (task.response === null ? 'No answer' : textOf(task.response));
+  $('result').textContent = task.error ?? (task.response === null ? 'No response' : textOf(task.response));
   $('outcome').hidden = false;
   $('engine').hidden = !task.engine_run_url;
   $('engine').href = task.engine_run_url;
@@ -260,14 +265,14 @@ $('new-workflow').addEventListener('toggle', () => attempt($('agent'), listAgent
 $('kind').addEventListener('change', () => attempt($('kind'), listResources));
 $('sign-out').addEventListener('click', () => {
   signOut();
-  tell('You are signed out');
+  notify('Signed out');
 });
 
-warnOfNoIsolation().catch((error) => tell(error.message, true));
+warnOfNoIsolation().catch((error) => notify(error.message, true));
 const remembered = sessionStorage.getItem(KEY);
 if (remembered)
   enter(remembered).catch(({ message }) => {
     signOut();
-    tell(message, true);
+    notify(message, true);
   });
 else $('sign-in').hidden = false;

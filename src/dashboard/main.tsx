@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-// The content security policy forbids eval, and zod would try it out when the first schema is made; so this comes before all that makes one.
+// The content security policy forbids eval. Zod tests for eval when the first schema is created, so this must run before.
 z.config({ jitless: true });
 
 void import('./start.tsx');

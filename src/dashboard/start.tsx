@@ -14,7 +14,7 @@ import { cssVariables, theme } from './theme.ts';
 
 const session = browserSession({ tab: sessionStorage, computer: localStorage });
 
-// Only such a router can hold back a navigation, which is how a half-filled form asks first.
+// Only a data router can block a navigation, which half-filled forms need.
 const router = createBrowserRouter([{ path: '*', element: <App /> }], { basename: '/dashboard' });
 
 createRoot(document.getElementById('root') as HTMLElement).render(

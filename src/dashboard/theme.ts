@@ -21,7 +21,7 @@ export const theme = createTheme({
   },
 });
 
-/** Mantine's own shades for quiet text, errors and placeholders are too faint for WCAG AA. */
+/** Mantine's default shades of dimmed text, errors and placeholders have too little contrast for WCAG AA. */
 export const cssVariables: CSSVariablesResolver = ({ colors }) => ({
   variables: {},
   light: {

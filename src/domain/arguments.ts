@@ -1,6 +1,6 @@
 type ReadArguments = { arguments: Record<string, unknown> } | { refusal: string };
 
-/** Reads the arguments a model wrote. Nothing at all stands for no arguments. */
+/** Reads the arguments a model wrote. An empty text means no arguments. */
 export function readArguments(text: string): ReadArguments {
   if (text.trim() === '') return { arguments: {} };
   try {

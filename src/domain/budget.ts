@@ -1,4 +1,4 @@
-/** What a run may use up. Reserved before each model call: a call that would go beyond is not made. */
+/** What a run may use. Reserved before each model call: a call that would exceed it is not made. */
 export interface BudgetLimits {
   max_cost_usd: number | null;
   max_tokens: number | null;
@@ -13,7 +13,7 @@ interface Spent {
   seconds: number;
 }
 
-/** Why the next call may not be made, as a sentence; null when it may. */
+/** Why the next call may not be made, as a sentence; null if it may. */
 export function exhaustedBy(budget: BudgetLimits | null, spent: Spent, next: Spent): string | null {
   if (!budget) return null;
   const { max_cost_usd, max_tokens, max_seconds } = budget;

@@ -1,4 +1,4 @@
-/** When something recurs. Times are milliseconds since 1970, UTC; the engine keeps whole seconds, so these do too. */
+/** When something recurs. Times are milliseconds since 1970, UTC, in whole seconds, as the engine stores them. */
 export interface Cadence {
   interval_value: number;
   interval_unit: IntervalUnit;
@@ -47,7 +47,7 @@ export function dueBetween(cadence: Cadence, { after, until, limit }: { after: n
   return found;
 }
 
-/** The interval as the engine wants it: counted from 1970, moved so that the start is one of its times. */
+/** The interval in the engine's form: counted from 1970, with an offset so that the start is one of its times. */
 export const phaseOf = (cadence: Cadence): { every: number; offset: number } => {
   const every = intervalOf(cadence);
   return { every, offset: wholeSecond(cadence.start_at) % every };

@@ -1,4 +1,4 @@
-/** JSON whose objects have their keys in one order, for comparing and hashing: databases and programs keep different ones. */
+/** JSON whose objects have their keys in one order, for comparing and hashing: databases and programs order keys differently. */
 export function canonicalJson(value: unknown): string {
   const text = JSON.stringify(value, (_key, inner: unknown) => {
     if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return inner;

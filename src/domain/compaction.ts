@@ -1,10 +1,10 @@
 import { MESSAGE_TOKENS, tokensOf } from './context-window.ts';
 import type { TranscriptMessage } from './transcript.ts';
 
-/** Where a summary stands among the messages of the last step it covers: after its reminder. */
+/** The position of a summary among the messages of the last step it covers: after its reminder. */
 export const SUMMARY_POSITION = 200_000;
 
-/** What the model reads of a transcript: the goal, and from the last summary on. */
+/** The part of a transcript that the model reads: the goal, and everything from the last summary. */
 export function sinceSummary(messages: readonly TranscriptMessage[]): TranscriptMessage[] {
   const last = messages.findLastIndex(({ kind }) => kind === 'summary');
   if (last < 0) return [...messages];
@@ -20,13 +20,13 @@ const callTokens = (calls: TranscriptMessage['tool_calls']) =>
 export interface Cut {
   /** What the summary is to cover. */
   older: TranscriptMessage[];
-  /** What is read after it, whole rounds: a call is never parted from its results. */
+  /** What is read after it, in whole rounds: a call is never separated from its results. */
   kept: TranscriptMessage[];
   /** The last step that it covers. */
   step: number;
 }
 
-/** Parts what the model reads between two rounds, so that about `keep_tokens` follow; the latest round always does. Null: there is nothing older. */
+/** Splits what the model reads between two rounds, so that about `keep_tokens` remain; the latest round always remains. Null: nothing is older. */
 export function cutOf(read: readonly TranscriptMessage[], keep_tokens: number): Cut | null {
   const steps = [...new Set(read.filter(isOfRound).map(({ step }) => step))].sort((a, b) => b - a);
   let first = steps[0];
@@ -42,14 +42,14 @@ export function cutOf(read: readonly TranscriptMessage[], keep_tokens: number): 
   return older.some(isOfRound) ? { older, kept, step: first - 1 } : null;
 }
 
-/** The goal, and what the run was told beside it: never summed up. */
+/** The goal and its context, which are never summarised. */
 export const isStanding = ({ kind }: TranscriptMessage) => kind === 'prompt' || kind === 'context';
 const isOfRound = (message: TranscriptMessage) => !isStanding(message) && message.kind !== 'summary';
 const ofStep = (messages: readonly TranscriptMessage[], step: number) =>
   messages.filter((message) => isOfRound(message) && message.step === step);
 
 export const SUMMARY_INSTRUCTIONS =
-  'You keep the notes of an agent at work. Summarise the work below for the agent, which goes on with the summary instead of it: ' +
+  'You keep the notes of an agent at work. Summarise the work below for the agent, which continues with the summary instead of it: ' +
   'what was asked, what was found out (with names, numbers, paths and identifiers as they are), what was done, what is open.';
 
 const LONGEST = 8_000;

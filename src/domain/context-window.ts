@@ -1,13 +1,13 @@
 import { KNOWN_MODELS, type KnownModel } from './known-models.ts';
 
-/** Of one model: what its provider is set to, else what is known of its name or the names most like it, else the fallback. */
+/** The window of one model: the provider's setting, else that of the known model with this or the most similar name, else the fallback. */
 export function contextWindowOf(model: string | null, { set, fallback }: { set: number | null; fallback: number }): number {
   if (set !== null) return set;
   if (!model) return fallback;
   return knownModel(model)?.context_window ?? usualWindow(plainName(model)) ?? fallback;
 }
 
-/** The catalogue's entry of a model, whatever release, date or address stands around its name: `openai/gpt-4o-2024-08-06` is `gpt-4o`. */
+/** The catalogue's entry of a model, ignoring any release, date or address around its name: `openai/gpt-4o-2024-08-06` is `gpt-4o`. */
 export function knownModel(model: string): KnownModel | null {
   const name = plainName(model);
   const named = KNOWN_MODELS.filter(([id]) => name === id || (name.startsWith(id) && '-:@'.includes(name[id.length] as string)));
@@ -21,7 +21,7 @@ export function knownModel(model: string): KnownModel | null {
 
 const plainName = (model: string) => model.toLowerCase().split('/').at(-1) ?? '';
 
-/** Fewer letters in common say nothing about a model. */
+/** A shorter common beginning does not identify a model. */
 const FAMILY_LETTERS = 4;
 
 /** The window that most of the known models have whose names begin most like this one. */
@@ -45,10 +45,10 @@ function lettersInCommon(a: string, b: string): number {
 }
 
 const BYTES_PER_TOKEN = 4;
-/** What a message costs beside its text. */
+/** What a message costs in addition to its text. */
 export const MESSAGE_TOKENS = 4;
 
-/** About how many tokens a text has; without the model's own tokenizer, four bytes are taken for one. */
+/** About how many tokens a text has. The model's tokenizer is not available here, so four bytes count as one. */
 export function tokensOf(text: string): number {
   let bytes = 0;
   for (let index = 0; index < text.length; index += 1) {

@@ -1,6 +1,6 @@
 import type { BudgetLimits } from './budget.ts';
 
-/** What a run works with, frozen when its task is created. Holds names of stored tokens, never their values. */
+/** What a run works with, pinned when its task is created. Holds names of stored tokens, never their values. */
 export interface Definition {
   agent: { id: string; name: string; system_prompt: string };
   workflow: { id: string; title: string | null };
@@ -9,20 +9,20 @@ export interface Definition {
   provider: PinnedProvider | null;
   settings: RunSettings;
   skills: PinnedSkill[];
-  /** Absent: none. In the order they judge. */
+  /** Absent: none. In the order in which they are applied. */
   guardrails?: PinnedGuardrail[];
   /** Ids of the sources that may be searched; absent: none. */
   knowledge_source_ids?: string[];
-  /** What others made and tagged, so that it would have joined this run; absent: nothing. */
+  /** Resources whose tag would add them to this run, but which other people made; absent: none. */
   not_joined?: string[];
   tools: PinnedTool[];
   /** Tools of the agent that the run goes without; absent: none. */
   tools_left_out?: { name: string; reason: string }[];
-  /** Left out where the agent names none. */
+  /** Absent if the agent names none. */
   mcp_servers?: PinnedMcpServer[];
   /** Names of tools whose calls wait for a person. */
   approval_tools: string[];
-  /** Who is told of the end: of a completed run, and of one that failed or was halted. */
+  /** Who receives the webhook at the end: of a completed run, and of a failed or halted one. */
   webhooks: { completed: string | null; error: string | null };
   repository: PinnedRepository | null;
   budget: BudgetLimits | null;
@@ -84,7 +84,7 @@ export interface PinnedMcpServer {
   id: string;
   name: string;
   transport_type: string;
-  /** As stored: `{command, args, env}` or `{url, headers}`; names of stored tokens and sealed values, no secret in clear. */
+  /** As stored: `{command, args, env}` or `{url, headers}`, with names of stored tokens and sealed values; no secret in clear text. */
   connection_config: Record<string, unknown>;
   /** Empty: all. */
   allowed_tools: string[];
@@ -92,16 +92,16 @@ export interface PinnedMcpServer {
   network: boolean;
   /** Host paths its process may read; with `:rw` at the end, write too. */
   paths: string[];
-  /** Without it the run fails instead of going on. */
+  /** If it is unreachable, the run fails. */
   required: boolean;
 }
 
-/** A tool found at an MCP server when the run began; the run keeps to it whatever the server says later. */
+/** A tool listed by an MCP server when the run began; the run keeps this version even if the server changes it later. */
 export interface AllowedMcpTool {
   server_id: string;
   /** The server's own name of it. */
   tool: string;
-  /** With a name that models take; of two tools with one name, the toolbox tells them apart. */
+  /** With a name that models accept; the toolbox renames one of two tools with the same name. */
   spec: ToolSpec;
 }
 
@@ -129,7 +129,7 @@ export interface PinnedGuardrail {
 
 export type ToolEffect = 'read' | 'idempotent' | 'write';
 
-/** What the model is told of a tool. */
+/** A tool as described to the model. */
 export interface ToolSpec {
   name: string;
   description: string;
@@ -145,7 +145,7 @@ export type PinnedTool =
       id?: string;
       source_code: string;
       network: boolean;
-      /** Variable to stored token name; null where nothing is mapped. */
+      /** Variable to stored token name; null if nothing is mapped. */
       env: Record<string, string | null>;
       /** Variables that the workflow fills instead of the tool's own mapping; absent as `id` is. */
       overridden?: string[];
@@ -153,7 +153,7 @@ export type PinnedTool =
   | { kind: 'builtin'; name: string }
   | (ToolSpec & { kind: 'definition' });
 
-/** US dollars for a million tokens. */
+/** US dollars per million tokens. */
 export interface ModelPrice {
   input: number;
   output: number;

@@ -81,7 +81,7 @@ interface ToolFacts extends Named {
   network: boolean;
 }
 
-/** Of one of a tool's variables. The name is the function that is called. */
+/** The destination of one of a tool's variables. The name is the function that is called. */
 export function toolDestination({ id, name, source_code, network }: ToolFacts, variable: string): Destination {
   const facts = { name, source_code, network, variable };
   return { kind: 'custom_tool', id, name, facts, label: `${variable} of ${name}` };
@@ -100,7 +100,7 @@ export const repositoryDestination = (workflow: WorkflowPlace, repo_url: string)
   label: `the repository at ${hostIn(repo_url)}`,
 });
 
-/** Of a variable that a workflow fills otherwise than the tool does: a tool that the agent is given later is another destination. */
+/** The destination of a variable whose token the workflow overrides. A tool that the agent gets later is another destination. */
 export const overrideDestination = (workflow: WorkflowPlace, tool: ToolFacts, variable: string): Destination => ({
   ...titled(workflow),
   facts: { tool: tool.id, ...(toolDestination(tool, variable).facts as object) },
@@ -109,7 +109,7 @@ export const overrideDestination = (workflow: WorkflowPlace, tool: ToolFacts, va
 
 type EnvConfig = Record<string, { token_name?: string | null | undefined }>;
 
-/** The stored tokens that a resource asks for, as it is. */
+/** The stored tokens that a resource currently asks for. */
 export const asked = {
   provider: (provider: ProviderFacts & { api_key_token_name: string | null }): Asked[] =>
     provider.api_key_token_name ? [{ token: provider.api_key_token_name, destination: providerDestination(provider) }] : [],

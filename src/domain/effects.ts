@@ -2,7 +2,7 @@ import type { ToolEffect } from './definition.ts';
 
 export type CallStatus = 'planned' | 'started' | 'done' | 'denied' | 'waiting_approval' | 'waiting_reconciliation';
 
-/** What a person said of a call: approve or deny before it runs; retry, done or fail after its worker was lost. */
+/** What a person decided about a call: approve or deny before it runs; retry, done or fail after its worker was lost. */
 export interface CallDecision {
   decision: 'approve' | 'deny' | 'retry' | 'done' | 'fail';
   message?: string;
@@ -21,8 +21,8 @@ export interface LedgerEntry {
 type Move = 'run' | 'nothing' | 'ask_approval' | 'ask_reconciliation' | 'settle';
 
 /**
- * The rule of tool effects. A call that was begun and has no result may have had its effect: only what changes nothing, or
- * nothing twice, is run again unasked.
+ * The rule of tool effects. A call that was begun and has no result may have taken effect. It is run again without asking only if
+ * its tool changes nothing, or if a second call changes nothing more.
  */
 export function moveOf({ status, effect, approval, attempts, decision }: LedgerEntry): Move {
   if (status === 'done' || status === 'denied') return 'nothing';

@@ -25,12 +25,12 @@ interface AppErrorFacts {
   retry_after_s?: number;
 }
 
-/** A refusal that its reader can act on. `code` is stable and for machines, the message is a sentence for people. */
+/** A refusal that its reader can act on. `code` is stable and meant for machines; the message is a sentence for people. */
 export class AppError extends Error {
   readonly kind: ErrorKind;
   readonly code: string;
   readonly errors: FieldError[] | undefined;
-  /** When it may be tried again, where that is known. */
+  /** When to try again, if that is known. */
   readonly retry_after_s: number | undefined;
 
   constructor(kind: ErrorKind, message: string, { code, errors, retry_after_s }: AppErrorFacts = {}) {
@@ -46,7 +46,7 @@ export class AppError extends Error {
 /** The noun as a sentence needs it. */
 export const one = (noun: string) => `${/^(?:[aeiou]|MCP)/i.test(noun) ? 'an' : 'a'} ${noun}`;
 
-export const notFound = (noun: string, id: string) => new AppError('not_found', `No ${noun} has the id ${id}`);
+export const notFound = (noun: string, id: string) => new AppError('not_found', `No ${noun} with id ${id}`);
 
 export const foreign = (noun: string) => new AppError('forbidden', `This ${noun} belongs to someone else`);
 
@@ -54,7 +54,7 @@ export const conflict = (message: string, code = 'conflict') => new AppError('co
 
 const SECRET_NOT_GRANTED = 'secret_not_granted';
 
-/** A stored token may not go where it is asked for; the sentence names who can change that. */
+/** A stored token is not granted to a destination; the sentence names who can change that. */
 export const secretNotGranted = (message: string) => new AppError('forbidden', message, { code: SECRET_NOT_GRANTED });
 
 const TOKEN_MISSING = 'token_missing';
@@ -65,23 +65,23 @@ export const tokenMissing = (message: string) => new AppError('conflict', messag
 export const isSecretNotGranted = (error: unknown): boolean =>
   error instanceof Error && (error as { code?: unknown }).code === SECRET_NOT_GRANTED;
 
-/** Why a stored token cannot be had, as its word for machines: nobody but a person can change that. Null for every other error. */
+/** The code of an error about a stored token that only a person can resolve. Null for every other error. */
 export const secretRefusal = (error: unknown): string | null => {
   const { code } = (error instanceof Error ? error : {}) as { code?: unknown };
   return code === SECRET_NOT_GRANTED || code === TOKEN_MISSING ? code : null;
 };
 
-/** A refusal inside another sentence, with its word for machines if it is about a stored token. */
+/** A refusal inside another sentence, with its code if it is about a stored token. */
 export const refusalIn = (error: Error): string => {
   const code = secretRefusal(error);
   return code ? `${code}: ${error.message}` : error.message;
 };
 
-/** 429: someone uses more at once than a limit allows; it may be tried again. */
+/** 429: someone uses more at once than a limit allows. The request can be tried again. */
 export const overLimit = (message: string, { code, retry_after_s = 5 }: { code: string; retry_after_s?: number }) =>
   new AppError('too_many', message, { code, retry_after_s });
 
-/** A message that names its field by itself needs no path before it. */
+/** Adds no path to a message that already names its field. */
 const sentenceOf = ({ path, message }: FieldError) =>
   path && !message.includes(`\`${path}\``) ? `${path}: ${message}` : message;
 
@@ -92,7 +92,7 @@ export const unprocessable = (errors: FieldError[], code = 'invalid_fields') =>
     errors,
   });
 
-/** Connection troubles, as node-postgres, Node and Prisma name them; deadlocks too, which the next try resolves. */
+/** Connection troubles, as node-postgres, Node and Prisma name them; deadlocks too, since a retry resolves them. */
 const DATABASE_AWAY =
   /ECONNREFUSED|ECONNRESET|EPIPE|ENOTFOUND|57P0[123]|40P01|40001|08\d{3}|P1001|P1002|P1008|P1017|P2024|P2034|Connection terminated|Connection ended|connection timeout|timeout exceeded when trying to connect|DatabaseNotReachable/i;
 

@@ -1,6 +1,6 @@
 import type { Usage } from './usage.ts';
 
-/** What a run tells; the same shape goes to the database, over the bus and to the client. */
+/** What a run publishes; the same shape goes to the database, over the bus and to the client. */
 export interface NewEvent {
   type: 'log' | 'message' | 'message_delta' | 'usage' | 'status';
   data: Record<string, unknown>;
@@ -28,7 +28,7 @@ export function eventsOf(task_id: string, now: () => string) {
         cache_read,
         cache_write,
         premium_requests,
-        // The names under which other clients look for the sums.
+        // The names under which other clients read the sums.
         total_input_tokens: total_in,
         total_output_tokens: total_out,
       }),

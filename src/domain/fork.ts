@@ -3,7 +3,7 @@ import { canonicalJson } from './canonical-json.ts';
 import type { ToolEffect } from './definition.ts';
 import { type LoopState, type PlannedCall, type RunRules, runLoop, START } from './run-loop.ts';
 
-/** What becomes of the tool calls of a fork: answered from the record, never carried out, or carried out as in any run. */
+/** How the tool calls of a fork are handled: answered from the record, never executed, or executed as in any run. */
 export type ForkEffects = 'recorded' | 'stub' | 'live';
 
 /** Where a forked run began. */
@@ -25,17 +25,17 @@ export interface RecordedCall extends AskedCall {
   failed: boolean;
 }
 
-/** What a call of a fork is answered with instead of being carried out, and why. */
+/** The answer to a call of a fork that is not executed, and the reason. */
 export interface ForkAnswer {
   content: string;
   failed: boolean;
   answered_by: 'recorded' | 'stub' | 'refused';
 }
 
-/** Where a message that a fork adds stands among the messages of the step before it: after the reminder. */
+/** The position of a message that a fork adds, among the messages of the previous step: after the reminder. */
 export const FORK_PROMPT_POSITION = 150_000;
 
-/** Where the loop of a run stands before one of its steps, by the calls that its earlier steps are known to have made. */
+/** The state of a run's loop before one of its steps, derived from the recorded calls of earlier steps. */
 export async function stateBefore(step: number, rules: RunRules, callsOf: (step: number) => PlannedCall[]): Promise<LoopState> {
   if (step <= START.step) return START;
   let at = 0;
@@ -66,8 +66,8 @@ interface Records {
 }
 
 /**
- * The rule of a fork's tool calls. Equal calls are answered in the order of the record, and with its last result when they go on
- * beyond it. Null: the call is to be carried out.
+ * The rule of a fork's tool calls. Equal calls are answered in the order of the record. Once the record is used up, they get its
+ * last result. Null: the call is to be executed.
  */
 export function forkAnswer(call: ForkedCall, { effects, recorded, earlier }: Records): ForkAnswer | null {
   if (effects === 'live') return null;
@@ -83,7 +83,7 @@ const stubOf = (name: string) =>
 const unknownEffect = (name: string) =>
   `Not called: ${name} changes things outside, and the run that this one was forked from has no result on record for these arguments.`;
 
-/** The same tool with the same arguments, however they are spelled. */
+/** The same tool with equal arguments, in any spelling. */
 function isSameCall(a: AskedCall, b: AskedCall): boolean {
   return a.name === b.name && (a.arguments === b.arguments || canonicalJsonText(a.arguments) === canonicalJsonText(b.arguments));
 }

@@ -1,8 +1,8 @@
-/** Whether a server answers to a `Host`. A page whose name was bound to another address sends the name it was loaded from. */
+/** Whether a server accepts a `Host`. This stops DNS rebinding: such a page sends the name it was loaded from. */
 export type HostRule = (host: string | undefined) => boolean;
 
 interface HostNames {
-  /** The address listened on. On all addresses (`0.0.0.0`, `::`) any address may have been asked for, but no name. */
+  /** The address listened on. If it is all addresses (`0.0.0.0`, `::`), any address is accepted, but no name. */
   listening: string;
   /** Further names, `*.example.com` for everything below one. */
   names?: readonly string[];

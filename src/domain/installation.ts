@@ -1,2 +1,2 @@
-/** The creator of what came with the installation: bundled tools and the sample. */
+/** The creator of what the installation brings along: bundled tools and the sample. */
 export const INSTALLATION = 'perdura';

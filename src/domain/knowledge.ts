@@ -1,6 +1,6 @@
 /** A piece of knowledge that a search found. */
 export interface Passage {
-  /** Null for what another database found. */
+  /** Null for a passage from another database. */
   item_id: string | null;
   source_id: string;
   name: string;
@@ -15,7 +15,7 @@ export interface Passage {
 
 /** Characters of passages that a run is given. */
 const BUDGET = 8_000;
-/** What resembles the question less, and shares no word with it, is left out. */
+/** A passage less similar than this that shares no word with the question is left out. */
 const LEAST_RESEMBLANCE = 0.25;
 
 /** The passages worth giving to a run, best first, as far as the budget goes. */
@@ -31,7 +31,7 @@ export function worthQuoting(passages: readonly Passage[]): Passage[] {
   return chosen;
 }
 
-/** Passages as the model reads them, each under the name it is to be cited by. */
+/** Passages as the model reads them, each under the name to cite. */
 export function quoted(passages: readonly Passage[]): string {
   const names = [...new Set(passages.map(({ name }) => name))];
   const parts = passages.map(({ name, content }) => `[${name}]\n${content}`);
@@ -43,7 +43,7 @@ export function quoted(passages: readonly Passage[]): string {
 
 const STOP_WORDS = 3;
 
-/** The words of a question that tell something: the short ones only where there are no others. */
+/** The words of a question that carry meaning: short ones only if there are no others. */
 export function tellingWords(text: string): string[] {
   const words = [...new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [])];
   const long = words.filter((word) => word.length > STOP_WORDS);

@@ -1,11 +1,11 @@
 interface Capacity<T> {
-  /** Items that are kept for a slow reader. */
+  /** How many items are kept for a slow reader. */
   most: number;
-  /** Takes the place of all of them when there would be more. */
+  /** Replaces all of them if there would be more. */
   instead: T;
 }
 
-/** A queue with one reader, for whom the writer never waits. After `end` the reader is given what is left, and nothing more. */
+/** A queue with one reader; the writer never waits for it. After `end` the reader receives what is left, and nothing more. */
 export function mailbox<T>(capacity?: Capacity<T>) {
   let waiting: T[] = [];
   let ended = false;

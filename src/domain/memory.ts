@@ -29,7 +29,7 @@ const LONGEST_VALUE = 2_000;
 
 export const EXTRACT_FACTS = `Read the conversation and pick at most ${MOST_FACTS} facts worth knowing in later conversations: preferences, names, decisions, results that last. Nothing that is true only now, no secrets, no passwords. Answer with one JSON object and nothing else: {"facts": [{"key": "short name", "value": "the fact as one sentence"}]}. When nothing is worth keeping, answer {"facts": []}.`;
 
-/** The facts in a model's answer; none when it is not what was asked for. */
+/** The facts in a model's answer; none if it does not have the requested form. */
 export function factsOf(answer: string): Remembered[] {
   try {
     const text = /\{[\s\S]*\}/.exec(answer)?.[0] ?? '';

@@ -1,35 +1,35 @@
 import { secretSpellings } from './spellings.ts';
 
 const MARK = '[redacted]';
-/** The beginning of a secret that was cut is told from chance by this length. */
+/** A cut-off beginning of a secret must have this length; a shorter match may be chance. */
 const SHORTEST_PIECE = 4;
 
-/** Takes secrets out of texts. It can be given more of them at any time. */
+/** Removes secrets from texts. More secrets can be added at any time. */
 export interface Redactor {
   know(...values: string[]): void;
-  /** How many secrets it was given itself. */
+  /** How many secrets were added to it, not counting those of its base. */
   size(): number;
   text(input: string): string;
   /** Every text of a value, keys included; errors in it stay errors. */
   value<T>(input: T): T;
-  /** The result is still JSON afterwards, even where a secret looks like a number or like syntax. */
+  /** The result is still JSON, even if a secret looks like a number or like syntax. */
   json(input: string): string;
-  /** Output may have been cut in the middle of a secret; its first half goes too. */
+  /** Output may have been cut in the middle of a secret; the first half is removed too. */
   output(input: string, bytes: number): string;
-  /** An error and its causes, changed in place: its kind must stay what it is. */
+  /** Redacts an error and its causes in place, because its class must stay the same. */
   error<E>(error: E): E;
-  /** Takes secrets out of a text that comes in pieces, also when one is cut by them. */
+  /** Removes secrets from a text that arrives in pieces, even if a secret is split between two pieces. */
   stream(emit: (piece: string) => void): RedactedStream;
   indexes(): readonly Index[];
 }
 
 interface RedactedStream {
   push(piece: string): void;
-  /** The text is complete, or was broken off: then what may be the first part of a secret is not shown. */
+  /** The text is complete or was cut off: a possible first part of a secret is not shown. */
   end(how: { cut: boolean }): void;
 }
 
-/** `base` is what it knows besides its own. */
+/** `base` holds further secrets to redact. */
 export function redactor(values: Iterable<string> = [], base?: Redactor): Redactor {
   const secrets = new Set<string>();
   let index: Index | null = null;
@@ -80,7 +80,7 @@ function indexOf(secrets: Iterable<string>): Index {
   return { spellings: Map.groupBy(all, (spelling) => keyAt(spelling, 0)), longest: all[0]?.length ?? 0 };
 }
 
-/** The text without secrets. When more may follow, what could be the beginning of one is left over as `rest`. */
+/** The text without secrets. If more may follow, a possible beginning of a secret is returned as `rest`. */
 function replaced(input: string, indexes: readonly Index[], more: boolean): { out: string; rest: string } {
   if (indexes.length === 0) return { out: input, rest: '' };
   const held = more ? heldFrom(input, indexes) : input.length;
@@ -110,7 +110,7 @@ function lengthAt(input: string, at: number, indexes: readonly Index[]): number 
   return length;
 }
 
-/** Where the end of a text begins that may be the beginning of a secret. */
+/** The index from which the end of a text may be the beginning of a secret. */
 function heldFrom(input: string, indexes: readonly Index[]): number {
   const longest = Math.max(...indexes.map((index) => index.longest));
   for (let at = Math.max(0, input.length - longest + 1); at < input.length; at += 1)

@@ -1,11 +1,11 @@
-/** A Postgres server as it is dialled: values, no connection string, so nothing but these decides where it leads. */
+/** A Postgres server to connect to. Plain values instead of a connection string, so nothing else decides where the connection goes. */
 interface PostgresPlace {
   host: string;
   port: number;
   user: string;
   password: string;
   database: string;
-  /** Whether to use TLS, and whether its certificate has to be the host's. */
+  /** Whether to use TLS, and whether the certificate must match the host. */
   tls: { verify: boolean } | null;
 }
 
@@ -21,17 +21,19 @@ const TLS: Record<string, PostgresPlace['tls']> = {
 };
 const SHAPE = 'postgres://user:password@host:5432/database?sslmode=require';
 
-/** Reads a `postgres://` URL. Throws a sentence, without the URL's secrets in it, for whatever it does not understand. */
+/** Reads a `postgres://` URL. Throws a sentence, without the URL's secrets, for anything it does not support. */
 export function postgresPlace(text: string): PostgresPlace {
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (!url || !/^postgres(?:ql)?:$/.test(url.protocol)) throw new Error(`It is no URL of a Postgres server such as ${SHAPE}`);
+  if (!url || !/^postgres(?:ql)?:$/.test(url.protocol)) throw new Error(`Not the URL of a Postgres server; write ${SHAPE}`);
   if (!HOST.test(url.hostname))
-    throw new Error(`It names no single host by name or address; sockets and lists of hosts are not supported. Write ${SHAPE}`);
-  if (url.port === '0' || url.hash) throw new Error(`It has a port 0 or a part after #. Write ${SHAPE}`);
+    throw new Error(
+      `The URL must have one host, as a name or address; sockets and lists of hosts are not supported. Write ${SHAPE}`,
+    );
+  if (url.port === '0' || url.hash) throw new Error(`The URL has port 0 or a part after #. Write ${SHAPE}`);
   const [user, password] = [decoded('user', url.username), decoded('password', url.password)];
-  if (user === '') throw new Error(`It names no user. Write ${SHAPE}`);
+  if (user === '') throw new Error(`The URL has no user. Write ${SHAPE}`);
   const database = decoded('database', url.pathname.slice(1));
-  if (url.pathname.slice(1).includes('/')) throw new Error(`It names no single database. Write ${SHAPE}`);
+  if (url.pathname.slice(1).includes('/')) throw new Error(`The URL must have one database. Write ${SHAPE}`);
   return {
     host: url.hostname,
     port: Number(url.port) || POSTGRES_PORT,
@@ -48,11 +50,11 @@ function tlsOf({ searchParams }: URL): PostgresPlace['tls'] {
   const modes = searchParams.getAll('sslmode');
   if (modes.length === 0) return null;
   const [mode = ''] = modes;
-  if (modes.length > 1 || !Object.hasOwn(TLS, mode)) throw new Error(`sslmode is one of ${Object.keys(TLS).join(', ')}`);
+  if (modes.length > 1 || !Object.hasOwn(TLS, mode)) throw new Error(`sslmode must be one of ${Object.keys(TLS).join(', ')}`);
   return TLS[mode] ?? null;
 }
 
-/** A control character would begin another parameter of the connection. */
+/** A control character could start another connection parameter. */
 function decoded(name: string, text: string): string {
   let value: string;
   try {
@@ -61,16 +63,16 @@ function decoded(name: string, text: string): string {
     throw new Error(`The ${name} is not percent-encoded correctly`);
   }
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-  if (/[\0-\x1f\x7f]/.test(value)) throw new Error(`The ${name} has control characters in it`);
+  if (/[\0-\x1f\x7f]/.test(value)) throw new Error(`The ${name} has control characters`);
   return value;
 }
 
-/** Reads the address of a Qdrant server, without a slash at the end. Throws a sentence for whatever it does not understand. */
+/** Reads the address of a Qdrant server, without a slash at the end. Throws a sentence for anything it does not support. */
 export function qdrantBase(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (!url || !/^https?:$/.test(url.protocol)) throw new Error('It is no http or https URL');
-  if (url.username || url.password) throw new Error('It has credentials in it; use api_key');
-  if (url.search || url.hash) throw new Error('It has a part after ? or #, which is not supported');
+  if (!url || !/^https?:$/.test(url.protocol)) throw new Error('Not an http or https URL');
+  if (url.username || url.password) throw new Error('The URL has credentials; use api_key instead');
+  if (url.search || url.hash) throw new Error('The URL has a part after ? or #, which is not supported');
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }
 
@@ -78,13 +80,13 @@ const READERS: Record<string, (text: string) => unknown> = { vector_db: qdrantBa
 const TEMPLATES = /\{\{token:[\w.-]+\}\}/g;
 
 /**
- * What is wrong with the address of a knowledge source elsewhere, as far as it is known: what is masked, or a stored token as
- * a whole, is judged when it is used.
+ * What is wrong with the address of an external knowledge source, as far as it is known: an address that is masked, or is a
+ * stored token as a whole, is checked when it is used.
  */
 export function remoteAddressRefusal(source_type: string, url: unknown, mask: string): string | null {
   const read = READERS[source_type];
   if (!read || url === undefined || url === mask) return null;
-  if (typeof url !== 'string') return 'It is not a text';
+  if (typeof url !== 'string') return 'Not a text';
   if (url !== '' && url.replaceAll(TEMPLATES, '') === '') return null;
   try {
     read(url.replaceAll(TEMPLATES, 'x'));

@@ -9,7 +9,7 @@ export interface ExchangeOrder {
   step: number;
   /** Tool calls made so far. */
   turns: number;
-  /** Calls of the round before that are answered with a denial. */
+  /** Calls of the previous round that are answered with a denial. */
   denied: string[];
   /** Quote the goal after the tool results. */
   remind: boolean;
@@ -22,7 +22,7 @@ export interface RunPorts {
   exchange(order: ExchangeOrder): Promise<PlannedCall[]>;
   /** Ends when the call's result is in the transcript. */
   act(call: PlannedCall): Promise<void>;
-  /** Whether the loop should stop here and be taken up again from the state it returns. */
+  /** Whether the loop should stop here, to be resumed from the state it returns. */
   renew(): boolean;
 }
 
@@ -31,7 +31,7 @@ export interface RunRules {
   max_turns: number;
 }
 
-/** Where a loop stands between two rounds. */
+/** The state of a loop between two rounds. */
 export interface LoopState {
   step: number;
   turns: number;
@@ -47,7 +47,7 @@ export interface LoopOutcome {
 
 export const START: LoopState = { step: 1, turns: 0, denied: [], denied_rounds: 0 };
 
-/** Rounds with a denial before the model is asked to answer without tools. */
+/** Rounds with a denial before the model must answer without tools. */
 const PATIENCE = 2;
 
 /** The agent loop: exchange, act, exchange again, until the model answers without calling a tool. */

@@ -1,7 +1,8 @@
-/** Changes texts of a configuration; `secret` tells those that must not be shown. Everything else stays as it is. */
+/** Changes the texts of a configuration; `secret` marks those that must not be shown. Everything else stays unchanged. */
 export function mapTexts(config: unknown, change: (text: string, place: { secret: boolean; path: string }) => unknown): unknown {
   const walk = (value: unknown, place: { secret: boolean; path: string }, before?: unknown): unknown => {
-    if (typeof value === 'string') return change(value, { ...place, secret: place.secret || tells(value) || afterFlag(before) });
+    if (typeof value === 'string')
+      return change(value, { ...place, secret: place.secret || looksSecret(value) || afterFlag(before) });
     if (Array.isArray(value))
       return value.map((item, index) => walk(item, { ...place, path: join(place.path, index) }, value[index - 1]));
     if (typeof value !== 'object' || value === null) return value;
@@ -18,18 +19,18 @@ const join = (path: string, key: string | number) => (path ? `${path}.${key}` : 
 
 export const SECRET_NAME = /token|key|secret|passw|credential|authorization|cookie|signature/i;
 export const namesSecret = (name: string) => SECRET_NAME.test(name);
-/** Parts that carry secrets under any name. */
+/** Parts of a configuration that hold secrets under any key. */
 const SECRET_PART = new Set(['env', 'headers']);
 
 /** A text that holds nothing but names of stored tokens, around which a word such as `Bearer` may stand. */
 const TEMPLATE = /^(?:[A-Za-z]+ )?\{\{\s*token:[\w.-]+\s*\}\}$/;
 export const isTemplate = (text: string) => TEMPLATE.test(text);
 
-/** A stored token's name, wherever it stands in a text. */
+/** A stored token's name, anywhere in a text. */
 const NAMED = /\{\{\s*token:([\w.-]+)\s*\}\}/g;
 
-/** Texts that are secret wherever they stand: a password in a URL, a flag with a key, a token of a known make. */
-const tells = (text: string) =>
+/** Texts that are secret in any place: a password in a URL, a flag with a key, a token of a known format. */
+const looksSecret = (text: string) =>
   /^[a-z][a-z0-9+.-]*:\/\/[^/?#\s]*:[^/?#\s]+@/i.test(text) ||
   /^[a-z][a-z0-9+.-]*:\/\/\S*[?&][^=&]*(?:token|key|secret|passw|signature)[^=&]*=/i.test(text) ||
   /^--?[\w-]*(?:token|key|secret|passw)[\w-]*=./i.test(text) ||

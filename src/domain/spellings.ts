@@ -11,7 +11,7 @@ export function secretSpellings(value: string): string[] {
   return [...new Set([...new Set(texts)].flatMap(spell))].filter((text) => text.length >= SHORTEST);
 }
 
-/** What stands inside a composite value and is a secret by itself: behind `Bearer`, in an address, in a cookie, in JSON, in lines. */
+/** Parts of a composite value that are secrets by themselves: after `Bearer`, in an address, in a cookie, in JSON, in lines. */
 function partsOf(value: string): string[] {
   const text = value.trim();
   const scheme = /^([\w-]+)[ =:]+(\S+)$/.exec(text);
@@ -47,7 +47,7 @@ function jsonParts(text: string): string[] {
       return part;
     });
   } catch {
-    // Not JSON: there is nothing in it to be told apart.
+    // Not JSON: it has no separate parts.
   }
   return parts;
 }
@@ -60,7 +60,7 @@ function decoded(text: string): string {
   }
 }
 
-/** A value that is kept sealed for its place only, and is no secret by its looks: `production`, `application/json`, `2024-01-01`. */
+/** A value that is sealed only because of its place and does not look like a secret: `production`, `application/json`, `2024-01-01`. */
 export function isOrdinary(text: string): boolean {
   if (URL.canParse(text) && /^https?:/.test(text)) {
     const { password, search } = new URL(text);
@@ -68,7 +68,7 @@ export function isOrdinary(text: string): boolean {
   }
   const words = text.replace(/\butf-8\b/i, '').split(/[^A-Za-z0-9]+/);
   const plain = (shape: RegExp) => words.every((word) => shape.test(word));
-  // Letters beside digits may be a secret that somebody thought of: hunter-22.
+  // A mix of letters and digits may be a secret that somebody thought of: hunter-22.
   return plain(/^\d{0,4}$/) || (plain(/^[A-Za-z]*$/) && words.every(({ length }) => length <= WORD_CHARACTERS));
 }
 
@@ -110,7 +110,7 @@ function nested(text: string): string[] {
 
 const lowerEscapes = (url: string) => url.replaceAll(/%[0-9A-F]{2}/g, (found) => found.toLowerCase());
 
-/** Whole, and the characters that stand for it alone when it is encoded with something before and behind it. */
+/** Encoded as a whole, and the characters that depend on it alone when it is encoded with text before and after it. */
 function base64Of(bytes: Buffer): string[] {
   const inside = [0, 1, 2].map((before) => {
     const encoded = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');

@@ -15,14 +15,14 @@ export interface TranscriptMessage {
   content: string;
   tool_calls: ModelCall[] | null;
   call_id: string | null;
-  /** What a runtime must send back with a reply; only that runtime understands it. */
+  /** Data that a runtime must send back with a reply; only that runtime understands it. */
   extra: unknown;
 }
 
-/** Where a reminder stands among the messages of a step: after every tool result. */
+/** The position of a reminder among the messages of a step: after every tool result. */
 export const REMINDER_POSITION = 100_000;
 
-/** Where context stands: before the prompt. */
+/** The position of context: before the prompt. */
 export const MEMORY_POSITION = -2;
 export const KNOWLEDGE_POSITION = -1;
 
@@ -37,13 +37,13 @@ export const NOT_CALLED = 'The run ended before this tool was called.';
 export const reminderOf = (prompt: string) =>
   `Reminder: more than half of the allowed tool calls are used. The goal is: ${[...prompt].slice(0, GOAL_CHARACTERS).join('')}`;
 
-/** Our own id of a call: stable, unique in the task and short, whatever id the model gave. */
+/** Perdura's id of a call: stable, unique in the task and short, independent of the model's id. */
 export const callIdOf = (step: number, index: number) => `${step}-${index + 1}`;
 
-/** Text that the database can hold: it has no place for the null character or half a surrogate pair. */
+/** Text that the database can hold: without null characters and halves of surrogate pairs. */
 export const storable = (text: string) => text.toWellFormed().replaceAll('\u0000', '\uFFFD');
 
-/** The parsed final answer: a JSON value for `json` (text that is none is wrapped), the text itself for `markdown`. */
+/** The parsed final answer: a JSON value for `json` (other text is wrapped), the text itself for `markdown`. */
 export function responseOf(text: string, output_format: string): unknown {
   if (output_format !== 'json') return text;
   const fenced = /^\s*```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/.exec(text);

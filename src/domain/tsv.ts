@@ -1,19 +1,19 @@
 type Scalar = string | number | boolean | null;
 
-/** A tool's result as the model is shown it: an array of flat objects as tab-separated values, where that is shorter. */
+/** A tool's result as shown to the model: an array of flat objects becomes tab-separated values if that is shorter. */
 export function shorterAsTsv(result: string): string {
   const rows = rowsOf(result);
   if (!rows) return result;
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   if (columns.length === 0 || columns.some((name) => /[\t\n\r]/.test(name))) return result;
-  // Its separators alone would be longer; without this, rows that have no column in common fill the memory.
+  // The separators alone would be longer. Without this check, rows without a common column would fill the memory.
   if (rows.length * columns.length > result.length) return result;
   const lines = rows.map((row) => columns.map((name) => cellOf(row[name])).join('\t'));
   const table = [columns.join('\t'), ...lines].join('\n');
   return table.length < result.length ? table : result;
 }
 
-/** The rows of a result that is one array of flat objects, by itself or as a tool's wrapped `result`. */
+/** The rows of a result that is an array of flat objects, either directly or as a tool's wrapped `result`. */
 function rowsOf(text: string): Record<string, Scalar>[] | null {
   if (!/^\s*[[{]/.test(text)) return null;
   try {
@@ -30,7 +30,7 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 const isFlat = (value: unknown): value is Record<string, Scalar> =>
   isRecord(value) && Object.values(value).every((cell) => typeof cell !== 'object' || cell === null);
 
-/** What would break the table is escaped; nothing at all is told from null and from the empty text. */
+/** Escapes what would break the table. A missing value, null and the empty text stay distinct. */
 function cellOf(value: Scalar | undefined): string {
   if (value === undefined) return '';
   if (typeof value !== 'string') return String(value);

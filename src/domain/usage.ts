@@ -18,7 +18,7 @@ export const NO_USAGE: Usage = { total_in: 0, total_out: 0, cache_read: 0, cache
 
 const PER_MILLION = 1_000_000;
 
-/** US dollars for one exchange; 0 where the table names no price for the model. */
+/** US dollars for one exchange; 0 if the table has no price for the model. */
 export function costOf(usage: ExchangeUsage, model: string | null, prices: ModelPrices): number {
   const price: ModelPrice | undefined = (model ? prices[model] : undefined) ?? prices['*'];
   if (!price) return 0;
@@ -28,7 +28,7 @@ export function costOf(usage: ExchangeUsage, model: string | null, prices: Model
     usage.cache_read * (price.cache_read ?? price.input) +
     usage.cache_write * (price.cache_write ?? price.input) +
     usage.total_out * price.output;
-  // A table that came in past the checks may hold anything; a sum must stay a sum.
+  // A table that bypassed the checks may hold anything; the sum must stay a number.
   return Number.isFinite(dollars) && dollars > 0 ? dollars / PER_MILLION : 0;
 }
 

@@ -10,31 +10,31 @@ interface Finding {
   reasons: string[];
 }
 
-/** What becomes of an answer: the text to let through, or null when it is withheld. */
+/** The verdict on an answer: the text to let through, or null if it is withheld. */
 export interface Verdict {
   findings: Finding[];
   text: string | null;
 }
 
-/** What speaks against a prompt; `undecided` where no guardrail refused it but one could not be judged in time. */
+/** The objections to a prompt; `undecided` if no guardrail refused it but one could not be judged in time. */
 interface Reasons {
   reasons: string[];
   undecided: boolean;
 }
 
-/** A prompt that is refused, with a code for machines. */
+/** The refusal of a prompt, with a code for machines. */
 export interface Refusal {
   message: string;
   code: 'guardrail_blocked' | 'guardrail_timeout';
 }
 
-/** Judges texts in the parser pool. A guardrail that cannot be judged within its time refuses; it never lets pass. */
+/** Judges texts in the parser pool. A guardrail that cannot be judged in time refuses the text; it never lets it pass. */
 export interface Judge {
-  /** Why a prompt may not be sent, naming the guardrail; null when it may. */
+  /** Why a prompt is refused, naming the guardrail; null if it is accepted. */
   refusalOf(guardrails: readonly PinnedGuardrail[], prompt: string, owner: string): Promise<Refusal | null>;
-  /** What a prompt or request guardrail has against a prompt. */
+  /** The objections of a prompt or request guardrail to a prompt. */
   promptReasons(guardrail: PinnedGuardrail, prompt: string, owner: string): Promise<Reasons>;
-  /** Judges an answer by every output guardrail, each seeing what the one before let through. */
+  /** Judges an answer by every output guardrail in turn; each sees what the previous one let through. */
   verdictOf(guardrails: readonly PinnedGuardrail[], answer: string, facts: AnswerFacts): Promise<Verdict>;
   /** What is wrong with a guardrail's patterns and schema, by field. */
   faultsOf(config: Record<string, unknown>, owner: string): Promise<FieldError[]>;
@@ -53,12 +53,12 @@ interface JudgeLimits {
   patience_ms: number;
 }
 
-/** What holds for a final answer alone; what leads to it need be neither complete nor JSON. */
+/** Rules for a final answer only; earlier texts need be neither complete nor JSON. */
 const FINAL = { required_patterns: [], must_be_valid_json: false };
 
 const actionOf = ({ config }: PinnedGuardrail) => (config as { action?: Finding['action'] }).action ?? 'warn';
 
-/** Whether an answer must be judged whole before any of it is shown. */
+/** Whether an answer must be judged as a whole before any of it is shown. */
 export const holdsBack = (guardrails: readonly PinnedGuardrail[]) =>
   guardrails.some((guardrail) => guardrail.guardrail_type === 'output' && actionOf(guardrail) !== 'warn');
 
@@ -108,7 +108,7 @@ export function createJudge(pool: Pick<ParserPool, 'run'>, { deadline_ms, patien
   return judge;
 }
 
-/** A sentence for what could not be judged; throws what is not the text's fault, or the guardrail's. */
+/** A sentence if the text or the guardrail made judging fail; throws every other error. */
 function undecided(error: unknown): string {
   if (!(error instanceof ParserFailure)) throw error;
   if (error.kind === 'timeout' || error.kind === 'memory')
@@ -119,5 +119,5 @@ function undecided(error: unknown): string {
 
 const busy = ({ kind, message }: ParserFailure) =>
   kind === 'busy'
-    ? overLimit(`The service reads too much at once: ${message}`, { code: 'parsers_busy' })
+    ? overLimit(`The service is parsing too much at once: ${message}`, { code: 'parsers_busy' })
     : new AppError('unavailable', 'The service is stopping; try again shortly');

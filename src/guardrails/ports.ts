@@ -5,20 +5,20 @@ import type { SharedServices } from '../main/core.ts';
 import type { DispatchOptions } from '../temporal/dispatch.ts';
 import { holdsBack, type Judge } from './judge.ts';
 
-/** Why the guardrails of a run do not let a prompt in; null when they do. */
+/** Why the guardrails of a run refuse a prompt; null if they accept it. */
 export const promptRefusal =
   (judge: Judge): DispatchOptions['refusalOf'] =>
   ({ guardrails = [] }, prompt, owner) =>
     judge.refusalOf(guardrails, prompt, owner);
 
-/** How the texts of a run's model are judged. */
+/** Judges the texts of a run's model. */
 export const outputGuardsOf = (judge: Judge) => ({
   judge: ({ guardrails = [] }: Definition, text: string, facts: { final: boolean; owner: string }) =>
     judge.verdictOf(guardrails, text, facts),
   holdsBack: ({ guardrails = [] }: Definition) => holdsBack(guardrails),
 });
 
-/** Refuses a chat message as the workflows that the caller has with the agent would refuse it as a prompt. */
+/** Refuses a chat message that the caller's workflows with this agent would refuse as a prompt. */
 export const chatGuardOf =
   ({ store, judge }: Pick<SharedServices, 'store' | 'judge'>): ChatServices['guard'] =>
   async (text, agent, caller) => {

@@ -2,12 +2,12 @@ import { createHmac, createSecretKey, randomBytes } from 'node:crypto';
 import { AppError } from '../domain/errors.ts';
 import type { Principal } from '../store/principals.ts';
 
-/** Null: the token is not valid. Throws when that cannot be found out. */
+/** Null: the token is not valid. Throws if that cannot be determined. */
 export type IdentityCheck = (access_token: string) => Promise<Principal | null>;
 
-/** An identity check that can tell whether it would have to ask. */
+/** An identity check that knows whether it would have to ask a provider. */
 export interface CachedIdentity extends IdentityCheck {
-  /** Whether nothing new can be learned of a token by asking now, or it was right not long ago. */
+  /** Whether the answer for a token is cached, or the token was valid a short time ago. */
   knows(access_token: string): boolean;
 }
 
@@ -23,13 +23,13 @@ interface Kept {
 
 interface CacheOptions {
   now?: () => number;
-  /** Told once a principal has been vouched for anew. */
+  /** Called each time a provider has confirmed a principal again. */
   on_seen?: (principal: Principal) => void;
 }
 
 /**
- * Remembers what the providers said of a token, by its keyed hash: 5 minutes if it is valid, 30 seconds if not. Asks once for
- * many requests at a time; while the providers are down, a token seen valid within the hour still is.
+ * Caches the providers' answer for a token, by its keyed hash: 5 minutes if it is valid, 30 seconds if not. Asks only once for
+ * simultaneous requests. While the providers are down, a token that was valid within the last hour is still accepted.
  */
 export function cachedIdentity(
   providers: readonly IdentityCheck[],
@@ -49,7 +49,7 @@ export function cachedIdentity(
     } catch {
       const known = kept.get(hash);
       if (known?.principal && now() - known.at < STALE_MS) return known.principal;
-      throw new AppError('unavailable', 'The identity provider cannot be reached now; try again shortly', {
+      throw new AppError('unavailable', 'The identity provider is unreachable; try again shortly', {
         code: 'identity_unavailable',
       });
     } finally {
@@ -63,9 +63,9 @@ export function cachedIdentity(
     const hash = hashOf(access_token);
     const known = kept.get(hash);
     if (known && now() - known.at < (known.principal ? POSITIVE_MS : NEGATIVE_MS)) return known.principal;
-    const underway = asking.get(hash) ?? ask(hash, access_token);
-    asking.set(hash, underway);
-    return underway;
+    const pending = asking.get(hash) ?? ask(hash, access_token);
+    asking.set(hash, pending);
+    return pending;
   };
   return Object.assign(identify, {
     knows(access_token: string) {

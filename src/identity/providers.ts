@@ -38,7 +38,7 @@ interface LocalAccount {
   login: string;
 }
 
-/** Accounts of the installation itself, as in embedded mode: each token is one person. */
+/** Accounts of the installation itself, as in embedded mode: each token belongs to one person. */
 export function localIdentity(accounts: readonly LocalAccount[]): IdentityCheck {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   const known = accounts.map(({ token, login }) => ({ login, digest: digest(token) }));

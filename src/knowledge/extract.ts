@@ -47,12 +47,12 @@ export const readLimitsOf = ({ READ_SECONDS }: Pick<Config, 'READ_SECONDS'>): Re
 const refusal = (message: string, code = 'unreadable_file') =>
   new AppError('unprocessable', message, { code, errors: [{ path: 'file', message }] });
 
-/** The text of a file. Refuses what it cannot read with a sentence; a file made to exhaust the reader ends only its own process. */
+/** The text of a file. Refuses an unreadable file with a sentence. A file made to exhaust the reader ends only the reader's process. */
 export const fileReader =
   (pool: Pick<ParserPool, 'run'>, limits: ReadLimits) =>
   async ({ filename, content, owner }: UploadedFile): Promise<Extracted> => {
     const kind = KINDS[extname(filename).toLowerCase()];
-    if (!kind) throw refusal(`${filename || 'The file'} is none of ${Object.keys(KINDS).join(', ')}`, 'unknown_file_type');
+    if (!kind) throw refusal(`${filename || 'The file'} is not one of ${Object.keys(KINDS).join(', ')}`, 'unknown_file_type');
     const { reader, content_type } = kind;
     const order = { reader, content, longest: LONGEST_TEXT };
     const { text, length } = await pool
@@ -60,7 +60,10 @@ export const fileReader =
       .catch((error) => Promise.reject(failureOf(error, reader)));
     if (length === 0) throw refusal('The file holds no text; a scanned document must be read by OCR first', 'no_text');
     if (length > LONGEST_TEXT)
-      throw refusal(`The file holds ${length} characters of text, at most ${LONGEST_TEXT} are taken; cut it up`, 'too_much_text');
+      throw refusal(
+        `The file holds ${length} characters of text, at most ${LONGEST_TEXT} are allowed; split it`,
+        'too_much_text',
+      );
     return { text, content_type };
   };
 

@@ -4,7 +4,7 @@ import type { Redactor } from '../domain/redaction.ts';
 import type { Store } from '../store/index.ts';
 import { type RemotePorts, type RemoteSource, searchRemote } from './remote.ts';
 
-/** Turns texts into vectors; see the endpoint behind it for what it throws. */
+/** Turns texts into vectors; throws what its endpoint client throws. */
 interface Embedder {
   name: string;
   embed(texts: readonly string[]): Promise<number[][]>;
@@ -20,10 +20,10 @@ interface IndexedText {
 export interface Search {
   query?: string | undefined;
   tags?: string[] | undefined;
-  /** Left out: all sources that are kept here, and the principal's own elsewhere. */
+  /** Left out: all builtin sources, and the principal's own external ones. */
   source_ids?: string[] | undefined;
   limit: number;
-  /** In whose name stored tokens are opened. */
+  /** The principal in whose name stored tokens are opened. */
   principal: string;
   /** The run that searches. */
   task_id?: string | undefined;
@@ -38,26 +38,26 @@ interface SearchResult {
 interface SourceRow extends RemoteSource {
   id: string;
   name: string;
-  /** Why its secrets cannot be filled in; the source is not called then. */
+  /** Why its secrets cannot be filled in; if set, the source is not called. */
   refusal?: string;
 }
 
 interface KnowledgePorts extends RemotePorts {
   /** Null: there is no embedding endpoint. */
   embedder: Embedder | null;
-  /** Takes out of what a source or endpoint answered the secrets that were opened to ask it. */
+  /** Redacts, in the answer of a source or endpoint, the secrets that were opened to call it. */
   redact(): Pick<Redactor, 'text' | 'value' | 'error'>;
-  /** Chunks kept here that share words with a question, or resemble it. */
+  /** Stored chunks that share words with a question, or are similar to it. */
   find: Store['knowledgeItems']['search'];
-  /** Sources that live elsewhere, secrets opened: of these ids when they are given, else the principal's own. */
+  /** External sources with their secrets opened: those with the given ids, else the principal's own. */
   remoteSources(search: Pick<Search, 'source_ids' | 'principal' | 'task_id'>): Promise<SourceRow[]>;
 }
 
 export type Knowledge = ReturnType<typeof createKnowledge>;
 
-const NO_EMBEDDER = 'No embedding endpoint is configured (EMBEDDINGS_BASE_URL); the search goes by words alone';
+const NO_EMBEDDER = 'No embedding endpoint is configured (EMBEDDINGS_BASE_URL); the search uses words only';
 
-/** Indexes texts and searches them by words and by meaning. An endpoint that is down costs the meaning, not the search. */
+/** Indexes texts and searches them by words and by meaning. If the embedding endpoint is down, only the search by meaning is lost. */
 export function createKnowledge(ports: KnowledgePorts) {
   const { embedder } = ports;
   const said = (error: unknown) => ports.redact().text((error as Error).message);
@@ -67,7 +67,7 @@ export function createKnowledge(ports: KnowledgePorts) {
     try {
       return { vector: (await embedder.embed([query]))[0] ?? null, warning: null };
     } catch (error) {
-      return { vector: null, warning: `${said(error)}; the search goes by words alone` };
+      return { vector: null, warning: `${said(error)}; the search uses words only` };
     }
   }
 
@@ -94,7 +94,7 @@ export function createKnowledge(ports: KnowledgePorts) {
   return {
     embeds: embedder !== null,
 
-    /** A text in chunks, with their vectors where they can be had. */
+    /** A text in chunks, with their vectors if available. */
     async index(text: string): Promise<IndexedText> {
       const contents = chunksOf(text);
       const bare = contents.map((content) => ({ content, embedding: null }));
@@ -122,7 +122,7 @@ export function createKnowledge(ports: KnowledgePorts) {
       return { items, warnings: [...(warning ? [warning] : []), ...elsewhere.warnings] };
     },
 
-    /** Throws a sentence when a source elsewhere cannot be searched. */
+    /** Throws a sentence if an external source cannot be searched. */
     async probe(source: SourceRow): Promise<void> {
       if (!embedder) throw new Error(NO_EMBEDDER);
       try {

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import pg from 'pg';
 import { postgresPlace, qdrantBase } from '../domain/remote-address.ts';
 
-/** A source that lives in another database, its secrets opened and filled. */
+/** A source in another database, with its secrets filled in. */
 export interface RemoteSource {
   source_type: string;
   connection_config: Record<string, unknown>;
@@ -15,9 +15,9 @@ interface RemoteHit {
 }
 
 export interface RemotePorts {
-  /** Guarded: addresses of sources are set by users. */
+  /** Guarded by egress rules, because users set the addresses. */
   fetch: typeof globalThis.fetch;
-  /** The address to dial for a host; throws a sentence when it may not be reached. */
+  /** The address to connect to for a host; throws a sentence if it is not allowed. */
   addressOf(hostname: string, port: number): Promise<string>;
 }
 
@@ -51,7 +51,7 @@ async function searchQdrant(
     method: 'POST',
     headers: { 'content-type': 'application/json', ...key },
     body: JSON.stringify({ query: vector, limit, with_payload: true }),
-    // The key would go along to wherever it leads.
+    // A redirect would receive the key.
     redirect: 'error',
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
@@ -82,11 +82,11 @@ async function searchPgvector(
     database,
     connectionTimeoutMillis: TIMEOUT_MS,
     query_timeout: TIMEOUT_MS,
-    // As a function, because an empty one would be looked for in the service's environment and home.
+    // A function, because the client would look up an empty password in the service's environment and home.
     password: () => password,
     ssl: tls !== null && { rejectUnauthorized: tls.verify, ...(isIP(bare(host)) === 0 ? { servername: host } : {}) },
   });
-  // A connection that breaks later tells the query that waits on it.
+  // If the connection breaks later, the waiting query fails.
   client.on('error', () => {});
   try {
     await client.connect();

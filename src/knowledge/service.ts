@@ -43,7 +43,7 @@ export function knowledgeOf({ store, egress, secrets, embeddings, embeddingFetch
   });
 }
 
-/** The source with stored tokens in their places; throws a sentence where one may not be used. */
+/** The source with its stored tokens filled in; throws a sentence if one may not be used. */
 async function connected(
   store: Store,
   source: KnowledgeSource,

@@ -6,13 +6,13 @@ import type { SharedServices } from './core.ts';
 import { MIGRATIONS } from './places.ts';
 
 const TOOLS: Record<Isolation, string> = {
-  namespaces: 'each call is confined in namespaces of its own',
+  namespaces: 'each call is confined in its own namespaces',
   landlock: 'each call is confined by Landlock, the second-strongest way',
   process: 'NOT confined: a tool can do whatever the service can',
   refused: 'do not run, because this machine cannot confine them',
 };
 
-/** What readiness and `doctor` look at. */
+/** The checks of readiness and `doctor`. */
 export function checksOf(
   { store, bus, database, runner }: Pick<SharedServices, 'store' | 'bus' | 'database' | 'runner'>,
   engine: Engine,

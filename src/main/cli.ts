@@ -2,15 +2,15 @@ import { isDebugging, readConfig } from './config.ts';
 
 const HELP = `perdura <command>
 
-  dev           the whole installation, with servers of its own (npm start)
+  dev           the whole installation, with its own servers (npm start)
   demo          a first run against a running installation
   api           the HTTP server   } with DATABASE_URL, TEMPORAL_ADDRESS
   worker        a worker          } and ENCRYPTION_KEYS set
   migrate       apply database migrations
-  rotate-keys   seal stored tokens anew with the first of ENCRYPTION_KEYS
+  rotate-keys   seal stored tokens again with the first of ENCRYPTION_KEYS
   tools         install <package> …: for custom tools to import
   replay        run bundles of runs again, offline: <bundle.json> …
-  doctor        say what is unhealthy and why
+  doctor        report what is unhealthy and why
 `;
 
 type Command = (config: ReturnType<typeof readConfig>, args: string[]) => Promise<void>;
@@ -39,7 +39,7 @@ if (!load) {
   } catch (error) {
     process.stderr.write(`perdura ${name}: ${(error as Error).message}\n`);
     if (isDebugging()) console.error(error);
-    // What failed half-way may leave a native thread behind that would keep the process for ever.
+    // A partial failure may leave a native thread behind that would keep the process alive forever.
     process.exit(1);
   }
 }

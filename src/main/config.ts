@@ -104,7 +104,7 @@ const Environment = z.object({
 
 export type Config = z.output<typeof Environment>;
 
-/** The one reader of the environment. An empty variable is as good as none. Throws a sentence for each that is wrong. */
+/** The only reader of the environment. An empty variable counts as unset. Throws a sentence for each invalid variable. */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
   const result = Environment.safeParse(set);
@@ -112,5 +112,5 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   throw new Error(result.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('\n'));
 }
 
-/** Whether failures are to be shown with their stack, also when the configuration itself is what failed. */
+/** Whether to show failures with their stack, even if the configuration itself failed. */
 export const isDebugging = (env: NodeJS.ProcessEnv = process.env): boolean => env.LOG_LEVEL === 'debug';

@@ -19,10 +19,10 @@ import type { Settle } from '../temporal/settle.ts';
 import type { PythonToolRunner } from '../toolrunner/index.ts';
 import type { Config } from './config.ts';
 
-/** What has to be known before anything is opened: addresses, and who may come in. */
+/** What must be known before any connection is opened: addresses, and who may sign in. */
 export interface InstallationSettings {
   config: Config;
-  /** Perdura's own, such as 0.1.0. */
+  /** The version of Perdura, such as 0.1.0. */
   version: string;
   database_url: string;
   temporal_address: string;
@@ -30,17 +30,17 @@ export interface InstallationSettings {
   encryption_keys: string;
   default_runtime: { base_url: string; model: string | null };
   webhook_secret: string;
-  /** Null: knowledge is searched by words alone. */
+  /** Null: knowledge is searched by words only. */
   embeddings: EmbeddingsEndpoint | null;
-  /** Addresses beyond the public internet that anything of users may reach: the operator's EGRESS_ALLOW. */
+  /** Addresses outside the public internet that users' tools and resources may reach: the operator's EGRESS_ALLOW. */
   egress_allow: readonly string[];
-  /** What users' configuration may name besides, and no tool may reach: one's own machine, where the installation is all on it. */
+  /** Further addresses that users' configuration may name but no tool may reach: this machine, if the whole installation runs on it. */
   configuration_allow: readonly string[];
-  /** What providers may name besides: the installation's own models. */
+  /** Further addresses that providers may name: the installation's own models. */
   provider_allow: readonly string[];
-  /** Ports of Perdura's own servers on this machine, which nobody reaches through it. */
+  /** Ports of Perdura's own servers on this machine, which nothing of users may reach. */
   own_ports: readonly number[];
-  /** The names by which the API may be asked for; null: any. */
+  /** The host names that the API accepts; null: any. */
   answers_to: HostRule | null;
   identity_providers: IdentityCheck[];
 }
@@ -55,7 +55,7 @@ export interface SharedServices {
   bus: EventBus;
   runner: PythonToolRunner;
   egress: Egress;
-  /** Where everything is parsed whose input users or the network choose. */
+  /** Parses all input from users or the network. */
   parsers: ParserPool;
   judge: Judge;
   knowledge: Knowledge;

@@ -27,7 +27,7 @@ import {
 import { openApi, openRunControl, openSharedServices, openWorker, openWorkerConnection } from './wiring.ts';
 
 const HOST = '127.0.0.1';
-/** One's own machine is part of an installation that is all on it; what users configure may name it, and no tool may reach it. */
+/** If the whole installation runs on this machine, users' configuration may name the machine, but no tool may reach it. */
 const LOOPBACK = ['127.0.0.0/8', '::1'];
 
 type Log = (line: string) => void;
@@ -46,12 +46,12 @@ export interface Installation {
 
 interface RunningInstallation {
   installation: Installation;
-  /** Rejects when the worker breaks. */
+  /** Rejects if the worker crashes. */
   done: Promise<void>;
   stop(): Promise<void>;
 }
 
-/** The whole installation in this process, with servers of its own; it is one command and needs no setting. */
+/** The whole installation in this process, with its own servers: one command, no settings. */
 export async function startInstallation(config: Config, log: Log): Promise<RunningInstallation> {
   const resources = createResources((error) => log(`While stopping: ${(error as Error).message}`));
   try {
@@ -74,7 +74,7 @@ async function settingOf(config: Config, servers: Servers): Promise<Installation
     ? defaultRuntimeOf(config)
     : { base_url: servers.demo_model_url, model: 'perdura-demo' };
   return {
-    // What is all on one's own machine may start commands of one's own.
+    // The whole installation runs on the user's machine, so it may start the user's commands.
     config: { ...config, ALLOW_STDIO_MCP: config.ALLOW_STDIO_MCP ?? true, ADMIN_SUBJECTS: administratorsOf(config) },
     version: PERDURA_VERSION,
     database_url: servers.own_database_url,
@@ -93,7 +93,7 @@ async function settingOf(config: Config, servers: Servers): Promise<Installation
   };
 }
 
-/** Worker and API on one connection, so that the worker takes a new run's first step without asking the engine. */
+/** Worker and API on one connection, so that the worker can start a new run's first step without polling the engine. */
 async function startApiAndWorker(
   setting: InstallationSettings,
   { demo_model_url }: Servers,
@@ -130,7 +130,7 @@ async function describe(config: Config, servers: Servers, api_url: string): Prom
   };
 }
 
-/** Where others find this installation while it runs: always in its home, and where the environment asks for it. */
+/** Files that describe this installation while it runs: always one in its home, and one at the path from the environment. */
 async function tellReady(
   { PERDURA_HOME, PERDURA_READY_FILE }: Config,
   installation: Installation,

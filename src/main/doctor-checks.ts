@@ -2,12 +2,12 @@ import type { Checks } from '../api/health.ts';
 import { SEARCH_ATTRIBUTES } from '../temporal/names.ts';
 import type { RunControl, SharedServices } from './core.ts';
 
-/** A run may be on its way between record and engine for so long. */
+/** How long a run may take from its record to the engine. */
 const SETTLED_MS = 120_000;
 const LOOKED_AT = 200;
 const PATIENCE_MS = 5_000;
 
-/** What `doctor` looks at beyond readiness: whether work is done, and whether what is on record is true. */
+/** The checks of `doctor` beyond readiness: whether work is being done, and whether the records are true. */
 export function doctorChecks({ store, setting }: SharedServices, { engine, client }: RunControl): Checks {
   return {
     async workers() {
@@ -43,7 +43,8 @@ export function doctorChecks({ store, setting }: SharedServices, { engine, clien
       const states = await Promise.all(tasks.slice(0, LOOKED_AT).map(({ task_id }) => engine.state(task_id)));
       const strays = tasks.filter((_, index) => states[index] && states[index] !== 'open').map(({ task_id }) => task_id);
       const waiting = tasks.filter(({ status }) => status === 'waiting').length;
-      if (strays.length === 0) return `${tasks.length} under way for more than two minutes, ${waiting} of them wait for a person`;
+      if (strays.length === 0)
+        return `${tasks.length} in progress for more than two minutes, ${waiting} of them wait for a person`;
       throw new Error(
         `${strays.length} have no execution: ${strays.slice(0, 5).join(', ')}; a worker settles them within a minute`,
       );

@@ -1,7 +1,7 @@
 export interface Resources {
-  /** Keeps something until the end; `close` says how it ends. */
+  /** Keeps a resource until the end; `close` releases it. */
   hold<T>(it: T, close: (it: T) => unknown): T;
-  /** Closes everything, the last opened first; one that fails does not keep the others. */
+  /** Closes everything, the last opened first. A failure does not prevent the others from closing. */
   close(): Promise<void>;
 }
 

@@ -13,7 +13,7 @@ export interface Servers {
   temporal_address: string;
   temporal_ui_url: string | null;
   demo_model_url: string;
-  /** The ports of all that was started here. */
+  /** The ports of all servers started here. */
   own_ports: number[];
   pids: Record<string, number>;
 }
@@ -22,7 +22,7 @@ type Log = (line: string) => void;
 
 const DEMO_MODEL_PORT = 18_900;
 
-/** Postgres, Temporal and the demo model of an installation; those that the environment names are used instead. */
+/** Postgres, Temporal and the demo model of an installation; servers named by the environment are used instead. */
 export async function startServers(config: Config, resources: Resources, log: Log): Promise<Servers> {
   const home = config.PERDURA_HOME;
   await mkdir(home, { recursive: true, mode: 0o711 });

@@ -14,18 +14,18 @@ const CODE_HOSTS = {
   gitea: 'https://gitea.com/api/v1',
 } as const;
 
-/** The code-hosting provider's own model endpoint; its model is used where nothing names one. */
+/** The code-hosting provider's model endpoint; its model is used if nothing names one. */
 const SHIPPED_RUNTIME = { base_url: 'https://models.github.ai/inference', model: 'openai/gpt-4.1' };
 
 /** The person at the machine of an embedded installation. */
 const LOCAL_LOGIN = 'local';
 const LOCAL_PRINCIPAL: Principal = { provider: 'local', subject: LOCAL_LOGIN, login: LOCAL_LOGIN };
 
-/** Who signs in with the token in the home folder; null when that token is not taken. */
+/** Who signs in with the token in the home folder; null if that token is not accepted. */
 export const localPrincipal = ({ IDENTITY_PROVIDERS: names }: Config): Principal | null =>
   names.length === 0 || names.includes('local') ? LOCAL_PRINCIPAL : null;
 
-/** Who administers an embedded installation: those named, else whoever can read the token in the home folder. */
+/** The administrators of an embedded installation: the configured ones, else anyone who can read the token in the home folder. */
 export function administratorsOf(config: Config): string[] {
   const { ADMIN_SUBJECTS: named } = config;
   const local = localPrincipal(config);
@@ -36,7 +36,7 @@ export function defaultRuntimeOf({ DEFAULT_RUNTIME_BASE_URL: base_url, DEFAULT_R
   return base_url ? { base_url, model: model ?? null } : { ...SHIPPED_RUNTIME, ...(model ? { model } : {}) };
 }
 
-/** The identity providers that are on: those named, else the one given. `local` means the token in the home folder. */
+/** The enabled identity providers: the configured ones, else the given one. `local` means the token in the home folder. */
 export async function identityOf(config: Config, fallback: 'local' | 'github'): Promise<IdentityCheck[]> {
   const names = config.IDENTITY_PROVIDERS.length > 0 ? config.IDENTITY_PROVIDERS : [fallback];
   return Promise.all(names.map((name) => identityCheck(name, config)));
@@ -44,7 +44,7 @@ export async function identityOf(config: Config, fallback: 'local' | 'github'): 
 
 async function identityCheck(name: string, config: Config): Promise<IdentityCheck> {
   if (name === 'local') return localIdentity([{ login: LOCAL_LOGIN, token: (await localToken(config.PERDURA_HOME)).token }]);
-  if (!(name in CODE_HOSTS)) throw new Error(`IDENTITY_PROVIDERS: ${name} is none of github, gitlab, gitea, local`);
+  if (!(name in CODE_HOSTS)) throw new Error(`IDENTITY_PROVIDERS: ${name} is not one of github, gitlab, gitea, local`);
   const provider = name as keyof typeof CODE_HOSTS;
   const api_url = config.IDENTITY_API_URL ?? CODE_HOSTS[provider];
   return codeHostIdentity({ provider, api_url, fetch: installationFetch(config) });
@@ -55,7 +55,7 @@ export async function encryptionKeysOf(config: Config): Promise<string> {
   return config.ENCRYPTION_KEYS ?? `home:${(await encryptionKey(config.PERDURA_HOME)).key}`;
 }
 
-/** Where texts become vectors; null when the environment names no endpoint. */
+/** The embedding endpoint; null if the environment names none. */
 export const embeddingsOf = ({ EMBEDDINGS_BASE_URL: base_url, EMBEDDINGS_MODEL: model, EMBEDDINGS_API_KEY }: Config) =>
   base_url ? { base_url, model, api_key: EMBEDDINGS_API_KEY ?? null } : null;
 
@@ -63,11 +63,11 @@ export const embeddingsOf = ({ EMBEDDINGS_BASE_URL: base_url, EMBEDDINGS_MODEL: 
 export const webhookSecretOf = async ({ WEBHOOK_SECRET, PERDURA_HOME }: Config): Promise<string> =>
   WEBHOOK_SECRET ?? webhookSecret(PERDURA_HOME);
 
-/** The setting of a process that joins servers run elsewhere. */
+/** The setting of a process that uses external servers. */
 export async function externalSetting(config: Config): Promise<InstallationSettings> {
   const { DATABASE_URL, TEMPORAL_ADDRESS } = config;
   if (!DATABASE_URL || !TEMPORAL_ADDRESS) {
-    throw new Error('Set DATABASE_URL and TEMPORAL_ADDRESS, or use `npm start`, which brings servers of its own');
+    throw new Error('Set DATABASE_URL and TEMPORAL_ADDRESS, or use `npm start`, which brings its own servers');
   }
   return {
     config,
@@ -83,7 +83,7 @@ export async function externalSetting(config: Config): Promise<InstallationSetti
     configuration_allow: [],
     provider_allow: [hostOf(defaultRuntimeOf(config).base_url)],
     own_ports: [config.PERDURA_PORT],
-    // Behind a proxy the names are the operator's to know.
+    // Behind a proxy only the operator knows the names.
     answers_to: config.ALLOWED_HOSTS.length > 0 ? hostRule({ listening: '0.0.0.0', names: config.ALLOWED_HOSTS }) : null,
     identity_providers: await identityOf(config, 'github'),
   };

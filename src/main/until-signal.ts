@@ -1,7 +1,7 @@
-/** A terminal and npm may both pass on the same Ctrl-C; what comes this soon after the first is its echo. */
+/** A terminal and npm may both forward the same Ctrl-C; a second one this soon counts as the same. */
 const ECHO_MS = 1_000;
 
-/** Resolves when the process is asked to end, or when the script that started it is gone. A second request ends it at once. */
+/** Resolves when the process is asked to end, or when the script that started it has ended. A second request ends it at once. */
 export function untilSignal(): Promise<void> {
   return new Promise((resolve) => {
     let asked = 0;

@@ -72,7 +72,7 @@ export async function openSharedServices(
     database,
     keys,
     admins: config.ADMIN_SUBJECTS,
-    tell: (workflow_id, task_id, told) => bus.announce(workflow_id, { task_id, ...told }),
+    publish: (workflow_id, task_id, written) => bus.announce(workflow_id, { task_id, ...written }),
   });
   const { parsers, judge } = parsersOf(config, resources);
   const egress = openEgress(setting, resources);
@@ -118,7 +118,7 @@ export async function openSharedServices(
   };
 }
 
-/** TLS and API keys come by Temporal's own variables; the address is ours to know. */
+/** TLS and API keys come from Temporal's own variables, the address from Perdura's setting. */
 function connectOptions({ temporal_address: address }: InstallationSettings) {
   return { ...loadClientConnectConfig().connectionOptions, address };
 }
@@ -130,7 +130,7 @@ export const openWorkerConnection = async (setting: InstallationSettings, resour
 export const openClientConnection = (setting: InstallationSettings, resources: Resources): Connection =>
   resources.hold(Connection.lazy(connectOptions(setting)), (it) => it.close());
 
-/** How runs are started and stopped; `eager` where a worker shares the connection. */
+/** Starts and stops runs; `eager` if a worker shares the connection. */
 export function openRunControl(
   { setting, store, bus, judge, quotas }: SharedServices,
   connection: Connection | NativeConnection,
@@ -175,13 +175,13 @@ export async function openWorker(
   return resources.hold(await startWorker(ports, settings), (it) => it.stop());
 }
 
-/** How long replies of chats may take to end when the service is stopped. */
+/** How long chat replies may take to end when the service stops. */
 const CHAT_GRACE_MS = 5_000;
 
 interface ApiOptions {
   resources: Resources;
   dashboards?: DashboardSettings;
-  /** Where the log of requests goes. */
+  /** The destination of the request log. */
   log_to?: { write(line: string): void };
 }
 
@@ -193,7 +193,7 @@ export async function openApi(
   const { setting, store, bus, runner, identify } = core;
   const { config } = setting;
   const replies = resources.hold(chatRepliesOf(core), (it) => it.close(CHAT_GRACE_MS));
-  // Sessions and tasks have ids of one kind, so what asks workers to break off a task asks every API process, too.
+  // Sessions and tasks share one id format, so the halt notice for a task reaches every API process, too.
   resources.hold(await bus.onHalt(replies.stop), (end) => void end());
   const services = {
     store,

@@ -1,4 +1,4 @@
-/** `refused`: the job threw a sentence · `timeout`, `memory`: it took more than it is given · `busy`: it was not begun · `ended`: the pool was closed. */
+/** `refused`: the job threw a sentence · `timeout`, `memory`: it exceeded its limit · `busy`: it was not started · `ended`: the pool was closed. */
 type FailureKind = 'refused' | 'timeout' | 'memory' | 'busy' | 'ended';
 
 /** How long a request waits for a parser process before its job fails as `busy`. */

@@ -7,20 +7,20 @@ export type JobInput<N extends JobName> = Parameters<Jobs[N]>[0];
 export type JobOutput<N extends JobName> = Awaited<ReturnType<Jobs[N]>>;
 
 export interface JobRules {
-  /** The principal it is done for: processes are shared out between them. */
+  /** The principal who needs the result: processes are shared fairly between principals. */
   owner: string;
   deadline_ms: number;
-  /** How long it may wait for a process; left out: as long as it takes. */
+  /** How long it may wait for a process; left out: indefinitely. */
   patience_ms?: number;
-  /** It is expected to take long: such jobs leave a process free for the others. */
+  /** Expected to take long: such jobs leave one process free for others. */
   slow?: boolean;
-  /** The process is not used again, for input that might take it over. */
+  /** The process is not reused, because the input might take it over. */
   once?: boolean;
 }
 
-/** Processes in which everything is parsed whose input users or the network choose. */
+/** A pool of processes that parse all input from users or the network. */
 export interface ParserPool {
-  /** Rejects with a `ParserFailure`. A process that takes too long or too much is ended; others are not held up. */
+  /** Rejects with a `ParserFailure`. A process that exceeds its time or memory is ended without delaying others. */
   run<N extends JobName>(job: N, input: JobInput<N>, rules: JobRules): Promise<JobOutput<N>>;
   close(): Promise<void>;
 }
@@ -36,13 +36,13 @@ interface Waiting {
 interface Share {
   running: number;
   waiting: number;
-  /** When one of its jobs was begun last, counted in jobs. */
+  /** When one of its jobs was last started, counted in jobs. */
   served: number;
 }
 
 /** Jobs that one principal may have waiting. */
 const MOST_WAITING = 200;
-/** A process that nobody needed for so long is ended; one is kept, so that the next job need not wait for it to start. */
+/** An idle process is ended after this time. One is kept, so that the next job need not wait for a start. */
 const IDLE_MS = 60_000;
 
 export function createParserPool({ processes, idle_ms = IDLE_MS }: { processes: number; idle_ms?: number }): ParserPool {
@@ -62,7 +62,7 @@ export function createParserPool({ processes, idle_ms = IDLE_MS }: { processes: 
   };
   const mayStart = ({ rules }: Waiting) => (!rules.slow || slow < most - 1) && shareOf(rules.owner).running < Math.ceil(most / 2);
 
-  /** The one whose owner was served longest ago, and of those the one that came first. */
+  /** The job whose owner was served longest ago; of several, the oldest. */
   function next(): Waiting | undefined {
     let best: Waiting | undefined;
     for (const one of queue) {
@@ -82,7 +82,7 @@ export function createParserPool({ processes, idle_ms = IDLE_MS }: { processes: 
     }
   }
 
-  /** Those that rested longest are at the front. */
+  /** Longest idle first. */
   function rest(worker: ParserProcess): void {
     idle.push(worker);
     const leave = () => {
@@ -108,7 +108,7 @@ export function createParserPool({ processes, idle_ms = IDLE_MS }: { processes: 
       share.running -= 1;
       if (rules.slow) slow -= 1;
       if (share.running + share.waiting === 0) shares.delete(rules.owner);
-      // Its place is free only when it has ended.
+      // Its slot is free only after it has ended.
       if (!reusable || closed) await worker.end();
       busy.delete(worker);
       if (reusable && !closed) rest(worker);
@@ -120,7 +120,7 @@ export function createParserPool({ processes, idle_ms = IDLE_MS }: { processes: 
     if (closed) return Promise.reject(new ParserFailure('ended', 'the service is stopping'));
     const share = shareOf(rules.owner);
     if (share.waiting >= MOST_WAITING)
-      return Promise.reject(new ParserFailure('busy', `${MOST_WAITING} texts and files of yours are waiting to be read already`));
+      return Promise.reject(new ParserFailure('busy', `${MOST_WAITING} of your texts and files are already waiting to be read`));
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     let timer: NodeJS.Timeout | undefined;
     const leave = () => {

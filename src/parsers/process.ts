@@ -27,7 +27,7 @@ const ROOM = fileURLToPath(new URL('./room/', import.meta.url));
 const SOURCES = fileURLToPath(new URL('../../', import.meta.url));
 const readable = [ROOM, `${SOURCES}package.json`, `${realpathSync(`${SOURCES}node_modules`)}/`];
 
-/** Older Nodes have no permissions, and strip types only when told to. */
+/** Older Nodes have no permissions, and strip types only with a flag. */
 const FLAGS = [
   `--max-old-space-size=${HEAP_MB}`,
   '--disable-warning=ExperimentalWarning',
@@ -40,8 +40,8 @@ const FLAGS = [
 type Answer = 'ready' | { value: unknown } | { refusal: string };
 
 /**
- * Starts a process for parsing. It has no environment, writes no file, starts nothing and reads its own program alone. A thread
- * would not do: one that reaches its heap's limit inside a call such as JSON.parse takes the whole process with it.
+ * Starts a process for parsing. It has no environment, writes no file, starts nothing and reads only its own program. A thread
+ * would not be enough: if it reaches its heap limit inside a call such as JSON.parse, the whole process ends.
  */
 export function startProcess(): ParserProcess {
   const child = fork(`${ROOM}process.ts`, {
@@ -61,7 +61,7 @@ export function startProcess(): ParserProcess {
   child.on('message', (answer) => take(answer as Answer));
   child.once('error', (error) => fail(error));
   child.once('exit', (code, signal) => fail(endOf(code, signal)));
-  // When memory runs short, it goes before anything else of the machine.
+  // If memory runs short, the kernel ends this process first.
   if (process.platform === 'linux') writeFile(`/proc/${child.pid}/oom_score_adj`, '1000').catch(() => {});
 
   async function carryOut({ job, input, deadline_ms }: ProcessOrder): Promise<unknown> {
@@ -109,7 +109,7 @@ export function startProcess(): ParserProcess {
   };
 }
 
-/** Whether this process stays for it. */
+/** Whether this process stays alive for it. */
 function hold(child: ChildProcess, held: boolean): void {
   if (held) {
     child.ref();
@@ -120,7 +120,7 @@ function hold(child: ChildProcess, held: boolean): void {
   }
 }
 
-const tooMuch = () => new ParserFailure('memory', 'it needs more memory than it is given');
+const tooMuch = () => new ParserFailure('memory', 'it needs more memory than allowed');
 
 /** V8 ends a process whose heap is full with SIGABRT or SIGTRAP; nothing else does. */
 const endOf = (code: number | null, signal: string | null): Error =>
@@ -128,7 +128,7 @@ const endOf = (code: number | null, signal: string | null): Error =>
     ? tooMuch()
     : new ParserFailure('ended', `its process ended (${signal ?? `exit code ${code}`})`);
 
-/** Where the system does not tell, the limit of the heap is all there is. */
+/** If the system does not report memory, only the heap limit applies. */
 async function isTooLarge({ pid }: ChildProcess): Promise<boolean> {
   const statm = await readFile(`/proc/${pid}/statm`, 'utf8').catch(() => '');
   return Number(statm.split(' ')[1] ?? 0) * PAGE_BYTES > RESIDENT_BYTES;

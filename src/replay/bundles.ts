@@ -12,7 +12,7 @@ import { mcpPorts, openMcpPool, withoutElsewhere } from '../temporal/ports/tools
 import { type Toolset, toolsFor } from '../tools/for-agent.ts';
 import { replay } from './replay.ts';
 
-/** Runs as documents. What is not in the schema does not leave; secrets that are known are taken out of every text. */
+/** Runs as documents. Only fields of the schema are included, and known secrets are redacted in every text. */
 export function bundlesOf(core: SharedServices) {
   const { store } = core;
   const bundleOf = async (task: WiredTask, caller: Caller): Promise<RunBundle> => {
@@ -34,11 +34,11 @@ export function bundlesOf(core: SharedServices) {
     redact.know(caller.access_token);
     await core.secrets.within(redact, () => openAll(core, task.id));
     const bundle = redact.value(JSON.parse(JSON.stringify(draft))) as RunBundle;
-    const { told } = await replay(bundle, outputGuardsOf(core.judge));
-    const steps = bundle.steps.map((step) => ({ ...step, input: told.get(step.step) ?? null }));
+    const { inputs } = await replay(bundle, outputGuardsOf(core.judge));
+    const steps = bundle.steps.map((step) => ({ ...step, input: inputs.get(step.step) ?? null }));
     return { ...bundle, steps };
   };
-  // The digests of a long run take the processor for seconds, so bundles are made one at a time.
+  // The digests of a long run occupy the processor for seconds, so bundles are made one at a time.
   let last: Promise<unknown> = Promise.resolve();
   return (task: WiredTask, caller: Caller): Promise<RunBundle> => {
     const mine = last.then(() => bundleOf(task, caller));
@@ -47,10 +47,10 @@ export function bundlesOf(core: SharedServices) {
   };
 }
 
-/** A run as one document, without the secrets that its owner's runs are given. */
+/** A run as one document, without the secrets of its owner's runs. */
 export type BundleOf = ReturnType<typeof bundlesOf>;
 
-/** The tools that the run's model is offered, and how much it can read. Nothing is called or connected to. */
+/** The tools offered to the run's model, and its context window. Calls nothing and connects to nothing. */
 async function runtimeOf(core: SharedServices, definition: Definition, { task }: RunRecord) {
   const keeps_context = definition.provider !== null && isVendor(definition.provider);
   const custom_tools = definition.provider !== null;
@@ -74,7 +74,7 @@ const NOWHERE = { fetch: nowhere, installationFetch: nowhere, deadlines: { total
 
 function contentOf({ task, steps, messages, calls, events }: RunRecord) {
   const fork_step = task.fork_step ?? 0;
-  const told = events.map(({ data }) => data as { event: string; step?: number });
+  const logged = events.map(({ data }) => data as { event: string; step?: number });
   const stepAt = (at: Date) => steps.findLast(({ started_at }) => started_at <= at)?.step ?? 0;
   const resultText = (step: number, position: number) =>
     messages.find((message) => message.step === step && message.position === position)?.content ?? null;
@@ -91,7 +91,7 @@ function contentOf({ task, steps, messages, calls, events }: RunRecord) {
       guardrails: events
         .filter(({ timestamp }) => timestamp >= started_at && !(steps[index + 1] && timestamp >= steps[index + 1]!.started_at))
         .flatMap(({ data }) => ((data as { event: string }).event === 'output_guardrail_violation' ? [data] : [])),
-      budget_exhausted: told.some((event) => event.event === 'budget_exhausted' && event.step === step),
+      budget_exhausted: logged.some((event) => event.event === 'budget_exhausted' && event.step === step),
       tool_calls: calls
         .filter((call) => call.step === step)
         .map((call) => ({ ...call, result: resultText(step, call.position) })),

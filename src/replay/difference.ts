@@ -1,10 +1,10 @@
 import { canonicalJson } from '../domain/canonical-json.ts';
 import type { TranscriptMessage } from '../domain/transcript.ts';
 
-/** Where a replayed run first did otherwise than the recorded one. */
+/** The first point at which a replayed run differs from the recorded one. */
 export interface Difference {
   step: number;
-  /** What differs, as a sentence's subject. */
+  /** What differs, as the subject of a sentence. */
   what: string;
   recorded: unknown;
   replayed: unknown;
@@ -12,7 +12,7 @@ export interface Difference {
 
 export type Differences = ReturnType<typeof differences>;
 
-/** Keeps the first difference: what follows from it is of no interest. */
+/** Keeps only the first difference: later ones follow from it. */
 export function differences() {
   let first: Difference | null = null;
   function note(step: number, what: string, { recorded, replayed }: { recorded: unknown; replayed: unknown }): void {
@@ -28,10 +28,10 @@ export function differences() {
   };
 }
 
-/** What a message is called in a report. */
+/** The name of a message in a report. */
 export function named({ kind, call_id }: Pick<TranscriptMessage, 'kind' | 'call_id'>): string {
-  return call_id ? `what the model is told of the call ${call_id}` : `the ${kind}`;
+  return call_id ? `the result of the call ${call_id} for the model` : `the ${kind}`;
 }
 
-/** What must be the same of a message. */
+/** The fields of a message that must be equal. */
 export const comparable = ({ role, kind, content, tool_calls }: TranscriptMessage) => ({ role, kind, content, tool_calls });

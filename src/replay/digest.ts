@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { canonicalJson } from '../domain/canonical-json.ts';
 import type { Exchange } from '../runtimes/runtime.ts';
 
-/** A fingerprint of all that a model is given in an exchange. */
+/** A fingerprint of everything a model receives in an exchange. */
 export function digestOf({ model, instructions, transcript, tools, reasoning_effort, wants_json }: Exchange): string {
   const messages = transcript.map(({ role, kind, content, tool_calls, call_id, extra }) => {
     return { role, kind, content, tool_calls, call_id, extra: extra ?? null };

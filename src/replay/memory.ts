@@ -10,7 +10,7 @@ import { freshCall, freshRun, placeOf, plain, type Recording } from './recording
 
 export type ReplayMemory = ReturnType<typeof replayMemory>;
 
-/** A database of one run, that holds every write against the record. */
+/** An in-memory database of one run that compares every write with the record. */
 export function replayMemory(recording: Recording, { compare, note }: Differences) {
   const { bundle, begun_at } = recording;
   let run = freshRun(bundle);
@@ -34,7 +34,7 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
     compare(message.step, named(message), both);
   }
 
-  /** Everything on record of a round must have been written when the next begins. */
+  /** When a round begins, everything recorded for the previous one must have been written. */
   function closeRound(step: number): void {
     for (const message of recording.ofStep(step))
       if (!messages.has(placeOf(message))) note(step, named(message), { recorded: comparable(plain(message)), replayed: null });
@@ -45,9 +45,9 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
       const planned = callsOf(step).map(({ call_id, name }) => ({ call_id, name }));
       return { ...run, recorded: done.has(step), messages: inOrder(), calls: planned };
     },
-    async begin(_, { step, turns, messages: told }: Begin) {
+    async begin(_, { step, turns, messages: added }: Begin) {
       run = { ...run, status: 'running', turns };
-      for (const message of told) write(message);
+      for (const message of added) write(message);
       closeRound(step - 1);
       return true;
     },
@@ -58,7 +58,7 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
     async compact(_, { step, message, usage }: Compaction) {
       messages.set(placeOf(message), message);
       const known = recording.summaryAt(step);
-      compare(step, 'what is summed up of older messages', {
+      compare(step, 'the summary of older messages', {
         recorded: known ? { up_to_step: known.step, content: known.content } : null,
         replayed: { up_to_step: message.step, content: message.content },
       });
@@ -66,8 +66,8 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
       return true;
     },
     wait: async () => true,
-    tell: async () => true,
-    tellDeltas: async () => true,
+    publish: async () => true,
+    publishDeltas: async () => true,
     noteError: async () => true,
   };
 
@@ -122,12 +122,12 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
     raiseBudget(): void {
       run = { ...run, budget: bundle.task.budget };
     },
-    /** Takes up what a person said of a call. */
+    /** Applies a person's decision about a call. */
     decide(call_id: string): void {
       const call = calls.get(call_id);
       if (call) move(call, { decision: recording.decision(call_id) });
     },
-    /** Ends a call that no tool was asked about: a fork's. */
+    /** Ends a call of a fork that was answered without calling the tool. */
     answer(call_id: string): void {
       const call = calls.get(call_id);
       if (call) end(call, { content: recording.outcome(call_id).content, kind: 'result' });

@@ -10,7 +10,7 @@ export type BundledStep = RunBundle['steps'][number];
 export type BundledCall = BundledStep['tool_calls'][number];
 export type BundledMessage = RunBundle['transcript'][number];
 
-/** The record says no more: the run was halted here, failed for a reason from outside, or is still under way. */
+/** The record ends: the run was halted here, failed for an external reason, or is still in progress. */
 export class RecordEnds extends Error {
   override readonly name = 'RecordEnds';
 }
@@ -21,7 +21,7 @@ const LEFT_OPEN = [OUTCOME_UNKNOWN, NOT_CALLED];
 
 export type Recording = ReturnType<typeof recordingOf>;
 
-/** A bundle as something to look things up in. */
+/** Lookups in a bundle. */
 export function recordingOf(bundle: RunBundle) {
   const steps = new Map(bundle.steps.map((step) => [step.step, step]));
   const messages = new Map(bundle.transcript.map((message) => [placeOf(message), message]));
@@ -29,22 +29,22 @@ export function recordingOf(bundle: RunBundle) {
   const begun_at = bundle.task.forked_from?.step ?? 1;
   return {
     bundle,
-    /** The step that the run itself began with: what is before it was copied. */
+    /** The first step of the run itself: earlier ones were copied. */
     begun_at,
     step: (step: number) => steps.get(step),
     message: (place: { step: number; position: number }) => messages.get(placeOf(place)),
     call: (call_id: string) => calls.get(call_id),
-    /** Messages that a step's reply and what followed it came to. */
+    /** The messages of a step: its reply and what followed. */
     ofStep: (step: number) => bundle.transcript.filter((message) => message.step === step && !isStandingOrSummary(message)),
     summaryAt: (step: number) => bundle.transcript.find(({ kind, told_at }) => kind === 'summary' && told_at === step),
-    /** What was there before the first step: the prompt, its context, and what was copied. */
+    /** Messages from before the first step: the prompt, its context, and copied ones. */
     before: () =>
       bundle.transcript.filter(({ step, kind, told_at }) => step < begun_at && (kind !== 'summary' || told_at < begun_at)),
     reply(step: number): ModelReply {
       const message = messages.get(placeOf({ step, position: 0 }));
       const recorded = steps.get(step);
       if (!recorded?.ended_at || (message?.kind !== 'reply' && message?.kind !== 'withheld'))
-        throw new RecordEnds(`No answer of the model's is on record for step ${step}`);
+        throw new RecordEnds(`No model reply is on record for step ${step}`);
       const { finish, model, usage, tool_calls } = recorded;
       const asked = [...tool_calls].sort((a, b) => a.position - b.position);
       return {
@@ -59,10 +59,10 @@ export function recordingOf(bundle: RunBundle) {
     outcome(call_id: string) {
       const call = calls.get(call_id);
       if (!call || call.result === null || LEFT_OPEN.includes(call.result))
-        throw new RecordEnds(`No result of the call ${call_id} is on record`);
+        throw new RecordEnds(`No result is on record for the call ${call_id}`);
       return { content: call.result, failed: call.failed ?? false, denied: call.status === 'denied' };
     },
-    /** What the person who was asked must have said. */
+    /** The decision that the person must have made. */
     decision(call_id: string): CallDecision {
       const { content, denied } = this.outcome(call_id);
       if (!denied) return { decision: 'approve' };
@@ -95,7 +95,7 @@ export const plain = ({
   extra: extra ?? null,
 });
 
-/** The definition as the loop takes it; what a bundle leaves out, the loop does not ask for. */
+/** The definition in the form of the loop. The loop does not need the parts that a bundle leaves out. */
 export function recordedDefinition({ definition }: RunBundle): Definition {
   const { provider, guardrails, ...same } = definition;
   return {

@@ -16,20 +16,20 @@ import { digestOf } from './digest.ts';
 import { type ReplayMemory, replayMemory } from './memory.ts';
 import { RecordEnds, type Recording, recordedDefinition, recordingOf } from './recording.ts';
 
-/** What the model is given at a step. */
-export interface Told {
+/** The model's input at a step. */
+interface StepInput {
   digest: string;
   messages: number;
 }
 
 export interface Replayed {
-  /** Null: the run was replayed to its end, or to the end of its record, as it is on record. */
+  /** Null: the run was replayed without a difference, to its end or to the end of its record. */
   difference: Difference | null;
   /** Steps that were replayed. */
   steps: number;
   calls: number;
   /** By step. */
-  told: Map<number, Told>;
+  inputs: Map<number, StepInput>;
 }
 
 export interface ReplayPorts {
@@ -40,22 +40,22 @@ interface Replaying extends ReplayPorts {
   recording: Recording;
   memory: ReplayMemory;
   found: Differences;
-  told: Map<number, Told>;
-  /** The step under way. */
+  inputs: Map<number, StepInput>;
+  /** The step in progress. */
   at: number;
 }
 
 const NEVER = new AbortController().signal;
 
-/** Ends the loop where it has done otherwise: nothing after that can be compared. */
+/** Ends the loop at the first difference: nothing after it can be compared. */
 class Diverged extends Error {}
 
-/** Runs the loop of a recorded run again, through the code that runs it in earnest, with the recorded answers of models and tools. */
+/** Runs the loop of a recorded run again, through the same code, with the recorded answers of models and tools. */
 export async function replay(bundle: RunBundle, ports: ReplayPorts): Promise<Replayed> {
   const recording = recordingOf(bundle);
   const found = differences();
   const memory = replayMemory(recording, found);
-  const work: Replaying = { ...ports, recording, memory, found, told: new Map(), at: 0 };
+  const work: Replaying = { ...ports, recording, memory, found, inputs: new Map(), at: 0 };
   const { prompt } = bundle.task;
   const first = bundle.transcript.find(({ kind, step }) => kind === 'prompt' && step === 0);
   if (first) found.compare(1, 'the prompt', { recorded: prompt, replayed: first.content });
@@ -68,10 +68,10 @@ export async function replay(bundle: RunBundle, ports: ReplayPorts): Promise<Rep
     else if (error instanceof ApplicationFailure) compareFailure(work, error);
     else if (!(error instanceof Diverged)) throw error;
   }
-  return { difference: found.first(), steps: work.told.size, calls: counted.calls, told: work.told };
+  return { difference: found.first(), steps: work.inputs.size, calls: counted.calls, inputs: work.inputs };
 }
 
-const UNENDED = 'whether the run goes on';
+const UNENDED = 'whether the run continues';
 const unended = ({ end }: RunBundle) => end.status !== 'completed';
 
 function loopPorts(work: Replaying, counted: { calls: number }): RunPorts {
@@ -84,10 +84,10 @@ function loopPorts(work: Replaying, counted: { calls: number }): RunPorts {
   return {
     async exchange(order) {
       work.at = order.step;
-      // Others in the process get their turn: transcripts may be long.
+      // Transcripts may be long, so let other work in the process proceed.
       await setImmediate();
       for (const call_id of order.denied)
-        found.compare(order.step - 1, `what becomes of the call ${call_id}`, {
+        found.compare(order.step - 1, `the status of the call ${call_id}`, {
           recorded: recording.call(call_id)?.status,
           replayed: 'denied',
         });
@@ -138,7 +138,7 @@ function activityPorts(work: Replaying): ExchangePorts & CallToolPorts {
     toolsOf: async () => ({
       list: async () => bundle.tools,
       renamed: async () => [],
-      call: () => Promise.reject(new RecordEnds('A tool was asked outside of a call')),
+      call: () => Promise.reject(new RecordEnds('A tool was called outside of a recorded call')),
     }),
     publisher: (_send, ready) => ({ push() {}, flush: async () => void (await ready), complete: () => true }),
     workspaces: { open: async () => ({ commit: null }) },
@@ -157,7 +157,7 @@ function activityPorts(work: Replaying): ExchangePorts & CallToolPorts {
   };
 }
 
-/** When a step began; where it has no answer on record, when the run ended. */
+/** When a step began; if it has no answer on record, when the run ended. */
 function timeAt({ recording, at }: Replaying): string {
   const step = recording.step(at);
   const { started_at, completed_at, created_at } = recording.bundle.task;
@@ -175,27 +175,27 @@ function recordedRuntime(work: Replaying): ModelRuntime {
   return {
     async exchange(input) {
       if (input.instructions === SUMMARY_INSTRUCTIONS) return { reply: summaryReply(work), cursor: null };
-      compareTold(work, input);
+      compareInput(work, input);
       return { reply: work.recording.reply(work.at), cursor: null };
     },
   };
 }
 
-function compareTold({ recording, told, found, at }: Replaying, input: Exchange): void {
+function compareInput({ recording, inputs, found, at }: Replaying, input: Exchange): void {
   const now = { digest: digestOf(input), messages: input.transcript.length };
-  told.set(at, now);
+  inputs.set(at, now);
   const known = recording.summaryAt(at);
   const summed = input.transcript.some(({ kind, step }) => kind === 'summary' && step === known?.step);
-  if (known && !summed) found.note(at, 'what is summed up of older messages', { recorded: known.content, replayed: null });
+  if (known && !summed) found.note(at, 'the summary of older messages', { recorded: known.content, replayed: null });
   const was = recording.step(at)?.input;
   if (was) found.compare(at, 'what the model is given', { recorded: was, replayed: now });
 }
 
-/** The summary on record, as the model must have written it. Its cost is not known by itself. */
+/** The summary on record, as the model must have written it. Its own cost is not known. */
 function summaryReply({ recording, found, at }: Replaying): ModelReply {
   const known = recording.summaryAt(at);
   if (!known) {
-    found.note(at, 'what is summed up of older messages', { recorded: null, replayed: 'a summary is asked for' });
+    found.note(at, 'the summary of older messages', { recorded: null, replayed: 'a summary is requested' });
     throw new Diverged();
   }
   const frame = summaryMessage('');
@@ -207,7 +207,7 @@ function compareEnd({ recording, found, memory, at }: Replaying, { state }: Loop
   const { end, steps } = recording.bundle;
   memory.closeRound(at);
   const last = steps.at(-1)?.step ?? at;
-  if (last > at) found.note(at, UNENDED, { recorded: `it goes on to step ${last}`, replayed: 'it ends' });
+  if (last > at) found.note(at, UNENDED, { recorded: `it continues to step ${last}`, replayed: 'it ends' });
   const limited = state.denied_rounds > 0;
   const status = mayFollowAnswer(end) ? end.status : 'completed';
   found.compare(at, 'how the run ends', {
@@ -216,7 +216,7 @@ function compareEnd({ recording, found, memory, at }: Replaying, { state }: Loop
   });
 }
 
-/** The last answer is recorded before the end is: in between the run may be halted by a person, or lost, or the bundle be taken. */
+/** The last answer is recorded before the end. In between, a person may halt the run, it may be lost, or the bundle may be made. */
 const mayFollowAnswer = ({ status, error_code }: RunBundle['end']) =>
   !isTerminal(status) || (status === 'halted' && error_code === null) || error_code === 'run_lost';
 

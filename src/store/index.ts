@@ -44,13 +44,13 @@ export type Store = ReturnType<typeof createStore>;
 interface StoreOptions {
   database: Database;
   keys: KeyRing;
-  tell?: Tell;
+  publish?: Tell;
   /** Whose shared resources join others' by tag. */
   admins?: readonly string[];
 }
 
-/** Everything that is kept, one part a resource. `tell` hears of events once they are written. */
-export function createStore({ database: { pool, prisma }, keys, tell, admins = [] }: StoreOptions) {
+/** Everything that is kept, one part a resource. `publish` receives events once they are written. */
+export function createStore({ database: { pool, prisma }, keys, publish, admins = [] }: StoreOptions) {
   const trusted = [...admins, INSTALLATION];
   const memories = memoryStore(pool, prisma);
   const fingerprints = grantKeys(pool, keys);
@@ -72,9 +72,9 @@ export function createStore({ database: { pool, prisma }, keys, tell, admins = [
     tokens: tokenStore({ pool, prisma, fingerprints }, keys),
     grants: grantStore({ prisma, keys, fingerprints }),
     workflows: workflowStore({ pool, prisma, granting }),
-    tasks: taskStore({ pool, prisma, keys, ...(tell ? { tell } : {}) }),
-    runs: runStore(pool, tell),
-    ledger: toolLedger(pool, tell),
+    tasks: taskStore({ pool, prisma, keys, ...(publish ? { tell: publish } : {}) }),
+    runs: runStore(pool, publish),
+    ledger: toolLedger(pool, publish),
     skills: resource<Skill>(prisma.skill, { noun: 'skill' }),
     guardrails: resource<Guardrail>(prisma.guardrail, { noun: 'guardrail' }),
     memories,

@@ -113,7 +113,7 @@ export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
     },
 
     /** Tells text of the attempt that followed on `run`. False when a later attempt has the step. */
-    tellDeltas: (run: OpenRun, { step, events }: { step: number; events: NewEvent[] }) =>
+    publishDeltas: (run: OpenRun, { step, events }: { step: number; events: NewEvent[] }) =>
       write(sql.appendDeltas(attemptParameters(run, step, events)), run, events),
 
     /** Writes the reply of a step once. False when another attempt has written it, or has the step. */
@@ -132,7 +132,7 @@ export function runStore(pool: pg.Pool, tell: Tell = () => {}) {
     },
 
     /** Tells of a run that waits. */
-    tell: (run: OpenRun, events: NewEvent[]) => write(sql.tellRun(runParameters(run, events)), run, events),
+    publish: (run: OpenRun, events: NewEvent[]) => write(sql.tellRun(runParameters(run, events)), run, events),
 
     /** Freezes the tools found for a run. False when that was done before. */
     freezeToolset: (run: OpenRun, { toolset, events }: { toolset: unknown; events: NewEvent[] }) =>

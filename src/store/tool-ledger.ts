@@ -97,7 +97,7 @@ export function toolLedger(pool: pg.Pool, tell: Tell = () => {}) {
     release: (call: OpenCall, events: NewEvent[]) => write(sql.releaseCall(seenParameters(call, events)), call, events),
 
     /** Tells of a call under way. */
-    tell: (call: CallPlace, events: NewEvent[]) => write(sql.tellCall(callParameters(call, events)), call, events),
+    publish: (call: CallPlace, events: NewEvent[]) => write(sql.tellCall(callParameters(call, events)), call, events),
 
     setTodos: (call: CallPlace, { todos, events }: { todos: TodoItem[]; events: NewEvent[] }) =>
       write(sql.setTodos({ ...runParameters(call, events), todos: JSON.stringify(todos) }), call, events),

@@ -9,14 +9,14 @@ const SOURCE = fileURLToPath(new URL('../', import.meta.url));
 /** Everything the isolate may import, by the rules of this repository. */
 const FOLDERS = ['temporal/workflows', 'temporal', 'domain'];
 
-/** The workflow code for the engine's isolate: bundled once, then taken from `cache_dir` for as long as its sources are the same. */
+/** The workflow code for the engine's isolate: bundled once, then read from `cache_dir` as long as its sources are the same. */
 export async function workflowBundle(cache_dir: string): Promise<{ codePath: string }> {
   const codePath = join(cache_dir, `workflows-${await sourceHash()}.cjs`);
   const known = await readFile(codePath).catch(() => null);
   if (known) return { codePath };
   const { code } = await bundleWorkflowCode({ workflowsPath: join(SOURCE, 'temporal/workflows/index.ts'), logger: quiet });
   await mkdir(cache_dir, { recursive: true });
-  // Containers that share the folder have the same process ids.
+  // Containers that share the folder may have the same process ids.
   const draft = `${codePath}.${randomUUID()}`;
   await writeFile(draft, code);
   await rename(draft, codePath);

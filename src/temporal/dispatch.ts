@@ -14,7 +14,7 @@ import { rulesOf } from './names.ts';
 import type { Settle } from './settle.ts';
 
 interface PromptOrder {
-  /** The id of the task, where the request has one to give; a task that has it is taken for this one. */
+  /** The id of the task, if the request provides one. An existing task with this id counts as this one. */
   task_id?: string | undefined;
   workflow_id: string;
   owner: string;
@@ -24,11 +24,11 @@ interface PromptOrder {
   on_busy?: string | undefined;
   trigger: string;
   scheduled_agent_id?: string | null;
-  /** The caller's access token; sealed with the task and opened only where a model is called with it. */
+  /** The caller's access token; sealed with the task and opened only for a model call that uses it. */
   access_token: string | null;
 }
 
-/** A run that is to begin where another one was. */
+/** A run that is to begin at a step of another run. */
 type ForkOrder = Omit<PromptOrder, 'prompt' | 'reasoning_effort' | 'trigger' | 'scheduled_agent_id'> & ForkAt;
 
 interface Accepted {
@@ -40,9 +40,9 @@ interface Accepted {
 }
 
 export interface Dispatch {
-  /** Writes a task of the owner's workflow and starts its run; when the engine cannot be reached, nothing is left behind. */
+  /** Writes a task of the owner's workflow and starts its run. If the engine is unreachable, nothing is left behind. */
   prompt(order: PromptOrder): Promise<Accepted>;
-  /** Writes a task that takes another run up at one of its steps, and starts it as a prompt's. */
+  /** Writes a task that forks another run at one of its steps, and starts it like the task of a prompt. */
   fork(order: ForkOrder): Promise<Accepted>;
   /** Asks a task's run to end; text and usage so far are kept. */
   halt(task_id: string): Promise<void>;
@@ -56,12 +56,12 @@ export interface DispatchOptions {
   bus: Pick<EventBus, 'halt'>;
   settle: Settle;
   definitionOf(snapshot: Snapshot, reasoning_effort?: string | null): Definition;
-  /** Why the guardrails do not let a prompt in; null when they do. */
+  /** Why the guardrails refuse a prompt; null if they accept it. */
   refusalOf(definition: Definition, prompt: string, owner: string): Promise<{ message: string; code: string } | null>;
 }
 
 export function createDispatch({ admitTask, store, engine, bus, settle, definitionOf, refusalOf }: DispatchOptions): Dispatch {
-  /** Takes a task back. Whom the engine cannot tell now that the lane is free, the reconciler tells. */
+  /** Removes a task. If the engine cannot start the next run in the lane now, the reconciler does. */
   async function discard(task_id: string): Promise<void> {
     const next = await store.tasks.discard(task_id);
     if (next) await engine.proceed(next).catch(() => {});
@@ -71,7 +71,7 @@ export function createDispatch({ admitTask, store, engine, bus, settle, definiti
     try {
       return await store.tasks.create(task);
     } catch (error) {
-      // It may have been written all the same; what cannot be taken back now, the reconciler starts.
+      // It may have been written nevertheless. If it cannot be removed now, the reconciler starts it.
       if (databaseIsAway(error)) await discard(task.task_id).catch(() => {});
       throw error;
     }
@@ -85,21 +85,21 @@ export function createDispatch({ admitTask, store, engine, bus, settle, definiti
     try {
       await engine.start({ task_id, queued, ...rulesOf(settings), ...(state ? { state } : {}) }, labels);
     } catch (error) {
-      // The refusal says that nothing is left; where that is not known, the database's error says so.
+      // The refusal states that nothing was started. If that is uncertain, the database's error is thrown instead.
       await discard(task_id);
       throw error;
     }
     if (queued) await recheck(task_id, workflow_id);
   }
 
-  /** A run that was started to wait: what it waits for may have come, or its task may have gone, while nobody could be told. */
+  /** Checks a run that was started to wait: its lane may have become free, or its task may have ended, before it could be signalled. */
   async function recheck(task_id: string, workflow_id: string): Promise<void> {
     if ((await store.tasks.holder(workflow_id)) === task_id) await engine.proceed(task_id);
     else if (isTerminal((await store.tasks.find(task_id))?.status ?? 'halted')) await engine.halt(task_id);
   }
 
-  /** Asks the run to end; false when the engine knows of none. A worker that has it hears at once, one that takes it up later reads it. */
-  async function breakOff(task_id: string): Promise<boolean> {
+  /** Asks the run to end; false if the engine has none. A worker that runs it is notified at once; a later one reads the request. */
+  async function requestEnd(task_id: string): Promise<boolean> {
     const known = await engine.halt(task_id);
     if (known) await store.tasks.noteHalt(task_id);
     await bus.halt(task_id);
@@ -107,13 +107,13 @@ export function createDispatch({ admitTask, store, engine, bus, settle, definiti
   }
 
   async function halt(task_id: string): Promise<void> {
-    if (await breakOff(task_id)) return;
+    if (await requestEnd(task_id)) return;
     const turns = (await store.tasks.find(task_id))?.turns ?? 0;
     const { next, webhook } = await settle(task_id, { status: 'halted', error: null, error_code: null, turns });
     if (webhook) await engine.deliver(webhook);
     if (next) await engine.proceed(next);
-    // Its run may have been started, and have begun, before the task was settled. One that starts later finds that the task has ended.
-    await breakOff(task_id);
+    // Its run may have begun before the task was settled. A run that starts later finds that the task has ended.
+    await requestEnd(task_id);
   }
 
   async function snapshotFor({ workflow_id, owner }: Pick<PromptOrder, 'workflow_id' | 'owner'>): Promise<Snapshot> {
@@ -135,7 +135,7 @@ export function createDispatch({ admitTask, store, engine, bus, settle, definiti
     await start(order, begins, created);
     const { task_id, created_at, holder } = created;
     const { workflow_id, prompt, on_busy = workflow.on_busy } = order;
-    // Accepted it is; a halt that does not get through now, the reconciler repeats.
+    // The prompt is accepted. If the halt does not get through now, the reconciler repeats it.
     if (on_busy === 'interrupt' && holder !== task_id) await halt(holder).catch(() => {});
     return { task_id, workflow_id, status: 'pending', prompt, created_at };
   }
@@ -153,14 +153,14 @@ export function createDispatch({ admitTask, store, engine, bus, settle, definiti
       const { definition, prompt, seed, state } = await plannedFork(store, order);
       const said = order.prompt ?? prompt;
       await admit(definition, said, order.owner);
-      // What the workflow has come to refuse since then, it refuses here too.
+      // Refuses whatever the workflow refuses by now.
       await admit({ ...definition, guardrails: snapshot.guardrails }, said, order.owner);
       return launch({ ...order, prompt, trigger: 'fork' }, { definition, seed, state }, snapshot);
     },
   };
 }
 
-/** What a task is written with and its run starts from. */
+/** The definition and state with which a task is written and its run starts. */
 interface Begins {
   definition: Definition;
   seed?: Seed;
@@ -188,7 +188,7 @@ function refusal(status: string): AppError {
   if (status === 'inactive')
     return conflict('This workflow is switched off; set its status to active first', 'workflow_inactive');
   return conflict(
-    'A run of this workflow is under way and on_busy is reject; wait for it, halt it, or send on_busy: enqueue',
+    'A run of this workflow is in progress and on_busy is reject; wait for it, halt it, or send on_busy: enqueue',
     'workflow_busy',
   );
 }

@@ -5,7 +5,7 @@ import { deliveryIdOf, type RunInput, runIdOf, SEARCH_ATTRIBUTES, taskIdOfExecut
 import type { agentRun } from './workflows/agent-run.ts';
 import type { webhookDelivery } from './workflows/webhook-delivery.ts';
 
-/** By what an operator finds a run in the Temporal UI. */
+/** The search attributes of a run in the Temporal UI. */
 interface RunLabels {
   owner: string;
   agent: string;
@@ -16,29 +16,29 @@ interface RunLabels {
 
 type ExecutionState = 'open' | 'closed' | 'unknown';
 
-/** All that the rest of the service knows of Temporal. */
+/** The only interface to Temporal for the rest of the service. */
 export interface Engine {
-  /** Starts a task's run; starting it twice is starting it once. */
+  /** Starts a task's run. Idempotent. */
   start(run: RunInput, labels: RunLabels): Promise<void>;
-  /** Asks a run to end. False when the engine knows of none. */
+  /** Asks a run to end. False if the engine has none. */
   halt(task_id: string): Promise<boolean>;
-  /** Tells a run that a person has decided about a call. False when the engine knows of no such run. */
+  /** Notifies a run that a person has decided about a call. False if the engine has no such run. */
   decide(task_id: string, call_id: string): Promise<boolean>;
   /** Lets a queued run proceed. */
   proceed(task_id: string): Promise<boolean>;
-  /** Tells a run that waits for its budget that it was raised. */
+  /** Notifies a run that waits for its budget that the budget was raised. */
   raise(task_id: string): Promise<boolean>;
-  /** Starts the delivery of a webhook message; `anew` ends one that is under way. */
-  deliver(delivery_id: string, options?: { anew?: boolean }): Promise<void>;
-  /** What the engine has for a task: an execution under way, one that is over, or none that it remembers. */
+  /** Starts the delivery of a webhook message; `restart` ends one that is in progress. */
+  deliver(delivery_id: string, options?: { restart?: boolean }): Promise<void>;
+  /** The state of a task's execution: running, closed, or unknown to the engine. */
   state(task_id: string): Promise<ExecutionState>;
-  /** Ids of the tasks whose executions are under way, as far as the engine's index has them. */
+  /** Ids of the tasks whose executions are running, according to the engine's index, which may lag. */
   openRuns(started_before: Date): AsyncIterable<string>;
-  /** Ends an execution that has no task any more. */
+  /** Ends an execution whose task no longer exists. */
   terminate(task_id: string, reason: string): Promise<boolean>;
-  /** How many workers ask the engine for work. */
+  /** How many workers poll the engine for work. */
   workers(): Promise<number>;
-  /** Throws when the engine is out of reach. */
+  /** Throws if the engine is unreachable. */
   ping(): Promise<void>;
   /** The run in the Temporal UI; null when no UI is configured. */
   runUrl(task_id: string): string | null;
@@ -48,13 +48,13 @@ interface EngineOptions {
   client: Client;
   task_queue: string;
   ui_url: string | null;
-  /** The client shares its connection with a worker of this process, which then takes the first step without a round trip. */
+  /** The client shares its connection with a worker of this process, which can then start the first step without a round trip. */
   eager: boolean;
 }
 
 const DEADLINE_MS = 5_000;
 const OPEN = 'RUNNING';
-/** The engine's number for the half of a task queue that activities wait in. */
+/** The engine's number for the activity half of a task queue. */
 const ACTIVITIES = 2;
 /** gRPC: cancelled, deadline exceeded, resource exhausted, unavailable. */
 const OUT_OF_REACH = [1, 4, 8, 14];
@@ -63,7 +63,7 @@ const keys = Object.fromEntries(
   SEARCH_ATTRIBUTES.map((name) => [name, defineSearchAttributeKey(name, SearchAttributeType.KEYWORD)]),
 );
 
-/** Work with the engine that must be done soon; an engine out of reach is `unavailable`. */
+/** A call to the engine with a deadline; an unreachable engine is reported as `unavailable`. */
 export const soonOf =
   (client: Client) =>
   <T>(work: () => Promise<T>): Promise<T> =>
@@ -92,8 +92,8 @@ export function createEngine({ client, task_queue, ui_url, eager }: EngineOption
     decide: (task_id, call_id) => soon(() => known(handle(task_id).signal('decide', call_id))),
     proceed: (task_id) => soon(() => known(handle(task_id).signal('proceed'))),
     raise: (task_id) => soon(() => known(handle(task_id).signal('raise'))),
-    async deliver(delivery_id, { anew = false } = {}) {
-      const workflowIdConflictPolicy = anew ? ('TERMINATE_EXISTING' as const) : ('USE_EXISTING' as const);
+    async deliver(delivery_id, { restart = false } = {}) {
+      const workflowIdConflictPolicy = restart ? ('TERMINATE_EXISTING' as const) : ('USE_EXISTING' as const);
       const options = { workflowId: deliveryIdOf(delivery_id), taskQueue: task_queue, workflowIdConflictPolicy };
       await soon(() => client.workflow.start<typeof webhookDelivery>('webhookDelivery', { ...options, args: [delivery_id] }));
     },
@@ -138,7 +138,7 @@ function attributesOf({ owner, agent, workflow, workflow_id, model }: RunLabels)
   );
 }
 
-/** False instead of the error that says that there is no such execution. */
+/** False instead of the error for an unknown execution. */
 async function known(work: Promise<unknown>): Promise<boolean> {
   try {
     await work;
@@ -153,14 +153,14 @@ const unless = (expected: new (...args: never[]) => Error) => (error: unknown) =
   if (!(error instanceof expected)) throw error;
 };
 
-/** An engine out of reach is a 503, whatever the client calls it. */
+/** An unreachable engine is a 503, under any of the client's error names. */
 async function reached<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
     const inner = error instanceof Error && isGrpcServiceError(error.cause) ? error.cause : error;
     if (isGrpcServiceError(inner) && OUT_OF_REACH.includes(inner.code)) {
-      throw new AppError('unavailable', 'The workflow engine cannot be reached now; nothing was started, try again shortly', {
+      throw new AppError('unavailable', 'The workflow engine is unreachable; nothing was started, try again shortly', {
         code: 'engine_unavailable',
       });
     }

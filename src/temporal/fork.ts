@@ -5,7 +5,7 @@ import type { LoopState } from '../domain/run-loop.ts';
 import type { Seed } from '../store/forks.ts';
 import type { Store } from '../store/index.ts';
 
-/** The run that is to be forked. */
+/** The run to fork. */
 export interface ForkSource {
   id: string;
   prompt: string;
@@ -20,7 +20,7 @@ export interface ForkAt {
 }
 
 interface PlannedFork {
-  /** The source's own: a fork shows what happens from a step on, other things being equal. */
+  /** The source run's definition: a fork changes nothing but what happens from its step. */
   definition: Definition;
   /** The prompt that the fork is a run of. */
   prompt: string;
@@ -29,7 +29,7 @@ interface PlannedFork {
   state: LoopState;
 }
 
-/** What a fork begins with. Refuses where the source cannot be taken up at the step. */
+/** The initial state of a fork. Refuses if the source cannot be forked at the step. */
 export async function plannedFork(
   store: Pick<Store, 'definitions' | 'forks'>,
   { source, from_step, effects, prompt }: ForkAt,
@@ -42,10 +42,10 @@ export async function plannedFork(
     throw unprocessable([{ path: 'from_step', message: noStep(steps.at(-1)?.step) }], 'no_such_step');
   const calls = new Map(steps.map(({ step, calls }) => [step, calls]));
   const state = await stateBefore(from_step, definition.settings, (step) => calls.get(step) ?? []);
-  const anew = from_step === 1 && prompt !== undefined;
+  const fresh = from_step === 1 && prompt !== undefined;
   return {
     definition,
-    prompt: anew ? prompt : source.prompt,
+    prompt: fresh ? prompt : source.prompt,
     state,
     seed: {
       task_id: source.id,
@@ -53,16 +53,16 @@ export async function plannedFork(
       effects,
       definition_hash: source.definition_hash,
       turns: state.turns,
-      copied: !anew,
-      message: anew ? null : (prompt ?? null),
+      copied: !fresh,
+      message: fresh ? null : (prompt ?? null),
     },
   };
 }
 
 const KEPT_BY_VENDOR =
-  "The conversation of this run is kept in a session at the model's vendor, which cannot be taken up at an earlier step; send the prompt again instead";
+  "The conversation of this run is kept in a session at the model's vendor, which cannot resume at an earlier step; send the prompt again instead";
 
 const noStep = (last: number | undefined) =>
   last === undefined
     ? 'The run has not begun its first step, so there is nothing to fork yet'
-    : `The run has no such step; its steps are 1 to ${last}`;
+    : `The run has no such step; choose one from 1 to ${last}`;

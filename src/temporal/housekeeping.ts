@@ -10,18 +10,18 @@ interface HousekeepingOptions {
   every_seconds: number;
 }
 
-/** Makes the engine ready for a worker: the attributes that runs are found by, and the schedule that compares tasks with runs. */
+/** Prepares the engine for a worker: registers the search attributes of runs, and the schedule that compares tasks with runs. */
 export async function prepareEngine(options: HousekeepingOptions): Promise<void> {
   await registerSearchAttributes(options.client);
   await keepReconciling(options);
-  // A worker that starts may be the first one after a crash.
+  // This worker may be the first one after a crash.
   await options.client.schedule.getHandle(reconcilerScheduleId(options.task_queue)).trigger();
 }
 
 /** The engine's number for an attribute that is compared as a whole. */
 const KEYWORD = 2;
 
-/** The attributes that the namespace lacks; an account that may not add them has to be given them by its operator. */
+/** The attributes that the namespace lacks. If the account may not add them, its operator has to. */
 async function registerSearchAttributes({ connection, options: { namespace } }: Client): Promise<void> {
   const { operatorService } = connection as Connection | NativeConnection;
   const { customAttributes } = await operatorService.listSearchAttributes({ namespace });
@@ -35,7 +35,7 @@ async function registerSearchAttributes({ connection, options: { namespace } }: 
 
 const reconcilerScheduleId = (task_queue: string) => `reconcile-${task_queue}`;
 
-/** Created once, by the first worker; later ones only bring its interval up to date. */
+/** Created by the first worker; later ones only update its interval. */
 async function keepReconciling({ client, task_queue, every_seconds }: HousekeepingOptions): Promise<void> {
   const spec = { intervals: [{ every: every_seconds * 1000 }] };
   const action = {

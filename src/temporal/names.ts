@@ -1,7 +1,7 @@
 import type { RunSettings } from '../domain/definition.ts';
 import type { LoopState } from '../domain/run-loop.ts';
 
-/** The engine's id of a task's run: unique, so that starting twice is starting once. */
+/** The engine's id of a task's run: unique, so that a second start has no effect. */
 export const runIdOf = (task_id: string) => `task-${task_id}`;
 
 export const SCHEDULE_PREFIX = 'schedule-';
@@ -13,23 +13,23 @@ export const taskIdOfExecution = (run_id: string) => run_id.replace(/^task-/, ''
 /** Type of the failure that ends a run whose budget is used up. */
 export const BUDGET_HALT = 'budget_exhausted';
 
-/** What the engine is told of a run: ids and small rules, never content. */
+/** What the engine receives about a run: ids and small rules, never content. */
 export interface RunInput {
   task_id: string;
   max_turns: number;
-  /** Another task of the same workflow holds the lane: wait to be let in. */
+  /** Another task of the same workflow holds the lane: wait for `proceed`. */
   queued: boolean;
-  /** Facts worth keeping are looked for when the run is complete. */
+  /** When the run is complete, extract facts worth keeping. */
   auto_memory?: boolean;
-  /** Where the run before this one in the same chain stopped. */
+  /** The loop state in which the previous run of the same chain stopped. */
   state?: LoopState;
-  /** Calls that a person decided and that were not yet taken up. */
+  /** Calls that a person decided about and that were not resumed yet. */
   decided?: string[];
-  /** Rounds after which the history is begun anew; otherwise the engine says when. */
+  /** Rounds after which to continue as new; if absent, the engine suggests when. */
   renew_after?: number;
 }
 
-/** The rules of a run that its loop must know. */
+/** The rules of a run that its loop needs. */
 export const rulesOf = ({ max_turns, auto_memory, bypass_memory }: RunSettings) => ({
   max_turns,
   ...(auto_memory && !bypass_memory ? { auto_memory } : {}),
@@ -44,7 +44,7 @@ export interface RunEnd {
 /** How a run ended, and after how many tool calls. */
 export type FinalState = RunEnd & { turns: number };
 
-/** `PerduraStatus` is there only while a run waits: for a person, or for its lane. Whether it runs or how it ended, the engine says. */
+/** `PerduraStatus` is set only while a run waits: for a person, or for its lane. The engine's own status covers everything else. */
 export const SEARCH_ATTRIBUTES = [
   'PerduraOwner',
   'PerduraAgent',

@@ -8,12 +8,12 @@ interface ReconciledSchedules {
 
 type Rows = Pick<Store, 'scheduledAgents'>;
 
-/** The rows are the truth: what the engine has otherwise is made like them, what it has beyond them is removed. */
+/** The rows are the truth: schedules of the engine that differ are updated, and those without a row are removed. */
 export async function reconcileSchedules(store: Rows, schedules: Schedules): Promise<ReconciledSchedules> {
   const rows = await store.scheduledAgents.all();
   const known = await schedules.overview(rows);
   const done: ReconciledSchedules = { saved: [], removed: [] };
-  // Rows and overview may be a moment old, so what looks different is looked at closely.
+  // Rows and overview may be slightly out of date, so a schedule that looks different is read again.
   const suspects = new Set([...known.keys(), ...rows.map(({ id }) => id)].filter((id) => !known.get(id)));
   for (const id of suspects) {
     const move = await alike(store, schedules, { id, known: known.has(id) });
@@ -22,10 +22,10 @@ export async function reconcileSchedules(store: Rows, schedules: Schedules): Pro
   return done;
 }
 
-/** More often than this nobody changes a schedule while it is looked at. */
+/** A schedule is not expected to change more often than this while it is compared. */
 const MOST_LOOKS = 5;
 
-/** Makes one schedule of the engine like its row, and like what the row has become meanwhile: somebody may be changing both. */
+/** Updates one schedule of the engine from its row, and again if the row has changed meanwhile. */
 async function alike(
   { scheduledAgents }: Rows,
   schedules: Schedules,

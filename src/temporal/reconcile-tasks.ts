@@ -14,29 +14,29 @@ interface ReconcilerPorts {
   now(): Date;
 }
 
-/** What was found and put right. */
+/** What was found and repaired. */
 export interface ReconciledTasks {
   /** Non-terminal tasks compared with the engine. */
   compared: number;
-  /** Tasks that the engine did not know, started again from their record. */
+  /** Tasks without an execution, started again from their record. */
   restarted: number;
-  /** Tasks whose run was over although they were not: now failed. */
+  /** Tasks whose run had ended although the task had not: now failed. */
   lost: number;
   /** Executions without a task, ended. */
   strays: number;
 }
 
-/** A prompt may be between its record and its start for so long, and a run between its record and its end. */
+/** The time allowed between the record of a prompt and its start, and between the record of a run's end and its end. */
 const GRACE_MS = 15_000;
 const DELTAS_KEPT_MS = 24 * 3_600_000;
-/** A workflow made for one request may be without its task for so long. */
+/** How long a workflow made for one request may exist without its task. */
 const UNUSED_MS = 5 * 60_000;
 const AT_A_TIME = 10;
 const BATCH = 500;
 
 const LOST = 'The workflow engine ended this run without a result; it may have been terminated there';
 
-/** Compares tasks with the engine in both directions. Doing it twice, or on two workers at once, is doing it once. */
+/** Compares tasks with the engine in both directions. Idempotent, and safe on several workers at once. */
 export async function reconcile(ports: ReconcilerPorts): Promise<ReconciledTasks> {
   const { store, now } = ports;
   const settled = new Date(now().getTime() - GRACE_MS);
@@ -77,7 +77,7 @@ async function compare(ports: ReconcilerPorts, task: UnfinishedTask): Promise<'r
   }
 }
 
-/** Tells a run again what it may have missed: that its lane is free, that a person has decided, that it is to make way. */
+/** Repeats signals that a run may have missed: a free lane, a person's decision, an interruption. */
 async function remind(engine: Engine, { task_id, status, holder, on_busy, decided }: UnfinishedTask): Promise<void> {
   for (const call_id of decided) await engine.decide(task_id, call_id);
   if (status !== 'pending') return;
@@ -85,13 +85,13 @@ async function remind(engine: Engine, { task_id, status, holder, on_busy, decide
   else if (holder && on_busy === 'interrupt') await engine.halt(holder);
 }
 
-/** The record has every step and every call that ended: the loop goes through them again without repeating any. */
+/** The record holds every finished step and call: the loop passes over them without repeating any. */
 async function restart({ store, engine, definition }: ReconcilerPorts, task: UnfinishedTask): Promise<void> {
   const { settings } = await definition(task.definition_hash);
   const { task_id, holder, owner, agent, workflow, workflow_id, model } = task;
   const queued = holder !== null && holder !== task_id;
   await engine.start({ task_id, queued, ...rulesOf(settings) }, { owner, agent, workflow, workflow_id, model });
-  // Settled while its run was started, it would wait for its lane for ever.
+  // If the task was settled while its run was being started, the run would wait for its lane forever.
   if (isTerminal((await store.tasks.find(task_id))?.status ?? 'halted')) await engine.halt(task_id);
 }
 
@@ -100,7 +100,7 @@ async function endStrays({ store, engine }: ReconcilerPorts, settled: Date): Pro
   let batch: string[] = [];
   const endBatch = async () => {
     const over = await store.tasks.over(batch, settled);
-    for (const task_id of over) if (await engine.terminate(task_id, 'Its task has ended or is gone')) ended += 1;
+    for (const task_id of over) if (await engine.terminate(task_id, 'Its task has ended or was deleted')) ended += 1;
     batch = [];
   };
   for await (const task_id of engine.openRuns(settled)) if (batch.push(task_id) === BATCH) await endBatch();

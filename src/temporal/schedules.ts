@@ -16,17 +16,17 @@ interface EngineSchedule extends StoredCadence {
   catchup_window_seconds: number;
 }
 
-/** All that the rest of the service knows of the engine's schedules. Out of reach, every call throws `unavailable`. */
+/** The only interface to the engine's schedules for the rest of the service. If the engine is unreachable, every call throws `unavailable`. */
 export interface Schedules {
-  /** Makes the engine's schedule be as given, whether it had one or not. */
+  /** Creates the engine's schedule, or updates it. */
   save(schedule: EngineSchedule): Promise<void>;
-  /** Resolves once the engine has none of this id. */
+  /** Resolves once the engine has no schedule with this id. */
   remove(id: string): Promise<void>;
-  /** Those of this installation by id, each with whether it looks as its row; an overview, a moment old. */
+  /** The schedules of this installation by id, each with whether it matches its row. The list may lag slightly. */
   overview(rows: readonly EngineSchedule[]): Promise<Map<string, boolean>>;
-  /** Null when the engine has none, or a different one. */
+  /** Null if the engine has none, or a different one. */
   nextRun(id: string): Promise<Date | null>;
-  /** Whether the engine's schedule is as given. */
+  /** Whether the engine's schedule equals the given one. */
   matches(schedule: EngineSchedule): Promise<boolean>;
 }
 
@@ -81,7 +81,7 @@ const noneIfUnknown = (error: unknown): null => {
   throw error;
 };
 
-/** Overlap is judged when a run is due, by the state of the task before: the engine only sees that the task was made. */
+/** Overlap is decided when a run is due, by the state of the previous task: the engine only sees that the task was created. */
 function optionsOf({ id, name, enabled, catchup_window_seconds, ...stored }: EngineSchedule, task_queue: string) {
   return {
     spec: {

@@ -9,11 +9,11 @@ interface WorkerSettings {
   /** Where the bundled workflow code is kept. */
   cache_dir: string;
   max_activities: number;
-  /** Runs kept in memory between their steps; the one used longest ago makes room, and is read again when it goes on. */
+  /** How many runs are kept in memory between their steps. The least recently used is evicted, and replayed when it continues. */
   cached_runs: number;
-  /** How long a step under way may take to end when the worker is asked to stop. */
+  /** How long a running step may take to end when the worker is asked to stop. */
   shutdown_seconds: number;
-  /** Names this version of the code: runs stay with workers of the version they began on. Null: any worker takes any run. */
+  /** Names this version of the code: runs stay on workers of the version they began on. Null: any worker takes any run. */
   build_id: string | null;
 }
 
@@ -21,17 +21,17 @@ interface WorkerSettings {
 export const DEPLOYMENT = 'perdura';
 
 /**
- * Set before the first connection is made: how much of the SDK's own log goes to stderr. The log of its native part is not
- * forwarded there, because with that every trace of both parts would be kept, put in order and then dropped.
+ * How much of the SDK's own log goes to stderr. Must be set before the first connection. The log of its native part is not
+ * forwarded, because then every trace of both parts would be buffered, sorted and dropped.
  */
 export function quietSdk(level: 'WARN' | 'ERROR' = 'WARN'): void {
   Runtime.install({ logger: new DefaultLogger(level), telemetryOptions: { logging: { console: {}, filter: 'ERROR' } } });
 }
 
 export interface RunningWorker {
-  /** Resolves when the worker has stopped; rejects when it broke. */
+  /** Resolves when the worker has stopped; rejects if it crashed. */
   done: Promise<void>;
-  /** Takes no new work, lets what is under way end or hands it over, and resolves then. */
+  /** Takes no new work, lets running steps end or hands them over, then resolves. */
   stop(): Promise<void>;
 }
 
@@ -45,7 +45,7 @@ export async function startWorker(ports: ActivityPorts, settings: WorkerSettings
     maxConcurrentActivityTaskExecutions: settings.max_activities,
     maxCachedWorkflows: settings.cached_runs,
     maxEagerActivityReservationsPerWorkflowTask: 10,
-    // A halt arrives with the answer to a heartbeat, and a run whose worker is lost moves on after these seconds.
+    // A halt arrives with the reply to a heartbeat, and a run whose worker is lost moves to another after these seconds.
     maxHeartbeatThrottleInterval: '2s',
     defaultHeartbeatThrottleInterval: '2s',
     stickyQueueScheduleToStartTimeout: '4s',

@@ -5,7 +5,7 @@ import type { ToolAnswer } from './runner.ts';
 const RESULT_LIMIT = 1_048_576;
 const MESSAGE_LIMIT = 8_000;
 
-/** The frame as the interface's result rules have it, with the call's secrets taken out. */
+/** The frame as an answer under the interface's result rules, with the call's secrets redacted. */
 export function toAnswer(frame: ChildFrame, env: Record<string, string>): ToolAnswer {
   const redact = redactor(Object.values(env));
   const outcome = settle(frame);
@@ -19,7 +19,7 @@ export function toAnswer(frame: ChildFrame, env: Record<string, string>): ToolAn
   };
 }
 
-/** An answer for a call that did not get as far as a tool process. */
+/** An answer for a call that did not reach a tool process. */
 export function failedAnswer(error: string, duration_ms = 0): ToolAnswer {
   return { result: failure(error), error, duration_ms, stdout: '', stderr: '' };
 }
@@ -57,7 +57,7 @@ function settle(frame: ChildFrame): Outcome {
   }
 }
 
-/** A tool can reach its own reply, so that it is JSON is checked here; the text stays as it is, since numbers may exceed a double. */
+/** A tool can write to its own reply, so check here that it is JSON. The text stays unchanged, since numbers may exceed a double. */
 function returned(text: string): Outcome {
   if (Buffer.byteLength(text) > RESULT_LIMIT) return refused(`the result is larger than ${RESULT_LIMIT} bytes`);
   try {
@@ -74,7 +74,7 @@ function message(text: string): string {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'string') return storable(value.slice(0, MESSAGE_LIMIT));
   } catch {
-    // A reply the tool forged; it is shown as it came.
+    // The tool forged this reply; it is shown unchanged.
   }
   return storable(text.slice(0, MESSAGE_LIMIT));
 }

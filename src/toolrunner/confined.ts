@@ -5,20 +5,20 @@ import type { HostPath } from './host-paths.ts';
 import { BASE_ENV, proxyEnv, workspaceEnv, workspaceName } from './job.ts';
 import type { Limits, User } from './settings.ts';
 
-/** A command to run under the rules of a tool call, for as long as it likes: a stdio MCP server, a shell. */
+/** A command to run under the rules of a tool call, without a time limit: a stdio MCP server, a shell. */
 export interface ConfinedCommand {
-  /** Found on the PATH inside the sandbox unless it is absolute; the system's directories and `paths` are all there is. */
+  /** Looked up on the PATH inside the sandbox unless it is absolute. The sandbox has only the system's directories and `paths`. */
   command: string;
   args?: readonly string[];
-  /** The whole environment, beside PATH, HOME, TMPDIR and LANG, which may be overridden. */
+  /** The whole environment, in addition to PATH, HOME, TMPDIR and LANG, which may be overridden. */
   env?: Record<string, string>;
   /** Default: the workspace, or the private temporary directory. */
   cwd?: string;
   /** The run's directory, below the runner's `workspaces`; writable, and named by `PERDURA_WORKSPACE`. */
   workspace?: string;
-  /** Through the egress proxy, by the usual proxy variables. Default false. */
+  /** Network access through the egress proxy, by the usual proxy variables. Default false. */
   network?: boolean;
-  /** Further host paths, at the same place inside; read-only unless said otherwise. Only what the runner's `host_paths` allow. */
+  /** Further host paths, at the same place inside; read-only unless marked otherwise. Only those that the runner's `host_paths` allow. */
   paths?: readonly HostPath[];
   limits?: Partial<Limits>;
 }
@@ -27,7 +27,7 @@ export interface ConfinedProcess {
   stdin: Writable;
   stdout: Readable;
   stderr: Readable;
-  /** Resolves when the command and all it started are gone; 128 + n after signal n, 137 also when it took too much. */
+  /** Resolves when the command and everything it started have ended; 128 + n after signal n, 137 also if it exceeded a limit. */
   exit: Promise<number>;
   /** Ends the command and everything it started; resolves when that is done. Safe to call again. */
   kill(): Promise<void>;
@@ -52,9 +52,9 @@ interface CommandHost {
   confinement: Confinement;
   command: readonly string[];
   run_as?: User | undefined;
-  /** The command's paths as they were judged. */
+  /** The command's checked paths. */
   host_paths: Required<HostPath>[];
-  /** Numbers in use, one per running command: each stands for a private directory where namespaces are forbidden. */
+  /** Numbers in use, one per running command: each selects a private directory if namespaces are forbidden. */
   slots: Set<number>;
 }
 
@@ -89,7 +89,7 @@ export async function startConfined(wanted: ConfinedCommand, host: CommandHost):
   return { stdin: child.stdin!, stdout, stderr, exit, kill };
 }
 
-/** Output until somebody reads it: of a process that has ended, Node drops what nobody listens to. */
+/** Buffers output until it is read: Node drops the unread output of an ended process. */
 function heldBack(output: Readable): Readable {
   const held = new PassThrough();
   pipeline(output, held, () => {});
@@ -156,7 +156,7 @@ function started(child: ChildProcess): Promise<void> {
   });
 }
 
-/** The end of the control channel is the order to stop; the kernel sees to what does not obey. */
+/** Closing the control channel is the order to stop; the kernel ends a process that ignores it. */
 async function end(child: ChildProcess, exit: Promise<number>): Promise<void> {
   (child.stdio[3] as Writable | null)?.destroy();
   const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS);

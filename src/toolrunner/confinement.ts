@@ -8,10 +8,10 @@ import type { Scratch } from './scratch.ts';
 import { CALL_LIMITS, type ConfinementSettings, type Isolation, type Limits, type Tier, TOOL_GID, TOOL_UID } from './settings.ts';
 import { keepZygote, type ZygoteKeeper } from './zygote-keeper.ts';
 
-/** What runs calls, and under which rules commands are started beside them. */
+/** Runs calls, and holds the rules under which commands are started. */
 export interface Confinement {
   tier: Isolation;
-  /** Why nothing stronger is in force; '' in the strongest tier. */
+  /** Why no stronger tier is in force; '' in the strongest. */
   reason: string;
   zygote: ZygoteKeeper | null;
   proxy: EgressProxy | null;
@@ -23,14 +23,14 @@ interface Ground {
   options: ToolRunnerOptions;
   interpreter: Interpreter;
   scratch: Scratch;
-  /** The command line of a Python process of ours. */
+  /** The command line of one of our Python processes. */
   command(name: string): string[];
   log(line: string): void;
 }
 
 const PREFORK = 4;
 
-/** The strongest tier that works here: a whole call has been prepared in it before this resolves. */
+/** The strongest tier that works here: before this resolves, a whole call has been prepared in it. */
 export async function findConfinement(ground: Ground): Promise<Confinement> {
   const { options, log } = ground;
   if (options.isolation === 'none') {

@@ -1,4 +1,4 @@
-/** What the supervisor of one call reports: made by trusted code from untrusted bytes. */
+/** The report of a call's supervisor: made by trusted code from untrusted bytes. */
 export interface ChildFrame {
   kind: string;
   /** JSON text of the result, JSON string of the error message, or ''. */
@@ -9,7 +9,7 @@ export interface ChildFrame {
   exit: number | null;
   stdout: string;
   stderr: string;
-  /** How much was printed, of which the first 64 KiB are here. */
+  /** How much was printed; the first 64 KiB are included. */
   stdout_bytes: number;
   stderr_bytes: number;
   duration_ms: number;
@@ -25,7 +25,7 @@ const HEAD_LIMIT = 16_384;
 /** The most a supervisor sends: a result of 1 MiB and twice 64 KiB of output. */
 const BODY_LIMIT = 1_048_576 + 2 * 65_536;
 
-/** Puts a frame together from chunks. */
+/** Assembles a frame from chunks. */
 interface FrameReader {
   /** False when the bytes so far cannot become a frame. */
   add(chunk: Buffer): boolean;

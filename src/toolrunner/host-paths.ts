@@ -16,15 +16,15 @@ interface HostPathRules {
 }
 
 interface RuleParts {
-  /** What the operator allows: absolute paths, `:rw` at the end where it may be written. */
+  /** What the operator allows: absolute paths, with `:rw` at the end if it may be written. */
   allow: readonly string[];
-  /** Perdura's own data. Never given, whatever is allowed. */
+  /** Perdura's own data. Never given, even if it is allowed. */
   closed: readonly string[];
   /** Perdura's code and the tools' interpreter. Never writable. */
   unwritable: readonly string[];
 }
 
-/** The sandbox has its own of each, or shows it to every command already. */
+/** The sandbox has its own version of each, or already shows it to every command. */
 const SYSTEM = [
   '/bin',
   '/boot',
@@ -54,7 +54,7 @@ const KERNEL_FILE_SYSTEMS = new Set(
 export const hostPathOf = (text: string): Required<HostPath> =>
   text.endsWith(':rw') ? { path: text.slice(0, -':rw'.length), writable: true } : { path: text, writable: false };
 
-/** Which paths of the host commands may be given. Throws when an allowed path never can be. */
+/** Which paths of the host commands may be given. Throws if an allowed path can never be given. */
 export async function hostPathRules({ allow, closed, unwritable }: RuleParts): Promise<HostPathRules> {
   const never = [...SYSTEM, ...(await Promise.all(closed.map(nearest)))];
   const fixed = await Promise.all(unwritable.map(nearest));
@@ -78,7 +78,7 @@ export async function hostPathRules({ allow, closed, unwritable }: RuleParts): P
         if (taken) throw refuse(`it is, contains or lies in ${taken}`);
       }
       if (!allowed.some((it) => isWithin(real, it.path) && (it.writable || !writable))) throw refuse('it is not allowed');
-      if (real !== path) throw refuse(`it leads to ${real} by a symbolic link; name that instead`);
+      if (real !== path) throw refuse(`it is a symbolic link to ${real}; name that instead`);
       const kernel = (await kernelMounts()).find((place) => overlaps(real, place));
       if (kernel) throw refuse(`a view into the kernel is mounted at ${kernel}`);
       const found = await lstat(real).catch(() => null);

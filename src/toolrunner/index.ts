@@ -25,15 +25,15 @@ export { installToolPackages, type ToolPackages } from './packages.ts';
 export { listPlugins } from './plugins.ts';
 export type * from './runner.ts';
 
-/** What there is beyond `ToolRunner`: the operator's view, and confined commands. */
+/** `ToolRunner` with the operator's view and confined commands. */
 export interface PythonToolRunner extends ToolRunner {
   readonly isolation: Isolation;
-  /** Why nothing stronger than `isolation` is in force; '' in the strongest tier. */
+  /** Why no stronger tier than `isolation` is in force; '' in the strongest. */
   readonly isolation_reason: string;
   readonly interpreter: Interpreter;
-  /** Imports other packages ahead of calls; calls in flight end where they are. */
+  /** Replaces the packages imported ahead of calls; running calls are ended. */
   preload(packages: readonly string[]): Promise<void>;
-  /** Why a path (`/srv/data`, `/srv/data:rw`) cannot be given to a command; null when it can. */
+  /** Why a path (`/srv/data`, `/srv/data:rw`) cannot be given to a command; null if it can. */
   pathRefusal(path: string): Promise<string | null>;
   /** Starts a command under the rules of a tool call. An abort of the signal, or `close`, ends it. */
   startConfined(command: ConfinedCommand, signal?: AbortSignal): Promise<ConfinedProcess>;
@@ -46,7 +46,7 @@ const MAX_CONCURRENT = 16;
 const CLOSED = 'the tool runner was closed';
 const RELAY_PORT = 3128;
 
-/** Throws when there is no usable interpreter. Where tools cannot be confined it starts, and refuses every call. */
+/** Throws if there is no usable interpreter. If tools cannot be confined, it starts and refuses every call. */
 export async function startToolRunner(options: ToolRunnerOptions = {}): Promise<PythonToolRunner> {
   const interpreter = await findInterpreter(options.python ?? 'python3');
   const scratch = await makeScratch(options.scratch_dir ?? tmpdir(), options.run_as);

@@ -73,7 +73,7 @@ function invalid(message: string, line: number, column: number): Inspection {
 
 interface Helper {
   alive(): boolean;
-  /** Null when the helper died of the question or did not answer in time; it is gone then. */
+  /** Null if the helper crashed on the question or did not answer in time; it has then ended. */
   ask(question: { id: number; name: string; source: string }, timeout_ms: number): Promise<HelperAnswer | null>;
   stop(): Promise<void>;
 }
@@ -86,7 +86,7 @@ function startHelper(command: readonly string[]): Helper {
     waiting?.(answer);
     waiting = undefined;
   };
-  // A dead helper breaks this pipe; its exit says the same.
+  // A dead helper breaks this pipe; its exit reports the same.
   child.stdin.on('error', () => {});
   child.on('error', () => settle(null));
   child.on('exit', () => settle(null));

@@ -20,7 +20,7 @@ print(json.dumps({
   "site_packages": sorted({paths["purelib"], paths["platlib"]}),
 }))`;
 
-/** Throws with a sentence for the operator when there is no usable interpreter. */
+/** Throws a sentence for the operator if there is no usable interpreter. */
 export async function findInterpreter(python: string): Promise<Interpreter> {
   const answer = await ask(python);
   const [major = 0, minor = 0] = answer.version.split('.').map(Number);

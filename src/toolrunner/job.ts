@@ -2,7 +2,7 @@ import { isAbsolute, relative } from 'node:path';
 import type { ToolRun } from './runner.ts';
 import type { Isolation } from './settings.ts';
 
-/** What the tool process is told. */
+/** The job of a tool process. */
 export interface Job {
   name: string;
   source: string;
@@ -11,13 +11,13 @@ export interface Job {
   header: JobHeader;
 }
 
-/** What the supervisor is told, which never sees the rest. Mirrors `Header` on the Python side. */
+/** The part of a job that the supervisor reads; it never sees the rest. Mirrors `Header` on the Python side. */
 interface JobHeader {
   timeout_ms: number;
-  /** Relative to the directory for workspaces; null without one and where nothing is confined. */
+  /** Relative to the directory for workspaces; null without a workspace, and without confinement. */
   workspace: string | null;
   network: boolean;
-  /** Where the egress proxy is reached from inside. */
+  /** The address of the egress proxy from inside. */
   proxy_port: number;
 }
 
@@ -31,7 +31,7 @@ export function encodeJob({ header, ...body }: Job): Buffer {
   return Buffer.concat([head, Buffer.alloc(HEADER_BYTES - head.length, ' '), bytes]);
 }
 
-/** Where a call finds the world: what its tier and its permissions make of it. */
+/** The paths of a call, which depend on its tier and permissions. */
 export interface Surroundings {
   tier: Isolation;
   timeout_ms: number;
@@ -39,7 +39,7 @@ export interface Surroundings {
   proxy: { port: number; token: string } | null;
 }
 
-/** Nothing of the service's own environment reaches a tool. Numeric libraries get one thread: threads count as processes. */
+/** No variable of the service's environment reaches a tool. Numeric libraries get one thread, because threads count as processes. */
 export const BASE_ENV = {
   PATH: '/usr/local/bin:/usr/bin:/bin',
   LANG: 'C.UTF-8',
@@ -68,7 +68,7 @@ export function toJob(call: ToolRun, around: Surroundings): Job {
   };
 }
 
-/** Null where nothing is mounted. Throws `WorkspaceOutside`: a confined call can only be given what was set aside for workspaces. */
+/** Null if nothing is mounted. Throws `WorkspaceOutside` for a directory outside the one set aside for workspaces. */
 export function workspaceName(workspace: string, { tier, workspaces }: Pick<Surroundings, 'tier' | 'workspaces'>): string | null {
   if (tier === 'process') return null;
   const name = workspaces === null ? '..' : relative(workspaces, workspace);
@@ -80,12 +80,12 @@ export function workspaceName(workspace: string, { tier, workspaces }: Pick<Surr
 export function workspaceEnv(workspace: string | undefined, tier: Isolation): Record<string, string> {
   if (workspace === undefined) return {};
   const place = tier === 'namespaces' ? '/workspace' : workspace;
-  // The service made it, maybe as another user: git works there all the same, and nowhere else that is not its user's.
+  // The service may have made it as another user. git must work there nevertheless, but in no other directory of another user.
   const trusted = { GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'safe.directory', GIT_CONFIG_VALUE_0: place };
   return { PERDURA_WORKSPACE: place, GIT_CONFIG_NOSYSTEM: '1', ...trusted };
 }
 
-/** Every spelling that HTTP clients look for. */
+/** Every spelling that HTTP clients read. */
 export function proxyEnv(proxy: Surroundings['proxy']): Record<string, string> {
   if (!proxy) return {};
   const url = `http://call:${proxy.token}@127.0.0.1:${proxy.port}`;

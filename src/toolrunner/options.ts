@@ -6,7 +6,7 @@ export interface ToolRunnerOptions {
   /** Wall clock of one call, from the moment a process takes it. Default 30 s. */
   timeout_ms?: number;
   /**
-   * `auto`: the strongest confinement that works here, or none of the tools runs. `strict`: namespaces or nothing.
+   * `auto`: the strongest confinement that works here; without any, no tool runs. `strict`: namespaces, or no tool runs.
    * `none`: a fresh process per call and no confinement at all.
    */
   isolation?: 'auto' | 'strict' | 'none';
@@ -17,20 +17,20 @@ export interface ToolRunnerOptions {
   scratch_dir?: string;
   /** The directory whose subdirectories calls may be given as workspaces. Without it no confined call has one. */
   workspaces?: string;
-  /** Paths of the host that commands may be given, `:rw` at the end of those they may write, and what they never are. Default: none. */
+  /** Paths of the host that commands may be given, with `:rw` for those they may write, and paths they never get. Default: none. */
   host_paths?: { allow: readonly string[]; closed: readonly string[] };
-  /** Addresses beyond the public internet that tools with network access may reach; see `egressRules`. */
+  /** Addresses outside the public internet that tools with network access may reach; see `egressRules`. */
   egress_allow?: readonly string[];
-  /** Ports of this machine that only an entry with that very port opens. */
+  /** Ports of this machine that only an entry with that exact port allows. */
   own_ports?: ReadonlySet<number>;
-  /** Calls at once; more wait. Default 16. */
+  /** How many calls run at once; more wait. Default 16. */
   max_concurrent?: number;
   /** Confined processes kept ready. Default 4. */
   prefork?: number;
   limits?: Partial<Limits>;
-  /** Only this tier is tried; for tests and for finding out why another is not available. */
+  /** Tries only this tier; for tests and for finding out why another is unavailable. */
   tier?: Tier;
-  /** The sandbox as another user than the service, which must then be root; the interpreter must be readable to it. */
+  /** Runs the sandbox as another user. The service must then be root, and that user must be able to read the interpreter. */
   run_as?: User;
   /** Pretends an older kernel; for tests. */
   landlock_level?: number;

@@ -7,7 +7,7 @@ import { findInterpreter } from './interpreter.ts';
 export interface ToolPackages {
   /** The installation's directory; the environment lives in `<home>/tools-venv`. */
   home: string;
-  /** Requirement specifiers, as pip takes them; none only makes the environment. */
+  /** Requirement specifiers for pip; none only makes the environment. */
   packages: readonly string[];
   /** The interpreter the environment is made from, the first time. Default `python3`. */
   python?: string;
@@ -18,8 +18,8 @@ const PATIENCE_MS = 15 * 60_000;
 const OUTPUT = 16 * 1024 * 1024;
 
 /**
- * Installs packages for tools; resolves with the interpreter to give `startToolRunner` as `python`, which notices packages that
- * come later. `made`: the environment is new, so no runner has it yet.
+ * Installs packages for tools. Resolves with the interpreter for `startToolRunner`'s option `python`; a running tool runner notices
+ * packages installed later. `made`: the environment is new, so no runner uses it yet.
  */
 export async function installToolPackages({
   home,
@@ -36,13 +36,13 @@ export async function installToolPackages({
   );
   if (made) await makeEnvironment(venv, python);
   if (packages.length === 0) return { python: inside, made };
-  // Byte-compiled now, because inside the sandbox nothing can be written next to it.
+  // Byte-compiled now, because the sandbox cannot write next to the source.
   const args = ['-m', 'pip', 'install', '--disable-pip-version-check', '--no-input', '--compile', '--', ...packages];
   await attempt(`Installing ${packages.join(', ')} failed`, inside, args);
   return { python: inside, made };
 }
 
-/** Whole or not at all: where Python lacks a part, `venv` leaves one behind that cannot install anything. */
+/** Completely or not at all: if Python lacks a part, `venv` leaves behind an environment that cannot install anything. */
 async function makeEnvironment(venv: string, python: string): Promise<void> {
   const { executable } = await findInterpreter(python);
   try {
@@ -58,7 +58,7 @@ async function attempt(failure: string, file: string, args: readonly string[]): 
     await run(file, [...args], { timeout: PATIENCE_MS, maxBuffer: OUTPUT });
   } catch (reason) {
     const { stdout = '', stderr = '' } = reason as { stdout?: string; stderr?: string };
-    // `venv` complains on stdout, pip on stderr.
+    // `venv` reports errors on stdout, pip on stderr.
     const said = (stderr.trim() || stdout.trim()).split('\n').slice(-8).join('\n');
     throw new Error(`${failure}${said ? `: ${said}` : ''}`, { cause: reason });
   }

@@ -8,7 +8,7 @@ interface Plugin {
 
 const FOLDER = new URL('./plugins/', import.meta.url);
 
-/** The tools that come with the installation, by name. They keep the same rules as anybody's. */
+/** The tools that come with the installation, by name. They follow the same rules as users' tools. */
 export async function listPlugins(): Promise<Plugin[]> {
   const files = (await readdir(FOLDER)).filter((file) => file.endsWith('.py')).sort();
   return Promise.all(

@@ -12,8 +12,8 @@ import { readFrame } from './zygote.ts';
 const GRACE_MS = 10_000;
 
 /**
- * One fresh interpreter per call, without confinement. The process started here only supervises; ending its
- * stdin tells it to end the tool and everything the tool started. Null when it was lost.
+ * One fresh interpreter per call, without confinement. The process started here only supervises; closing its
+ * stdin makes it end the tool and everything the tool started. Null if it was lost.
  */
 export async function runInProcess(
   command: readonly string[],
@@ -36,7 +36,7 @@ async function supervised(
   const [file = '', ...args] = command;
   const child = spawn(file, args, { stdio: ['pipe', 'ignore', 'ignore', 'pipe'], env: {}, detached: true, cwd });
   const stdin = child.stdin as Writable;
-  // A supervisor that dies early breaks this pipe; the missing frame tells the same.
+  // A supervisor that dies early breaks this pipe; the missing frame reports the same.
   stdin.on('error', () => {});
   stdin.write(encodeJob(job));
   const abort = () => stdin.destroy();

@@ -1,4 +1,4 @@
-/** One call of a Python tool: everything the fresh interpreter is told. */
+/** One call of a Python tool: everything the interpreter receives. */
 export interface ToolRun {
   /** The tool's name, which is the name of the single function in `source`. */
   name: string;
@@ -15,9 +15,9 @@ export interface ToolRun {
 }
 
 export interface ToolAnswer {
-  /** JSON text of what came back: a dict as is, another value under `result`, a failure under `error`. */
+  /** JSON text of the return value: a dict as is, another value under `result`, a failure under `error`. */
   result: string;
-  /** Null when the tool returned; otherwise why it did not (raised, timed out, crashed). */
+  /** Null if the tool returned; otherwise why it did not (raised, timed out, crashed). */
   error: string | null;
   duration_ms: number;
   /** What the tool printed, at most 64 KiB each. */
@@ -25,7 +25,7 @@ export interface ToolAnswer {
   stderr: string;
 }
 
-/** What can be known of a tool file without executing it. */
+/** What a tool file declares, found without executing it. */
 export interface Inspection {
   valid: boolean;
   /** One sentence with line and column when `valid` is false. */
@@ -39,7 +39,7 @@ export interface Inspection {
   /** Module constant `EFFECT`: 'read' | 'idempotent' | 'write', or null when not declared. */
   effect: 'read' | 'idempotent' | 'write' | null;
   /** Module constant `NETWORK`. */
-  /** Null when the file says nothing about it: then it has none. */
+  /** Null if the file does not declare it: then the tool has no network. */
   network: boolean | null;
   /** Top-level packages the file imports. */
   imports?: string[];
@@ -48,9 +48,9 @@ export interface Inspection {
 }
 
 export interface ToolRunner {
-  /** Judges a tool file without executing any of it. */
+  /** Inspects a tool file without executing any of it. */
   inspect(name: string, source: string): Promise<Inspection>;
-  /** Runs a tool in a process of its own. Its failures are in the answer; an abort kills its process tree and rejects with the signal's reason. */
+  /** Runs a tool in a separate process. Its failures are in the answer; an abort kills its process tree and rejects with the signal's reason. */
   run(call: ToolRun, signal: AbortSignal): Promise<ToolAnswer>;
   /** The confinement in force, for health and logs: `namespaces`, `landlock`, `process`. */
   readonly isolation: string;

@@ -13,7 +13,7 @@ export interface Scratch {
 
 const PREFIX = 'perdura-tools-';
 
-/** Directories whose runner was killed are removed on the way: their name holds the process that made them. */
+/** Also removes directories of killed runners: their name holds the process that made them. */
 export async function makeScratch(parent: string, owner: User | undefined): Promise<Scratch> {
   await removeStale(parent);
   const dir = await mkdtemp(join(parent, `${PREFIX}${process.pid}-`));
@@ -41,7 +41,7 @@ export async function makeScratch(parent: string, owner: User | undefined): Prom
 async function removeStale(parent: string): Promise<void> {
   for (const name of await readdir(parent)) {
     const pid = Number(new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1]);
-    // One that cannot be removed belongs to another user, whose runner will see to it.
+    // A directory that cannot be removed belongs to another user, whose runner will remove it.
     if (pid && !isRunning(pid)) await rm(join(parent, name), { recursive: true, force: true }).catch(() => {});
   }
 }

@@ -26,10 +26,10 @@ export const CALL_LIMITS: Limits = {
 };
 
 export type Tier = 'namespaces' | 'landlock';
-/** What is in force: a tier, none by the operator's decision, or no tool at all. */
+/** The confinement in force: a tier, none by the operator's decision, or `refused`: no tool runs. */
 export type Isolation = Tier | 'process' | 'refused';
 
-/** What confined processes run as when the service is root. Without namespaces each sandbox has a user of its own: `users.py`. */
+/** What confined processes run as when the service is root. Without namespaces each sandbox has its own user: `users.py`. */
 export const TOOL_UID = 60_800;
 export const TOOL_GID = 60_800;
 
@@ -38,10 +38,10 @@ export interface ConfinementSettings {
   tier: Tier | 'process';
   /** Empty directory the sealed file system is built on. */
   root: string;
-  /** Directory for what calls write, where the kernel cannot give each its own /tmp. */
+  /** Directory for what calls write, if the kernel cannot give each its own /tmp. */
   scratch: string;
   read_only: string[];
-  /** Judged paths of the host. */
+  /** Checked paths of the host. */
   host_paths: Required<HostPath>[];
   workspaces: string | null;
   egress_socket: string | null;

@@ -7,8 +7,8 @@ const GROUP_FILE = 0o060;
 const GROUP_DIRECTORY = 0o2070;
 
 /**
- * Lets tools write in a workspace the service made as root: the tools' group gets what the owner has. Done once, before
- * anything untrusted has run in it; the group of the top directory, set last, says that it was done.
+ * Lets tools write in a workspace that the service made as root: gives the tools' group the owner's permissions. Done once, before
+ * anything untrusted has run in it; the group of the top directory is set last and marks it as done.
  */
 export async function shareWorkspace(dir: string): Promise<void> {
   if (process.getuid?.() !== 0) return;

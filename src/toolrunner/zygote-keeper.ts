@@ -4,10 +4,10 @@ import type { Job } from './job.ts';
 import type { ZygoteSettings } from './settings.ts';
 import { startZygote, type Zygote, ZygoteGone, type ZygoteHost } from './zygote.ts';
 
-/** Keeps one zygote at work: another takes its place when it dies, when packages change, and when told to preload others. */
+/** Keeps one zygote running: replaces it when it dies, when packages change, and when other packages are to be preloaded. */
 export interface ZygoteKeeper {
   call(job: Job, signal: AbortSignal): Promise<ChildFrame | null>;
-  /** Replaces the zygote; calls in flight end where they are. */
+  /** Replaces the zygote; running calls are ended. */
   replace(preload?: readonly string[]): Promise<void>;
   readonly pid: number;
   stop(): Promise<void>;
@@ -44,7 +44,7 @@ export async function keepZygote(options: KeeperOptions): Promise<ZygoteKeeper> 
     retired.add(gone);
   }
 
-  /** One change at a time; whoever comes meanwhile waits for it. */
+  /** One change at a time; callers wait for a running one. */
   function changed(): Promise<void> {
     changing ??= change().finally(() => {
       changing = undefined;

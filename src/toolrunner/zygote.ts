@@ -8,9 +8,9 @@ import { encodeJob, type Job } from './job.ts';
 import type { User, ZygoteSettings } from './settings.ts';
 
 export interface Zygote {
-  /** Null when the call's supervisor was lost; throws `ZygoteGone` when the call was never taken. */
+  /** Null if the call's supervisor was lost; throws `ZygoteGone` if the call was never accepted. */
   call(job: Job, signal: AbortSignal): Promise<ChildFrame | null>;
-  /** Resolves when no call is in flight. */
+  /** Resolves when no call is running. */
   idle(): Promise<void>;
   /** The socket file it listens on. */
   readonly socket: string;
@@ -32,10 +32,10 @@ export interface ZygoteHost {
 const TAKEN = 0x2b;
 const START_MS = 20_000;
 const STOP_MS = 6_000;
-/** How long a supervisor has, beyond the tool's own time, to take the job and to clean up. */
+/** How long a supervisor has, beyond the tool's time, to accept the job and to clean up. */
 const GRACE_MS = 10_000;
 
-/** Throws with the reason when the tier the settings ask for does not work on this machine. */
+/** Throws the reason if the requested tier does not work on this machine. */
 export async function startZygote(settings: ZygoteSettings, { command, run_as, log }: ZygoteHost): Promise<Zygote> {
   const [file = '', ...args] = command;
   // Its own process group: Ctrl-C in a terminal is for the service, which then ends its calls in order.
@@ -56,7 +56,7 @@ export async function startZygote(settings: ZygoteSettings, { command, run_as, l
   return handle(child, exit, settings.socket);
 }
 
-/** Resolves when the first confined child has reported; what comes later is logged. */
+/** Resolves when the first confined child has reported; later reports are logged. */
 function ready(child: ChildProcess, log: (line: string) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error('the tool sandbox did not start in time')), START_MS);
@@ -100,7 +100,7 @@ function handle(child: ChildProcess, exit: Promise<void>, socket: string): Zygot
   };
 }
 
-/** The end of its stdin is the order to stop; the kernel sees to whatever does not obey. */
+/** Closing its stdin is the order to stop; the kernel ends a process that ignores it. */
 async function stop(child: ChildProcess, exit: Promise<void>): Promise<void> {
   child.stdin?.end();
   const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
@@ -108,7 +108,7 @@ async function stop(child: ChildProcess, exit: Promise<void>): Promise<void> {
   clearTimeout(timer);
 }
 
-/** One connection per call: closing it is how a call is called off. */
+/** One connection per call: closing it cancels the call. */
 async function exchange(path: string, job: Job, signal: AbortSignal): Promise<ChildFrame | null> {
   const socket = await open(path);
   let called_off = false;
@@ -131,7 +131,7 @@ async function exchange(path: string, job: Job, signal: AbortSignal): Promise<Ch
   }
 }
 
-/** A supervisor says one byte when it takes a call; before that nothing has happened. */
+/** A supervisor sends one byte when it accepts a call; before that nothing has happened. */
 function firstByte(socket: Socket): Promise<boolean> {
   return new Promise((resolve) => {
     socket.on('error', () => {});
@@ -154,7 +154,7 @@ async function open(path: string): Promise<Socket> {
   return socket;
 }
 
-/** Null when the connection broke or said more than any supervisor would. */
+/** Null if the connection broke or sent more than any supervisor would. */
 export function readFrame(channel: Readable): Promise<ChildFrame | null> {
   return new Promise((resolve) => {
     const reader = frameReader();

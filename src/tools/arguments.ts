@@ -4,8 +4,8 @@ import type { RunContext, ToolCall } from './source.ts';
 type FittedArguments = { arguments: Record<string, unknown> } | { refusal: string };
 
 /**
- * Makes the arguments of a call fit the tool's own JSON Schema: text that holds a number becomes the number, and so on. What cannot be
- * made to fit is refused with a sentence that names the field, for the model to try again.
+ * Converts the arguments of a call to fit the tool's JSON Schema: text that holds a number becomes the number, and so on. If that
+ * fails, the call is refused with a sentence that names the field, so that the model can try again.
  */
 export type FitArguments = (
   tool: Pick<ToolSpec, 'name' | 'parameters'>,

@@ -10,27 +10,27 @@ import { git, TooMuch } from './git-process.ts';
 export interface CheckoutOrder {
   url: string;
   branch: string | null;
-  /** Access token of the repository's host; null where none is needed. */
+  /** Access token of the repository's host; null if none is needed. */
   token: string | null;
   /** An existing, empty directory. */
   into: string;
 }
 
-/** Checks a repository out. Throws a sentence, without the token in it, when that cannot be done. */
+/** Checks a repository out. If that fails, throws a sentence that does not contain the token. */
 type Checkout = (order: CheckoutOrder, signal: AbortSignal) => Promise<{ commit: string }>;
 
 interface CheckoutLimits {
   timeout_ms?: number;
-  /** Of everything together, the repository's own data included. */
+  /** The size limit of everything together, including the repository's own data. */
   max_bytes?: number;
   max_file_bytes?: number;
-  /** Directories count, too. */
+  /** Includes directories. */
   max_files?: number;
 }
 
 interface CheckoutOptions extends CheckoutLimits {
   rules: EgressRules;
-  /** Where programs are found. */
+  /** Directories of programs. */
   path: string;
   /** Certificates of a private authority, as a file. */
   ca_file?: string | undefined;
@@ -44,19 +44,18 @@ const MOST_LEVELS = 64;
 const SHOWN_CHARACTERS = 200;
 const HTTPS_PORT = 443;
 
-/** The helper reads the token from its environment, so it is in no argument, no URL and no file. */
+/** The helper reads the token from its environment, so it never appears in an argument, a URL or a file. */
 const CREDENTIALS = '!f() { test "$1" = get && echo username=x-access-token && echo "password=$PERDURA_GIT_TOKEN"; }; f';
 
-/** Shallow checkouts by git, over https only, from the addresses that the egress rules have judged. */
+/** Shallow checkouts by git, over https only, from addresses that the egress rules allow. */
 export function checkouts({ rules, path, ca_file, ...limited }: CheckoutOptions): Checkout {
   const { timeout_ms = TIMEOUT_MS, max_bytes = MAX_BYTES, max_file_bytes = MAX_FILE_BYTES, max_files = MAX_FILES } = limited;
   const read = treeJudge({ timeout_ms, max_bytes, max_file_bytes, max_files });
   return async ({ url, branch, token, into }, signal) => {
     const { protocol, hostname, port, username, password } = new URL(url);
-    if (protocol !== 'https:' || username || password)
-      throw new Error('A repository is named by an https URL without credentials');
+    if (protocol !== 'https:' || username || password) throw new Error('The repository must be an https URL without credentials');
     const addresses = await judgedAddresses({ hostname, port: Number(port) || HTTPS_PORT }, rules);
-    // The client of git tries them in turn.
+    // git's HTTP client tries them in turn.
     const judged = addresses.map(({ address, family }) => (family === 6 ? `[${address}]` : address));
     const pinned = `${hostname}:${port || HTTPS_PORT}:${judged.join(',')}`;
     const home = await mkdtemp(join(tmpdir(), 'perdura-git-'));
@@ -84,14 +83,14 @@ interface GitSetting {
   ca_file: string | undefined;
 }
 
-/** Nothing of the service's environment or of the machine's settings reaches git, but where programs are. */
+/** Of the service's environment and the machine's settings, git receives only PATH. */
 function gitEnv({ path, pinned, token, ca_file }: GitSetting): Record<string, string> {
   const settings = [
     ['http.curloptResolve', pinned],
-    // Where it would lead has not been judged.
+    // The target of a redirect has not been checked.
     ['http.followRedirects', 'false'],
     ['core.hooksPath', '/dev/null'],
-    // A pack as it came: its size says little about how many objects there are.
+    // Keep the pack as it arrived: its size does not bound the number of objects.
     ['fetch.unpackLimit', '1'],
     ['credential.helper', ''],
     ...(token ? [['credential.helper', CREDENTIALS]] : []),
@@ -115,7 +114,7 @@ function gitEnv({ path, pinned, token, ca_file }: GitSetting): Record<string, st
   };
 }
 
-/** Ends git as soon as one entry is too much: a small pack can stand for any number of files. */
+/** Ends git at the first entry beyond a limit: a small pack can expand to any number of files. */
 function treeJudge({ max_files, max_file_bytes, max_bytes }: Required<CheckoutLimits>) {
   return async (output: Readable): Promise<void> => {
     let [entries, bytes, rest] = [0, 0, ''];

@@ -12,24 +12,24 @@ export type ToolPorts = PythonPorts & BuiltinPorts & { mcp: McpToolPorts; fitArg
 /** All tools of a run under the names the model sees. */
 export interface Toolbox extends ToolSource {
   list(signal: AbortSignal): Promise<ToolSpec[]>;
-  /** A sentence for every tool that had to be given another name. */
+  /** A sentence for every renamed tool. */
   renamed(signal: AbortSignal): Promise<string[]>;
 }
 
-/** A tool's own name, and the prefix that tells it apart from another of the same name. */
+/** A tool's own name, and the prefix that distinguishes it from another tool of that name. */
 interface Shelf {
   prefix: string;
   source: ToolSource;
 }
 
-/** What a run found when it began and keeps to. */
+/** The tools found and pinned when the run began. */
 export interface Toolset {
   mcp: AllowedMcpTool[];
 }
 
 interface ToolRules {
   custom_tools: boolean;
-  /** Null where there was nothing to find. */
+  /** Null if there was nothing to find. */
   toolset: Toolset | null;
 }
 
@@ -64,7 +64,7 @@ interface Placed {
   prefix: string;
 }
 
-/** All sources behind one door: names that are taken are told apart, and arguments made to fit before anything is called. */
+/** All sources as one: resolves duplicate names, and converts arguments to the schema before a call. */
 export function toolbox(shelves: Shelf[], fitArguments: FitArguments): Toolbox {
   async function index(signal: AbortSignal): Promise<Map<string, Placed>> {
     const listed = await Promise.all(
@@ -103,7 +103,7 @@ export function toolbox(shelves: Shelf[], fitArguments: FitArguments): Toolbox {
 
 const NAME_CHARACTERS = 64;
 
-/** The name itself, else with its source's prefix, else with a number: never one that is taken. */
+/** The name itself, else with its source's prefix, else with a number; always unused. */
 function freeName(name: string, prefix: string, taken: Map<string, unknown>): string {
   if (!taken.has(name)) return name;
   const base = `${prefix}_${name}`.slice(0, NAME_CHARACTERS);

@@ -7,19 +7,19 @@ import { text } from 'node:stream/consumers';
 import { killGroup } from '../toolrunner/kill-group.ts';
 
 interface GitLimits {
-  /** What must not grow beyond `max_bytes` while git runs. */
+  /** The directory that must not grow beyond `max_bytes` while git runs. */
   directory: string;
   timeout_ms: number;
   max_bytes: number;
   signal: AbortSignal;
 }
 
-/** What a reader of git's output throws to end it, with the reason. */
+/** Thrown by a reader of git's output to end git, with the reason. */
 export class TooMuch extends Error {}
 
 const WATCH_MS = 500;
 
-/** Runs git and returns what `read` makes of its output. Throws a sentence when it fails, takes too long or writes too much. */
+/** Runs git and returns what `read` makes of its output. Throws a sentence if git fails, takes too long or writes too much. */
 export async function git<T = string>(
   args: string[],
   {
@@ -38,16 +38,16 @@ export async function git<T = string>(
   };
   const timer = setTimeout(() => stop(`it took longer than ${timeout_ms / 1000} s`), timeout_ms);
   const watching = watch(directory, max_bytes, () => stop(`it is larger than ${max_bytes} bytes`));
-  const abort = () => stop('it was broken off');
+  const abort = () => stop('it was stopped');
   signal.addEventListener('abort', abort, { once: true });
-  const told = read(child.stdout).catch((error: Error) => {
+  const output = read(child.stdout).catch((error: Error) => {
     if (!(error instanceof TooMuch)) throw error;
     stop(error.message);
     return undefined as T;
   });
   try {
     const failed = once(child, 'error').then(([error]) => Promise.reject(error));
-    const ended = Promise.all([told, text(child.stderr), once(child, 'close')]);
+    const ended = Promise.all([output, text(child.stderr), once(child, 'close')]);
     const [out, err, [code]] = await Promise.race([ended, failed]);
     signal.throwIfAborted();
     if (stopped) throw new Error(`The repository could not be checked out: ${stopped}`);
@@ -60,7 +60,7 @@ export async function git<T = string>(
   }
 }
 
-/** Measures a directory again and again, one measurement at a time. */
+/** Measures a directory repeatedly, one measurement at a time. */
 function watch(directory: string, max_bytes: number, exceeded: () => void): AbortController {
   const ended = new AbortController();
   const look = async () => {

@@ -7,7 +7,7 @@ import type { ReadPage } from './builtin/web-fetch.ts';
 import type { SchemaFaults } from './mcp/listing.ts';
 import { ToolUnreachable } from './source.ts';
 
-/** Pages that tools fetch. */
+/** Parses pages that tools fetch. */
 export const pageReader = ({ parsers, setting }: Pick<SharedServices, 'parsers' | 'setting'>): ReadPage => {
   const deadline_ms = setting.config.READ_SECONDS * 1_000;
   return (html, owner) =>
@@ -16,12 +16,12 @@ export const pageReader = ({ parsers, setting }: Pick<SharedServices, 'parsers' 
     });
 };
 
-/** Schemas of one server that may each use up their time; those larger than the last of them are not tried. */
+/** How many schemas of one server may exceed their time; larger ones are not tried after that. */
 const MOST_FAILED = 4;
 
 /**
- * Judges schemas that MCP servers send, in the name of nobody in particular: a connection may serve several runs. They are judged
- * together. If that fails, each is judged alone, the smallest first, so that one that takes too much costs only its own tool.
+ * Checks schemas from MCP servers. They count for no principal, since a connection may serve several runs. They are checked
+ * together. If that fails, each is checked alone, the smallest first, so that a costly schema excludes only its own tool.
  */
 export function schemaJudge(parsers: ParserPool, { JUDGE_SECONDS }: Config): SchemaFaults {
   const judge = (schemas: readonly unknown[], seconds: number) =>
@@ -33,14 +33,14 @@ export function schemaJudge(parsers: ParserPool, { JUDGE_SECONDS }: Config): Sch
     let failed = 0;
     for (const index of [...schemas.keys()].sort((one, other) => sizes[one]! - sizes[other]!)) {
       if (failed === MOST_FAILED) {
-        faults[index] = `it was not judged, since ${failed} smaller schemas of this server could not be judged`;
+        faults[index] = `it was not checked, since ${failed} smaller schemas of this server could not be checked`;
         continue;
       }
       try {
         faults[index] = (await judge([schemas[index]], JUDGE_SECONDS / 2))[0] ?? null;
       } catch (error) {
         failed += 1;
-        faults[index] = `it could not be judged: ${(error as Error).message}`;
+        faults[index] = `it could not be checked: ${(error as Error).message}`;
       }
     }
     return faults;
@@ -49,14 +49,14 @@ export function schemaJudge(parsers: ParserPool, { JUDGE_SECONDS }: Config): Sch
   return (schemas) => judge(schemas, JUDGE_SECONDS).catch(() => judgeAlone(schemas));
 }
 
-/** The arguments of tool calls. A schema that cannot be judged is the model's to know of; a pool that has no time is tried again. */
+/** Checks the arguments of tool calls. A schema that cannot be checked is reported to the model; a busy pool is retried. */
 export const argumentFitter = ({ parsers, setting }: Pick<SharedServices, 'parsers' | 'setting'>): FitArguments => {
   const deadline_ms = setting.config.JUDGE_SECONDS * 1_000;
   return async ({ name, parameters: schema }, { arguments: args, run: { owner } }) => {
     try {
       const fitted = await parsers.run('arguments', { schema, args }, { owner, deadline_ms });
       if ('arguments' in fitted) return fitted;
-      return { refusal: `The arguments do not fit: ${fitted.faults.join('; ')}. Call the tool again with all of them right` };
+      return { refusal: `The arguments do not fit: ${fitted.faults.join('; ')}. Correct them and call the tool again` };
     } catch (error) {
       if (!(error instanceof ParserFailure)) throw error;
       const sentence = `The arguments of ${name} could not be checked against its schema: ${error.message}`;

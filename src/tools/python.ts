@@ -7,11 +7,11 @@ type PinnedCustomTool = Extract<PinnedTool, { kind: 'custom' }>;
 
 export interface PythonPorts {
   runner: ToolRunner;
-  /** Opens a stored token for a tool; throws a sentence when it may not be used. */
+  /** Opens a stored token for a tool; throws a sentence if it may not be used. */
   openToken(name: string, asking: { tool: PinnedCustomTool; variable: string }, run: RunContext): Promise<string>;
 }
 
-/** Custom Python tools, each call in a process of its own. */
+/** Custom Python tools; each call runs in a separate process. */
 export function pythonTools({ runner, openToken }: PythonPorts, tools: readonly PinnedCustomTool[]): ToolSource {
   return {
     list: async () => tools.map(({ name, description, parameters, effect }) => ({ name, description, parameters, effect })),
@@ -31,7 +31,7 @@ export function pythonTools({ runner, openToken }: PythonPorts, tools: readonly 
 
 type ResolvedEnv = { env: Record<string, string> } | { refusal: string };
 
-/** Fills a tool's variables from stored tokens; the first that cannot be filled is named. */
+/** Fills a tool's variables from stored tokens; names the first that cannot be filled. */
 export async function resolveEnv(
   mapping: Record<string, string | null>,
   open: (token: string, variable: string) => Promise<string>,

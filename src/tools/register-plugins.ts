@@ -4,7 +4,7 @@ import { withDeclared } from '../domain/tool-env.ts';
 import type { SharedServices } from '../main/core.ts';
 import { listPlugins } from '../toolrunner/index.ts';
 
-/** Lists the bundled tools beside the users' own. What people set on them (variables, switched on or off) is kept. */
+/** Registers the bundled tools next to the users' own. People's settings on them (variables, enabled or not) are kept. */
 export async function registerPlugins({ store, runner, log }: Pick<SharedServices, 'store' | 'runner' | 'log'>): Promise<void> {
   for (const { name, source: source_code } of await listPlugins()) {
     const {

@@ -7,11 +7,11 @@ export interface RunContext {
   task_id: string;
   workflow_id: string;
   agent_id: string;
-  /** Of what the run was pinned with. */
+  /** The hash of the run's pinned definition. */
   definition_hash: string;
   /** The principal in whose name tools use stored tokens. */
   owner: string;
-  /** The run's own directory, made when the first of its tools asks for it. Throws `ToolUnreachable` when it cannot be. */
+  /** The run's directory, made when its first tool asks for it. Throws `ToolUnreachable` if that fails. */
   workspace(signal: AbortSignal): Promise<string>;
 }
 
@@ -19,31 +19,31 @@ export interface ToolCall {
   call_id: string;
   name: string;
   arguments: Record<string, unknown>;
-  /** Stable over retries of the same call: the tool can know a repetition by it. */
+  /** Stable over retries of the same call, so that the tool can recognise a repetition. */
   call_key: string;
   run: RunContext;
-  /** Tells whoever watches how far a long call has come. */
+  /** Publishes the progress of a long call. */
   progress?: ((text: string, data?: Record<string, unknown>) => void) | undefined;
 }
 
 export interface ToolOutcome {
-  /** What the model is told. */
+  /** The result as the model receives it. */
   content: string;
   failed: boolean;
-  /** What the tool printed, for the run's log. */
+  /** The tool's output, for the run's log. */
   stdout?: string;
   stderr?: string;
-  /** What confined it, where something did. */
+  /** The confinement of the call, if there was one. */
   isolation?: string;
 }
 
-/** Somewhere tools come from. `call` reports a tool's own failure in the outcome; it throws only when the source is out of reach. */
+/** Somewhere tools come from. `call` reports a tool's own failure in the outcome; it throws only if the source is unreachable. */
 export interface ToolSource {
   list(signal: AbortSignal): Promise<ToolSpec[]>;
   call(call: ToolCall, signal: AbortSignal): Promise<ToolOutcome>;
 }
 
-/** The source could not be reached, so nothing was done: another attempt is safe. */
+/** The source was unreachable, so nothing was done and a retry is safe. */
 export class ToolUnreachable extends Error {
   override readonly name = 'ToolUnreachable';
 

@@ -2,7 +2,7 @@ import { overrideDestination, toolDestination } from '../domain/destinations.ts'
 import type { SharedServices } from '../main/core.ts';
 import type { PythonPorts } from './python.ts';
 
-/** Opens what a custom tool's variables are filled with: by the tool's own mapping, or by the workflow's overrides. */
+/** Opens the tokens for a custom tool's variables: by the tool's own mapping, or by the workflow's overrides. */
 export const toolTokens =
   ({ store }: Pick<SharedServices, 'store'>): PythonPorts['openToken'] =>
   async (name, { tool, variable }, { owner: principal, task_id, definition_hash }) => {
@@ -15,7 +15,7 @@ export const toolTokens =
     return store.tokens.open({ name, principal, destination, task_id });
   };
 
-/** Definitions from before there were grants name their tools only; they ran while names and overrides were as they are. */
+/** Definitions from before grants existed only name their tools. Such a run uses the current tool and overrides of those names. */
 async function identified(
   store: SharedServices['store'],
   { id, name, overridden, env }: Parameters<PythonPorts['openToken']>[1]['tool'],
@@ -23,7 +23,7 @@ async function identified(
 ) {
   if (id && overridden) return { id, overridden };
   const [tool, workflow] = await Promise.all([store.customTools.named(name), store.workflows.find(workflow_id)]);
-  if (!tool) throw new Error(`There is no custom tool named ${name} any more`);
+  if (!tool) throw new Error(`The custom tool ${name} no longer exists`);
   const overrides = (workflow?.credential_overrides ?? {}) as Record<string, string>;
   return { id: tool.id, overridden: Object.keys(env).filter((variable) => overrides[variable] === env[variable]) };
 }

@@ -18,13 +18,13 @@ interface Size {
   files: number;
 }
 
-/** What a directory holds on its disk; counting ends where a limit is passed. */
+/** The files and bytes of a directory; counting stops at the first exceeded limit. */
 async function directorySize(directory: string, limits: WorkspaceLimits, size: Size = { bytes: 0, files: 0 }): Promise<Size> {
   for (const entry of await entriesOf(directory)) {
     if (isOver(size, limits)) return size;
     const path = join(directory, entry.name);
     size.files += 1;
-    // Gone meanwhile counts as nothing.
+    // A file deleted meanwhile counts as nothing.
     size.bytes += await lstat(path).then(
       ({ blocks }) => blocks * BLOCK,
       () => 0,
@@ -38,7 +38,7 @@ const BLOCK = 512;
 
 const isOver = ({ bytes, files }: Size, limits: WorkspaceLimits) => bytes > limits.bytes || files > limits.files;
 
-/** A directory that a tool closed for reading is opened again: nothing is hidden from the count. */
+/** Makes a directory readable again if a tool removed the permission, so that everything is counted. */
 async function entriesOf(directory: string) {
   const read = () => readdir(directory, { withFileTypes: true });
   return read().catch(async () => {
@@ -59,23 +59,23 @@ async function fault(directory: string, limits: WorkspaceLimits): Promise<string
 
 const MIB = 1024 * 1024;
 
-/** A workspace that has outgrown its limits; the message says so to the model. */
+/** A workspace beyond its limits; the message is for the model. */
 class WorkspaceFull extends Error {
   override readonly name = 'WorkspaceFull';
 }
 
 const FIRST_LOOK_MS = 1_000;
-/** Counting a large workspace takes this part of the time at most. */
+/** Counting a large workspace takes at most this share of the time. */
 const SHARE = 10;
 
 interface Guard {
-  /** Called with the directory before a tool may write in it. Rejects when it is full. */
+  /** Call with the directory before a tool may write in it. Rejects if it is full. */
   enter(directory: string): Promise<void>;
-  /** Aborted when it is full while the tool works. */
+  /** Aborted if it becomes full while the tool runs. */
   full: AbortSignal;
 }
 
-/** A call that may write in a workspace: not begun where it is full, ended when it fills it, and told when it has filled it. */
+/** A call that may write in a workspace. It is not started if the workspace is full, and is ended with a message if it fills it. */
 export async function withinLimits(limits: WorkspaceLimits, work: (guard: Guard) => Promise<ToolOutcome>): Promise<ToolOutcome> {
   const full = new AbortController();
   let entered: string | null = null;

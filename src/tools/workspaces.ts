@@ -4,14 +4,14 @@ import type { Config } from '../main/config.ts';
 
 /** A directory for each run, under one parent. */
 export interface Workspaces {
-  /** The run's directory; made where there is none, and filled then. One that could not be filled is not left behind. */
+  /** The run's directory. If there is none, it is made and filled; if filling fails, it is removed. */
   of(task_id: string, fill?: (directory: string) => Promise<void>): Promise<string>;
   remove(task_id: string): Promise<void>;
   /** Ids of the runs that have one. */
   kept(): Promise<string[]>;
 }
 
-/** Where runs have their working directories. */
+/** The working directories of runs. */
 export const workspacesOf = ({ PERDURA_HOME }: Pick<Config, 'PERDURA_HOME'>) => join(PERDURA_HOME, 'workspaces');
 
 const DRAFT = '.draft-';
@@ -29,7 +29,7 @@ export function workspaces(parent: string): Workspaces {
       const draft = await mkdtemp(join(parent, `${DRAFT}${task_id}-`));
       try {
         await fill(draft);
-        // Of two calls that make it at once, the first one's stays.
+        // If two calls make it at once, the first one's stays.
         await rename(draft, directory).catch(async (error) => {
           if (!(await exists(directory))) throw error;
         });

@@ -16,7 +16,7 @@ describe('refusals', () => {
     const { status, headers, body } = await it_.alice.get(`/api/agents/${UNKNOWN}`);
     expect(status).toBe(404);
     expect(headers.get('content-type')).toContain('application/problem+json');
-    expect(body).toMatchObject({ status: 404, code: 'not_found', title: 'Not found', detail: `No agent has the id ${UNKNOWN}` });
+    expect(body).toMatchObject({ status: 404, code: 'not_found', title: 'Not found', detail: `No agent with id ${UNKNOWN}` });
     expect(body.request_id).toBeTruthy();
   });
 

@@ -20,13 +20,13 @@ const make = async (path: string, body: object) => (await here.alice.ok(here.ali
 const read = (path: string) => here.alice.ok(here.alice.get(`/api/${path}`));
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
-/** Presses a button and answers with the file that comes of it. */
+/** Clicks a button and returns the file that it downloads. */
 async function downloadedBy(page: Page, name: string): Promise<{ name: string; content: unknown }> {
   const [download] = await Promise.all([page.waitForEvent('download'), button(page, name).click()]);
   return { name: download.suggestedFilename(), content: JSON.parse(await readFile(await download.path(), 'utf8')) };
 }
 
-/** An export says when it was made; all else is the same each time. */
+/** An export, whose only varying part is the time of the export. */
 const sameBundle = async (path: string) => ({ ...(await read(path)), exported_at: expect.any(String) });
 
 async function finishedRun(workflow: object = {}): Promise<{ workflow_id: string; task_id: string }> {
@@ -38,7 +38,7 @@ async function finishedRun(workflow: object = {}): Promise<{ workflow_id: string
 }
 
 describeInBrowser('a download', () => {
-  it("is a run's bundle, as the API gives it; one that cannot be had says why", async ({ page, troubles }) => {
+  it('saves the bundle of a run as the API returns it, and shows the error if there is none', async ({ page, troubles }) => {
     const { workflow_id, task_id } = await finishedRun();
     await signIn(page, `/tasks/${task_id}`);
     const file = await downloadedBy(page, 'Download bundle');
@@ -51,32 +51,29 @@ describeInBrowser('a download', () => {
     expect(await axe(page)).toEqual([]);
   });
 
-  it.for(['agents', 'skills', 'workflows', 'knowledge-sources'])(
-    'is one of the %s by itself',
-    async (slug, { page, troubles }) => {
-      const id =
-        slug === 'workflows'
-          ? await here.workflow()
-          : await make(slug, { name: `one of ${slug}`, ...(slug === 'skills' && { instructions: 'Do.' }) });
-      await signIn(page, `/${slug}/${id}`);
-      const file = await downloadedBy(page, 'Export');
-      expect(file.name).toMatch(new RegExp(`^(agent|skill|workflow|source)-${id}\\.json$`));
-      expect(file.content).toEqual(await sameBundle(`${slug}/${id}/export`));
+  it.for(['agents', 'skills', 'workflows', 'knowledge-sources'])('saves one record of %s', async (slug, { page, troubles }) => {
+    const id =
+      slug === 'workflows'
+        ? await here.workflow()
+        : await make(slug, { name: `one of ${slug}`, ...(slug === 'skills' && { instructions: 'Do.' }) });
+    await signIn(page, `/${slug}/${id}`);
+    const file = await downloadedBy(page, 'Export');
+    expect(file.name).toMatch(new RegExp(`^(agent|skill|workflow|source)-${id}\\.json$`));
+    expect(file.content).toEqual(await sameBundle(`${slug}/${id}/export`));
 
-      troubles.allow(/404/);
-      await here.alice.ok(here.alice.del(`/api/${slug}/${id}`));
-      await button(page, 'Export').click();
-      await page.getByRole('alert').getByText(id).waitFor();
-      expect(await axe(page)).toEqual([]);
-    },
-  );
+    troubles.allow(/404/);
+    await here.alice.ok(here.alice.del(`/api/${slug}/${id}`));
+    await button(page, 'Export').click();
+    await page.getByRole('alert').getByText(id).waitFor();
+    expect(await axe(page)).toEqual([]);
+  });
 
-  it('is everything, or all of one kind; one that breaks off says so', async ({ page, troubles }) => {
+  it('saves everything, or all of one kind, and shows the error if the service is unreachable', async ({ page, troubles }) => {
     const proxy = await startDroppingProxy(here.url);
     try {
       await signIn(page, '/transfer', proxy.url);
       for (const [choice, name, path] of EXPORTS) {
-        await page.getByLabel('What', { exact: true }).selectOption(choice);
+        await page.getByLabel('Resources', { exact: true }).selectOption(choice);
         const file = await downloadedBy(page, 'Download');
         expect(file).toEqual({ name: `perdura-${name}.json`, content: await sameBundle(path) });
       }
@@ -101,35 +98,35 @@ const EXPORTS = [
 ] as const;
 
 describeInBrowser('an MCP server in the dashboard', () => {
-  it('has the tools ticked that agents may use', async ({ page }) => {
+  it('lets the user select the tools that agents can use', async ({ page }) => {
     const { connection_config, paths } = everything();
     const id = await make('mcps', { name: 'everything', transport_type: 'stdio', connection_config, paths });
     const allowed = async () => (await read(`mcps/${id}`)).allowed_tools as string[];
     const offered = async () => ((await read(`mcps/${id}/tools`)).tools as { name: string }[]).map(({ name }) => name);
     const all = await offered();
     await signIn(page, `/mcps/${id}`);
-    await button(page, 'List its tools').click();
+    await button(page, 'List tools').click();
     const tick = (name: string) => page.getByRole('checkbox', { name, exact: true });
     await tick('echo').focus();
     await page.keyboard.press('Space');
     await tick('get-env').uncheck();
     const others = all.filter((name) => name !== 'echo' && name !== 'get-env');
     await expect.poll(allowed).toEqual(others);
-    // The form below shows what was ticked above.
+    // The form below shows the same selection.
     await expect.poll(() => page.getByText('Allowed tools', { exact: true }).locator('../..').innerText()).toContain('get-sum');
     expect(await page.evaluate('document.activeElement.type')).toBe('checkbox');
     expect(await axe(page)).toEqual([]);
 
     await page.reload();
-    await button(page, 'List its tools').click();
+    await button(page, 'List tools').click();
     await tick('get-sum').waitFor();
     expect([await tick('echo').isChecked(), await tick('get-sum').isChecked()]).toEqual([false, true]);
     await tick('echo').check();
     await tick('get-env').check();
-    // None named: all may be used, those too that the server gets later.
+    // An empty list allows all tools, including those the server adds later.
     await expect.poll(allowed).toEqual([]);
 
-    // What someone else has ticked since stays.
+    // A change by someone else is kept.
     await here.alice.ok(here.alice.put(`/api/mcps/${id}/tools`, { allowed_tools: ['get-sum', 'get-env'] }));
     await tick('get-env').uncheck();
     await expect.poll(allowed).toEqual(['get-sum']);
@@ -140,7 +137,7 @@ describeInBrowser('a webhook that was refused', () => {
   it('is delivered again from the page of its run', async ({ page }) => {
     const receiver = await startReceiver();
     try {
-      // 410 is final: nothing is tried again by itself.
+      // 410 is final: Perdura does not retry.
       receiver.answers(410);
       const { task_id } = await finishedRun({ webhook_url: receiver.url });
       await signIn(page, `/tasks/${task_id}`);

@@ -26,7 +26,7 @@ async function finishedRun(answer = 'Done.'): Promise<{ workflow_id: string; tas
 }
 
 describeInBrowser('a picker', () => {
-  it('makes what it does not offer, in a dialog whose pickers do the same, and chooses it', async ({ page }) => {
+  it('creates a record in a dialog, whose pickers can do the same, and chooses it', async ({ page }) => {
     await signIn(page, '/workflows/new');
     await page.getByRole('combobox', { name: 'Agent' }).fill('fresh agent');
     await page.getByRole('option', { name: '+ New agent …' }).click();
@@ -87,7 +87,7 @@ describeInBrowser('a picker', () => {
     await dialog.waitFor({ state: 'detached' });
   });
 
-  it('hears Escape when the focus is nowhere, and leaves it to a list that is open in a dialog', async ({ page }) => {
+  it('closes on Escape without focus, but first closes a list that is open in the dialog', async ({ page }) => {
     await signIn(page, '/knowledge-items');
     await button(page, 'Upload …').click();
     const dialog = page.getByRole('dialog', { name: 'Upload a document' });
@@ -114,14 +114,14 @@ describeInBrowser('a picker', () => {
   it.for([
     ['/mcps', 'Import …', 'mcpServers JSON'],
     ['/knowledge-items', 'Upload …', 'Tags'],
-    ['/tasks/', 'Fork …', 'Say this before the step (optional)'],
-  ] as const)('asks before another dialog is closed over what was typed (%s)', async ([path, opener, label], { page }) => {
+    ['/tasks/', 'Fork …', 'Message before the step (optional)'],
+  ] as const)('asks before a dialog with unsaved text is closed (%s)', async ([path, opener, label], { page }) => {
     await signIn(page, path === '/tasks/' ? `/tasks/${(await finishedRun()).task_id}` : path);
     await button(page, opener).click();
     const dialog = page.getByRole('dialog');
     const field = dialog.getByLabel(label, { exact: true }).first();
     await field.fill('half');
-    // A tag becomes one with Enter; the other fields take a new line.
+    // Enter adds a tag; in the other fields it adds a new line.
     await field.press('Enter');
     await dialog.getByRole('button', { name: 'Close' }).first().click();
     await leaving(page).getByRole('button', { name: 'Stay' }).click();
@@ -129,7 +129,7 @@ describeInBrowser('a picker', () => {
     await page.keyboard.press('Escape');
     await leaving(page).getByRole('button', { name: 'Leave' }).click();
     await dialog.waitFor({ state: 'detached' });
-    // Nothing is left behind that would ask again.
+    // Nothing asks again.
     await button(page, opener).click();
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
@@ -139,7 +139,7 @@ describeInBrowser('a picker', () => {
 });
 
 describeInBrowser('a half-filled form', () => {
-  it('asks when another screen or tab of the screen is opened, and not once it is saved', async ({ page }) => {
+  it('asks when another screen or tab is opened, but not after saving', async ({ page }) => {
     const id = await make('skills', { name: 'guarded', instructions: 'Do.' });
     await signIn(page, `/skills/${id}`);
     const field = page.getByRole('textbox', { name: 'Description' });
@@ -158,10 +158,10 @@ describeInBrowser('a half-filled form', () => {
     await page.getByRole('tab', { name: 'History' }).click();
     expect(await axe(page)).toEqual([]);
     await leaving(page).getByRole('button', { name: 'Leave' }).click();
-    await page.getByText('It has not run yet.').waitFor();
+    await page.getByText('No runs yet.').waitFor();
   }, 120_000);
 
-  it('asks about what was typed to try a resource out, until it was tried', async ({ page }) => {
+  it('asks about input typed to test a resource, until the test has run', async ({ page }) => {
     const source_code = 'def shout(text: str) -> str:\n    return text.upper()\n';
     const trials = [
       ['guardrails', { name: 'short', guardrail_type: 'prompt', config: { max_length: 50 } }, 'Text', 'Check the text'],
@@ -176,7 +176,7 @@ describeInBrowser('a half-filled form', () => {
       await leaving(page).getByRole('button', { name: 'Stay' }).click();
       await leaving(page).waitFor({ state: 'detached' });
       await button(page, act).click();
-      await page.getByText(/It passes|It ran|Nothing was found/).waitFor();
+      await page.getByText(/Passed|Completed \(|No passages found/).waitFor();
       await page.getByRole('link', { name: 'Tasks', exact: true }).click();
       await page.getByRole('heading', { name: 'Tasks', exact: true }).waitFor();
     }
@@ -192,7 +192,7 @@ describeInBrowser('a half-filled form', () => {
       asked.push(dialog.type());
       void dialog.dismiss();
     });
-    // Chromium asks only for pages that somebody has used.
+    // Chromium asks only on pages that the user has interacted with.
     await page.getByRole('textbox', { name, exact: true }).click();
     await page.keyboard.type('half');
     await page.close({ runBeforeUnload: true });
@@ -203,7 +203,7 @@ describeInBrowser('a half-filled form', () => {
 });
 
 describeInBrowser('a chat', () => {
-  it('clears the box when a message is sent, and stops the reply when it is told to', async ({ page }) => {
+  it('clears the text box when a message is sent, and stops the reply on request', async ({ page }) => {
     const provider_id = await make('providers', {
       name: 'talker',
       provider_type: 'openai_compatible',
@@ -219,7 +219,7 @@ describeInBrowser('a chat', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('log').getByText('A beginning').waitFor();
     expect(await box.inputValue()).toBe('');
-    // What is typed meanwhile stays, though the first reply leads to the address of its session.
+    // Text typed meanwhile stays, although the first reply navigates to its session.
     await box.fill('And then?');
     await button(page, 'Stop').click();
     await page.waitForURL(/\/chat\/[^/]+\/[^/]+$/);
@@ -234,7 +234,7 @@ describeInBrowser('a chat', () => {
 });
 
 describeInBrowser('tabs', () => {
-  it('are in the address, so that a reload shows the same one', async ({ page }) => {
+  it('are in the URL, so that a reload shows the same one', async ({ page }) => {
     const { task_id, workflow_id } = await finishedRun();
     await signIn(page, `/tasks/${task_id}`);
     for (const [tab, address] of [
@@ -268,7 +268,7 @@ describeInBrowser('a copy button', () => {
     await page.getByRole('tab', { name: 'Details' }).click();
     expect(await copied('the id')).toBe(task_id);
     await page.goto(`${here.url}/dashboard/workflows/${workflow_id}`);
-    await page.getByText('The same with curl').click();
+    await page.getByText('Send with curl').click();
     await page.getByRole('textbox', { name: 'Prompt' }).fill("it's");
     expect(await copied('the curl command')).toBe(
       `curl ${here.url}/api/workflows/${workflow_id}/prompt \\\n  -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\\n  -d '{"prompt":"it'\\''s"}'`,
@@ -276,7 +276,7 @@ describeInBrowser('a copy button', () => {
     await page.getByRole('textbox', { name: 'Prompt' }).fill('');
   });
 
-  it('works on an origin that browsers do not call secure', async ({ page }) => {
+  it('works on an origin that is not secure', async ({ page }) => {
     const { task_id } = await finishedRun();
     await page.addInitScript("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
     await signIn(page, `/tasks/${task_id}?view=details`);

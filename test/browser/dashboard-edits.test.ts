@@ -15,7 +15,7 @@ afterAll(() => here.stop());
 const read = (path: string) => here.alice.ok(here.alice.get(`/api/${path}`));
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 const field = (page: Page, name: string) => page.getByRole('textbox', { name, exact: true });
-const conflict = (page: Page) => page.getByRole('alert').filter({ hasText: 'It was changed meanwhile' });
+const conflict = (page: Page) => page.getByRole('alert').filter({ hasText: 'Not saved: someone else changed the same fields' });
 const saved = (page: Page) => page.getByText('was saved.').first().waitFor();
 
 async function newAgent(): Promise<string> {
@@ -23,7 +23,7 @@ async function newAgent(): Promise<string> {
   return (await here.alice.ok(here.alice.post('/api/agents', values))).id;
 }
 
-/** Two pages that show the same agent, each with a form of its own. */
+/** Two pages that show the same agent, each with its own form. */
 async function twoPages(page: Page): Promise<{ id: string; mine: Page; theirs: Page }> {
   const id = await newAgent();
   const theirs = await page.context().newPage();
@@ -41,7 +41,7 @@ async function type(page: Page, changes: Record<string, string>): Promise<void> 
 const save = (page: Page) => button(page, 'Save changes').click();
 
 describeInBrowser('two who edit the same agent', () => {
-  it('are told when it is the same field, and the second may load the newer state', async ({ page, troubles }) => {
+  it('get a warning if they changed the same field, and the second can load the newer state', async ({ page, troubles }) => {
     troubles.allow(/412/);
     const { id, mine, theirs } = await twoPages(page);
     await type(mine, { Description: 'mine', 'System prompt': 'Be mine.' });
@@ -66,7 +66,7 @@ describeInBrowser('two who edit the same agent', () => {
     expect(await read(`agents/${id}`)).toMatchObject({ description: 'theirs, and then mine' });
   }, 120_000);
 
-  it('may keep what they typed, knowing what it replaces', async ({ page, troubles }) => {
+  it('can keep what they typed and overwrite the newer state', async ({ page, troubles }) => {
     troubles.allow(/412/);
     const { id, mine, theirs } = await twoPages(page);
     await type(mine, { Description: 'mine' });
@@ -74,7 +74,9 @@ describeInBrowser('two who edit the same agent', () => {
     await save(theirs);
     await saved(theirs);
     await field(mine, 'Description').press('Enter');
-    await expect.poll(() => mine.evaluate('document.activeElement.innerText')).toMatch(/^It was changed meanwhile/);
+    await expect
+      .poll(() => mine.evaluate('document.activeElement.innerText'))
+      .toMatch(/^Not saved: someone else changed the same fields/);
     await button(mine, 'Keep what I typed').click();
     expect(await field(mine, 'Description').inputValue()).toBe('mine');
     expect(await field(mine, 'System prompt').inputValue()).toBe('Be theirs.');
@@ -93,14 +95,14 @@ describeInBrowser('two who edit the same agent', () => {
     await save(theirs);
     await saved(theirs);
     await save(mine);
-    await mine.getByText('The agent was saved. Changed meanwhile, and kept: Description.').waitFor();
+    await mine.getByText('The agent was saved. Changes by others were kept: Description.').waitFor();
     expect(await field(mine, 'Description').inputValue()).toBe('theirs');
     expect(await read(`agents/${id}`)).toMatchObject({ description: 'theirs', system_prompt: 'Be mine.' });
   }, 120_000);
 });
 
 describeInBrowser('the settings of a workflow', () => {
-  it('are saved although it has run since they were opened', async ({ page, troubles }) => {
+  it('are saved even if the workflow has run since they were opened', async ({ page, troubles }) => {
     troubles.allow(/412/);
     const id = await here.workflow({ workflow: { title: 'before' } });
     await signInAsAlice(page, `${here.url}/dashboard/workflows/${id}?tab=settings`);
@@ -114,10 +116,10 @@ describeInBrowser('the settings of a workflow', () => {
   });
 });
 
-describeInBrowser('what is no JSON', () => {
-  const wrong = (page: Page) => page.getByText(/^This is not JSON: /).waitFor();
+describeInBrowser('invalid JSON', () => {
+  const wrong = (page: Page) => page.getByText(/^Not valid JSON: /).waitFor();
 
-  it('is named so, wherever JSON is asked for', async ({ page }) => {
+  it('is reported in every field that takes JSON', async ({ page }) => {
     const source_code = 'def double(n: int) -> int:\n    return 2 * n\n';
     const { id } = await here.alice.ok(here.alice.post('/api/custom-tools', { name: 'double', source_code }));
     await signInAsAlice(page, `${here.url}/dashboard/custom-tools/${id}`);
@@ -140,7 +142,7 @@ describeInBrowser('what is no JSON', () => {
     const chosen = page.waitForEvent('filechooser');
     await button(page, 'Bundle').click();
     await (await chosen).setFiles({ name: 'bundle.json', mimeType: 'application/json', buffer: Buffer.from('version: 1.0') });
-    await button(page, 'Try it').click();
+    await button(page, 'Preview').click();
     await wrong(page);
   });
 });

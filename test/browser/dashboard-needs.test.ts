@@ -13,7 +13,7 @@ afterAll(() => here.stop());
 
 const make = async (path: string, body: object) => (await here.alice.ok(here.alice.post(`/api/${path}`, body))).id as string;
 
-/** Each resource that can name a stored token, with the token that it names. */
+/** Creates one of each resource that can refer to a stored token, with a reference to this one. */
 async function everythingThatNames(token: string): Promise<[slug: string, id: string][]> {
   const agent_id = await make('agents', { name: token });
   const headers = { Authorization: `Bearer {{token:${token}}}` };
@@ -40,7 +40,7 @@ async function everythingThatNames(token: string): Promise<[slug: string, id: st
 const mark = (page: Page, token: string) => page.locator('.status[data-tone="wait"]').getByText(`needs a token: ${token}`);
 
 describeInBrowser('a resource whose stored token is missing', () => {
-  it('has an amber mark in its list and on its page, until the token is stored', async ({ page }) => {
+  it('has an amber mark in its list and on its page until the token is stored', async ({ page }) => {
     const made = await everythingThatNames('late-key');
     await signInAsAlice(page, `${here.url}/dashboard/`);
     for (const [slug, id] of made) {
@@ -48,7 +48,7 @@ describeInBrowser('a resource whose stored token is missing', () => {
       await mark(page, 'late-key').waitFor();
       expect(await axe(page)).toEqual([]);
       await page.goto(`${here.url}/dashboard/${slug}/${id}`);
-      await page.getByText('You can use no stored token named late-key.').waitFor();
+      await page.getByText('You have no access to a stored token named late-key.').waitFor();
       expect(await axe(page)).toEqual([]);
     }
     await darken(page);
@@ -65,14 +65,14 @@ describeInBrowser('a resource whose stored token is missing', () => {
       expect(await mark(page, 'late-key').count()).toBe(0);
       await page.goto(`${here.url}/dashboard/${slug}/${id}`);
       await page.getByRole('button', { name: 'Delete …' }).waitFor();
-      expect(await page.getByText('You can use no stored token').count()).toBe(0);
+      expect(await page.getByText('You have no access to a stored token').count()).toBe(0);
     }
   }, 120_000);
 });
 
 describeInBrowser('an agent whose runtime takes no custom tools', () => {
   it('is reported on its page and in its run', async ({ page }) => {
-    const tool = await make('custom-tools', { name: 'unheard', source_code: 'def unheard() -> int:\n    return 1\n' });
+    const tool = await make('custom-tools', { name: 'not_offered', source_code: 'def not_offered() -> int:\n    return 1\n' });
     const agent_id = await make('agents', { name: 'without a provider', custom_tool_ids: [tool] });
     const workflow_id = await make('workflows', { agent_id, output_format: 'markdown' });
     here.model.script(says('I have no tools.'));
@@ -83,7 +83,7 @@ describeInBrowser('an agent whose runtime takes no custom tools', () => {
     await page.getByText('The default runtime takes no custom tools').waitFor();
     expect(await axe(page)).toEqual([]);
     await page.goto(`${here.url}/dashboard/tasks/${task_id}`);
-    await page.getByText('unheard: the default runtime takes no custom tools').waitFor();
+    await page.getByText('not_offered: the default runtime takes no custom tools').waitFor();
     expect(await axe(page)).toEqual([]);
   });
 });
@@ -94,10 +94,10 @@ describeInBrowser('a guardrail that guards nothing', () => {
     await page.getByRole('textbox', { name: 'Name' }).fill('toothless');
     await page.getByLabel('Guardrail type').selectOption('output');
     await page.getByRole('button', { name: 'Create guardrail' }).click();
-    await page.getByText('Saved, with a doubt').waitFor();
+    await page.getByText('Saved with a warning').waitFor();
     await page.getByRole('heading', { name: 'toothless' }).waitFor();
     await page.getByRole('alert').getByText('This guardrail has no rule and guards nothing').first().waitFor();
-    await page.getByText('Check this').waitFor();
+    await page.getByText('Check these settings').waitFor();
     expect(await axe(page)).toEqual([]);
   });
 });

@@ -25,7 +25,7 @@ const seen = (page: Page, text: string | RegExp) => transcript(page).getByText(t
 const status = (page: Page, word: string) => page.locator('.panel .status').getByText(word, { exact: true }).first().waitFor();
 
 describeInBrowser('signing in to the dashboard', () => {
-  it('refuses a wrong token, takes a right one, and forgets it with the tab', async ({ page, troubles }) => {
+  it('refuses a wrong token, accepts a valid one, and forgets it when the tab closes', async ({ page, troubles }) => {
     troubles.allow(/401/);
     await page.goto(`${here.url}/dashboard/`);
     await page.getByLabel('Access token').fill('wrong');
@@ -44,7 +44,7 @@ describeInBrowser('signing in to the dashboard', () => {
     await another.getByLabel('Access token').waitFor();
   });
 
-  it('shows the next person nothing of the last one', async ({ page }) => {
+  it('shows the next user nothing of the previous one', async ({ page }) => {
     const id = await here.workflow({ workflow: { title: "Alice's own" } });
     await signIn(page, '/workflows');
     await page.getByRole('link', { name: "Alice's own" }).waitFor();
@@ -52,24 +52,26 @@ describeInBrowser('signing in to the dashboard', () => {
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('Access token').fill(BOB);
     await page.keyboard.press('Enter');
-    await page.getByText('There are none yet.').waitFor();
+    await page.getByText('No workflow yet.').waitFor();
     await page.getByTitle('Signed in as bob (local)').waitFor();
     expect(await page.getByTitle(/alice/).count()).toBe(0);
     expect(await page.getByRole('link', { name: "Alice's own" }).count()).toBe(0);
     await here.alice.del(`/api/workflows/${id}`);
   });
 
-  it('goes back to signing in when the token is not taken any more', async ({ page, troubles }) => {
+  it('returns to the sign-in page when the service no longer accepts the token', async ({ page, troubles }) => {
     troubles.allow(/401/);
-    await signIn(page);
+    // This screen does not poll, so no request is refused before the click.
+    await signIn(page, '/skills');
+    await page.getByText('No skill yet.').waitFor();
     await page.evaluate("sessionStorage.setItem('perdura.access-token', 'revoked')");
     await page.getByRole('link', { name: 'Tasks', exact: true }).click();
-    await page.getByText('Your access token is not valid any more.').waitFor();
+    await page.getByText('Your access token is no longer valid.').waitFor();
   });
 });
 
 describeInBrowser('a run in the dashboard', () => {
-  it('is started with an agent and a workflow made by keyboard alone, and streams its text', async ({ page }) => {
+  it('is started by keyboard alone, including its agent and workflow, and streams its text', async ({ page }) => {
     const values = { name: 'scripted', provider_type: 'openai_compatible', base_url: here.model.url, default_model: 'scripted' };
     await here.alice.ok(here.alice.post('/api/providers', values));
     await signIn(page, '/agents');
@@ -99,7 +101,7 @@ describeInBrowser('a run in the dashboard', () => {
     expect(await page.title()).toBe('By keyboard · Perdura');
   });
 
-  it('waits for approval of a tool call, which is given there', async ({ page }) => {
+  it('waits for approval of a tool call and resumes when it is approved', async ({ page }) => {
     const id = await here.workflow({
       tools: ['def pay(amount: int) -> str:\n    print("paying")\n    return f"paid {amount}"\n'],
     });
@@ -120,7 +122,7 @@ describeInBrowser('a run in the dashboard', () => {
     await page.getByText('Step 2', { exact: true }).waitFor();
   });
 
-  it('is halted', async ({ page }) => {
+  it('can be halted', async ({ page }) => {
     const id = await here.workflow();
     here.model.script(hangs('A beginning'));
     await signIn(page, `/workflows/${id}`);
@@ -130,7 +132,7 @@ describeInBrowser('a run in the dashboard', () => {
     await status(page, 'halted');
   });
 
-  it('shows nothing of an attempt that broke off', async ({ page }) => {
+  it('drops the text of an attempt that broke off', async ({ page }) => {
     const id = await here.workflow();
     here.model.script(breaksOff('A wrong half'), says('The right whole.'));
     await signIn(page, `/workflows/${id}`);
@@ -140,7 +142,7 @@ describeInBrowser('a run in the dashboard', () => {
     expect(await transcript(page).innerText()).not.toContain('A wrong half');
   });
 
-  it('is followed without a gap over a connection that breaks', async ({ page, troubles }) => {
+  it('resumes without a gap after a broken connection', async ({ page, troubles }) => {
     troubles.allow(/ERR_|Failed to load resource/);
     const proxy = await startDroppingProxy(here.url);
     try {
@@ -160,19 +162,19 @@ describeInBrowser('a run in the dashboard', () => {
     }
   });
 
-  it('goes on when its budget is raised', async ({ page }) => {
+  it('resumes when its budget is raised', async ({ page }) => {
     const id = await here.workflow({ workflow: { budget: { max_tokens: 1 } } });
     here.model.script(says('Paid for.'));
     await signIn(page, `/workflows/${id}`);
     await send(page, 'Spend.');
     await page.getByText('The budget is used up.').waitFor();
     await page.getByLabel('Tokens').fill('100000');
-    await page.getByRole('button', { name: 'Set the budget' }).click();
+    await page.getByRole('button', { name: 'Raise the budget' }).click();
     await seen(page, 'Paid for.');
     await status(page, 'completed');
   });
 
-  it('asks what came of a call whose worker was lost', async ({ page }) => {
+  it('asks whether a call took effect if its worker was lost', async ({ page }) => {
     const bare = await startTestInstallation({ worker: false });
     const startWorker = () => startWorkerProcess(bare.setting, { TOOL_ISOLATION: 'none' });
     try {
@@ -188,18 +190,18 @@ describeInBrowser('a run in the dashboard', () => {
       await worker.end('SIGKILL');
       await startWorker();
       await page.getByText(/The worker was lost while/).waitFor({ timeout: 60_000 });
-      await page.getByLabel('Its result, if it was done').fill('{"receipt": 7}');
-      await page.getByRole('button', { name: 'It was done' }).click();
+      await page.getByLabel('Result, if you mark it as done').fill('{"receipt": 7}');
+      await page.getByRole('button', { name: 'Mark as done' }).click();
       await seen(page, 'Noted.');
       expect(JSON.stringify(bare.model.requests.at(-1)?.messages)).toContain('receipt');
     } finally {
-      // What the page asks of a service that is gone would count as its trouble.
+      // Requests of the page to a stopped service would count as troubles.
       await page.goto('about:blank');
       await bare.stop();
     }
   }, 120_000);
 
-  it('is forked from one of its steps', async ({ page }) => {
+  it('can be forked from one of its steps', async ({ page }) => {
     const id = await here.workflow();
     here.model.script(says('First.'), says('Second.'));
     const task_id = await here.prompt(id, 'Say.');
@@ -207,7 +209,7 @@ describeInBrowser('a run in the dashboard', () => {
     await signIn(page, `/tasks/${task_id}`);
     await page.getByRole('button', { name: 'Fork …' }).click();
     const dialog = page.getByRole('dialog', { name: 'Fork this run' });
-    await dialog.getByLabel('Say this before the step').fill('Say otherwise.');
+    await dialog.getByLabel('Message before the step').fill('Say otherwise.');
     await dialog.getByRole('button', { name: 'Fork the run' }).click();
     await seen(page, 'Second.');
     expect(page.url()).not.toContain(task_id);

@@ -60,7 +60,7 @@ async function faults(page: Page, paths: string[]): Promise<string[]> {
 }
 
 describeInBrowser('the screens of the dashboard', () => {
-  it('are without fault to axe, in the light', async ({ page }) => {
+  it('have no axe violations in the light theme', async ({ page }) => {
     await page.goto(`${here.url}/dashboard/`);
     await page.getByLabel('Access token').waitFor();
     expect(await axe(page)).toEqual([]);
@@ -68,14 +68,14 @@ describeInBrowser('the screens of the dashboard', () => {
     expect(await faults(page, screens)).toEqual([]);
   }, 120_000);
 
-  it('are without fault to axe, in the dark and narrow', async ({ page }) => {
+  it('have no axe violations in the dark theme on a narrow window', async ({ page }) => {
     await page.setViewportSize({ width: 390, height: 800 });
     await page.emulateMedia({ colorScheme: 'dark' });
     await signIn(page);
     expect(await faults(page, forms)).toEqual([]);
   }, 120_000);
 
-  it('tell at its field what the service refuses, and focus it', async ({ page, troubles }) => {
+  it('show an error of the service at its field and focus it', async ({ page, troubles }) => {
     troubles.allow(/422/);
     await signIn(page, '/custom-tools/new');
     await page.getByRole('textbox', { name: 'Name' }).fill('add_up');
@@ -87,7 +87,7 @@ describeInBrowser('the screens of the dashboard', () => {
     expect(await page.evaluate('document.activeElement.name')).toBe(await source.getAttribute('name'));
   });
 
-  it('run a tool, and say what came of it', async ({ page }) => {
+  it('run a tool and show its result', async ({ page }) => {
     const { body } = await here.alice.post('/api/custom-tools', {
       name: 'double',
       source_code: 'def double(n: int) -> int:\n    return 2 * n\n',
@@ -95,11 +95,11 @@ describeInBrowser('the screens of the dashboard', () => {
     await signIn(page, `/custom-tools/${body.id}`);
     await page.getByLabel('Arguments (JSON)').fill('{"n": 21}');
     await page.getByRole('button', { name: 'Run the tool' }).click();
-    await page.getByText(/It ran/).waitFor();
+    await page.getByText(/^Completed \(/).waitFor();
     await page.getByRole('group', { name: 'Result' }).getByText('42').waitFor();
   });
 
-  it("fill a tool's variable from a stored token, and validate its source", async ({ page }) => {
+  it("fill a tool's variable from a stored token and validate its source", async ({ page }) => {
     await signIn(page, '/custom-tools?q=add');
     await page.getByRole('link', { name: 'add', exact: true }).click();
     await page.getByRole('combobox', { name: 'KEY' }).click();
@@ -111,11 +111,11 @@ describeInBrowser('the screens of the dashboard', () => {
       })
       .toBe('key');
     await page.getByRole('button', { name: 'Validate the source' }).click();
-    await page.getByText('It is valid.').waitFor();
+    await page.getByText('Valid', { exact: true }).waitFor();
     await page.getByRole('group', { name: 'Inferred schema' }).getByText('integer').first().waitFor();
   });
 
-  it('take a document by upload', async ({ page }) => {
+  it('upload a document', async ({ page }) => {
     await signIn(page, '/knowledge-items');
     await page.getByRole('button', { name: 'Upload …' }).click();
     const dialog = page.getByRole('dialog');
@@ -129,7 +129,7 @@ describeInBrowser('the screens of the dashboard', () => {
     expect(await page.getByRole('textbox', { name: 'Content', exact: true }).inputValue()).toContain('Be kind.');
   });
 
-  it('change only what was changed, and delete after a question', async ({ page }) => {
+  it('save only the changed fields, and ask before deleting', async ({ page }) => {
     const { body } = await here.alice.post('/api/skills', {
       name: 'brevity',
       description: 'old',
@@ -155,7 +155,7 @@ describeInBrowser('the screens of the dashboard', () => {
     expect((await here.alice.get(`/api/skills/${body.id}`)).status).toBe(404);
   });
 
-  it('chat, and keep the session', async ({ page }) => {
+  it('chat and keep the session', async ({ page }) => {
     const { body: agents } = await here.alice.get('/api/agents');
     here.model.script(says('Good day to you.'));
     await signIn(page, `/chat/${(agents as unknown as { id: string }[])[0]!.id}`);
@@ -167,7 +167,7 @@ describeInBrowser('the screens of the dashboard', () => {
     await page.getByRole('log').getByText('Good day to you.').waitFor();
   });
 
-  it('report an import before it is done', async ({ page }) => {
+  it('preview an import', async ({ page }) => {
     await signIn(page, '/transfer');
     const items = [
       { name: 'imported', instructions: 'Do.' },
@@ -177,7 +177,7 @@ describeInBrowser('the screens of the dashboard', () => {
     const chosen = page.waitForEvent('filechooser');
     await page.getByRole('button', { name: 'Bundle' }).click();
     await (await chosen).setFiles({ name: 'skills.json', mimeType: 'application/json', buffer });
-    await page.getByRole('button', { name: 'Try it' }).click();
+    await page.getByRole('button', { name: 'Preview' }).click();
     await page.getByText(/would be created/).waitFor();
   });
 });
@@ -185,7 +185,7 @@ describeInBrowser('the screens of the dashboard', () => {
 describeInBrowser('the banner of tool isolation', () => {
   const BANNER = 'Tools run without isolation.';
 
-  it('is on every screen where tools are not confined', async ({ page }) => {
+  it('is on every screen if tools are not isolated', async ({ page }) => {
     const open = await startTestInstallation({ env: { TOOL_ISOLATION: 'none' }, worker: false });
     try {
       await signIn(page, '/', open.url);
@@ -194,13 +194,13 @@ describeInBrowser('the banner of tool isolation', () => {
       await page.getByText(BANNER).waitFor();
       expect(await axe(page)).toEqual([]);
     } finally {
-      // What the page asks of a service that is gone would count as its trouble.
+      // Requests of the page to a stopped service would count as troubles.
       await page.goto('about:blank');
       await open.stop();
     }
   });
 
-  it('is on none where they are', async ({ page }) => {
+  it('is absent if they are', async ({ page }) => {
     await signIn(page);
     await page.getByText('Database', { exact: true }).waitFor();
     expect(await page.getByText(BANNER).count()).toBe(0);

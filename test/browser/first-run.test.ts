@@ -13,7 +13,7 @@ import { asks, says } from '../support/model-server.ts';
 const open: { stop(): Promise<void> }[] = [];
 let shown: Page | undefined;
 afterEach(async () => {
-  // What the page asks of a service that is gone would count as its trouble.
+  // Requests of the page to a stopped service would count as troubles.
   await shown?.goto('about:blank').catch(() => {});
   for (const it_ of open.splice(0).reverse()) await it_.stop();
 });
@@ -41,7 +41,7 @@ async function signIn(page: Page, url: string, path = '/'): Promise<void> {
   await button(page, 'Sign out').waitFor();
 }
 
-/** Names of everything that a person made. */
+/** The names of everything the user created. */
 async function made({ alice }: TestInstallation) {
   const names = async (path: string) =>
     ((await alice.ok(alice.get(`/api/${path}`))) as unknown as Record<string, string>[]).map(({ name, title }) => name ?? title);
@@ -56,7 +56,7 @@ async function made({ alice }: TestInstallation) {
 const OWN = { providers: [SAMPLE.provider], agents: [SAMPLE.agent], workflows: [SAMPLE.workflow], tokens: [] };
 
 describeInBrowser('the first run', () => {
-  it("takes four clicks at most, is followed live, and leads on to something of one's own", async ({ page }) => {
+  it('takes at most four clicks, is followed live, and links to creating an agent', async ({ page }) => {
     const here = await freshInstallation();
     const clicks = await clicksOn(page);
     await signIn(page, here.url);
@@ -78,7 +78,7 @@ describeInBrowser('the first run', () => {
     expect(await page.getByText('Your first run').count()).toBe(0);
   }, 120_000);
 
-  it('is by keyboard, too, and fits a phone', async ({ page }) => {
+  it('works by keyboard and fits a phone', async ({ page }) => {
     const here = await freshInstallation();
     await page.setViewportSize({ width: 390, height: 800 });
     shown = page;
@@ -92,7 +92,7 @@ describeInBrowser('the first run', () => {
     expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
   }, 120_000);
 
-  it("begins with an agent of one's own where the sample was deleted", async ({ page }) => {
+  it('offers to create an agent if the sample was deleted', async ({ page }) => {
     const here = await startTestInstallation({ worker: false });
     open.push(here);
     await signIn(page, here.url);
@@ -103,8 +103,8 @@ describeInBrowser('the first run', () => {
   });
 });
 
-describeInBrowser("an agent of one's own", () => {
-  it('takes twelve clicks at most, with a key, a tool, instructions and a prompt', async ({ page }) => {
+describeInBrowser('the page that creates an agent', () => {
+  it('takes at most twelve clicks, with a key, a tool, instructions and a prompt', async ({ page }) => {
     const here = await freshInstallation();
     here.model.script(asks({ name: SAMPLE.tool, args: { text: 'one two three' } }), says('Three words.'));
     const clicks = await clicksOn(page);
@@ -116,7 +116,7 @@ describeInBrowser("an agent of one's own", () => {
     await page.getByLabel('API key').click();
     await page.keyboard.type('sk-of-alice');
     await button(page, 'Test').click();
-    await page.getByText('It answers, with 1 models.').waitFor();
+    await page.getByText('Connected: 1 model').waitFor();
     expect(await page.getByRole('combobox', { name: 'Model' }).inputValue()).toBe('scripted');
     await page.getByRole('combobox', { name: 'Custom tools' }).click();
     await page.getByRole('option', { name: SAMPLE.tool }).click();
@@ -126,7 +126,7 @@ describeInBrowser("an agent of one's own", () => {
     await page.getByLabel('Prompt', { exact: true }).click();
     await page.keyboard.type('How many words are "one two three"?');
     expect(await axe(page)).toEqual([]);
-    await button(page, 'Make and run').click();
+    await button(page, 'Create and run').click();
     await page.getByTestId('transcript').getByText('Three words.').waitFor();
     await completed(page);
     expect(clicks()).toBeLessThanOrEqual(12);
@@ -142,7 +142,7 @@ describeInBrowser("an agent of one's own", () => {
     });
   }, 120_000);
 
-  it("runs on a model server of one's own without any key, known by host and port alone", async ({ page }) => {
+  it('runs on a local model server without a key, given only host and port', async ({ page }) => {
     const here = await freshInstallation();
     const server = await startKeylessServer();
     open.push(server);
@@ -150,9 +150,9 @@ describeInBrowser("an agent of one's own", () => {
     await page.getByRole('radio', { name: 'Ollama' }).click();
     await page.getByLabel('Address').fill(server.address);
     await button(page, 'Test').click();
-    await page.getByText('It answers, with 1 models.').waitFor();
+    await page.getByText('Connected: 1 model').waitFor();
     await page.getByLabel('Prompt', { exact: true }).fill('Hello there');
-    await button(page, 'Make and run').click();
+    await button(page, 'Create and run').click();
     await completed(page);
     expect(new Set(server.keys)).toEqual(new Set([undefined]));
     expect(await made(here)).toMatchObject({ tokens: [], providers: ['ollama', SAMPLE.provider] });
@@ -160,28 +160,28 @@ describeInBrowser("an agent of one's own", () => {
     expect(provider).toMatchObject({ base_url: `${server.address}/v1`, default_model: KEYLESS_MODEL });
   }, 120_000);
 
-  it('leaves nothing half-made when a part of it is refused, and names the part', async ({ page, troubles }) => {
+  it('leaves nothing behind if one of the records is refused, and shows the reason', async ({ page, troubles }) => {
     troubles.allow(/409/);
     const here = await freshInstallation();
     await signIn(page, here.url, '/make');
     await page.getByRole('radio', { name: 'OpenAI', exact: true }).click();
-    await button(page, 'Make').click();
-    await page.getByText('The API key is needed').waitFor();
+    await button(page, 'Create').click();
+    await page.getByText('Enter the API key').waitFor();
     await expect.poll(() => page.evaluate('document.activeElement.type')).toBe('password');
     await page.getByLabel('API key').fill('sk-never-used');
-    // Taken after the page has read the names.
+    // Taken only after the page has read the names.
     await here.alice.ok(here.alice.post('/api/agents', { name: 'my-agent' }));
-    await button(page, 'Make').click();
+    await button(page, 'Create').click();
     await page.getByRole('alert').getByText('There is already an agent with this name').waitFor();
     expect(await made(here)).toEqual({ ...OWN, agents: ['my-agent', SAMPLE.agent] });
 
     await page.getByLabel('Name').fill('another');
-    await button(page, 'Make').click();
+    await button(page, 'Create').click();
     await page.getByRole('heading', { name: 'another' }).waitFor();
     expect(await made(here)).toMatchObject({ providers: ['openai', SAMPLE.provider], tokens: ['openai-key'] });
   }, 120_000);
 
-  it('removes what a lost connection left behind when it is made again', async ({ page, troubles }) => {
+  it('deletes what a lost connection left behind on the next attempt', async ({ page, troubles }) => {
     troubles.allow(/ERR_|Failed to load/);
     const here = await freshInstallation();
     const proxy = await startDroppingProxy(here.url);
@@ -189,18 +189,18 @@ describeInBrowser("an agent of one's own", () => {
     await signIn(page, proxy.url, '/make');
     await page.getByRole('radio', { name: 'OpenAI', exact: true }).click();
     await page.getByLabel('API key').fill('sk-never-used');
-    // The provider is made, and nobody hears of it.
+    // The provider is created, but the response is lost.
     let lost = 0;
     await page.route('**/api/providers', async (route) => {
       if (route.request().method() !== 'POST' || lost++ > 1) return route.fallback();
       await route.fetch();
       await route.abort('connectionreset');
     });
-    await button(page, 'Make').click();
-    await page.getByText('could not be removed; it is removed when you try again').waitFor();
+    await button(page, 'Create').click();
+    await page.getByText('could not be deleted. Trying again deletes them first').waitFor();
     expect(await made(here)).toMatchObject({ providers: ['openai', SAMPLE.provider], tokens: ['openai-key'] });
 
-    await button(page, 'Make').click();
+    await button(page, 'Create').click();
     await page.getByRole('heading', { name: 'my-agent' }).waitFor();
     const { providers, tokens } = await made(here);
     expect([providers.length, tokens.length]).toEqual([2, 1]);

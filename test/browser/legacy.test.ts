@@ -23,7 +23,7 @@ async function signIn(page: Page, { token = ALICE, url = here.url }: { token?: s
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
-/** Signed in, with a workflow of this title opened. */
+/** Signs in and opens a new workflow with this title. */
 async function opened(page: Page, options: { title: string; tools?: string[] }) {
   const { title, tools = [] } = options;
   const workflow_id = await here.workflow({ tools, workflow: { title } });
@@ -59,7 +59,7 @@ describeInBrowser('the legacy dashboard', () => {
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
   });
 
-  it('stays signed in for as long as the tab is open, until one signs out', async ({ page }) => {
+  it('stays signed in while the tab is open, until the user signs out', async ({ page }) => {
     await signIn(page);
     await page.getByRole('heading', { name: 'Workflows' }).waitFor();
     await page.reload();
@@ -70,7 +70,7 @@ describeInBrowser('the legacy dashboard', () => {
     expect(await page.getByRole('heading', { name: 'Workflows' }).isVisible()).toBe(false);
   });
 
-  it('makes a workflow for an agent and follows its run', async ({ page }) => {
+  it('creates a workflow for an agent and follows its run', async ({ page }) => {
     await here.alice.ok(here.alice.post('/api/agents', { name: 'the only writer' }));
     await signIn(page);
     await page.getByText('New workflow').click();
@@ -89,7 +89,7 @@ describeInBrowser('the legacy dashboard', () => {
     await shows(page, '#workflows', /Written here\s+completed/);
   });
 
-  it('drops unfinished text when a step is tried again', async ({ page }) => {
+  it('drops unfinished text when a step is retried', async ({ page }) => {
     await opened(page, { title: 'Tried again' });
     const half = 'data: {"choices":[{"index":0,"delta":{"content":"half of it"}}]}\n\n';
     here.model.script(sends(half, { cut: true }), says('All of it.'));
@@ -101,7 +101,7 @@ describeInBrowser('the legacy dashboard', () => {
     expect(events).not.toContain('half of it');
   });
 
-  it('takes the stream up where it broke', async ({ page, troubles }) => {
+  it('resumes a broken stream where it broke', async ({ page, troubles }) => {
     troubles.allow(/ERR_/);
     await opened(page, { title: 'Broken stream' });
     const asked: (string | undefined)[] = [];
@@ -129,13 +129,13 @@ describeInBrowser('the legacy dashboard', () => {
     expect(await page.getByRole('button', { name: 'Halt', exact: true }).isDisabled()).toBe(true);
   });
 
-  it('asks for approval, and tells the model why it was denied', async ({ page }) => {
+  it('asks for approval, and sends the reason for a denial to the model', async ({ page }) => {
     const workflow_id = await opened(page, { title: 'Approved', tools: [ADD] });
     const name = await withApproval(workflow_id);
     const call = asks({ name, args: { a: 2, b: 3 } });
     here.model.script(call, says('Five.'), call, says('As you like.'));
     await send(page);
-    const asked = page.getByRole('group', { name: `May ${name} be called?` });
+    const asked = page.getByRole('group', { name: `Approve the call to ${name}?` });
     await asked.waitFor();
     expect(await asked.innerText()).toContain('{"a":2,"b":3}');
     expect(await axe(page)).toEqual([]);
@@ -150,7 +150,7 @@ describeInBrowser('the legacy dashboard', () => {
     expect(JSON.stringify(here.model.requests.at(-1)?.messages)).toContain('too dear');
   });
 
-  it('shows data as text, whatever is in it', async ({ page }) => {
+  it('shows data as text, never as markup', async ({ page }) => {
     const markup = '<img src=x onerror="document.title=1"><b>bold</b>';
     await here.alice.ok(here.alice.post('/api/skills', { name: markup, instructions: markup, description: markup }));
     await opened(page, { title: markup });
@@ -180,11 +180,11 @@ describeInBrowser('the legacy dashboard', () => {
     await page.getByLabel('Show').selectOption('skills');
     page.once('dialog', (dialog) => void dialog.accept());
     await page.getByRole('button', { name: 'Delete short-lived' }).click();
-    await shows(page, '#notice', 'short-lived is deleted');
+    await shows(page, '#notice', 'Deleted short-lived');
     expect(await page.locator('#resources').innerText()).not.toContain('short-lived');
   });
 
-  it('is accessible, signed in and signed out, on a telephone and in the dark', async ({ page }) => {
+  it('has no axe violations, signed in and signed out, on a phone and in the dark theme', async ({ page }) => {
     await open(page);
     expect(await axe(page)).toEqual([]);
     await opened(page, { title: 'Accessible with_a_title_that_is_long_and_cannot_be_broken_anywhere_at_all_by_itself' });
@@ -199,7 +199,7 @@ describeInBrowser('the legacy dashboard', () => {
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
   });
 
-  it('is calm where tools are confined', async ({ page }) => {
+  it('shows no warning if tools are isolated', async ({ page }) => {
     await open(page);
     await expect
       .poll(() => page.evaluate("performance.getEntriesByType('resource').map((it) => it.name).join()"))
@@ -210,7 +210,7 @@ describeInBrowser('the legacy dashboard', () => {
 
 const anAgent = async () => (await here.alice.ok(here.alice.get('/api/agents?limit=1')))[0];
 
-describeInBrowser('the legacy dashboard where tools are not confined', () => {
+describeInBrowser('the legacy dashboard of an installation without tool isolation', () => {
   let bare: TestInstallation;
   beforeAll(async () => {
     bare = await startTestInstallation({ worker: false, env: { TOOL_ISOLATION: 'none' } });
@@ -223,7 +223,7 @@ describeInBrowser('the legacy dashboard where tools are not confined', () => {
     expect(await axe(page)).toEqual([]);
   });
 
-  it('asks what became of a call whose worker was lost', { timeout: 60_000 }, async ({ page }) => {
+  it('asks whether a call took effect if its worker was lost', { timeout: 60_000 }, async ({ page }) => {
     const worker = await startWorkerProcess(bare.setting, { TOOL_ISOLATION: 'none' });
     const workflow_id = await bare.workflow({ tools: [PAY], workflow: { title: 'Lost' } });
     bare.model.script(
@@ -243,8 +243,8 @@ describeInBrowser('the legacy dashboard where tools are not confined', () => {
     await page.getByRole('button', { name: 'Lost', exact: true }).click();
     const asked = page.getByRole('group', { name: /The worker was lost while .*pay ran/ });
     await asked.waitFor({ timeout: 40_000 });
-    await asked.getByLabel('Its result, if it was done').fill('receipt 7');
-    await asked.getByRole('button', { name: 'It was done' }).click();
+    await asked.getByLabel('Result, if you mark it as done').fill('receipt 7');
+    await asked.getByRole('button', { name: 'Mark as done' }).click();
     await shows(page, '#result', 'Paid.');
     expect(JSON.stringify(bare.model.requests.at(-1)?.messages)).toContain('receipt 7');
   });

@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => here.stop());
 
 describeInBrowser('a test in a browser', () => {
-  it('sees what goes wrong in the page', async ({ page, troubles }) => {
+  it('records console errors, failed requests and exceptions of the page', async ({ page, troubles }) => {
     await page.goto(`${here.url}/dashboard-legacy`);
     await page.evaluate(`
       console.error('a complaint');
@@ -21,13 +21,13 @@ describeInBrowser('a test in a browser', () => {
     troubles.allow(/./);
   });
 
-  it.fails('fails for what it did not allow', async ({ page, troubles }) => {
+  it.fails('fails for a trouble that it did not allow', async ({ page, troubles }) => {
     await page.goto(`${here.url}/dashboard-legacy`);
     troubles.allow(/something else/);
     await page.evaluate("console.error('a complaint')");
   });
 
-  it('sees what axe finds', async ({ page }) => {
+  it('returns what axe finds', async ({ page }) => {
     await page.goto(`${here.url}/dashboard-legacy`);
     await page.evaluate("document.body.append(document.createElement('img'))");
     expect(await axe(page)).toContainEqual(expect.stringMatching(/^image-alt: .*<img>/));
@@ -35,11 +35,11 @@ describeInBrowser('a test in a browser', () => {
 });
 
 describe('the search for Chromium', () => {
-  plain('takes the one that is named', () => {
+  plain('uses CHROMIUM_PATH', () => {
     expect(findChromium({ CHROMIUM_PATH: '/opt/chromium' })).toBe('/opt/chromium');
   });
 
-  plain('comes to nothing where there is none', () => {
+  plain('returns an empty path if there is none', () => {
     expect(findChromium({}, [])).toBe('');
   });
 });

@@ -50,7 +50,7 @@ describeInBrowser('the Temporal UI of an installation', () => {
       .waitFor();
   });
 
-  it('does not answer to a foreign name, nor to a script of another page on this machine', async ({ page, troubles }) => {
+  it('refuses a foreign host name and requests from another page on this machine', async ({ page, troubles }) => {
     const { port } = new URL(temporal.ui_url);
     const args = ['--no-sandbox', '--disable-gpu', '--host-resolver-rules=MAP rebound.example 127.0.0.1'];
     const rebound = await chromium.launch({ executablePath: inject('chromium'), args });
@@ -62,7 +62,7 @@ describeInBrowser('the Temporal UI of an installation', () => {
       await rebound.close();
     }
     troubles.allow(/421|403|404|BLOCKED_BY_RESPONSE/);
-    // A page without a Content-Security-Policy of its own, so that it is the guard's reply that refuses.
+    // The page has no Content-Security-Policy, so that only the guard's reply refuses the request.
     const other = createServer((_, response) => response.setHeader('content-type', 'text/html').end('another page'));
     await once(other.listen(0, '127.0.0.1'), 'listening');
     await page.goto(`http://127.0.0.1:${(other.address() as AddressInfo).port}/`);

@@ -23,11 +23,11 @@ export interface ChaosOptions {
   pace_ms: number;
   held_up_ms: number;
   verbose: boolean;
-  /** Ends it early, with a verdict on what was done. */
+  /** Ends it early, with a report on the runs so far. */
   stop: AbortSignal;
 }
 
-/** A whole installation with everything real but the model, under faults; returns the number of violations. */
+/** Runs a whole installation under faults, with everything real except the model. Returns the number of violations. */
 export async function chaos(options: ChaosOptions): Promise<number> {
   const resources = createResources((error) => console.error(error));
   const start = Date.now();
@@ -48,7 +48,7 @@ export interface Scene extends Installation {
   model: ChaosModel;
   tools: Tools;
   recovery: Recovery;
-  /** Tasks whose clients still watch. */
+  /** The tasks being watched. */
   watched: Set<string>;
   workflows: string[];
   random: Random;
@@ -70,7 +70,7 @@ async function setTheScene(options: ChaosOptions, resources: Resources, log: Log
   const approval_tools = [tools.names.approved];
   const agent_id = await made('/api/agents', { name: 'chaos', provider_id, ...tools.of_agent, approval_tools });
   const workflows: string[] = [];
-  // Fewer workflows than clients, so that some wait for their lane.
+  // Fewer workflows than clients, so that some runs wait for their lane.
   for (let index = 0; index < Math.ceil(clients * 0.75); index += 1)
     workflows.push(
       await made('/api/workflows', { agent_id, title: `chaos ${index}`, max_turns: 100, output_format: 'markdown' }),
@@ -83,7 +83,7 @@ async function setTheScene(options: ChaosOptions, resources: Resources, log: Log
   return { ...installation, model, tools, recovery, watched, workflows, random };
 }
 
-/** Clients send one prompt after the other while faults happen; ends when every run that was asked for has ended. */
+/** Clients send one prompt after the other during the faults. Resolves when every requested run has ended. */
 async function disturb(options: ChaosOptions, scene: Scene, { counts, log }: { counts: Counts; log: Log }): Promise<Watched[]> {
   const { fleet, servers, urls, tools, recovery, watched, random, token, workflows } = scene;
   const over = new AbortController();

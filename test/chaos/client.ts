@@ -6,7 +6,7 @@ import { eventOf, type StreamedEvent } from '../support/client.ts';
 import { type Plan, promptOf } from './plan.ts';
 import type { Random } from './random.ts';
 
-/** One run as its client saw it. */
+/** One run from its client's view. */
 export interface Watched {
   plan: Plan;
   workflow_id: string;
@@ -14,7 +14,7 @@ export interface Watched {
   events: StreamedEvent[];
   /** The client asked for a halt. */
   halted: boolean;
-  /** What it decided, by call. */
+  /** Its decisions by call. */
   decided: Record<string, string[]>;
 }
 
@@ -22,9 +22,9 @@ export interface ClientOptions {
   urls: string[];
   token: string;
   random: Random;
-  /** Counts connections that the client gave up on purpose. */
+  /** Counts connections that the client dropped on purpose. */
   dropped(): void;
-  /** Holds the ids of tasks while they are watched. */
+  /** The ids of the tasks being watched. */
   watched: Set<string>;
 }
 
@@ -35,7 +35,7 @@ const HALTED = 0.08;
 type Json = Record<string, any>;
 export type Client = ReturnType<typeof clientOf>;
 
-/** A client that goes on whatever happens: another server for each try, one Idempotency-Key for all tries, a stream taken up where it broke. */
+/** A client that never gives up: it tries another server each time with the same Idempotency-Key, and resumes broken streams. */
 export function clientOf({ urls, token, random, dropped, watched }: ClientOptions) {
   const authorization = `Bearer ${token}`;
 
@@ -57,7 +57,7 @@ export function clientOf({ urls, token, random, dropped, watched }: ClientOption
     }
   }
 
-  /** Until it is answered otherwise than with 5xx, or with 409 for a key whose first request is still being served. */
+  /** Retries on 5xx, and on 409 for a key whose first request is still in progress. */
   async function insist(method: string, path: string, more: { body?: Json; key?: string } = {}) {
     for (;;) {
       const answer = await call(method, path, more).catch(() => null);
@@ -77,7 +77,7 @@ export function clientOf({ urls, token, random, dropped, watched }: ClientOption
       try {
         ended = await follow(run, gone.signal);
       } catch {
-        // Dropped by either side: taken up again after the event seen last.
+        // Dropped by either side: resume after the last event seen.
       } finally {
         clearTimeout(timer);
         gone.abort();
@@ -114,14 +114,14 @@ export function clientOf({ urls, token, random, dropped, watched }: ClientOption
     const body = { decision, ...(decision === 'done' ? { result: { settled: 'by hand' } } : {}) };
     const path = `/api/tasks/${run.task_id}/${approval ? 'approvals' : 'reconciliations'}/${call_id}`;
     await wait(random.between(0, 800));
-    // 409: it was decided by an earlier try whose answer was lost, or has answered for itself; both are well.
+    // 409 is fine: an earlier try whose response was lost has decided it, or the call has completed.
     const { status } = await insist('POST', path, { body });
     if (status === 200 || status === 409) run.decided[call_id] = [...(run.decided[call_id] ?? []), decision];
   }
 
   return {
     insist,
-    /** One prompt from beginning to end. */
+    /** Sends one prompt and follows its run to the end. */
     async run(workflow_id: string, plan: Plan): Promise<Watched> {
       const key = `plan-${plan.id}`;
       const sent = await insist('POST', `/api/workflows/${workflow_id}/prompt`, { body: { prompt: promptOf(plan) }, key });

@@ -5,9 +5,9 @@ import type { Recovery } from './recovery.ts';
 import type { ChaosServers, Server } from './servers.ts';
 import type { Tools } from './tools.ts';
 
-/** kill -9 of something that lives. */
+/** kill -9 of a running process. */
 export const KILLS = ['worker', 'api', 'tool', 'mcp server', 'postgres', 'temporal'] as const;
-/** The rest hold up or cut. */
+/** Faults that pause a process or cut a connection. */
 const OTHERS = ['worker held up', 'api held up', 'postgres stalled', 'temporal stalled', 'client dropped'] as const;
 
 export type Fault = (typeof KILLS)[number] | (typeof OTHERS)[number];
@@ -16,7 +16,7 @@ export type Counts = Record<Fault, number>;
 export const noFaults = () => Object.fromEntries([...KILLS, ...OTHERS].map((fault) => [fault, 0])) as Counts;
 export const killsIn = (counts: Counts) => KILLS.reduce((sum, kind) => sum + counts[kind], 0);
 
-/** Faults come as from a pack of cards that is shuffled again when it is used up, so that each kind comes as often as it should. */
+/** Draws faults like cards from a deck that is reshuffled when empty, so that each kind occurs as often as intended. */
 const PACK: [Fault, number][] = [
   ['tool', 12],
   ['mcp server', 6],
@@ -37,14 +37,14 @@ export interface FaultOptions {
   recovery: Recovery;
   random: Random;
   counts: Counts;
-  /** Milliseconds between two faults, on average. */
+  /** The average number of milliseconds between two faults. */
   pace_ms: number;
-  /** For how long a worker is held up at most. */
+  /** The longest pause of a worker. */
   held_up_ms: number;
   log(line: string): void;
 }
 
-/** Faults in the order of the seed until the signal; whatever was held up goes on afterwards. */
+/** Injects faults in the order of the seed until the signal. Resolves when every paused process runs again. */
 export async function injectFaults(options: FaultOptions, signal: AbortSignal): Promise<void> {
   const { random, counts, pace_ms, log } = options;
   const held = new Set<Promise<void>>();
@@ -61,7 +61,7 @@ export async function injectFaults(options: FaultOptions, signal: AbortSignal): 
   await Promise.all(held);
 }
 
-/** False when there was nothing to do it to. */
+/** False if the fault had no target. */
 async function inflict(fault: Fault, options: FaultOptions, held: Set<Promise<void>>): Promise<boolean> {
   const { fleet, tools, recovery, random, held_up_ms } = options;
   switch (fault) {
@@ -104,7 +104,7 @@ async function restart(which: Server, { servers, random, recovery }: FaultOption
 
 const LOOKS = 15;
 
-/** Tools are at work now and then only. */
+/** Retries the kill for a while, because tools run only now and then. */
 async function patiently(kill: () => Promise<boolean>): Promise<boolean> {
   for (let look = 0; look < LOOKS; look += 1) {
     if (await kill()) return true;

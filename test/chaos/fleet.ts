@@ -2,14 +2,14 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { freePort, perdura } from '../support/processes.ts';
 import { signalled } from './processes.ts';
 
-/** A process that is started again whenever it dies, as a supervisor would. */
+/** A process that is restarted whenever it dies, as by a supervisor. */
 export interface Member {
   name: string;
-  /** 0 while it is being started again. */
+  /** 0 while it restarts. */
   pid(): number;
-  /** False when there was no process to send it to. */
+  /** False if there was no process to signal. */
   signal(signal: NodeJS.Signals): boolean;
-  /** Ends it for good; returns its exit code. */
+  /** Stops it permanently and returns its exit code. */
   stop(): Promise<number | null>;
 }
 
@@ -39,7 +39,7 @@ export async function startMember({ name, command, env, ready, log }: MemberOpti
       if (stopping) return;
       await wait(PAUSE_MS);
       child = perdura(command, env);
-      // Without database or engine it may give up at the start; then the next one tries.
+      // It may fail to start while the database or the engine is down; then the next one tries.
       await child.prints(ready, READY_MS).then(
         () => {
           up = true;

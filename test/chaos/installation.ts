@@ -11,10 +11,10 @@ import { warmedCache } from './warm.ts';
 export interface Installation {
   servers: ChaosServers;
   fleet: Fleet;
-  /** Addresses of the API servers. */
+  /** The addresses of the API servers. */
   urls: string[];
   token: string;
-  /** What a process needs so that its restart is cheap. */
+  /** Environment variables that make a restart cheap. */
   cache: Record<string, string>;
 }
 
@@ -26,7 +26,7 @@ export interface InstallationOptions {
   log(line: string): void;
 }
 
-/** Postgres, Temporal, API servers and workers, each in a process of its own that may be killed. The fleet is left to its user to end. */
+/** Postgres, Temporal, API servers and workers, each in a separate process that can be killed. The caller stops the fleet. */
 export async function startInstallation(
   resources: Resources,
   { home, workers, apis, env: more = {}, log }: InstallationOptions,

@@ -4,7 +4,7 @@ import type { Watched } from './client.ts';
 import { type ChaosModel, TOKENS_IN, TOKENS_OUT } from './model.ts';
 import type { Effect } from './tools.ts';
 
-/** What is held against what: the record, what the clients saw, what the tools and the model noted themselves. */
+/** The data to compare: Perdura's record, the clients' views, and the records of the tools and the model. */
 export interface Evidence {
   database: pg.Client;
   runs: Watched[];
@@ -26,7 +26,7 @@ type Check = (evidence: Evidence) => Promise<Verdict>;
 
 const verdict = (invariant: string): Verdict => ({ invariant, checked: 0, violations: [] });
 
-/** Notes a violation unless something holds. */
+/** Records a violation unless the condition holds. */
 function hold(to: Verdict, holds: boolean, otherwise: () => string): void {
   to.checked += 1;
   if (!holds) to.violations.push(otherwise());
@@ -40,8 +40,8 @@ const statesAreTrue: Check = async ({ database, runs }) => {
     const task = rows.find(({ id }) => id === run.task_id);
     const allowed = run.halted ? ['halted', 'completed'] : ['completed'];
     hold(found, allowed.includes(task?.status), () => `${run.task_id} is ${task?.status}: ${task?.error_code} ${task?.error}`);
-    const told = run.events.findLast(({ type }) => type === 'status')?.data.status;
-    hold(found, told === task?.status, () => `${run.task_id} is ${task?.status}, its client was told ${told}`);
+    const last_status = run.events.findLast(({ type }) => type === 'status')?.data.status;
+    hold(found, last_status === task?.status, () => `${run.task_id} is ${task?.status}, its client saw ${last_status}`);
   }
   const { rows: lanes } = await database.query<Row>('SELECT id FROM workflows WHERE active_task_id IS NOT NULL');
   hold(found, lanes.length === 0, () => `${lanes.length} lanes are held by nobody`);
@@ -67,17 +67,17 @@ const transcriptsAreWhole: Check = async ({ database, runs }) => {
 };
 
 const effectsAreKnown: Check = async ({ database, runs, effects }) => {
-  const found = verdict('effects counted outside match the ledger; a write is repeated only when a person said so');
+  const found = verdict('effects counted outside match the ledger; a write is repeated only if a person chose retry');
   const { rows } = await database.query<Row>('SELECT * FROM tool_calls');
   const begun = (key: string) => effects.filter((effect) => effect.key === key && effect.phase === 'begin').length;
   for (const { task_id, call_id, effect, attempts, status, failed } of rows) {
     const times = begun(`${task_id}:${call_id}`);
-    const told = `${task_id} ${call_id} (${effect}) had ${times} effects in ${attempts} attempts`;
-    hold(found, times <= attempts, () => told);
+    const counts = `${task_id} ${call_id} (${effect}) had ${times} effects in ${attempts} attempts`;
+    hold(found, times <= attempts, () => counts);
     const retries = runs.find((run) => run.task_id === task_id)?.decided[call_id]?.filter((it) => it === 'retry').length ?? 0;
-    if (effect === 'write') hold(found, times <= 1 + retries, () => `${told}, ${retries} asked for`);
+    if (effect === 'write') hold(found, times <= 1 + retries, () => `${counts}, ${retries} requested`);
     const unsettled = runs.find((run) => run.task_id === task_id)?.decided[call_id]?.some((it) => it === 'done');
-    if (status === 'done' && !failed && !unsettled) hold(found, times > 0, () => `${told}, and yet a result`);
+    if (status === 'done' && !failed && !unsettled) hold(found, times > 0, () => `${counts}, but has a result`);
   }
   const keys = new Set(rows.map(({ task_id, call_id }) => `${task_id}:${call_id}`));
   for (const key of new Set(effects.map((effect) => effect.key))) hold(found, keys.has(key), () => `${key} is in no ledger`);
@@ -99,7 +99,7 @@ const usageIsRight: Check = async ({ database, runs, model }) => {
       [task_id],
     );
     const spare = served - steps.length;
-    // A run that was halted may have been served an answer that nobody waited for.
+    // A halted run may have received an answer that nobody waited for.
     hold(
       found,
       spare >= 0 && spare <= resets[0]?.n + 1,

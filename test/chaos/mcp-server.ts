@@ -4,7 +4,7 @@ import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 
-// An MCP server over stdio whose tools note their beginning and their end in the file that it is started with.
+// An MCP server over stdio. Its tools record their start and end in the file given as argument.
 const [, , file = ''] = process.argv;
 const inputSchema = { type: 'object' as const, properties: { n: { type: 'integer' } }, required: ['n'] };
 const tools = [

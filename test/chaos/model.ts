@@ -6,7 +6,7 @@ import type { Random } from './random.ts';
 export const TOKENS_IN = 10;
 export const TOKENS_OUT = 5;
 
-/** An answer that left whole: to be paid for. */
+/** An answer that was sent completely, so that it has to be paid for. */
 export interface Served {
   plan: number;
   step: number;
@@ -19,11 +19,11 @@ export interface ChaosModel {
   stop(): Promise<void>;
 }
 
-/** More in one step would rightly fail its run. */
+/** More failures in one step would correctly fail the run. */
 const FAULTS_A_STEP = 2;
 const WORDS = ['durable', 'naïve', '日本', 'über', '🙂', 'run', '\u2028', 'tool', '"quoted"', '\\n', 'end.'];
 
-/** Follows the plan in the prompt; each answer differs from every other, so that no watcher can mistake one for another. */
+/** Follows the plan in the prompt. Every answer is unique, so that no watcher can mistake one for another. */
 export async function startChaosModel(random: Random, tools: Record<Kind, string>): Promise<ChaosModel> {
   const server: ModelServer = await startModelServer();
   const served: Served[] = [];

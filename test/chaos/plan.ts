@@ -2,7 +2,7 @@ import type { Random } from './random.ts';
 
 export type Kind = 'read' | 'idempotent' | 'write' | 'approved' | 'mcp_read' | 'mcp_write';
 
-/** What one run is to do: rounds of tool calls, then an answer. It travels in the prompt, so that the model can follow it. */
+/** The plan of one run: rounds of tool calls, then an answer. The prompt contains it, so that the model can follow it. */
 export interface Plan {
   id: number;
   rounds: Kind[][];

@@ -3,11 +3,11 @@ import { readdir, readFile } from 'node:fs/promises';
 export interface Found {
   pid: number;
   parent: number;
-  /** The arguments it was started with. */
+  /** Its arguments. */
   argv: string[];
 }
 
-/** The processes of this machine that live; a zombie does not. */
+/** The running processes of this machine, without zombies. */
 export async function livingProcesses(): Promise<Found[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const found = await Promise.all(pids.map(Number).map(look));
@@ -16,7 +16,7 @@ export async function livingProcesses(): Promise<Found[]> {
 
 async function look(pid: number): Promise<Found | null> {
   const [stat, command] = await Promise.all([readOr(`/proc/${pid}/stat`), readOr(`/proc/${pid}/cmdline`)]);
-  // The name of the program is in brackets and may hold anything.
+  // The name of the program is in brackets and can contain any character.
   const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   if (!parent || state === 'Z' || state === 'X') return null;
   return { pid, parent: Number(parent), argv: command.split('\0').filter(Boolean) };
@@ -24,7 +24,7 @@ async function look(pid: number): Promise<Found | null> {
 
 const readOr = (file: string) => readFile(file, 'utf8').catch(() => '');
 
-/** A process and all that it has started. */
+/** A process and its descendants. */
 export async function treeOf(root: number): Promise<number[]> {
   const all = await livingProcesses();
   const tree = [root];
@@ -32,7 +32,7 @@ export async function treeOf(root: number): Promise<number[]> {
   return tree;
 }
 
-/** False when there is no such process. */
+/** False if there is no such process. */
 export function signalled(pid: number, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, signal);

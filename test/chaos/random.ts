@@ -1,4 +1,4 @@
-/** Numbers that look like chance and come again with the same seed. */
+/** Pseudorandom numbers, reproducible from the seed. */
 export interface Random {
   /** From 0 up to 1. */
   next(): number;
@@ -8,7 +8,7 @@ export interface Random {
   pick<T>(of: readonly T[]): T;
   chance(of_one: number): boolean;
   shuffled<T>(of: readonly T[]): T[];
-  /** A row of its own for a part of the test, so that the parts do not disturb each other. */
+  /** A separate sequence for a part of the test, so that the parts do not affect each other. */
   fork(name: string): Random;
 }
 

@@ -2,11 +2,11 @@ import { Client, Connection } from '@temporalio/client';
 import { runIdOf } from '../../src/temporal/names.ts';
 import type { Watched } from './client.ts';
 
-/** Measures how soon work that a killed worker had in hand is announced again, by what the clients saw. */
+/** Measures from the clients' view how soon the work of a killed worker is announced again. */
 export interface Recovery {
-  /** A worker was killed: notes whose work it had in hand. Always true. */
+  /** Call when a worker was killed: records the work it had in progress. Always true. */
   lost(pid: number): true;
-  /** Database or engine were away: what was lost meanwhile says nothing of recovery. */
+  /** Call when the database or the engine was down: work lost meanwhile is not measured. */
   away(from: number, until: number): void;
   /** Seconds, shortest first. */
   seconds(runs: Watched[]): Promise<number[]>;

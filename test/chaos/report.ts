@@ -9,14 +9,14 @@ interface Outcome extends Scene {
   options: ChaosOptions;
   counts: Counts;
   runs: Watched[];
-  /** Exit codes of workers and APIs after SIGTERM. */
+  /** The exit codes of workers and APIs after SIGTERM. */
   exits: (number | null)[];
   started: number;
 }
 
 const SHOWN = 5;
 
-/** Judges what is left and prints it; returns the number of violations. */
+/** Checks the final state, prints the report and returns the number of violations. */
 export async function report(outcome: Outcome): Promise<number> {
   const { servers, options, counts, runs, model, tools, started } = outcome;
   const database = new pg.Client(servers.database_url);
@@ -50,7 +50,7 @@ function print({ invariant, checked, violations }: Verdict): void {
   if (violations.length > SHOWN) console.log(`          and ${violations.length - SHOWN} more`);
 }
 
-/** From kill -9 of a worker until what it had in hand is announced again; without those that found database or engine away. */
+/** Times from kill -9 of a worker until its work is announced again, except while the database or the engine was down. */
 function recoveries(seconds: number[]): string {
   const at = (part: number) => seconds[Math.min(seconds.length - 1, Math.floor(seconds.length * part))]?.toFixed(1);
   if (seconds.length === 0) return 'none seen';

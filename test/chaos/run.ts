@@ -19,7 +19,7 @@ const { values } = parseArgs({
   },
 });
 
-// Its servers and processes are ended in an orderly way, or would be left behind.
+// On a signal, its servers and processes are stopped; otherwise they would be left behind.
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
 

@@ -8,15 +8,15 @@ import { livingProcesses, signalled, treeOf } from './processes.ts';
 
 export type Server = 'postgres' | 'temporal';
 
-/** Postgres and Temporal, which can be killed and started again on the same data and ports. */
+/** Postgres and Temporal, which can be killed and restarted with the same data and ports. */
 export interface ChaosServers {
   database_url: string;
   temporal_address: string;
-  /** kill -9; false when it did not live. */
+  /** kill -9; false if it was not running. */
   kill(which: Server): boolean;
-  /** The same; resolves when all that it has started, and that may serve for a moment yet, is gone as well. */
+  /** The same; resolves when its descendants, which may serve for another moment, have ended as well. */
   away(which: Server): Promise<void>;
-  /** Holds all its processes up for a while, as a disk does that does not answer. */
+  /** Pauses all its processes for a while, to simulate a disk that does not respond. */
   stall(which: Server, ms: number): Promise<void>;
   start(which: Server): Promise<void>;
   stop(): Promise<void>;
@@ -50,7 +50,7 @@ export async function startChaosServers(home: string): Promise<ChaosServers> {
     async start(which) {
       if (which === 'postgres') running.postgres = await start.postgres();
       else {
-        // The process is dead; what guards its UI is part of this one.
+        // The server process is dead, but the guard of its UI runs in this process.
         await running.temporal.stop();
         running.temporal = await start.temporal();
       }

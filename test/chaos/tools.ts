@@ -4,7 +4,7 @@ import type { Client } from './client.ts';
 import type { Kind } from './plan.ts';
 import { livingProcesses, signalled } from './processes.ts';
 
-/** What a tool wrote of itself, from outside Perdura's own records. */
+/** A record that a tool wrote about itself, independent of Perdura's records. */
 export interface Effect {
   key: string;
   kind: string;
@@ -15,18 +15,18 @@ export interface Effect {
 export interface Tools {
   names: Record<Kind, string>;
   effects(): Promise<Effect[]>;
-  /** Kills a Python tool that is at work. */
+  /** Kills a running Python tool. */
   killOne(): Promise<boolean>;
-  /** Kills an MCP server, rather one that is at work. */
+  /** Kills an MCP server, preferably one with a running call. */
   killServer(): Promise<boolean>;
-  /** MCP servers that live. */
+  /** The running MCP servers. */
   servers(): Promise<number[]>;
 }
 
 const PYTHON = ['read', 'idempotent', 'write', 'approved'] as const;
 const SERVER = fileURLToPath(new URL('mcp-server.ts', import.meta.url));
 
-/** Notes its beginning and its end with single appended writes, which no kill can tear. */
+/** A tool that records its start and end with single appended writes, which no kill can tear. */
 const sourceOf = (kind: (typeof PYTHON)[number], file: string) => `import os, time
 
 EFFECT = ${JSON.stringify(kind === 'approved' ? 'write' : kind)}
@@ -47,11 +47,11 @@ def chaos_${kind}(n: int) -> str:
 `;
 
 export interface MadeTools extends Tools {
-  /** What an agent is given, to have them. */
+  /** The fields of an agent that has these tools. */
   of_agent: { custom_tool_ids: string[]; mcp_server_ids: string[] };
 }
 
-/** Makes the counting tools; `file` is where they write. */
+/** Creates the counting tools, which write to `file`. */
 export async function makeTools(client: Client, file: string, env: Record<string, string>): Promise<MadeTools> {
   await writeFile(file, '');
   await chmod(file, 0o666);
@@ -90,7 +90,7 @@ async function pythonAtWork(all: Effect[]): Promise<number | undefined> {
   return (await livingProcesses()).find(({ pid, argv }) => begun.has(pid) && !ended.has(pid) && argv[0]?.includes('python'))?.pid;
 }
 
-/** A read that is broken off three times rightly fails its run, and so does a server that cannot be started: neither is meant here. */
+/** Skips servers whose kill would correctly fail the run: those with a read interrupted twice already, and those still starting. */
 function victimAmong(servers: number[], all: Effect[]): number | undefined {
   const begun = (key: string) => all.filter((effect) => effect.key === key && effect.phase === 'begin').length;
   const candidates = servers.map((pid) => {

@@ -8,7 +8,7 @@ const LOADED = [
   ...['server/index.js', 'server/stdio.js', 'types.js'].map((file) => `@modelcontextprotocol/sdk/${file}`),
 ];
 
-/** Environment with a cache of compiled code, filled here because a killed process leaves none: it halves the cost of a restart. */
+/** An environment with a cache of compiled code, which halves the cost of a restart. Filled here, because a killed process writes none. */
 export async function warmedCache(home: string): Promise<{ NODE_COMPILE_CACHE: string }> {
   const env = { NODE_COMPILE_CACHE: join(home, 'compile-cache') };
   const script = LOADED.map((file) => `await import(${JSON.stringify(file)});`).join('\n');

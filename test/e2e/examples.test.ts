@@ -8,7 +8,7 @@ import { ALICE, startTestInstallation, type TestInstallation } from '../support/
 
 const EXAMPLES = new URL('../../examples/', import.meta.url).pathname;
 
-/** What each example prints when it did what its first line says. */
+/** The output of each example if it works as its first line states. */
 const SHOWS: Record<string, RegExp> = {
   'research-over-mcp.mjs': /tool_call: search_papers[\s\S]*completed: .*Chandy and Lamport/,
   'review-checkout.mjs': /repo_synced[\s\S]*completed: .*README\.md/,
@@ -31,13 +31,13 @@ afterAll(async () => {
   await repository?.stop();
 });
 
-it('knows what every example shows', () => {
+it('knows the output of every example', () => {
   const scripts = readdirSync(EXAMPLES).filter((name) => name.endsWith('.mjs') && name !== 'perdura.mjs');
   expect(scripts.sort()).toEqual(Object.keys(SHOWS).sort());
 });
 
 for (const [script, shown] of Object.entries(SHOWS))
-  it(`${script} does what it says, twice`, async () => {
+  it(`${script} works as described, twice in a row`, async () => {
     for (let round = 1; round <= 2; round += 1) {
       const { code, output } = await ran(script);
       expect(code, output).toBe(0);

@@ -41,17 +41,17 @@ const command = (home: string, name: string) =>
   childOf(
     spawn(process.execPath, [join(ROOT, 'bin/perdura.mjs'), name], {
       cwd: ROOT,
-      env: { ...process.env, PERDURA_HOME: home, PERDURA_READY_FILE: join(home, 'told.json'), OPENAI_API_KEY: '' },
+      env: { ...process.env, PERDURA_HOME: home, PERDURA_READY_FILE: join(home, 'ready.json'), OPENAI_API_KEY: '' },
       stdio: ['ignore', 'pipe', 'pipe'],
     }),
   );
 
-/** `npm start`, as far as its first line that says it is ready. */
+/** Runs `npm start` until it reports that it is ready. */
 async function start(home: string): Promise<{ child: Child; ready: Ready }> {
   const child = command(home, 'dev');
   running.push(child);
   await child.prints(/Perdura is ready/, 90_000);
-  return { child, ready: JSON.parse(await readFile(join(home, 'told.json'), 'utf8')) };
+  return { child, ready: JSON.parse(await readFile(join(home, 'ready.json'), 'utf8')) };
 }
 
 const isAlive = (pid: number) => {
@@ -70,7 +70,7 @@ async function readmeCommands({ api_url, token_file }: Ready): Promise<string> {
   return commands!.replaceAll('.perdura/local-token', token_file).replaceAll('http://127.0.0.1:8080', api_url);
 }
 
-/** Takes the port that the demo model had, so that it comes up at another. */
+/** Occupies the port of the demo model, so that it starts on another one. */
 async function occupy(url: string): Promise<Server> {
   const server = createServer();
   server.listen(Number(new URL(url).port), '127.0.0.1');
@@ -84,10 +84,10 @@ const titles = async ({ api_url, token_file }: Ready) => {
   return ((await answer.json()) as { title: string }[]).map(({ title }) => title);
 };
 
-/** Ports of the whole installation, found and not listed, that answer a page whose name was bound to this machine's address. */
+/** URLs of the installation, found by looking at its ports, that answer a page whose host name was rebound to this machine's address. */
 async function answeringForeignNames({ pids }: Ready): Promise<string[]> {
   const sockets = (await Promise.all([...new Set(Object.values(pids))].map(listeningSockets))).flat();
-  // Temporal's web interface is at an address of its own, which a page cannot find; the guard before it is at 127.0.0.1.
+  // Temporal's web interface listens on a separate loopback address, which a page cannot find; its guard listens on 127.0.0.1.
   const open = sockets.filter(({ address }) => address === '127.0.0.1' || !address.startsWith('127.'));
   expect(open.length).toBeGreaterThan(5);
   const paths = ['/', '/health/live', '/v1/models', '/api/v1/namespaces', '/openapi.json'];
@@ -102,7 +102,7 @@ it('starts with one command, runs the demo, stops everything it started, and fin
   const home = await newHome();
   const { child, ready } = await start(home);
   expect((await stat(ready.token_file)).mode & 0o777).toBe(0o600);
-  expect((await stat(join(home, 'told.json'))).mode & 0o777).toBe(0o600);
+  expect((await stat(join(home, 'ready.json'))).mode & 0o777).toBe(0o600);
   expect((await fetch(ready.docs_url)).status).toBe(200);
   const authorization = `Bearer ${(await readFile(ready.token_file, 'utf8')).trim()}`;
   expect(await (await fetch(`${ready.api_url}/api/me`, { headers: { authorization } })).json()).toMatchObject({ is_admin: true });
@@ -122,14 +122,14 @@ it('starts with one command, runs the demo, stops everything it started, and fin
   running.splice(running.indexOf(child), 1);
   expect(await child.end('SIGINT')).toBe(0);
   await expect.poll(() => Object.values(ready.pids).filter(isAlive)).toEqual([]);
-  await expect(stat(join(home, 'told.json'))).rejects.toThrow();
+  await expect(stat(join(home, 'ready.json'))).rejects.toThrow();
 
   const other = await occupy(ready.demo_model_url);
   try {
     const again = await start(home);
     expect(again.ready.demo_model_url).not.toBe(ready.demo_model_url);
     expect(await titles(again.ready)).toEqual([null, SAMPLE]);
-    // The sample's provider has followed the demo model to its new port.
+    // The sample's provider now points to the new port of the demo model.
     const demo = command(home, 'demo');
     await demo.prints(/status {5}completed/, 60_000);
   } finally {
@@ -137,7 +137,7 @@ it('starts with one command, runs the demo, stops everything it started, and fin
   }
 }, 300_000);
 
-it('starts after a kill -9 of itself or of any server, with its data', async () => {
+it('restarts with its data after a kill -9 of itself or of any server', async () => {
   const home = await newHome();
   const first = await start(home);
   const demo = command(home, 'demo');

@@ -10,7 +10,7 @@ import { testBench } from '../support/embedded-homes.ts';
 const bench = testBench();
 const BIN = fileURLToPath(new URL('../../bin', import.meta.url));
 
-/** A checkout with no packages to install and a program that shows what it was given. */
+/** A checkout without packages to install, and a program that prints its arguments. */
 async function checkout(program = 'console.log(JSON.stringify(process.argv.slice(2)));'): Promise<string> {
   const root = await bench.home();
   await Promise.all(['src/main', 'test/support'].map((name) => mkdir(join(root, name), { recursive: true })));
@@ -50,7 +50,7 @@ function printed(child: ChildProcess, pattern: RegExp): Promise<void> {
 describe('bin/perdura.mjs', { timeout: 30_000 }, () => {
   afterEach(() => bench.clear());
 
-  it('installs at the first start only, and says so', async () => {
+  it('installs only at the first start, and reports it', async () => {
     const root = await checkout();
     const first = await perdura(root, 'dev', '--port', '1 2').ended;
     expect(first).toMatchObject({
@@ -61,7 +61,7 @@ describe('bin/perdura.mjs', { timeout: 30_000 }, () => {
     expect(await perdura(root, 'dev').ended).toEqual({ code: 0, out: '["dev"]\n', err: '' });
   });
 
-  it('installs again when the lockfile asks for something else', async () => {
+  it('installs again when the lockfile changes', async () => {
     const root = await checkout();
     await perdura(root, 'dev').ended;
     await mkdir(join(root, 'node_modules/stray'), { recursive: true });
@@ -81,10 +81,10 @@ describe('bin/perdura.mjs', { timeout: 30_000 }, () => {
     expect(both.filter(({ err }) => err.includes('Installing packages … done'))).toHaveLength(1);
   });
 
-  it('builds the dashboard when there is one, and again when what it is made of changes', async () => {
+  it('builds the dashboard if there is one, and again when its source changes', async () => {
     const root = await checkout();
     await perdura(root, 'dev').ended;
-    // Stands in for Vite, which empties its folder too.
+    // Replaces Vite, which also empties its output folder.
     await mkdir(join(root, 'node_modules/vite/bin'), { recursive: true });
     await writeFile(
       join(root, 'node_modules/vite/bin/vite.js'),
@@ -118,21 +118,21 @@ describe('bin/perdura.mjs', { timeout: 30_000 }, () => {
     expect(await readFile(join(root, '.perdura/install.lock.1'), 'utf8')).toBe('');
   });
 
-  it('takes over the lock of an installation that was killed', async () => {
+  it('takes over the lock of a killed installation', async () => {
     const root = await checkout();
     await mkdir(join(root, '.perdura'));
     await writeFile(join(root, '.perdura/install.lock.1'), '999999999');
     expect((await perdura(root, 'dev').ended).code).toBe(0);
   });
 
-  it('lets one take over such a lock, however slow the other is who saw it', async () => {
+  it('lets only one process take over such a lock, even if another is slow to react', async () => {
     const root = await checkout();
     const [go, record] = [join(root, 'go'), join(root, 'record')];
     const preinstall = `echo begun >> ${record} && sleep 2 && echo ended >> ${record}`;
     await writeFile(join(root, 'package.json'), JSON.stringify({ name: 'checkout', version: '1.0.0', scripts: { preinstall } }));
     await mkdir(join(root, '.perdura'));
     await writeFile(join(root, '.perdura/install.lock.1'), '999999999');
-    // It is held up before it removes anything.
+    // It is paused before it removes anything.
     const held_up = `import fs, { existsSync } from 'node:fs'; import { syncBuiltinESMExports } from 'node:module';
       const { rmSync } = fs; 
       fs.rmSync = (...given) => {

@@ -49,14 +49,14 @@ const answered = (prompt: string, ...results: [name: string, content: string][])
 ];
 
 describe('without tools', () => {
-  it('says what it is and repeats the beginning of the prompt', async () => {
+  it('introduces itself and repeats the beginning of the prompt', async () => {
     const { message, finish_reason } = await ask(`Tell me ${'x'.repeat(300)}`);
     expect(message.content).toContain('demo model');
     expect(message.content).toContain(`Tell me ${'x'.repeat(192)}…`);
     expect(finish_reason).toBe('stop');
   });
 
-  it('streams the same text in words, with the usage at the end', async () => {
+  it('streams the same text word by word, with the usage at the end', async () => {
     const messages: Messages = [{ role: 'user', content: 'Hello' }];
     const stream = await client.chat.completions.create({
       ...{ model: 'any-name', messages, stream: true, stream_options: { include_usage: true } },
@@ -70,7 +70,7 @@ describe('without tools', () => {
     expect(chunks[0]?.model).toBe('any-name');
   });
 
-  it('answers in JSON when asked to, by the format or in words', async () => {
+  it('answers in JSON if the format or the prompt asks for it', async () => {
     const replies = await Promise.all([
       ask('Hi', { response_format: { type: 'json_object' } }),
       ask([
@@ -91,7 +91,7 @@ describe('without tools', () => {
     expect(JSON.parse(message.content ?? '')).toEqual({ city: 'Oslo', ok: true });
   });
 
-  it('stops at the limit of tokens', async () => {
+  it('stops at the token limit', async () => {
     expect(await ask('Hi', { max_tokens: 3 })).toMatchObject({
       finish_reason: 'length',
       message: { content: "This is Perdura's " },
@@ -104,7 +104,7 @@ describe('with tools', () => {
     expect(await callsFor('Please add numbers: 2 and 3.5', ADD, FIND)).toEqual([['add_numbers', { a: 2, b: 3.5 }]]);
   });
 
-  it('calls several tools at once, in the order of the prompt, each with what the one before left', async () => {
+  it('calls several tools at once in the order of the prompt, each with the numbers that the previous one left', async () => {
     const calls = await callsFor("find 'red shoes', then addNumbers 4 and -5", ADD, FIND);
     expect(calls).toEqual([
       ['find', { query: 'red shoes', limit: 4 }],
@@ -112,7 +112,7 @@ describe('with tools', () => {
     ]);
   });
 
-  it('gives sensible defaults to what the prompt does not tell', async () => {
+  it('fills arguments that are missing in the prompt with sensible defaults', async () => {
     const properties = {
       unit: { enum: ['celsius', 'fahrenheit'] },
       days: { type: 'integer', minimum: 7 },
@@ -124,23 +124,23 @@ describe('with tools', () => {
     expect(call).toEqual(['weather', { unit: 'celsius', days: 7, deep: [], note: 'none', where: { city: 'Run weather' } }]);
   });
 
-  it('does not take read_file for read, nor ready for read', async () => {
+  it('does not mistake read_file or ready for read', async () => {
     expect(await callsFor('Use read file when ready', tool('read', {}), tool('read_file', {}))).toEqual([['read_file', {}]]);
   });
 
-  it('calls nothing that is not named, and tells what it could call', async () => {
+  it('calls no tool that is not named, and lists the tools it could call', async () => {
     const { message } = await ask('Good morning', { tools: [ADD, FIND] });
     expect(message.tool_calls).toBeUndefined();
     expect(message.content).toContain('add_numbers, find');
   });
 
-  it('heeds the choice of tools in the request', async () => {
+  it('respects the tool choice of the request', async () => {
     expect((await ask('find it', { tools: [FIND], tool_choice: 'none' })).message.tool_calls).toBeUndefined();
     const forced = await ask('Hi', { tools: [ADD, FIND], tool_choice: { type: 'function', function: { name: 'find' } } });
     expect(forced.message.tool_calls).toMatchObject([{ function: { name: 'find' } }]);
   });
 
-  it('quotes what the tools have answered and calls no more', async () => {
+  it('quotes the results of the tools and stops calling', async () => {
     const { message, finish_reason } = await ask(answered('find and add numbers', ['find', '{"n": 1}'], ['add_numbers', '5']), {
       tools: [ADD, FIND],
     });
@@ -148,13 +148,13 @@ describe('with tools', () => {
     expect(finish_reason).toBe('stop');
   });
 
-  it('takes a reminder of the goal for no new prompt, but a new prompt for one', async () => {
+  it('ignores a goal reminder, but answers a new prompt', async () => {
     const before = answered('find it', ['find', 'found']);
     expect(await callsFor([...before, { role: 'user', content: 'Remember the goal: "find it"' }], FIND)).toEqual([]);
     expect(await callsFor([...before, { role: 'user', content: 'find more' }], FIND)).toHaveLength(1);
   });
 
-  it('streams calls that the client puts together again', async () => {
+  it('streams tool calls in pieces that the client reassembles', async () => {
     const messages: Messages = [{ role: 'user', content: 'find "a rather long question, longer than a piece"' }];
     const { choices } = await client.chat.completions.stream({ model: 'm', messages, tools: [FIND] }).finalChatCompletion();
     expect(choices[0]?.finish_reason).toBe('tool_calls');
@@ -166,7 +166,7 @@ describe('with tools', () => {
 });
 
 describe('with a scenario in the prompt', () => {
-  it('calls the tool in every turn but the last, then answers with so many tokens', async () => {
+  it('calls the tool in every turn but the last, then answers with the given number of tokens', async () => {
     const prompt = '[[turns=3;tokens=4;tool=lookup]]';
     const lookup = tool('lookup', { q: text });
     expect(await callsFor(prompt, lookup)).toEqual([['lookup', { q: 'q1' }]]);
@@ -175,17 +175,17 @@ describe('with a scenario in the prompt', () => {
     expect(message.content).toBe('tok0 tok1 tok2 tok3');
   });
 
-  it('answers when it may not call, whatever the scenario says', async () => {
+  it('answers if it may not call tools, regardless of the scenario', async () => {
     expect((await ask('[[turns=3;tokens=2]]')).message.content).toBe('tok0 tok1');
   });
 
-  it('fails as often as the scenario says and then works', async () => {
+  it('fails as many times as the scenario requests, then works', async () => {
     const prompt = '[[status=429;failn=2;key=fails;tokens=1]]';
     for (let times = 0; times < 2; times += 1) await expect(ask(prompt)).rejects.toMatchObject({ status: 429 });
     expect((await ask(prompt)).message.content).toBe('tok0');
   });
 
-  it('breaks off the first answer when the scenario says so', async () => {
+  it('breaks off the first answer if the scenario requests it', async () => {
     const content = '[[cut=1;key=cut;tokens=6]]';
     const read = () => client.chat.completions.stream({ model: 'm', messages: [{ role: 'user', content }] }).finalContent();
     await expect(read()).rejects.toThrow();
@@ -193,13 +193,13 @@ describe('with a scenario in the prompt', () => {
   });
 });
 
-describe('beside the chat', () => {
-  it('lists itself under a name that promises nothing', async () => {
+describe('apart from chat', () => {
+  it('lists itself under a name that promises no intelligence', async () => {
     const { data } = await client.models.list();
     expect(data).toMatchObject([{ id: 'perdura-demo', name: expect.stringContaining('no intelligence') }]);
   });
 
-  it('embeds texts so that shared words bring them near, the same way every time', async () => {
+  it('embeds texts deterministically, so that texts with shared words are close', async () => {
     const input = ['the red fox', 'a red fox ran', 'stock market news'];
     const { data } = await client.embeddings.create({ model: 'perdura-demo', input });
     const [a, b, c] = data.map((it) => it.embedding) as [number[], number[], number[]];
@@ -210,7 +210,7 @@ describe('beside the chat', () => {
     for (const [index, value] of (again.data[0]?.embedding ?? []).entries()) expect(value).toBeCloseTo(a[index] ?? 0, 6);
   });
 
-  it('refuses what is no request as OpenAI would', async () => {
+  it('refuses an invalid request as OpenAI does', async () => {
     const post = (body: string) => fetch(`${server.url}/chat/completions`, { method: 'POST', body });
     for (const body of ['{', '{"model":"m"}', '{"model":"m","messages":[{"role":"nobody"}]}']) {
       const reply = await post(body);
@@ -221,7 +221,7 @@ describe('beside the chat', () => {
   });
 });
 
-it('answers to no foreign name and to no page of another site', async () => {
+it('refuses a foreign host name and pages of other sites', async () => {
   const asked = async (headers: Record<string, string>) => (await rawRequest(`${server.url}/models`, { headers })).status;
   expect(await asked({ host: 'rebound.example' })).toBe(421);
   expect([await asked({ origin: 'http://elsewhere.example' }), await asked({ origin: 'null' })]).toEqual([403, 403]);

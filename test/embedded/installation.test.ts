@@ -13,7 +13,7 @@ const bench = testBench();
 afterEach(() => bench.clear());
 
 describe('the lock of an installation', () => {
-  it('lets one process in and names it to the next, until it is released', async () => {
+  it('admits one process and names it to the next, until it is released', async () => {
     const home = await bench.home();
     const lock = await lockInstallation(home);
     await expect(lockInstallation(home)).rejects.toThrow(`process ${process.pid}`);
@@ -21,7 +21,7 @@ describe('the lock of an installation', () => {
     await (await lockInstallation(home)).release();
   });
 
-  it('is taken over from a process that is gone, even if its id lives on', async () => {
+  it('is taken over from an ended process, even if its process id is in use again', async () => {
     const home = await bench.home();
     for (const left of [{ pid: 999_999_999, started: 'x' }, { pid: process.pid, started: 'another time' }, 'not a lock']) {
       await writeFile(join(home, 'dev.lock.1'), JSON.stringify(left));
@@ -31,7 +31,7 @@ describe('the lock of an installation', () => {
     }
   });
 
-  it('goes to one of many that come at once', async () => {
+  it('goes to exactly one of many simultaneous processes', async () => {
     const home = await bench.home();
     for (let round = 1; round <= 25; round++) {
       await writeFile(join(home, `dev.lock.${round}`), JSON.stringify({ pid: 999_999_999, started: 'x' }));
@@ -42,7 +42,7 @@ describe('the lock of an installation', () => {
 });
 
 describe('the secrets of an installation', () => {
-  it('are made once, stay the same and are readable by their owner only', async () => {
+  it('are created once, stay the same and are readable only by their owner', async () => {
     const home = await bench.home();
     const [first, key] = [await localToken(home), await encryptionKey(home)];
     expect(first).toMatchObject({ created: true, token: expect.stringMatching(/^perdura_[\w-]{43}$/) });
@@ -52,14 +52,14 @@ describe('the secrets of an installation', () => {
     for (const file of [first.token_file, key.key_file]) expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
-  it('are the same for two starts at once', async () => {
+  it('are the same for two simultaneous starts', async () => {
     const home = await bench.home();
     const made = await Promise.all(Array.from({ length: 10 }, () => localToken(home)));
     expect(new Set(made.map(({ token }) => token)).size).toBe(1);
     expect(made.filter(({ created }) => created)).toHaveLength(1);
   });
 
-  it('are never replaced when their file is empty', async () => {
+  it('are never replaced if their file is empty', async () => {
     const home = await bench.home();
     await writeFile(join(home, 'encryption-key'), '');
     await expect(encryptionKey(home)).rejects.toThrow('is empty');
@@ -68,7 +68,7 @@ describe('the secrets of an installation', () => {
 });
 
 describe('ports', () => {
-  it('are kept between starts and given up when somebody else has them', async () => {
+  it('are kept between starts and replaced if another process has them', async () => {
     const home = await bench.home();
     const port = await stickyPort(home, 'api', await freePort(23_000));
     expect(await stickyPort(home, 'api', 1)).toBe(port);
@@ -82,7 +82,7 @@ describe('ports', () => {
 });
 
 describe('processes', () => {
-  it('are ended gently if they listen and by force if they do not', async () => {
+  it('end on SIGTERM, or are killed if they ignore it', async () => {
     for (const script of ['setInterval(() => {}, 1000)', "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000)"]) {
       const child = spawn(process.execPath, ['-e', `${script}; console.log('ready')`], { stdio: ['ignore', 'pipe', 'ignore'] });
       await new Promise((done) => child.stdout.once('data', done));

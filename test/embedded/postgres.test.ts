@@ -12,7 +12,7 @@ import { markOf } from '../../src/embedded/processes.ts';
 import { startAndDie, testBench } from '../support/embedded-homes.ts';
 
 const bench = testBench();
-// Not where installations of other tests begin to look: a server that is started again finds its port free.
+// Outside the range where other tests start to look for ports, so that a restarted server finds its port free.
 const start = async (options: Partial<PostgresOptions> & { home: string }) =>
   bench.keep(await startPostgres({ log: bench.log, port: 24_432, ...options }));
 
@@ -32,14 +32,14 @@ const recall = (url: string) => query(url, 'SELECT answer FROM kept');
 describe('the Postgres of an installation', { timeout: 60_000 }, () => {
   afterEach(() => bench.clear());
 
-  it('lets in nobody without its password, by loopback or by its socket, and listens nowhere else', async () => {
+  it('requires its password on loopback and on its socket, and listens nowhere else', async () => {
     const server = await start({ home: await bench.home() });
     const [{ data_directory: data, listen_addresses }] = (await query(
       server.url,
       "SELECT current_setting('data_directory') AS data_directory, current_setting('listen_addresses') AS listen_addresses",
     )) as [{ data_directory: string; listen_addresses: string }];
     expect(listen_addresses).toBe('127.0.0.1');
-    // The socket is in its data: other users of the machine cannot come near it.
+    // The socket is in the data directory, which other users of the machine cannot enter.
     expect((await stat(data)).mode & 0o077).toBe(0);
     for (const open of [server.url, server.socket_url]) {
       for (const password of ['', 'perdura', 'postgres']) {
@@ -50,7 +50,7 @@ describe('the Postgres of an installation', { timeout: 60_000 }, () => {
     }
   });
 
-  it('finds at the second start what was stored at the first', async () => {
+  it('keeps its data over a restart', async () => {
     const home = await bench.home();
     const first = await start({ home });
     await remember(first.url);
@@ -62,7 +62,7 @@ describe('the Postgres of an installation', { timeout: 60_000 }, () => {
     expect(await recall(second.url)).toEqual([{ answer: 42 }]);
   });
 
-  it('is reached by its socket, also after kill -9 left one behind, and by loopback where the path is too long', async () => {
+  it('uses its socket, even if kill -9 left one behind, and loopback if the path is too long', async () => {
     const address = async ({ socket_url }: { socket_url: string }) =>
       (await query(socket_url, 'SELECT inet_server_addr() IS NULL AS by_socket'))[0];
     const home = await bench.home();
@@ -77,7 +77,7 @@ describe('the Postgres of an installation', { timeout: 60_000 }, () => {
     expect(deep.socket_url).toBe(deep.url);
   });
 
-  it('starts again after kill -9 and has lost nothing', async () => {
+  it('restarts after kill -9 without losing data', async () => {
     const home = await bench.home();
     const first = await start({ home });
     await remember(first.url);
@@ -88,7 +88,7 @@ describe('the Postgres of an installation', { timeout: 60_000 }, () => {
     expect(await recall(second.url)).toEqual([{ answer: 42 }]);
   });
 
-  it('takes over the server of a process that was killed', async () => {
+  it('takes over the server of a killed process', async () => {
     const home = await bench.home();
     const left = await startAndDie('postgres', home);
     const taken = await start({ home });
@@ -97,7 +97,7 @@ describe('the Postgres of an installation', { timeout: 60_000 }, () => {
     expect(await markOf(left.pid)).toBeUndefined();
   });
 
-  it('takes the next port when its own is taken, and stays there', async () => {
+  it('takes the next port if its port is occupied, and keeps it', async () => {
     const [home, blocker] = [await bench.home(), createServer().listen(0, '127.0.0.1')];
     await once(blocker, 'listening');
     bench.keep({ stop: async () => void blocker.close() });
@@ -110,7 +110,7 @@ describe('the Postgres of an installation', { timeout: 60_000 }, () => {
     expect((await start({ home })).url).toBe(first.url);
   });
 
-  it('starts although the process id it left behind now belongs to somebody else', async () => {
+  it('starts even if its recorded process id now belongs to another process', async () => {
     const home = await bench.home();
     await (await start({ home })).stop();
     const stranger = spawn('sleep', ['60'], isRoot() ? { uid: (await stat(join(home, 'postgres/data'))).uid } : {});
@@ -120,13 +120,13 @@ describe('the Postgres of an installation', { timeout: 60_000 }, () => {
     expect((await start({ home })).reused).toBe(false);
   });
 
-  it('runs beside the server of another installation', async () => {
+  it('runs next to the server of another installation', async () => {
     const [one, other] = await Promise.all([start({ home: await bench.home() }), start({ home: await bench.home() })]);
     await remember(one.url);
     await expect(recall(other.url)).rejects.toThrow('does not exist');
   });
 
-  it('lets nobody in without the password, which only its owner can read', async () => {
+  it('requires the password, which only its owner can read', async () => {
     const home = await bench.home();
     const { url } = await start({ home });
     const wrong = new URL(url);
@@ -136,14 +136,14 @@ describe('the Postgres of an installation', { timeout: 60_000 }, () => {
     expect(await query(url, 'SHOW listen_addresses')).toEqual([{ listen_addresses: '127.0.0.1' }]);
   });
 
-  it('says so when the password of existing data is gone', async () => {
+  it('reports a missing password of existing data', async () => {
     const home = await bench.home();
     await (await start({ home })).stop();
     await rm(join(home, 'postgres/password'));
     await expect(start({ home })).rejects.toThrow('its password is gone');
   });
 
-  it.runIf(isRoot())('keeps its data where its user can reach it when root starts it under a closed directory', async () => {
+  it.runIf(isRoot())('keeps its data where its user has access if root starts it under a closed directory', async () => {
     const closed = await bench.home();
     const [home, fallback] = [join(closed, 'home'), await bench.home()];
     await mkdir(home);

@@ -35,7 +35,7 @@ const NOTHING = { providers: [], tools: [], agents: [], workflows: [] };
 const ALL = { providers: [SAMPLE.provider], tools: [SAMPLE.tool], agents: [SAMPLE.agent], workflows: [SAMPLE.workflow] };
 
 describe('the sample of a fresh installation', () => {
-  it('is there once, whole, and belongs to the local person', async () => {
+  it('is created once, completely, and belongs to the local user', async () => {
     const { alice, bob, start, made, list } = await installation();
     await start(FIRST);
     await start(FIRST);
@@ -50,7 +50,7 @@ describe('the sample of a fresh installation', () => {
     expect(await alice.ok(alice.get(`/api/workflows/${workflow!.id}`))).toMatchObject({ agent_id: agent!.id, owner: 'alice' });
   });
 
-  it('can be deleted, and does not come back', async () => {
+  it('is not created again after it was deleted', async () => {
     const { alice, start, made, list } = await installation();
     await start(FIRST);
     for (const path of ['workflows', 'agents', 'custom-tools', 'providers'])
@@ -59,7 +59,7 @@ describe('the sample of a fresh installation', () => {
     expect(await made()).toEqual(NOTHING);
   });
 
-  it('is left out, then and later, of one that people have begun to use', async () => {
+  it('is never created in an installation that is already in use', async () => {
     const { alice, start, made, list } = await installation();
     await alice.ok(alice.post('/api/agents', { name: 'theirs' }));
     await start(FIRST);
@@ -69,7 +69,7 @@ describe('the sample of a fresh installation', () => {
     expect(await made()).toEqual(NOTHING);
   });
 
-  it('is left out of one whose local token signs nobody in', async () => {
+  it('is not created if the local token signs nobody in', async () => {
     const { start, made, setting } = await installation();
     await start(FIRST, null);
     expect(await made()).toEqual(NOTHING);
@@ -85,7 +85,7 @@ describe('the sample of a fresh installation', () => {
 describe('providers of the demo model', () => {
   const provider = (name: string, values: object) => ({ name, provider_type: 'openai_compatible', ...values });
 
-  it('follow it to another port; others stay where they are', async () => {
+  it('follow it to another port, while other providers keep their address', async () => {
     const { alice, start, list } = await installation();
     await start(FIRST);
     await alice.ok(alice.post('/api/tokens', { name: 'key', value: 'secret value' }));
@@ -106,7 +106,7 @@ describe('providers of the demo model', () => {
     expect(await addresses()).toEqual(moved);
   });
 
-  it('of an installation that did not write the address down are known by their name', async () => {
+  it('are recognized by name if the installation did not record the address', async () => {
     const { alice, start, list } = await installation();
     const old = 'http://127.0.0.1:19999/v1';
     await alice.ok(alice.post('/api/providers', provider('demo model', { base_url: old, default_model: SAMPLE.model })));

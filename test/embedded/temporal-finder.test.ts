@@ -12,7 +12,7 @@ import { testBench } from '../support/embedded-homes.ts';
 const bench = testBench();
 afterEach(() => bench.clear());
 
-/** An executable that only tells a version. */
+/** An executable that only prints a version. */
 async function fake(directory: string, server = '1.29.1'): Promise<string> {
   await mkdir(directory, { recursive: true });
   const file = join(directory, 'temporal');
@@ -21,7 +21,7 @@ async function fake(directory: string, server = '1.29.1'): Promise<string> {
   return file;
 }
 
-/** As if Perdura had obtained it. */
+/** Puts an executable where Perdura stores one that it obtained. */
 async function obtained(directory: string): Promise<string> {
   const file = await fake(directory);
   await recordSum(file, await sha256Of(file));
@@ -65,7 +65,7 @@ it('prefers an installed executable, then the home, then the cache of the user',
   expect(await findTemporal({ ...options, installed: [installed] })).toBe(installed);
 });
 
-it('passes over an executable whose server is too old, and says so', async () => {
+it('skips an executable whose server is too old, and logs why', async () => {
   const [home, cache, old] = [await bench.home(), await bench.home(), await fake(await bench.home(), '1.20.0')];
   const lines: string[] = [];
   const cached = await obtained(cache);
@@ -79,7 +79,7 @@ it('downloads it once, even for two starts at the same time', async () => {
   const found = await Promise.all([findTemporal(options), findTemporal(options)]);
   expect(found).toEqual([join(cache, 'temporal'), join(cache, 'temporal')]);
   expect(site.downloads).toHaveLength(1);
-  // The lock of the second one, which outnumbers the first.
+  // The lock of the second start, numbered one higher than that of the first.
   expect(await readdir(cache)).toEqual(['temporal', 'temporal.lock.2', 'temporal.sha256']);
 });
 

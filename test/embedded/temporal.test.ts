@@ -9,7 +9,7 @@ import { rawRequest } from '../support/raw-request.ts';
 
 const bench = testBench();
 let executable: string;
-// Not where installations of other tests begin to look: a server that is started again finds its ports free.
+// Outside the range where other tests start to look for ports, so that a restarted server finds its ports free.
 const start = async (home: string) =>
   bench.keep(await startTemporal({ executable, home, log: bench.log, port: 24_633, ui_port: 24_833 }));
 
@@ -22,7 +22,7 @@ async function using<T>({ address }: Pick<Temporal, 'address'>, work: (client: C
   }
 }
 
-/** No worker will ever take it: it only has to be remembered. */
+/** Starts a workflow that no worker executes; the server only has to remember it. */
 const remember = (server: Pick<Temporal, 'address'>) =>
   using(server, ({ workflow }) => workflow.start('kept', { workflowId: 'kept', taskQueue: 'nobody' }));
 const recall = (server: Pick<Temporal, 'address'>) =>
@@ -34,7 +34,7 @@ describe('the Temporal server of an installation', { timeout: 60_000 }, () => {
   }, 900_000);
   afterEach(() => bench.clear());
 
-  it('answers with its web interface and the search attributes of runs, and is gone once stopped', async () => {
+  it('serves its web interface and the search attributes of runs, and ends when stopped', async () => {
     const server = await start(await bench.home());
     expect((await fetch(server.ui_url)).status).toBe(200);
     const { customAttributes } = await using(server, ({ connection }) =>
@@ -46,7 +46,7 @@ describe('the Temporal server of an installation', { timeout: 60_000 }, () => {
     expect(await markOf(server.pid)).toBeUndefined();
   });
 
-  it('remembers over a restart what it was running, at the same address', async () => {
+  it('keeps its workflows over a restart, at the same address', async () => {
     const home = await bench.home();
     const first = await start(home);
     await remember(first);
@@ -56,7 +56,7 @@ describe('the Temporal server of an installation', { timeout: 60_000 }, () => {
     expect(await recall(second)).toBe('RUNNING');
   });
 
-  it('starts again after kill -9 and has lost nothing', async () => {
+  it('restarts after kill -9 without losing data', async () => {
     const home = await bench.home();
     const first = await start(home);
     await remember(first);
@@ -66,7 +66,7 @@ describe('the Temporal server of an installation', { timeout: 60_000 }, () => {
     expect(await recall(second)).toBe('RUNNING');
   });
 
-  it('takes over the server of a process that was killed', async () => {
+  it('takes over the server of a killed process', async () => {
     const home = await bench.home();
     const left = await startAndDie('temporal', home, executable);
     await remember({ address: left.url });
@@ -77,7 +77,7 @@ describe('the Temporal server of an installation', { timeout: 60_000 }, () => {
     expect(await markOf(left.pid)).toBeUndefined();
   });
 
-  it('runs beside the server of another installation', async () => {
+  it('runs next to the server of another installation', async () => {
     const [one, other] = await Promise.all([start(await bench.home()), start(await bench.home())]);
     await remember(one);
     await expect(recall(other)).rejects.toThrow();
@@ -92,7 +92,7 @@ describe('the Temporal server of an installation', { timeout: 60_000 }, () => {
     const page = { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'cors' };
     const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
     const asked = async (headers: Record<string, string>) => (await rawRequest(runs, { headers })).status;
-    // The interface is up a moment before its own connection to the server is.
+    // The interface starts a moment before it has a connection to the server.
     await expect.poll(() => asked(page), { timeout: 10_000 }).toBe(200);
     expect(await asked({ host: `rebound.example:${port}` })).toBe(421);
     expect(await asked({ host: `127.0.0.1.rebound.example:${port}`, ...page })).toBe(421);
@@ -125,14 +125,14 @@ describe('the Temporal server of an installation', { timeout: 60_000 }, () => {
       const answering: string[] = [];
       for (const { address, port } of await listeningSockets(server.pid)) {
         expect(address).toMatch(/^127\./);
-        // Sixteen million addresses times as many ports as there are: no page finds the interface behind the guard.
+        // With sixteen million addresses times all ports, no page finds the interface behind the guard.
         if (address !== '127.0.0.1') continue;
         for (const path of ['/', '/api/v1/namespaces', '/metrics']) {
           const { status } = await rawRequest(`http://${address}:${port}${path}`, { headers: { host: 'rebound.example' } });
           if (status === 200) answering.push(path);
         }
       }
-      // Counters, of which the server has no switch: they name no prompt and change nothing.
+      // The server cannot switch off its metrics; they contain no prompt and are read-only.
       expect(answering).toEqual(['/metrics']);
     },
   );

@@ -11,7 +11,7 @@ const seconds = Number(values.seconds);
 const TEXT = 'One two three four five six seven eight nine ten.';
 const WAITERS = 6;
 
-/** Database and engine each stop for a while, with runs under way and clients that prompt and read: what they are answered, and what goes on. */
+/** Stops the database and then the engine for a while, with runs in progress and clients that prompt and read. Reports replies and runs. */
 await onScene({ workers: 2, apis: 2 }, async (scene) => {
   const { model, made, provider_id } = scene;
   const tool = await made('/api/custom-tools', {
@@ -49,7 +49,7 @@ async function without({ servers, client, made, say }: Scene, which: 'postgres' 
   await asking;
   await servers.start(which);
   const back = Date.now();
-  say(`${which} was away for ${seconds} s; answers meanwhile:`);
+  say(`${which} was down for ${seconds} s; replies meanwhile:`);
   for (const [answer, count] of [...answers].sort()) say(`  ${String(count).padStart(4)}  ${answer}`);
   for (const { task_id, watched } of tasks) {
     const events = await watched;
@@ -65,7 +65,7 @@ async function without({ servers, client, made, say }: Scene, which: 'postgres' 
 
 type Client = Scene['client'];
 
-/** Events of a run, taken up again wherever the connection breaks. */
+/** All events of a run, resumed after each broken connection. */
 async function watch(client: Client, path: string) {
   const events: Awaited<ReturnType<Client['events']>> = [];
   const ended = () => /completed|failed|halted/.test(String(events.findLast(({ type }) => type === 'status')?.data.status));
@@ -96,12 +96,12 @@ async function ask(
   while (!signal.aborted) {
     for (const [name, send] of asked) {
       const start = Date.now();
-      const told = await send().then(
+      const reply = await send().then(
         ({ status, headers, body }) => `${name}: ${status} ${body.code ?? ''} ${retryAfter(headers)}`,
         (error: Error) => `${name}: ${error.message}`,
       );
       const slow = Date.now() - start > 6_000 ? ' (after more than 6 s)' : '';
-      answers.set(told.trim() + slow, (answers.get(told.trim() + slow) ?? 0) + 1);
+      answers.set(reply.trim() + slow, (answers.get(reply.trim() + slow) ?? 0) + 1);
     }
     await wait(1_000, undefined, { signal }).catch(() => {});
   }

@@ -19,7 +19,7 @@ const decide = Number(values.decide);
 const AT_A_TIME = 8;
 const TODO = { name: 'manage_todo_list', args: { todoList: [] } };
 
-/** Many runs that wait for a person: what they cost a worker, whether they outlive it, and whether they go on when decided. */
+/** Many runs that wait for a person: measures their cost to a worker, and checks that they survive it and resume once decided. */
 await onScene({ workers: 1, env: { WORKER_CACHED_RUNS: values.cached } }, async (scene) => {
   const { model, made, provider_id, fleet, say } = scene;
   model.always((response, request) => {
@@ -30,7 +30,7 @@ await onScene({ workers: 1, env: { WORKER_CACHED_RUNS: values.cached } }, async 
   const agent_id = await made('/api/agents', { name: 'asks', provider_id, builtin_tools, approval_tools: builtin_tools });
   const worker = fleet.workers[0]!;
   const batch = Math.ceil(runs / batches);
-  // What any runs cost a worker is not the cost of runs that wait: the same number that came to their end is beside it.
+  // Every run costs the worker some memory, so first measure the same number of ended runs for comparison.
   for (let done = 0; done < runs; done += batch) {
     await decided(scene, await parked(scene, agent_id, batch));
     say(`worker with ${done + batch} runs done: ${await memoryOf(worker.pid())} MB`);
@@ -51,7 +51,7 @@ await onScene({ workers: 1, env: { WORKER_CACHED_RUNS: values.cached } }, async 
   say(`all ${runs} decided and completed; worker at the end: ${await memoryOf(worker.pid())} MB`);
 });
 
-/** Runs, each of a workflow of its own, all of which have come to wait. */
+/** Starts runs, each with its own workflow, and returns them once all wait. */
 async function parked({ client, made }: Scene, agent_id: string, count: number): Promise<string[]> {
   const tasks = await inParallel(Array.from({ length: count }), async () => {
     const workflow_id = await made('/api/workflows', { agent_id, output_format: 'markdown' });

@@ -12,7 +12,7 @@ export interface Scene extends Installation {
   resources: Resources;
   /** Creates something and returns its id. */
   made(path: string, body: object): Promise<string>;
-  /** A provider that is the scripted model. */
+  /** A provider for the scripted model. */
   provider_id: string;
   say(line: string): void;
 }

@@ -9,11 +9,11 @@ import { onScene } from './scene.ts';
 const { values } = parseArgs({ options: { turns: { type: 'string', default: '1000' } } });
 const turns = Number(values.turns);
 
-const TOOL = 'EFFECT = "read"\ndef tell(n: int) -> str:\n    return str(n).rjust(5000, "x")\n';
+const TOOL = 'EFFECT = "read"\ndef repeat(n: int) -> str:\n    return str(n).rjust(5000, "x")\n';
 const LARGEST_PAYLOAD = 256 * 1024;
 
 interface Costs {
-  /** Bytes of history as JSON, a step each, over all executions of the chain. */
+  /** Bytes of history as JSON for each step, over all executions of the chain. */
   steps: number[];
   executions: number;
   /** Bytes of history as the engine keeps it. */
@@ -21,7 +21,7 @@ interface Costs {
   largest_payload: number;
 }
 
-/** A run of many turns, watched by one client from beginning to end: what a turn costs the engine, and whether it is seen whole. */
+/** A run of many turns, watched by one client: measures what a turn costs the engine and checks that the client sees every event. */
 await onScene({ workers: 1 }, async ({ model, client, resources, made, provider_id, servers, say }) => {
   let asked = 0;
   let summaries = 0;
@@ -31,12 +31,14 @@ await onScene({ workers: 1 }, async ({ model, client, resources, made, provider_
       return says('So far all went well.')(response, request);
     }
     asked += 1;
-    return (asked <= turns ? asks({ name: 'tell', args: { n: asked } }) : says('At last.'))(response, request);
+    return (asked <= turns ? asks({ name: 'repeat', args: { n: asked } }) : says('At last.'))(response, request);
   });
-  const tool = await made('/api/custom-tools', { name: 'tell', source_code: TOOL });
+  const tool = await made('/api/custom-tools', { name: 'repeat', source_code: TOOL });
   const agent_id = await made('/api/agents', { name: 'long', provider_id, custom_tool_ids: [tool] });
   const workflow_id = await made('/api/workflows', { agent_id, max_turns: turns, output_format: 'markdown' });
-  const { task_id } = await client.ok(client.post(`/api/workflows/${workflow_id}/prompt`, { prompt: 'Go on and on.' }));
+  const { task_id } = await client.ok(
+    client.post(`/api/workflows/${workflow_id}/prompt`, { prompt: 'Use the tool again and again.' }),
+  );
   const start = Date.now();
   const path = `/api/workflows/${workflow_id}/stream?task_id=${task_id}`;
   const events = await client.events(path, { timeout_ms: turns * 1_000 + 60_000 });
@@ -53,15 +55,15 @@ await onScene({ workers: 1 }, async ({ model, client, resources, made, provider_
   const { steps, executions, kept, largest_payload } = await costsOf(new Client({ connection }), task_id);
   say(`${turns} turns in ${seconds.toFixed(0)} s, ${events.length} events without a gap, ${summaries} compactions`);
   say(
-    `${executions} executions, one after the other, ${Math.round(kept / turns)} bytes a turn; largest payload ${largest_payload} bytes`,
+    `${executions} executions, one after the other, ${Math.round(kept / turns)} bytes per turn; largest payload ${largest_payload} bytes`,
   );
   const part = Math.floor(steps.length / 5);
   for (let from = 0; from + part <= steps.length; from += part)
-    say(`from turn ${from + 1}: ${mean(steps, from, part)} bytes a turn as JSON`);
+    say(`from turn ${from + 1}: ${mean(steps, from, part)} bytes per turn as JSON`);
   const middle = mean(steps, part, part);
   const late = mean(steps, steps.length - part, part);
   say(`the last fifth costs ${((late / middle) * 100).toFixed(1)} % of the second one`);
-  assert.ok(Math.abs(late / middle - 1) < 0.1, 'bytes a turn are not constant');
+  assert.ok(Math.abs(late / middle - 1) < 0.1, 'bytes per turn are not constant');
   assert.ok(largest_payload < LARGEST_PAYLOAD, 'a payload is too large');
 });
 
@@ -92,7 +94,7 @@ function asText(_: string, value: unknown) {
   return type === 'Buffer' && data ? Buffer.from(data).toString('base64') : value;
 }
 
-/** Payloads are wherever there is binary data. */
+/** Payloads occur wherever there is binary data. */
 function largestIn(value: unknown): number {
   if (value instanceof Uint8Array) return value.length;
   if (typeof value !== 'object' || value === null) return 0;

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 describe('a streamed reply', () => {
-  it('comes out as text, word by word, with the usage of the exchange', async () => {
+  it('arrives as text, word by word, with the usage of the exchange', async () => {
     const usage = {
       prompt_tokens: 100,
       completion_tokens: 7,
@@ -27,7 +27,7 @@ describe('a streamed reply', () => {
     expect(spent).toEqual({ total_in: 100, total_out: 7, cache_read: 60, cache_write: 10 });
   });
 
-  it('puts calls together that came in many pieces, several at once', async () => {
+  it('reassembles several calls that arrive interleaved in pieces', async () => {
     server.script(asks({ name: 'first', args: { a: 'x'.repeat(40) } }, { name: 'second', args: { b: 2 } }));
     const { calls } = await reply(at());
     expect(calls.map(({ name, arguments: args }) => [name, JSON.parse(args)])).toEqual([
@@ -36,7 +36,7 @@ describe('a streamed reply', () => {
     ]);
   });
 
-  it('tells calls apart that share an index, an id, or have no index at all', async () => {
+  it('separates calls that share an index or an id, or have no index', async () => {
     const call = (more: object, name: string) => ({ tool_calls: [{ ...more, function: { name, arguments: '{}' } }] });
     server.script(chunks([call({ index: 0, id: 'a' }, 'one'), call({ index: 0, id: 'b' }, 'two')], { finish: 'tool_calls' }));
     expect((await reply(at())).calls.map(({ name }) => name)).toEqual(['one', 'two']);
@@ -50,7 +50,7 @@ describe('a streamed reply', () => {
     expect((await reply(at())).calls).toEqual([{ id: 'a', name: 'one', arguments: '{"deep":1}' }]);
   });
 
-  it('keeps reasoning for the next exchange and out of the answer', async () => {
+  it('keeps reasoning for the next exchange but not in the answer', async () => {
     const called = { tool_calls: [{ index: 0, id: 'a', function: { name: 'look', arguments: '{}' } }] };
     server.script(chunks([{ reasoning_content: 'Let me ' }, { reasoning_content: 'look.' }, called], { finish: 'tool_calls' }));
     const { text, extra } = await reply(at());
@@ -62,12 +62,12 @@ describe('a streamed reply', () => {
     expect(server.requests.at(-1)?.messages.at(-1)).toMatchObject({ reasoning_content: 'Let me look.' });
   });
 
-  it('takes a refusal for the answer and names it', async () => {
+  it('returns a refusal as the answer and marks it', async () => {
     server.script(chunks([{ refusal: 'I cannot ' }, { refusal: 'do that.' }]));
     expect(await reply(at())).toMatchObject({ text: 'I cannot do that.', finish: 'refusal' });
   });
 
-  it('keeps a text that was cut at the output limit', async () => {
+  it('keeps a text that was truncated at the output limit', async () => {
     server.script(says('A long st', { finish: 'length' }));
     expect(await reply(at())).toMatchObject({ text: 'A long st', finish: 'length' });
   });
@@ -87,7 +87,7 @@ describe('a streamed reply', () => {
     });
   });
 
-  it('counts nothing that cannot be counted', async () => {
+  it('ignores usage that is not a valid count', async () => {
     server.script(
       says('ok', { usage: { prompt_tokens: -5, completion_tokens: 'many', prompt_tokens_details: { cached_tokens: 1e300 } } }),
     );
@@ -96,7 +96,7 @@ describe('a streamed reply', () => {
 });
 
 describe('a request', () => {
-  it('sends back what the model wrote wrong in a form that endpoints take', async () => {
+  it('sends invalid arguments of the model back in a form that endpoints accept', async () => {
     server.script(says('ok'));
     const tool_calls = [
       { call_id: '1-1', name: '', arguments: '{"broken' },
@@ -143,7 +143,7 @@ describe('a request', () => {
   });
 });
 
-describe('a failure says what went wrong and whether to try again', () => {
+describe('a failure states the cause and whether to retry', () => {
   it.each([
     ['a stream cut in the middle', () => breaksOff('Half'), 'model_stream_cut', true],
     [
@@ -178,14 +178,14 @@ describe('a failure says what went wrong and whether to try again', () => {
     expect(await failure(reply(at()))).toMatchObject({ code, recoverable });
   });
 
-  it('a limit of the provider, with the time it asks for', async () => {
+  it('a rate limit, with the requested waiting time', async () => {
     server.script(fails(429, { message: 'slow down', headers: { 'retry-after': '7' } }));
     const error = await failure(reply(at()));
     expect(error).toMatchObject({ code: 'rate_limited', recoverable: true, retry_after_ms: 7_000 });
     expect(error.message).toContain('slow down');
   });
 
-  it('an endpoint out of reach is named', async () => {
+  it('an unreachable endpoint, with its address', async () => {
     const error = await failure(reply({ base_url: 'http://127.0.0.1:9/v1' }));
     expect(error).toMatchObject({ code: 'model_unreachable', recoverable: true });
   });
@@ -197,7 +197,7 @@ describe('a failure says what went wrong and whether to try again', () => {
     });
   });
 
-  it('an abort ends the request at the endpoint', async () => {
+  it('an abort, which ends the request at the endpoint', async () => {
     server.script(hangs('Half'));
     const halt = new AbortController();
     const before = server.aborted();
@@ -208,14 +208,14 @@ describe('a failure says what went wrong and whether to try again', () => {
   });
 });
 
-it('a price table of nonsense costs nothing instead of making a sum that is none', () => {
+it('an invalid price table costs nothing instead of an invalid amount', () => {
   const spent = { total_in: 1_000, total_out: 1_000, cache_read: 0, cache_write: 0 };
   expect(costOf(spent, 'm', { m: { input: Number.NaN, output: 1 } })).toBe(0);
   expect(costOf(spent, 'm', { '*': { input: 1e308, output: 1e308 } })).toBe(0);
   expect(costOf(spent, 'm', { '*': { input: -5, output: 1 } })).toBe(0);
 });
 
-/** What the endpoint is told: the path and headers of one request. */
+/** The path and headers of one request that the endpoint received. */
 async function headersOf(ask: (base_url: string) => Promise<unknown>) {
   let seen: { url: string | undefined; headers: Record<string, unknown> } = { url: '', headers: {} };
   const listener = createServer((request, response) => {
@@ -230,7 +230,7 @@ async function headersOf(ask: (base_url: string) => Promise<unknown>) {
 }
 
 describe('connections', () => {
-  it('are used again though the mark comes before the end of the transfer', async () => {
+  it('are reused even if [DONE] arrives before the end of the transfer', async () => {
     let connections = 0;
     let sent: Promise<unknown> = Promise.resolve();
     const slow = createServer((request, response) => {

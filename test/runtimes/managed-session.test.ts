@@ -43,7 +43,7 @@ const answeredWith = (reply: Awaited<ReturnType<typeof exchange>>['reply'], ...r
 const sent = (type: string) => vendor.sessions.flatMap(({ events }) => events.filter((event) => event.type === type));
 
 describe('a vendor session', () => {
-  it('is told the prompt, streams the answer, and is archived with its usage taken over', async () => {
+  it('receives the prompt, streams the answer, and is archived with its usage recorded', async () => {
     vendor.script([...agentSays('Hello you there'), spends(10, 5)]);
     const { reply, streamed } = await exchange();
     expect(reply).toMatchObject({ text: 'Hello you there', finish: 'stop', calls: [], model: 'claude-test' });
@@ -52,7 +52,7 @@ describe('a vendor session', () => {
     expect(vendor.sessions[0]).toMatchObject({ archived_at: expect.any(String), environment_id: 'env_1' });
   });
 
-  it('asks for custom tools and goes on with their results in the same session', async () => {
+  it('calls custom tools and continues with their results in the same session', async () => {
     vendor.script(agentAsks({ name: 'add', input: { a: 1 } }, { name: 'add' }), agentSays('Two.'));
     const first = await exchange();
     expect(first.reply.calls.map(({ name, arguments: args }) => [name, args])).toEqual([
@@ -65,7 +65,7 @@ describe('a vendor session', () => {
     expect(sent('user.custom_tool_result').map(({ content }) => content[0].text)).toEqual(['1', '2']);
   });
 
-  it('uses an agent and an environment again that are the same', async () => {
+  it('reuses an identical agent and environment', async () => {
     vendor.script(agentSays('a'), agentSays('b'), agentSays('c'));
     await exchange({ task_id: 'one' });
     await exchange({ task_id: 'two' });
@@ -73,7 +73,7 @@ describe('a vendor session', () => {
     expect([vendor.agents.length, vendor.environments.length, vendor.sessions.length]).toEqual([2, 1, 3]);
   });
 
-  it('runs vendor built-ins and public MCP servers at the vendor, and everything else here', async () => {
+  it('runs vendor built-ins and public MCP servers at the vendor, everything else here', async () => {
     vendor.script(agentSays('ok'));
     const server = { id: 'm', allowed_tools: [], network: false, paths: [], required: false, transport_type: 'http' };
     const mcp_servers = [
@@ -100,7 +100,7 @@ describe('a vendor session', () => {
 });
 
 describe('a session whose worker was lost', () => {
-  it('is found again and not told the prompt twice', async () => {
+  it('is found again and does not receive the prompt twice', async () => {
     vendor.script(agentSays('Said once.'));
     await exchange();
     const again = await exchange();
@@ -117,7 +117,7 @@ describe('a session whose worker was lost', () => {
     expect(sent('user.custom_tool_result')).toHaveLength(1);
   });
 
-  it('is taken up where its stream broke off', async () => {
+  it('resumes where its stream broke off', async () => {
     vendor.script([
       ...agentSays('Half'),
       { type: 'session.status_idle', stop_reason: { type: 'requires_action', event_ids: [] } },
@@ -147,26 +147,26 @@ describe('a session that goes wrong', () => {
     expect(await failure(exchange())).toMatchObject({ code, recoverable });
   });
 
-  it('a limit of the API says how long to wait, a revoked key what to do', async () => {
+  it('a rate limit states how long to wait, a revoked key what to do', async () => {
     vendor.refuse({ status: 429, headers: { 'retry-after': '3' } });
     expect(await failure(exchange())).toMatchObject({ code: 'rate_limited', retry_after_ms: 3_000 });
     vendor.refuse({ status: 401 });
     expect(await failure(exchange())).toMatchObject({ code: 'model_unauthorized', recoverable: false });
   });
 
-  it('an error that the vendor tries again by itself is none', async () => {
+  it('an error that the vendor retries is not a failure', async () => {
     const error = { type: 'model_overloaded_error', message: 'busy', retry_status: { type: 'retrying' } };
     vendor.script([{ type: 'session.error', error }, ...agentSays('After all.'), ends]);
     expect((await exchange()).reply.text).toBe('After all.');
   });
 
-  it('calls made with tools off are denied until there is an answer', async () => {
+  it('calls made while tools are off are denied until there is an answer', async () => {
     vendor.script(agentAsks({ name: 'add' }), agentSays('Fine.'));
     expect((await exchange({ tools: [] })).reply).toMatchObject({ text: 'Fine.', calls: [] });
     expect(sent('user.custom_tool_result')[0]).toMatchObject({ is_error: true });
   });
 
-  it('a halt interrupts it; a worker that shuts down leaves it alone', async () => {
+  it('a halt interrupts it, but a worker shutdown does not', async () => {
     const waiting = [{ type: 'session.status_idle', stop_reason: { type: 'requires_action', event_ids: [] } }];
     for (const [reason, interrupts] of [
       [Object.assign(new Error('x'), { type: 'Halted' }), 1],

@@ -42,7 +42,7 @@ export const DIRECT = { fetch, installationFetch: fetch, deadlines: { total_ms: 
 
 export const caller = { access_token: 'access', openToken: async (name: string) => `value of ${name}` };
 
-/** The reply of a provider to one exchange, with the text that was streamed before it. */
+/** The reply of a provider to one exchange, with the text streamed before it. */
 export async function reply(
   provider: Partial<PinnedProvider>,
   values: Partial<Exchange> = {},
@@ -64,7 +64,7 @@ export async function failure(work: Promise<unknown>): Promise<ModelFailure> {
   return outcome;
 }
 
-/** Chunks of a stream as they are; `usage` and the end follow unless told otherwise. */
+/** A stream of these chunks, followed by `usage` and the end unless the options disable them. */
 export const chunks =
   (deltas: object[], { finish = 'stop', usage }: { finish?: string; usage?: object } = {}): Answer =>
   (response) => {

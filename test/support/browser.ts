@@ -13,10 +13,10 @@ const ARGS = [
 ];
 const PATIENCE_MS = 20_000;
 
-/** What went wrong in the page: what its console calls an error, exceptions, requests that failed. Any that is not allowed fails the test. */
+/** Console errors, exceptions and failed requests of the page. Any that is not allowed fails the test. */
 export interface Troubles {
   seen: string[];
-  /** For a test that provokes them. Chromium's console also tells of each answer of 400 and above. */
+  /** For a test that provokes them. Chromium also logs each response with status 400 and above. */
   allow(expected: RegExp): void;
 }
 
@@ -25,10 +25,10 @@ interface Fixtures {
   $test: { page: Page; troubles: Troubles };
 }
 
-/** Groups tests that need a browser; they are left out where there is none. */
+/** Groups tests that need a browser; they are skipped if there is none. */
 export const describeInBrowser = describe.skipIf(!inject('chromium'));
 
-/** One browser a file, and for each test a page of its own with nothing remembered. */
+/** One browser per file, and for each test a new page without stored state. */
 export const it = test.extend<Fixtures>({
   browser: [
     // biome-ignore lint/correctness/noEmptyPattern: Vitest reads the names of fixtures from the pattern.
@@ -62,16 +62,16 @@ function watch(page: Page, seen: string[]): void {
   page.on('pageerror', (error) => seen.push(`exception: ${error.message}`));
   page.on('requestfailed', (request) => {
     const reason = request.failure()?.errorText ?? 'unknown';
-    // What the page itself ends, such as a stream it no longer follows.
+    // Requests that the page itself aborts, such as a stream it no longer follows.
     if (reason !== 'net::ERR_ABORTED') seen.push(`request: ${request.method()} ${request.url()}: ${reason}`);
   });
 }
 
 const STANDARDS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
-/** What axe finds wrong with the page as it is now, a sentence for each; none is good. */
+/** The axe violations of the current page, one sentence each. */
 export async function axe(page: Page): Promise<string[]> {
-  // Evaluated by the debugger, which the page's Content-Security-Policy does not concern.
+  // The debugger evaluates this, so the page's Content-Security-Policy does not apply.
   await page.evaluate(axeCore.source);
   const { violations } = (await page.evaluate(
     `axe.run(document, ${JSON.stringify({ runOnly: STANDARDS, resultTypes: ['violations'] })})`,

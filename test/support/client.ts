@@ -16,7 +16,7 @@ export interface StreamedEvent {
 
 export type Client = ReturnType<typeof clientOf>;
 
-/** What every client of this process was answered: `GET /api/agents/x 404`. */
+/** The responses to all clients of this process: `GET /api/agents/x 404`. */
 export const answered = new Set<string>();
 
 /** A client of the API as a user would write one. */
@@ -53,13 +53,13 @@ export function clientOf(url: string, token: string | null) {
       send('PUT', path, { body, ...(headers ? { headers } : {}) }),
     patch: (path: string, body?: unknown) => send('PATCH', path, { body }),
     del: (path: string, headers?: Record<string, string>) => send('DELETE', path, headers ? { headers } : {}),
-    /** The body of a reply that must have this status; the problem is told if it has another. */
+    /** The body of a reply that must have this status; otherwise throws with the problem. */
     async ok(reply: Promise<Reply>, status?: number): Promise<Record<string, any>> {
       const { status: got, body } = await reply;
       if (status ? got !== status : got >= 300) throw new Error(`answered ${got}: ${JSON.stringify(body)}`);
       return body;
     },
-    /** Events of a stream until `enough` says so or the server ends it; `headers.last-event-id` takes a stream up again. */
+    /** The events of a stream until `enough` returns true or the server ends it. `headers.last-event-id` resumes a stream. */
     async events(
       path: string,
       {
@@ -97,7 +97,7 @@ export function framesIn(stream: string): EventSourceMessage[] {
   return frames;
 }
 
-/** The text a watcher has after these events, by the documented rule: deltas add up, a reset drops them, a message replaces them. */
+/** The text that a watcher has after these events, by the documented rule: a reset drops the deltas, a message replaces them. */
 export function rebuilt(events: StreamedEvent[]): { texts: string[]; unfinished: string } {
   const texts: string[] = [];
   let unfinished = '';

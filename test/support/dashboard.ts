@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { ALICE } from './installation.ts';
 
-/** Opens a page of the dashboard as somebody who is not signed in yet, and signs in. */
+/** Opens a page of the dashboard without a session and signs in. */
 export async function signInAsAlice(page: Page, address: string): Promise<void> {
   await page.goto(address);
   await page.getByLabel('Access token').fill(ALICE);
@@ -9,13 +9,13 @@ export async function signInAsAlice(page: Page, address: string): Promise<void> 
   await page.getByRole('button', { name: 'Sign out' }).waitFor();
 }
 
-/** As somebody sees it whose system is dark; the page follows the system a moment later. */
+/** Sets the system's theme to dark and waits until the page follows. */
 export async function darken(page: Page): Promise<void> {
   await page.emulateMedia({ colorScheme: 'dark' });
   await page.locator('html[data-mantine-color-scheme="dark"]').waitFor();
 }
 
-/** Counts from now on what a person clicks on the page; what is typed costs nothing. */
+/** Counts the clicks on the page from now on; key presses do not count. */
 export async function clicksOn(page: Page): Promise<() => number> {
   let count = 0;
   await page.exposeFunction('perduraClicked', () => {

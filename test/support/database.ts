@@ -7,7 +7,7 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** A database of one's own: migrated, empty, gone at the end. */
+/** Creates a migrated, empty database that is dropped at the end. */
 export async function testDatabase(): Promise<TestDatabase> {
   const server = inject('postgres_url');
   const name = `test_${randomBytes(6).toString('hex')}`;

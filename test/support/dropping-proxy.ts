@@ -8,7 +8,7 @@ export interface DroppingProxy {
   stop(): Promise<void>;
 }
 
-/** Stands between a client and a server, and breaks connections when told to. */
+/** A proxy between client and server that breaks connections on request. */
 export async function startDroppingProxy(target: string): Promise<DroppingProxy> {
   const { port, hostname } = new URL(target);
   const open = new Set<Socket>();

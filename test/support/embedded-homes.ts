@@ -33,7 +33,7 @@ export interface Started {
   url: string;
 }
 
-/** Starts a server from a process of its own and kills that process with kill -9, so that the server is left behind. */
+/** Starts a server from a separate process and kills that process with kill -9, so that the server is left behind. */
 export async function startAndDie(kind: 'postgres' | 'temporal', home: string, executable = ''): Promise<Started> {
   const starter = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', STARTER, kind, home, executable], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -3,10 +3,10 @@ import { Worker } from 'node:worker_threads';
 import { childOf } from './processes.ts';
 
 export interface Try {
-  /** Milliseconds until the service had answered, and until a server that does nothing else had. */
+  /** Milliseconds until the service responded, and until an idle server did. */
   service: number;
   control: number;
-  /** Of the service's milliseconds, those in which its main thread was ready to run and the machine gave it no processor. */
+  /** Of the service's milliseconds, those in which its main thread was ready but had no processor. */
   waited: number;
 }
 
@@ -37,7 +37,7 @@ let stopped = false;
 parentPort.on('message', () => { stopped = true; });
 (async () => {
   const tries = [];
-  // At a steady rate, whether the last one was answered or not: a long stop is many late answers.
+  // At a steady rate, without waiting for responses, so that a long stop causes many late responses.
   while (!stopped) {
     tries.push(attempt());
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -56,7 +56,7 @@ export interface Probing {
   stop(): Promise<Try[]>;
 }
 
-/** An idle server in a process of its own, and a way to ask it and a service the same at the same moments from a thread of its own. */
+/** Starts an idle server in a separate process, and a thread that sends it and a service the same requests at the same time. */
 export async function startProber(): Promise<{ probe(url: string, pid: number): Probing; end(): Promise<unknown> }> {
   const control = childOf(spawn(process.execPath, ['-e', CONTROL], { env: {}, stdio: ['ignore', 'pipe', 'pipe'] }));
   await control.prints(/control at \d+\./);
@@ -80,9 +80,9 @@ export async function startProber(): Promise<{ probe(url: string, pid: number): 
   };
 }
 
-/** The tries in which the machine had time for a server that does nothing: the others say nothing of the service. */
+/** The tries in which the idle server was fast. In the others the machine was busy, so they do not measure the service. */
 export const measured = (tries: readonly Try[], limit_ms: number) => tries.filter(({ control }) => control <= limit_ms);
 
-/** Those for which the service itself, and not its wait for a processor, took longer than `limit_ms`. */
+/** The tries in which the service, without its wait for a processor, took longer than `limit_ms`. */
 export const lateOf = (tries: readonly Try[], limit_ms: number) =>
   measured(tries, limit_ms).filter(({ service, waited }) => service - waited > limit_ms);

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 
-/** A repository behind https, with a certificate of its own authority; `token`, where given, is asked for as the password. */
+/** A repository served over https with a certificate from a private authority. If `token` is set, it is required as the password. */
 export async function startGitServer({ token, says }: { token?: string; says?: (authorization: string) => string } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'perdura-git-server-'));
   const git = (...args: string[]) =>
@@ -69,7 +69,7 @@ export async function startGitServer({ token, says }: { token?: string; says?: (
       .toString()
       .trim();
   return {
-    /** Makes one object and returns its id. */
+    /** Creates one object and returns its id. */
     blob: (content: string) => plumbing(['hash-object', '-w', '--stdin'], content),
     tree: (entries: { mode: string; type: string; id: string; name: string }[]) =>
       plumbing(['mktree', '-z'], entries.map(({ mode, type, id, name }) => `${mode} ${type} ${id}\t${name}\0`).join('')),

@@ -13,12 +13,12 @@ import { temporalForTests } from './embedded-temporal.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** A server that holds the database `template_perdura`, migrated and empty. */
+    /** A server with the migrated, empty database `template_perdura`. */
     postgres_url: string;
     temporal_address: string;
     temporal_ui_url: string;
     cache_dir: string;
-    /** Path of the browser; '' where there is none. */
+    /** The path of the browser; '' if there is none. */
     chromium: string;
   }
 }
@@ -27,7 +27,7 @@ export const TEMPLATE = 'template_perdura';
 
 const log = () => {};
 
-/** One Postgres and one Temporal for all test files, both real; each file has a database and a task queue of its own. */
+/** One real Postgres and one real Temporal for all test files. Each file has its own database and task queue. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const browser = findChromium();
   if (!browser) console.log(`Tests in a browser are left out: ${HOW_TO_GET_CHROMIUM}`);

@@ -28,7 +28,7 @@ export interface TestInstallation {
   anonymous: Client;
   /** Waits until a task has ended and returns it. */
   ended(task_id: string, timeout_ms?: number): Promise<Record<string, any>>;
-  /** A workflow of Alice's whose agent calls the scripted model as its own provider. */
+  /** Creates a workflow of Alice whose agent uses the scripted model. */
   workflow(options?: { agent?: object; workflow?: object; tools?: string[] }): Promise<string>;
   /** Sends a prompt as Alice; returns the task's id. */
   prompt(workflow_id: string, prompt?: string, more?: object): Promise<string>;
@@ -38,17 +38,17 @@ export interface TestInstallation {
 quietSdk('ERROR');
 
 export interface InstallationOptions {
-  /** Environment variables beside the defaults. */
+  /** Environment variables in addition to the defaults. */
   env?: Record<string, string>;
   worker?: boolean;
   setting?: Partial<InstallationSettings>;
-  /** Instead of what the build made. */
+  /** Replaces the built dashboard. */
   dashboards?: DashboardSettings;
-  /** Hears every line of the log, of the worker and of requests. */
+  /** Receives every log line of the worker and of requests. */
   log?: (line: string) => void;
 }
 
-/** API and worker over the real servers of the test run, in this process, with a scripted model behind them. */
+/** API and worker in this process, with the real servers of the test run and a scripted model. */
 export async function startTestInstallation({
   env = {},
   worker = true,

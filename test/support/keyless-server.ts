@@ -4,16 +4,16 @@ import type { AddressInfo } from 'node:net';
 import { DEMO_MODEL, startDemoModel } from '../../src/embedded/demo-model.ts';
 
 export interface KeylessServer {
-  /** As people know it: host and port. */
+  /** Host and port. */
   address: string;
-  /** Of each request, what it was sent as a key. */
+  /** The key of each request. */
   keys: (string | undefined)[];
   stop(): Promise<void>;
 }
 
 export const KEYLESS_MODEL = DEMO_MODEL;
 
-/** A model server on one's own machine, such as Ollama: it serves under /v1 and nowhere else, and asks for no key. */
+/** A local model server, such as Ollama: it serves only /v1 and requires no key. */
 export async function startKeylessServer(): Promise<KeylessServer> {
   const demo = await startDemoModel({ token_delay_ms: 0 });
   const keys: (string | undefined)[] = [];

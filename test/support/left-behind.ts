@@ -3,7 +3,7 @@ import { pinnedDefinition } from '../../src/store/pin.ts';
 import type { NewTask } from '../../src/store/tasks.ts';
 import type { TestInstallation } from './installation.ts';
 
-/** A task that is on record and that the engine has not heard of, as a server leaves it that dies in between. */
+/** Creates a task that is recorded but unknown to the engine, as a server leaves it if it dies in between. */
 export async function leftBehind({ core }: TestInstallation, workflow_id: string, more: Partial<NewTask> = {}): Promise<string> {
   const snapshot = (await core.store.snapshot(workflow_id))!;
   const { owner, owner_login } = snapshot.workflow;
@@ -19,7 +19,7 @@ export async function leftBehind({ core }: TestInstallation, workflow_id: string
   return task.task_id;
 }
 
-/** Starts the run of such a task with a history that is begun anew after so many rounds. */
+/** Starts the run of such a task; its history continues as new after so many rounds. */
 export async function startRenewing(
   { driver }: TestInstallation,
   task_id: string,

@@ -23,9 +23,9 @@ export interface ModelServer {
   url: string;
   /** Requests so far, oldest first, each with the authorization it came with. */
   requests: (ModelRequest & { authorization: string | undefined })[];
-  /** Connections that the client gave up before the answer was complete. */
+  /** The number of connections that the client dropped before the answer was complete. */
   aborted(): number;
-  /** What the next requests are answered with. A request beyond the script is refused and remembered. */
+  /** Sets the answers to the next requests. A request beyond the script is refused and recorded. */
   script(...answers: Answer[]): void;
   /** Answers every request beyond the script. */
   always(answer: Answer): void;
@@ -109,10 +109,10 @@ export const sends =
     else response.end();
   };
 
-/** Half of a text, then the connection is gone. */
+/** Sends half of a text, then breaks the connection. */
 export const breaksOff = (text: string): Answer => sends(chunk({ content: text }), { cut: true });
 
-/** Some text, and then nothing for as long as the client waits. */
+/** Sends some text, then nothing for as long as the client waits. */
 export const hangs =
   (text = ''): Answer =>
   async (response) => {

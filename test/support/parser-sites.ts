@@ -20,7 +20,7 @@ export const PARSERS = [
     'unpdf',
     'validator',
   ],
-  // Not used by now; whoever adds one finds its place here.
+  // Not used yet; listed for the person who adds one.
   ...['@xmldom/xmldom', 'ajv-formats', 'cheerio', 'csv-parse', 'diff', 'fast-xml-parser', 'handlebars', 'htmlparser2', 'js-yaml'],
   ...[
     'jsdom',

@@ -11,19 +11,19 @@ const FLOOR_SERVICE = fileURLToPath(new URL('./floor-service.ts', import.meta.ur
 
 export interface Child {
   pid: number;
-  /** Everything it has printed so far. */
+  /** Its output so far. */
   output(): string;
-  /** Resolves when its output matches; rejects when it ends before. */
+  /** Resolves when its output matches; rejects if it ends before. */
   prints(pattern: RegExp, timeout_ms?: number): Promise<void>;
-  /** Resolves when it is gone. */
+  /** Resolves when it has ended. */
   ended: Promise<unknown>;
-  /** Sends a signal, such as SIGSTOP, and does not wait. */
+  /** Sends a signal, such as SIGSTOP, without waiting. */
   signal(signal: NodeJS.Signals): void;
   /** Sends a signal and waits for the end; returns the exit code, or null after a signal. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-/** A command of Perdura in a process of its own, killed at the latest when the test run ends. */
+/** Starts a command of Perdura in a separate process, killed at the latest when the test run ends. */
 export const perdura = (command: string, env: Record<string, string>, args: string[] = []): Child =>
   nodeProcess([CLI, command, ...args], env);
 
@@ -35,19 +35,19 @@ const nodeProcess = (args: string[], env: Record<string, string>): Child =>
     }),
   );
 
-/** A worker in a process of its own, on an installation's database and task queue. */
+/** Starts a worker in a separate process, with an installation's database and task queue. */
 export async function startWorkerProcess(setting: InstallationSettings, env: Record<string, string> = {}): Promise<Child> {
   const worker = perdura('worker', { ...envOf(setting), ...env });
   await worker.prints(/takes work/);
   return worker;
 }
 
-/** An API server in a process of its own, likewise, and a client of it, who is not Alice. */
+/** Starts an API server in a separate process, and a client for it that is not Alice. */
 export async function startApiProcess(setting: InstallationSettings): Promise<{ api: Child; client: Client; token: string }> {
   return clientOfApi(setting, perdura('api', { ...envOf(setting), ...ANYWHERE }));
 }
 
-/** API and worker together in a process of their own, likewise. */
+/** Starts API and worker together in a separate process. */
 export const startFloorService = (setting: InstallationSettings, env: Record<string, string>) =>
   clientOfApi(setting, nodeProcess([FLOOR_SERVICE], { ...envOf(setting), ...ANYWHERE, ...env }));
 
@@ -112,7 +112,7 @@ export function childOf(child: ChildProcess): Child {
   };
 }
 
-/** Of this machine's environment, only what finds programs. */
+/** The variables of this machine's environment that are needed to find programs. */
 export const baseEnv = () => ({
   PATH: process.env.PATH ?? '',
   HOME: process.env.HOME ?? '',
@@ -120,5 +120,5 @@ export const baseEnv = () => ({
   GOPROXY: process.env.GOPROXY ?? '',
 });
 
-/** Below the ports that the system gives to outgoing connections, one of which could have it before it is listened on. */
+/** Below the port range of outgoing connections, which could otherwise take the port first. */
 export const freePort = (): Promise<number> => freePortFrom(20_000 + Math.floor(Math.random() * 3_000));

@@ -9,12 +9,12 @@ export interface RawReply {
 
 interface RawRequest {
   method?: string;
-  /** Every header as given, `host` and `origin` too, which fetch does not allow. */
+  /** All headers, including `host` and `origin`, which fetch does not allow. */
   headers?: Record<string, string>;
   body?: string;
 }
 
-/** A request as a browser that was deceived would send it. Status 0: what answered was no HTTP. */
+/** A request as a deceived browser would send it. Status 0: the reply was not HTTP. */
 export function rawRequest(url: string, { method = 'GET', headers = {}, body }: RawRequest = {}): Promise<RawReply> {
   return new Promise((resolve) => {
     const asked = request(url, { method, headers, agent: false, timeout: 5_000 });

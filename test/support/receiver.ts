@@ -8,7 +8,7 @@ export interface Received {
   body: string;
 }
 
-/** A server that keeps what it is sent and answers with the statuses given, then with 200; a redirect goes to `location`. */
+/** A server that keeps what it receives and responds with the given statuses, then with 200. A redirect goes to `location`. */
 export async function startReceiver({ location }: { location?: string } = {}) {
   const received: Received[] = [];
   const statuses: number[] = [];

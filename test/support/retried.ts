@@ -6,7 +6,7 @@ const ours = (stack: string) =>
     .filter((line) => !line.includes('/node_modules/'))
     .join('\n');
 
-/** Says at the end which tests passed only at their second attempt, and why not at the first: each is a fault to be found. */
+/** Reports at the end which tests passed only at their second attempt, and why the first failed. Each is a fault to find. */
 export default class Retried implements Reporter {
   private readonly found: string[] = [];
 

@@ -9,7 +9,7 @@ import { asks, says } from './model-server.ts';
 
 const ROOT = 'token-of-root';
 
-/** A server that answers as any of the others would, and keeps everything it is sent. */
+/** A server that answers like any of the other targets, and keeps everything it receives. */
 export async function startTarget() {
   const seen: string[] = [];
   const server = createServer(async (request, response) => {
@@ -26,7 +26,7 @@ export async function startTarget() {
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    /** Whether a text was sent to a path that begins so. */
+    /** Whether a text was sent to a path with this prefix. */
     got: (secret: string, path = '') => seen.some((one) => one.startsWith(path) && one.includes(secret)),
     seen,
     async stop() {
@@ -38,7 +38,7 @@ export async function startTarget() {
 }
 export type Target = Awaited<ReturnType<typeof startTarget>>;
 
-/** An installation with Alice, Bob and an administrator, and a target that secrets may be sent to. */
+/** An installation with Alice, Bob and an administrator, and a target that receives secrets. */
 export async function startSecretWorld({ env = {}, ...options }: InstallationOptions = {}) {
   const target = await startTarget();
   const accounts = [
@@ -55,7 +55,7 @@ export async function startSecretWorld({ env = {}, ...options }: InstallationOpt
       ...options.setting,
     },
   });
-  // Each run calls its first tool once; whatever is asked again is answered alike.
+  // Each run calls its first tool once; further prompts get the same answers.
   here.model.always((response, request) => {
     const first = request.tools?.[0]?.function.name;
     const answer = first && request.messages.at(-1)?.role !== 'tool' ? asks({ name: first }) : says('done');
@@ -76,24 +76,24 @@ export type SecretWorld = Awaited<ReturnType<typeof startSecretWorld>>;
 
 export type Outcome = 'arrived' | 'secret_not_granted' | string;
 
-/** A resource that names a stored token: how it is made, led elsewhere, and made to send the secret. */
+/** A resource that refers to a stored token: how to create it, redirect it, and make it send the secret. */
 export interface HolderUnderTest {
   kind: string;
-  /** Makes one that names the token; returns its id and the path that it is changed at. */
+  /** Creates one that refers to the token. Returns its id and the path that changes it. */
   make(world: SecretWorld, as: Client, token: string): Promise<Held>;
 }
 
 export interface Held {
   id: string;
-  /** Where the resource itself is saved. */
+  /** The path of the resource. */
   path: string;
-  /** What decides where the secret goes is changed here, by this. */
+  /** The path and the values that change the destination of the secret. */
   moves: { path: string; values: object };
-  /** Asks for the secret to be sent, and tells what came of it. */
+  /** Makes the resource send the secret, and returns the outcome. */
   use(as: Client, secret: string): Promise<Outcome>;
 }
 
-/** What the model was told last of a tool's result. */
+/** The last result of a tool that the model received. */
 export const resultOf = ({ model }: Pick<SecretWorld, 'model'>, tool: string): string => {
   const about = model.requests.findLast(({ tools }) => tools?.some(({ function: { name } }) => name === tool));
   return about?.messages.findLast(({ role }) => role === 'tool')?.content ?? '';
@@ -111,7 +111,7 @@ const tested =
     return body.code ?? body.error;
   };
 
-/** What a tool says of its secret is redacted, so it says it backwards. */
+/** Tool output that contains the secret is redacted, so the tool prints it backwards. */
 export const backwards = (text: string) => [...text].reverse().join('');
 
 const READS = (variable: string, more = '') =>

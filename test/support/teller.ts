@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 
 type Json = Record<string, any>;
 
-/** How a model endpoint can answer: all of them quote the secret that they were called with. */
+/** The ways a model endpoint can answer; all of them quote the secret they were called with. */
 export const WAYS = ['echo', 'error', 'fail', 'redirect', 'cut', 'garbage'] as const;
 
 const HEADERS = ['authorization', 'x-api-key', 'api-key', 'x-secret'];
@@ -15,7 +15,7 @@ const secretOf = ({ headers }: IncomingMessage) =>
     .join(' ')
     .replace(/^(?:Bearer|Basic) /, '');
 
-/** A secret in the forms under which targets repeat it. */
+/** A secret in the forms in which targets repeat it. */
 export function quote(secret: string): string {
   const bytes = Buffer.from(secret);
   const pair = Buffer.from(`user:${secret}`);
@@ -32,7 +32,7 @@ export function quote(secret: string): string {
 const chunk = (delta: Json, finish_reason: string | null = null) =>
   `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'teller', choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
 
-/** What the model does in each round: first all tools, then files and processes, then it repeats all it has heard. */
+/** What the model does in each round: first all tools, then files and processes, then it repeats everything it has received. */
 function replyOf(body: Json, secret: string): { calls: Json[]; text: string } {
   const rounds = body.messages.filter((it: Json) => it.role === 'assistant').length;
   const names: string[] = (body.tools ?? []).map((it: Json) => it.function.name);
@@ -81,7 +81,7 @@ async function answerAsModel(way: string, { body, secret, response }: { body: Js
 
 const MCP_TOOLS = ['says', 'fails', 'refuses', 'breaks', 'moves', 'cuts'];
 
-/** A message of MCP, answered with the secret wherever a server may say something. */
+/** Answers an MCP message with the secret in every text that a server can send. */
 export function mcpAnswer({ id, method, params = {} }: Json, secret: string, names = MCP_TOOLS): Json | null {
   if (id === undefined) return null;
   const result = (value: Json) => ({ jsonrpc: '2.0', id, result: value });
@@ -112,7 +112,7 @@ async function answerAsMcp(message: Json, { secret, response, way }: { secret: s
   const { name, _meta } = message.params ?? {};
   const answer = mcpAnswer(message, secret, way === 'unreachable' ? ['breaks'] : MCP_TOOLS);
   if (!answer) return void response.writeHead(202).end();
-  // The calls of a round share a connection: those that end it come last.
+  // The calls of a round share a connection, so calls that end it come last.
   if (['breaks', 'moves', 'cuts'].includes(name)) await wait(1_000);
   if (name === 'breaks') return void response.writeHead(500).end(quote(secret));
   if (name === 'moves') return void response.writeHead(307, { location: `/moved/${encodeURIComponent(secret)}` }).end();
@@ -123,7 +123,7 @@ async function answerAsMcp(message: Json, { secret, response, way }: { secret: s
   setTimeout(() => response.destroy(), 100);
 }
 
-/** One server that plays every target a secret is sent to, and says back what it was sent. */
+/** One server that plays every target of a secret, and quotes what it received. */
 export async function startTeller() {
   const met: string[] = [];
   const streams = new Map<string, ServerResponse>();
@@ -186,7 +186,7 @@ export async function startTeller() {
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    /** What it was sent: paths with secrets. */
+    /** What it received: paths with secrets. */
     met,
     async stop() {
       server.closeAllConnections();
@@ -198,13 +198,13 @@ export async function startTeller() {
 
 function answerAsQdrant(way: string, { secret, response }: { secret: string; response: ServerResponse }) {
   if (way === 'error') return void response.writeHead(403).end(quote(secret));
-  if (way === 'garbage') return void response.writeHead(200).end(`${secret} is no JSON`);
+  if (way === 'garbage') return void response.writeHead(200).end(`${secret} is not JSON`);
   if (way === 'redirect') return void response.writeHead(307, { location: `/moved/${encodeURIComponent(secret)}` }).end();
   const payload = { text: `The handbook says ${quote(secret)}`, name: secret };
   return sendJson(response, 200, { result: { points: [{ score: 1, payload }] } });
 }
 
-/** Speaks as much of Postgres's protocol as it takes to be told a password, and to refuse it with a quotation. */
+/** Speaks enough of the Postgres protocol to receive a password and to refuse it with an error that quotes it. */
 export async function startRefusingPostgres() {
   const message = (type: string, body: Buffer) => {
     const head = Buffer.alloc(5);

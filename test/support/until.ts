@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** Asks until there is something, and returns it. */
+/** Polls until the result is truthy, and returns it. */
 export async function until<T>(what: string, ask: () => Promise<T | null | undefined | false>, timeout_ms = 20_000): Promise<T> {
   const end = Date.now() + timeout_ms;
   while (Date.now() < end) {

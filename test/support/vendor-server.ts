@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
 type Json = Record<string, any>;
-/** What the agent does after something was said to it: events without ids and times. */
+/** The agent's reaction to an input: events without ids and times. */
 export type Turn = Json[];
 
 interface Refusal {
@@ -171,7 +171,7 @@ export async function startVendorServer() {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     ...{ agents, environments, sessions, chats },
     script: (...more: Turn[]) => void turns.push(...more),
-    /** The next requests are refused; with `path`, the next to such a path. */
+    /** Refuses the next requests, or with `path` the next ones to that path. */
     refuse: (...more: Refusal[]) => void refusals.push(...more),
     /** Cuts every open stream. */
     cut() {
@@ -191,7 +191,7 @@ const shown = ({ events: _, watchers: __, ...session }: Json): Json => session;
 
 const AT = '2026-01-01T00:00:00Z';
 
-/** The one answer to every chat, streamed as the vendor's messages are. */
+/** The same answer to every chat, streamed in the vendor's format. */
 function tellMessage(response: ServerResponse, model: string): undefined {
   const usage = { input_tokens: 7, output_tokens: 1, cache_read_input_tokens: 2, cache_creation_input_tokens: 0 };
   const message = {

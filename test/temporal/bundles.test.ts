@@ -162,9 +162,9 @@ describe('a bundle of a real run is replayed as it was', () => {
     const { status } = await here.ended(task_id);
     const bundle = await bundleOf(task_id);
     expect(bundle).toMatchObject({ format: 'perdura-run', version: 1, task: { id: task_id }, end: { status } });
-    const { difference, told } = await replay(bundle, outputGuards);
+    const { difference, inputs } = await replay(bundle, outputGuards);
     expect(difference).toBeNull();
-    expect(told.size).toBeGreaterThan(0);
+    expect(inputs.size).toBeGreaterThan(0);
     if (!RECORDS) return;
     await mkdir(FOLDER, { recursive: true });
     await writeFile(join(FOLDER, `${name}.json`), `${JSON.stringify(bundle, null, 1)}\n`);
@@ -304,7 +304,7 @@ describe('what was changed is found at its step', async () => {
         it.task.prompt = 'What is 1 + 1?';
       },
     ],
-    ['a step too few', 'tools', 4, 'whether the run goes on', (it) => void it.steps.pop()],
+    ['a step too few', 'tools', 4, 'whether the run continues', (it) => void it.steps.pop()],
     [
       'the response',
       'denied',
@@ -345,7 +345,7 @@ describe('what was changed is found at its step', async () => {
       'a smaller window',
       'compacted',
       4,
-      'what is summed up',
+      'the summary of older messages',
       (it) => {
         it.runtime.context_window = 700;
       },
@@ -354,7 +354,7 @@ describe('what was changed is found at its step', async () => {
       'a larger window',
       'compacted',
       5,
-      'what is summed up',
+      'the summary of older messages',
       (it) => {
         it.runtime.context_window = 100_000;
       },
@@ -508,14 +508,14 @@ describe('perdura replay', () => {
       code: 1,
       output: expect.stringMatching(/DIFFERENT .*step 4: .*\n {2}recorded: .*\n {2}replayed: /),
     });
-    expect(await run('broken', '{"format": ')).toMatchObject({ code: 2, output: expect.stringContaining('It is no JSON') });
+    expect(await run('broken', '{"format": ')).toMatchObject({ code: 2, output: expect.stringContaining('Not valid JSON') });
     expect(await run('foreign', '{"a": 1}')).toMatchObject({
       code: 2,
-      output: expect.stringContaining('It is no bundle of a run'),
+      output: expect.stringContaining('Not a bundle of a run'),
     });
     const later = await run('later', text.replace('"version": 1', '"version": 2'));
     expect(later).toMatchObject({ code: 2, output: expect.stringContaining('this Perdura reads version 1') });
     const damaged = await run('damaged', text.replace('"transcript"', '"manuscript"'));
-    expect(damaged).toMatchObject({ code: 2, output: expect.stringContaining('damaged bundle: transcript') });
+    expect(damaged).toMatchObject({ code: 2, output: expect.stringContaining('Damaged bundle: transcript') });
   });
 });

@@ -207,7 +207,7 @@ describe('a fork is refused', () => {
     const { task_id } = await source();
     const none = await fork(task_id, { from_step: 4 });
     expect(none).toMatchObject({ status: 422, body: { code: 'no_such_step', errors: [{ path: 'from_step' }] } });
-    expect(none.body.detail).toContain('its steps are 1 to 3');
+    expect(none.body.detail).toContain('choose one from 1 to 3');
     for (const body of [{}, { from_step: 0 }, { from_step: 'x' }, { from_step: 1, effects: 'all' }, { from_step: 1, prompt: '' }])
       expect(await fork(task_id, body)).toMatchObject({ status: 422, body: { code: 'invalid_fields' } });
     expect((await here.bob.post(`/api/tasks/${task_id}/fork`, { from_step: 1 })).status).toBe(403);

@@ -63,7 +63,7 @@ describe('a run says that it goes without', () => {
     const told = await notOffered({ mcp_server_ids: [await odd('dear')] });
     expect(told).toMatchObject([
       {
-        ...{ tools: ['dear'], server: 'odd dear', reason: expect.stringContaining('could not be judged: it takes longer than') },
+        ...{ tools: ['dear'], server: 'odd dear', reason: expect.stringContaining('could not be checked: it takes longer than') },
         detail: expect.stringContaining('dear of the MCP server odd dear: its input schema'),
       },
     ]);

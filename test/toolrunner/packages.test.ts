@@ -52,5 +52,5 @@ it('says what it cannot install, and takes no options for packages', async () =>
   const config = readConfig({ PERDURA_HOME: home });
   await expect(command(config, ['install', '--index-url=http://elsewhere'])).rejects.toThrow('is not the name of a package');
   await expect(command(config, ['install', 'inflection==0.0.0.999'])).rejects.toThrow(/Installing inflection.* failed/);
-  await expect(command(config, [])).rejects.toThrow('Say what to install');
+  await expect(command(config, [])).rejects.toThrow('Name the packages to install');
 }, 120_000);

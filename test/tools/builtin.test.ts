@@ -186,7 +186,7 @@ describe('the web', () => {
 
   it('comes in parts where it is long', async () => {
     expect((await use('web_fetch', { url: `${web_url}/long` })).content).toMatch(
-      /\[10000 more characters; go on with offset 50000\]$/,
+      /\[10000 more characters; continue with offset 50000\]$/,
     );
     expect((await use('web_fetch', { url: `${web_url}/long`, offset: 50_000 })).content).toHaveLength(10_000);
   });

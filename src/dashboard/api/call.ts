@@ -12,15 +12,15 @@ export interface CallInput<E extends AnyEndpoint> {
   params?: InputOf<E['params']>;
   query?: InputOf<E['query']>;
   body?: InputOf<E['body']>;
-  /** The file of an upload, with the form's other fields. */
+  /** The file of an upload and the other form fields. */
   file?: { content: File; fields?: Record<string, string> };
-  /** Change it only if it is still in the state of this tag. */
+  /** Change the record only if its ETag is still this one. */
   if_match?: string | null;
-  /** Sent again with the same key, the request answers with what it made the first time. */
+  /** A request repeated with the same key returns what the first one created. */
   idempotency_key?: string;
 }
 
-/** What was read or written, and the tag of its state. */
+/** A record that was read or written, with its ETag. */
 export interface Tagged<T> {
   value: T;
   tag: string | null;
@@ -29,7 +29,7 @@ export interface Tagged<T> {
 export interface ResultPage<T> {
   items: T[];
   total: number;
-  /** The cursor of the page that follows. */
+  /** The cursor of the next page. */
   next: string | null;
 }
 
@@ -38,7 +38,7 @@ export type ApiReply<E extends AnyEndpoint> = ByKind<E['kind'], E['reply']>;
 
 type ProblemFacts = z.output<typeof ProblemSchema>;
 
-/** What the service refused, or why it could not be asked (`status` 0). */
+/** A refusal of the service, or a failure to reach it (`status` 0). */
 export class ApiProblem extends Error {
   readonly status: number;
   readonly code: string;
@@ -52,21 +52,21 @@ export class ApiProblem extends Error {
   }
 }
 
-/** What was to be changed is not in the state any more that it was read in. */
+/** The record has changed since it was read. */
 export const isStale = (error: unknown) => error instanceof ApiProblem && error.status === 412;
 
 export interface Access {
   token(): string | null;
-  /** The service does not take the token any more. */
+  /** The service no longer accepts the token. */
   refused(): void;
-  /** Something was written, and may not do what was meant. */
+  /** A write succeeded with warnings. */
   warned?(warnings: { path: string; message: string }[]): void;
 }
 
 export type Client = ReturnType<typeof clientOf>;
 
 export function clientOf(access: Access) {
-  /** Sends a request and answers with its successful response; throws a Problem otherwise. */
+  /** Sends a request and returns its successful response; throws an ApiProblem otherwise. */
   async function send(path: string, init: RequestInit): Promise<Response> {
     const headers = new Headers(init.headers);
     const token = access.token();
@@ -88,7 +88,7 @@ export function clientOf(access: Access) {
   ): Promise<Tagged<ApiReply<E>>> {
     const response = await send(requestUrl(endpoint, input), { ...requestOf(endpoint, input), signal: signal ?? null });
     const value = (await replyOf(endpoint, response)) as ApiReply<E>;
-    // An import shows its own report.
+    // An import result has warnings too, but shows its own report.
     const { warnings, errors } = Object(value) as { warnings?: []; errors?: unknown };
     if (endpoint.method !== 'GET' && warnings?.length && !errors && endpoint.operation !== 'query_knowledge')
       access.warned?.(warnings);
@@ -103,7 +103,7 @@ export function clientOf(access: Access) {
   };
 }
 
-/** A proxy that compresses weakens the tag; it still names the same state. */
+/** A compressing proxy makes the tag weak; it still identifies the same state. */
 const tagOf = ({ headers }: Response) => headers.get('etag')?.replace(/^W\//, '') ?? null;
 
 export function requestUrl<E extends AnyEndpoint>({ path }: E, { params, query }: CallInput<E>): string {
@@ -142,7 +142,7 @@ async function replyOf({ kind }: AnyEndpoint, response: Response): Promise<unkno
 async function problemOf(response: Response): Promise<ApiProblem> {
   const body = (await response.json().catch(() => null)) as ProblemFacts | null;
   if (body && typeof body.detail === 'string') return new ApiProblem({ ...body, status: response.status });
-  const detail = `The service answered ${response.status}; its log says more.`;
+  const detail = `The service returned ${response.status}. See its log for the cause.`;
   return new ApiProblem({ status: response.status, code: 'unexplained', detail });
 }
 

@@ -14,7 +14,7 @@ const WorldContext = createContext<World | null>(null);
 export function WorldProvider({ session, children }: { session: Session; children: ReactNode }) {
   const [world] = useState(() => ({ session, client: clientOf({ ...session, warned }) }));
   const [queries] = useState(queryClient);
-  // What one person has read is not for the next one.
+  // The next person must not see what this one has read.
   useEffect(() => {
     const unsubscribe = session.subscribe(() => queries.clear());
     return () => void unsubscribe();
@@ -26,19 +26,19 @@ export function WorldProvider({ session, children }: { session: Session; childre
   );
 }
 
-/** What the service did and doubts: it stays until it is closed. */
+/** Shows the warnings of a successful write until they are closed. */
 const warned = (warnings: { path: string; message: string }[]) =>
   notifications.show({
-    title: 'Saved, with a doubt',
+    title: 'Saved with a warning',
     message: warnings.map(({ message }) => message).join('\n'),
     color: 'yellow',
     autoClose: false,
     style: { whiteSpace: 'pre-line' },
-    // Below a title its grey would be too pale to read.
+    // The default grey below a title has too little contrast.
     styles: { description: { color: 'var(--mantine-color-text)' } },
   });
 
-/** What was refused stays refused; only what might work the next time is tried again. */
+/** Retries only failures that may be temporary; a refusal is final. */
 const queryClient = () =>
   new QueryClient({
     defaultOptions: {

@@ -6,7 +6,7 @@ const keyOf = (endpoint: AnyEndpoint, input: object) => [endpoint.operation, inp
 
 interface ReadOptions {
   enabled?: boolean;
-  /** Ask again every so many milliseconds. */
+  /** The polling interval in milliseconds. */
   every_ms?: number;
 }
 
@@ -26,7 +26,7 @@ export function useRead<E extends AnyEndpoint>(
 
 type ItemOf<E extends AnyEndpoint> = ApiReply<E> extends ResultPage<infer T> ? T : never;
 
-/** A list whose further pages are fetched when they are asked for. */
+/** A list that loads further pages on request. */
 export function useList<E extends AnyEndpoint>(endpoint: E, query: object = {}, { every_ms }: ReadOptions = {}) {
   const { call } = useClient();
   const pages = useInfiniteQuery<ResultPage<ItemOf<E>>, ApiProblem>({
@@ -45,13 +45,13 @@ export function useList<E extends AnyEndpoint>(endpoint: E, query: object = {}, 
 }
 
 interface WorkOptions<I> {
-  /** Work of the same line is done one after the other. */
+  /** Mutations with the same line run one after the other. */
   line?: string;
-  /** The id of what is gone afterwards. */
+  /** The id of the record that the mutation deletes. */
   removed?(input: I): string | undefined;
 }
 
-/** Work that changes something: all that is on show is read again after it, but for what it has removed. */
+/** A mutation. Afterwards all visible data is read again, except for a record that it deleted. */
 export function useWork<I, R>(work: (input: I) => Promise<R>, { line, removed = () => undefined }: WorkOptions<I> = {}) {
   const queries = useQueryClient();
   return useMutation<R, ApiProblem, I>({
@@ -64,7 +64,7 @@ export function useWork<I, R>(work: (input: I) => Promise<R>, { line, removed = 
   });
 }
 
-/** The work of one operation. */
+/** A mutation that calls one endpoint. */
 export function useAct<E extends AnyEndpoint>(endpoint: E, { line }: Pick<WorkOptions<CallInput<E>>, 'line'> = {}) {
   const { call } = useClient();
   const removed = ({ params }: CallInput<E>) =>

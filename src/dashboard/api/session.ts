@@ -2,10 +2,10 @@ const KEY = 'perdura.access-token';
 
 export type Session = ReturnType<typeof browserSession>;
 
-/** The access token: in this tab only, or on this computer where the user asks for it. Never in an address. */
+/** The access token, kept in this tab, or on this computer if the user chooses so. It is never part of a URL. */
 export function browserSession(stores: { tab: Storage; computer: Storage }) {
   const listeners = new Set<() => void>();
-  const tell = () => {
+  const notify = () => {
     for (const listener of listeners) listener();
   };
   let ended = false;
@@ -13,14 +13,14 @@ export function browserSession(stores: { tab: Storage; computer: Storage }) {
     stores.tab.removeItem(KEY);
     stores.computer.removeItem(KEY);
     ended = refused;
-    tell();
+    notify();
   };
   return {
     token: () => stores.tab.getItem(KEY) ?? stores.computer.getItem(KEY),
     signIn(token: string, keep: boolean) {
       (keep ? stores.computer : stores.tab).setItem(KEY, token);
       ended = false;
-      tell();
+      notify();
     },
     signOut: () => end(false),
     refused: () => end(true),

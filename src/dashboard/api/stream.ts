@@ -9,9 +9,9 @@ interface StreamFrame {
   data: unknown;
 }
 
-/** The frames of a response of server-sent events. */
+/** The frames of a server-sent events response. */
 export async function* framesOf(body: NonNullable<Response['body']>): AsyncGenerator<StreamFrame> {
-  // Not every browser iterates over a stream.
+  // Some browsers cannot iterate over a stream.
   const reader = body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream()).getReader();
   try {
     for (let read = await reader.read(); !read.done; read = await reader.read()) {
@@ -37,8 +37,8 @@ const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 10_000;
 
 /**
- * Follows a run from its first event to its terminal status. A broken connection is taken up after the event seen last.
- * Rejects when the service refuses the stream for good.
+ * Follows a run from its first event to its terminal status. After a broken connection it resumes after the last event seen.
+ * Rejects if the service refuses the stream permanently.
  */
 export async function followRun(client: Client, following: Following): Promise<void> {
   const { workflow_id, task_id, signal, onConnection } = following;
@@ -56,7 +56,7 @@ export async function followRun(client: Client, following: Following): Promise<v
   }
 }
 
-/** True when the terminal status was told. */
+/** True if the terminal status was received. */
 async function attempt(client: Client, following: Following & { url: string; seen: { last: number } }): Promise<boolean> {
   const { url, seen, task_id, signal, onEvents, onConnection } = following;
   try {

@@ -44,10 +44,10 @@ export default function Chat() {
             </Button>
           }
         >
-          There is no agent to chat with yet.
+          No agents yet. Create one to chat with it.
         </Empty>
       )}
-      {!agent_id && options.length > 0 && <Empty>Choose an agent. A chat has its persona and model, and no tools.</Empty>}
+      {!agent_id && options.length > 0 && <Empty>Choose an agent. A chat uses its persona and model, but no tools.</Empty>}
       {agent_id && <Session key={agent_id} agent_id={agent_id} session_id={session_id} />}
     </Page>
   );
@@ -61,7 +61,7 @@ function Sessions({ agent_id, session_id }: { agent_id: string; session_id: stri
   return (
     <Select
       label="Earlier sessions"
-      placeholder="Take one up"
+      placeholder="Choose a session"
       data={sessions.map(({ id, title }) => ({ value: id, label: title || 'untitled' }))}
       renderOption={({ option }) => (
         <span>
@@ -85,7 +85,7 @@ function Session({ agent_id, session_id }: { agent_id: string; session_id: strin
     { params: { agent_id, session_id: session_id ?? '' } },
     { enabled: session_id !== undefined },
   );
-  // Kept here, because the first reply makes a session and that draws the conversation again.
+  // Kept here, because the first reply creates a session, which remounts the conversation.
   const [draft, setDraft] = useState('');
   useUnsaved(draft.trim() !== '');
   const common = { agent_id, draft, setDraft };

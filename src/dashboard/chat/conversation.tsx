@@ -15,7 +15,7 @@ interface ConversationProps {
   agent_id: string;
   session_id: string | null;
   messages: z.output<typeof ChatMessage>[];
-  /** The next message, as far as it is typed. */
+  /** The text typed for the next message. */
   draft: string;
   setDraft(text: string): void;
 }
@@ -25,7 +25,7 @@ interface Exchange {
   reply: string;
 }
 
-/** What was said, the exchange under way, and the next message. A reply is finished and stored even if one leaves. */
+/** The messages, the exchange in progress and the next message. A reply is finished and stored even if the user leaves the page. */
 export function Conversation({ agent_id, session_id, messages, draft, setDraft }: ConversationProps) {
   const { exchange, error, send, stop } = useExchange(agent_id, session_id);
   return (
@@ -59,7 +59,7 @@ function Said({ messages, exchange }: Pick<ConversationProps, 'messages'> & { ex
           )}
         </>
       )}
-      {messages.length === 0 && !exchange && <Text c="dimmed">Nothing has been said in this session. Begin below.</Text>}
+      {messages.length === 0 && !exchange && <Text c="dimmed">No messages yet. Type one below.</Text>}
     </div>
   );
 }
@@ -78,7 +78,7 @@ function MessageForm({ send, stop, busy, draft, setDraft, children }: MessageFor
     event?.preventDefault();
     if (!draft.trim() || busy) return;
     setDraft('');
-    // What was not taken is given back, unless another message has been begun.
+    // A message that was not accepted returns to the text box, unless the user has started another one.
     void send(draft).then((sent) => !sent && held.current === '' && setDraft(draft));
   };
   const onKey = (event: KeyboardEvent) => {
@@ -91,7 +91,7 @@ function MessageForm({ send, stop, busy, draft, setDraft, children }: MessageFor
       <Stack gap="xs">
         <Textarea
           label="Message"
-          description="Enter sends, Shift and Enter begins a new line."
+          description="Enter sends. Shift+Enter starts a new line."
           autosize
           minRows={2}
           maxRows={12}
@@ -138,7 +138,7 @@ function useExchange(agent_id: string, session_id: string | null) {
     return () => gone.current.abort();
   }, []);
 
-  /** True when the message was stored, whatever became of the reply. */
+  /** True if the message was stored, even if the reply failed. */
   async function send(message: string): Promise<boolean> {
     const input = { params: { agent_id }, body: { message, ...(session_id ? { session_id } : {}) } };
     const { signal } = gone.current;
@@ -168,7 +168,7 @@ function useExchange(agent_id: string, session_id: string | null) {
     return session !== null;
   }
 
-  /** Asked for before the session is known, it waits for that. */
+  /** A stop requested before the session is known takes effect once it is. */
   function stop(): void {
     const { session } = current.current;
     current.current.stop = true;
@@ -187,7 +187,7 @@ function RemoveSession({ agent_id, session_id }: { agent_id: string; session_id:
   };
   return (
     <Confirm label="Delete session" title="Delete this session" act={remove} problem={act.error} busy={act.isPending}>
-      All its messages will be gone for good.
+      All its messages are deleted permanently.
     </Confirm>
   );
 }

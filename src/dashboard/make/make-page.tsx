@@ -13,16 +13,16 @@ import { useModel } from './use-model.ts';
 const INSTRUCTIONS = 'You are a helpful assistant.';
 const NOTHING: Wishes = { name: '', system_prompt: INSTRUCTIONS, custom_tool_ids: [], builtin_tools: [], mcp_server_ids: [] };
 
-/** From a model to a first run on one page; token, provider, agent and workflow are made behind it. */
+/** From a model to a first run on one page. It creates the token, provider, agent and workflow. */
 export default function MakePage() {
   const { model, make, wishes, wish, prompt, setPrompt, name, fault, submit, element } = useMakeForm();
   return (
     <Page title="Make your own">
-      <Text c="dimmed">An agent of your own, in order. Everything made here can be changed on its own screen later.</Text>
+      <Text c="dimmed">Create an agent in four steps. You can change everything later on its own screen.</Text>
       <form ref={element} onSubmit={submit} noValidate>
         <Stack maw="56rem">
           <Fieldset legend="1. Model">
-            {/* Before the providers are known, what is chosen at first could still change. */}
+            {/* The providers decide which model is selected at first, so the section waits for them. */}
             <Loaded query={model.known} what="Loading the providers">
               {() => <ModelSection model={model} disabled={make.isPending} />}
             </Loaded>
@@ -41,7 +41,7 @@ export default function MakePage() {
               />
               <Textarea
                 label="Instructions"
-                description="Who the agent is and how it works."
+                description="The role of the agent and how it should work."
                 autosize
                 minRows={3}
                 maxRows={16}
@@ -53,7 +53,7 @@ export default function MakePage() {
           <Fieldset legend="4. Prompt">
             <Textarea
               label="Prompt"
-              description="What it is to do first. Left empty: it is made, and does not run yet."
+              description="The first task of the agent. Leave it empty to create the agent without running it."
               autosize
               minRows={3}
               maxRows={16}
@@ -64,7 +64,7 @@ export default function MakePage() {
           {make.error && <Failure problem={make.error} />}
           <Group>
             <Button type="submit" size="sm" loading={make.isPending} disabled={!model.known.data}>
-              {prompt.trim() ? 'Make and run' : 'Make'}
+              {prompt.trim() ? 'Create and run' : 'Create'}
             </Button>
           </Group>
         </Stack>
@@ -118,7 +118,11 @@ function useMakeForm() {
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const wrong = !name.trim() ? 'A name is needed' : agent_names.includes(name.trim()) ? 'There is an agent of this name' : null;
+    const wrong = !name.trim()
+      ? 'Enter a name'
+      : agent_names.includes(name.trim())
+        ? 'There is already an agent with this name'
+        : null;
     setFault(wrong);
     if (model.check() && !wrong) return make.mutate({ wishes: { ...wishes, name: name.trim() }, prompt });
     setTimeout(() => element.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());

@@ -2,7 +2,7 @@ import type { AnyEndpoint } from '../api/call.ts';
 
 export type Made = Record<string, { id: string } & Record<string, unknown>>;
 
-/** One record to make. Its body may name what the steps before it made. */
+/** One record to create. Its body may refer to records created by earlier steps. */
 export interface Step {
   name: string;
   create: AnyEndpoint;
@@ -10,7 +10,7 @@ export interface Step {
   body(made: Made): object;
 }
 
-/** A request that made something, or may have: its answer can have been lost on the way. */
+/** A request that created a record, or may have: its response can be lost. */
 interface Begun {
   step: Pick<Step, 'name' | 'create' | 'remove'>;
   body: object;
@@ -21,16 +21,15 @@ interface Begun {
 export interface Service {
   create(endpoint: AnyEndpoint, request: { body: object; idempotency_key: string }): Promise<Made[string]>;
   remove(endpoint: AnyEndpoint, id: string): Promise<void>;
-  /** Whether the service refused a request: nothing came of it then. */
+  /** Whether the service refused the request, so that nothing was created. */
   isRefusal(error: unknown): boolean;
   isGone(error: unknown): boolean;
   newKey(): string;
 }
 
 /**
- * Makes several records that only make sense together. When one cannot be made, those before it are removed again; what could not be
- * removed, because the service was out of reach, is kept in mind and removed when it is tried again. The key of each request makes sure
- * that one whose answer was lost is found, too.
+ * Creates several records that only make sense together. If one fails, those before it are deleted. If the service is unreachable
+ * then, the next attempt deletes them first. Each request has an idempotency key, so a record whose response was lost is found, too.
  */
 export function maker(service: Service) {
   const left: Begun[] = [];
@@ -48,7 +47,7 @@ export function maker(service: Service) {
     }
   }
 
-  /** Of what a request has made, asked again with its key; null when it is refused, for then there is nothing. */
+  /** The id of the record that a request created, found by repeating it with its key. Null if the service refuses it: nothing was created. */
   const idOf = (create: AnyEndpoint, request: { body: object; idempotency_key: string }) =>
     service.create(create, request).then(
       ({ id }) => id,
@@ -59,7 +58,7 @@ export function maker(service: Service) {
     );
 
   return {
-    /** What a failed attempt has left behind, by the names of its steps. */
+    /** The names of the steps whose records a failed attempt left behind. */
     left: () => left.map(({ step }) => step.name),
     async make(steps: readonly Step[]): Promise<Made> {
       await undo();
@@ -77,7 +76,7 @@ export function maker(service: Service) {
         }
       } catch (error) {
         await undo().catch(() => {
-          // Still on the list: the next attempt begins with it.
+          // The records stay in `left`, and the next attempt deletes them first.
         });
         throw error;
       }

@@ -1,11 +1,11 @@
 import { Autocomplete, Button, Group, PasswordInput, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { Picker } from '../resources/pickers.tsx';
-import { TestVerdict } from '../ui/show.tsx';
+import { counted, TestVerdict } from '../ui/show.tsx';
 import { FailureBelow } from '../ui/states.tsx';
 import type { Card, Typed } from './cards.ts';
 import type { ModelChoice } from './use-model.ts';
 
-/** Which model: one card for each place where models are, and below the chosen one the fields it needs. */
+/** Chooses the model: one card per vendor, and below it the fields that the chosen card needs. */
 export function ModelSection({ model, disabled }: { model: ModelChoice; disabled: boolean }) {
   return (
     <Stack gap="sm">
@@ -68,7 +68,7 @@ function CardFields({ model, card }: { model: ModelChoice; card: Card }) {
           {...field('key')}
           aria-invalid={faults.key !== undefined}
           label={card.key.label}
-          description={card.key.required ? 'Held encrypted as a stored token.' : undefined}
+          description={card.key.required ? 'Saved as an encrypted stored token.' : undefined}
           autoComplete="new-password"
           onChange={typing('key')}
           required={card.key.required}
@@ -78,7 +78,9 @@ function CardFields({ model, card }: { model: ModelChoice; card: Card }) {
         <Autocomplete
           {...field('model')}
           label="Model"
-          description={offered.length > 0 ? `${offered.length} are offered.` : 'Test lists those that are offered.'}
+          description={
+            offered.length > 0 ? `${counted(offered.length, 'model')} available.` : 'Press Test to list the available models.'
+          }
           data={offered}
           onChange={(value) => model.type('model', value)}
           required
@@ -95,11 +97,15 @@ function TestRow({ model: { test, runTest } }: { model: ModelChoice }) {
         Test
       </Button>
       {test.data && (
-        <TestVerdict good={test.data.success} yes={`It answers, with ${test.data.models.length} models.`} no={test.data.error} />
+        <TestVerdict
+          good={test.data.success}
+          yes={`Connected: ${counted(test.data.models.length, 'model')}`}
+          no={test.data.error}
+        />
       )}
       {!test.data && !test.error && (
         <Text size="xs" c="dimmed">
-          Asks for the models that are offered. Nothing is stored.
+          Lists the available models and stores nothing.
         </Text>
       )}
       {test.error && <FailureBelow problem={test.error} />}

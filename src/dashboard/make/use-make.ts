@@ -14,7 +14,7 @@ import { endpointOf, freeName } from './cards.ts';
 import { type Made, maker, type Service, type Step } from './make.ts';
 import type { ModelChoice } from './use-model.ts';
 
-/** What makes an agent, beside its model. */
+/** The settings of the new agent, besides its model. */
 export interface Wishes {
   name: string;
   system_prompt: string;
@@ -23,10 +23,10 @@ export interface Wishes {
   mcp_server_ids: string[];
 }
 
-/** Names of tokens and providers are ours to choose, and another person's token may have one without our seeing it. */
+/** The names of token and provider are chosen here. Another person's token, not visible to us, may already have the name. */
 const ATTEMPTS = 3;
 
-/** Makes token, provider, agent and workflow, and sends the prompt. */
+/** Creates the token, provider, agent and workflow, and sends the prompt. */
 export function useMake(model: ModelChoice) {
   const client = useClient();
   const navigate = useNavigate();
@@ -51,7 +51,7 @@ export function useMake(model: ModelChoice) {
       void navigate(`/workflows/${id}`);
     } catch (error) {
       notifications.show({
-        message: `It was made, but not run: ${sentence((error as ApiProblem).message)}`,
+        message: `The agent was created, but the prompt was not sent: ${sentence((error as ApiProblem).message)}`,
         color: 'red',
         autoClose: false,
       });
@@ -97,7 +97,7 @@ function stepsOf({ model, wishes, token_names, attempt }: Plan): Step[] {
 
 function withLeft(problem: ApiProblem, left: string[]): ApiProblem {
   if (left.length === 0) return problem;
-  const message = `${sentence(problem.message)} What had been made (${left.join(', ')}) could not be removed; it is removed when you try again`;
+  const message = `${sentence(problem.message)} The records created so far (${left.join(', ')}) could not be deleted. Trying again deletes them first`;
   return Object.assign(Object.create(problem), { message });
 }
 
@@ -110,5 +110,5 @@ const serviceOf = ({ call }: Client): Service => ({
   newKey,
 });
 
-/** `crypto.randomUUID` is there on secure origins only. */
+/** `crypto.randomUUID` exists on secure origins only. */
 const newKey = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join('-');

@@ -10,13 +10,17 @@ export type ModelChoice = ReturnType<typeof useModel>;
 type ModelFaults = Partial<Record<keyof Typed | 'existing', string>>;
 type Tested = ApiReply<typeof providers.test>;
 
-const DEMO = { id: 'demo', title: 'Demo model', about: 'A script that calls tools and understands nothing. It needs no key.' };
-const EXISTING = { id: 'existing', title: 'One you have', about: 'A provider that is set up already.' };
+const DEMO = {
+  id: 'demo',
+  title: 'Demo model',
+  about: 'A script that calls tools but does not understand text. Needs no API key.',
+};
+const EXISTING = { id: 'existing', title: 'Existing provider', about: 'One of the providers you have set up.' };
 const MOST = 1_000;
 
 const initial = ({ address, model }: Card): Typed => ({ key: '', address: address?.initial ?? '', model: model ?? '' });
 
-/** What is chosen and typed about the model, and what a test has said of it. */
+/** The choices and inputs about the model, and the result of a test. */
 export function useModel() {
   const known = useRead(providers.list, { query: { limit: MOST } });
   const stored = known.data?.items ?? [];
@@ -36,7 +40,7 @@ export function useModel() {
   const test = useTest((models) => {
     if (card?.model === '' && !typed.model && models[0]) type('model', models[0]);
   });
-  /** What is missing; none when a run can be made with it. */
+  /** The missing or wrong fields; empty if the model is ready to run. */
   const check = (options: { testing?: boolean } = {}) => {
     const found = faultsOf({ card, typed, provider_id }, options);
     setFaults(found);
@@ -89,7 +93,7 @@ function faultsOf({ card, typed, provider_id }: Facts, options: { testing?: bool
   return 'faults' in read ? Object.fromEntries(read.faults.map(({ field, message }) => [field, message])) : {};
 }
 
-/** Asks an endpoint that is stored, or one that is only typed so far. */
+/** Tests a stored provider, or an endpoint that is only entered so far. */
 function useTest(answered: (models: string[]) => void) {
   const { call } = useClient();
   return useMutation<

@@ -16,7 +16,7 @@ import { PromptForm } from '../workflows/prompt-form.tsx';
 
 const MOST = 1_000;
 
-/** Of somebody who has run nothing yet: a prompt for what is there, its run as it goes on, and the way to something of one's own. */
+/** The overview before the first run: a prompt for the sample workflow, its live run, and a link to create an agent. */
 export default function FirstRun() {
   const query = useRead(workflows.list, { query: { limit: MOST } });
   const [task_id, setTask] = useState<string | null>(null);
@@ -66,8 +66,8 @@ function About({ workflow, is_sample }: { workflow: WorkflowSummary; is_sample: 
       </Text>
       {is_sample && (
         <Text>
-          An agent with one tool, on the demo model: a script that calls tools and understands nothing. It needs no key. Change or
-          delete any part of it; it does not come back.
+          An agent with one tool on the demo model, a script that calls tools but does not understand text. It needs no API key.
+          Change or delete any part: the sample is not created again.
         </Text>
       )}
       <Facts
@@ -94,7 +94,7 @@ function Live({ id }: { id: string }) {
   if (query.error && !query.data) return <Failure problem={query.error} retry={() => void query.refetch()} />;
   if (!query.data) return null;
   return (
-    <Section title={isTerminal(query.data.status) ? 'The run' : 'The run, as it goes on'}>
+    <Section title={isTerminal(query.data.status) ? 'Run' : 'Live run'}>
       <RunView key={id} task={query.data} />
     </Section>
   );
@@ -104,7 +104,7 @@ function MakeYourOwn({ first }: { first: boolean }) {
   return (
     <Section title={first ? 'Make your first agent' : 'Make your own'}>
       <Group className="panel" justify="space-between">
-        <Text>Choose a model, give it tools and instructions, and send it a prompt: all on one page.</Text>
+        <Text>Choose a model, tools and instructions, and send a prompt, all on one page.</Text>
         <Button component={Link} to="/make" size="sm" variant={first ? 'filled' : 'default'}>
           Make your own
         </Button>

@@ -13,14 +13,14 @@ import { Status } from '../ui/show.tsx';
 import { Empty, Failure, Loading } from '../ui/states.tsx';
 import { Waiting } from './waiting.tsx';
 
-/** Once in a lifetime, so it is not loaded with every visit. */
+/** Shown only before the first run, so it is loaded on demand. */
 const FirstRun = lazy(() => import('./first-run.tsx'));
 
 const EVERY_MS = 5_000;
 
 export function Overview() {
   const recent = useList(tasks.list, { limit: 10 }, { every_ms: EVERY_MS });
-  // It stays while the first run goes on below it; the next visit shows the overview.
+  // Decided once per visit: the first run is followed here, and the next visit shows the overview.
   const [is_first, setFirst] = useState<boolean>();
   if (is_first === undefined && recent.items) setFirst(recent.items.length === 0);
   return (
@@ -52,7 +52,7 @@ function Known({ recent }: { recent: Recent }) {
           query={{ ...recent, hasNextPage: false }}
           columns={taskColumns}
           label="recent tasks"
-          empty={<Empty>Nothing has run yet.</Empty>}
+          empty={<Empty>No tasks yet.</Empty>}
         />
       </Section>
     </>

@@ -9,13 +9,13 @@ import { When } from '../ui/time.tsx';
 
 const EVERY_MS = 5_000;
 
-/** Runs that go on when a person decides. */
+/** Runs that wait for a decision of a person. */
 export function Waiting() {
   const query = useList(tasks.list, { status: 'waiting', limit: 20 }, { every_ms: EVERY_MS });
   if (query.error && !query.items) return <Failure problem={query.error} retry={() => void query.refetch()} />;
   return (
-    <Section title="Waiting for a person">
-      {query.items?.length === 0 && <Empty>Nothing waits for you.</Empty>}
+    <Section title="Waiting for you">
+      {query.items?.length === 0 && <Empty>No run is waiting for you.</Empty>}
       <Stack gap="xs">
         {query.items?.map((task) => (
           <WaitingTask key={task.id} task={task} />
@@ -29,9 +29,9 @@ function WaitingTask({ task }: { task: Task }) {
   const steps = useRead(tasks.steps, { params: { id: task.id } });
   const calls = steps.data?.flatMap(({ tool_calls }) => tool_calls).filter(({ status }) => status.startsWith('waiting')) ?? [];
   const reasons = calls.map(({ status, name }) =>
-    status === 'waiting_approval' ? `May the tool ${name} be called?` : `What came of the call of ${name}?`,
+    status === 'waiting_approval' ? `Approve the call to ${name}?` : `Did the call to ${name} take effect?`,
   );
-  const reason = steps.data ? reasons.join(' ') || 'Its budget is used up. Raise it to go on.' : '…';
+  const reason = steps.data ? reasons.join(' ') || 'The budget is used up. Raise it to resume the run.' : '…';
   return (
     <div className="panel">
       <Status of="waiting">

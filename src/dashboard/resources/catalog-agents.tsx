@@ -13,7 +13,7 @@ import type { ResourceScreen } from './resource.ts';
 export const AGENTS: ResourceScreen = {
   title: 'Agents',
   noun: 'agent',
-  about: 'A persona with a model, tools and knowledge. A workflow binds it to run settings.',
+  about: 'A persona with a model, tools and knowledge. To run an agent, create a workflow for it.',
   endpoints: agents,
   exported: transfers.agent.exportOne,
   create: AgentCreate,
@@ -35,15 +35,15 @@ export const AGENTS: ResourceScreen = {
       control: 'references',
       of: 'custom_tool',
       label: 'Custom tools',
-      description: 'The default runtime passes them over: choose a provider to use them.',
+      description: 'The default runtime ignores them. Choose a provider to use them.',
     },
     builtin_tools: { control: 'references', of: 'builtin_tool', description: undefined },
     knowledge_source_ids: { control: 'references', of: 'knowledge_source' },
-    knowledge_tags: { description: 'Sources with any of these tags.' },
-    mcp_server_tags: { description: 'Servers with any of these tags.', label: 'MCP server tags' },
+    knowledge_tags: { description: 'Adds the sources with any of these tags.' },
+    mcp_server_tags: { description: 'Adds the servers with any of these tags.', label: 'MCP server tags' },
     tool_definitions: {
       label: 'Tool definitions (JSON)',
-      description: 'Passed to the model as they are; Perdura runs nothing for them.',
+      description: 'Passed to the model unchanged. Perdura does not execute them.',
     },
   },
   groups: [
@@ -68,7 +68,7 @@ export const AGENTS: ResourceScreen = {
 export const SKILLS: ResourceScreen = {
   title: 'Skills',
   noun: 'skill',
-  about: "Instructions that a workflow adds to its agent's, chosen one by one or by tag.",
+  about: 'Instructions that a workflow adds to those of its agent. Choose them by name or by tag.',
   endpoints: skills,
   exported: transfers.skill.exportOne,
   create: SkillCreate,
@@ -80,7 +80,7 @@ export const SKILLS: ResourceScreen = {
 export const GUARDRAILS: ResourceScreen = {
   title: 'Guardrails',
   noun: 'guardrail',
-  about: 'Rules for what is asked of a run and for what it answers.',
+  about: 'Rules that check the prompt or the output of a run.',
   endpoints: guardrails,
   create: GuardrailCreate,
   update: GuardrailUpdate,
@@ -106,7 +106,7 @@ export const GUARDRAILS: ResourceScreen = {
 export const MEMORIES: ResourceScreen = {
   title: 'Memories',
   noun: 'memory',
-  about: 'What agents keep from one run to the next.',
+  about: 'Facts that agents keep between runs.',
   endpoints: memories,
   create: MemoryCreate,
   update: MemoryUpdate,

@@ -24,7 +24,7 @@ import type { ResourceScreen } from './resource.ts';
 export const CUSTOM_TOOLS: ResourceScreen = {
   title: 'Custom tools',
   noun: 'tool',
-  about: 'Python functions that agents may call. Each call runs confined, in a process of its own.',
+  about: 'Python functions that agents can call. Each call runs isolated in a separate process.',
   endpoints: customTools,
   create: CustomToolCreate,
   update: CustomToolUpdate,
@@ -32,27 +32,27 @@ export const CUSTOM_TOOLS: ResourceScreen = {
     column.description,
     { label: 'Enabled', show: ({ is_enabled }) => <Status of={is_enabled ? 'enabled' : 'off'} /> },
     text('Effect', ({ effect }) => effect),
-    text('From', ({ is_plugin }) => (is_plugin ? 'plugin' : 'here')),
+    text('Plugin', ({ is_plugin }) => (is_plugin ? 'yes' : 'no')),
     column.tags,
     column.updated,
   ],
   overrides: {
-    name: { description: 'The name of the function.' },
+    name: { description: 'The name of the Python function.' },
     source_code: { control: 'code', label: 'Source (Python)' },
-    parameters_schema: { label: 'Parameters (JSON Schema)', description: 'Left empty: inferred from the type hints.' },
+    parameters_schema: { label: 'Parameters (JSON Schema)', description: 'Leave it empty to infer it from the type hints.' },
     env_config: {
       label: 'Environment variables (JSON)',
       placeholder: '{"API_KEY": {"token_name": null, "description": "what it is for"}}',
     },
-    effect: { none: "as the file says, or 'write'" },
-    network: { control: 'switch', label: 'May reach the network', description: 'On when the source says NETWORK = True.' },
+    effect: { none: 'from the source, or write' },
+    network: { control: 'switch', label: 'Network access', description: 'On if the source sets NETWORK = True.' },
     is_enabled: { label: 'Enabled' },
   },
   groups: [
     { title: 'Tool', fields: ['name', 'description', 'source_code'] },
     { title: 'Settings', fields: ['is_enabled', 'effect', 'network', 'tags', 'parameters_schema', 'env_config'] },
   ],
-  readonly: ({ is_plugin }) => (is_plugin ? 'This tool came as a plugin: its source is changed in the folder of plugins.' : null),
+  readonly: ({ is_plugin }) => (is_plugin ? 'This tool is a plugin. Edit its source in the plugin folder.' : null),
   Panel: ToolPanel,
   Extra: ValidateTool,
   Actions: UploadTool,
@@ -63,12 +63,12 @@ const CONNECTIONS: Record<string, typeof StdioConfig | typeof UrlConfig> = {
   http: UrlConfig,
   sse: UrlConfig,
 };
-const SECRET = 'Values may hold {{token:NAME}}. ******** stands for a value that is kept sealed.';
+const SECRET = 'Values can contain {{token:NAME}}. ******** stands for a stored value; leave it to keep that value.';
 
 export const MCPS: ResourceScreen = {
   title: 'MCP servers',
   noun: 'MCP server',
-  about: 'Servers of the Model Context Protocol, whose tools agents may call.',
+  about: 'Model Context Protocol servers with tools that agents can call.',
   endpoints: mcps,
   create: McpServerCreate,
   update: McpServerUpdate,
@@ -90,9 +90,9 @@ export const MCPS: ResourceScreen = {
         headers: { label: 'Headers (JSON)', description: SECRET, placeholder: '{"Authorization": "Bearer {{token:NAME}}"}' },
       },
     },
-    network: { label: 'A stdio server may reach the network', description: undefined },
+    network: { label: 'Network access of a stdio server', description: undefined },
     paths: { label: 'Folders of a stdio server' },
-    allowed_tools: { description: 'Empty: all.' },
+    allowed_tools: { description: 'Leave it empty to allow all tools.' },
   },
   Panel: McpPanel,
   Actions: McpImportButton,
@@ -101,7 +101,7 @@ export const MCPS: ResourceScreen = {
 export const PROVIDERS: ResourceScreen = {
   title: 'Providers',
   noun: 'provider',
-  about: 'Where models are: OpenAI, Azure, Anthropic, or any OpenAI-compatible endpoint.',
+  about: 'Model endpoints: OpenAI, Azure, Anthropic, or any OpenAI-compatible endpoint.',
   endpoints: providers,
   create: ProviderCreate,
   update: ProviderUpdate,
@@ -122,7 +122,7 @@ export const PROVIDERS: ResourceScreen = {
 export const TOKENS: ResourceScreen = {
   title: 'Stored tokens',
   noun: 'stored token',
-  about: 'Keys and passwords, held encrypted. They are used by name; a value never comes back.',
+  about: 'API keys and passwords, stored encrypted. Resources refer to them by name; values are never shown.',
   endpoints: tokens,
   create: StoredTokenCreate,
   update: StoredTokenUpdate,
@@ -139,7 +139,7 @@ export const TOKENS: ResourceScreen = {
 export const KNOWLEDGE_SOURCES: ResourceScreen = {
   title: 'Knowledge sources',
   noun: 'source',
-  about: 'Collections that agents draw on. A builtin source holds its items here.',
+  about: 'Collections that agents search. A builtin source stores its items in Perdura.',
   endpoints: knowledgeSources,
   exported: transfers.knowledge_source.exportOne,
   create: KnowledgeSourceCreate,
@@ -152,7 +152,7 @@ export const KNOWLEDGE_SOURCES: ResourceScreen = {
 export const KNOWLEDGE_ITEMS: ResourceScreen = {
   title: 'Knowledge items',
   noun: 'item',
-  about: 'Texts of a builtin source, cut into passages and found by words and by meaning.',
+  about: 'Texts of a builtin source, split into passages and searched by keywords and by meaning.',
   endpoints: knowledgeItems,
   create: KnowledgeItemCreate,
   update: KnowledgeItemUpdate,

@@ -3,7 +3,7 @@ import { CUSTOM_TOOLS, KNOWLEDGE_ITEMS, KNOWLEDGE_SOURCES, MCPS, PROVIDERS, TOKE
 import { SCHEDULES, WORKFLOWS } from './catalog-runs.tsx';
 import type { ResourceScreen } from './resource.ts';
 
-/** The resources of the generic screens, each under its part of the address. */
+/** The resources of the generic screens by their part of the URL. */
 export const CATALOG: Record<string, ResourceScreen> = {
   workflows: WORKFLOWS,
   'scheduled-agents': SCHEDULES,

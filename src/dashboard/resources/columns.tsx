@@ -6,7 +6,7 @@ import { When } from '../ui/time.tsx';
 import { type Kind, useNames } from './references.ts';
 import type { Stored } from './resource.ts';
 
-/** Columns that several resources have. */
+/** Columns shared by several resources. */
 export const column = {
   description: { label: 'Description', show: ({ description }) => <Clip>{description}</Clip> },
   tags: { label: 'Tags', show: ({ tags }) => (tags as string[]).join(', ') || '—' },
@@ -26,7 +26,7 @@ export const text = (label: string, show: (record: Stored) => string | number | 
   show: (record) => show(record) ?? '—',
 });
 
-/** A column that names another record and leads to it. */
+/** A column with the name of another record and a link to it. */
 export const reference = (
   label: string,
   field: string,

@@ -21,7 +21,7 @@ import { type FieldFault, fieldFault, toControls } from './values.ts';
 
 interface ControlProps {
   field: Field;
-  /** All values of the form, or of the part of it that the field is in. */
+  /** All values of the form, or of the nested group that contains the field. */
   values: Values;
   path: string;
   faults: readonly FieldFault[];
@@ -132,7 +132,7 @@ function References(props: ControlProps) {
   return <MultiPicker {...shared(props)} kind={field.of!} value={(values[field.name] ?? []) as string[]} onChange={onChange} />;
 }
 
-/** A name of a model, with those that the agent's provider offers. */
+/** The name of a model, with suggestions from the agent's provider. */
 function ModelName(props: ControlProps) {
   const { field, values, onChange } = props;
   const agent_id = (values.agent_id || null) as string | null;
@@ -142,7 +142,7 @@ function ModelName(props: ControlProps) {
   const list = useRead(models.list, { query }, { enabled: agent_id === null || agent.data !== undefined });
   const names = [...new Set((list.data ?? []).map(({ id }) => id))];
   const common = shared(props);
-  const description = list.error ? `The models could not be listed: ${list.error.message}` : common.description;
+  const description = list.error ? `Could not list the models: ${list.error.message}` : common.description;
   return (
     <Autocomplete
       {...common}
@@ -155,7 +155,7 @@ function ModelName(props: ControlProps) {
   );
 }
 
-/** Fields within a field, such as a budget. One that may be null is switched on first. */
+/** Fields nested in a field, such as a budget. A nullable one has a switch that shows them. */
 function Nested({ field, values, path, faults, disabled, onChange }: ControlProps) {
   const fields = nestedFields(field, values);
   if (!fields) return null;

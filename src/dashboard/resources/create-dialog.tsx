@@ -15,7 +15,7 @@ interface FieldsProps {
   submit(values: Values): Promise<undefined>;
 }
 
-/** The form of a resource's own screen, over the form that needs one. */
+/** The create form of a resource, in a dialog above the form that refers to it. */
 export default function CreateDialog(props: CreateDialogProps) {
   const { slug } = KINDS[props.kind];
   const resource = slug ? CATALOG[slug] : undefined;
@@ -43,7 +43,7 @@ function CreateForm({ kind, name, close, created, resource }: CreateDialogProps 
   );
 }
 
-/** Inside of the dialog, which learns from the form whether something was typed. */
+/** Inside the dialog, because the form reports to it whether it has unsaved text. */
 function CreateFields({ resource: { noun, groups, Extra }, fields, submit }: FieldsProps) {
   const form = useForm({ fields, record: null, submit });
   return <ResourceForm form={form} groups={groups} submit={`Create ${noun}`} Extra={Extra} />;

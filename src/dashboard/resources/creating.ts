@@ -3,12 +3,12 @@ import type { Kind } from './references.ts';
 
 export interface CreateDialogProps {
   kind: Kind;
-  /** What was looked for and not found, as the name of the new one. */
+  /** The search text that had no match, used as the name of the new record. */
   name: string;
   close(): void;
-  /** Told of what was made, as the field holds it: its id or its name. */
+  /** Receives the new record's id or name, whichever the field holds. */
   created(value: string): void;
 }
 
-/** The dialog in which a picker makes what it does not offer. A context, because its form has pickers in turn. */
+/** The dialog in which a picker creates a record. A context breaks the import cycle: the dialog's form has pickers, too. */
 export const CreateDialogContext = createContext<ComponentType<CreateDialogProps> | null>(null);

@@ -18,7 +18,7 @@ interface EditProps {
   id: string;
 }
 
-/** The fields of one that is stored. */
+/** The edit form of a stored record. */
 export function EditForm({ resource, id }: EditProps) {
   const ports = usePorts(resource, id);
   const query = useQuery<Version, ApiProblem>({ queryKey: [resource.endpoints.get.operation, 'form', id], queryFn: ports.read });
@@ -39,7 +39,7 @@ function usePorts({ endpoints, complete }: ResourceScreen, id: string): Ports {
   return {
     save: (body, if_match) => save.mutateAsync({ ...input, body, if_match }),
     async read() {
-      // The tag first: what changes in between is then taken for newer than it, never for older.
+      // Read the tag first, so that a change in between counts as newer than the tag, never as older.
       const { value, tag } = await tagged<AnyEndpoint>(endpoints.get, input);
       const rest = complete ? pick(await call<AnyEndpoint>(complete.endpoint, input), complete.fields) : {};
       return { value: { ...value, ...rest }, tag };
@@ -59,7 +59,7 @@ function Edit({ resource, ports, version }: { resource: ResourceScreen; ports: P
     const outcome = await saveOver({ fields, base, values, ports });
     if ('conflict' in outcome) return void setConflict(outcome.conflict);
     const { saved, kept } = outcome;
-    const also = kept.length > 0 ? ` Changed meanwhile, and kept: ${labelsOf(kept)}.` : '';
+    const also = kept.length > 0 ? ` Changes by others were kept: ${labelsOf(kept)}.` : '';
     notifications.show({ message: `The ${noun} was saved.${also}`, color: 'green' });
     setBase(saved);
     return saved.value;
@@ -89,22 +89,24 @@ function Edit({ resource, ports, version }: { resource: ResourceScreen; ports: P
 
 const labelsOf = (fields: Field[]) => fields.map(({ label }) => label).join(', ');
 
-/** Nothing is lost until one has chosen. */
+/** Asks which state to keep. Nothing is lost until the user chooses. */
 function ChangedMeanwhile({ conflict: { newer, fields }, choose }: { conflict: Conflict; choose(keep: boolean): void }) {
   return (
     <Alert color="yellow" variant="outline" role="alert" tabIndex={-1}>
       <Stack gap="xs" align="flex-start">
-        <Text fw={600}>It was changed meanwhile, and nothing was saved</Text>
-        <Text>
-          While you edited, someone else changed what you changed, too: {labelsOf(fields)}. What you typed is still in the form.
-        </Text>
+        <Text fw={600}>Not saved: someone else changed the same fields</Text>
+        <Text>Changed while you edited: {labelsOf(fields)}. What you typed is still in the form.</Text>
         {fields.map(({ name, label, control }) => (
-          <Labelled key={name} label={`${label}, as it is stored now`}>
-            {control === 'secret' ? <Text>Another value</Text> : <Code label={`${label} as stored`}>{newer.value[name]}</Code>}
+          <Labelled key={name} label={`${label}, stored value`}>
+            {control === 'secret' ? (
+              <Text>A different value</Text>
+            ) : (
+              <Code label={`${label} as stored`}>{newer.value[name]}</Code>
+            )}
           </Labelled>
         ))}
         <Text>
-          Load the newer state and what you typed is gone. Keep what you typed, and saving puts it in place of the newer state.
+          Load the newer state to discard what you typed. Or keep what you typed, and save again to overwrite the newer state.
         </Text>
         <Group gap="xs">
           <Button onClick={() => choose(false)}>Load the newer state</Button>

@@ -31,16 +31,16 @@ export interface Field {
   options?: string[] | undefined;
   min?: number | undefined;
   max?: number | undefined;
-  /** What a reference names. */
+  /** The kind of record that a reference points to. */
   of?: Kind;
-  /** What stands for null. */
+  /** The label of the empty choice, which is sent as null. */
   none?: string;
-  /** The fields within, which may depend on other values of the form; null where they are not known. */
+  /** The nested fields, which may depend on other values of the form; null if they are not known. */
   nested?: (values: Values) => z.ZodType | null;
   nested_overrides?: Overrides;
-  /** Left out of the form. */
+  /** Not shown in the form. */
   hidden?: boolean;
-  /** Cannot be changed once it is stored. */
+  /** Cannot be changed after creation. */
   fixed?: boolean;
 }
 
@@ -63,7 +63,7 @@ interface JsonSchema {
   maximum?: number;
 }
 
-/** The fields of a contract's schema, as a form shows them. */
+/** The form fields of a contract's schema. */
 export function fieldsOf(schema: z.ZodType, overrides: Overrides = {}): Field[] {
   const made = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
   const whole = made.$ref ? { ...made, ...resolved(made, made.$defs ?? {}) } : made;
@@ -76,19 +76,21 @@ export function fieldsOf(schema: z.ZodType, overrides: Overrides = {}): Field[] 
   return fields.filter(({ hidden }) => !hidden).map((field) => ({ ...field, description: forPeople(field.description) }));
 }
 
-/** What a contract says of JSON, said of a form. */
+/** Rewords a description of a JSON property for a form field. */
 function forPeople(description: string | undefined): string | undefined {
   if (description?.startsWith('Identifier issued')) return undefined;
-  return description?.replace(/^(Null|Left out): /, 'Left empty: ');
+  return description?.replace(/^(Null|Left out): /, 'If empty: ');
 }
 
-/** Fields of a change: as when it is created, as far as they can be changed, and what can only be changed. */
+/** The fields of an update: the create fields that can be changed, and fields that exist only in an update. */
 export function changeableFields(create: z.ZodType, update: z.ZodType, overrides: Overrides = {}): Field[] {
   const created = fieldsOf(create, overrides);
   return fieldsOf(update, overrides).map((field) => {
     const known = created.find(({ name }) => name === field.name);
     if (!known) return field;
-    return known.control === 'secret' ? { ...known, required: false, description: 'Leave it empty to keep the value.' } : known;
+    return known.control === 'secret'
+      ? { ...known, required: false, description: 'Leave it empty to keep the stored value.' }
+      : known;
   });
 }
 
@@ -120,7 +122,7 @@ function unwrapped(property: JsonSchema, defs: Record<string, JsonSchema>): { in
 const resolved = (it: JsonSchema, defs: Record<string, JsonSchema>): JsonSchema =>
   it.$ref ? { ...defs[it.$ref.replace('#/$defs/', '')], ...it, $ref: '' } : it;
 
-/** Whole numbers are bounded by what a double holds; that is no news to anyone. */
+/** Hides the safe-integer bounds, which every integer has. */
 const bound = (value: number | undefined) =>
   value !== undefined && Math.abs(value) < Number.MAX_SAFE_INTEGER ? value : undefined;
 
@@ -154,7 +156,7 @@ function labelOf(name: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** The fields of a part of the form, as the values stand. */
+/** The nested fields for the current values. */
 export const nestedFields = (field: Field, values: Values): Field[] | null => {
   const schema = field.nested?.(values);
   return schema ? fieldsOf(schema, field.nested_overrides) : null;

@@ -21,7 +21,7 @@ interface FormProps {
   children?: ReactNode;
 }
 
-/** A form over the fields of a contract. What the service refuses is told at the field. */
+/** A form for the fields of a contract. Errors from the service appear at their field. */
 export function ResourceForm({ form, groups = [], submit, Extra, children }: FormProps) {
   const { fields, element, controls, set, faults, problem, busy, send } = form;
   const control = (field: Field) => (
@@ -63,9 +63,9 @@ const ALERT = '[role="alert"]';
 
 interface FormFacts {
   fields: Field[];
-  /** Null for a new one. */
+  /** Null for a new record. */
   record: Values | null;
-  /** Sends the values. What it answers with is shown then. */
+  /** Sends the values. The form then shows the returned record. */
   submit(values: Values): Promise<Values | undefined>;
 }
 
@@ -79,7 +79,7 @@ export function useForm({ fields, record, submit }: FormFacts) {
   const [problem, setProblem] = useState<ApiProblem | null>(null);
   const [busy, setBusy] = useState(false);
 
-  /** The first of them that is there once the form is drawn. */
+  /** Focuses the first selector that matches after the form has rendered. */
   const focus = (...selectors: string[]) => {
     const found = () => selectors.map((selector) => element.current?.querySelector<HTMLElement>(selector)).find(Boolean);
     setTimeout(() => found()?.focus());
@@ -88,7 +88,7 @@ export function useForm({ fields, record, submit }: FormFacts) {
     setFaults(found);
     focus('[aria-invalid="true"]', ALERT);
   };
-  /** Shows another state of the record, but for what differs from the controls before: that was typed since. */
+  /** Shows another state of the record, except in controls that differ from `before`: they were edited since. */
   const carry = (before: Values, stored: Values) => {
     setControls((held) => carryEdits(held, before, toControls(fields, stored)));
     setClean(toControls(fields, stored));
@@ -105,7 +105,7 @@ export function useForm({ fields, record, submit }: FormFacts) {
     setBusy(true);
     try {
       const stored = await submit(values);
-      // Such as what the service infers from one of the values.
+      // The reply can contain more than was sent, such as a value that the service inferred.
       if (stored) carry(controls, stored);
       else focus(ALERT);
       setFaults([]);
@@ -135,9 +135,9 @@ export function useForm({ fields, record, submit }: FormFacts) {
   };
 }
 
-/** Faults of no field of the form are told with the problem. */
+/** Adds the errors that belong to no field of the form to the message of the problem. */
 function withPaths(problem: ApiProblem, fields: Field[]): ApiProblem {
   const homeless = problem.errors.filter(({ path }) => !fields.some(({ name }) => name === path.split('.')[0]));
-  const told = homeless.map(({ path, message }) => `${path}: ${message}`).join('. ');
-  return told ? Object.assign(Object.create(problem), { message: `${problem.message} ${told}` }) : problem;
+  const details = homeless.map(({ path, message }) => `${path}: ${message}`).join('. ');
+  return details ? Object.assign(Object.create(problem), { message: `${problem.message} ${details}` }) : problem;
 }

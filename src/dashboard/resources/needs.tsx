@@ -3,7 +3,7 @@ import { Fragment } from 'react';
 import { Link } from 'react-router';
 import { Status } from '../ui/show.tsx';
 
-/** Beside the name of a record in a list: it names stored tokens that its reader cannot use. */
+/** Next to the name of a record in a list: the stored tokens it refers to that the viewer cannot use. */
 export function NeedsMark({ needs = [] }: { needs?: readonly string[] | undefined }) {
   if (needs.length === 0) return null;
   return (
@@ -15,7 +15,7 @@ export function NeedsMark({ needs = [] }: { needs?: readonly string[] | undefine
   );
 }
 
-/** On the page of a record: the same, and how it is put right. */
+/** On the page of a record: the same, with links that create the missing tokens. */
 export function NeedsAlert({ noun, needs = [] }: { noun: string; needs?: readonly string[] | undefined }) {
   if (needs.length === 0) return null;
   return (
@@ -23,7 +23,7 @@ export function NeedsAlert({ noun, needs = [] }: { noun: string; needs?: readonl
       <Text fw={600}>
         This {noun} needs {needs.length === 1 ? 'a token' : 'tokens'}
       </Text>
-      You can use no stored token named{' '}
+      You have no access to a stored token named{' '}
       {needs.map((name, index) => (
         <Fragment key={name}>
           {index > 0 && (index === needs.length - 1 ? ' or ' : ', ')}
@@ -32,7 +32,7 @@ export function NeedsAlert({ noun, needs = [] }: { noun: string; needs?: readonl
           </Anchor>
         </Fragment>
       ))}
-      . Until you can, a run that needs it is refused.
+      . Until you store it, runs that need it are refused.
     </Alert>
   );
 }
@@ -42,12 +42,12 @@ interface Doubt {
   message: string;
 }
 
-/** On the page of a record: what is right and may not do what is meant, such as a tool that runs would not be offered. */
+/** On the page of a record: settings that are valid but may not do what is meant, such as a tool that runs would not offer. */
 export function DoubtsAlert({ warnings = [] }: { warnings?: readonly Doubt[] | undefined }) {
   if (warnings.length === 0) return null;
   return (
     <Alert color="yellow" variant="outline">
-      <Text fw={600}>Check this</Text>
+      <Text fw={600}>Check these settings</Text>
       {warnings.map(({ path, message }) => (
         <Text key={`${path} ${message}`} size="sm">
           <span className="mono">{path}</span>: {message}

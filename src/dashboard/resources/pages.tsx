@@ -23,6 +23,7 @@ import { useNames } from './references.ts';
 import type { ResourceScreen, ScreenFilter, Stored } from './resource.ts';
 
 const nameOf = ({ nameOf }: ResourceScreen, record: Stored) => nameOf?.(record) ?? String(record.name ?? record.id);
+const capitalized = (noun: string) => noun.charAt(0).toUpperCase() + noun.slice(1);
 const article = (noun: string) => (/^(?:[aeiou]|MCP)/i.test(noun) ? 'an' : 'a');
 
 function useResource(): { slug: string; resource: ResourceScreen | undefined } {
@@ -61,9 +62,9 @@ function List({ slug, resource }: { slug: string; resource: ResourceScreen }) {
         label={title.toLowerCase()}
         empty={
           wanted.filtered ? (
-            <Empty>Nothing fits. Change the search or the filters.</Empty>
+            <Empty>No match. Change the search or the filters.</Empty>
           ) : (
-            <Empty action={create}>There are none yet.</Empty>
+            <Empty action={create}>No {noun} yet.</Empty>
           )
         }
       />
@@ -130,7 +131,7 @@ function Create({ slug, resource }: { slug: string; resource: ResourceScreen }) 
   const navigate = useNavigate();
   const act = useAct(endpoints.create);
   const fields = useMemo(() => fieldsOf(create, overrides), [create, overrides]);
-  // Another screen may have chosen a value already, such as the agent of a memory.
+  // A link from another screen can set a value, such as the agent of a memory.
   const given = Object.fromEntries([...search].filter(([name]) => fields.some((field) => field.name === name)));
   const withGiven = fields.map((field) => (given[field.name] ? { ...field, fallback: given[field.name] } : field));
   const submit = async (values: Values) => {
@@ -159,7 +160,7 @@ function Edit({ slug, resource, id }: { slug: string; resource: ResourceScreen; 
   const record = query.data as Stored | undefined;
   return (
     <Page
-      title={record ? nameOf(resource, record) : `One ${noun}`}
+      title={record ? nameOf(resource, record) : capitalized(noun)}
       parent={{ to: `/${slug}`, title }}
       actions={
         record && (
@@ -198,7 +199,7 @@ function Identity({ record: { id, created_by, created_at, updated_at } }: { reco
   );
 }
 
-/** A bundle of this one alone, as an import takes it. */
+/** Downloads a bundle with this record, which can be imported. */
 export function Export({ resource: { exported, noun }, record }: { resource: ResourceScreen; record: Stored }) {
   if (!exported) return null;
   return (
@@ -228,7 +229,7 @@ export function Remove({ resource, record, to }: { resource: ResourceScreen; rec
       problem={act.error}
       busy={act.isPending}
     >
-      {nameOf(resource, record)} will be gone for good. What is in use elsewhere is refused.
+      {nameOf(resource, record)} is deleted permanently. The service refuses this if it is still in use elsewhere.
     </Confirm>
   );
 }

@@ -10,17 +10,17 @@ import { type ReactNode, Suspense, use, useState } from 'react';
 import { CreateDialogContext } from './creating.ts';
 import { KINDS, type Kind, type Option, useNames } from './references.ts';
 
-/** The option that makes another one. No id and no name of a record is spelled like it. */
+/** The value of the option that creates a record. The leading space keeps it distinct from every id and name. */
 const NEW = ' new';
-const NOTHING_FOUND = 'There is none of that name';
+const NOTHING_FOUND = 'No match';
 
-/** What the search has found, and below it always the way to a new one. */
+/** The options that match the search, always followed by the option that creates a record. */
 const filter: OptionsFilter = ({ options, search }) => {
   const wanted = search.trim().toLowerCase();
   return (options as ComboboxItem[]).filter(({ value, label }) => value === NEW || label.toLowerCase().includes(wanted));
 };
 
-/** The last option of a picker, and the dialog that it opens. */
+/** The last option of a picker and the dialog that it opens. */
 function useNew(kind: Kind, { options, created }: { options: Option[]; created(value: string): void }) {
   const Dialog = use(CreateDialogContext);
   const [search, setSearch] = useState('');
@@ -42,11 +42,11 @@ interface PickerProps extends Omit<SelectProps, Given> {
   kind: Kind;
   value: string | null;
   onChange(value: string | null): void;
-  /** Where fewer can be chosen than there are. */
+  /** The options, if only some records can be chosen. */
   among?: Option[];
 }
 
-/** Chooses a record by its name, or makes one and chooses that. */
+/** Chooses a record by its name, or creates one and chooses it. */
 export function Picker({ kind, value, onChange, among, placeholder, ...rest }: PickerProps) {
   const { options, loading } = useNames(kind, { enabled: among === undefined });
   const choices = withCurrent(among ?? options, value ? [value] : []);
@@ -100,7 +100,7 @@ export function MultiPicker({ kind, value, onChange, ...rest }: MultiPickerProps
   );
 }
 
-/** What an import brought may name what is not here; it is shown as it is. */
+/** An imported record can refer to records that do not exist here; their ids are shown as they are. */
 function withCurrent(options: Option[], chosen: string[]): Option[] {
   const missing = chosen.filter((value) => !options.some((option) => option.value === value));
   return [...options, ...missing.map((value) => ({ value, label: value }))];

@@ -11,7 +11,7 @@ import { workflows } from '../../contracts/workflows.ts';
 import type { AnyEndpoint } from '../api/call.ts';
 import { useRead } from '../api/queries.ts';
 
-/** What a field may refer to: where the choices come from, whether the field holds their ids or their names, and where one is made. */
+/** What a field can refer to: the endpoint that lists the choices, whether the field holds ids or names, and the screen that creates one. */
 export const KINDS = {
   agent: { list: agents.list, by: 'id', slug: 'agents', noun: 'agent' },
   skill: { list: skills.list, by: 'id', slug: 'skills', noun: 'skill' },
@@ -41,7 +41,7 @@ interface Named {
 
 const MOST = 1_000;
 
-/** What can be chosen, by name; workflows without a title go by the name of their agent. */
+/** The choices by name. A workflow without a title is named after its agent. */
 export function useNames(kind: Kind, { enabled = true }: { enabled?: boolean } = {}) {
   const { list, by } = KINDS[kind];
   const input = list.kind === 'page' ? { query: { limit: MOST } } : {};

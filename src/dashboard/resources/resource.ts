@@ -6,7 +6,7 @@ import type { Overrides, Values } from './fields.ts';
 import type { FieldGroup } from './form.tsx';
 import type { Kind } from './references.ts';
 
-/** A record as the generic screens know it: what a contract says of it is known to its own columns and panels. */
+/** A record as the generic screens see it. Only its own columns and panels know the contract's type. */
 // biome-ignore lint/suspicious/noExplicitAny: each resource has its own
 export type Stored = { id: string } & Record<string, any>;
 
@@ -15,11 +15,11 @@ export type ScreenFilter =
   | { name: string; label: string; of: Kind }
   | { name: string; label: string; options: readonly string[] };
 
-/** All that the generic screens need to know of a resource; the rest is in its contract. */
+/** What the generic screens need to know about a resource; the rest is in its contract. */
 export interface ResourceScreen {
   title: string;
   noun: string;
-  /** One sentence below the title of the list: what the thing is for. */
+  /** One or two sentences below the title of the list: what the resource is for. */
   about: string;
   endpoints: { list: AnyEndpoint; create: AnyEndpoint; get: AnyEndpoint; update: AnyEndpoint; remove: AnyEndpoint };
   create: z.ZodType;
@@ -29,16 +29,16 @@ export interface ResourceScreen {
   filters?: ScreenFilter[];
   overrides?: Overrides;
   groups?: FieldGroup[];
-  /** Shown above the form of one that is stored. */
+  /** Shown above the edit form. */
   Panel?: ComponentType<{ record: Stored }>;
-  /** Beside the button that creates one. */
+  /** Shown next to the create button. */
   Actions?: ComponentType;
-  /** How one is exported, where it can be. */
+  /** The endpoint that exports one record, if there is one. */
   exported?: AnyEndpoint;
-  /** Why a record can be looked at only. */
+  /** Why a record cannot be edited; null if it can. */
   readonly?(record: Stored): ReactNode | null;
-  /** What the record must be completed with before it is edited. */
+  /** The endpoint with the fields that the record lacks and the edit form needs. */
   complete?: { endpoint: AnyEndpoint; fields: string[] };
-  /** Below the fields, for what can be tried with them before they are saved. */
+  /** Shown below the fields, to test their values before saving. */
   Extra?: ComponentType<{ values: Values }>;
 }

@@ -6,7 +6,7 @@ export interface FieldFault {
   message: string;
 }
 
-/** What the controls of a form hold for a record; for a new one, what the contract fills in. */
+/** The values of the controls for a record, or the contract's defaults for a new one. */
 export function toControls(fields: Field[], record: Values | null): Values {
   const given = Object.fromEntries(fields.map(({ name, fallback }) => [name, record?.[name] ?? fallback ?? null]));
   return Object.fromEntries(fields.map((field) => [field.name, toControl(field, given[field.name], given)]));
@@ -26,7 +26,7 @@ function toControl(field: Field, value: unknown, given: Values): unknown {
     case 'secret':
       return '';
     case 'switch':
-      // One that the contract does not fill in stays unsaid until it is touched.
+      // A switch without a default is not sent until it is changed.
       return typeof value === 'boolean' ? value : null;
     case 'tags':
     case 'references':
@@ -36,7 +36,7 @@ function toControl(field: Field, value: unknown, given: Values): unknown {
   }
 }
 
-/** What is sent for the controls of a form, and what cannot be sent. */
+/** The values to send for the controls of a form, and the controls with errors. */
 export function toWire(fields: Field[], controls: Values): { values: Values; faults: FieldFault[] } {
   const values: Values = {};
   const faults: FieldFault[] = [];
@@ -67,7 +67,7 @@ function nestedWire(field: Field, controls: Values): { value?: unknown; fault?: 
 
 function emptyWire(field: Field): { value?: unknown; fault?: FieldFault[] } {
   if (field.nullable) return { value: null };
-  if (field.required) return { fault: [{ path: '', message: `${field.label} is needed` }] };
+  if (field.required) return { fault: [{ path: '', message: `${field.label} is required` }] };
   if (field.control === 'text' || field.control === 'long' || field.control === 'code')
     return field.fallback === '' ? { value: '' } : {};
   return {};
@@ -80,23 +80,23 @@ function parsed(text: string): { value?: unknown; fault?: FieldFault[] } {
 
 const same = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
 
-/** Only what differs from what was read, so that a change of someone else to another field stays. */
+/** Only the changed values, so that another person's change to another field is kept. */
 export function changesOf(before: Values, values: Values): Values {
   return Object.fromEntries(Object.entries(values).filter(([name, value]) => !same(value, before[name])));
 }
 
-/** Controls of a newer state, but for those that are not as they were before. */
+/** The controls of a newer state, except for those that were edited. */
 export function carryEdits(held: Values, before: Values, newer: Values): Values {
   return Object.fromEntries(Object.entries(held).map(([name, value]) => [name, same(value, before[name]) ? newer[name] : value]));
 }
 
-/** As `datetime-local` wants it. */
+/** In the format of `datetime-local`. */
 function localTime(iso: string): string {
   const at = new Date(iso);
   return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }
 
-/** What is wrong with a field or something within it. */
+/** The errors of a field and of the fields nested in it. */
 export function fieldFault(faults: readonly FieldFault[], path: string): string | undefined {
   const found = faults.filter((fault) => fault.path === path || fault.path.startsWith(`${path}.`));
   if (found.length === 0) return undefined;

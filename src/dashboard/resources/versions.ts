@@ -2,24 +2,24 @@ import { isStale, type Tagged } from '../api/call.ts';
 import type { Field, Values } from './fields.ts';
 import { changesOf, toControls, toWire } from './values.ts';
 
-/** A record as it was at some time, with the tag of that state. */
+/** One state of a record, with its ETag. */
 export type Version = Tagged<Values>;
 
-/** Both have changed these fields: the form, and somebody else meanwhile. */
+/** The fields that were changed both in the form and by someone else. */
 export interface Conflict {
   newer: Version;
   fields: Field[];
 }
 
 export interface Ports {
-  /** Refuses with 412 when the record is not in the state of the tag any more. */
+  /** Fails with 412 if the record has changed since the tag. */
   save(changes: Values, tag: string | null): Promise<Version>;
   read(): Promise<Version>;
 }
 
 interface Saving {
   fields: Field[];
-  /** What the form was made from. */
+  /** The state that the form was created from. */
   base: Version;
   values: Values;
   ports: Ports;
@@ -27,12 +27,12 @@ interface Saving {
 
 type Outcome = { saved: Version; kept: Field[] } | { conflict: Conflict };
 
-/** A run under way changes its workflow several times a second. */
+/** Several, because a run in progress changes its workflow several times a second. */
 export const ATTEMPTS = 5;
 
 /**
- * Saves what was changed of a version. What was changed meanwhile in other fields stays as it is and is told as `kept`;
- * when it was the same fields, nothing is saved: one has to choose.
+ * Saves the changed fields of a version. Other fields that were changed meanwhile are kept and returned as `kept`. If the same
+ * fields were changed, nothing is saved and the user has to choose.
  */
 export async function saveOver({ fields, base, values, ports }: Saving): Promise<Outcome> {
   const before = sent(fields, base.value);
@@ -53,7 +53,7 @@ export async function saveOver({ fields, base, values, ports }: Saving): Promise
 
 const sent = (fields: Field[], record: Values) => toWire(fields, toControls(fields, record)).values;
 
-/** The fields that differ between two versions. A secret never comes back: its fingerprint does. */
+/** The fields that differ between two versions. A secret is never returned, so its fingerprint is compared. */
 function changed(fields: Field[], before: Version, after: Version): Field[] {
   const changes = changesOf(sent(fields, before.value), sent(fields, after.value));
   const resealed = before.value.fingerprint !== after.value.fingerprint;

@@ -1,11 +1,11 @@
 import { Button, Group, Stack } from '@mantine/core';
 import { webhooks } from '../../contracts/webhooks.ts';
 import { useAct, useRead } from '../api/queries.ts';
-import { Code, Status } from '../ui/show.tsx';
+import { Code, counted, Status } from '../ui/show.tsx';
 import { Empty, Failure, Loaded } from '../ui/states.tsx';
 import { When } from '../ui/time.tsx';
 
-/** Messages that were sent at the end of the run, with every attempt. */
+/** The webhook messages sent at the end of the run, with every attempt. */
 export function Deliveries({ task_id }: { task_id: string }) {
   const query = useRead(webhooks.list, { params: { id: task_id } }, { every_ms: 5_000 });
   const again = useAct(webhooks.redeliver);
@@ -13,7 +13,7 @@ export function Deliveries({ task_id }: { task_id: string }) {
     <Loaded query={query}>
       {({ items }) =>
         items.length === 0 ? (
-          <Empty>None. A workflow with a webhook address tells it when its runs end.</Empty>
+          <Empty>No deliveries. To receive a message when a run ends, set a webhook URL in the workflow.</Empty>
         ) : (
           <Stack gap="xs">
             {again.error && <Failure problem={again.error} />}
@@ -22,14 +22,12 @@ export function Deliveries({ task_id }: { task_id: string }) {
                 <summary>
                   <Status of={delivery.status} />
                   <span className="mono">{delivery.url}</span>
-                  <span className="note">
-                    {delivery.attempts.length} {delivery.attempts.length === 1 ? 'attempt' : 'attempts'}
-                  </span>
+                  <span className="note">{counted(delivery.attempts.length, 'attempt')}</span>
                 </summary>
                 <div>
                   {delivery.attempts.map(({ attempt, response_status, error, attempted_at }) => (
                     <div key={attempt}>
-                      Attempt {attempt}: {response_status ?? error ?? 'no answer'}, <When at={attempted_at} />
+                      Attempt {attempt}: {response_status ?? error ?? 'no response'}, <When at={attempted_at} />
                     </div>
                   ))}
                   <Code label="Payload">{delivery.payload}</Code>

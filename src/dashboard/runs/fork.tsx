@@ -8,12 +8,12 @@ import { Failure } from '../ui/states.tsx';
 import { useUnsaved } from '../ui/unsaved.tsx';
 
 const EFFECTS = {
-  recorded: 'Calls made before have the result on record; another call that writes is refused.',
+  recorded: 'A call that was made before returns its recorded result. Any other call that writes is refused.',
   stub: 'No tool is called.',
-  live: 'Every call is carried out, again and for real.',
+  live: 'Every tool call is executed again.',
 };
 
-/** Begins another run of the same workflow at one of the steps of this one. */
+/** Starts a run of the same workflow from one of the steps of this run. */
 export function ForkButton({ task, step = 1, label = 'Fork' }: { task: Task; step?: number; label?: string }) {
   return (
     <DialogButton label={label} title="Fork this run">
@@ -37,11 +37,11 @@ function ForkForm({ task, step }: { task: Task; step: number }) {
   return (
     <form onSubmit={submit}>
       <Stack>
-        <Text>What came before the step is copied and costs nothing; the step and all that follows is done anew.</Text>
+        <Text>Earlier steps are copied at no cost. This step and all later ones run again.</Text>
         <NumberInput label="From step" min={1} max={task.steps} value={from_step} onChange={setStep} required data-autofocus />
         <Textarea
-          label="Say this before the step (optional)"
-          description="At step 1 it takes the place of the prompt."
+          label="Message before the step (optional)"
+          description="At step 1 it replaces the prompt."
           autosize
           minRows={2}
           value={prompt}

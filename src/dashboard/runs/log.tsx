@@ -13,8 +13,8 @@ const COLUMNS: Column<LogLine>[] = [
   { label: 'Detail', className: 'wrapped', show: ({ detail }) => detail },
 ];
 
-/** Lines are only ever added at the end, so their place is their name. */
+/** Lines are only appended, so their index is a stable key. */
 export function RunLog({ lines }: { lines: LogLine[] }) {
-  if (lines.length === 0) return <Text c="dimmed">Nothing has been logged yet.</Text>;
+  if (lines.length === 0) return <Text c="dimmed">No log entries yet.</Text>;
   return <ColumnTable rows={lines} columns={COLUMNS} label="Log" keyOf={(_, index) => index} verticalSpacing={2} />;
 }

@@ -14,7 +14,7 @@ interface Paused {
   call: CallBlock;
 }
 
-/** What the run waits for, each with the means to decide it. */
+/** The decisions that the run waits for. */
 export function Pauses({ task, status, calls }: { task: Task; status: string; calls: CallBlock[] }) {
   if (status !== 'waiting') return null;
   const open = calls.filter(({ state }) => state.startsWith('waiting'));
@@ -41,7 +41,7 @@ function Approval({ task, call }: Paused) {
   return (
     <Stack gap="xs" className="panel">
       <Text fw={600}>
-        May the tool <span className="mono">{call.name}</span> be called?
+        Approve the call to <span className="mono">{call.name}</span>?
       </Text>
       <Code label={`Arguments of ${call.name}`}>{call.arguments}</Code>
       <TextInput
@@ -74,13 +74,13 @@ function Reconciliation({ task, call }: Paused) {
   return (
     <Stack gap="xs" className="panel">
       <Text fw={600}>
-        The worker was lost while <span className="mono">{call.name}</span> ran. What came of the call?
+        The worker was lost while <span className="mono">{call.name}</span> ran. Did the call take effect?
       </Text>
-      <Text>It may or may not have had its effect. Look at what it was to change, then say.</Text>
+      <Text>The call may already have taken effect. Check what it was meant to change, then choose.</Text>
       <Code label={`Arguments of ${call.name}`}>{call.arguments}</Code>
       <Textarea
-        label="Its result, if it was done"
-        description="JSON or text; the model is told this."
+        label="Result, if you mark it as done"
+        description="JSON or text. The model receives it as the result of the call."
         autosize
         minRows={2}
         value={result}
@@ -88,13 +88,13 @@ function Reconciliation({ task, call }: Paused) {
       />
       <Group gap="xs">
         <Button loading={decide.isPending} onClick={() => send('done')}>
-          It was done
+          Mark as done
         </Button>
         <Button variant="default" loading={decide.isPending} onClick={() => send('retry')}>
-          Call it again
+          Retry the call
         </Button>
         <Button variant="default" loading={decide.isPending} onClick={() => send('fail')}>
-          It failed
+          Mark as failed
         </Button>
       </Group>
       {decide.error && <Failure problem={decide.error} />}

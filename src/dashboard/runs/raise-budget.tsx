@@ -9,12 +9,14 @@ import { useUnsaved } from '../ui/unsaved.tsx';
 type Limits = { max_cost_usd: number | null; max_tokens: number | null; max_seconds: number | null };
 const FIELDS = { max_cost_usd: 'US dollars', max_tokens: 'Tokens', max_seconds: 'Seconds' } as const;
 
-/** A run that waits with no call open waits for its budget. */
+/** Shown for a run that waits without an open call: it waits for its budget. */
 export function RaiseBudget({ task }: { task: Task }) {
   const workflow = useRead(workflows.get, { params: { id: task.workflow_id } });
   return (
     <Loaded query={workflow}>
-      {({ budget }) => (budget ? <Raise task={task} before={budget} /> : <Text>The run waits, and will go on by itself.</Text>)}
+      {({ budget }) =>
+        budget ? <Raise task={task} before={budget} /> : <Text>The run is waiting and resumes automatically.</Text>
+      }
     </Loaded>
   );
 }
@@ -31,7 +33,7 @@ function Raise({ task, before }: { task: Task; before: Limits & { on_exhausted: 
   return (
     <form onSubmit={submit}>
       <Stack gap="xs" className="panel">
-        <Text fw={600}>The budget is used up. Raise it to let the run go on, or halt the run.</Text>
+        <Text fw={600}>The budget is used up. Raise it to resume the run, or halt the run.</Text>
         <Group align="end">
           {(Object.keys(FIELDS) as (keyof Limits)[]).map((name) => (
             <NumberInput
@@ -44,7 +46,7 @@ function Raise({ task, before }: { task: Task; before: Limits & { on_exhausted: 
             />
           ))}
           <Button type="submit" size="sm" loading={raise.isPending}>
-            Set the budget
+            Raise the budget
           </Button>
         </Group>
         {raise.error && <Failure problem={raise.error} />}

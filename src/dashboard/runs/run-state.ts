@@ -27,14 +27,14 @@ export interface LiveRun {
   turn: number;
   usage: { total_in: number; total_out: number; cost: number; cache_read: number; cache_write: number } | null;
   blocks: Block[];
-  /** Text of the attempt under way; a reset drops it, the complete message takes its place. */
+  /** Text of the current attempt. A reset clears it; the complete message replaces it. */
   partial: string;
   logs: LogLine[];
 }
 
 export const emptyRun: LiveRun = { status: null, turn: 0, usage: null, blocks: [], partial: '', logs: [] };
 
-/** What a watcher knows after some more events. */
+/** The state of the run after further events. */
 export function after(state: LiveRun, events: readonly RunEvent[]): LiveRun {
   const next: LiveRun = { ...state, blocks: [...state.blocks], logs: [...state.logs] };
   for (const event of events) take(next, event);
@@ -91,7 +91,7 @@ function change(run: LiveRun, call_id: string, facts: Partial<CallBlock>): void 
   run.blocks = run.blocks.map((block) => (block.kind === 'call' && block.call_id === call_id ? { ...block, ...facts } : block));
 }
 
-/** Log events worth a line in the conversation. */
+/** Log events that the conversation shows. */
 const NOTES = [
   'retry',
   'rate_limited',

@@ -20,7 +20,7 @@ import { type Followed, useRun } from './use-run.ts';
 
 const TICK_MS = 1_000;
 
-/** How long the run took; while it goes on, by this machine's clock. */
+/** The duration of the run. While it runs, the browser's clock counts. */
 function Took({ task, status }: { task: Task; status: string }) {
   const live = task.started_at !== null && task.completed_at === null && (status === 'running' || status === 'waiting');
   const [now, setNow] = useState(Date.now);
@@ -36,11 +36,11 @@ function Took({ task, status }: { task: Task; status: string }) {
 const CONNECTION = {
   connecting: 'Connecting …',
   live: 'Live',
-  reconnecting: 'The connection broke; reconnecting …',
+  reconnecting: 'Connection lost, reconnecting …',
   ended: '',
 };
 
-/** One run, live while it goes on and from its record when it has ended. */
+/** One run: live from its stream while it runs, and from its record after it has ended. */
 export function RunView({ task }: { task: Task }) {
   const followed = useRun(task.workflow_id, task.id);
   const status = useFreshTask(task, followed);
@@ -76,7 +76,7 @@ export function RunView({ task }: { task: Task }) {
   );
 }
 
-/** What the stream tells of the status is newer than the task that was read; a change has the task read again. */
+/** The status of the run. The stream is newer than the task that was read, so a change of status reads the task again. */
 function useFreshTask(task: Task, { run }: Followed): string {
   const queries = useQueryClient();
   const status = run.status ?? task.status;
@@ -108,7 +108,7 @@ function Head({ task, status, followed: { run, connection } }: { task: Task; sta
           Turns: Math.max(run.turn, task.turns),
           Tokens: `${count(usage.total_in)} in, ${count(usage.total_out)} out`,
           Cost: money(usage.cost),
-          Took: <Took task={task} status={status} />,
+          Duration: <Took task={task} status={status} />,
           Created: <When at={task.created_at} />,
         }}
       />
@@ -118,7 +118,7 @@ function Head({ task, status, followed: { run, connection } }: { task: Task; sta
         </Text>
       )}
       {task.turn_limit_reached && (
-        <Text c="dimmed">The turn limit was reached: the model was asked for its answer without tools.</Text>
+        <Text c="dimmed">The turn limit was reached, so the model had to answer without further tool calls.</Text>
       )}
       <RunActions task={task} status={status} />
       {CONNECTION[connection] && (

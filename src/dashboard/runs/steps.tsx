@@ -4,14 +4,14 @@ import { useEffect } from 'react';
 import type { z } from 'zod';
 import { type Task, type TaskStep, tasks } from '../../contracts/tasks.ts';
 import { useRead } from '../api/queries.ts';
-import { Code, count, duration, Facts, money, Status } from '../ui/show.tsx';
+import { Code, count, counted, duration, Facts, money, Status } from '../ui/show.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
 import { ForkButton } from './fork.tsx';
 
 type Step = z.output<typeof TaskStep>;
 type ToolCall = Step['tool_calls'][number];
 
-/** The exchanges with the model and the calls they asked for, on one scale of time. */
+/** The model calls and their tool calls on one time axis. */
 export function Steps({ task, version }: { task: Task; version: number }) {
   const query = useRead(tasks.steps, { params: { id: task.id } });
   const queries = useQueryClient();
@@ -24,7 +24,7 @@ export function Steps({ task, version }: { task: Task; version: number }) {
     <Loaded query={query} what="Loading the steps">
       {(steps) =>
         steps.length === 0 ? (
-          <Empty>The run has made no step yet.</Empty>
+          <Empty>No steps yet.</Empty>
         ) : (
           <ol className="timeline">
             {steps.map((step) => (
@@ -57,8 +57,7 @@ function StepView({ step, task, scale }: { step: Step; task: Task; scale: Scale 
     <li className="panel">
       <Group justify="space-between">
         <Text fw={600}>
-          <Status of={state}>Step {step.step}</Status>{' '}
-          {step.copied && <span className="note">copied from the source of the fork</span>}
+          <Status of={state}>Step {step.step}</Status> {step.copied && <span className="note">copied from the source run</span>}
         </Text>
         <ForkButton task={task} step={step.step} label={`Fork from step ${step.step}`} />
       </Group>
@@ -69,12 +68,12 @@ function StepView({ step, task, scale }: { step: Step; task: Task; scale: Scale 
       )}
       <Facts
         of={{
-          Took: duration(step.duration_ms),
+          Duration: duration(step.duration_ms),
           Model: step.model ?? '—',
           Attempts: step.attempts,
           Tokens: `${count(step.usage.total_in)} in, ${count(step.usage.total_out)} out`,
           Cost: money(step.usage.cost),
-          Finish: step.finish ?? '—',
+          'Finish reason': step.finish ?? '—',
         }}
       />
       {step.error && <Text c="var(--mantine-color-error)">{step.error}</Text>}
@@ -92,7 +91,7 @@ function Exchanged({ step }: { step: Step }) {
   return (
     <>
       <details>
-        <summary>What the model was told ({step.input.length})</summary>
+        <summary>Model input ({step.input.length})</summary>
         {step.input.map(({ role, kind, content }, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: the messages of a step do not move
           <div key={index}>
@@ -105,7 +104,7 @@ function Exchanged({ step }: { step: Step }) {
       </details>
       {step.output && (
         <details>
-          <summary>What it said</summary>
+          <summary>Model output</summary>
           <Code label="Output">{step.output}</Code>
         </details>
       )}
@@ -121,7 +120,7 @@ function CallView({ call, scale, copied }: { call: ToolCall; scale: Scale; copie
         <strong className="mono">{call.name}</strong>
         <span className="args mono">{call.arguments}</span>
         <span className="note">
-          {call.effect}, {call.attempts === 1 ? '1 attempt' : `${call.attempts} attempts`}, {duration(call.duration_ms)}
+          {call.effect}, {counted(call.attempts, 'attempt')}, {duration(call.duration_ms)}
           {call.answered_by && `, answered by ${call.answered_by}`}
           {call.decided_by && `, decided by ${call.decided_by}`}
         </span>

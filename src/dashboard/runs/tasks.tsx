@@ -31,9 +31,9 @@ export default function Tasks() {
         label="tasks"
         empty={
           wanted.filtered ? (
-            <Empty>No task fits these filters.</Empty>
+            <Empty>No task matches these filters.</Empty>
           ) : (
-            <Empty action={go}>No tasks yet. Send a prompt to a workflow and it shows here.</Empty>
+            <Empty action={go}>No tasks yet. Send a prompt to a workflow to create one.</Empty>
           )
         }
       />
@@ -70,5 +70,5 @@ function Filters({ wanted: { filters, filtered, set, clear } }: { wanted: Return
 
 const optionsOf = (entries: [string, string][]): Option[] => entries.map(([value, label]) => ({ value, label }));
 
-/** To the minute, so that the query stays the same while the list is on show. */
+/** Rounded to the minute, so that polling keeps the same query. */
 const since = (hours: string) => new Date(Math.floor(Date.now() / 60_000) * 60_000 - Number(hours) * 3_600_000).toISOString();

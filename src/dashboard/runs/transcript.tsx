@@ -7,7 +7,7 @@ import { Loading } from '../ui/states.tsx';
 import type { Block, CallBlock } from './run-state.ts';
 import type { Followed } from './use-run.ts';
 
-/** What was said and done, in order, with the text under way at its end. */
+/** The messages and tool calls in order, with the text being streamed at the end. */
 export function Transcript({ task, followed: { run, connection } }: { task: Task; followed: Followed }) {
   const nothing = run.blocks.length === 0 && !run.partial;
   return (
@@ -20,13 +20,13 @@ export function Transcript({ task, followed: { run, connection } }: { task: Task
       </article>
       {nothing && connection === 'connecting' && <Loading what="Loading the conversation" />}
       {nothing && connection !== 'connecting' && (
-        <Text c="dimmed">{NOTHING[run.status ?? task.status] ?? 'The model has said nothing yet.'}</Text>
+        <Text c="dimmed">{NOTHING[run.status ?? task.status] ?? 'No output from the model yet.'}</Text>
       )}
       {keyed(run.blocks).map(([key, block]) => (
         <BlockView key={key} block={block} />
       ))}
       {run.partial && (
-        <article className="cursor" aria-label="Reply under way" aria-busy="true" data-testid="partial">
+        <article className="cursor" aria-label="Reply in progress" aria-busy="true" data-testid="partial">
           <Said text={run.partial} />
         </article>
       )}
@@ -35,13 +35,13 @@ export function Transcript({ task, followed: { run, connection } }: { task: Task
 }
 
 const NOTHING: Record<string, string> = {
-  pending: 'The run has not started: another run of this workflow is under way, and this one comes after it.',
+  pending: 'Queued. Another run of this workflow is in progress; this one starts after it.',
   running: 'The model is thinking …',
-  failed: 'The run ended before the model said anything.',
-  halted: 'The run was halted before the model said anything.',
+  failed: 'The run failed before the model replied.',
+  halted: 'The run was halted before the model replied.',
 };
 
-/** Blocks are only ever added at the end, so their place is their name. */
+/** Blocks are only appended, so their index is a stable key. */
 const keyed = (blocks: readonly Block[]) => blocks.map((block, index) => [index, block] as const);
 
 function BlockView({ block }: { block: Block }) {
@@ -62,7 +62,7 @@ function BlockView({ block }: { block: Block }) {
   );
 }
 
-/** A JSON answer is set out, other text is markdown. */
+/** Shows JSON formatted, and other text as Markdown. */
 function Said({ text }: { text: string }) {
   return isJson(text) ? <Code label="JSON">{text}</Code> : <Markdown>{text}</Markdown>;
 }
@@ -84,16 +84,20 @@ function Call({ call }: { call: CallBlock }) {
         <Text size="xs">Arguments</Text>
         <Code label={`Arguments of ${call.name}`}>{call.arguments || '{}'}</Code>
         <Text size="xs">Result</Text>
-        {call.result === null ? <Text c="dimmed">None yet.</Text> : <Code label={`Result of ${call.name}`}>{call.result}</Code>}
+        {call.result === null ? (
+          <Text c="dimmed">No result yet.</Text>
+        ) : (
+          <Code label={`Result of ${call.name}`}>{call.result}</Code>
+        )}
         {call.stdout && (
           <>
-            <Text size="xs">Printed</Text>
+            <Text size="xs">Standard output</Text>
             <Code label="Standard output">{call.stdout}</Code>
           </>
         )}
         {call.stderr && (
           <>
-            <Text size="xs">Printed as errors</Text>
+            <Text size="xs">Standard error</Text>
             <Code label="Standard error">{call.stderr}</Code>
           </>
         )}

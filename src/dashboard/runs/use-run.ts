@@ -13,7 +13,7 @@ export interface Followed {
   problem: ApiProblem | null;
 }
 
-/** A run as its stream tells it. Events are shown in batches, so that a fast model does not cost a drawing for each word. */
+/** The state of a run from its stream. Events are applied in batches, so that a fast model does not cause a render per word. */
 export function useRun(workflow_id: string | undefined, task_id: string): Followed {
   const client = useClient();
   const [run, setRun] = useState<LiveRun>(emptyRun);

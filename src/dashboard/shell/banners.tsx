@@ -1,6 +1,6 @@
 import { readinessOf, useReadiness } from './readiness.ts';
 
-/** What everyone must know on every screen. */
+/** Warnings about the installation, on every screen. */
 export function Banners() {
   const { data, error } = useReadiness();
   const readiness = readinessOf(data, error);
@@ -9,14 +9,14 @@ export function Banners() {
       {readiness.isolation === 'process' && (
         <div className="banner banner-danger" role="alert">
           <strong>Tools run without isolation.</strong> Any custom tool, stdio MCP server or bash command can do whatever the
-          service can: read its secrets, its database and its files. Remove <code>TOOL_ISOLATION=none</code> from the settings and
-          start again. Until then, run nothing that you would not run as yourself.
+          service can, such as read its secrets, database and files. Remove <code>TOOL_ISOLATION=none</code> from the settings and
+          restart Perdura. Until then, run only code that you trust.
         </div>
       )}
       {readiness.isolation === 'refused' && (
         <div className="banner banner-warning" role="status">
-          <strong>Tools do not run on this machine:</strong> it cannot confine them. <code>perdura doctor</code> says what is
-          missing. Runs without tools work.
+          <strong>Tools do not run on this machine</strong> because it cannot isolate them. Run <code>perdura doctor</code> to see
+          what is missing. Runs without tools work.
         </div>
       )}
       {readiness.trouble && (

@@ -6,14 +6,14 @@ type ReadinessFacts = z.output<typeof Readiness>;
 
 const EVERY_MS = 20_000;
 
-/** Asked for without a token. A service that is not ready answers 503 with the same facts. */
+/** Needs no token. A service that is not ready returns 503 with the same facts. */
 export function useReadiness() {
   return useQuery<ReadinessFacts, Error>({
     queryKey: [health.ready.operation],
     queryFn: async ({ signal }) => {
       const response = await fetch(health.ready.path, { signal });
       const body = await response.json();
-      if (typeof body?.checks !== 'object') throw new Error(`The service answered ${response.status}`);
+      if (typeof body?.checks !== 'object') throw new Error(`The service returned ${response.status}`);
       return body;
     },
     refetchInterval: EVERY_MS,
@@ -23,7 +23,7 @@ export function useReadiness() {
 
 export function readinessOf(data: ReadinessFacts | undefined, error: Error | null) {
   const isolation = data?.tool_isolation ?? null;
-  if (error) return { isolation, trouble: 'It cannot be reached. Check that it is running; this page keeps trying.' };
+  if (error) return { isolation, trouble: 'It is unreachable. Check that it is running. This page keeps trying.' };
   const failing = Object.entries(data?.checks ?? {}).filter(([, { ok }]) => !ok);
   const trouble = failing.map(([name, { detail }]) => `${name}: ${detail}.`).join(' ');
   return { isolation, trouble: trouble || null };

@@ -11,7 +11,7 @@ import { NAVIGATION } from './navigation.ts';
 export function Shell({ children }: { children: ReactNode }) {
   const [opened, menu] = useDisclosure();
   const { pathname } = useLocation();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another screen hides the menu that led to it
+  // biome-ignore lint/correctness/useExhaustiveDependencies: opening a screen closes the menu
   useEffect(menu.close, [pathname]);
   return (
     <>
@@ -85,7 +85,7 @@ function Account() {
         </Text>
       )}
       <NativeSelect
-        aria-label="Colours"
+        aria-label="Theme"
         size="xs"
         value={colorScheme}
         onChange={(event) => setColorScheme(event.currentTarget.value as 'auto')}

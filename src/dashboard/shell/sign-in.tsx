@@ -18,7 +18,7 @@ export function SignIn() {
             <Title order={1}>Sign in to Perdura</Title>
             <PasswordInput
               label="Access token"
-              description="What you send to the API as a bearer token."
+              description="The token that you send to the API as a bearer token."
               autoComplete="current-password"
               value={token}
               onChange={(event) => setToken(event.currentTarget.value)}
@@ -27,7 +27,7 @@ export function SignIn() {
             />
             <Checkbox
               label="Keep on this computer"
-              description="Otherwise the token is forgotten when this tab is closed."
+              description="Otherwise the token is removed when you close this tab."
               checked={keep}
               onChange={(event) => setKeep(event.currentTarget.checked)}
             />
@@ -50,8 +50,8 @@ export function SignIn() {
 function WhereTokensAre() {
   return (
     <Text size="xs" c="dimmed">
-      An installation started with <Code>npm start</Code> keeps its token in the file <Code>.perdura/local-token</Code>. Other
-      installations take a token of the identity provider that they are set to, such as a GitHub access token.
+      After <Code>npm start</Code>, the token is in the file <Code>.perdura/local-token</Code>. Other installations accept a token
+      of their identity provider, such as a GitHub access token.
     </Text>
   );
 }
@@ -62,7 +62,7 @@ function useSignIn() {
   const [keep, setKeep] = useState(false);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<string | null>(
-    session.wasRefused() ? 'Your access token is not valid any more. Sign in with another one.' : null,
+    session.wasRefused() ? 'Your access token is no longer valid. Sign in with another one.' : null,
   );
   async function submit(event: FormEvent) {
     event.preventDefault();
@@ -77,7 +77,7 @@ function useSignIn() {
   return { token, setToken, keep, setKeep, busy, error, submit };
 }
 
-/** Why a token is not taken; null when it is. */
+/** Why the service refuses a token; null if it accepts it. */
 async function signInRefusal(token: string): Promise<string | null> {
   try {
     await clientOf({ token: () => token, refused: () => {} }).call(tasks.list, { query: { limit: 1 } });

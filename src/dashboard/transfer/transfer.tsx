@@ -26,7 +26,8 @@ export default function Transfer() {
   return (
     <Page title="Import and export">
       <Text c="dimmed">
-        Skills, agents, your workflows and knowledge sources as JSON. No secret is in a bundle: tokens go by name.
+        Skills, agents, your workflows and knowledge sources as JSON. A bundle contains no secrets, only the names of stored
+        tokens.
       </Text>
       <Export />
       <Import />
@@ -40,7 +41,7 @@ function Export() {
     <Section title="Export">
       <Group align="end" className="panel">
         <NativeSelect
-          label="What"
+          label="Resources"
           value={part}
           onChange={(event) => setPart(event.currentTarget.value)}
           data={Object.entries(PARTS).map(([value, { label }]) => ({ value, label }))}
@@ -69,7 +70,7 @@ function Import() {
         <Stack className="panel">
           <FileInput
             label="Bundle"
-            description="A JSON file as the export makes it."
+            description="A JSON file from Export."
             placeholder="Choose a file"
             accept=".json,application/json"
             value={file}
@@ -77,13 +78,13 @@ function Import() {
             error={wrong}
           />
           <Checkbox
-            label="Only report what would be done"
+            label="Dry run: only report what would change"
             checked={dry}
             onChange={(event) => setDry(event.currentTarget.checked)}
           />
           <Group>
             <Button type="submit" size="sm" loading={busy}>
-              {dry ? 'Try it' : 'Import'}
+              {dry ? 'Preview' : 'Import'}
             </Button>
           </Group>
           {problem && <Failure problem={problem} />}
@@ -97,7 +98,7 @@ function Import() {
   );
 }
 
-/** A file says itself what it holds. */
+/** Imports a file. Its `resource_type` decides which endpoint receives it. */
 function useImport() {
   const { call } = useClient();
   const queries = useQueryClient();
@@ -124,14 +125,14 @@ function useImport() {
 }
 
 async function bundleIn(file: File | null): Promise<{ wrong: string } | { part: string; body: unknown }> {
-  if (!file) return { wrong: 'Choose a file first.' };
+  if (!file) return { wrong: 'Choose a file.' };
   const read = parsedJson(await file.text());
   if ('wrong' in read) return read;
   const { resource_type } = Object(read.value);
   const part = typeof resource_type === 'string' ? resource_type : 'bundle';
   return Object.hasOwn(PARTS, part)
     ? { part, body: read.value }
-    : { wrong: `This file holds ${part}, which cannot be imported.` };
+    : { wrong: `This file contains ${part}, which cannot be imported. Choose a file from Export.` };
 }
 
 function reportsOf(reply: Report): [string, ImportResult][] {

@@ -1,7 +1,7 @@
 import { Alert, Button, Stack, Text } from '@mantine/core';
 import { Component, type ReactNode } from 'react';
 
-/** A screen that breaks says so; the menu stays. */
+/** Shows the error of a screen that failed to render; the menu stays. */
 export class Broken extends Component<{ children: ReactNode }, { error: Error | null }> {
   override state = { error: null as Error | null };
 
@@ -13,12 +13,12 @@ export class Broken extends Component<{ children: ReactNode }, { error: Error | 
     const { error } = this.state;
     if (!error) return this.props.children;
     return (
-      <Alert color="red" variant="outline" title="This screen broke" role="alert">
+      <Alert color="red" variant="outline" title="This screen failed" role="alert">
         <Stack gap="xs" align="flex-start">
           <Text>{error.message}</Text>
-          <Text>Load the page again. If it breaks again, the dashboard has a fault: please report it with this message.</Text>
+          <Text>Reload the page. If it fails again, report this message as a bug.</Text>
           <Button variant="default" onClick={() => location.reload()}>
-            Load again
+            Reload
           </Button>
         </Stack>
       </Alert>

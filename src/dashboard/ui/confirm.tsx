@@ -5,24 +5,24 @@ import { DialogButton } from './dialog-button.tsx';
 import { Failure } from './states.tsx';
 
 interface ConfirmProps {
-  /** On the button that opens it, and on the one that does it. */
+  /** On the button that opens the dialog and on the one that confirms. */
   label: string;
   title: string;
   children: ReactNode;
   danger?: boolean;
   disabled?: boolean;
-  /** Does it; the dialog stays open while it fails. */
+  /** Called on confirmation. The dialog stays open if it fails. */
   act(): Promise<unknown>;
   problem: ApiProblem | null;
   busy: boolean;
 }
 
-/** A button that asks before it does what cannot be taken back. */
+/** A button that asks before it does something irreversible. */
 export function Confirm({ label, title, children, danger = true, disabled = false, act, problem, busy }: ConfirmProps) {
   const color = danger ? { color: 'red' } : {};
   const confirm = (close: () => void) =>
     act().then(close, () => {
-      // Told in the dialog.
+      // The dialog shows `problem`.
     });
   return (
     <DialogButton label={label} title={title} disabled={disabled}>

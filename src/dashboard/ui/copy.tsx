@@ -4,11 +4,11 @@ const SHOWN_MS = 2_000;
 
 interface CopyProps {
   text: string;
-  /** What is copied, for those who do not see where the button is. */
+  /** What is copied, for screen readers. */
   what: string;
 }
 
-/** Puts a text on the clipboard and reports whether it got there. */
+/** Copies a text to the clipboard and shows whether that worked. */
 export function Copy({ text, what }: CopyProps) {
   const [outcome, setOutcome] = useState<'copied' | 'failed' | null>(null);
   useEffect(() => {
@@ -24,7 +24,7 @@ export function Copy({ text, what }: CopyProps) {
   );
 }
 
-/** Browsers offer the clipboard to pages of a secure origin only. Elsewhere a selected field is copied, as before there was one. */
+/** Browsers offer the clipboard API on secure origins only. Elsewhere, `execCommand` copies a selected field. */
 async function write(text: string): Promise<boolean> {
   if (navigator.clipboard) {
     const written = await navigator.clipboard.writeText(text).then(
@@ -35,7 +35,7 @@ async function write(text: string): Promise<boolean> {
   }
   const focused = document.activeElement as HTMLElement | null;
   const field = Object.assign(document.createElement('textarea'), { value: text });
-  // In a dialog that keeps the focus, a field outside of it could not be selected.
+  // A dialog traps the focus, so a field outside of it could not be selected.
   (focused?.closest('[role="dialog"]') ?? document.body).append(field);
   field.select();
   const written = document.execCommand('copy');
@@ -44,7 +44,7 @@ async function write(text: string): Promise<boolean> {
   return written;
 }
 
-/** An identifier, with the button that copies it. */
+/** An identifier with a copy button. */
 export function CopyableId({ children, what = 'the id' }: { children: string; what?: string }) {
   return (
     <span className="id">
@@ -54,7 +54,7 @@ export function CopyableId({ children, what = 'the id' }: { children: string; wh
   );
 }
 
-/** A block of code with the button that copies it. */
+/** A block of code with a copy button. */
 export function Copyable({ text, what, children }: CopyProps & { children: ReactNode }) {
   return (
     <div className="copyable">

@@ -7,7 +7,7 @@ interface DialogButtonProps extends Pick<ModalProps, 'size'> {
   label: string;
   title: string;
   disabled?: boolean;
-  /** What is in the dialog: begun anew each time that it is opened. */
+  /** The content of the dialog. It starts from scratch each time the dialog opens. */
   children: ReactNode | ((close: () => void) => ReactNode);
 }
 

@@ -6,12 +6,12 @@ interface DialogProps extends Pick<ModalRootProps, 'opened' | 'onClose' | 'size'
   children: ReactNode;
 }
 
-/** Open dialogs, the innermost last. */
+/** The open dialogs; the innermost is last. */
 const open: object[] = [];
 
 /**
- * Escape is for the innermost dialog alone; a list that is open in it comes first. It counts wherever the focus is: when a dialog above
- * closes, the focus is nowhere for a moment.
+ * Escape closes only the innermost dialog, or first a list that is open in it. It works wherever the focus is: when an inner dialog
+ * closes, no element has the focus for a moment.
  */
 function useEscape(opened: boolean, onClose: () => void): void {
   const close = useEffectEvent(onClose);
@@ -24,7 +24,7 @@ function useEscape(opened: boolean, onClose: () => void): void {
       if (target instanceof Element && target.getAttribute('data-mantine-stop-propagation') === 'true') return;
       close();
     };
-    // Before the list itself hears it and is closed.
+    // In the capture phase, so that the list does not close first.
     window.addEventListener('keydown', onKeyDown, { capture: true });
     return () => {
       open.splice(open.indexOf(self), 1);
@@ -40,7 +40,7 @@ export function Dialog({ opened, onClose, title, size = 'md', children }: Dialog
     <Modal.Root opened={opened} onClose={onClose} size={size} closeOnEscape={false}>
       <Modal.Overlay />
       <Modal.Content>
-        {/* Its element would be taken for the banner of the page. */}
+        {/* Without this role, its <header> would count as the banner of the page. */}
         <Modal.Header role="none">
           <Modal.Title>{title}</Modal.Title>
           <Modal.CloseButton aria-label="Close" />

@@ -5,14 +5,14 @@ import { useClient } from '../api/context.tsx';
 import { FailureBelow } from './states.tsx';
 
 interface DownloadProps extends Pick<ButtonProps, 'size' | 'variant'> {
-  /** Of the file. */
+  /** The name of the file. */
   name: string;
   endpoint: AnyEndpoint;
   input?: CallInput<AnyEndpoint>;
   children: string;
 }
 
-/** Reads a JSON document from the service and hands it to the browser as a file. Why it could not is told below the buttons around. */
+/** Downloads a JSON document from the service as a file. An error is shown below the surrounding buttons. */
 export function DownloadButton({ name, endpoint, input, children, ...look }: DownloadProps) {
   const { call } = useClient();
   const download = useMutation<void, ApiProblem>({ mutationFn: async () => save(name, await call(endpoint, input)) });

@@ -1,6 +1,6 @@
 import { useSearchParams } from 'react-router';
 
-/** What a list is narrowed to, kept in the address, so that it can be come back to. */
+/** The filters of a list, kept in the URL so that they survive navigation and can be linked to. */
 export function useFilters() {
   const [search, setSearch] = useSearchParams();
   const filters: Record<string, string> = Object.fromEntries(search);

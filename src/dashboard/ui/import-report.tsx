@@ -2,7 +2,7 @@ import { List, Stack, Text } from '@mantine/core';
 import type { ImportResult } from '../../contracts/transfer.ts';
 import { Status } from './show.tsx';
 
-/** What became of the items of an import. */
+/** The result of an import. */
 export function ImportReport({ title, result, dry = false }: { title: string; result: ImportResult; dry?: boolean }) {
   const { created, errors, warnings } = result;
   return (

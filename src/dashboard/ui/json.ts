@@ -1,8 +1,8 @@
-/** The JSON in a text that someone gave, or why it is none. */
+/** Parses a text that a person entered; `wrong` is the reason if it is not valid. */
 export function parsedJson(text: string): { value: unknown } | { wrong: string } {
   try {
     return { value: JSON.parse(text) };
   } catch (error) {
-    return { wrong: `This is not JSON: ${(error as Error).message}` };
+    return { wrong: `Not valid JSON: ${(error as Error).message}` };
   }
 }

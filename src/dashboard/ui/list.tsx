@@ -23,7 +23,7 @@ interface ListQuery<T> {
 interface ListTableProps<T> {
   query: ListQuery<T>;
   columns: Column<T>[];
-  /** For screen readers: what is listed. */
+  /** What is listed, for screen readers. */
   label: string;
   empty: ReactNode;
 }
@@ -53,13 +53,13 @@ export function ListTable<T extends { id: string }>({ query, columns, label, emp
 interface ColumnTableProps<T> {
   rows: readonly T[];
   columns: Column<T>[];
-  /** For screen readers: what the rows are. */
+  /** What the rows are, for screen readers. */
   label: string;
   keyOf(row: T, index: number): string | number;
   verticalSpacing?: number;
 }
 
-/** A table that scrolls sideways where it must. */
+/** A table that scrolls sideways if it is too wide. */
 export function ColumnTable<T>({ rows, columns, label, keyOf, verticalSpacing = 6 }: ColumnTableProps<T>) {
   return (
     <ScrollBox className="table-scroll" label={label}>

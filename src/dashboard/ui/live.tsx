@@ -1,6 +1,6 @@
 import { useEffect } from 'react';
 
-/** Has screen readers say a text when it changes; the element lives beside the app, so that navigation does not end it. */
+/** Announces a text to screen readers when it changes. The live region is outside the screens, so navigation does not remove it. */
 export function useLiveText(text: string): void {
   useEffect(() => {
     const region = document.getElementById('live-region');

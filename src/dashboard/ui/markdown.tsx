@@ -3,7 +3,7 @@ import ReactMarkdown from 'react-markdown';
 import remarkGfm from 'remark-gfm';
 import { Copyable } from './copy.tsx';
 
-/** A block of code that a model wrote; its text is known once it is drawn. */
+/** A block of code that a model wrote. Its text is known only after rendering. */
 function Block({ children }: ComponentProps<'pre'>) {
   const block = useRef<HTMLPreElement>(null);
   const [text, setText] = useState('');
@@ -18,7 +18,7 @@ function Block({ children }: ComponentProps<'pre'>) {
 
 const PLUGINS = [remarkGfm];
 
-/** What a model wrote. HTML in it is shown as text, pictures from elsewhere are links, and links open outside. */
+/** Text that a model wrote. HTML is shown as text, images become links, and links open in a new tab. */
 export const Markdown = memo(function Markdown({ children }: { children: string }) {
   return (
     <div className="prose">

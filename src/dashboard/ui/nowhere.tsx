@@ -3,8 +3,8 @@ import { Empty } from './states.tsx';
 
 export function Nowhere() {
   return (
-    <Page title="There is no such page">
-      <Empty>This address leads nowhere. Choose a screen from the menu.</Empty>
+    <Page title="Page not found">
+      <Empty>No screen has this address. Choose one from the menu.</Empty>
     </Page>
   );
 }

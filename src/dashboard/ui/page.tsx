@@ -4,13 +4,13 @@ import { Link, useLocation } from 'react-router';
 
 interface PageProps {
   title: string;
-  /** Where the screen belongs, as a way back. */
+  /** The parent screen, shown as a link back. */
   parent?: { to: string; title: string };
   actions?: ReactNode;
   children: ReactNode;
 }
 
-/** One screen. Its heading takes the focus after navigation, so that screen readers say where one is. */
+/** One screen. Its heading receives the focus after navigation, so that screen readers announce the screen. */
 export function Page({ title, parent, actions, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   const { pathname, key } = useLocation();

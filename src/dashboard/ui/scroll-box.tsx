@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 
-/** A box that scrolls, by keyboard too. A group and no landmark, since there may be many. */
+/** A box that scrolls, by keyboard too. Its role is group, not a landmark, because a page can have many. */
 export function ScrollBox({ label, className, children }: { label: string; className: string; children: ReactNode }) {
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is for forms

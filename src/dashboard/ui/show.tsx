@@ -27,9 +27,9 @@ const TONES: Record<string, string> = {
 };
 
 const WORDS: Record<string, string> = {
-  waiting_approval: 'waits for approval',
-  waiting_reconciliation: 'waits for reconciliation',
-  text_only: 'words only',
+  waiting_approval: 'waiting for approval',
+  waiting_reconciliation: 'waiting for reconciliation',
+  text_only: 'keyword search only',
   not_started: 'not started',
 };
 
@@ -41,9 +41,9 @@ export function Status({ of, tone, children }: { of: string; tone?: string; chil
   );
 }
 
-/** What came of a trial, in a sentence. */
+/** The result of a test, in a few words. */
 export function TestVerdict({ good, yes, no }: { good: boolean; yes: string; no: string | null | undefined }) {
-  return <Status of={good ? 'done' : 'failed'}>{good ? yes : (no ?? 'It failed.')}</Status>;
+  return <Status of={good ? 'done' : 'failed'}>{good ? yes : (no ?? 'Failed')}</Status>;
 }
 
 export function duration(ms: number | null | undefined): string {
@@ -59,7 +59,10 @@ export function duration(ms: number | null | undefined): string {
 export const count = (value: number) => value.toLocaleString('en');
 export const money = (value: number) => (value === 0 ? '$0' : `$${value < 0.01 ? value.toFixed(5) : value.toFixed(2)}`);
 
-/** Small facts on one line, each with its name. */
+/** `1 tool`, `2 tools`. */
+export const counted = (number: number, noun: string) => `${number} ${noun}${number === 1 ? '' : 's'}`;
+
+/** Labelled facts on one line. */
 export function Facts({ of }: { of: Record<string, ReactNode> }) {
   return (
     <dl className="facts">
@@ -73,7 +76,7 @@ export function Facts({ of }: { of: Record<string, ReactNode> }) {
   );
 }
 
-/** Text as it is; JSON is set out in lines. A long one scrolls, by keyboard too. */
+/** Text unchanged, other values as formatted JSON. A long text scrolls, by keyboard too. */
 export function Code({ children, label }: { children: unknown; label: string }) {
   const text = pretty(children);
   return (

@@ -24,10 +24,10 @@ export function Empty({ children, action }: { children: ReactNode; action?: Reac
 }
 
 const ADVICE: Record<number, string> = {
-  0: 'Look at the terminal in which Perdura runs.',
-  403: 'It belongs to someone else; sign in with another access token to see it.',
+  0: 'Check the terminal where Perdura runs.',
+  403: 'It belongs to someone else. To see it, sign in with another access token.',
   404: 'It may have been deleted. Go back to the list.',
-  429: 'Wait a moment.',
+  429: 'Wait a moment and try again.',
 };
 
 export function Failure({ problem, retry }: { problem: ApiProblem; retry?: () => void }) {
@@ -35,7 +35,7 @@ export function Failure({ problem, retry }: { problem: ApiProblem; retry?: () =>
     <Alert
       color="red"
       variant="outline"
-      title={problem.status === 404 ? 'There is nothing here' : 'This did not work'}
+      title={problem.status === 404 ? 'Not found' : 'Request failed'}
       role="alert"
       tabIndex={-1}
     >
@@ -53,7 +53,7 @@ export function Failure({ problem, retry }: { problem: ApiProblem; retry?: () =>
   );
 }
 
-/** Below the buttons of a group, however many there are. */
+/** Shows a failure on its own line below a group of buttons. */
 export function FailureBelow({ problem }: { problem: ApiProblem }) {
   return (
     <div style={{ flexBasis: '100%', order: 1 }}>
@@ -70,7 +70,7 @@ interface Query<T> {
   refetch(): unknown;
 }
 
-/** What a read has come to: still loading, failed, or its data. Data that is there stays on show while it is read again. */
+/** Shows a read: loading, failed, or its data. Data stays visible while it is read again. */
 export function Loaded<T>({ query, what, children }: { query: Query<T>; what?: string; children: (data: T) => ReactNode }) {
   if (query.data !== undefined) return children(query.data);
   if (query.error) return <Failure problem={query.error} retry={() => void query.refetch()} />;

@@ -4,7 +4,7 @@ type SteadyProps = ComponentProps<'button'> & { 'data-loading'?: boolean };
 
 const refuse = (event: MouseEvent) => event.preventDefault();
 
-/** What every button is made of. While it is busy it does nothing, but keeps the focus, which one that is disabled would lose. */
+/** The element of every button. While busy it ignores clicks but keeps the focus, which a disabled button would lose. */
 export function SteadyButton({ disabled = false, onClick, type = 'button', ...props }: SteadyProps) {
   const busy = props['data-loading'] === true;
   return (

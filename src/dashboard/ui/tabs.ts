@@ -1,6 +1,6 @@
 import { useSearchParams } from 'react-router';
 
-/** The tab that is open, kept in the address: it can be linked to and survives a reload. The first one is not named there. */
+/** The open tab, kept in the URL so that it can be linked to and survives a reload. The first tab is the default and not in the URL. */
 export function useTab<T extends string>(name: string, tabs: readonly [T, ...T[]]) {
   const [search, setSearch] = useSearchParams();
   const value = tabs.find((tab) => tab === search.get(name)) ?? tabs[0];

@@ -5,7 +5,7 @@ const MOMENT: Intl.DateTimeFormatOptions = { ...MINUTE, second: '2-digit', fract
 const spelled = (at: string | Date, options: Intl.DateTimeFormatOptions) =>
   new Intl.DateTimeFormat('en-GB', options).format(new Date(at));
 
-/** The zone that times are shown in: the browser's, as it is at that time. */
+/** The browser's time zone at the given time, which decides about daylight saving. */
 export const zoneOf = (at: Date) =>
   new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' }).formatToParts(at).find(({ type }) => type === 'timeZoneName')
     ?.value;
@@ -13,7 +13,7 @@ export const zoneOf = (at: Date) =>
 interface WhenProps {
   at: string | null | undefined;
   none?: string;
-  /** How far away it is, too. */
+  /** Also shows the distance from now. */
   relative?: boolean;
 }
 

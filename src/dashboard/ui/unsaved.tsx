@@ -3,13 +3,13 @@ import { type ComponentProps, createContext, useContext, useEffect, useRef, useS
 import { useBlocker } from 'react-router';
 import { Dialog } from './dialog.tsx';
 
-/** What holds text that leaving would lose. One for the page, because a router takes one blocker only. */
+/** The forms with unsaved text. One set for the page, because a router accepts only one blocker. */
 const unsaved = new Set<object>();
 
-/** The same for the dialog around, which can be closed without leaving the page. */
+/** The same for the enclosing dialog, which can be closed without leaving the page. */
 const InDialog = createContext<Set<object> | null>(null);
 
-/** While `dirty`, leaving the screen asks first. Work that navigates when it is done must not be dirty while it runs. */
+/** While `dirty`, leaving the screen asks first. A form that navigates after saving must not be dirty while it saves. */
 export function useUnsaved(dirty: boolean): void {
   const self = useRef({});
   const dialog = useContext(InDialog);
@@ -24,13 +24,13 @@ export function useUnsaved(dirty: boolean): void {
 }
 
 /**
- * Another tab of a screen takes the form away as another screen does; other parts of the address do not. The sessions of a chat share
- * one box, and the first reply leads to the session that it made.
+ * Opening another screen or another tab of a screen removes the form; other changes of the URL do not. The sessions of a chat share
+ * one text box, and the first reply navigates to the session that it created.
  */
 const placeOf = ({ pathname, search }: { pathname: string; search: string }) =>
   `${pathname.replace(/(\/chat\/[^/]+)\/.*/, '$1')} ${new URLSearchParams(search).get('tab') ?? ''}`;
 
-/** Asks before a half-filled form is lost: when another screen is opened, and when the tab is closed or loaded again. */
+/** Asks before a half-filled form is lost: when another screen is opened, and when the browser tab is closed or reloaded. */
 export function LeaveGuard() {
   const blocker = useBlocker(
     ({ currentLocation, nextLocation }) => unsaved.size > 0 && placeOf(currentLocation) !== placeOf(nextLocation),
@@ -45,7 +45,7 @@ export function LeaveGuard() {
   return <LeaveDialog opened={blocker.state === 'blocked'} stay={() => blocker.reset?.()} leave={() => blocker.proceed?.()} />;
 }
 
-/** A dialog that asks before it is closed over a half-filled form. */
+/** A dialog that asks before closing if its form is half-filled. */
 export function GuardedDialog({ onClose, children, ...dialog }: ComponentProps<typeof Dialog>) {
   const [asking, setAsking] = useState(false);
   const [held] = useState(() => new Set<object>());
@@ -67,7 +67,7 @@ function LeaveDialog({ opened, stay, leave }: { opened: boolean; stay(): void; l
   return (
     <Dialog opened={opened} onClose={stay} title="Leave without saving?">
       <Stack>
-        <Text>What you typed here is not saved, and will be gone.</Text>
+        <Text>What you typed is not saved and will be lost.</Text>
         <Group justify="flex-end">
           <Button variant="default" onClick={stay} data-autofocus>
             Stay

@@ -7,15 +7,15 @@ import { Code } from '../ui/show.tsx';
 import { Failure } from '../ui/states.tsx';
 import { useUnsaved } from '../ui/unsaved.tsx';
 
-const BUSY = { enqueue: 'wait its turn', reject: 'refuse it', interrupt: 'halt that run' };
+const BUSY = { enqueue: 'queue the prompt', reject: 'refuse the prompt', interrupt: 'halt the run' };
 
 interface PromptFormProps {
   workflow: Pick<Workflow, 'id' | 'status' | 'on_busy'>;
-  /** What stands in the box already. */
+  /** The initial text of the prompt. */
   initial?: string;
-  /** Of the button. */
+  /** The label of the button. */
   label?: string;
-  /** Without the settings of this one prompt. */
+  /** Hides the settings that apply to one prompt. */
   plain?: boolean;
   sent?(task_id: string): void;
 }
@@ -41,7 +41,7 @@ export function PromptForm({ workflow, initial = '', label = 'Send', plain = fal
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit();
   };
   if (workflow.status === 'inactive')
-    return <Text>This workflow is switched off. Switch it to active in its settings to send prompts.</Text>;
+    return <Text>This workflow is inactive. To send prompts, set its status to active in the settings.</Text>;
   return (
     <form onSubmit={submit}>
       <Stack gap="xs">
@@ -65,12 +65,12 @@ export function PromptForm({ workflow, initial = '', label = 'Send', plain = fal
               size="xs"
               value={effort}
               onChange={(event) => setEffort(event.currentTarget.value)}
-              data={[{ value: '', label: "the workflow's" }, ...REASONING_EFFORTS]}
+              data={[{ value: '', label: 'workflow default' }, ...REASONING_EFFORTS]}
             />
           )}
           {running && (
             <NativeSelect
-              label="A run is under way"
+              label="If a run is in progress"
               size="xs"
               value={busy}
               onChange={(event) => setBusy(event.currentTarget.value)}
@@ -78,7 +78,7 @@ export function PromptForm({ workflow, initial = '', label = 'Send', plain = fal
             />
           )}
           <Text size="xs" c="dimmed" visibleFrom="sm">
-            <Kbd>Ctrl</Kbd> + <Kbd>Enter</Kbd> sends
+            <Kbd>Ctrl</Kbd> + <Kbd>Enter</Kbd> to send
           </Text>
         </Group>
         {send.error && <Failure problem={send.error} />}
@@ -88,12 +88,12 @@ export function PromptForm({ workflow, initial = '', label = 'Send', plain = fal
   );
 }
 
-/** The same request for a terminal. The access token is not in it. */
+/** The same request as a curl command, without the access token. */
 function Curl({ workflow_id, prompt }: { workflow_id: string; prompt: string }) {
   return (
     <details>
-      <summary className="note">The same with curl</summary>
-      <Code label="the curl command">{curlOf(workflow_id, prompt.trim() || 'What shall be done')}</Code>
+      <summary className="note">Send with curl</summary>
+      <Code label="the curl command">{curlOf(workflow_id, prompt.trim() || 'Your prompt')}</Code>
     </details>
   );
 }

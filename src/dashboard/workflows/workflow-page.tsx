@@ -15,7 +15,7 @@ import { taskColumns } from '../runs/task-columns.tsx';
 import { CopyableId } from '../ui/copy.tsx';
 import { ListTable } from '../ui/list.tsx';
 import { Page, Section } from '../ui/page.tsx';
-import { Facts, Status } from '../ui/show.tsx';
+import { counted, Facts, Status } from '../ui/show.tsx';
 import { Empty, Failure, Loaded } from '../ui/states.tsx';
 import { useTab } from '../ui/tabs.ts';
 import { When } from '../ui/time.tsx';
@@ -83,7 +83,7 @@ function WorkflowView({ workflow }: { workflow: Workflow }) {
 function Run({ workflow }: { workflow: Workflow }) {
   const { state } = useLocation() as { state: { prompt?: string } | null };
   const last = useRead(tasks.list, { query: { workflow_id: workflow.id, limit: 20 } }, { every_ms: 5_000 });
-  // Of several that are open, the one under way is on show; those after it wait their turn.
+  // Of several open runs, show the one in progress; the others are queued.
   const items = last.data?.items ?? [];
   const task = items.find(({ status }) => status === 'running' || status === 'waiting') ?? items[0];
   const queued = items.filter(({ status }) => status === 'pending').length;
@@ -92,22 +92,20 @@ function Run({ workflow }: { workflow: Workflow }) {
       <PromptForm workflow={workflow} initial={state?.prompt ?? ''} />
       {queued > 0 && task?.status !== 'pending' && (
         <Group gap="xs">
-          <Text>
-            {queued} more {queued === 1 ? 'prompt waits its turn' : 'prompts wait their turn'}.
-          </Text>
+          <Text>{counted(queued, 'more prompt')} queued.</Text>
           <Anchor component={Link} to={`/tasks?workflow_id=${workflow.id}&status=pending`}>
-            Show
+            Show queue
           </Anchor>
         </Group>
       )}
       {last.error && <Failure problem={last.error} retry={() => void last.refetch()} />}
-      {last.data && !task && <Empty>This workflow has not run yet. Send it a prompt.</Empty>}
+      {last.data && !task && <Empty>No runs yet. Send a prompt to start one.</Empty>}
       {task && (
         <Section
-          title={isTerminal(task.status) ? 'Last run' : 'Run under way'}
+          title={isTerminal(task.status) ? 'Last run' : 'Run in progress'}
           actions={
             <Button variant="default" component={Link} to={`/tasks/${task.id}`}>
-              Open by itself
+              Open run page
             </Button>
           }
         >
@@ -125,7 +123,7 @@ function History({ id }: { id: string }) {
       query={query}
       columns={taskColumns}
       label="runs of this workflow"
-      empty={<Empty>It has not run yet. Send it a prompt.</Empty>}
+      empty={<Empty>No runs yet. Send a prompt on the Run tab.</Empty>}
     />
   );
 }

@@ -7,7 +7,7 @@ import { openApi, openClientConnection, openRunControl, openSharedServices } fro
 
 const log = (line: string) => process.stderr.write(`${line}\n`);
 
-/** The HTTP server alone. */
+/** The HTTP server only. */
 export default async function runApi(config: Config): Promise<void> {
   const ended = untilSignal();
   const resources = createResources((error) => log(`While stopping: ${(error as Error).message}`));

@@ -7,7 +7,7 @@ import { SAMPLE, SAMPLE_INSTRUCTIONS, SAMPLE_TOOL } from '../../contracts/sample
 import { isTerminal } from '../../domain/statuses.ts';
 import type { Config } from '../config.ts';
 
-/** Where a running installation says how it is reached. */
+/** The file in which a running installation writes its address. */
 const Place = z.object({
   api_url: z.string(),
   token_file: z.string(),
@@ -53,7 +53,7 @@ async function findInstallation({ PERDURA_HOME, PERDURA_READY_FILE }: Config) {
   try {
     return Place.parse(JSON.parse(await readFile(file, 'utf8')));
   } catch {
-    throw new Error('No running installation was found here; run `npm start` in another terminal first');
+    throw new Error('No running installation found here; run `npm start` in another terminal first');
   }
 }
 
@@ -68,7 +68,7 @@ function client(api_url: string, token: string): Call {
   };
 }
 
-/** The resource of this name: the one that is there already, as people have left it, or a new one. */
+/** The resource with this name: the existing one, unchanged, or a new one. */
 async function named(call: Call, path: string, values: Json & { name: string }): Promise<Json> {
   const known = (await call('GET', `${path}?limit=1000&q=${encodeURIComponent(values.name)}`)) as unknown as Json[];
   return known.find(({ name }) => name === values.name) ?? call('POST', path, values);
@@ -104,11 +104,11 @@ async function providerFor(
     default_model: OPENAI_MODEL,
   };
   const provider = await named(call, '/api/providers', values);
-  // The environment says which model is meant this time.
+  // The environment selects the model for this run.
   return call('PUT', `/api/providers/${provider.id}`, values);
 }
 
-/** Prints the run's events as they come, and takes up the stream again where it broke. */
+/** Prints the run's events as they arrive, and resumes the stream after a lost connection. */
 async function watch(url: string, token: string): Promise<void> {
   let last = '0';
   for (let ended = false; !ended; await wait(ended ? 0 : 500)) {

@@ -12,16 +12,16 @@ import { openClientConnection, openRunControl, openSharedServices } from '../wir
 export default async function runDoctor(config: Config): Promise<void> {
   const resources = createResources(() => {});
   try {
-    // All at once: what is out of reach would be waited for by one check after the other.
+    // In parallel: otherwise each check would wait for an unreachable server in turn.
     const checks = Object.entries(await checksFor(await placed(config), resources));
     const verdicts = checks.map(([name, check]) => verdictOf(name, check));
-    for (const verdict of verdicts) tell(await verdict);
+    for (const verdict of verdicts) print(await verdict);
   } finally {
     await resources.close();
   }
 }
 
-/** Without addresses in the environment, those of the installation that runs in the home folder. */
+/** The addresses in the environment, else those of the installation running in the home folder. */
 async function placed(config: Config): Promise<Config> {
   if (config.DATABASE_URL && config.TEMPORAL_ADDRESS) return config;
   const file = config.PERDURA_READY_FILE ?? join(config.PERDURA_HOME, 'ready.json');
@@ -32,7 +32,7 @@ async function placed(config: Config): Promise<Config> {
   return { ...config, DATABASE_URL, TEMPORAL_ADDRESS, IDENTITY_PROVIDERS: ['local'] };
 }
 
-/** Where the database cannot be opened, that is the finding, and the engine is looked at alone. */
+/** If the database cannot be opened, that is the finding, and only the engine is checked. */
 async function checksFor(config: Config, resources: Resources): Promise<Checks> {
   const setting = await externalSetting(config);
   const connection = openClientConnection(setting, resources);
@@ -64,7 +64,7 @@ const verdictOf = (name: string, check: () => Promise<string>): Promise<Verdict>
     (error: Error) => ({ healthy: false, line: `FAILED  ${name}: ${error.message}` }),
   );
 
-function tell({ healthy, line }: Verdict): void {
+function print({ healthy, line }: Verdict): void {
   if (!healthy) process.exitCode = 1;
   process.stdout.write(`${line}\n`);
 }

@@ -8,7 +8,7 @@ import { MIGRATIONS } from '../places.ts';
 export default async function runMigrate({ DATABASE_URL, ENCRYPTION_KEYS }: Config): Promise<void> {
   if (!DATABASE_URL) throw new Error('Set DATABASE_URL; an embedded installation migrates by itself when it starts');
   const fresh = await applyMigrations(DATABASE_URL, MIGRATIONS);
-  // Without the keys, the first process that has them does it when it starts.
+  // Without the keys, the first process that has them does it at its start.
   if (ENCRYPTION_KEYS) await grantExisting(DATABASE_URL, keyRing(ENCRYPTION_KEYS));
   process.stdout.write(fresh.length > 0 ? `Applied:\n${fresh.map((name) => `  ${name}\n`).join('')}` : 'Nothing to apply\n');
 }

@@ -7,10 +7,10 @@ import type { Config } from '../config.ts';
 import { createResources } from '../resources.ts';
 import { parsersOf } from '../wiring.ts';
 
-/** `perdura replay bundle.json …`: exits with 0 when each run is replayed as recorded, 1 when one differs, 2 when a file is no bundle. */
+/** `perdura replay bundle.json …`: exits with 0 when each run is replayed as recorded, 1 if one differs, 2 if a file is not a bundle. */
 export default async function runReplay(config: Config, files: string[]): Promise<void> {
   let code = files.length === 0 ? 2 : 0;
-  if (files.length === 0) process.stderr.write('Say which run to replay: perdura replay <bundle.json> …\n');
+  if (files.length === 0) process.stderr.write('Name the bundle to replay: perdura replay <bundle.json> …\n');
   const resources = createResources((error) => process.stderr.write(`${(error as Error).message}\n`));
   const guards = outputGuardsOf(parsersOf(config, resources).judge);
   try {
@@ -38,23 +38,23 @@ async function replayFile(file: string, guards: ReplayPorts): Promise<0 | 1 | 2>
 
 async function readBundle(file: string): Promise<RunBundle> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new Error(error.code === 'ENOENT' ? 'There is no such file' : error.message);
+    throw new Error(error.code === 'ENOENT' ? 'No such file' : error.message);
   });
   const value = jsonOf(text);
   const { format, version } = (value ?? {}) as { format?: unknown; version?: unknown };
-  if (format !== 'perdura-run') throw new Error('It is no bundle of a run; GET /api/tasks/{id}/bundle gives one');
-  if (version !== 1) throw new Error(`It is a bundle of version ${version}; this Perdura reads version 1`);
+  if (format !== 'perdura-run') throw new Error('Not a bundle of a run; download one with GET /api/tasks/{id}/bundle');
+  if (version !== 1) throw new Error(`Bundle of version ${version}; this Perdura reads version 1`);
   const { data, error } = RunBundle.safeParse(value);
   if (data) return data;
   const { path, message } = error.issues[0] ?? { path: [], message: 'unknown' };
-  throw new Error(`It is a damaged bundle: ${path.join('.')}: ${message}`);
+  throw new Error(`Damaged bundle: ${path.join('.')}: ${message}`);
 }
 
 function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Error(`It is no JSON: ${(error as Error).message}`);
+    throw new Error(`Not valid JSON: ${(error as Error).message}`);
   }
 }
 

@@ -6,7 +6,8 @@ export default async function runToolsCommand(
   { PERDURA_HOME, TOOLRUNNER_PYTHON }: Config,
   [verb, ...packages]: string[],
 ): Promise<void> {
-  if (verb !== 'install' || packages.length === 0) throw new Error('Say what to install: perdura tools install <package> …');
+  if (verb !== 'install' || packages.length === 0)
+    throw new Error('Name the packages to install: perdura tools install <package> …');
   const { python, made } = await installToolPackages({
     home: PERDURA_HOME,
     packages,
@@ -14,5 +15,5 @@ export default async function runToolsCommand(
   });
   process.stdout.write(`Installed for custom tools: ${packages.join(', ')} (${python})\n`);
   if (made)
-    process.stdout.write('This made the environment of tools: restart what runs of Perdura, so that tools are run with it.\n');
+    process.stdout.write('This created the environment for tools. Restart all running Perdura processes so that they use it.\n');
 }

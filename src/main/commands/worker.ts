@@ -7,7 +7,7 @@ import { openSharedServices, openWorker, openWorkerConnection } from '../wiring.
 
 const log = (line: string) => process.stderr.write(`${line}\n`);
 
-/** A worker alone. */
+/** A worker only. */
 export default async function runWorker(config: Config): Promise<void> {
   const ended = untilSignal();
   const resources = createResources((error) => log(`While stopping: ${(error as Error).message}`));

@@ -8,12 +8,12 @@ export interface ArgumentsOrder {
   args: Record<string, unknown>;
 }
 
-/** The arguments as the schema wants them, or a sentence for each that cannot be made to fit. */
+/** The arguments converted to fit the schema, or a sentence for each that cannot be converted. */
 type Fitted = { arguments: Record<string, unknown> } | { faults: string[] };
 
 const MOST_FAULTS = 10;
 
-/** Patterns come from whoever wrote the tool: they run in linear time, and those that cannot are passed over. */
+/** Patterns come from the author of the tool. They run in linear time; a pattern that cannot is ignored. */
 const regExp = Object.assign(
   (source: string) => {
     try {
@@ -26,7 +26,7 @@ const regExp = Object.assign(
   { code: 'linear' },
 );
 
-/** Null if it is not a schema: then the tool is its own judge. */
+/** Null if it is not a schema: then only the tool itself checks the arguments. */
 const checkOf = remembered(50, (source: string): ValidateFunction | null => {
   const { $schema: _, $id: _id, ...schema } = JSON.parse(source);
   try {
@@ -46,7 +46,7 @@ export function fitArguments({ schema, args }: ArgumentsOrder): Fitted {
   return { faults: [...new Set(faults)].slice(0, MOST_FAULTS) };
 }
 
-/** A null for an optional parameter is left out; coercion would make a zero or an empty text of it. */
+/** Leaves out a null for an optional parameter; coercion would turn it into zero or an empty text. */
 function nullsIn({ properties, required }: Record<string, unknown>, args: Record<string, unknown>): string[] {
   const known = (properties ?? {}) as Record<string, Record<string, unknown> | boolean>;
   const wrong: string[] = [];

@@ -19,10 +19,10 @@ interface Order {
   text: string;
 }
 
-/** What a prompt guardrail has against a text; none quotes it. */
+/** The objections of a prompt guardrail to a text, without quoting it. */
 export const promptReasons = ({ config, text }: Order): string[] => breaches(config, text).reasons;
 
-/** What a request guardrail has against a text. */
+/** The objections of a request guardrail to a text. */
 export function requestReasons({ config, text }: Order): string[] {
   const value = jsonOf(text);
   if (value === undefined) return ['it is not JSON'];
@@ -30,7 +30,7 @@ export function requestReasons({ config, text }: Order): string[] {
   return fault ? [fault] : [];
 }
 
-/** What an output guardrail has against an answer, and the answer redacted where that is its action. */
+/** The objections of an output guardrail to an answer, and the redacted answer if that is its action. */
 export function answerBreaches({ config, text }: Order): { reasons: string[]; redacted: string | null } {
   const { reasons, spans } = breaches(config, text);
   if (config.pii_detection) {

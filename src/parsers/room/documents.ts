@@ -3,7 +3,7 @@ import mammoth from 'mammoth';
 import { extractText, getDocumentProxy } from 'unpdf';
 import { documentText } from './html.ts';
 
-/** Bytes that the parts of a document may have once unpacked. */
+/** The largest size of a document's parts once unpacked, in bytes. */
 const LARGEST_UNPACKED = 100 * 1024 * 1024;
 
 export type Reader = 'pdf' | 'docx' | 'html' | 'json' | 'text';
@@ -18,7 +18,7 @@ const decoded = (content: Uint8Array): string => {
 
 const readers: Record<Reader, (content: Uint8Array) => Promise<string>> = {
   async pdf(content) {
-    // It takes no Buffer.
+    // It accepts no Buffer.
     const { text } = await extractText(await getDocumentProxy(Uint8Array.from(content)), { mergePages: false });
     return text.join('\n\n');
   },
@@ -42,18 +42,18 @@ const readers: Record<Reader, (content: Uint8Array) => Promise<string>> = {
 export interface DocumentOrder {
   reader: Reader;
   content: Uint8Array;
-  /** Characters of text that are taken. */
+  /** How many characters of text are returned. */
   longest: number;
 }
 
-/** The text of a file, or its length alone where it is longer than what is taken. */
+/** The text of a file, or only its length if it is too long. */
 export async function readDocument({ reader, content, longest }: DocumentOrder): Promise<{ text: string; length: number }> {
   const raw = await readers[reader](content);
   const text = raw.replaceAll('\u0000', '').toWellFormed().trim();
   return { text: text.length > longest ? '' : text, length: text.length };
 }
 
-/** The same archive with nothing packed in it: each part takes the space that its entry declares and no more. */
+/** The same archive uncompressed: each part takes at most the space that its entry declares. */
 function boundedZip(content: Uint8Array): Uint8Array {
   let total = 0;
   const parts = unzipSync(content, {

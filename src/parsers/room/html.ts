@@ -5,14 +5,14 @@ const skipped = (selectors: readonly string[]) => selectors.map((selector) => ({
 /** Deeper elements are left out. */
 const limits = { maxDepth: 200 };
 
-/** The text of a page without its navigation and forms; the addresses of links stay. */
+/** The text of a page without navigation and forms; link addresses are kept. */
 export function pageText(html: string): string {
   const links = { selector: 'a', options: { hideLinkHrefIfSameAsText: true } };
   const selectors = [...skipped(['script', 'style', 'nav', 'svg', 'img', 'form', 'noscript']), links];
   return convert(html, { wordwrap: false, selectors, limits });
 }
 
-/** The text of a file that someone uploads. */
+/** The text of an uploaded file. */
 export function documentText(html: string): string {
   const links = { selector: 'a', options: { ignoreHref: true } };
   return convert(html, { wordwrap: false, selectors: [...skipped(['img', 'nav', 'script', 'style']), links], limits });

@@ -2,7 +2,7 @@ import type { ArgumentsOrder } from './arguments.ts';
 import type { GuardrailConfig } from './breaches.ts';
 import type { DocumentOrder } from './documents.ts';
 
-/** All that is done in the room, by name. A library is loaded by the process that first needs it. */
+/** All jobs of the room, by name. A process loads a library when it first needs it. */
 export const jobs = {
   prompt: async (order: { config: GuardrailConfig; text: string }) => (await import('./breaches.ts')).promptReasons(order),
   request: async (order: { config: GuardrailConfig; text: string }) => (await import('./breaches.ts')).requestReasons(order),

@@ -20,7 +20,7 @@ export const patternOf = remembered(200, (source: string): RE2JS => {
 export function* matchesOf(pattern: RE2JS, text: string): Generator<Span> {
   const matcher = pattern.matcher(text);
   while (matcher.find()) {
-    // An empty match hides nothing.
+    // An empty match redacts nothing.
     if (matcher.end() > matcher.start()) yield { start: matcher.start(), end: matcher.end() };
   }
 }

@@ -9,15 +9,15 @@ interface PersonalData extends Span {
 
 interface Kind {
   kind: string;
-  /** What may be one; found in linear time. */
+  /** Matches candidates, in linear time. */
   candidate: RE2JS;
-  /** What is one. */
+  /** Confirms a candidate. */
   confirm(text: string): boolean;
 }
 
 const digits = (text: string) => text.replaceAll(/\D/g, '');
 
-/** Candidates are found by pattern, and confirmed by check digits, number plans and formats that libraries know. */
+/** Candidates are found by pattern, and confirmed by libraries that know check digits, number plans and formats. */
 const KINDS: readonly Kind[] = [
   {
     kind: 'e-mail address',
@@ -51,7 +51,7 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-/** Personal data in a text, by kind. What two kinds claim belongs to the first. */
+/** Personal data in a text, by kind. A match of two kinds counts for the first. */
 export function personalDataIn(text: string): PersonalData[] {
   const found: PersonalData[] = [];
   for (const { kind, candidate, confirm } of KINDS) {

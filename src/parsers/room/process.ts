@@ -14,7 +14,7 @@ interface Order {
 const answer = (value: unknown) => process.send?.(value);
 
 setPriority(NICENESS);
-// Ctrl-C is meant for the service, which ends this when it has ended its own work.
+// Ctrl-C is meant for the service, which ends this process after its own work.
 process.on('SIGINT', () => {});
 process.on('disconnect', () => process.exit());
 process.on('message', async ({ job, input }: Order) => {

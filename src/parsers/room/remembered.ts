@@ -1,4 +1,4 @@
-/** Keeps what was made of the latest `most` sources. What could not be made is tried again. */
+/** Caches the results for the latest `most` sources. Failures are not cached. */
 export function remembered<T>(most: number, make: (source: string) => T): (source: string) => T {
   const kept = new Map<string, T>();
   return (source) => {

@@ -15,7 +15,7 @@ const regExp = Object.assign(
 
 type Check = (value: unknown) => string | null;
 
-/** A check of JSON values. Throws a sentence when the schema is none. */
+/** A check of JSON values. Throws a sentence if the schema is not valid. */
 export function schemaCheck(json_schema: Record<string, unknown>): Check {
   return checkOf(JSON.stringify(json_schema));
 }
@@ -31,11 +31,11 @@ const checkOf = remembered(50, (source: string): Check => {
   return (value) => (validate(value) ? null : ajv.errorsText(validate.errors, { dataVar: 'request' }));
 });
 
-/** What is wrong with each of a server's schemas; null where nothing is. */
+/** What is wrong with each of a server's schemas; null if nothing is. */
 export function schemaFaults(schemas: readonly unknown[]): (string | null)[] {
   return schemas.map((schema) => {
     try {
-      // One validator a schema: schemas with the same $id would get in each other's way.
+      // One validator for each schema: schemas with the same $id would conflict.
       new AjvJsonSchemaValidator().getValidator(schema as JsonSchemaType);
       return null;
     } catch (error) {

@@ -5,13 +5,13 @@ import { eventsOf } from '../../domain/events.ts';
 import type { OpenRun, RunStore } from '../../store/runs.ts';
 
 export interface AdmissionPorts {
-  runs: Pick<RunStore, 'tell'>;
-  /** Takes a place in the provider's rate: 0, or how many milliseconds to wait before asking again. */
+  runs: Pick<RunStore, 'publish'>;
+  /** Reserves a request in the provider's rate. Returns 0, or the milliseconds to wait before asking again. */
   admit(provider: Definition['provider']): Promise<number>;
   now(): string;
 }
 
-/** A provider whose rate is used up is waited for by the engine, which holds no place of a worker meanwhile; it is no error. */
+/** If the provider's rate is used up, the engine does the waiting, so no worker slot is held. This is not an error. */
 export async function admitted(
   ports: AdmissionPorts,
   run: OpenRun,
@@ -19,9 +19,9 @@ export async function admitted(
 ): Promise<void> {
   const wait_ms = await ports.admit(provider);
   if (wait_ms === 0) return;
-  const message = `The provider's requests_per_minute are used up; asking again in ${(wait_ms / 1000).toFixed(1)} s`;
+  const message = `The provider's requests_per_minute are used up; trying again in ${(wait_ms / 1000).toFixed(1)} s`;
   const { log } = eventsOf(run.task_id, ports.now);
-  if (activityInfo().attempt === 1) await ports.runs.tell(run, [log('rate_limited', message, { step, wait_ms })]);
+  if (activityInfo().attempt === 1) await ports.runs.publish(run, [log('rate_limited', message, { step, wait_ms })]);
   throw ApplicationFailure.create({
     message,
     type: 'rate_limited',

@@ -11,7 +11,7 @@ export interface AnswerPorts {
   now(): string;
 }
 
-/** Answers a call of a fork from the record of its source, or refuses it, as its effects are set. False: it is a call like any other. */
+/** Answers a call of a fork from the record of its source, or refuses it, depending on the fork's `effects`. False: execute the call. */
 export async function answered(ports: AnswerPorts, call: OpenCall): Promise<boolean> {
   const { fork, call_id, name, task_id } = call;
   if (!fork || fork.effects === 'live' || call.attempts > 0 || moveOf(call) === 'nothing') return false;

@@ -2,10 +2,10 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
 import { databaseIsAway } from '../../domain/errors.ts';
 
-/** Well below the heartbeat timeout, so that one late beat does not count as a lost worker. */
+/** Well below the heartbeat timeout, so that one late heartbeat does not count as a lost worker. */
 const BEAT_MS = 2_000;
 
-/** Tells which tasks are to be broken off, faster than the next heartbeat would. */
+/** Reports which tasks to stop, sooner than the next heartbeat would. */
 export interface Halts {
   /** The signal aborts when the task is halted; `end` forgets it. */
   watch(task_id: string): { signal: AbortSignal; end(): void };
@@ -15,7 +15,7 @@ export const HALTED = 'Halted';
 /** The failure of an attempt at a run that is being halted. */
 export const halted = () => ApplicationFailure.nonRetryable('The run was halted', HALTED);
 
-/** Whether the abort came from a person's halt, not from a worker that shuts down or was taken for lost. */
+/** Whether the abort came from a person's halt, not from a worker that shuts down or was considered lost. */
 function isHalt(reason: unknown): boolean {
   return reason instanceof CancelledFailure
     ? reason.message === 'CANCELLED'
@@ -35,7 +35,7 @@ export async function runAttempt<T>(halts: Halts, task_id: string, work: (signal
     const { reason } = signal;
     // A shutdown is not a halt: the engine gives the attempt to another worker.
     if (reason instanceof CancelledFailure && !isHalt(reason))
-      throw ApplicationFailure.retryable(`The worker broke off: ${reason.message}`, 'WorkerShutdown');
+      throw ApplicationFailure.retryable(`The worker stopped: ${reason.message}`, 'WorkerShutdown');
     throw reason;
   } finally {
     clearInterval(beat);
@@ -54,10 +54,10 @@ export async function beating<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Attempts that may fail for a reason nobody foresaw. */
+/** How many attempts may fail with an unexpected error. */
 const UNFORESEEN = 5;
 
-/** What nobody foresaw is tried again a few times only; a database that is away is waited for. */
+/** Retries an unexpected error only a few times, but waits as long as the database is unreachable. */
 function judged(error: unknown, attempts: number): unknown {
   if (error instanceof ApplicationFailure || databaseIsAway(error) || attempts < UNFORESEEN) return error;
   return ApplicationFailure.create({
@@ -68,13 +68,13 @@ function judged(error: unknown, attempts: number): unknown {
   });
 }
 
-/** The failure of an attempt that was taken for lost: a later one does its work. */
+/** The failure of an attempt that was considered lost: a later attempt does its work. */
 export const staleAttempt = () => ApplicationFailure.retryable('Another attempt has taken over', 'stale_attempt');
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
 
-/** Tries again while the database is away: what a model or a tool has answered must not be lost for want of a place to write it. */
+/** Retries while the database is unreachable, so that the answer of a model or tool is not lost. */
 export async function written<T>(write: () => Promise<T>, signal: AbortSignal): Promise<T> {
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
     try {

@@ -12,24 +12,24 @@ import { type Halts, halted, runAttempt, staleAttempt, written } from './attempt
 import { retryDelay } from './failure.ts';
 
 export interface CallToolPorts extends AnswerPorts {
-  ledger: Omit<ToolLedger, 'tell' | 'setTodos'>;
+  ledger: Omit<ToolLedger, 'publish' | 'setTodos'>;
   halts: Halts;
   definition(hash: string): Promise<Definition>;
-  /** Carries the call out. Reports the tool's own failure in the outcome; throws when its source is out of reach. */
+  /** Executes the call. Reports the tool's own failure in the outcome; throws if its source is unreachable. */
   perform(call: OpenCall, args: Record<string, unknown>, signal: AbortSignal): Promise<ToolOutcome>;
-  /** Tells the run that there is a decision about one of its calls. */
+  /** Notifies the run that there is a decision about one of its calls. */
   nudge(task_id: string, call_id: string): Promise<unknown>;
   isUnreachable(error: unknown): error is Error;
   now(): string;
 }
 
-/** Carries out one call, or asks a person what to do about it: `waiting` means that the ledger waits for a decision. */
+/** Executes one call, or asks a person what to do about it. `waiting`: the ledger waits for a decision. */
 export const callToolActivity =
   (ports: CallToolPorts) =>
   (task_id: string, call_id: string): Promise<'done' | 'waiting'> =>
     runAttempt(ports.halts, task_id, (signal) => callStep(ports, { task_id, call_id }, signal));
 
-/** The call without what the engine has to do with it. */
+/** The call, independent of the engine. */
 export async function callStep(
   ports: CallToolPorts,
   { task_id, call_id }: { task_id: string; call_id: string },
@@ -56,15 +56,15 @@ export async function callStep(
 async function run(ports: CallToolPorts, call: OpenCall, signal: AbortSignal): Promise<'done'> {
   const { log } = eventsOf(call.task_id, ports.now);
   const again = call.attempts > 0 ? { runAttempt: call.attempts + 1 } : {};
-  const told = log('tool_call', call.name, { call_id: call.call_id, name: call.name, arguments: call.arguments, ...again });
-  const started = await ports.ledger.start(call, [told]);
+  const begun = log('tool_call', call.name, { call_id: call.call_id, name: call.name, arguments: call.arguments, ...again });
+  const started = await ports.ledger.start(call, [begun]);
   if (!started) throw staleAttempt();
   await resume(ports, call);
   const start = performance.now();
   try {
     const outcome = await toolOutcome(ports, started, signal);
     const result = { ...outcome, kind: 'result' as const, duration_ms: Math.round(performance.now() - start) };
-    if (!(await written(() => end(ports, started, result), signal))) await tellLate(ports, started, outcome);
+    if (!(await written(() => end(ports, started, result), signal))) await decideLate(ports, started, outcome);
     return 'done';
   } catch (error) {
     if (signal.aborted || !ports.isUnreachable(error)) throw error;
@@ -72,23 +72,24 @@ async function run(ports: CallToolPorts, call: OpenCall, signal: AbortSignal): P
   }
 }
 
-/** The run goes on when this was the last of its calls that waited for a person. */
+/** Resumes the run if this was the last of its calls that waited for a person. */
 async function resume(ports: CallToolPorts, call: OpenCall): Promise<void> {
   if (!call.status.startsWith('waiting')) return;
   await ports.ledger.resume(call, [eventsOf(call.task_id, ports.now).status('running', call.turns)]);
 }
 
-/** A tool came to its end on a worker that was taken for lost: if a person is being asked what became of it, this is the answer. */
-async function tellLate(ports: CallToolPorts, call: OpenCall, { content, failed }: ToolOutcome): Promise<void> {
+/** A tool ended on a worker that was considered lost. If a person is being asked for its outcome, this answers the question. */
+async function decideLate(ports: CallToolPorts, call: OpenCall, { content, failed }: ToolOutcome): Promise<void> {
   const { call_id, name, task_id, attempts } = call;
   const result = storable(content);
   const decision = failed ? { decision: 'fail' as const, message: result } : { decision: 'done' as const, result };
-  const told = eventsOf(task_id, ports.now).log('reconciliation_decided', 'The tool came to its end after all', {
+  const decided = eventsOf(task_id, ports.now).log('reconciliation_decided', 'The tool ended after all', {
     call_id,
     name,
     decision: decision.decision,
   });
-  if (await ports.ledger.decide(call, { decision, by: 'worker', attempts, events: [told] })) await ports.nudge(task_id, call_id);
+  if (await ports.ledger.decide(call, { decision, by: 'worker', attempts, events: [decided] }))
+    await ports.nudge(task_id, call_id);
 }
 
 async function toolOutcome(ports: CallToolPorts, call: OpenCall, signal: AbortSignal): Promise<ToolOutcome> {
@@ -114,7 +115,7 @@ async function end(
     ...(isolation ? { isolation } : {}),
   };
   const printed = { ...(stdout ? { stdout: storable(stdout) } : {}), ...(stderr ? { stderr: storable(stderr) } : {}) };
-  const told =
+  const ended =
     kind === 'denial' ? log('tool_denied', text, { call_id, name }) : log('tool_result', name, { ...facts, ...printed });
   return ports.ledger.end(call, {
     content: text,
@@ -123,7 +124,7 @@ async function end(
     stdout: printed.stdout ?? null,
     stderr: printed.stderr ?? null,
     duration_ms: duration_ms ?? null,
-    events: [told, message('tool', text, { call_id, name })],
+    events: [ended, message('tool', text, { call_id, name })],
   });
 }
 
@@ -137,18 +138,18 @@ async function park(
   const asked =
     status === 'waiting_approval'
       ? log('approval_requested', `May the tool ${name} be called?`, { call_id, name, arguments: args })
-      : log('reconciliation_requested', `The worker was lost while the tool ${name} ran; what came of it?`, {
+      : log('reconciliation_requested', `The worker was lost while the tool ${name} ran; what was the outcome?`, {
           call_id,
           name,
           arguments: args,
         });
-  // Parked already means that the worker was lost before it could say so.
+  // Already parked: the worker was lost before it could report that.
   if (call.status === status) return 'waiting';
   if (!(await ports.ledger.park(call, { status, events: [asked, changed('waiting', call.turns)] }))) throw staleAttempt();
   return 'waiting';
 }
 
-/** Writes what a person said instead of calling the tool. */
+/** Writes a person's decision as the result, instead of calling the tool. */
 async function settle(ports: CallToolPorts, call: OpenCall): Promise<'done'> {
   if (!(await end(ports, call, answerOf(call.decision as CallDecision)))) throw staleAttempt();
   await resume(ports, call);
@@ -172,8 +173,8 @@ async function noteUnreachable(
 ): Promise<ApplicationFailure> {
   const { final, delay_ms } = retryDelay({ recoverable: true, errors: call.errors });
   const { log } = eventsOf(call.task_id, ports.now);
-  const told = log('retry', storable(error.message), { call_id: call.call_id, wait_ms: delay_ms });
-  await written(() => ports.ledger.release(call, final ? [] : [told]), signal);
+  const retried = log('retry', storable(error.message), { call_id: call.call_id, wait_ms: delay_ms });
+  await written(() => ports.ledger.release(call, final ? [] : [retried]), signal);
   return ApplicationFailure.create({
     message: error.message,
     type: 'tool_unreachable',

@@ -6,9 +6,9 @@ import { KNOWLEDGE_POSITION, MEMORY_POSITION, storable, type TranscriptMessage }
 import type { OpenRun } from '../../store/runs.ts';
 
 export interface ContextPorts {
-  /** What runs of the agent in this workflow may recall: what fits the prompt, and the newest. Expired memories are not among it. */
+  /** Memories for runs of the agent in this workflow: those that match the prompt, and the newest. Expired ones are excluded. */
   recall(run: OpenRun, definition: Definition): Promise<Remembered[]>;
-  /** What the sources hold about the prompt, best first. */
+  /** Passages of the sources about the prompt, best first. */
   lookUp(run: OpenRun, definition: Definition): Promise<{ items: Passage[]; warnings: string[] }>;
   now(): string;
 }
@@ -18,7 +18,7 @@ export interface Context {
   events: NewEvent[];
 }
 
-/** What a run is told besides its prompt, found once and written into its transcript: a step that is tried again sees the same. */
+/** The context of a run besides its prompt. It is searched once and written into the transcript, so a retried step sees the same. */
 export async function contextOf(ports: ContextPorts, run: OpenRun, definition: Definition): Promise<Context> {
   const parts = await Promise.all([memoryOf(ports, run, definition), knowledgeOf(ports, run, definition)]);
   return { messages: parts.flatMap(({ messages }) => messages), events: parts.flatMap(({ events }) => events) };
@@ -44,7 +44,7 @@ async function knowledgeOf(ports: ContextPorts, run: OpenRun, definition: Defini
   const { items, warnings } = await ports.lookUp(run, definition);
   const passages = worthQuoting(items);
   const names = [...new Set(passages.map(({ name }) => name))];
-  const told = log(
+  const loaded = log(
     'knowledge_loaded',
     passages.length > 0 ? `${passages.length} passages of ${names.join(', ')}` : 'nothing found',
     {
@@ -52,7 +52,7 @@ async function knowledgeOf(ports: ContextPorts, run: OpenRun, definition: Defini
       ...(warnings.length > 0 ? { warnings } : {}),
     },
   );
-  return { messages: passages.length > 0 ? [message(KNOWLEDGE_POSITION, quoted(passages))] : [], events: [told] };
+  return { messages: passages.length > 0 ? [message(KNOWLEDGE_POSITION, quoted(passages))] : [], events: [loaded] };
 }
 
 const message = (position: number, content: string): TranscriptMessage => ({

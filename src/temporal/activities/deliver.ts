@@ -7,7 +7,7 @@ export interface DeliverPorts {
   sendWebhook: SendWebhook;
 }
 
-/** One attempt to deliver a message, recorded whatever came of it. Throws while another attempt may fare better. */
+/** One attempt to deliver a message; its result is always recorded. Throws if another attempt may succeed. */
 export const deliverActivity =
   ({ webhooks, sendWebhook }: DeliverPorts) =>
   async (delivery_id: string): Promise<void> => {

@@ -1,11 +1,11 @@
-/** How often a recoverable error is tried again before the run is given up. */
+/** How often a recoverable error is retried before the run fails. */
 const RETRIES = 2;
 
 const FIRST_DELAY_MS = 500;
 
 /**
- * Whether a failure ends the run, and how long to wait before the next attempt: as asked, up to `most_ms`, or longer each time.
- * An asked time that is no time is none.
+ * Whether a failure ends the run, and how long to wait before the next attempt: as requested by the provider, up to `most_ms`, or
+ * longer each time.
  */
 export function retryDelay({
   recoverable,

@@ -4,10 +4,10 @@ import type { Settle } from '../settle.ts';
 
 export interface FinishPorts {
   settle: Settle;
-  /** Breaks off what other activities of the task still do. */
+  /** Stops other activities of the task that are still running. */
   halt(task_id: string): Promise<void>;
   workspaces: { remove(task_id: string): Promise<void> };
-  /** Ends what the run's model provider keeps for it. Never fails: what cannot be ended now, the reconciler ends. */
+  /** Ends the session at the run's model provider. Never fails: if it cannot be ended now, the reconciler ends it later. */
   endSession(task_id: string, definition_hash: string): Promise<void>;
 }
 

@@ -8,9 +8,9 @@ export interface FirePorts {
   schedules: ScheduleStore;
   tasks: Pick<TaskStore, 'find'>;
   dispatch: Pick<Dispatch, 'prompt'>;
-  /** Null: the token is not valid any more. Throws when that cannot be found out. */
+  /** Null: the token is no longer valid. Throws if that cannot be determined. */
   identify(access_token: string): Promise<Principal | null>;
-  /** Takes a schedule that nobody knows any more out of the engine. */
+  /** Removes a schedule that no longer exists from the engine. */
   forget(schedule_id: string): Promise<void>;
 }
 
@@ -20,7 +20,7 @@ interface Outcome {
   task_id: string | null;
 }
 
-/** Serves one due time. Throws only for what may be different at the next attempt. */
+/** Serves one due time. Throws only if the next attempt may succeed. */
 export const fireActivity =
   (ports: FirePorts) =>
   async (schedule_id: string, due_at: string): Promise<void> => {
@@ -36,7 +36,7 @@ export const failFireActivity =
     await schedules.settleFire(schedule_id, new Date(due_at), { outcome: 'failed', detail, task_id: null });
   };
 
-/** Makes the task of one due time and writes down what came of it; a time that was served is not served twice. */
+/** Creates the task of one due time and records the outcome; a due time is served only once. */
 export async function serve(
   ports: FirePorts,
   row: ScheduleRow,
@@ -45,7 +45,7 @@ export async function serve(
   const { task_id, settled } = await ports.schedules.claimFire(row.id, due_at);
   if (settled) return;
   const outcome = await fireOutcome(ports, row, { task_id, by_hand }).catch(async (error: unknown) => {
-    // A time that was due is tried again by the engine; one that is served by hand is not, so it is not left open.
+    // The engine retries a due time. A manual trigger is not retried, so it must not stay open.
     if (error instanceof AppError) {
       const { message: detail } = error;
       if (by_hand) await ports.schedules.settleFire(row.id, due_at, { outcome: 'failed', detail, task_id: null });
@@ -70,12 +70,12 @@ async function fireOutcome(
     return { outcome: 'failed', detail, task_id: null };
   }
   const open = row.overlap_policy === 'skip' ? await ports.schedules.openTask(row.id, task_id) : null;
-  if (open) return { outcome: 'skipped', detail: `The run ${open} before it has not ended`, task_id: null };
+  if (open) return { outcome: 'skipped', detail: `The previous run ${open} has not ended`, task_id: null };
   try {
     await ports.dispatch.prompt({ ...orderOf(row), task_id, access_token });
     return { outcome, task_id };
   } catch (error) {
-    // There is no room now, which may be different at the next attempt.
+    // There is no room now; the next attempt may find some.
     if (!(error instanceof AppError) || error.kind === 'unavailable' || error.kind === 'too_many') throw error;
     return { outcome: error.kind === 'conflict' ? 'skipped' : 'failed', detail: error.message, task_id: null };
   }

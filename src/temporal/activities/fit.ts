@@ -23,7 +23,7 @@ import { staleAttempt, written } from './attempt.ts';
 
 export interface FitPorts {
   runs: Pick<RunStore, 'compact'>;
-  /** Tokens that the run's model can read. */
+  /** The context window of the run's model, in tokens. */
   windowOf(definition: Definition): number;
   now(): string;
 }
@@ -42,17 +42,17 @@ interface FitWork {
 
 export interface Fitted {
   transcript: TranscriptMessage[];
-  /** The run, with what the summary has cost. */
+  /** The run, including the cost of the summary. */
   run: OpenRun;
-  /** About how much the model is sent. */
+  /** About how many tokens the model is sent. */
   tokens: number;
 }
 
-/** A window filled beyond the first share is compacted until the rounds that are kept fill the second. */
+/** A window filled beyond the first share is compacted until the remaining rounds fill the second. */
 const FULL = 0.8;
 const KEPT = 0.4;
 
-/** What the model is sent of a transcript. Compacts it where the window is nearly full; fails the run where that is not wanted or not enough. */
+/** The part of a transcript to send. Compacts it if the window is nearly full; fails the run if compaction is off or not enough. */
 export async function fitted(work: FitWork, messages: readonly TranscriptMessage[], signal: AbortSignal): Promise<Fitted> {
   const { ports, run, definition, instructions, tools } = work;
   const { infinite_session, tsv_tool_results, caveman } = definition.settings;
@@ -76,7 +76,7 @@ export async function fitted(work: FitWork, messages: readonly TranscriptMessage
   return fit;
 }
 
-/** A message in the shorter form that the workflow asks for; what is stored stays as it came. */
+/** A message in the shorter form that the workflow asks for; the stored message stays unchanged. */
 function shownTo(
   message: TranscriptMessage,
   { tsv_tool_results, caveman }: { tsv_tool_results: boolean; caveman: boolean },
@@ -87,12 +87,12 @@ function shownTo(
 }
 
 function windowFull(tokens: number, window: number, infinite: boolean): ApplicationFailure {
-  const advice = infinite ? 'what is left cannot be made shorter' : 'infinite_session is off';
+  const advice = infinite ? 'the rest cannot be compacted' : 'infinite_session is off';
   const message = `The model's context window is full: about ${tokens} of ${window} tokens, and ${advice}`;
   return ApplicationFailure.nonRetryable(message, 'context_window_full');
 }
 
-/** Has the model sum up older rounds and writes that down; later steps read it instead of them. */
+/** Lets the model summarise older rounds and records the summary; later steps read it instead of them. */
 async function summarised(work: FitWork, { older, step: covered }: Cut, signal: AbortSignal) {
   const { ports, run, definition, selected, step } = work;
   const asked: TranscriptMessage = {
@@ -125,12 +125,12 @@ async function summarised(work: FitWork, { older, step: covered }: Cut, signal: 
   const summary: TranscriptMessage = { ...asked, step: covered, position: SUMMARY_POSITION, kind: 'summary', content };
   const { log, usage } = eventsOf(run.task_id, ports.now);
   const paid = { ...run, ...addUsage(run, spent) };
-  const told = log('compaction', `${older.length} messages became a summary`, {
+  const compacted = log('compaction', `${older.length} messages were replaced by a summary`, {
     step,
     messages: older.length,
     up_to_step: covered,
   });
-  const entry = { step, message: summary, usage: spent, events: [told, usage(paid)] };
+  const entry = { step, message: summary, usage: spent, events: [compacted, usage(paid)] };
   if (!(await written(() => ports.runs.compact(run, entry), signal))) throw staleAttempt();
   return { summary, paid };
 }

@@ -19,7 +19,7 @@ export type RunActivities = ReturnType<typeof runActivities>;
 
 export function runActivities(ports: ActivityPorts) {
   const { during, fresh } = ports.secrets;
-  /** Every activity of a run knows the run's secrets: its failure, too, goes into the engine's history. */
+  /** Every activity of a run redacts the run's secrets, also in its failure, which goes into the engine's history. */
   const ofRun = <A extends unknown[], T>(activity: (task_id: string, ...rest: A) => Promise<T>) => {
     return (task_id: string, ...rest: A): Promise<T> => during(task_id, () => activity(task_id, ...rest));
   };

@@ -2,11 +2,11 @@ import type { eventsOf, NewEvent } from '../../domain/events.ts';
 import { storable } from '../../domain/transcript.ts';
 import type { CallMadeThere } from '../../runtimes/runtime.ts';
 
-/** Characters of arguments and results that are told; the whole is with the provider. */
-const TOLD = 4_000;
-const excerpt = (text: string) => storable(text.slice(0, TOLD));
+/** Published characters of arguments and results; the provider has the whole text. */
+const EXCERPT_CHARACTERS = 4_000;
+const excerpt = (text: string) => storable(text.slice(0, EXCERPT_CHARACTERS));
 
-/** A call that ran at the model's provider: told of, but no turn of the run and not in its ledger. */
+/** A call that ran at the model's provider: it is published, but is neither a turn of the run nor in its ledger. */
 export function madeThere(
   { id, name, arguments: args, result }: CallMadeThere,
   log: ReturnType<typeof eventsOf>['log'],

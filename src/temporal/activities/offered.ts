@@ -7,7 +7,7 @@ interface Given {
   selected: Pick<SelectedRuntime, 'custom_tools' | 'elsewhere'>;
 }
 
-/** How an MCP server begins among what does not join. */
+/** The prefix of MCP servers in the list of resources that do not join. */
 const SERVER = 'MCP server ';
 
 interface Begun {
@@ -17,8 +17,8 @@ interface Begun {
 }
 
 /**
- * What a run is given, which is known once its servers have been asked: what it was built with, what a tag would have joined if
- * somebody else had not made it, and the tools of its agent that it goes without, each group with its reason.
+ * The tools of a run, known once its servers have been asked: the number it got, resources that a tag would have joined if
+ * somebody else had not made them, and the tools of its agent that it does not have, each group with its reason.
  */
 export function offeredEvents({ ports, run, definition }: Begun, { offered, selected }: Given): NewEvent[] {
   const { skills, tools, not_joined = [], tools_left_out = [] } = definition;

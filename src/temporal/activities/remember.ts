@@ -11,17 +11,17 @@ export interface RememberPorts {
   runs: Pick<RunStore, 'open' | 'note'>;
   halts: Halts;
   definition(hash: string): Promise<Definition>;
-  /** The run's model for one answer, outside of the run's own conversation. */
+  /** The run's model, for one answer outside of the run's conversation. */
   answererOf(run: OpenRun, definition: Definition): Promise<SelectedRuntime>;
-  /** Keeps a fact for later runs of the agent. Answers why it was not kept, if so. */
+  /** Stores a fact for later runs of the agent. Returns the reason if it was refused. */
   remember(run: OpenRun, definition: Definition, fact: Remembered): Promise<string | null>;
   now(): string;
 }
 
-/** Characters of the conversation that are read for facts: its end, where the results are. */
+/** How many characters of the conversation are searched for facts: its end, where the results are. */
 const READ = 20_000;
 
-/** Asks the run's own model what of the conversation is worth knowing later, and keeps that. */
+/** Asks the run's model which facts of the conversation are worth keeping, and stores them. */
 export const rememberActivity =
   (ports: RememberPorts) =>
   (task_id: string): Promise<number> =>
@@ -52,8 +52,8 @@ export const rememberActivity =
       }
       const { log } = eventsOf(task_id, ports.now);
       const usage = { ...reply.usage, cost: costOf(reply.usage, reply.model ?? definition.model, prices), premium_requests: 0 };
-      const told = log('memory_stored', [`${kept.length} facts`, ...refusals].join('; '), { keys: kept.map(({ key }) => key) });
-      await ports.runs.note(run, { usage, events: facts.length > 0 ? [told] : [] });
+      const stored = log('memory_stored', [`${kept.length} facts`, ...refusals].join('; '), { keys: kept.map(({ key }) => key) });
+      await ports.runs.note(run, { usage, events: facts.length > 0 ? [stored] : [] });
       return kept.length;
     });
 

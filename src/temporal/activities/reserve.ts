@@ -20,8 +20,8 @@ interface Reservation {
 }
 
 /**
- * Judges whether the next model call fits the run's budget. `waiting`: it does not, and the run waits for a raise. Throws where
- * the budget says that the run is to be halted then.
+ * Checks whether the next model call fits the run's budget. `waiting`: it does not, and the run waits for a raise. Throws if
+ * the budget demands that the run is halted.
  */
 export async function reserve({ ports, run, definition, selected, tokens, step, ready }: Reservation): Promise<'go' | 'waiting'> {
   const budget = run.budget ?? definition.budget;
@@ -34,11 +34,11 @@ export async function reserve({ ports, run, definition, selected, tokens, step, 
   const reason = exhaustedBy(budget, { cost: run.cost, tokens: run.total_in + run.total_out, seconds }, next);
   if (!reason) return 'go';
   const { log, status } = eventsOf(run.task_id, ports.now);
-  const told = log('budget_exhausted', reason, { step, on_exhausted: budget.on_exhausted });
+  const exhausted = log('budget_exhausted', reason, { step, on_exhausted: budget.on_exhausted });
   if (budget.on_exhausted === 'wait') {
-    await ports.runs.wait(run, { step, events: [told, status('waiting', run.turns)] });
+    await ports.runs.wait(run, { step, events: [exhausted, status('waiting', run.turns)] });
     return 'waiting';
   }
-  await ports.runs.wait(run, { step, events: [told] });
+  await ports.runs.wait(run, { step, events: [exhausted] });
   throw ApplicationFailure.nonRetryable(reason, BUDGET_HALT);
 }

@@ -1,4 +1,4 @@
-/** What is known of the secrets of runs. An error that leaves the work holds none of them: it becomes part of the engine's history. */
+/** The known secrets of runs. They are redacted from every error thrown by the work, since it becomes part of the engine's history. */
 export interface RunSecrets {
   /** Does a run's work. */
   during<T>(task_id: string, work: () => Promise<T>): Promise<T>;

@@ -14,7 +14,7 @@ type Ports = Pick<ContextPorts, 'recall' | 'lookUp'> &
   Pick<RememberPorts, 'remember'> &
   Pick<ExchangePorts, 'judge' | 'holdsBack'>;
 
-/** What runs know besides their prompt, and what becomes of what their models say. */
+/** The context of runs besides their prompt, and the guardrails for the text of their models. */
 export function contextPorts({
   store,
   knowledge,
@@ -36,7 +36,7 @@ export function contextPorts({
       if (full) return full;
       await store.memories.upsert({ ...fact, scope: 'agent' }).catch((error) => {
         if (!(error instanceof AppError)) throw error;
-        // The key is someone else's: it is remembered for this workflow alone.
+        // The key belongs to someone else: store the fact for this workflow only.
         return store.memories.upsert({ ...fact, scope: 'session', workflow_id });
       });
       return null;
@@ -44,7 +44,7 @@ export function contextPorts({
   };
 }
 
-/** The sentence of a refusal; every other error goes on. */
+/** The sentence of a refusal; every other error is rethrown. */
 function sentenceOf(error: unknown): string {
   if (error instanceof AppError) return error.message;
   throw error;

@@ -23,15 +23,15 @@ import { reconcile } from '../reconcile-tasks.ts';
 import { contextPorts, knowingPorts } from './context.ts';
 import { runSecrets } from './secrets.ts';
 import { runSessions } from './sessions.ts';
-import { mcpPorts, openMcpPool, progressTeller, runTools } from './tools.ts';
+import { mcpPorts, openMcpPool, progressReporter, runTools } from './tools.ts';
 import { runWorkspaces } from './workspaces.ts';
 
 const now = () => new Date().toISOString();
 
-/** Built-in tools that write nothing: a full workspace can still be looked at. */
+/** Built-in tools that write nothing: a full workspace can still be read. */
 const READERS = ['read', 'glob', 'grep'];
 
-/** Binds the engine's activities to the store, the runtimes and the tools. `unwatch` ends what they hold open. */
+/** Binds the engine's activities to the store, the runtimes and the tools. `unwatch` closes what they hold open. */
 export async function activityPorts(
   core: SharedServices,
   driver: RunControl,
@@ -39,7 +39,7 @@ export async function activityPorts(
   const { engine, settle } = driver;
   const { store, bus, setting } = core;
   const halts = haltRegistry();
-  const unheard = await bus.onHalt(halts.halt);
+  const unsubscribe = await bus.onHalt(halts.halt);
   const pool = openMcpPool(core);
   const tools = { ...toolPorts(core), mcp: mcpPorts(core, pool) };
   const workspaces = runWorkspaces(core);
@@ -88,8 +88,8 @@ export async function activityPorts(
       const workspace = directoryOf({ task_id, owner, repository: pinned.repository, workflow: pinned.workflow });
       const run = { task_id, workflow_id, owner, agent_id: pinned.agent.id, definition_hash, workspace };
       const { redact } = secrets;
-      const tell = progressTeller(core, { task_id, workflow_id, call_id });
-      const progress: ToolCall['progress'] = (text, data) => tell(redact.text(text), redact.value(data));
+      const report = progressReporter(core, { task_id, workflow_id, call_id });
+      const progress: ToolCall['progress'] = (text, data) => report(redact.text(text), redact.value(data));
       const asked: ToolCall = { call_id, name, arguments: args, call_key: `${task_id}:${call_id}`, run, progress };
       const rules = { custom_tools: pinned.provider !== null, toolset: call.toolset as Toolset | null };
       const box = toolsFor(pinned, tools, rules);
@@ -125,13 +125,13 @@ export async function activityPorts(
     isUnreachable: (error): error is ToolUnreachable => error instanceof ToolUnreachable,
   };
   const unwatch = async () => {
-    unheard();
+    unsubscribe();
     await pool.close();
   };
   return { ports, unwatch };
 }
 
-/** Tokens that the model of a run can read. */
+/** The context window of a run's model, in tokens. */
 export const windowOf =
   ({ setting }: SharedServices) =>
   ({ model, provider }: Definition): number =>
@@ -140,7 +140,7 @@ export const windowOf =
       fallback: setting.config.DEFAULT_CONTEXT_WINDOW,
     });
 
-/** How a schedule that is due becomes a task. */
+/** How a due schedule becomes a task. */
 export const firePortsOf = ({ store, identify }: SharedServices, { dispatch, schedules }: RunControl): FirePorts => ({
   schedules: store.scheduledAgents,
   tasks: store.tasks,
@@ -149,14 +149,14 @@ export const firePortsOf = ({ store, identify }: SharedServices, { dispatch, sch
   forget: (schedule_id) => schedules.remove(schedule_id),
 });
 
-/** Those who wait come back at different times, so that they do not all ask at once. */
+/** Spreads the waiting runs, so that they do not all ask at once. */
 async function admit({ store }: SharedServices, provider: Definition['provider']): Promise<number> {
   if (!provider?.requests_per_minute) return 0;
   const wait_ms = await store.rates.admit(provider.id, provider.requests_per_minute);
   return wait_ms === 0 ? 0 : Math.round(wait_ms * (1 + Math.random()));
 }
 
-/** In whose name a run's models and tools are used. */
+/** The principal in whose name a run's models and tools are used. */
 function callerOf({ store }: SharedServices, run: OpenRun): ModelCaller {
   return {
     get access_token() {

@@ -3,13 +3,13 @@ import { tokensIn } from '../../domain/secrets.ts';
 import type { SharedServices } from '../../main/core.ts';
 import type { RunSecrets } from '../activities/secrets.ts';
 
-/** Values may be changed while a run goes on; a worker that has not opened a new one itself knows it after this. */
+/** Values may change during a run. A worker that has not opened a new value itself knows it after this time. */
 const FRESH_MS = 60_000;
 const MOST_KEPT = 1_000;
 
 /**
- * What a run's tools, model and sources may come to know: all that its definition can open, whoever opens it. One worker may
- * open a secret and another read it back, from a file for example; so each opens all of them, in memory and once a minute.
+ * The secrets that a run's tools, model and sources may see: everything that its definition can open. One worker may open a
+ * secret and another read it back, for example from a file, so each worker opens all of them, in memory and once per minute.
  */
 export function runSecrets(core: Pick<SharedServices, 'store' | 'secrets'>): RunSecrets {
   const { secrets } = core;
@@ -35,7 +35,7 @@ export function runSecrets(core: Pick<SharedServices, 'store' | 'secrets'>): Run
   };
 }
 
-/** Opens what a run may come to know. Nothing of it is sent anywhere, so it is no use of a token. */
+/** Opens the secrets that a run may see. They are not sent anywhere, so this does not count as a use of a token. */
 export async function openAll({ store }: Pick<SharedServices, 'store'>, task_id: string): Promise<void> {
   const run = await store.tasks.secretsOf(task_id);
   if (!run) return;
@@ -51,7 +51,7 @@ export async function openAll({ store }: Pick<SharedServices, 'store'>, task_id:
     ...tools.flatMap((tool) => (tool.kind === 'custom' ? Object.values(tool.env) : [])),
     ...[...configs, ...sources.map(({ connection_config }) => connection_config)].flatMap(tokensIn),
   ];
-  // What the run was given before, and could not be given any more.
+  // Secrets that the run received earlier and could not get any more.
   await store.tokens.metBy(task_id);
   await store.tokens.openForRedaction([...new Set(names.filter((name) => typeof name === 'string'))], run.owner);
 }

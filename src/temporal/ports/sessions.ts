@@ -9,14 +9,14 @@ interface SessionPorts {
   runtimeOf(run: OpenRun, definition: Definition): Promise<SelectedRuntime>;
 }
 
-/** The lane of a workflow is handed on only afterwards. */
+/** The lane of a workflow is passed on only afterwards. */
 const PATIENCE_MS = 4_000;
 
-/** Ends what model providers keep for runs that are over. */
+/** Ends the sessions that model providers keep for ended runs. */
 export function runSessions({ store, log }: SharedServices, { definition, runtimeOf }: SessionPorts) {
   async function end(task_id: string, pinned: Definition): Promise<void> {
     const run = await store.runs.open(task_id, 0);
-    // A task that never began has nothing anywhere.
+    // A task that never began has no session.
     if (!run?.started_at) return;
     const { runtime } = await runtimeOf(run, pinned);
     const { cursor, started_at } = run;
@@ -24,7 +24,7 @@ export function runSessions({ store, log }: SharedServices, { definition, runtim
     if (cursor !== null) await store.cursors.forget(task_id);
   }
 
-  /** `away`: providers that are not asked again; one that does not answer joins them. */
+  /** `away`: providers that did not answer; they are not asked again. */
   async function endSession(task_id: string, definition_hash: string, away = new Set<string>()): Promise<void> {
     try {
       const pinned = await definition(definition_hash);
@@ -32,17 +32,17 @@ export function runSessions({ store, log }: SharedServices, { definition, runtim
       if (!provider || !isVendor(provider) || away.has(provider.id)) return;
       await end(task_id, pinned).catch(async (error: Error) => {
         away.add(provider.id);
-        log(`What the provider keeps for the task ${task_id} is still to be ended: ${error.message}`);
+        log(`The provider's session of the task ${task_id} could not be ended yet: ${error.message}`);
         await store.cursors.leave(task_id);
       });
     } catch (error) {
-      log(`The session of the task ${task_id} was left as it is: ${(error as Error).message}`);
+      log(`The session of the task ${task_id} was not ended: ${(error as Error).message}`);
     }
   }
 
   return {
     endSession: (task_id: string, definition_hash: string) => endSession(task_id, definition_hash),
-    /** Settles as `settle` does, and ends the session of the run, which may have been lost. */
+    /** Like `settle`, and also ends the session of the run, which may have been lost. */
     ending:
       (settle: Settle): Settle =>
       async (task_id, outcome) => {
@@ -50,7 +50,7 @@ export function runSessions({ store, log }: SharedServices, { definition, runtim
         if (settled.definition_hash) await endSession(task_id, settled.definition_hash);
         return settled;
       },
-    /** Ends what was left, when a run was lost or its provider was out of reach. */
+    /** Ends sessions that are left over because a run was lost or its provider was unreachable. */
     async endLeft(): Promise<void> {
       const away = new Set<string>();
       for (const { task_id, definition_hash } of await store.cursors.open()) await endSession(task_id, definition_hash, away);

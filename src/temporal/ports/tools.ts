@@ -41,7 +41,7 @@ export function mcpPorts({ store }: SharedServices, pool: McpPool): McpToolPorts
   };
 }
 
-/** The tools of a run. At its first step the servers are asked, and what they have is frozen with the task. */
+/** The tools of a run. At its first step the servers are asked, and their answer is pinned with the task. */
 export function runTools({ store, secrets }: SharedServices, ports: ToolPorts) {
   return async ({ run, definition, runtime, ready }: ToolsAsked, signal: AbortSignal): Promise<Toolbox> => {
     const { custom_tools } = runtime;
@@ -66,7 +66,7 @@ export function runTools({ store, secrets }: SharedServices, ports: ToolPorts) {
   };
 }
 
-/** What is not granted, not stored or refused stays so until somebody sees to it; anything else may have passed by the next attempt. */
+/** A missing grant or token, or a refused answer, needs a person, so the run fails at once. Any other problem may be gone at the next attempt. */
 function withoutServers(missing: readonly Error[]): ModelFailure {
   const sentences = missing.map(({ message }) => message).join('. ');
   const code = missing.map((error) => secretRefusal(error) ?? outsideRefusalIn(error)?.code).find(Boolean);
@@ -75,7 +75,7 @@ function withoutServers(missing: readonly Error[]): ModelFailure {
     : new ModelFailure(`A required MCP server is out of reach. ${sentences}`, { code: 'mcp_unavailable', recoverable: true });
 }
 
-/** What is left of an agent's tools when some run at the vendor. */
+/** An agent's tools without those that run at the vendor. */
 export function withoutElsewhere({ tools, mcp_servers = [] }: Definition, { elsewhere }: SelectedRuntime) {
   if (!elsewhere) return { tools, mcp_servers };
   return {
@@ -84,15 +84,15 @@ export function withoutElsewhere({ tools, mcp_servers = [] }: Definition, { else
   };
 }
 
-/** Tells watchers how far a call has come; it is not worth failing the call for. */
-export function progressTeller({ store, log: report }: SharedServices, call: CallPlace) {
+/** Publishes the progress of a call. A failure to publish it does not fail the call. */
+export function progressReporter({ store, log: report }: SharedServices, call: CallPlace) {
   return (text: string, data: Record<string, unknown> = {}): void => {
-    const told = eventsOf(call.task_id, now).log('progress', storable(text), { call_id: call.call_id, ...data });
-    store.ledger.tell(call, [told]).catch((error: Error) => report(`Progress was not told: ${error.message}`));
+    const progress = eventsOf(call.task_id, now).log('progress', storable(text), { call_id: call.call_id, ...data });
+    store.ledger.publish(call, [progress]).catch((error: Error) => report(`Progress was not published: ${error.message}`));
   };
 }
 
-/** What another attempt of the step found first. */
+/** The tools that another attempt of the step pinned first. */
 async function frozen(store: SharedServices['store'], { task_id }: OpenRun): Promise<Toolset | null> {
   return ((await store.runs.open(task_id, 1))?.toolset ?? null) as Toolset | null;
 }

@@ -5,7 +5,7 @@ import { type CheckoutOrder, checkouts } from '../../tools/checkout.ts';
 import { type Workspaces, workspaces, workspacesOf } from '../../tools/workspaces.ts';
 
 interface RunWorkspaces extends Pick<Workspaces, 'remove' | 'kept'> {
-  /** The run's directory, its repository checked out into it; `commit` where that was done now. Throws a sentence when it cannot be. */
+  /** The run's directory with its repository; `commit` if it was checked out by this call. Throws a sentence if the checkout fails. */
   open(run: WorkspaceOwner, signal: AbortSignal): Promise<{ directory: string; commit: string | null }>;
 }
 

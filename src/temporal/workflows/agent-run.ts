@@ -26,7 +26,7 @@ import { type PlannedCall, type RunPorts, runLoop, START } from '../../domain/ru
 import type { RunActivities } from '../activities/index.ts';
 import { BUDGET_HALT, deliveryIdOf, type FinalState, type RunEnd, type RunInput, runIdOf } from '../names.ts';
 
-/** The lane is this run's now. */
+/** This run now holds the lane. */
 export const proceed = defineSignal('proceed');
 /** The budget that the run waits for was raised. */
 export const raise = defineSignal('raise');
@@ -34,7 +34,7 @@ export const raise = defineSignal('raise');
 export const decide = defineSignal<[call_id: string]>('decide');
 
 // Recoverable failures of models and tools are counted by the activities, which end them after two retries; the attempts
-// allowed here are for lost workers and for a database that is away.
+// allowed here are for lost workers and for an unreachable database.
 const RETRY = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '30s' } as const;
 
 const OPTIONS = {
@@ -47,7 +47,7 @@ const { callTool } = proxyActivities<RunActivities>({ ...OPTIONS, startToCloseTi
 // Beyond the longest MODEL_TOTAL_SECONDS, with time for what the model is prepared with.
 const { exchange } = proxyActivities<RunActivities>({ ...OPTIONS, startToCloseTimeout: '150 minutes' });
 
-/** A convenience: worth one more attempt, not a run. */
+/** Only a convenience: worth one retry, but not worth failing a run. */
 const { remember } = proxyActivities<Pick<RunActivities, 'remember'>>({
   startToCloseTimeout: '2 minutes',
   heartbeatTimeout: '8s',
@@ -59,7 +59,7 @@ const { finish } = proxyLocalActivities<Pick<RunActivities, 'finish'>>({
   retry: RETRY,
 });
 
-/** One task: the agent loop bound to the engine. Ends failed or cancelled when the task does, so that operators see it as such. */
+/** One task: the agent loop bound to the engine. Its execution fails or is cancelled with the task, so that operators see the outcome. */
 export async function agentRun(input: RunInput): Promise<void> {
   const { task_id, max_turns, renew_after, auto_memory } = input;
   const signals = listen(input);
@@ -81,12 +81,12 @@ export async function agentRun(input: RunInput): Promise<void> {
         ...(auto_memory ? { auto_memory } : {}),
       });
     }
-    // The answer is there: what goes wrong now is not the run's failure.
+    // The answer is recorded: an error from here on does not fail the run.
     if (auto_memory) await remember(task_id).catch((error: unknown) => log.warn('Nothing was remembered', { error }));
   } catch (error) {
     if (error instanceof ContinueAsNew) throw error;
     end = endOf(error, CancellationScope.current().consideredCancelled);
-    // Other calls of the round are still under way: they end, and write what they have to, before the task does.
+    // Other calls of the round are still running: let them end and write their results before the task ends.
     scope.cancel();
     await Promise.allSettled(progress.acts);
   }
@@ -95,13 +95,13 @@ export async function agentRun(input: RunInput): Promise<void> {
   if (end.status === 'failed') throw ApplicationFailure.nonRetryable(end.error ?? 'failed', end.error_code ?? 'failed');
 }
 
-/** Where the loop stands. */
+/** The progress of the loop. */
 interface Progress {
   turns: number;
   rounds: number;
-  /** Calls of the round under way. */
+  /** Calls of the current round. */
   acts: Promise<void>[];
-  /** How many things are waited for. */
+  /** How many waits are open. */
   parked: number;
 }
 
@@ -113,7 +113,7 @@ interface Wait {
   until: () => boolean;
 }
 
-/** Waits until something holds, findable and readable as waiting meanwhile. */
+/** Waits until a condition holds; meanwhile the run is searchable and shown as waiting. */
 async function park(progress: Progress, { details, status, until }: Wait): Promise<void> {
   setCurrentDetails(details);
   progress.parked += 1;
@@ -128,7 +128,7 @@ async function park(progress: Progress, { details, status, until }: Wait): Promi
 
 type Signals = ReturnType<typeof listen>;
 
-/** What this run has been told: that it may proceed, and which of its calls a person has decided about. */
+/** The signals this run has received: that it may proceed, and which of its calls a person has decided about. */
 function listen({ queued, decided = [] }: RunInput) {
   let admitted = !queued;
   const pending = new Set(decided);
@@ -147,9 +147,9 @@ function listen({ queued, decided = [] }: RunInput) {
     take: (call_id: string) => pending.delete(call_id),
     undone: () => [...pending],
     raised: () => {
-      const told = raised;
+      const was = raised;
       raised = false;
-      return told;
+      return was;
     },
   };
 }
@@ -191,7 +191,7 @@ async function close(task_id: string, end: FinalState): Promise<void> {
   try {
     await getExternalWorkflowHandle(runIdOf(next)).signal(proceed);
   } catch (error) {
-    // Its task is on record as holding the lane; the reconciler starts it anew.
+    // Its task is recorded as holding the lane, so the reconciler restarts it.
     log.warn('The next task in the lane has no run', { next, error });
   }
 }
@@ -204,12 +204,12 @@ async function sendOff(delivery_id: string): Promise<void> {
   });
 }
 
-/** `asked`: a person has asked for a halt, so an activity that failed was not tried again; its worker may have been lost, and did not say so. */
+/** `asked`: a person requested a halt, so a failed activity was not retried. Its worker may have been lost before it could report the halt. */
 function endOf(error: unknown, asked: boolean): RunEnd {
   const cause = error instanceof ActivityFailure && error.cause instanceof ApplicationFailure ? error.cause : error;
   const type = cause instanceof ApplicationFailure ? (cause.type ?? 'internal') : 'internal';
   if (type === BUDGET_HALT) return { status: 'halted', error: cause instanceof Error ? cause.message : null, error_code: type };
-  // A task that has ended already was settled by someone else; nothing more is to be said of it.
+  // A task that has already ended was settled by someone else.
   if (asked || isCancellation(error) || type === 'Halted' || type === 'task_ended')
     return { status: 'halted', error: null, error_code: null };
   return { status: 'failed', error: cause instanceof Error ? cause.message : String(cause), error_code: type };

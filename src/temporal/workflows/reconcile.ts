@@ -4,11 +4,11 @@ import type { ReconciledTasks } from '../reconcile-tasks.ts';
 
 const { reconcile } = proxyActivities<Pick<RunActivities, 'reconcile'>>({
   startToCloseTimeout: '10 minutes',
-  // A comparison whose worker is lost must not keep the next one waiting.
+  // A comparison whose worker is lost must not block the next one.
   heartbeatTimeout: '10s',
   // The next one is due soon anyway.
   retry: { maximumAttempts: 1 },
 });
 
-/** Fired by a schedule; what it put right can be read as its result. */
+/** Started by a schedule; its result lists the repairs. */
 export const reconcileTasks = (): Promise<ReconciledTasks> => reconcile();

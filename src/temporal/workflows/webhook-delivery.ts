@@ -9,7 +9,7 @@ const { deliver } = proxyActivities<Pick<RunActivities, 'deliver'>>({
 
 const { giveUpDelivery } = proxyLocalActivities<Pick<RunActivities, 'giveUpDelivery'>>({ startToCloseTimeout: '30s' });
 
-/** Delivers one message: tried again for 24 hours, at growing intervals. Fails when it was given up, so that operators see it. */
+/** Delivers one message, with retries for 24 hours at growing intervals. Fails if it gives up, so that operators see it. */
 export async function webhookDelivery(delivery_id: string): Promise<void> {
   try {
     await deliver(delivery_id);

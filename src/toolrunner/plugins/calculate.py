@@ -1,4 +1,4 @@
-"""Arithmetic and statistics, worked out exactly where that is possible."""
+"""Arithmetic and statistics, worked out exactly if possible."""
 
 import ast
 import math

@@ -15,7 +15,7 @@ def date_time(
     add_minutes: float = 0,
     until: Optional[str] = None,
 ) -> dict:
-    """Tells the time: now or at a given moment, in a time zone, shifted, with weekday, week and distance to another moment.
+    """Returns the time: now or at a given moment, in a time zone, shifted, with weekday, week and distance to another moment.
 
     Args:
         at: Moment in ISO 8601 to start from; now when left out. Without an offset it is taken in `timezone`.
@@ -23,7 +23,7 @@ def date_time(
         add_days: Days to add; negative to go back.
         add_hours: Hours to add.
         add_minutes: Minutes to add.
-        until: Another moment in ISO 8601; the answer then tells how far away it is.
+        until: Another moment in ISO 8601; the answer then includes the distance to it.
     """
     try:
         zone = ZoneInfo(timezone)

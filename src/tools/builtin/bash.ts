@@ -7,7 +7,7 @@ import type { ToolCall, ToolOutcome } from '../source.ts';
 export const bashSpec: ToolSpec = {
   name: 'bash',
   description:
-    'Runs a shell command in the workspace and returns what it prints. Each call is a shell of its own: only files stay. There is no network unless the installation allows it.',
+    'Runs a shell command in the workspace and returns what it prints. Each call starts a new shell: only files persist. There is no network unless the installation allows it.',
   effect: 'write',
   parameters: {
     type: 'object',
@@ -40,7 +40,7 @@ export function bash({ startConfined, bash_network }: BashPorts) {
     const started = startConfined(
       {
         command: '/bin/bash',
-        // Without it bash takes its stdin for a network connection and looks for a file that it may not read everywhere.
+        // Without it bash treats its stdin as a network connection and looks for a startup file that may be unreadable.
         args: ['--norc', '-c', command],
         env: { PERDURA_CALL_KEY: call_key },
         workspace,
@@ -51,11 +51,11 @@ export function bash({ startConfined, bash_network }: BashPorts) {
     const child = await started.catch((error: Error) => error);
     signal.throwIfAborted();
     if (child instanceof Error) return { content: `The command could not be run: ${child.message}`, failed: true };
-    // The time is the command's own: how long the sandbox took to start is not its fault.
+    // The limit covers the command only, not the start of the sandbox.
     const timer = setTimeout(() => expiry.abort(), limit);
     child.stdin.end();
     const output = gathered([child.stdout, child.stderr]);
-    // The last of what was printed may still be in the pipes when the command is gone.
+    // The last output may still be in the pipes when the command has ended.
     const [exit] = await Promise.all([child.exit, endOf(child.stdout), endOf(child.stderr)]);
     clearTimeout(timer);
     signal.throwIfAborted();
@@ -68,7 +68,7 @@ export function bash({ startConfined, bash_network }: BashPorts) {
 
 const endOf = (stream: Readable) => finished(stream).catch(() => {});
 
-/** What was printed, in the order it came: the beginning and the end of it where it is long. */
+/** The output in the order it arrived; if it is long, only its beginning and end. */
 function gathered(streams: Readable[]): () => string {
   const half = OUTPUT_CHARACTERS / 2;
   let head = '';

@@ -9,7 +9,7 @@ export interface FilePorts {
 const sourceOf = (name: string) => readFileSync(new URL(`./python/${name}.py`, import.meta.url), 'utf8');
 const PATHS = sourceOf('paths');
 
-/** A tool on files of the workspace: Python in the same confinement as tools of users, so that no path leads out of it. */
+/** A tool on files of the workspace: Python in the same confinement as users' tools, so that no path leads out of the workspace. */
 export function fileTool(name: string, rename: Record<string, string> = {}) {
   const source = `${PATHS}\n\n${sourceOf(name)}`;
   return ({ runner }: FilePorts) =>

@@ -16,7 +16,7 @@ import { write, writeSpec } from './write.ts';
 export interface BuiltinPorts extends FilePorts, BashPorts, WebPorts, MemoryPorts {
   searchKnowledge: SearchKnowledge;
   saveTodos: SaveTodos;
-  /** Null where no search endpoint is configured: there is no web_search then. */
+  /** Null if no search endpoint is configured: then there is no web_search. */
   search_url: string | null;
   /** To the search endpoint: the operator's choice, so the egress guard is not asked. */
   searchFetch: typeof globalThis.fetch;
@@ -44,7 +44,7 @@ const builtinTools = (ports: BuiltinPorts): BuiltinTool[] => [
 
 const searchTool = (ports: SearchPorts): BuiltinTool => ({ spec: webSearchSpec, call: webSearch(ports) });
 
-/** What there is to choose from; web_search only where it is configured. */
+/** The tools to choose from; web_search only if it is configured. */
 export const builtinSpecs = ({ web_search: search = true }: { web_search?: boolean } = {}): ToolSpec[] => [
   bashSpec,
   readSpec,
@@ -60,7 +60,7 @@ export const builtinSpecs = ({ web_search: search = true }: { web_search?: boole
   searchKnowledgeSpec,
 ];
 
-/** The tools that come with Perdura, as far as an agent names them. */
+/** The built-in tools that an agent names. */
 export function builtins(ports: BuiltinPorts, names: readonly string[]): ToolSource {
   const tools = names.length === 0 ? [] : builtinTools(ports).filter(({ spec }) => names.includes(spec.name));
   return {

@@ -4,9 +4,9 @@ import type { Remembered } from '../../domain/memory.ts';
 import type { RunContext, ToolCall, ToolOutcome } from '../source.ts';
 
 export interface MemoryPorts {
-  /** Keeps a value under a key; what was there is replaced. Throws an `AppError` if the key is someone else's or the quota is full. */
+  /** Stores a value under a key, replacing the old one. Throws an `AppError` if the key is someone else's or the quota is full. */
   storeMemory(run: RunContext, memory: Remembered & { scope: 'agent' | 'session' | 'global' }): Promise<void>;
-  /** What the run may recall about a question, best first. */
+  /** The run's memories about a question, best first. */
   searchMemory(run: RunContext, query: string, limit: number): Promise<Remembered[]>;
 }
 

@@ -16,9 +16,9 @@ export const webFetchSpec: ToolSpec = {
 };
 
 export interface WebPorts {
-  /** Guarded: addresses that are not public are refused. */
+  /** Guarded: refuses addresses that are not public. */
   fetch: typeof globalThis.fetch;
-  /** The text of a page, read apart from this process. Rejects with the rest of a sentence. */
+  /** The text of a page, parsed in another process. Rejects with the rest of a sentence. */
   readPage: ReadPage;
 }
 
@@ -74,10 +74,10 @@ function part(text: string, offset: unknown): string {
   const from = typeof offset === 'number' && offset > 0 ? Math.floor(offset) : 0;
   const part = text.slice(from, from + PART_CHARACTERS).toWellFormed();
   const rest = text.length - from - PART_CHARACTERS;
-  return rest > 0 ? `${part}\n[${rest} more characters; go on with offset ${from + PART_CHARACTERS}]` : part;
+  return rest > 0 ? `${part}\n[${rest} more characters; continue with offset ${from + PART_CHARACTERS}]` : part;
 }
 
-/** The innermost reason; the outer ones say `fetch failed`. */
+/** The innermost reason; the outer ones are only `fetch failed`. */
 export function fetchCause(error: unknown): string {
   let inner = error;
   while (inner instanceof Error && inner.cause) inner = inner.cause;

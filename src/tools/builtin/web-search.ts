@@ -16,7 +16,7 @@ export const webSearchSpec: ToolSpec = {
   },
 };
 
-/** The operator's search endpoint: SearXNG, or what answers `?q=…&format=json` with `{results: [{title, url, content}]}` as it does. */
+/** The operator's search endpoint: SearXNG, or one that answers `?q=…&format=json` with `{results: [{title, url, content}]}` like it. */
 export interface SearchPorts {
   search_url: string;
   fetch: typeof globalThis.fetch;

@@ -1,9 +1,9 @@
 import type { PinnedMcpServer } from '../../domain/definition.ts';
 import { filled, mapTexts, tokensIn } from '../../domain/secrets.ts';
 
-/** Opens a stored token by name; throws a sentence when it may not be used. */
+/** Opens a stored token by name; throws a sentence if it may not be used. */
 export type OpenToken = (name: string) => Promise<string>;
-/** The same for a server, its sealed values opened. */
+/** The configuration of a server with its sealed values opened. */
 export type OpenServerToken = (name: string, server: McpServerConfig) => Promise<string>;
 
 /** A server as it can be connected to: every template filled in. Held in memory only. */
@@ -19,7 +19,7 @@ export interface McpTarget {
 
 export type McpServerConfig = Pick<PinnedMcpServer, 'id' | 'name' | 'transport_type' | 'connection_config' | 'network' | 'paths'>;
 
-/** Fills `{{token:NAME}}` in whoever's name `open` opens. Throws a sentence that names what is missing. */
+/** Fills each `{{token:NAME}}` with `open`. Throws a sentence that names what is missing. */
 export async function targetOf(server: McpServerConfig, open: OpenToken): Promise<McpTarget> {
   const { id, name, network, paths, transport_type } = server;
   const values = new Map<string, string>();

@@ -13,17 +13,17 @@ import { type CallResult, mcpOutcome } from './result.ts';
 import { ConfinedStdio, type StartConfined } from './stdio.ts';
 
 export interface ConnectPorts {
-  /** Starts a server's process under the rules of a tool call; null where such servers are not allowed. */
+  /** Starts a server's process under the rules of a tool call; null if such servers are not allowed. */
   startConfined: StartConfined | null;
-  /** Every request to a server goes through it, so it is where egress is guarded. */
+  /** Every request to a server goes through it, so it enforces the egress rules. */
   fetch?: typeof globalThis.fetch;
-  /** Judges schemas that a server sends, apart from this process. */
+  /** Checks the schemas that a server sends, in another process. */
   schemaFaults: SchemaFaults;
   /** The longest message of a server that is a process; `fetch` counts those of the others. */
   message_bytes?: number;
-  /** A server that does not answer `initialize` for so long is given up. */
+  /** How long to wait for the reply to `initialize`. */
   connect_ms?: number;
-  /** A call that makes no progress for so long is given up. */
+  /** How long a call may run without progress. */
   call_ms?: number;
 }
 
@@ -35,17 +35,17 @@ interface McpCall {
 }
 
 export interface McpConnection {
-  /** Whether it was lost or closed. */
+  /** Whether the connection was lost or closed. */
   closed(): boolean;
-  /** All tools, over all pages; asked again after the server said that they changed. */
+  /** All tools, over all pages; listed again after the server announced a change. */
   list(signal: AbortSignal): Promise<Listing>;
   call(call: McpCall, signal: AbortSignal): Promise<ReturnType<typeof mcpOutcome>>;
-  /** Throws when the server does not answer. */
+  /** Throws if the server does not answer. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Where a call's stable key stands in `_meta`, so that a server can know a repetition. */
+/** The key in `_meta` for a call's stable key, so that a server can recognise a repetition. */
 const CALL_KEY = 'perdura/call_key';
 
 const CONNECT_MS = 15_000;
@@ -62,7 +62,7 @@ export async function connect(target: McpTarget, ports: ConnectPorts, version: s
   client.onclose = () => {
     closed = true;
   };
-  // Lines that are no messages and streams that break are not the end of a connection; its end is told by onclose.
+  // An invalid line or a broken stream does not end the connection; onclose reports its end.
   client.onerror = (error) => {
     if (outsideRefusalIn(error)) refusal.tell(error);
   };
@@ -86,7 +86,7 @@ export async function connect(target: McpTarget, ports: ConnectPorts, version: s
         const asked = client.request({ method: 'tools/call', params }, ResultSchema, options);
         return mcpOutcome((await refusal.orElse(asked)) as CallResult);
       } catch (error) {
-        // Anything but an answer of the server's means that the way to it is broken.
+        // Anything but a reply from the server means that the connection is broken.
         if (!signal.aborted && !(error instanceof McpError)) closed = true;
         throw error;
       }
@@ -166,7 +166,7 @@ function asRefusal(error: unknown): unknown {
   return refused?.code === ANSWER_TOO_LARGE ? new OutsideRefused(refused.message, 'mcp_answer_too_large') : (refused ?? error);
 }
 
-/** Keeps the list of tools for as long as the server promises to tell of changes, and has told of none. */
+/** Caches the list of tools if the server announces changes, until it announces one. */
 function rememberedListing(client: Client, schemaFaults: SchemaFaults): (signal: AbortSignal) => Promise<Listing> {
   const promised = client.getServerCapabilities()?.tools?.listChanged === true;
   let known: Listing | null = null;
@@ -181,12 +181,12 @@ function rememberedListing(client: Client, schemaFaults: SchemaFaults): (signal:
   };
 }
 
-/** The innermost reason, and what a process said last. */
+/** The innermost reason, and the last output of a process. */
 function causeOf(error: unknown, transport: Transport): string {
   let inner = error;
   while (inner instanceof Error && inner.cause instanceof Error) inner = inner.cause;
   const { message, code } = inner as { message?: string; code?: string };
   const reason = message || code || String(inner);
   const said = transport instanceof ConfinedStdio ? transport.stderr : '';
-  return shortened(said ? `${reason}; its last words: ${said}` : reason);
+  return shortened(said ? `${reason}; its last output: ${said}` : reason);
 }

@@ -6,11 +6,11 @@ import type { McpPool } from './pool.ts';
 
 export interface McpPorts {
   pool: McpPool;
-  /** A server's configuration with sealed values opened; templates are filled in afterwards. */
+  /** A server's configuration with sealed values opened; templates are filled in later. */
   openConfig(server: PinnedMcpServer): Promise<McpServerConfig>;
 }
 
-/** What discovery has to tell, as log events. */
+/** The log events of discovery. */
 interface McpNote {
   event: 'mcp_connected' | 'mcp_error';
   detail: string;
@@ -23,11 +23,11 @@ interface Discovery {
   notes: McpNote[];
   /** Why required servers cannot be used, as sentences. */
   missing: Error[];
-  /** What the run goes without, with its reason: all tools of a server, or some by name. */
+  /** The tools that the run lacks, with the reason: all tools of a server, or some by name. */
   lost: { server: string; tools?: string[]; reason: string }[];
 }
 
-/** Asks all servers of a run for their tools, at the same time. A server that is down costs its tools, not the run. */
+/** Asks all servers of a run for their tools, in parallel. If a server is down, the run lacks its tools but continues. */
 export async function discover(
   servers: readonly PinnedMcpServer[],
   { pool, openConfig, openToken, principal }: McpPorts & { openToken: OpenServerToken; principal: string },

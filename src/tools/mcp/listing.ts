@@ -12,7 +12,7 @@ interface ListedTool {
 
 export interface Listing {
   tools: ListedTool[];
-  /** A sentence for everything that is wrong with the list. */
+  /** A sentence for each problem of the list. */
   problems: string[];
   /** Tools that cannot be offered, with the reason for each. */
   refused: { tool: string; reason: string }[];
@@ -29,7 +29,7 @@ const DESCRIPTION_CHARACTERS = 8_000;
 const SCHEMA_CHARACTERS = 64_000;
 const LIST_MS = 20_000;
 
-/** What is wrong with each of a server's schemas, null where nothing is. Does not reject. */
+/** What is wrong with each of a server's schemas; null if nothing is. Never rejects. */
 export type SchemaFaults = (schemas: readonly unknown[]) => Promise<(string | null)[]>;
 
 interface ListPorts {
@@ -37,7 +37,7 @@ interface ListPorts {
   signal: AbortSignal;
 }
 
-/** All tools of a server. One that is malformed is told of and left out; the others are not held up by it. */
+/** All tools of a server. A malformed one is reported and left out; it does not affect the others. */
 export async function listTools(client: Client, { schemaFaults, signal }: ListPorts): Promise<Listing> {
   const listing: Listing = { tools: [], problems: [], refused: [] };
   if (!client.getServerCapabilities()?.tools) return listing;
@@ -93,7 +93,7 @@ function take(value: unknown, wrong: string | null, { tools, problems, refused }
   tools.push({ tool: name, spec });
 }
 
-/** Endpoints refuse a whole request over one schema, so a schema is tried before it is offered. */
+/** Model endpoints refuse a whole request because of one bad schema, so each schema is checked before it is offered. */
 async function faultsOf(tools: readonly unknown[], schemaFaults: SchemaFaults): Promise<(string | null)[]> {
   const schemas = tools.map((tool) => ((tool ?? {}) as WiredTool).inputSchema);
   const shapes = schemas.map(shapeProblem);
@@ -115,10 +115,10 @@ function shapeProblem(schema: unknown): string | null {
   return null;
 }
 
-/** A name in the letters that every model endpoint takes. */
+/** A name in the characters that every model endpoint accepts. */
 export const modelName = (name: string) => name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, NAME_CHARACTERS);
 
-/** Hints are the server's word; without one a call may have changed something. */
+/** Taken from the server's hints; without a hint, a call counts as a write. */
 function effectOf(hints: WiredTool['annotations']): ToolEffect {
   if (hints?.readOnlyHint === true) return 'read';
   return hints?.idempotentHint === true ? 'idempotent' : 'write';

@@ -3,7 +3,7 @@ import { ToolUnreachable } from '../source.ts';
 import type { McpTarget } from './config.ts';
 import { type ConnectPorts, connect, type McpConnection } from './connection.ts';
 
-/** A server, and in whose name it is used: what it remembers of one principal, no other ever meets. */
+/** A server and the principal in whose name it is used. No connection is shared between principals. */
 interface McpPlace {
   target: McpTarget;
   principal: string;
@@ -11,8 +11,8 @@ interface McpPlace {
 
 export interface McpPool {
   /**
-   * Does something with a connection, which stays open until `work` has ended. Throws ToolUnreachable when there is none to
-   * be had, the signal's reason when aborted, and what `work` throws.
+   * Runs `work` with a connection, which stays open until `work` has ended. Throws ToolUnreachable if none can be opened,
+   * the signal's reason if aborted, and any error of `work`.
    */
   use<T>(place: McpPlace, work: (connection: McpConnection) => Promise<T>, signal: AbortSignal): Promise<T>;
   close(): Promise<void>;
@@ -22,7 +22,7 @@ export interface PoolOptions extends ConnectPorts {
   version: string;
   /** Unused connections are closed after this. */
   idle_ms?: number;
-  /** A connection that rested for so long is asked whether it still lives. */
+  /** A connection idle for this long is checked before use. */
   check_after_ms?: number;
 }
 
@@ -41,7 +41,7 @@ const SWEEP_MS = 30_000;
 const FIRST_BACK_OFF_MS = 500;
 const LONGEST_BACK_OFF_MS = 30_000;
 
-/** So that many principals do not take up the processes that all of them may have. */
+/** A limit, so that many principals do not use up the processes that are shared by all. */
 const MOST_UNUSED = 64;
 
 /** Connections of this worker, one for each principal, server and set of credentials, opened when first needed. */
@@ -68,7 +68,7 @@ export function mcpPool(options: PoolOptions): McpPool {
     } catch (error) {
       entry.connection = null;
       entry.last_error = (error as Error).message;
-      // The first failure may be chance; from the second on the server is left alone for a while.
+      // The first failure may be chance; after the second, the server is not tried for a while.
       entry.retry_at =
         entry.failures === 0 ? 0 : Date.now() + Math.min(LONGEST_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** entry.failures);
       entry.failures += 1;
@@ -96,7 +96,7 @@ export function mcpPool(options: PoolOptions): McpPool {
   sweep.unref();
 
   const joining = new Map<Entry, Promise<McpConnection>>();
-  /** One attempt for all who wait for the same connection. */
+  /** One attempt for everyone who waits for the same connection. */
   function joined(entry: Entry, target: McpTarget): Promise<McpConnection> {
     const under_way = joining.get(entry) ?? connectionOf(entry, target).finally(() => joining.delete(entry));
     joining.set(entry, under_way);
@@ -134,7 +134,7 @@ const answers = (connection: McpConnection): Promise<boolean> =>
     () => false,
   );
 
-/** Holds secrets, so only their hash is kept. */
+/** The key covers secrets, so only its hash is kept. */
 const keyOf = ({ target, principal }: McpPlace) =>
   createHash('sha256')
     .update(JSON.stringify([principal, target]))

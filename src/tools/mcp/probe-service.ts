@@ -9,8 +9,8 @@ import { type ProbeResult, probeMcp } from './probe.ts';
 const PATIENCE_MS = 40_000;
 
 /**
- * Reaches MCP servers for the API, in the name of whoever asks. How it went is kept with the server only
- * when whoever made it asks: for everybody else its secrets do not open.
+ * Reaches MCP servers for the API, in the caller's name. The result is stored with the server only if the caller made the server:
+ * for everybody else its secrets do not open.
  */
 export function mcpProbe({ store, setting, runner, egress, secrets, parsers }: SharedServices) {
   const startConfined = setting.config.ALLOW_STDIO_MCP ? runner.startConfined : null;
@@ -20,7 +20,7 @@ export function mcpProbe({ store, setting, runner, egress, secrets, parsers }: S
 
   async function probe({ id, name, created_by }: McpServer, caller: Caller): Promise<ProbeResult> {
     const server = await store.mcpServers.opened(id);
-    if (!server) throw new AppError('not_found', `The MCP server ${name} is gone`);
+    if (!server) throw new AppError('not_found', `The MCP server ${name} was deleted`);
     const destination = mcpDestination(server);
     const openToken = (token: string) => store.tokens.open({ name: token, principal: caller.key, destination });
     const said = await probeMcp(server, { ...ports, openToken }, AbortSignal.timeout(PATIENCE_MS));

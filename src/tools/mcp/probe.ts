@@ -18,11 +18,11 @@ export interface ProbeResult {
 
 interface ProbePorts extends ConnectPorts {
   version: string;
-  /** In the name of whoever asks. */
+  /** Opens tokens in the caller's name. */
   openToken: OpenToken;
 }
 
-/** Connects to a server, asks for its tools, and disconnects. A failure is in the answer, as a sentence; a secret that is not granted is thrown, since nothing was tried. */
+/** Connects to a server, asks for its tools, and disconnects. A failure is reported in the answer, as a sentence. A missing grant is thrown, since nothing was tried. */
 export async function probeMcp(server: McpServerConfig, ports: ProbePorts, signal: AbortSignal): Promise<ProbeResult> {
   try {
     const connection = await connect(await targetOf(server, ports.openToken), ports, ports.version);

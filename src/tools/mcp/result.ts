@@ -8,11 +8,11 @@ export interface CallResult {
   isError?: unknown;
 }
 
-/** Beyond this a result would fill the model's window. */
+/** A longer result would fill the model's window. */
 const RESULT_CHARACTERS = 256 * 1024;
 const MOST_PARTS = 10_000;
 
-/** A result as text that can be stored: what a model cannot read is described in brackets. */
+/** A result as storable text: content that a model cannot read is described in brackets. */
 export function mcpOutcome({ content, structuredContent, isError }: CallResult): ToolOutcome {
   const parts = (Array.isArray(content) ? content.slice(0, MOST_PARTS) : []).map(partText);
   if (isTooDeep(structuredContent)) parts.push('[structured content, nested too deep, not shown]');
@@ -44,7 +44,7 @@ function partText(part: unknown): string {
 const bytesOf = (base64 = '') =>
   Math.floor(((base64.endsWith('==') ? base64.length - 2 : base64.endsWith('=') ? base64.length - 1 : base64.length) * 3) / 4);
 
-/** Servers send structured content a second time as text, for clients that do not know it: as JSON, or one of its fields. */
+/** Servers repeat structured content as text for older clients: as JSON, or one of its fields. */
 function isAmong(texts: readonly string[], value: unknown): boolean {
   const fields: unknown[] = typeof value === 'object' && value !== null ? Object.values(value) : [];
   const json = JSON.stringify(value);

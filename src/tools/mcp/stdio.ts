@@ -10,11 +10,11 @@ export type StartConfined = (command: ConfinedCommand, signal?: AbortSignal) => 
 const STDERR_CHARACTERS = 2_000;
 const LINE_FEED = 10;
 
-/** The end of what was said, from the beginning of a word: half of a secret could not be told from other text. */
+/** The end of the output, from the start of a word: half of a secret could not be recognised and redacted. */
 const lastWords = (said: string) =>
   said.length <= STDERR_CHARACTERS ? said : said.slice(-STDERR_CHARACTERS).replace(/^\S*\s?/, '');
 
-/** MCP over the pipes of a confined process. What it prints on stderr is drained, and its end kept for error messages. */
+/** MCP over the pipes of a confined process. Its stderr is drained; the end is kept for error messages. */
 export class ConfinedStdio implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
@@ -35,7 +35,7 @@ export class ConfinedStdio implements Transport {
     this.#message_bytes = message_bytes;
   }
 
-  /** The last that the server said on stderr. */
+  /** The end of the server's stderr. */
   get stderr(): string {
     return this.#stderr.trim();
   }
@@ -48,7 +48,7 @@ export class ConfinedStdio implements Transport {
     child.stderr.on('data', (chunk: Buffer) => {
       this.#stderr = lastWords(this.#stderr + chunk.toString());
     });
-    // Its last answer may still be in the pipe when it is gone.
+    // Its last answer may still be in the pipe after it has ended.
     const read = finished(child.stdout).catch(() => {});
     void Promise.all([child.exit, read]).then(() => this.onclose?.());
   }
@@ -91,7 +91,7 @@ export class ConfinedStdio implements Transport {
     return false;
   }
 
-  /** Lines that are no messages, such as what a server logs on stdout, are passed over. */
+  /** Lines that are not messages, such as logs on stdout, are skipped. */
   #tell(line: string): void {
     try {
       this.onmessage?.(deserializeMessage(line.trimEnd()));

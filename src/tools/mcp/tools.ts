@@ -9,7 +9,7 @@ import type { McpConnection } from './connection.ts';
 import type { McpPorts } from './discover.ts';
 
 export interface McpToolPorts extends McpPorts {
-  /** Opens a stored token in the name of the run's owner; throws a sentence when it may not be used. */
+  /** Opens a stored token in the name of the run's owner; throws a sentence if it may not be used. */
   openToken(name: string, server: McpServerConfig, run: Pick<RunContext, 'owner' | 'task_id'>): Promise<string>;
 }
 
@@ -38,7 +38,7 @@ interface Asked {
 
 async function callOver(connection: McpConnection, { call, found, server }: Asked, signal: AbortSignal): Promise<ToolOutcome> {
   const { arguments: args, call_key, progress } = call;
-  const onprogress = progress && progressTeller(progress);
+  const onprogress = progress && progressReporter(progress);
   try {
     return await connection.call({ tool: found.tool, arguments: args, call_key, onprogress }, signal);
   } catch (error) {
@@ -55,28 +55,28 @@ async function callOver(connection: McpConnection, { call, found, server }: Aske
 const sentence = ({ name }: PinnedMcpServer, message: string) =>
   `The MCP server ${name} made the call, but its answer could not be read: ${message}`;
 
-/** Whether nothing can have been done: no connection was made, or the server knows of no such session. */
+/** Whether the call cannot have taken effect: no connection was made, or the server does not know the session. */
 function wasNotSent(error: unknown): boolean {
   const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } };
   return (error instanceof StreamableHTTPError && code === 404) || cause?.code === 'ECONNREFUSED';
 }
 
-/** What changes nothing, or nothing twice, is tried again; of anything else only the model can be told. */
+/** Retries a call that is read-only or idempotent; for any other, reports the uncertain outcome to the model. */
 function lost({ name }: PinnedMcpServer, effect: ToolEffect, error: Error): ToolOutcome {
   const cause = `The MCP server ${name} was lost while the tool ran (${shortened(error.message)})`;
   if (effect !== 'write') throw new ToolUnreachable(cause, { cause: error });
   return { content: `${cause}; whether the call had its effect is not known`, failed: true };
 }
 
-const TELL_EVERY_MS = 1_000;
+const REPORT_EVERY_MS = 1_000;
 
-/** At most one notice a second, whatever the server sends. */
-function progressTeller(tell: NonNullable<ToolCall['progress']>) {
-  let told_at = 0;
+/** At most one report per second, however many the server sends. */
+function progressReporter(report: NonNullable<ToolCall['progress']>) {
+  let reported_at = 0;
   return ({ progress, total, message }: { progress: number; total?: number | undefined; message?: string | undefined }) => {
-    if (Date.now() - told_at < TELL_EVERY_MS) return;
-    told_at = Date.now();
+    if (Date.now() - reported_at < REPORT_EVERY_MS) return;
+    reported_at = Date.now();
     const said = message === undefined ? (total ? `${progress} of ${total}` : `${progress}`) : shortened(message);
-    tell(said, { progress, ...(total ? { total } : {}) });
+    report(said, { progress, ...(total ? { total } : {}) });
   };
 }

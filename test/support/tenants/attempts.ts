@@ -8,7 +8,7 @@ import { firstTenant, type MadeTenant, PRIVATE, SECRET, secondTenant, TOKEN_PRIV
 
 const CAROL = 'token-of-carol';
 const FIRST = 'local:alice';
-/** A stream that stays open is read for this long. */
+/** How long a stream that stays open is read. */
 const STREAM_MS = 700;
 
 export interface Answer {
@@ -28,13 +28,13 @@ export interface Matrix {
   first: MadeTenant;
   second: MadeTenant;
   admin: MadeTenant;
-  /** Sends as somebody, and returns what is wrong about what came of it beside the answer. */
+  /** Sends a request as a tenant, and returns the response and every leak or unwanted change. */
   attempt(
     who: MadeTenant,
     request: string,
     sending?: Sending & { may_change?: boolean },
   ): Promise<{ answer: Answer; faults: string[] }>;
-  /** What has been sent to any server since the last call that holds the first tenant's secret. */
+  /** Requests with the first tenant's secret that any server received since the last call. */
   leaks(): string[];
   stop(): Promise<void>;
 }
@@ -88,7 +88,7 @@ interface Watched {
   leaks: () => string[];
 }
 
-/** What a tenant is known by, and what it must not be told. */
+/** The token of a tenant, and the words that responses to it must not contain. */
 type Knowing = (tenant: MadeTenant) => { token: string; hidden: string[] };
 
 function attempting({ url, digest, leaks }: Watched, knowing: Knowing): Matrix['attempt'] {
@@ -98,11 +98,11 @@ function attempting({ url, digest, leaks }: Watched, knowing: Knowing): Matrix['
     const answer = await send(url, token, request, sending);
     const after = await digest.of(FIRST);
     const changed = Object.keys(after).filter((table) => before[table] !== after[table]);
-    const told = hidden.find((word) => answer.text.includes(word));
+    const leaked = hidden.find((word) => answer.text.includes(word));
     const faults = [
       ...(changed.length > 0 && !may_change ? [`changed what is the first tenant's in ${changed.join(', ')}`] : []),
-      ...(told ? [`told what is private: …${around(answer.text, told)}…`] : []),
-      ...(holdsSecret(answer.text) ? ['told a secret'] : []),
+      ...(leaked ? [`leaked private text: …${around(answer.text, leaked)}…`] : []),
+      ...(holdsSecret(answer.text) ? ['leaked a secret'] : []),
       ...leaks().map((leak) => `sent a secret: ${leak}`),
     ];
     return { answer, faults };
@@ -121,11 +121,11 @@ async function send(url: string, token: string, request: string, { body, headers
     headers: { authorization: `Bearer ${token}`, ...type, ...accept, ...headers },
     body: body === undefined ? null : form ? body : JSON.stringify(body),
   });
-  const told = JSON.stringify([...answer.headers]);
-  return { status: answer.status, text: `${told}\n${await textOf(answer)}`, replayed: answer.headers.has('idempotent-replayed') };
+  const head = JSON.stringify([...answer.headers]);
+  return { status: answer.status, text: `${head}\n${await textOf(answer)}`, replayed: answer.headers.has('idempotent-replayed') };
 }
 
-/** The whole body, or what of an open stream comes in time. */
+/** The whole body, or the part of an open stream that arrives in time. */
 async function textOf(answer: Response): Promise<string> {
   if (!answer.headers.get('content-type')?.includes('event-stream')) return answer.text();
   const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();

@@ -1,7 +1,7 @@
-/** Faults that are known and not yet mended. A line whose fault is gone fails the test: take it out. */
+/** Known faults that are not fixed yet. A line whose fault is gone fails the test: delete it. */
 const AWAITING: { part: string; fault: string }[] = [];
 
-/** The faults of a part of the matrix that nobody waits for. */
+/** The unexpected faults of a part of the matrix. */
 export function settled(part: string, faults: string[]): string[] {
   const awaited = AWAITING.filter((entry) => entry.part === part);
   const gone = awaited.filter(({ fault }) => !faults.some((one) => one.startsWith(fault)));

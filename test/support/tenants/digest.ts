@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** Tables that hold nothing of anybody's, or only the trail of who did what. */
+/** Tables without owned rows, or only with the audit trail. */
 const NOBODYS = new Set(
   [
     '_prisma_migrations principals definitions provider_rates',
@@ -8,7 +8,7 @@ const NOBODYS = new Set(
   ].flatMap((line) => line.split(' ')),
 );
 
-/** How a table's rows are somebody's, by a column of it; the first that fits. */
+/** How a column determines the owner of a row; the first match counts. */
 const OWNING: [column: string, rows: string][] = [
   ['owner', '= $1'],
   ['created_by', '= $1'],
@@ -22,12 +22,12 @@ const OWNING: [column: string, rows: string][] = [
 ];
 
 export interface Digest {
-  /** Everything that is a principal's in the database, a hash a table. */
+  /** A hash per table of all rows that a principal owns. */
   of(principal: string): Promise<Record<string, string>>;
   close(): Promise<void>;
 }
 
-/** Throws for a table whose rows nobody can be said to own: give it a rule. */
+/** Throws for a table without an ownership rule: add one. */
 export async function openDigest(database_url: string): Promise<Digest> {
   const pool = new pg.Pool({ connectionString: database_url, max: 2 });
   const { rows } = await pool.query<{ name: string; columns: string[] }>(

@@ -1,6 +1,6 @@
 /**
- * What each operation owes to whom it does not belong to. `b` is what another principal gets who names A's record in the path,
- * `admin` what an administrator gets; `own` operations have no record in the path, and act for the caller alone.
+ * The expected statuses for a caller who does not own the record in the path: `b` for another principal, `admin` for an
+ * administrator. `own` operations have no record in the path and act only for the caller.
  */
 export interface Rule {
   b: readonly number[];
@@ -9,19 +9,19 @@ export interface Rule {
 
 const FINE = [200, 201, 202, 204];
 const RULES = {
-  /** Needs nobody. */
+  /** Needs no authentication. */
   open: { b: FINE, admin: FINE },
-  /** Acts for the caller: lists the caller's own or what is shared, makes something of the caller's. */
+  /** Acts for the caller: lists own or shared records, or creates one that the caller owns. */
   own: { b: FINE, admin: FINE },
-  /** One principal's; an administrator is nobody special. */
+  /** Owned by one principal; administrators have no special rights. */
   private: { b: [403], admin: [403] },
-  /** A workflow's memory; whether it exists is nobody else's business either. */
+  /** A workflow's memory; others must not even learn whether it exists. */
   hidden: { b: [403, 404], admin: [403, 404] },
   /** Shared by the installation: everyone reads. */
   read: { b: [200], admin: [200] },
   /** Shared by the installation: its creator and administrators change it. */
   change: { b: [403], admin: FINE },
-  /** Shared by the installation, and used in the caller's own name: no secret of its creator opens. */
+  /** Shared by the installation and used as the caller: no secret of its creator is opened. */
   use: { b: [200, 403, 502], admin: [200, 403, 502] },
   /** Stored tokens: administrators may delete what they may not read. */
   expendable: { b: [403], admin: [204] },
@@ -140,4 +140,5 @@ export const EXCEPTIONS: Record<string, keyof typeof REFERENCES | 'plain' | 'doo
   'POST /v1/chat/completions model': 'door_model',
   'POST /v1/responses model': 'door_model',
   'POST /mcp id': 'plain',
+  'POST /mcp [].id': 'plain',
 };

@@ -2,7 +2,7 @@ import { type MadeTenant, PRIVATE, TAG, TAKEN, TOKEN, toolSource, UNKNOWN } from
 
 const LISTS = /(_ids|tags|_tools|_servers)$/;
 
-/** Bodies of operations that make nothing of a collection, in the words of the tenant that sends them. */
+/** Bodies of operations that create no record of a collection, with the texts of the tenant that sends them. */
 const SPECIAL: Record<string, (own: MadeTenant) => unknown> = {
   'POST /api/custom-tools/{id}/run': () => ({ arguments: { a: 1 } }),
   'PUT /api/custom-tools/{id}/env-mapping': () => ({ env_mapping: { KEY: null } }),
@@ -48,7 +48,7 @@ const SPECIAL: Record<string, (own: MadeTenant) => unknown> = {
 
 const collectionOf = (path: string) => path.split('/')[2] as string;
 
-/** What a tenant sends to an operation about its own things; takes effect where it is allowed. */
+/** The request of a tenant about its own records; it takes effect if allowed. */
 export function bodyOf(operation: string, own: MadeTenant): unknown {
   const [method, path] = operation.split(' ') as [string, string];
   if (SPECIAL[operation]) return SPECIAL[operation](own);
@@ -65,17 +65,17 @@ export function bodyOf(operation: string, own: MadeTenant): unknown {
   return method === 'PUT' ? { description: 'taken over' } : undefined;
 }
 
-/** A path that names what is this tenant's; `id` in place of its first. */
+/** A path with the ids of this tenant; `id` replaces the first one. */
 export function pathOf(path: string, { ids }: MadeTenant, id?: string): string {
   const door = path.startsWith('/v1/responses') ? `resp_${ids.tasks}` : `chatcmpl-${ids.tasks}`;
   const own = path === '/api/knowledge-sources/{id}/test' ? ids.remote_source : ids[collectionOf(path)];
   const first = id ?? (path.startsWith('/v1') ? door : own);
-  // What a message was delivered for, and what is asked to be approved, are two runs.
+  // The run with a delivery and the run with a pending approval are different.
   const of = path.includes('{delivery_id}') || path.endsWith('/webhooks') ? ids.ended_task : first;
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => (name === 'id' ? of : ids[name]) ?? UNKNOWN);
 }
 
-/** What a field is set to, so that it names what is the other tenant's. */
+/** The value that makes a field refer to a record of the other tenant. */
 export function foreignValue(path: string, kind: string, { operation, other, own }: Foreign): unknown {
   const field = bareName(path);
   const { ids, names } = other;

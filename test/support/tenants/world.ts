@@ -5,26 +5,26 @@ import { startReceiver } from '../receiver.ts';
 import { until } from '../until.ts';
 import { startTrap, type Trap } from './trap.ts';
 
-/** In every private field of the first tenant; nobody else's answer holds it. */
+/** In every private field of the first tenant; no response to someone else may contain it. */
 export const PRIVATE = 'canaryprivate';
-/** In names and notes of the first tenant's stored tokens; an administrator's answer may hold it, to delete them by. */
+/** In the names and notes of the first tenant's stored tokens; administrators may see it, to delete the tokens. */
 export const TOKEN_PRIVATE = 'canarytoken';
-/** In every secret of the first tenant; nothing that anybody else caused is sent it. */
+/** In every secret of the first tenant; no request caused by someone else may contain it. */
 export const SECRET = 'canarysecret0123456789';
-/** A token that the shared resources of the first tenant name, so that its name is no secret. */
+/** A token that the shared resources of the first tenant name, so that its name is not secret. */
 export const TOKEN = 'first-tenants-key';
 export const TAG = 'tenants';
 export const TAKEN = { key: 'a known key', session: `${PRIVATE} key` };
 
 export const UNKNOWN = '01900000-0000-7000-8000-000000000000';
 
-/** Gives its variable back in a form that redaction does not know. */
+/** Returns its variable in a form that redaction does not recognize. */
 const TOOL = 'import os\n\ndef NAME(a: int = 1) -> str:\n    return (os.environ.get("KEY") or "")[::-1]\n';
 export const toolSource = (name: string) => TOOL.replace('NAME', name);
 
 export interface Tenant {
   client: Client;
-  /** By collection, and by what a path names beside it. */
+  /** By collection, and by the other names in a path. */
   ids: Record<string, string>;
   names: Record<string, string>;
   /** Where its resources send what they send. */

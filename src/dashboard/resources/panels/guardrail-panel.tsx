@@ -18,7 +18,7 @@ export function GuardrailPanel({ record }: { record: Stored }) {
     check.mutate({ params: { id: record.id }, body: { text } }, { onSuccess: () => setTried(text) });
   };
   return (
-    <Section title="Try it">
+    <Section title="Test the guardrail">
       <form onSubmit={submit}>
         <Stack gap="xs" className="panel" maw="46rem">
           <Textarea label="Text" autosize minRows={2} value={text} onChange={(event) => setText(event.currentTarget.value)} />
@@ -26,13 +26,13 @@ export function GuardrailPanel({ record }: { record: Stored }) {
             <Button type="submit" variant="default" loading={check.isPending}>
               Check the text
             </Button>
-            {check.data && <TestVerdict good={check.data.passed} yes="It passes." no={`It is caught: ${check.data.action}`} />}
+            {check.data && <TestVerdict good={check.data.passed} yes="Passed" no={`Caught, action: ${check.data.action}`} />}
           </Group>
           {check.data?.violations.map((violation) => (
             <div key={violation}>{violation}</div>
           ))}
           {check.data?.text !== null && check.data?.text !== undefined && !check.data.passed && (
-            <Code label="What is let through">{check.data.text}</Code>
+            <Code label="Text after the guardrail">{check.data.text}</Code>
           )}
           {check.error && <Failure problem={check.error} />}
         </Stack>

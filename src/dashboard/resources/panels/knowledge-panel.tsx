@@ -22,7 +22,7 @@ export function SourcePanel({ record }: { record: Stored }) {
               New item
             </Button>
             <Button variant="default" component={Link} to={`/knowledge-items?source_id=${record.id}`}>
-              Its items
+              Show items
             </Button>
           </>
         )}
@@ -30,7 +30,7 @@ export function SourcePanel({ record }: { record: Stored }) {
           test={test}
           id={record.id}
           label="Test the source"
-          yes={({ embeddings }) => `It can be searched${embeddings ? '' : ', by words only'}.`}
+          yes={({ embeddings }) => (embeddings ? 'Ready to search' : 'Ready to search, by keywords only')}
         />
       </Group>
       {record.last_error && (
@@ -53,7 +53,7 @@ function Ask({ source_id }: { source_id: string }) {
     ask.mutate({ body: { query, source_ids: [source_id], limit: 5 } }, { onSuccess: () => setAsked(query) });
   };
   return (
-    <Section title="Search it">
+    <Section title="Search the source">
       <form onSubmit={submit}>
         <Stack gap="xs" className="panel">
           <Group align="end">
@@ -67,7 +67,7 @@ function Ask({ source_id }: { source_id: string }) {
               Search
             </Button>
           </Group>
-          {ask.data?.items.length === 0 && <Text c="dimmed">Nothing was found.</Text>}
+          {ask.data?.items.length === 0 && <Text c="dimmed">No passages found.</Text>}
           {ask.data?.warnings.map(({ message }) => (
             <Text key={message} c="dimmed">
               {message}

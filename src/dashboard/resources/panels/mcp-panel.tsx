@@ -6,6 +6,7 @@ import { useAct } from '../../api/queries.ts';
 import { DialogButton } from '../../ui/dialog-button.tsx';
 import { ImportReport } from '../../ui/import-report.tsx';
 import { parsedJson } from '../../ui/json.ts';
+import { counted } from '../../ui/show.tsx';
 import { Failure } from '../../ui/states.tsx';
 import { useUnsaved } from '../../ui/unsaved.tsx';
 import type { Stored } from '../resource.ts';
@@ -22,10 +23,10 @@ export function McpPanel({ record }: { record: Stored }) {
           test={test}
           id={record.id}
           label="Test the connection"
-          yes={({ tools }) => `It answers, with ${tools.length} tools.`}
+          yes={({ tools }) => `Connected: ${counted(tools.length, 'tool')}`}
         />
         <Button variant="default" disabled={asked} onClick={() => setAsked(true)}>
-          List its tools
+          List tools
         </Button>
       </Group>
       {record.last_error && !test.data && (
@@ -38,7 +39,7 @@ export function McpPanel({ record }: { record: Stored }) {
   );
 }
 
-/** Takes the JSON that other programs keep their servers in. */
+/** Imports the `mcpServers` JSON that other MCP clients use. */
 export function McpImportButton() {
   return (
     <DialogButton label="Import" title="Import MCP servers" size="lg">
@@ -66,7 +67,7 @@ function McpImportForm() {
       <Stack>
         <Textarea
           label="mcpServers JSON"
-          description="As other programs keep it."
+          description="The format that other MCP clients use."
           placeholder='{"mcpServers": {"files": {"command": "npx", "args": ["-y", "files-mcp"]}}}'
           autosize
           minRows={6}

@@ -8,12 +8,12 @@ import { Section } from '../../ui/page.tsx';
 import { Empty, Failure, Loaded } from '../../ui/states.tsx';
 import { ATTEMPTS } from '../versions.ts';
 
-/** Which tools of a server may be used. */
+/** Selects the tools of a server that agents can use. */
 export function McpTools({ id }: { id: string }) {
   const query = useRead(mcps.tools, { params: { id } });
   return (
     <Section title="Tools">
-      <Loaded query={query} what="Asking the server for its tools">
+      <Loaded query={query} what="Loading the tools of the server">
         {({ tools }) => (tools.length === 0 ? <Empty>The server offers no tools.</Empty> : <Ticks id={id} tools={tools} />)}
       </Loaded>
     </Section>
@@ -25,20 +25,20 @@ function Ticks({ id, tools }: { id: string; tools: McpTool[] }) {
   const work = useWork((tick: Tick) => allow(client, { id, all: tools.map(({ name }) => name) }, tick), {
     line: `tools of ${id}`,
   });
-  // Shown as ticked at once, and further ticks taken, while the service is told and the server asked again.
-  const [told, setTold] = useState<Record<string, boolean>>({});
-  const isTicked = ({ name, allowed }: McpTool) => told[name] ?? allowed;
+  // A change shows at once, and further ones are accepted, while it is saved and the tools are read again.
+  const [pending, setPending] = useState<Record<string, boolean>>({});
+  const isTicked = ({ name, allowed }: McpTool) => pending[name] ?? allowed;
   const ticked = tools.filter(isTicked);
   const change = async (tick: Tick) => {
-    setTold((held) => ({ ...held, [tick.name]: tick.on }));
+    setPending((held) => ({ ...held, [tick.name]: tick.on }));
     await work.mutateAsync(tick).catch(() => {
-      // Told below.
+      // Shown below as `work.error`.
     });
-    setTold(({ [tick.name]: _, ...others }) => others);
+    setPending(({ [tick.name]: _, ...others }) => others);
   };
   return (
     <Stack gap={6} className="panel">
-      <Text c="dimmed">Those that are ticked may be used; one at least.</Text>
+      <Text c="dimmed">Select the tools that agents can use, at least one.</Text>
       {tools.map((tool) => (
         <Checkbox
           key={tool.name}
@@ -59,16 +59,16 @@ interface Tick {
   on: boolean;
 }
 
-/** Changes one tick in what is stored now, so that those of someone else stay. */
+/** Changes one tool in the stored list, so that another person's changes are kept. */
 async function allow({ tagged, call }: Client, { id, all }: { id: string; all: string[] }, { name, on }: Tick): Promise<void> {
   const params = { id };
   for (let attempt = 1; ; attempt++) {
     const { value, tag } = await tagged(mcps.get, { params });
     const before = value.allowed_tools.length > 0 ? value.allowed_tools : all;
     const after = [...before.filter((other) => other !== name), ...(on ? [name] : [])];
-    // None named would allow all.
+    // An empty list would allow all tools.
     if (after.length === 0)
-      throw new ApiProblem({ status: 409, code: 'last_tool', detail: 'It is the last tool that may be used' });
+      throw new ApiProblem({ status: 409, code: 'last_tool', detail: 'At least one tool must stay selected' });
     const allowed_tools = all.every((each) => after.includes(each)) ? [] : after;
     try {
       return void (await call(mcps.update, { params, body: { allowed_tools }, if_match: tag }));

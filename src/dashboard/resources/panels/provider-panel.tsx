@@ -1,6 +1,7 @@
 import { Group, Stack, Text } from '@mantine/core';
 import { providers } from '../../../contracts/providers.ts';
 import { useAct } from '../../api/queries.ts';
+import { counted } from '../../ui/show.tsx';
 import type { Stored } from '../resource.ts';
 import { TestButton } from './test-button.tsx';
 
@@ -13,7 +14,7 @@ export function ProviderPanel({ record }: { record: Stored }) {
           test={test}
           id={record.id}
           label="Test the provider"
-          yes={({ models }) => `It answers, with ${models.length} models.`}
+          yes={({ models }) => `Connected: ${counted(models.length, 'model')}`}
         />
       </Group>
       {test.data?.success && (

@@ -60,11 +60,11 @@ const FIRES: Column<ApiReply<typeof scheduledAgents.runs>['items'][number]>[] = 
 function Fires({ id }: { id: string }) {
   const query = useRead(scheduledAgents.runs, { params: { id }, query: { limit: 20 } }, { every_ms: 10_000 });
   return (
-    <Section title="When it was due">
+    <Section title="History">
       <Loaded query={query}>
         {({ items }) =>
           items.length === 0 ? (
-            <Empty>It has not been due yet.</Empty>
+            <Empty>Not due yet.</Empty>
           ) : (
             <ColumnTable rows={items} columns={FIRES} label="Due times" keyOf={({ due_at, outcome }) => `${due_at}-${outcome}`} />
           )

@@ -12,11 +12,11 @@ interface TestButtonProps<T extends Tested> {
   test: { data: T | undefined; error: ApiProblem | null; isPending: boolean; mutate(input: { params: { id: string } }): void };
   id: string;
   label: string;
-  /** What a test that went well has shown. */
+  /** The message for a test that succeeded. */
   yes(tested: T): string;
 }
 
-/** Tries what is stored, and says how it went. To be put among buttons. */
+/** Tests the stored record and shows the result. Belongs in a group of buttons. */
 export function TestButton<T extends Tested>({ test, id, label, yes }: TestButtonProps<T>) {
   return (
     <>

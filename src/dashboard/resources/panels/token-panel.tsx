@@ -26,15 +26,15 @@ export function TokenPanel({ record }: { record: Stored }) {
 
 const TONES = { granted: 'good', asked: 'wait', outdated: 'quiet' };
 
-/** Where the token may go, and where it is asked for. */
+/** The destinations that the token is granted to, and those that request it. */
 function Grants({ id }: { id: string }) {
   const query = useRead(tokens.grants, { params: { id } });
   return (
-    <Section title="Where it may go">
-      <Loaded query={query} what="Reading the grants">
+    <Section title="Grants">
+      <Loaded query={query} what="Loading the grants">
         {(grants) =>
           grants.length === 0 ? (
-            <Empty>Nothing names this token.</Empty>
+            <Empty>No resource refers to this token.</Empty>
           ) : (
             <Stack gap={6} className="panel">
               {grants.map((grant) => (
@@ -63,11 +63,11 @@ function Grant({ id, grant }: { id: string; grant: TokenGrant }) {
         {grant.id ? (
           <Button
             variant="default"
-            aria-label={`Take back from the ${about}`}
+            aria-label={`Revoke from the ${about}`}
             loading={revoke.isPending}
             onClick={() => revoke.mutate({ params: { id, grant_id: grant.id as string } })}
           >
-            Take back
+            Revoke
           </Button>
         ) : (
           <Button
@@ -89,11 +89,11 @@ const SHOWN = 20;
 function Uses({ id }: { id: string }) {
   const query = useRead(tokens.uses, { params: { id }, query: { limit: SHOWN } });
   return (
-    <Section title="Last uses">
-      <Loaded query={query} what="Reading the uses">
+    <Section title="Recent uses">
+      <Loaded query={query} what="Loading the uses">
         {({ items }) =>
           items.length === 0 ? (
-            <Empty>It has not been used.</Empty>
+            <Empty>Not used yet.</Empty>
           ) : (
             <Stack gap={4} className="panel">
               {items.map((use) => (

@@ -23,15 +23,15 @@ export function ToolPanel({ record }: { record: Stored }) {
   );
 }
 
-/** All that can be changed of a tool that came as a plugin, beside its variables. */
+/** The only setting of a plugin that can be changed, besides its variables. */
 function PluginSwitch({ record }: { record: Stored }) {
   const update = useAct(customTools.update, { line: `switch of ${record.id}` });
-  const told = update.isPending ? update.variables.body?.is_enabled : undefined;
+  const pending = update.isPending ? update.variables.body?.is_enabled : undefined;
   return (
     <>
       <Switch
         label="Enabled"
-        checked={told ?? record.is_enabled}
+        checked={pending ?? record.is_enabled}
         onChange={(event) => update.mutate({ params: { id: record.id }, body: { is_enabled: event.currentTarget.checked } })}
       />
       {update.error && <Failure problem={update.error} />}
@@ -39,16 +39,16 @@ function PluginSwitch({ record }: { record: Stored }) {
   );
 }
 
-/** A variable alone gives no network; it once did. */
+/** Shows the network access of the tool. Variables alone do not grant it; in older versions they did. */
 function Network({ record: { network, env_config } }: { record: Stored }) {
-  const tells = env_config ? ' Its variables alone give it none.' : '';
+  const about_variables = env_config ? ' Environment variables do not grant it.' : '';
   return (
     <Text size="sm" c="dimmed">
       {network ? (
-        'This tool may reach the network, through the egress guard.'
+        'This tool can reach the network through the egress guard.'
       ) : (
         <>
-          This tool has no network.{tells} To give it one, write <code>NETWORK = True</code> in its source.
+          This tool has no network access.{about_variables} To grant it, set <code>NETWORK = True</code> in the source.
         </>
       )}
     </Text>
@@ -72,7 +72,7 @@ function RunTool({ record }: { record: Stored }) {
       );
   };
   return (
-    <Section title="Run it">
+    <Section title="Test run">
       <form onSubmit={submit}>
         <Stack gap="xs" className="panel" maw="46rem">
           <Textarea
@@ -103,7 +103,7 @@ function RunTool({ record }: { record: Stored }) {
 
 function RunVerdict({ run: { success, error, duration_ms } }: { run: ApiReply<typeof customTools.run> }) {
   const took = `(${duration(duration_ms)})`;
-  return <TestVerdict good={success} yes={`It ran ${took}`} no={`${error ?? 'It failed'} ${took}`} />;
+  return <TestVerdict good={success} yes={`Completed ${took}`} no={`${error ?? 'Failed'} ${took}`} />;
 }
 
 const EXAMPLES: Record<string, unknown> = { string: '', integer: 0, number: 0, boolean: false, array: [], object: {} };
@@ -115,13 +115,13 @@ function exampleOf({ properties = {}, required = [] }: { properties?: Record<str
 function EnvMapping({ id }: { id: string }) {
   const query = useRead(customTools.getEnvMapping, { params: { id } });
   const set = useAct(customTools.setEnvMapping, { line: `variables of ${id}` });
-  const told = set.isPending ? set.variables.body?.env_mapping : undefined;
+  const pending = set.isPending ? set.variables.body?.env_mapping : undefined;
   return (
     <Section title="Environment variables">
       <Loaded query={query}>
         {({ env_mapping, available_tokens }) => (
           <Stack gap="xs" className="panel" maw="46rem">
-            {Object.entries({ ...env_mapping, ...told }).map(([name, token]) => (
+            {Object.entries({ ...env_mapping, ...pending }).map(([name, token]) => (
               <Picker
                 key={name}
                 kind="token"
@@ -133,7 +133,7 @@ function EnvMapping({ id }: { id: string }) {
                 onChange={(value) => set.mutate({ params: { id }, body: { env_mapping: { [name]: value } } })}
               />
             ))}
-            <Text c="dimmed">A tool with a variable that no token fills is not run.</Text>
+            <Text c="dimmed">The tool does not run until every variable has a token.</Text>
             {set.error && <Failure problem={set.error} />}
           </Stack>
         )}
@@ -142,7 +142,7 @@ function EnvMapping({ id }: { id: string }) {
   );
 }
 
-/** Judges the source as it stands in the form, without storing or running it. */
+/** Validates the source in the form without storing or running it. */
 export function ValidateTool({ values }: { values: Values }) {
   const act = useAct(customTools.validate);
   const body = { name: String(values.name ?? ''), source_code: String(values.source_code ?? '') };
@@ -152,7 +152,7 @@ export function ValidateTool({ values }: { values: Values }) {
         <Button variant="default" loading={act.isPending} onClick={() => act.mutate({ body })}>
           Validate the source
         </Button>
-        {act.data && <TestVerdict good={act.data.valid} yes="It is valid." no={act.data.error ?? 'It is not valid.'} />}
+        {act.data && <TestVerdict good={act.data.valid} yes="Valid" no={act.data.error ?? 'Not valid'} />}
       </Group>
       {act.data?.valid && <Code label="Inferred schema">{act.data.inferred_schema}</Code>}
       {act.error && <Failure problem={act.error} />}

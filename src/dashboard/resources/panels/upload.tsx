@@ -53,7 +53,7 @@ function UploadForm({ endpoint, accept, slug, fields = {}, children }: UploadPro
 
 export function UploadTool() {
   return (
-    <DialogButton label="Upload" title="Upload a tool file, named after its function">
+    <DialogButton label="Upload" title="Upload a Python file named after its function">
       <UploadForm endpoint={customTools.upload} accept=".py" slug="custom-tools" />
     </DialogButton>
   );

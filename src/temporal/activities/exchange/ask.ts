@@ -12,7 +12,7 @@ import type { StartedStep } from './begin.ts';
 import type { ExchangeAttempt } from './index.ts';
 import type { ModelAnswer } from './record.ts';
 
-/** Sends the transcript to the model and publishes its text as it comes. `waiting`: the run's budget does not allow the call. */
+/** Sends the transcript to the model and publishes its text as it arrives. `waiting`: the run's budget does not allow the call. */
 export async function askModel(work: ExchangeAttempt, started: StartedStep): Promise<ModelAnswer | 'waiting'> {
   const { ports, run, definition, order } = work;
   const { begun, signal } = started;
@@ -30,16 +30,16 @@ export async function askModel(work: ExchangeAttempt, started: StartedStep): Pro
     const { reply, cursor } = await selected.runtime.exchange(exchangeOf(work, { ...about, ...fit }), emit, signal);
     await publisher.flush();
     const answered = order.tools_off ? { ...reply, calls: [] } : reply;
-    return { reply: answered, cursor, offered, selected, told: !held && publisher.complete() };
+    return { reply: answered, cursor, offered, selected, published: !held && publisher.complete() };
   } catch (error) {
     await begun;
-    // Published text is kept when the run ends here, so all of it is published before anyone learns that the attempt has ended.
+    // Published text is kept if the run ends here, so publish all of it before reporting the end of the attempt.
     await publisher.flush();
     throw error;
   }
 }
 
-/** The runtime that asks the model, and the tools it is offered; the first exchange puts them on record. */
+/** The runtime that asks the model, and the tools offered to it; the first exchange records them. */
 async function equip(work: ExchangeAttempt, { begun, first, signal }: StartedStep) {
   const { ports, run, definition, order } = work;
   const selected = await ports.runtimeOf(run, definition);
@@ -47,7 +47,7 @@ async function equip(work: ExchangeAttempt, { begun, first, signal }: StartedSte
   const offered = order.tools_off ? [] : await (await ports.toolsOf(asked, signal)).list(signal);
   if (first) {
     await begun;
-    await ports.runs.tellDeltas(run, { step: 1, events: offeredEvents(work, { offered, selected }) });
+    await ports.runs.publishDeltas(run, { step: 1, events: offeredEvents(work, { offered, selected }) });
   }
   return { selected, offered };
 }
@@ -68,7 +68,7 @@ function exchangeOf(
   };
 }
 
-/** Fetches the repository that the run works on, before its model is asked anything. */
+/** Fetches the repository that the run works on, before the first model call. */
 async function checkOut(
   { ports, run, definition: { workflow }, order: { step } }: ExchangeAttempt,
   repository: PinnedRepository,
@@ -81,5 +81,5 @@ async function checkOut(
   });
   const { url, branch } = repository;
   const { log } = eventsOf(run.task_id, ports.now);
-  if (commit) await ports.runs.tellDeltas(run, { step, events: [log('repo_synced', url, { branch, commit })] });
+  if (commit) await ports.runs.publishDeltas(run, { step, events: [log('repo_synced', url, { branch, commit })] });
 }

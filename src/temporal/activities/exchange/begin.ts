@@ -5,21 +5,21 @@ import { staleAttempt } from '../attempt.ts';
 import { type Context, contextOf } from '../context.ts';
 import type { ExchangeAttempt } from './index.ts';
 
-/** A step that an attempt has taken, or is taking. */
+/** A step that an attempt has claimed, or is claiming. */
 export interface StartedStep {
-  /** Resolves once the attempt is on record as the one that has the step; rejects when another was quicker. */
+  /** Resolves once the record shows that this attempt has the step; rejects if another was quicker. */
   begun: Promise<void>;
   /** The run's first exchange. */
   first: boolean;
   /** The transcript with what this step adds before the model is called. */
   transcript: TranscriptMessage[];
-  /** Aborts with the activity, and when another attempt has taken the step. */
+  /** Aborts with the activity, and if another attempt has claimed the step. */
   signal: AbortSignal;
-  /** Publishes text of this attempt; ends it when another attempt has taken the step. */
+  /** Publishes text of this attempt; ends it if another attempt has claimed the step. */
   publishDelta(delta: string): Promise<void>;
 }
 
-/** Starts to write the beginning of the step and does not wait for it: the model can be prepared meanwhile. */
+/** Starts to write the beginning of the step without waiting for it: the model can be prepared meanwhile. */
 export async function beginStep(work: ExchangeAttempt, outer: AbortSignal): Promise<StartedStep> {
   const { ports, run, definition, order } = work;
   const first = order.step === 1 && run.messages.length === 0;
@@ -27,7 +27,7 @@ export async function beginStep(work: ExchangeAttempt, outer: AbortSignal): Prom
   const opening = openingOf(work, context);
   const stale = new AbortController();
   const begun = claimStep(work, opening, stale);
-  // Awaited later. Handled now, so that a failure of the model meanwhile cannot leave this rejection unhandled.
+  // Awaited later. Attach a handler now so that a model failure cannot leave this rejection unhandled.
   begun.catch(() => {});
   return {
     begun,
@@ -36,16 +36,16 @@ export async function beginStep(work: ExchangeAttempt, outer: AbortSignal): Prom
     signal: AbortSignal.any([outer, stale.signal]),
     async publishDelta(delta) {
       const events = [eventsOf(run.task_id, ports.now).delta(delta)];
-      if (!(await ports.runs.tellDeltas(run, { step: order.step, events }))) giveWay(stale);
+      if (!(await ports.runs.publishDeltas(run, { step: order.step, events }))) giveWay(stale);
     },
   };
 }
 
-/** Makes this attempt the one that has the step; aborts when another was quicker. */
+/** Claims the step for this attempt; aborts if another was quicker. */
 async function claimStep({ ports, run, order }: ExchangeAttempt, opening: Context, stale: AbortController): Promise<void> {
   const { step, turns, denied } = order;
   const begun = await ports.runs.begin(run, { step, turns, denied, ...opening }).catch((error) => {
-    // Not known to be on record, so nothing may be published: do not listen to the model in vain.
+    // The step may not be recorded, so nothing may be published: stop the model call.
     stale.abort(error);
     throw error;
   });
@@ -58,7 +58,7 @@ function giveWay(stale: AbortController): never {
   throw reason;
 }
 
-/** What is written before the model is called: messages it is to see, and events that say so. */
+/** What is written before the model is called: new messages for it, and their events. */
 function openingOf({ ports, run, definition, order }: ExchangeAttempt, context: Context): Context {
   const { log, status, message } = eventsOf(run.task_id, ports.now);
   const messages: TranscriptMessage[] = [...context.messages];
@@ -82,8 +82,7 @@ function openingOf({ ports, run, definition, order }: ExchangeAttempt, context: 
     events.push(log('goal_reminder', content));
   }
   if (run.status !== 'running' && run.messages.length > 0) events.push(status('running', order.turns));
-  if (run.attempts > 0)
-    events.push(log('attempt_reset', 'The step is tried again; drop its unfinished text', { step: order.step }));
+  if (run.attempts > 0) events.push(log('attempt_reset', 'The step is retried; drop its unfinished text', { step: order.step }));
   events.push(log('model_call', definition.model ?? 'default model', { step: order.step }));
   return { messages, events };
 }

@@ -25,17 +25,17 @@ export interface ExchangePorts extends AdmissionPorts, ContextPorts, Omit<FitPor
   halts: Halts;
   definition(hash: string): Promise<Definition>;
   runtimeOf(run: OpenRun, definition: Definition): Promise<SelectedRuntime>;
-  /** Tools that have to be asked for are found once a run; nothing is told of them before `ready`. */
+  /** MCP tools are listed once per run; nothing is published about them before `ready`. */
   toolsOf(asked: ToolsAsked, signal: AbortSignal): Promise<Toolbox>;
-  /** Sends text on in batches; nothing before `ready`. */
+  /** Forwards text in batches; nothing before `ready`. */
   publisher(send: (delta: string) => Promise<unknown>, ready: Promise<unknown>): DeltaPublisher;
   workspaces: { open(run: WorkspaceOwner, signal: AbortSignal): Promise<{ commit: string | null }> };
   /** The longest that a provider may ask to be left alone. */
   longest_wait_ms: number;
   isModelFailure(error: unknown): error is ModelFailure;
-  /** Judges a text of the model's by the run's output guardrails. */
+  /** Judges a text of the model by the run's output guardrails. */
   judge(definition: Definition, text: string, facts: { final: boolean; owner: string }): Promise<Verdict>;
-  /** Whether texts must be judged before any of them is shown. */
+  /** Whether texts must be judged before any part of them is shown. */
   holdsBack(definition: Definition): boolean;
 }
 
@@ -47,13 +47,13 @@ export interface ExchangeAttempt {
   order: ExchangeOrder;
 }
 
-/** One exchange with the model, recorded once by (task, step): a step that is on record is not paid again. */
+/** One exchange with the model, recorded once per (task, step): a recorded step is not paid for again. */
 export const exchangeActivity =
   (ports: ExchangePorts) =>
   (task_id: string, order: ExchangeOrder): Promise<PlannedCall[] | 'waiting'> =>
     runAttempt(ports.halts, task_id, (signal) => exchangeStep(ports, [task_id, order], signal));
 
-/** The exchange without what the engine has to do with it. */
+/** The exchange, independent of the engine. */
 export async function exchangeStep(ports: ExchangePorts, [task_id, order]: [string, ExchangeOrder], signal: AbortSignal) {
   const run = await ports.runs.open(task_id, order.step);
   if (!run || isTerminal(run.status)) throw ApplicationFailure.nonRetryable(`The task ${task_id} has ended`, 'task_ended');
@@ -79,12 +79,12 @@ async function noteFailure(
   const { final, delay_ms } = retryDelay({ recoverable, errors: run.errors, retry_after_ms, most_ms: ports.longest_wait_ms });
   const wait = `asking again in ${(delay_ms / 1_000).toFixed(1)} s`;
   const { log } = eventsOf(run.task_id, ports.now);
-  const told = log(code === 'rate_limited' ? 'rate_limited' : 'retry', `${storable(message)}; ${wait}`, {
+  const retried = log(code === 'rate_limited' ? 'rate_limited' : 'retry', `${storable(message)}; ${wait}`, {
     step: order.step,
     error_code: code,
     wait_ms: delay_ms,
   });
-  const noted = { step: order.step, error: storable(message), events: final ? [] : [told] };
+  const noted = { step: order.step, error: storable(message), events: final ? [] : [retried] };
   await written(() => ports.runs.noteError(run, noted), signal);
   return ApplicationFailure.create({ message, type: code, nonRetryable: final, nextRetryDelay: delay_ms });
 }

@@ -23,8 +23,8 @@ export interface ModelAnswer {
   cursor: unknown;
   offered: ToolSpec[];
   selected: SelectedRuntime;
-  /** Whether all of the text has been told; otherwise it is told anew with the reply. */
-  told: boolean;
+  /** Whether all of the text has been published; if not, it is sent again with the reply. */
+  published: boolean;
 }
 
 export async function recordReply(work: ExchangeAttempt, answer: ModelAnswer, signal: AbortSignal): Promise<PlannedCall[]> {
@@ -37,10 +37,10 @@ export async function recordReply(work: ExchangeAttempt, answer: ModelAnswer, si
   return recordedCalls(now, order.step);
 }
 
-/** What is written of a reply, and the calls that are to be made. */
+/** The record of a reply, and the calls to make. */
 async function entryOf(
   { ports, run, definition, order }: ExchangeAttempt,
-  { reply, cursor, offered, selected, told }: ModelAnswer,
+  { reply, cursor, offered, selected, published }: ModelAnswer,
 ) {
   const { log, message, usage, delta } = eventsOf(run.task_id, ports.now);
   const judged = await judgedOf({ ports, run, definition, order }, reply);
@@ -57,7 +57,7 @@ async function entryOf(
   const asked = calls.map(({ call_id, name, arguments: args }) => ({ call_id, name, arguments: args }));
   const model = reply.model ?? definition.model;
   const spent = { ...reply.usage, cost: costOf(reply.usage, model, selected.prices), premium_requests: 0 };
-  const anew = [log('attempt_reset', 'The text is told anew', { step: order.step }), delta(content)];
+  const resent = [log('attempt_reset', 'The whole text is sent again', { step: order.step }), delta(content)];
   const entry: StepRecord = {
     step: order.step,
     model,
@@ -77,7 +77,7 @@ async function entryOf(
     cursor,
     response: calls.length === 0 && !judged.withheld ? responseOf(content, definition.settings.output_format) : undefined,
     events: [
-      ...(told || content === '' ? [] : anew),
+      ...(published || content === '' ? [] : resent),
       ...(reply.made_there ?? []).flatMap((call) => madeThere(call, log)),
       log('model_response', reply.finish, { step: order.step }),
       ...judged.events,
@@ -88,7 +88,7 @@ async function entryOf(
   return { entry, planned: calls.map(({ call_id, name }) => ({ call_id, name })) };
 }
 
-/** A reply's text as the guardrails let it through, or why it is withheld. */
+/** A reply's text after the guardrails, or why it is withheld. */
 async function judgedOf({ ports, run, definition }: ExchangeAttempt, { text, calls }: ModelReply) {
   const { log } = eventsOf(run.task_id, ports.now);
   const verdict = await ports.judge(definition, storable(text), { final: calls.length === 0, owner: run.owner });

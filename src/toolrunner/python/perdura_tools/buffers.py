@@ -73,7 +73,7 @@ class Buffers:
 
 
 def _forgetful(pages: mmap.mmap) -> None:
-    """Systems that cannot have no confinement either, and one supervisor per call."""
+    """Systems without it have no confinement either, and one supervisor per call."""
     try:
         pages.madvise(MADV_WIPEONFORK)
     except (AttributeError, OSError, ValueError):

@@ -51,14 +51,14 @@ def supervise_slot(tier: Tier, channel: socket.socket, slot: int) -> None:
         for _ in range(CALLS_PER_SLOT):
             if not _serve_one(tier, channel, buffers):
                 break
-    except BaseException as failure:  # noqa: BLE001 - the zygote is told, and reports it at its start
+    except BaseException as failure:  # noqa: BLE001 - sent to the zygote, which reports it at its start
         _tell(channel, f"{type(failure).__name__}: {failure}"[:2000])
         os._exit(1)
     os._exit(0)
 
 
 def _serve_one(tier: Tier, channel: socket.socket, buffers: Buffers) -> bool:
-    """One call; False when the zygote went away. A process that died while it was waiting is replaced first."""
+    """One call; False if the zygote has ended. A process that died while waiting is replaced first."""
     connection: Optional[int] = None
     for _ in range(ATTEMPTS):
         tier.before_fork()
@@ -95,7 +95,7 @@ def _tool_process(tier: Tier, job_fd: int, result_fd: int) -> None:
 
 
 def _reseed() -> None:
-    """Every fork of the zygote would draw the same numbers; `random` sees to itself."""
+    """Reseeds: otherwise every fork of the zygote would draw the same numbers. `random` reseeds itself."""
     numpy_random = sys.modules.get("numpy.random")
     if numpy_random:
         numpy_random.seed()
@@ -114,7 +114,7 @@ def _await_confined(tool: Tool) -> None:
 
 
 def _receive_connection(channel: socket.socket) -> int | None:
-    """None when the zygote went away."""
+    """None if the zygote has ended."""
     try:
         channel.send(b"ready")
         data, ancillary, _, _ = channel.recvmsg(1, socket.CMSG_SPACE(4))

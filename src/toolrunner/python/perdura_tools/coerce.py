@@ -52,7 +52,7 @@ def coerce_arguments(function: Any, arguments: dict[str, Any]) -> dict[str, Any]
     """Raises ValueError naming the argument that does not fit."""
     try:
         hints = typing.get_type_hints(function)
-    except Exception:  # noqa: BLE001 - whatever evaluating a hint may raise, the value can still be passed as it is
+    except Exception:  # noqa: BLE001 - evaluating a hint may raise anything; the value can still be passed unchanged
         return arguments
     return {name: _named(name, value, hints.get(name)) for name, value in arguments.items()}
 

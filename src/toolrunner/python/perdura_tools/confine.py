@@ -35,7 +35,7 @@ def main() -> None:
         tier.enter(settings["slot"])
         tier.before_fork()
         child = _fork_command(tier, settings)
-    except Exception as failure:  # noqa: BLE001 - whoever asked for the command is told why it did not start
+    except Exception as failure:  # noqa: BLE001 - the caller receives the reason why the command did not start
         _say(failed=f"{failure}" or type(failure).__name__)
         os._exit(1)
     _say(started=True)
@@ -73,7 +73,7 @@ def _fork_command(tier: Tier, settings: dict[str, Any]) -> int:
             if os.read(go[0], 1) != b"+":
                 os._exit(1)
             _become(tier, settings, failure[1])
-        except BaseException as reason:  # noqa: BLE001 - told through the pipe
+        except BaseException as reason:  # noqa: BLE001 - reported through the pipe
             os.write(failure[1], f"{reason}".encode("utf-8", "replace")[:2000] or b"?")
         os._exit(127)
     for fd in (ready[1], go[0], failure[1]):
@@ -94,7 +94,7 @@ def _header(settings: dict[str, Any]) -> Header:
 
 
 def _become(tier: Tier, settings: dict[str, Any], failure: int) -> NoReturn:
-    """An exec that works closes every pipe; that is how the supervisor knows."""
+    """A successful exec closes every pipe; the supervisor detects it that way."""
     close_all_but(failure, *tier.descriptors())
     tier.confine_for(_header(settings), settings["env"])
     if settings["cwd"]:

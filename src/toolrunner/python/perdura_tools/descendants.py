@@ -1,4 +1,4 @@
-"""Finding and ending every process a tool started, where no PID namespace does it."""
+"""Finding and ending every process a tool started, if no PID namespace does it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a supervisor is told of a job: how to treat it, and nothing of what is in it."""
+"""The part of a job that a supervisor reads: how to run it, without its content."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Header:
 
 
 def read_header(fd: int, patience_s: Optional[float] = PATIENCE_S) -> tuple[Optional[Header], bytes]:
-    """The header and its bytes; from whoever reached the socket, so bounded in size and time. None for a wrong one."""
+    """The header and its bytes. Any process that reaches the socket may send it, so size and time are bounded. None if it is invalid."""
     raw = b""
     deadline = None if patience_s is None else time.monotonic() + patience_s
     poll = select.poll()

@@ -19,7 +19,7 @@ from .buffers import REPLY_LIMIT, Buffers, Region, Stream
 from .descendants import collect
 
 HEADER_BYTES = 1024
-"""A job begins with a header of this length, padded with spaces: what a supervisor has to know, and no secret."""
+"""A job begins with a header of this length, padded with spaces: what a supervisor needs to know, and no secret."""
 TICK_MS = 100
 
 Trouble = Callable[[], Optional[str]]
@@ -37,7 +37,7 @@ class Tool:
     stderr: Stream
     job_open: bool = True
     ended: bool = False
-    """Its end was collected; its number may be someone else's now."""
+    """Its end was collected; its number may now belong to another process."""
 
     def close_job(self) -> None:
         if self.job_open:
@@ -127,7 +127,7 @@ class Delivery:
     """Bytes that have not been read yet."""
     sent: int = 0
     dropped: bool = False
-    """Nobody takes it any more: the tool process is gone, which its own end will tell."""
+    """Nobody reads it any more: the tool process has ended, and its end is collected separately."""
 
     def done(self) -> bool:
         return self.left == 0 and self.sent == self.window.size

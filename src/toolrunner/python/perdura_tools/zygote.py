@@ -1,7 +1,7 @@
 """The fork server: trusted code only, sealed at its start, with a few confined processes always ready.
 
 stdin brings one line of settings and then stays open; its end is the order to stop.
-stdout says `{"ready": …}` or `{"failed": …}`, then one JSON line per thing worth telling.
+stdout says `{"ready": …}` or `{"failed": …}`, then one JSON line per event worth reporting.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class Zygote:
                 self._retire()
 
     def _prove(self) -> None:
-        """The whole sequence has worked once, or the tier is not available."""
+        """The whole sequence has worked once; otherwise the tier is unavailable."""
         self._spawn()
         first = next(iter(self.slots.values()))
         answer = first.channel.recv(4096)
@@ -152,7 +152,7 @@ class Zygote:
         self.poll.register(mine.fileno(), select.POLLIN)
 
     def _hear(self, fd: int) -> None:
-        """A slot is ready, or it is going away, which its collection will tell."""
+        """A slot is ready, or it is ending; its end is collected separately."""
         slot = self.slots.get(fd)
         if slot is None:
             return
@@ -183,7 +183,7 @@ class Zygote:
                 self.losses = 0
 
     def _retire(self) -> None:
-        """More are ready than were needed of late: one goes."""
+        """More slots are ready than were recently needed: ends one."""
         idle = self._idle()
         if len(idle) > self.prefork:
             self._forget(idle[-1])
@@ -204,7 +204,7 @@ class Zygote:
                 self._after_loss(pid)
 
     def _after_loss(self, pid: int) -> None:
-        """Without a PID namespace, the processes of a supervisor that was killed came to us."""
+        """Without a PID namespace, this process has adopted those of a killed supervisor."""
         self.losses += 1
         say(log=f"a supervisor of the tool sandbox ended unexpectedly (process {pid})")
         if not self.pids:

@@ -1,9 +1,9 @@
-# Put before each file tool: the rule of what a path may be.
+# Prepended to each file tool: the rules for paths.
 import os as _os
 
 
 def _inside(path):
-    """The real path of what is named, which must be in the workspace; relative names start there."""
+    """The real path, which must be in the workspace; relative paths start there."""
     root = _os.path.realpath(_os.environ["PERDURA_WORKSPACE"])
     found = _os.path.realpath(_os.path.join(root, path))
     if found != root and not found.startswith(root + _os.sep):
@@ -16,7 +16,7 @@ def _shown(path):
 
 
 def _walk(top):
-    """Every file below, without the insides of version control."""
+    """Every file below, except in folders of version control."""
     for folder, folders, files in _os.walk(top):
         folders[:] = sorted(name for name in folders if name != ".git")
         for name in sorted(files):

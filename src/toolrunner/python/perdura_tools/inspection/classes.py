@@ -21,7 +21,7 @@ def class_schema(types: "Types", name: str) -> Schema:
     if ENUMS & set(bases):
         return enumeration(list(enum_members(types, name).values()))
     if not _has_fields(types, node, bases):
-        types.warnings.append(f"line {node.lineno}: class {name} is no dataclass, TypedDict, NamedTuple, model or enum")
+        types.warnings.append(f"line {node.lineno}: class {name} is not a dataclass, TypedDict, NamedTuple, model or enum")
         return {"type": "object"}
     types.open.append(name)
     try:

@@ -21,7 +21,7 @@ PATH_RULE, PORT_RULE = 1, 2
 
 
 def abi() -> int:
-    """0 where the kernel has none of it."""
+    """0 if the kernel does not support it."""
     return max(0, libc.syscall(LANDLOCK_CREATE, None, ctypes.c_size_t(0), 1))
 
 

@@ -27,7 +27,7 @@ class Limits:
 
 
 def apply(limits: Limits, process_allowance: int = 0) -> None:
-    """`process_allowance` is what the user has running already, where the kernel counts that too."""
+    """`process_allowance` is how many processes the user already runs, if the kernel counts those too."""
     wanted = {
         resource.RLIMIT_AS: limits.address_space_mb * MB,
         resource.RLIMIT_CPU: limits.cpu_s,

@@ -1,4 +1,4 @@
-"""The strong tier: a sealed outer set of namespaces, a PID namespace per slot, and the rest anew for every call."""
+"""The strong tier: a sealed outer set of namespaces, a PID namespace per slot, and new other namespaces for every call."""
 
 from __future__ import annotations
 
@@ -89,15 +89,15 @@ class NamespaceTier:
         os.close(theirs)
 
     def trouble(self) -> Optional[str]:
-        """Why a running call has to end, if it has to."""
+        """Why a running call must end, if it must."""
         others = {pid for pid, _, _ in descendants.process_table()} - {os.getpid()}
         return "out_of_memory" if limits.resident_bytes(others) > self._setting.limits.memory_mb * MB else None
 
     def kill(self, tool: Optional[int]) -> None:
-        """Nothing of the call runs any more when this returns."""
+        """When this returns, no process of the call is running."""
         namespaces.kill_namespace()
 
     def end(self) -> None:
-        """Everything of the call is gone when this returns."""
+        """When this returns, everything of the call has been removed."""
         namespaces.kill_namespace()
         descendants.collect_all()

@@ -1,4 +1,4 @@
-"""The strong tier: every call in PID, mount and network namespaces of its own, inside a sealed outer set."""
+"""The strong tier: every call in its own PID, mount and network namespaces, inside a sealed outer set."""
 
 from __future__ import annotations
 

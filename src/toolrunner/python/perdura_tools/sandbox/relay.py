@@ -24,22 +24,22 @@ READY = b"+"
 
 def fork_relay(enter_network: Callable[[], None], proxy_socket: str, keep: int) -> None:
     """Returns when the relay listens. It is one of the call's processes and ends with them."""
-    told, tell = os.pipe()
+    receiving, reporting = os.pipe()
     if os.fork() == 0:
         try:
-            close_all_but(keep, tell)
-            _run(enter_network, proxy_socket, tell)
-        except BaseException as failure:  # noqa: BLE001 - the supervisor waits for a word
-            os.write(tell, str(failure).encode() or b"?")
+            close_all_but(keep, reporting)
+            _run(enter_network, proxy_socket, reporting)
+        except BaseException as failure:  # noqa: BLE001 - the supervisor waits for a report
+            os.write(reporting, str(failure).encode() or b"?")
         os._exit(1)
-    os.close(tell)
-    answer = os.read(told, 4096)
-    os.close(told)
+    os.close(reporting)
+    answer = os.read(receiving, 4096)
+    os.close(receiving)
     if answer != READY:
         raise OSError(f"no network: {answer.decode('utf-8', 'replace') or 'the relay ended'}")
 
 
-def _run(enter_network: Callable[[], None], proxy_socket: str, tell: int) -> None:
+def _run(enter_network: Callable[[], None], proxy_socket: str, reporting: int) -> None:
     forget_wake_up()
     os.setsid()
     die_with_parent()
@@ -47,8 +47,8 @@ def _run(enter_network: Callable[[], None], proxy_socket: str, tell: int) -> Non
     _loopback_up()
     listener = socket.create_server(("127.0.0.1", PORT), backlog=CONNECTIONS)
     drop_capabilities()
-    os.write(tell, READY)
-    os.close(tell)
+    os.write(reporting, READY)
+    os.close(reporting)
     _accept(listener, proxy_socket, threading.BoundedSemaphore(CONNECTIONS))
 
 

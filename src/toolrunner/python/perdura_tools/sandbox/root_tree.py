@@ -54,7 +54,7 @@ def system_paths(prefixes: list[str]) -> tuple[str, ...]:
 
 
 def enter(tree: Tree) -> None:
-    """Builds the tree and makes it the root. The caller is in a mount namespace of its own."""
+    """Builds the tree and makes it the root. The caller is in its own mount namespace."""
     # Before anything can hide them, and in this namespace: only its own mounts can be cloned.
     given = [(host_path, open_exactly(host_path.path)) for host_path in sorted(tree.host_paths, key=lambda it: it.path)]
     umask = os.umask(0o022)
@@ -67,7 +67,7 @@ def enter(tree: Tree) -> None:
         _bind(tree.at, bind)
     _devices(tree.at + "/dev")
     _accounts(tree)
-    # A fresh /proc is granted only to who can see a whole one already.
+    # The kernel grants a fresh /proc only to a process that already sees a complete one.
     mount("/proc", tree.at + "/proc", None, MS_BIND | MS_REC)
     _host_paths(tree.at, given)
     os.umask(umask)
@@ -78,7 +78,7 @@ def enter(tree: Tree) -> None:
 
 
 def _host_paths(root: str, given: list[tuple[HostPath, int]]) -> None:
-    """Last of all: once a foreign path is mounted, nothing is made below the root any more."""
+    """The last step: once a foreign path is mounted, nothing more is made below the root."""
     for host_path, fd in given:
         make_place(root, host_path.path, is_directory(fd))
     for host_path, fd in given:

@@ -1,4 +1,4 @@
-"""Private directories where the kernel does not give each call its own file system."""
+"""Private directories, for kernels that cannot give each call its own file system."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MOST_ENTRIES = 20_000
 
 
 def fits(root: str, limit: int) -> bool:
-    """Whether a directory holds less than the limit; a tool may make it hard to look, which counts as not."""
+    """Whether a directory holds less than the limit. If a tool prevents the check, the answer is no."""
     total = entries = 0
     queue = [root]
     while queue:

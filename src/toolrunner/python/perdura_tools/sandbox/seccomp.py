@@ -35,7 +35,7 @@ class Policy:
     shared_files: bool = False
     """Files of the service belong to the tool's own user."""
     own_pid: Optional[int] = None
-    """The only process signals may go to, where nothing else limits them."""
+    """The only process that may receive signals, if nothing else limits them."""
     big_memory: bool = False
     """memfd and System V memory are allowed."""
 
@@ -177,7 +177,7 @@ class _FilterProgram(ctypes.Structure):
 
 
 def install(program: bytes) -> None:
-    """For this process and all it starts, for good. Needs no_new_privs."""
+    """Permanently, for this process and everything it starts. Needs no_new_privs."""
     buffer = ctypes.create_string_buffer(program, len(program))
     argument = _FilterProgram(len(program) // 8, ctypes.addressof(buffer))
     result = libc.prctl(22, ctypes.c_ulong(2), ctypes.byref(argument), ctypes.c_ulong(0), ctypes.c_ulong(0))

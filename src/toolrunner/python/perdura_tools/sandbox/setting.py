@@ -1,4 +1,4 @@
-"""What a confinement is told at its start."""
+"""The settings that a confinement receives at its start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tools may not ask of the kernel: name to (x86_64, aarch64) number, None where there is none."""
+"""What tools may not ask of the kernel: name to (x86_64, aarch64) number, None if there is none."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ DENIED_ON_FOREIGN_FILES: Table = {
     "lremovexattr": (198, 15), "fremovexattr": (199, 16), **_same(fchmodat2=452),
 }  # fmt: skip
 
-# Nor does it keep a tool from being told what happens in directories it cannot list.
+# Nor does it prevent a tool from watching directories that it cannot list.
 DENIED_ON_HOST: Table = {"inotify_init": (253, None), "inotify_init1": (294, 26)}
 
 # First (or second) argument is a process; only 0, the caller itself, is allowed.

@@ -17,10 +17,10 @@ class ClaimedUser:
     """Given to no other sandbox of any service on this machine for as long as this object lives."""
 
     def __init__(self, reserved: int):
-        # Containers do not see each other's claims; with orders of their own they seldom meet.
+        # Containers do not see each other's claims; each tries them in its own order, so they seldom collide.
         for uid in random.sample(UNUSED, len(UNUSED)):
             holder = _claim(uid) if uid != reserved else None
-            # Of a sandbox whose supervisor was killed, processes may live on, and count.
+            # Processes of a sandbox whose supervisor was killed may still run, and count.
             if holder and limits.tasks_of_user(uid) == 0:
                 self.uid, self._holder = uid, holder
                 return
