@@ -233,7 +233,8 @@ describe('a fork is refused', () => {
         WHERE hash = (SELECT definition_hash FROM tasks WHERE id = $1)`,
       [task_id],
     );
-    const apart = await startTestInstallation({ worker: false, setting: { database_url: here.setting.database_url } });
+    const { database_url, encryption_keys } = here.setting;
+    const apart = await startTestInstallation({ worker: false, setting: { database_url, encryption_keys } });
     try {
       const answer = await apart.alice.post(`/api/tasks/${task_id}/fork`, { from_step: 1 });
       expect(answer).toMatchObject({ status: 422, body: { code: 'fork_unsupported' } });
