@@ -23,7 +23,7 @@ function canary(row: string, { plain = false } = {}): string {
 }
 const dressed = (core: string) => `c/&"+${core}+"<'>=`;
 
-let at: TestInstallation;
+let here: TestInstallation;
 let teller: Awaited<ReturnType<typeof startTeller>>;
 let vendor: Awaited<ReturnType<typeof startVendorServer>>;
 let git: Awaited<ReturnType<typeof startGitServer>>;
@@ -42,7 +42,7 @@ beforeAll(async () => {
   const access_token = canary('access token', { plain: true });
   const log: string[] = [];
   seen.push(['log', '']);
-  at = await startTestInstallation({
+  here = await startTestInstallation({
     env: { LOG_LEVEL: 'trace', REPO_CA_FILE: git.ca_file, ANTHROPIC_API_URL: vendor.url, ALLOW_STDIO_MCP: 'true' },
     setting: {
       default_runtime: { base_url: `${teller.url}/default/echo`, model: 'echo' },
@@ -52,7 +52,7 @@ beforeAll(async () => {
     },
     log: (line) => void log.push(line),
   });
-  const client = clientOf(at.url, access_token);
+  const client = clientOf(here.url, access_token);
   // What a client is told is part of what is searched.
   const send: typeof client.send = async (...request) => {
     const reply = await client.send(...request);
@@ -65,10 +65,10 @@ beforeAll(async () => {
     ...{ send, get: (path) => send('GET', path), post: (path, body) => send('POST', path, { body }) },
     put: (path, body) => send('PUT', path, { body }),
   } as typeof client;
-  Object.assign(at, { log });
+  Object.assign(here, { log });
 }, 120_000);
 afterAll(async () => {
-  await at?.stop();
+  await here?.stop();
   await Promise.all([teller, vendor, git, postgres].map((it) => it?.stop()));
 });
 
@@ -316,8 +316,8 @@ async function sources(): Promise<string[]> {
   await Promise.all(ids.map((id) => alice.post(`/api/knowledge-sources/${id}/test`)));
   void (await alice.post('/api/knowledge-items/query', { query: 'handbook', source_ids: ids }));
   void (await alice.post('/api/knowledge-items/query', { query: 'FAIL' }));
-  const here = await made('/api/knowledge-sources', { name: 'here' });
-  void (await alice.post('/api/knowledge-items', { source_id: here, name: 'one', content: 'FAIL to embed' }));
+  const source_id = await made('/api/knowledge-sources', { name: 'here' });
+  void (await alice.post('/api/knowledge-items', { source_id, name: 'one', content: 'FAIL to embed' }));
   return ids;
 }
 
@@ -490,7 +490,7 @@ describe('the matrix', () => {
 });
 
 async function lookEverywhere(tasks: string[]): Promise<void> {
-  await using temporal = await clientForTests(at.setting);
+  await using temporal = await clientForTests(here.setting);
   const look = async (task_id: string) => {
     const task = await alice.ok(alice.get(`/api/tasks/${task_id}`));
     const parts = ['steps', 'bundle', 'progress', 'webhooks'].map((part) => alice.get(`/api/tasks/${task_id}/${part}`));
@@ -518,14 +518,14 @@ async function lookEverywhere(tasks: string[]): Promise<void> {
   ];
   for (const list of lists) void (await alice.get(`/api/${list}`));
   void (await alice.get('/metrics'));
-  const { pool } = at.core.database;
+  const { pool } = here.core.database;
   const { rows } = await pool.query<{ name: string }>(
     "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'",
   );
   for (const { name } of rows)
     for (const row of (await pool.query(`SELECT * FROM "${name}"`)).rows)
       seen.push([`table ${name} ${row.name ?? row.id ?? ''}`, JSON.stringify(row, decoded)]);
-  seen.push(['log', (at as unknown as { log: string[] }).log.join('\n')]);
+  seen.push(['log', (here as unknown as { log: string[] }).log.join('\n')]);
 }
 
 /** Where each secret was found, in any of the forms that a target gave it. */
