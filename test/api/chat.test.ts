@@ -108,7 +108,7 @@ it('finishes and stores the reply of a client that has left', async () => {
   expect(stored.messages[1].content).toBe('one two three four five');
 });
 
-it('keeps the message of a reply whose server was killed, and the session can go on', { timeout: 60_000 }, async () => {
+it('keeps the message if the server is killed during the reply, and the session stays usable', { timeout: 60_000 }, async () => {
   here.model.script(hangs('Half a'), says('A whole one.'));
   const first = await startApiProcess(here.setting);
   const path_of = path(agent_id);
@@ -161,7 +161,7 @@ const REPLIED = [
   { role: 'assistant', content: 'A beginning' },
 ];
 
-it('stops a reply, keeps what was said so far, and ends the request to the model', async () => {
+it('stops a reply, keeps the text so far, and ends the request to the model', async () => {
   const aborted = here.model.aborted();
   const { stop, whole, stored } = await hanging('A beginning', { client: here.alice, token: ALICE });
   expect((await here.bob.post(stop)).status).toBe(403);
@@ -169,7 +169,7 @@ it('stops a reply, keeps what was said so far, and ends the request to the model
   expect(await whole()).toEqual(['session', 'delta', 'done']);
   await until('the end of the request', async () => here.model.aborted() === aborted + 1);
   expect((await stored()).messages).toMatchObject(REPLIED);
-  // Nothing is being written any more, and nothing happens.
+  // The reply has ended, so another stop changes nothing.
   expect((await here.alice.post(stop)).status).toBe(200);
 });
 
@@ -189,14 +189,14 @@ it('stops a reply that another API process is writing', { timeout: 60_000 }, asy
   await Promise.all([writer.api.end('SIGTERM'), other.api.end('SIGTERM')]);
 });
 
-it('tells a provider’s failure as an error event', async () => {
+it('reports a provider failure as an error event', async () => {
   here.model.script(fails(400, { message: 'not today' }));
   const { answer, events } = await chat({ message: 'Hello?' });
   expect(answer.status).toBe(200);
   expect(events.at(-1)).toMatchObject({ type: 'error', message: expect.stringContaining('not today') });
 });
 
-it('answers 400, 403, 404 and 422 as the interface has it', async () => {
+it('answers 400, 403, 404 and 422 as the interface documents', async () => {
   here.model.script(says('ok'));
   const { session_id } = await chat({ message: 'Mine.' });
   const other = await agent();

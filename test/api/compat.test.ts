@@ -72,7 +72,7 @@ describe('chat completions', () => {
     expect(usage).toMatchObject({ total_tokens: 15 });
   });
 
-  it('tell failures in OpenAI’s words', async () => {
+  it('report failures in OpenAI’s format', async () => {
     here.model.script(fails(400, { message: 'bad thing' }));
     expect(await refusal(alice.chat.completions.create({ model: await here.workflow(), messages: user('x') }))).toMatchObject({
       ...{ status: 502, code: 'model_error', message: expect.stringContaining('bad thing') },
@@ -94,7 +94,7 @@ describe('chat completions', () => {
 });
 
 describe('responses', () => {
-  it('are made, streamed, and taken up again by id', async () => {
+  it('are created, streamed, and resumed by id', async () => {
     const model = await here.workflow();
     here.model.script(says('Answer.'), says('Streamed answer.'));
     expect(await alice.responses.create({ model, input: 'x', instructions: 'Be kind.' })).toMatchObject({
@@ -136,17 +136,17 @@ describe('the MCP server', () => {
     return client;
   };
 
-  it('has every workflow of the caller as a tool, and tells how far a call has come', async () => {
+  it('lists every workflow of the caller as a tool, and reports the progress of a call', async () => {
     const workflow_id = await here.workflow({ workflow: { title: 'Sum it up!' }, tools: ['def f() -> int:\n    return 1\n'] });
     const client = await connected(ALICE);
     const { tools } = await client.listTools();
     const tool = tools.find(({ name }) => name === `Sum_it_up_${workflow_id.slice(-8)}`);
     here.model.script(asks({ name: 'no-such' }), says('Summed.'));
-    const told: string[] = [];
-    const onprogress = ({ message = '' }: { message?: string }) => void told.push(message);
+    const progress: string[] = [];
+    const onprogress = ({ message = '' }: { message?: string }) => void progress.push(message);
     const result = await client.callTool({ name: tool?.name ?? '', arguments: { prompt: 'Go' } }, undefined, { onprogress });
     expect(result).toMatchObject({ content: [{ type: 'text', text: 'Summed.' }] });
-    expect(told).toEqual(expect.arrayContaining(['Asking the model', 'Calling no-such']));
+    expect(progress).toEqual(expect.arrayContaining(['Asking the model', 'Calling no-such']));
     expect(await client.callTool({ name: 'nothing', arguments: { prompt: 'x' } })).toMatchObject({ isError: true });
     await client.close();
   });

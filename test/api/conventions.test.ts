@@ -45,13 +45,13 @@ describe('refusals', () => {
     ],
     ['a body over 1 MiB', () => here.alice.post('/api/agents', { name: 'x', description: 'y'.repeat(1_100_000) }), 413],
     ['a wrong type', () => here.alice.post('/api/agents', { name: 5 }), 422],
-    ['a body that is no object', () => here.alice.post('/api/agents', [1]), 422],
+    ['a body that is not an object', () => here.alice.post('/api/agents', [1]), 422],
     ['a null character', () => here.alice.post('/api/agents', { name: 'a\u0000b' }), 422],
     ['half a surrogate pair', () => here.alice.post('/api/agents', '{"name": "a\\ud800"}'), 422],
     ['a reference to nothing', () => here.alice.post('/api/agents', { name: 'r', provider_id: UNKNOWN }), 422],
     ['a limit out of range', () => here.alice.get('/api/agents?limit=0'), 422],
     ['a foreign cursor', () => here.alice.get('/api/agents?cursor=xyz'), 422],
-  ])('tell %s apart', async (_what, ask, status) => {
+  ])('distinguish %s', async (_what, ask, status) => {
     const reply = await ask();
     expect(reply.status).toBe(status);
     expect(reply.body).toMatchObject({ status, detail: expect.any(String), code: expect.any(String) });
@@ -118,7 +118,7 @@ describe('resources', () => {
   it('let a refused request be sent again with its Idempotency-Key', async () => {
     const key = { 'idempotency-key': 'again' };
     expect((await here.alice.post('/api/agents', { name: '' }, key)).status).toBe(422);
-    expect((await here.alice.post('/api/agents', { name: 'mended' }, key)).status).toBe(201);
+    expect((await here.alice.post('/api/agents', { name: 'fixed' }, key)).status).toBe(201);
   });
 
   it('honour If-Match', async () => {
@@ -179,8 +179,8 @@ describe('ownership', () => {
   });
 });
 
-describe('who one is', () => {
-  it('is told to each by the access token, which is not told', async () => {
+describe('GET /api/me', () => {
+  it('identifies callers by their access token and does not return the token', async () => {
     const alice = { id: 'local:alice', provider: 'local', subject: 'alice', login: 'alice', is_admin: false };
     expect(await here.alice.ok(here.alice.get('/api/me'), 200)).toEqual(alice);
     expect(await here.bob.ok(here.bob.get('/api/me'), 200)).toEqual({ ...alice, id: 'local:bob', subject: 'bob', login: 'bob' });
@@ -188,7 +188,7 @@ describe('who one is', () => {
     expect(created_by).toBe(alice.id);
   });
 
-  it('is told to nobody without a valid token', async () => {
+  it('answers 401 without a valid token', async () => {
     expect((await here.anonymous.get('/api/me')).status).toBe(401);
     expect((await clientOf(here.url, 'nobody').get('/api/me')).status).toBe(401);
   });

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => here.stop());
 
-/** Stores a tool under a name of its own; `body` is what follows the signature. */
+/** Stores a tool under a unique name. `body` is what follows the signature. */
 async function tool(body: string, { signature = '()', more = {} }: { signature?: string; more?: object } = {}) {
   const name = `tool_${++made}`;
   return here.alice.ok(
@@ -33,7 +33,7 @@ describe('a custom tool', () => {
     expect(stored).not.toHaveProperty('env_config');
   });
 
-  it('keeps a schema of its own, and infers anew when source or name change', async () => {
+  it('keeps the schema that it was sent with, and infers it again when source or name changes', async () => {
     const own = { type: 'object', properties: { z: { type: 'string' } } };
     const stored = await tool('    return 1\n', { more: { parameters_schema: own } });
     expect(stored.parameters_schema).toEqual(own);
@@ -76,7 +76,7 @@ describe('a custom tool', () => {
   it.each([
     ['a dict as it is', '    return {"a": 1}\n', { a: 1 }, true],
     ['another value under result', '    return [1, None]\n', { result: [1, null] }, true],
-    ['a dict with a key error of its own', '    return {"error": "mine"}\n', { error: 'mine' }, true],
+    ['a dict with its own key "error"', '    return {"error": "mine"}\n', { error: 'mine' }, true],
     ['what it raised', '    raise ValueError("no luck")\n', { error: 'no luck' }, false],
     ['that it printed apart from its result', '    print("noise")\n    return 1\n', { result: 1 }, true],
   ])('answers %s', async (_what, body, result, success) => {
@@ -116,7 +116,7 @@ describe('a custom tool', () => {
     expect((await here.alice.post(`/api/custom-tools/${UNKNOWN}/run`, {})).status).toBe(404);
   });
 
-  it('has network only when it declares it: a variable alone gives none, and the answer says so', async () => {
+  it('has network only if it declares NETWORK: for a variable without it, the response has a warning', async () => {
     const asks = (name: string, head: string) =>
       `import os, urllib.request\nENV = {"KEY": "k"}\n${head}def ${name}() -> bool:\n    return "HTTP_PROXY" in os.environ\n`;
     const token = await here.alice.ok(here.alice.post('/api/tokens', { name: 'network-key', value: 'a-value-of-it' }), 201);

@@ -38,7 +38,7 @@ async function build(): Promise<void> {
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'perdura-dashboards-'));
   folder = join(root, 'dashboard');
-  await writeFile(join(root, 'secret.txt'), 'a secret beside it');
+  await writeFile(join(root, 'secret.txt'), 'a secret next to it');
   here = await startTestInstallation({ worker: false, dashboards: { ...DASHBOARDS, folder } });
 });
 afterAll(async () => {
@@ -122,7 +122,7 @@ describe('the dashboards', () => {
       for (const way of [...ways, ...more]) {
         const answer = await raw(`${door}${way}`);
         expect(answer, way).toMatch(/^HTTP\/1\.1 (400|403|404) /);
-        expect(answer).not.toContain('a secret beside it');
+        expect(answer).not.toContain('a secret next to it');
       }
     expect(await raw('/dashboard/.stamp')).not.toContain('not for the public');
   });

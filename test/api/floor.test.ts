@@ -31,7 +31,7 @@ const NESTED_SCHEMA = {
 };
 const HEAVY_PATTERNS = Array.from({ length: 90 }, (_, index) => `(?i)(\\pL{1,30}[a-z]{1,30}){1,15}x${index}$`);
 
-/** The database, the engine and the model; the service that is measured is a process of its own. */
+/** The database, the engine and the model. The measured service is a separate process. */
 let here: TestInstallation;
 let service: Child;
 let user: Client;
@@ -85,7 +85,7 @@ const CORPUS: Record<string, Case> = {
     ...{ parsers: ['html-to-text'], jobs: ['page'] },
     send: () => run('web_fetch', { url: hostile_url }, { agent: { builtin_tools: ['web_fetch'] } }),
   },
-  'a PDF that goes on and on': {
+  'a PDF of excessive length': {
     ...{ parsers: ['unpdf'], jobs: ['document'] },
     send: () => upload('long.pdf', PDF),
   },
@@ -280,9 +280,9 @@ it.each(Object.keys(CORPUS))('%s is dealt with, and answers to others do not wai
 });
 
 /**
- * The service has a process of its own, so the work of this test, of the hostile server and of the model does not count. What the
+ * The service runs in a separate process, so the work of this test, of the hostile server and of the model does not count. What the
  * machine does to the service does not count either. Each try also asks a control, an idle server in another process: when that one is
- * late, no processor was free, and the try says nothing. And of the milliseconds of a try, those that the service's main thread spent
+ * late, no processor was free, and the try proves nothing. And of the milliseconds of a try, those that the service's main thread spent
  * ready to run but without a processor (as the kernel counts them, where it does) are taken off: a busy neighbour stretches a short
  * stop, and an idle control does not feel that. What remains is time in which the service itself ran or blocked its own thread.
  */

@@ -138,7 +138,7 @@ describe('uploads', () => {
 });
 
 describe('without an embedding endpoint', () => {
-  it('finds by words alone, and says so', async () => {
+  it('falls back to word search, and reports it', async () => {
     const plain = await startTestInstallation({ worker: false });
     try {
       const id = await source({}, plain);

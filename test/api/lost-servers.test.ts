@@ -121,7 +121,7 @@ async function requestsOf(client: Client): Promise<Request[]> {
   ];
 }
 
-it('of each request with an Idempotency-Key, one thing is made, although its server is killed before it can answer', {
+it('each request with an Idempotency-Key creates one thing, even if its server is killed before it can answer', {
   timeout: 120_000,
 }, async () => {
   const first = await startApiProcess(here.setting);
@@ -140,9 +140,9 @@ it('of each request with an Idempotency-Key, one thing is made, although its ser
   expect(early).toMatchObject({ status: 409, body: { code: 'idempotency_key_busy' } });
   await here.core.database.pool.query(`UPDATE idempotency_keys SET created_at = created_at - interval '1 minute'`);
   for (const request of requests) {
-    const taken_up = await send(client, request);
-    expect([request.operation, taken_up.status]).toEqual([request.operation, expect.toBeOneOf([200, 201])]);
-    expect(taken_up.headers.get('idempotent-replayed')).toBeNull();
+    const resumed = await send(client, request);
+    expect([request.operation, resumed.status]).toEqual([request.operation, expect.toBeOneOf([200, 201])]);
+    expect(resumed.headers.get('idempotent-replayed')).toBeNull();
     const again = await send(client, request);
     expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
   }
@@ -150,7 +150,7 @@ it('of each request with an Idempotency-Key, one thing is made, although its ser
   await api.end('SIGTERM');
 });
 
-it('a chat that is taken up again goes on with the message that is there, and has one reply', { timeout: 60_000 }, async () => {
+it('a repeated chat request continues from the stored message and has one reply', { timeout: 60_000 }, async () => {
   const first = await startApiProcess(here.setting);
   const { client } = first;
   const { id: provider_id } = await client.ok(
@@ -165,8 +165,8 @@ it('a chat that is taken up again goes on with the message that is there, and ha
   const path = `/api/agents/${agent_id}/chat`;
   await client.post(path, { message: 'Hello.' });
   const [{ id: session_id }] = (await client.ok(client.get(`${path}/sessions`))) as any;
-  const made = `SELECT count(*) FROM chat_messages WHERE content = 'Go on.'`;
-  const request = { operation: 'go on', path, body: { message: 'Go on.', session_id }, made };
+  const made = `SELECT count(*) FROM chat_messages WHERE content = 'Continue.'`;
+  const request = { operation: 'continue', path, body: { message: 'Continue.', session_id }, made };
   await loseServer(first, [request]);
 
   const next = await startApiProcess(here.setting);
@@ -175,16 +175,16 @@ it('a chat that is taken up again goes on with the message that is there, and ha
     expect(stored.message_count).toBe(stored.messages.length);
     return stored.messages.map(({ content }: { content: string }) => content);
   };
-  expect(await messages()).toEqual(['Hello.', 'Said once.', 'Go on.']);
+  expect(await messages()).toEqual(['Hello.', 'Said once.', 'Continue.']);
   await here.core.database.pool.query(`UPDATE idempotency_keys SET created_at = created_at - interval '1 minute'`);
   const asked = here.model.requests.length;
-  for (const _ of ['taken up', 'replayed']) expect((await send(next.client, request)).body).toContain('"type":"done"');
-  expect(await messages()).toEqual(['Hello.', 'Said once.', 'Go on.', 'Said once.']);
+  for (const _ of ['resumed', 'replayed']) expect((await send(next.client, request)).body).toContain('"type":"done"');
+  expect(await messages()).toEqual(['Hello.', 'Said once.', 'Continue.', 'Said once.']);
   expect(here.model.requests.length).toBe(asked + 1);
   await next.api.end('SIGTERM');
 });
 
-it('a request whose answer could not be kept is taken up at once when it is repeated', async () => {
+it('a request whose answer could not be stored is resumed at once when it is repeated', async () => {
   const { pool } = here.core.database;
   const agent_id = (await here.alice.ok(here.alice.get(`/api/workflows/${await here.workflow()}`))).agent_id;
   const made = `SELECT count(*) FROM workflows WHERE title = 'unkept'`;

@@ -74,7 +74,7 @@ describe('saves', () => {
     expect((await alice.get(`/api/agents/${agent.id}`)).body.warnings).toMatchObject([{ path: 'custom_tool_ids' }]);
   });
 
-  it('cannot tell a token of someone else from one that does not exist', async () => {
+  it("cannot distinguish another user's token from one that does not exist", async () => {
     await here.bob.ok(here.bob.post('/api/tokens', { name: 'of-bob', value: 'x' }), 201);
     const messages = [];
     for (const name of ['of-bob', 'nowhere']) {

@@ -16,7 +16,7 @@ const bundled = async () => {
   );
 };
 
-it('lists the bundled tools beside the users own, ready to run', async () => {
+it("lists the bundled tools next to the user's own, ready to run", async () => {
   const calculate = (await bundled()).get('calculate')!;
   expect(calculate.is_plugin).toBe(true);
   const answer = await here.alice.ok(

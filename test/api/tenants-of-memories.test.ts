@@ -70,7 +70,7 @@ describe('a memory that all share', () => {
     }
   });
 
-  it('is not overwritten by a run of someone else, whose model is told', async () => {
+  it("is not overwritten by another user's run, and that run's model gets an error", async () => {
     const values = remember();
     await here.bob.ok(here.bob.post('/api/memories', values), 201);
     const { key } = values;
@@ -97,7 +97,7 @@ describe('what is in use', () => {
     expect(body.detail).toBe('This skill is used by workflow plan of bob, 2 workflows of others; change them first');
   });
 
-  it('is no user of a stored token whose owner has not granted it, and is not named to them', async () => {
+  it("does not count as a user of a stored token without a grant, and is not named to the token's owner", async () => {
     const { alice, bob } = here;
     const { id } = await bob.ok(bob.post('/api/tokens', { name: 'shared-key', value: 'value-of-it', shared: true }), 201);
     await alice.ok(
@@ -109,14 +109,14 @@ describe('what is in use', () => {
       }),
     );
     expect((await bob.get(`/api/tokens/${id}`)).body.used_by).toEqual([]);
-    const told = [await bob.get('/api/tokens'), await bob.get(`/api/tokens/${id}/grants`), await bob.del(`/api/tokens/${id}`)];
-    expect(JSON.stringify(told.map(({ body }) => body))).not.toContain('secret plan');
-    expect(told.map(({ status }) => status)).toEqual([200, 200, 204]);
+    const answers = [await bob.get('/api/tokens'), await bob.get(`/api/tokens/${id}/grants`), await bob.del(`/api/tokens/${id}`)];
+    expect(JSON.stringify(answers.map(({ body }) => body))).not.toContain('secret plan');
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 204]);
   });
 });
 
-describe('what a target said last', () => {
-  it('is shown to who set it up, and to nobody else', async () => {
+describe('the last answer of a target', () => {
+  it('is shown to the person who set it up, and to nobody else', async () => {
     const { alice, bob } = here;
     const values = { name: 'gone', transport_type: 'http', connection_config: { url: 'http://127.0.0.1:9/mcp' } };
     const server = await alice.ok(alice.post('/api/mcps', values), 201);

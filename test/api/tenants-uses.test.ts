@@ -86,8 +86,11 @@ it(
     const { first, second, admin, here } = m;
     const secretless = async (what: string, work: () => Promise<string | string[]>) => {
       m.leaks();
-      const told = [await work()].flat();
-      faults.push(...m.leaks().map((leak) => `${what}: sent ${leak}`), ...told.filter(holdsSecret).map(() => `${what}: told`));
+      const answers = [await work()].flat();
+      faults.push(
+        ...m.leaks().map((leak) => `${what}: sent ${leak}`),
+        ...answers.filter(holdsSecret).map(() => `${what}: answered with the secret`),
+      );
     };
     await secretless('the second presses their own buttons', () => pressed(second.client, ids));
     await secretless('the administrator presses the buttons of the second', () => pressed(admin.client, ids));

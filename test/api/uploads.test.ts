@@ -85,7 +85,7 @@ const BROKEN: [what: string, broken: (form: Form) => Sent][] = [
   ],
   ['ends within its last boundary', (form) => ({ body: wholeOf(form).slice(0, -4) })],
   ['is empty', () => ({ body: '' })],
-  ['is no form', () => ({ body: 'not a form' })],
+  ['is not a form', () => ({ body: 'not a form' })],
   ['has a part without headers', (form) => ({ body: `--${BOUNDARY}\r\n\r\nx\r\n${wholeOf(form).slice(0, -9)}` })],
   ['is shorter than its Content-Length', (form) => ({ body: filePart(form).slice(0, -5), length: 4_000 })],
   ['has a Content-Length beyond its last boundary', (form) => ({ body: wholeOf(form), length: 4_000 })],

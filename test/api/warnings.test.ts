@@ -137,8 +137,8 @@ describe('a field that nothing reads', () => {
         const plain = await here.alice.send(method, url, { body });
         if (plain.status < 300) made += 1;
         // Refused for another reason: that strict handling finds the field was seen above.
-        const told = plain.status >= 300 || warnedOf(plain) || failsInImport(plain);
-        if (!told) silent.push(`${label}: ${plain.status} ${JSON.stringify(plain.body).slice(0, 300)}`);
+        const reported = plain.status >= 300 || warnedOf(plain) || failsInImport(plain);
+        if (!reported) silent.push(`${label}: ${plain.status} ${JSON.stringify(plain.body).slice(0, 300)}`);
       }
     }
     expect(silent).toEqual([]);
@@ -230,7 +230,7 @@ describe('strict handling', () => {
 });
 
 describe('warnings and states', () => {
-  it('are no part of the record: tags and repetitions stay right', async () => {
+  it('are not stored with the record, so ETags and repeated requests are unaffected', async () => {
     const body = { name: 's2', instructions: 'x', colour: 'red' };
     const key = { 'idempotency-key': 'warned-once' };
     const made = await here.alice.post('/api/skills', body, key);
@@ -248,7 +248,7 @@ describe('warnings and states', () => {
     expect((await here.alice.get(`/api/skills/${made.body.id}`)).headers.get('etag')).toBe(changed.headers.get('etag'));
   });
 
-  it('let a client write back what it has read, and tell of a field that only the service sets', async () => {
+  it('let a client write back what it has read, and name a field that only the service sets', async () => {
     const { id } = await here.alice.ok(here.alice.post('/api/skills', { name: 's3', instructions: 'x' }));
     const { body: read } = await here.alice.get(`/api/skills/${id}`);
     const same = await here.alice.put(`/api/skills/${id}`, { ...read, tags: ['b'] });
