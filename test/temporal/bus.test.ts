@@ -11,8 +11,8 @@ const log = () => {};
 
 interface Opened {
   bus: EventBus;
-  /** Tells of events as whoever writes them does. */
-  tell(notice: Notice): Promise<void>;
+  /** Announces events as their writers do. */
+  announce(notice: Notice): Promise<void>;
   /** Breaks every connection of the bus. */
   breakConnections(): Promise<void>;
   close(): Promise<void>;
@@ -24,7 +24,7 @@ async function overPostgres(): Promise<Opened> {
   const bus = await postgresBus({ url: inject('postgres_url'), pool, log });
   return {
     bus,
-    async tell(notice) {
+    async announce(notice) {
       await pool.query('SELECT pg_notify($1, $2)', [`workflow:events:${WORKFLOW}`, JSON.stringify(notice)]);
     },
     async breakConnections() {
@@ -50,7 +50,7 @@ async function overRedis(): Promise<Opened> {
   const bus = await redisBus({ url: `redis://127.0.0.1:${port}`, log });
   return {
     bus,
-    tell: async (notice) => bus.announce(WORKFLOW, notice),
+    announce: async (notice) => bus.announce(WORKFLOW, notice),
     async breakConnections() {
       await server.end('SIGKILL');
       server = await start();
@@ -66,47 +66,47 @@ const buses: [string, () => Promise<Opened>][] = [['Postgres', overPostgres]];
 if (spawnSync('redis-server', ['--version']).status === 0) buses.push(['Redis', overRedis]);
 
 describe.each(buses)('the bus over %s', (_name, open) => {
-  let it_: Opened;
+  let opened: Opened;
   beforeAll(async () => {
-    it_ = await open();
+    opened = await open();
   });
-  afterAll(() => it_.close());
+  afterAll(() => opened.close());
 
   const listen = async () => {
     const heard: Notice[] = [];
-    const end = await it_.bus.subscribe(WORKFLOW, (notice) => heard.push(notice));
+    const end = await opened.bus.subscribe(WORKFLOW, (notice) => heard.push(notice));
     return { heard, end };
   };
 
   it('carries events to every listener of a workflow, in order, until it ends', async () => {
     const [one, two] = [await listen(), await listen()];
     const event = { type: 'log' as const, data: { event: 'x', detail: '' }, timestamp: 'now' };
-    await it_.tell({ last: 1, task_id: 't', events: [event] });
-    await it_.tell({ last: 2 });
+    await opened.announce({ last: 1, task_id: 't', events: [event] });
+    await opened.announce({ last: 2 });
     await expect.poll(() => one.heard).toEqual([{ last: 1, task_id: 't', events: [event] }, { last: 2 }]);
     expect(two.heard).toEqual(one.heard);
     two.end();
-    await it_.tell({ last: 3 });
+    await opened.announce({ last: 3 });
     await expect.poll(() => one.heard.length).toBe(3);
     expect(two.heard.length).toBe(2);
     one.end();
   });
 
-  it('tells listeners that they may have missed some when its connection was broken, and goes on', async () => {
+  it('notifies listeners of possibly missed events after its connection breaks, and continues', async () => {
     const { heard, end } = await listen();
-    await it_.breakConnections();
+    await opened.breakConnections();
     await expect.poll(() => heard.at(-1)?.last).toBe(Number.POSITIVE_INFINITY);
-    await it_.tell({ last: 9 });
+    await opened.announce({ last: 9 });
     await expect.poll(() => heard.at(-1)?.last).toBe(9);
     end();
   }, 30_000);
 
   it('asks workers to halt a task', async () => {
     const heard: string[] = [];
-    const end = await it_.bus.onHalt((task_id) => heard.push(task_id));
-    await it_.bus.halt('some-task');
+    const end = await opened.bus.onHalt((task_id) => heard.push(task_id));
+    await opened.bus.halt('some-task');
     await expect.poll(() => heard).toEqual(['some-task']);
     end();
-    await it_.bus.ping();
+    await opened.bus.ping();
   });
 });

@@ -53,7 +53,7 @@ beforeAll(async () => {
     log: (line) => void log.push(line),
   });
   const client = clientOf(here.url, access_token);
-  // What a client is told is part of what is searched.
+  // Responses to clients are searched too.
   const send: typeof client.send = async (...request) => {
     const reply = await client.send(...request);
     seen.push([`${request[0]} ${request[1]}`, JSON.stringify([reply.body, Object.fromEntries(reply.headers)])]);
@@ -207,7 +207,7 @@ for line in sys.stdin:
     if "id" not in message: continue
     method, result = message["method"], {}
     if method == "initialize": result = {"protocolVersion": message["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": said, "version": "1"}}
-    if method == "tools/list": result = {"tools": [{"name": n, "description": said, "inputSchema": {"type": "object"}} for n in (["ends"] if sys.argv[1] == "ends" else ["tells"])]}
+    if method == "tools/list": result = {"tools": [{"name": n, "description": said, "inputSchema": {"type": "object"}} for n in (["ends"] if sys.argv[1] == "ends" else ["returns"])]}
     if method == "tools/call":
         if message["params"]["name"] == "ends":
             time.sleep(1); sys.stderr.write(said); sys.stderr.flush(); time.sleep(0.3); os._exit(1)
@@ -279,13 +279,13 @@ def ${name}(note: str = "") -> dict:
             file.write("here: " + secret + " " + base64.b64encode(secret.encode()).decode() + "\\n")
     print(secret)
     print(secret, file=sys.stderr)
-    ${{ tells: 'return {secret: [secret, secret.encode().hex()]}', raises: 'raise ValueError("bad " + secret)', dies: 'os._exit(4)' }[name.split('_')[0]!]}
+    ${{ returns: 'return {secret: [secret, secret.encode().hex()]}', raises: 'raise ValueError("bad " + secret)', dies: 'os._exit(4)' }[name.split('_')[0]!]}
 `;
 
 async function tools(): Promise<{ custom_tool_ids: string[]; credential_overrides: object }> {
   const own = await token('tool env');
   const custom_tool_ids: string[] = [];
-  for (const name of ['tells_all', 'raises_all', 'dies_all']) {
+  for (const name of ['returns_all', 'raises_all', 'dies_all']) {
     const id = await made('/api/custom-tools', { name, source_code: TOOL(name), env_config: { SECRET: { token_name: own } } });
     void (await alice.post(`/api/custom-tools/${id}/run`, { arguments: {} }));
     custom_tool_ids.push(id);

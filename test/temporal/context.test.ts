@@ -27,7 +27,7 @@ const logsOf = async (workflow_id: string, name: string) =>
 const lastRequest = () => here.model.requests.at(-1)!;
 
 describe('knowledge in a run', () => {
-  it('gives the model the passages that fit, to be cited by name, and says so', async () => {
+  it('gives the model the matching passages, to be cited by name, and logs it', async () => {
     const source_id = await created('/api/knowledge-sources', { name: unique('source'), tags: ['travel'] });
     const content = 'Trains are booked in second class. Flights need approval by the director.';
     await created('/api/knowledge-items', { source_id, name: 'Travel policy', content });
@@ -140,7 +140,7 @@ describe('guardrails in a run', () => {
     expect((await here.ended(task_id)).status).toBe('completed');
   });
 
-  it('redacts an answer everywhere it is told or kept', async () => {
+  it('redacts an answer everywhere it is sent or stored', async () => {
     const id = await here.workflow({
       workflow: { guardrail_ids: [await guardrail('output', { pii_detection: true, action: 'redact' })] },
     });
@@ -168,7 +168,7 @@ describe('guardrails in a run', () => {
     expect(await logsOf(id, 'guardrail_blocked')).toHaveLength(1);
   });
 
-  it('only warns when told so, and streams as ever', async () => {
+  it('only warns if configured to, and streams as usual', async () => {
     const id = await here.workflow({ workflow: { guardrail_ids: [await guardrail('output', { must_be_valid_json: true })] } });
     here.model.script(says('not json'));
     const task_id = await here.prompt(id);

@@ -29,7 +29,7 @@ it('all workers together keep to a provider’s requests a minute', async () => 
   expect(await rates.admit(id, 20)).toBe(0);
 });
 
-it('a run waits for its provider’s rate, says so, and that is no error', async () => {
+it('a run waits for its provider’s rate limit, logs it, and does not fail', async () => {
   const values = {
     name: 'one at a time',
     provider_type: 'openai_compatible',

@@ -43,7 +43,7 @@ describe('the reconciler', () => {
     expect(await compareLater()).toMatchObject({ compared: 0, restarted: 0, lost: 0 });
   });
 
-  it('starts a fork that the engine never had: it goes on at its step, and nothing before it is asked, called or paid again', async () => {
+  it('starts a fork that the engine never received: it continues at its step and repeats no request, call or cost before it', async () => {
     const { store } = here.core;
     const builtin_tools = ['manage_todo_list'];
     const workflow_id = await here.workflow({ agent: { builtin_tools }, workflow: { max_turns: 2 } });
@@ -118,14 +118,14 @@ describe('the reconciler', () => {
     const workflow_id = await here.workflow();
     const first = await streaming(workflow_id);
     const second = await here.prompt(workflow_id);
-    // As if the one who handed the lane on had died before it could tell.
+    // As if the worker that passed the lane on had died before it could signal the next run.
     await sql(`UPDATE tasks SET status = 'halted', completed_at = now() WHERE id = $1`, first);
     here.model.script(says('My turn.'));
     await compareLater();
     expect(await here.ended(second)).toMatchObject({ status: 'completed', response: 'My turn.' });
   });
 
-  it('tells a run of a decision that it did not hear of', async () => {
+  it('delivers a decision that a run did not receive', async () => {
     const workflow_id = await here.workflow({
       agent: { builtin_tools: ['manage_todo_list'], approval_tools: ['manage_todo_list'] },
     });

@@ -89,11 +89,11 @@ def meet(me: str, other: str) -> str:
     const ask = asks({ name: add, args: { a: 1, b: 1 } });
     const before = here.model.requests.length;
     here.model.script(ask, ask, ask, says('That is all.'));
-    const task = await here.ended(await here.prompt(workflow_id, 'Add for ever.'));
+    const task = await here.ended(await here.prompt(workflow_id, 'Never stop adding.'));
     expect(task).toMatchObject({ status: 'completed', response: 'That is all.', turns: 1, turn_limit_reached: true });
     const sent = here.model.requests.slice(before);
     expect(sent.map(({ tools }) => tools?.length ?? 0)).toEqual([1, 1, 1, 0]);
-    expect(sent[1]?.messages.at(-1)?.content).toContain('Add for ever.');
+    expect(sent[1]?.messages.at(-1)?.content).toContain('Never stop adding.');
     expect(sent[2]?.messages.filter(({ role }) => role === 'tool').at(-1)?.content).toContain('Denied');
   });
 
@@ -230,7 +230,7 @@ describe('a lane', () => {
     expect(ended.map(({ response }) => response)).toEqual(['first', 'second', 'third']);
   });
 
-  it('rejects, or interrupts, when told to', async () => {
+  it('rejects or interrupts if on_busy asks for it', async () => {
     const workflow_id = await here.workflow();
     here.model.script(hangs('busy'), says('instead'));
     const first = await here.prompt(workflow_id);

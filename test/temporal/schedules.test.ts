@@ -7,14 +7,14 @@ import { hangs, says } from '../support/model-server.ts';
 import { until } from '../support/until.ts';
 
 const known = new Set([ALICE]);
-/** Vouches for tokens until it is told not to. */
+/** Accepts the tokens in `known`. */
 const identify: IdentityCheck = async (token) =>
   known.has(token) || token.startsWith('fleeting-') ? { provider: 'local', subject: 'alice', login: 'alice' } : null;
 
 const MOST_TASKS = 10;
 let here: TestInstallation;
 beforeAll(async () => {
-  // The worker's own reconciler would put right what a test has put wrong to see it put right.
+  // The worker's own reconciler would repair what a test breaks before the test can repair it.
   const env = { RECONCILE_SECONDS: '86400', RUNNING_TASKS_PER_PRINCIPAL: String(MOST_TASKS) };
   here = await startTestInstallation({ env, setting: { identity_providers: [identify] } });
   here.model.always(says('done'));
@@ -60,7 +60,7 @@ it('runs first at start_at, in the name of its creator, and says when it ran and
   expect(await runs(id)).toHaveLength(1);
 });
 
-it('tells the same next time as the engine, in every unit, after every change', async () => {
+it('reports the same next time as the engine, in every unit, after every change', async () => {
   // An engine that is busy may leave a question unanswered.
   const engines = (id: string) =>
     here.driver.schedules.nextRun(id).then(
@@ -95,7 +95,7 @@ it('does not run while it is disabled', async () => {
   expect(Date.parse(enabled.next_run_at)).toBeGreaterThan(Date.now());
 });
 
-it('skips a run while the one before goes on, and says so; interrupt ends that one', async () => {
+it('skips a run while the previous one is running, and records it; interrupt ends the previous one', async () => {
   const workflow_id = await here.workflow();
   const { id } = await create({}, workflow_id);
   here.model.script(hangs('thinking'));
@@ -146,7 +146,7 @@ it('keeps a time that is due while its owner has too many tasks: it waits by the
   expect(await here.ended(started.task_id)).toMatchObject({ status: 'completed' });
 }, 120_000);
 
-it('lists the times it missed while the service was away', async () => {
+it('lists the times it missed while the service was down', async () => {
   const { id } = await create({ catchup_window_seconds: 10, interval_unit: 'minutes' });
   const long_ago = new Date(Date.now() - 200_000).toISOString();
   await here.core.database.pool.query('UPDATE scheduled_agents SET start_at = $2, updated_at = $2 WHERE id = $1', [id, long_ago]);
@@ -156,7 +156,7 @@ it('lists the times it missed while the service was away', async () => {
   await here.alice.del(`${PATH}/${id}`);
 });
 
-it('keeps rows and the engine alike: what differs is saved anew, what has no row is removed', async () => {
+it('keeps rows and the engine the same: saves a schedule that differs, removes one without a row', async () => {
   const { id } = await create();
   const stray = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001';
   await here.driver.schedules.save({ ...(await here.core.store.scheduledAgents.find(id))!, id: stray });

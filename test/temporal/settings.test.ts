@@ -85,7 +85,7 @@ function expectWhole({ messages }: ModelRequest): void {
   expect([...open]).toEqual([]);
 }
 
-it('compacts older rounds when the window fills, whole rounds at a time, and goes on from the summary', async () => {
+it('compacts older rounds when the window fills, whole rounds at a time, and continues from the summary', async () => {
   let rounds = 0;
   here.model.always((response, request) => {
     if (isSummary(request)) return says('NOTES: six pages.')(response, request);
@@ -122,7 +122,7 @@ it('fails clearly when the window is full and infinite_session is off', async ()
   expect(task.error).toContain('of 2500 tokens, and infinite_session is off');
 });
 
-it('waits when the token budget is used up, and goes on when it is raised', async () => {
+it('waits when the token budget is used up, and continues when it is raised', async () => {
   here.model.always(callsTool(3));
   const budget = { max_tokens: 60, on_exhausted: 'wait' };
   const id = await here.workflow({ tools: [PEOPLE], workflow: { budget } });
@@ -141,7 +141,7 @@ it('waits when the token budget is used up, and goes on when it is raised', asyn
   expect((await here.alice.post(`/api/tasks/${task_id}/budget`, {})).status).toBe(409);
 });
 
-it('goes on when the workflow’s budget is raised', async () => {
+it('continues when the workflow’s budget is raised', async () => {
   const id = await here.workflow({ workflow: { budget: { max_tokens: 5 } } });
   const task_id = await here.prompt(id, 'A prompt that is longer than five tokens are, by far.');
   await waiting(task_id);
@@ -175,11 +175,11 @@ it('halts a run that takes too long', async () => {
   expect(await here.ended(await here.prompt(id))).toMatchObject({ status: 'halted', error_code: 'budget_exhausted', steps: 2 });
 });
 
-const TELLS = `
+const READS_VARIABLE = `
 import os
-ENV = {"API_NAME": "what to tell"}
-def tells() -> str:
-    """Tells its variable."""
+ENV = {"API_NAME": "the value to return"}
+def variable() -> str:
+    """Returns its variable."""
     return os.environ["API_NAME"].upper()
 `;
 
@@ -190,16 +190,16 @@ it('gives tools the overriding token, and refuses variables that no tool declare
   ])
     await here.alice.ok(here.alice.post('/api/tokens', { name, value }));
   here.model.always(callsTool(1));
-  const id = await here.workflow({ tools: [TELLS] });
+  const id = await here.workflow({ tools: [READS_VARIABLE] });
   const [tool_id] = (await here.alice.ok(here.alice.get(`/api/agents/${(await workflowOf(id)).agent_id}`))).custom_tool_ids;
   await here.alice.ok(here.alice.put(`/api/custom-tools/${tool_id}/env-mapping`, { env_mapping: { API_NAME: 'plain' } }));
-  const told = async () => {
+  const result = async () => {
     await here.ended(await here.prompt(id));
     return here.model.requests.at(-1)!.messages.at(-1)!.content;
   };
-  expect(await told()).toContain('ORDINARY-VALUE');
+  expect(await result()).toContain('ORDINARY-VALUE');
   await here.alice.ok(here.alice.put(`/api/workflows/${id}`, { credential_overrides: { API_NAME: 'special' } }));
-  expect(await told()).toContain('SPECIAL-VALUE');
+  expect(await result()).toContain('SPECIAL-VALUE');
   const refused = await here.alice.put(`/api/workflows/${id}`, { credential_overrides: { PATH: 'special' } });
   expect(refused).toMatchObject({ status: 422, body: { errors: [{ path: 'credential_overrides.PATH' }] } });
 });

@@ -59,10 +59,10 @@ describe('an agent with an MCP server', () => {
     expect(await logsOf(workflow_id)).toContainEqual(expect.objectContaining({ event: 'mcp_connected', server: 'files' }));
   });
 
-  it('that is down runs without its tools, and says so', async () => {
+  it('that is down is logged, and the run continues without its tools', async () => {
     const down = await mcpServer('down', ['/no/such/file.js']);
     const workflow_id = await here.workflow({ agent: { mcp_server_ids: [down] } });
-    here.model.script(says('Went on.'));
+    here.model.script(says('Continued.'));
     expect(await here.ended(await here.prompt(workflow_id))).toMatchObject({ status: 'completed' });
     expect(offered()).toEqual([]);
     expect(await logsOf(workflow_id)).toContainEqual(
@@ -87,7 +87,7 @@ describe('an agent with an MCP server', () => {
     expect(offered()).toEqual(['before', 'change']);
   });
 
-  it('has tools of one name told apart, and says so', async () => {
+  it('has tools of the same name renamed, and logs it', async () => {
     const servers = [await odd('left', 'pages', { tags: ['twins'] }), await odd('right', 'pages', { tags: ['twins'] })];
     const workflow_id = await here.workflow({ agent: { mcp_server_ids: [servers[0]], mcp_server_tags: ['twins'] } });
     here.model.script(says('Seen.'));

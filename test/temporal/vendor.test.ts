@@ -44,7 +44,7 @@ it('a run in a vendor session calls a Python tool here and keeps answer, usage a
   expect(given).toEqual(['manage_todo_list', name, 'agent_toolset_20260401']);
 });
 
-it('a run that loses its worker in the middle of a session goes on in the same session and answers no call twice', async () => {
+it('a run that loses its worker during a session continues in that session and answers no call twice', async () => {
   const env = { ANTHROPIC_API_URL: vendor.url };
   const there = await startTestInstallation({ worker: false, env });
   const before = vendor.sessions.length;

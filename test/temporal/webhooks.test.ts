@@ -48,7 +48,7 @@ it('sends webhook_url a message about a completed run that verifies, and shows t
   });
 });
 
-it('tells error_webhook_url of a failed run and of a halted one, and nobody else', async () => {
+it('sends failed and halted runs to error_webhook_url only', async () => {
   const id = await here.workflow({ workflow: { webhook_url: 'http://127.0.0.1:9/never', error_webhook_url: receiver.url } });
   here.model.script(fails(400, { message: 'no such thing' }));
   const failed = await here.prompt(id);
@@ -61,9 +61,9 @@ it('tells error_webhook_url of a failed run and of a halted one, and nobody else
   await here.alice.ok(here.alice.post(`/api/workflows/${id}/halt`));
   await here.ended(halted);
   await settled(halted);
-  const told = receiver.received.map(({ body }) => JSON.parse(body));
-  expect(told.map(({ status }) => status)).toEqual(['failed', 'halted']);
-  expect(told[0].error).toContain('no such thing');
+  const sent = receiver.received.map(({ body }) => JSON.parse(body));
+  expect(sent.map(({ status }) => status)).toEqual(['failed', 'halted']);
+  expect(sent[0].error).toContain('no such thing');
 });
 
 it('tries again what was refused and keeps every attempt, under one webhook-id', async () => {

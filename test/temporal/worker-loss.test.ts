@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 afterAll(() => here.stop());
 
-/** A worker in a process of its own, on the installation's database and task queue. */
+/** A worker in a separate process, on the installation's database and task queue. */
 async function startWorker(): Promise<Child> {
   const worker = await startWorkerProcess(here.setting);
   workers.push(worker);
@@ -28,7 +28,7 @@ async function startWorker(): Promise<Child> {
 
 const loseWorker = () => workers.shift()!.end('SIGKILL');
 
-it('goes on with another worker when one dies during a model call; the stream has no gap and no step is paid twice', async () => {
+it('continues with another worker when one dies during a model call; the stream has no gap and no step is paid twice', async () => {
   await startWorker();
   const workflow_id = await here.workflow({ agent: { builtin_tools: ['manage_todo_list'] } });
   const todoList = [{ id: 1, title: 'a', status: 'done' }];
@@ -73,7 +73,7 @@ def look() -> str:
   expect(events.filter(({ data }) => data.event === 'tool_result')).toHaveLength(1);
 }, 90_000);
 
-it('asks what came of write tools whose worker died, and goes on as told or is halted meanwhile', async () => {
+it('asks for the result of write tools whose worker died, and continues as decided or is halted meanwhile', async () => {
   await startWorker();
   const [task_id, other] = [await paying(), await paying()];
   await loseWorker();
@@ -124,7 +124,7 @@ it('hands a step over when its worker is asked to stop, and that is no halt', as
 
 const taskOf = (task_id: string) => here.alice.ok(here.alice.get(`/api/tasks/${task_id}`));
 
-/** A run whose write tool is under way. */
+/** A run whose write tool is running. */
 async function paying(): Promise<string> {
   const workflow_id = await here.workflow({ tools: ['import time\ndef pay() -> str:\n    time.sleep(20)\n    return "paid"\n'] });
   here.model.script(asks({ name: await toolOf(workflow_id) }));
