@@ -144,7 +144,7 @@ describe.each(Object.entries(TIERS))('a command in the tier %s', (name, options)
   });
 });
 
-// Outside of a mount namespace of its own this would destroy the machine.
+// Without its own mount namespace this would destroy the machine.
 const ISOLATED = IS_ROOT && CAN_UNSHARE;
 if (!ISOLATED) console.warn('No mount namespace can be made here: a bound /etc is NOT tested.');
 
