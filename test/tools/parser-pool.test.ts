@@ -28,7 +28,7 @@ describe('the parser pool', () => {
     await expect(pool.run('document', order, rules({ once: true }))).rejects.toThrow('it is not valid JSON');
   });
 
-  it('ends a process at the deadline of its job and goes on with others', async () => {
+  it('ends a process at the deadline of its job and continues with others', async () => {
     expect(await kindOf(pool.run('request', unique, rules({ deadline_ms: 300 })))).toBe('timeout');
     expect(await pool.run('page', 'still here', rules())).toBe('still here');
   });
@@ -70,7 +70,7 @@ describe('the parser pool', () => {
     expect(new Set((await Promise.all(many)).slice(0, 200))).toEqual(new Set(['done']));
   });
 
-  it('ends what is under way when it is closed', async () => {
+  it('ends running jobs when it is closed', async () => {
     const own = createParserPool({ processes: 2 });
     const running = kindOf(own.run('request', unique, rules()));
     const waiting = kindOf(own.run('request', unique, rules()));
