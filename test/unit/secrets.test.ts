@@ -37,7 +37,7 @@ describe('a configuration', () => {
     expect(() => configSealer(keyRing(first), 'elsewhere').open(sealed)).toThrow();
   });
 
-  it('is sealed anew when the key changes', () => {
+  it('is sealed again when the key changes', () => {
     const sealed = sealer.seal({ api_key: 'CANARY' });
     const next = configSealer(keyRing(`${second},${first}`), 'place');
     const renewed = next.renew(sealed);

@@ -17,7 +17,7 @@ const packages = async () => {
   return Object.entries(lock.packages).filter(([path, { link }]) => path !== '' && !link);
 };
 
-it('names the integrity of every package it installs; `npm view <name>@<version> dist.integrity` tells one that lacks it', async () => {
+it('names the integrity of every package it installs; `npm view <name>@<version> dist.integrity` prints a missing one', async () => {
   const found = await packages();
   expect(found.length).toBeGreaterThan(500);
   expect(found.filter(([, { integrity }]) => !/^sha512-[\w+/]{86}==$/.test(integrity ?? '')).map(([path]) => path)).toEqual([]);
