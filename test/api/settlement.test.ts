@@ -1,20 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NOT_CALLED, OUTCOME_UNKNOWN } from '../../src/domain/transcript.ts';
-import { type Database, openDatabase } from '../../src/store/database.ts';
+import type { Database } from '../../src/store/database.ts';
 import { type RunStore, runStore } from '../../src/store/runs.ts';
-import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { openTestDatabase } from '../support/database.ts';
 import { until } from '../support/until.ts';
 
 type Settlement = Parameters<RunStore['settle']>[1];
 
-let place: TestDatabase;
 let database: Database;
 const agent_id = randomUUID();
 
 beforeAll(async () => {
-  place = await testDatabase();
-  database = openDatabase({ url: place.url });
+  database = await openTestDatabase();
   await database.prisma.agent.create({ data: { id: agent_id, name: 'a', created_by: 'local:alice' } });
   const webhooks = { completed: 'http://completed.example', error: 'http://error.example' };
   await database.prisma.definition.create({ data: { hash: 'with_webhooks', body: { webhooks } } });
@@ -22,10 +20,7 @@ beforeAll(async () => {
     data: { hash: 'no_webhooks', body: { webhooks: { completed: null, error: null } } },
   });
 });
-afterAll(async () => {
-  await database.close();
-  await place.drop();
-});
+afterAll(() => database.close());
 
 /** A run in progress: it has streamed text, one of its calls has begun and the other has not. */
 async function running(definition_hash = 'with_webhooks', response?: object): Promise<string> {

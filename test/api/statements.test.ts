@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { asked, providerDestination } from '../../src/domain/destinations.ts';
 import { conflict } from '../../src/domain/errors.ts';
-import { type Database, inTransaction, openDatabase } from '../../src/store/database.ts';
+import { type Database, inTransaction } from '../../src/store/database.ts';
 import { eventStore } from '../../src/store/events.ts';
 import { idempotencyStore } from '../../src/store/idempotency.ts';
 import { createStore } from '../../src/store/index.ts';
@@ -11,22 +11,17 @@ import { keyRing } from '../../src/store/key-ring.ts';
 import { statement } from '../../src/store/statement.ts';
 import { setTaskBudget } from '../../src/store/statements/pauses.ts';
 import { pendingWebhooks } from '../../src/store/statements/webhooks.ts';
-import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { openTestDatabase } from '../support/database.ts';
 import { allStatements } from '../support/statements.ts';
 
-let place: TestDatabase;
 let database: Database;
 
 const source = (folder: URL, file: string) => readFileSync(new URL(file, folder), 'utf8');
 
 beforeAll(async () => {
-  place = await testDatabase();
-  database = openDatabase({ url: place.url });
+  database = await openTestDatabase();
 });
-afterAll(async () => {
-  await database.close();
-  await place.drop();
-});
+afterAll(() => database.close());
 
 describe('the statements of the store', () => {
   it('are all accepted by Postgres', async () => {

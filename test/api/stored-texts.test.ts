@@ -1,18 +1,13 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openDatabase } from '../../src/store/database.ts';
+import type { Database } from '../../src/store/database.ts';
 import { STORED_TEXTS } from '../../src/store/statements/quotas.ts';
-import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { openTestDatabase } from '../support/database.ts';
 
-let place: TestDatabase;
-let database: ReturnType<typeof openDatabase>;
+let database: Database;
 beforeAll(async () => {
-  place = await testDatabase();
-  database = openDatabase({ url: place.url });
+  database = await openTestDatabase();
 });
-afterAll(async () => {
-  await database.close();
-  await place.drop();
-});
+afterAll(() => database.close());
 
 /** Tables that do not count towards what a principal may store, with the reason. A new table is counted or gets a line here. */
 const NOT_COUNTED: Record<string, string> = {
