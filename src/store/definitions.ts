@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import type pg from 'pg';
 import type { Definition } from '../domain/definition.ts';
-import { row } from './database.ts';
+import { type Queryable, row } from './database.ts';
 import { findDefinition } from './statements/definitions.ts';
 
 /** Definitions never change, but for the key that secrets in them are sealed with, so a worker keeps the ones it met last. */
@@ -9,7 +8,7 @@ const KEPT = 500;
 
 export const hashOf = (body: string) => createHash('sha256').update(body).digest('hex');
 
-export function definitionStore(pool: pg.Pool) {
+export function definitionStore(pool: Queryable) {
   const kept = new Map<string, Definition>();
   return {
     async get(hash: string): Promise<Definition> {
