@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => here.stop());
 
-it('keeps a chat to the guardrails of the workflows with its agent: what is asked and what is answered', async () => {
+it("applies the guardrails of the agent's workflows to the questions and answers of a chat", async () => {
   const { alice } = here;
   const guardrail = async (values: object) => (await alice.ok(alice.post('/api/guardrails', values), 201)).id as string;
   const guardrail_ids = [

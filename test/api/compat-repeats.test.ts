@@ -189,7 +189,7 @@ it('the doors are described, with an example of each body, their streams and the
     expect(components.schemas[name]).toHaveProperty('example');
 });
 
-it('what the doors answer is what is described', async () => {
+it('every response matches its description', async () => {
   const model = await here.workflow();
   here.model.script(says('One.'), says('Two.'), says('Three.'));
   const completion = await here.alice.ok(here.alice.post('/v1/chat/completions', { model, messages: messages('x') }));

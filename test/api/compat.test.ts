@@ -53,7 +53,7 @@ describe('chat completions', () => {
     expect(models).not.toContain(made.id);
   });
 
-  it('stream their text, which is whole though the model broke off in between', async () => {
+  it('stream their complete text, even if the model breaks off in between', async () => {
     const model = await here.workflow();
     here.model.script(breaksOff('One tw'), says('One two three'));
     let text = '';
@@ -151,7 +151,7 @@ describe('the MCP server', () => {
     await client.close();
   });
 
-  it('shows nobody else’s, and nothing without a token', async () => {
+  it('shows only the caller’s own, and nothing without a token', async () => {
     const client = await connected(BOB);
     here.model.script(says('Hi.'));
     const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${await here.workflow()}`));

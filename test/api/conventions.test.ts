@@ -82,7 +82,7 @@ describe('resources', () => {
     expect((await here.alice.get(path)).status).toBe(404);
   });
 
-  it('refuse a name that is taken, and the removal of what is in use, naming the users', async () => {
+  it('refuse a taken name, and refuse to delete a resource in use, naming its users', async () => {
     const provider = await here.alice.ok(here.alice.post('/api/providers', { name: 'used', provider_type: 'openai' }));
     const agent = await here.alice.ok(here.alice.post('/api/agents', { name: 'user of it', provider_id: provider.id }));
     expect((await here.alice.post('/api/agents', { name: 'user of it' })).status).toBe(409);

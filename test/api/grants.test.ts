@@ -74,7 +74,7 @@ describe('a stored token', () => {
 describe('the grants of a token', () => {
   const mcp = HOLDERS.find(({ kind }) => kind === 'mcp_server')!;
 
-  it('list what was granted and what is asked for, and its owner agrees to what they have seen', async () => {
+  it('list granted and requested destinations, and its owner agrees to what they have seen', async () => {
     const { alice, bob } = world;
     const token = await tokenOf(alice);
     const held = await mcp.make(world, bob, token.name);

@@ -152,7 +152,7 @@ describe('without an embedding endpoint', () => {
     }
   });
 
-  it('never shows the key of the embedding endpoint, though the endpoint repeats it', async () => {
+  it('never shows the key of the embedding endpoint, even if the endpoint repeats it', async () => {
     const server = createServer((request, response) => {
       const said = { error: { message: `No access with ${request.headers.authorization}` } };
       response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(said));
@@ -172,7 +172,7 @@ describe('without an embedding endpoint', () => {
     }
   });
 
-  it('stores an item although the endpoint is down, and embeds it when it is saved again', async () => {
+  it('stores an item while the endpoint is down, and embeds it when it is saved again', async () => {
     const setting = { embeddings: { base_url: 'http://127.0.0.1:1/v1', model: 'demo', api_key: null } };
     const down = await startTestInstallation({ worker: false, setting });
     try {

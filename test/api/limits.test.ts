@@ -261,7 +261,7 @@ describe('attempts to sign in', () => {
       body: (await answer.json()) as { code?: string; detail?: string },
     }));
 
-  it('are refused once too many failed, before the provider is asked; who is signed in stays so', async () => {
+  it('are refused after too many failures, before the provider is asked; signed-in users stay signed in', async () => {
     const failed = await Promise.all(['x1', 'x2', 'x3', 'x4', 'x5'].map(asked));
     expect(failed.map(({ status }) => status).sort()).toEqual([401, 401, 401, 429, 429]);
     const refused = failed.find(({ status }) => status === 429)!;

@@ -109,7 +109,7 @@ describe('imports', () => {
 });
 
 describe('statuses', () => {
-  it('are right for what is not there, not taken or malformed', async () => {
+  it('are right for missing, refused and malformed requests', async () => {
     const { alice } = here;
     expect((await alice.get(`/api/workflows/${world.ids.workflows}/stream?task_id=${world.ids.agents}`)).status).toBe(404);
     const patched = await alice.patch(`/api/skills/${world.ids.skills}`, {});

@@ -40,7 +40,7 @@ describe('skills', () => {
 });
 
 describe('guardrails', () => {
-  it('completes a configuration by its type and refuses what is wrong in it', async () => {
+  it("fills in the defaults of a configuration's type and rejects wrong fields", async () => {
     const { alice } = here;
     const create = (values: object) => alice.post('/api/guardrails', { name: unique('guardrail'), ...values });
     const output = await alice.ok(create({ guardrail_type: 'output', config: { forbidden_patterns: ['x'] } }), 201);

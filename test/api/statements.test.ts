@@ -115,7 +115,7 @@ describe('opening a stored token', () => {
 describe('a request that is withdrawn while it is being served', () => {
   const key = (name: string) => ({ principal: 'local:alice', key: name });
 
-  it('is known to who serves it, and is not answered to anybody', async () => {
+  it('is known to the server, and is never returned', async () => {
     const requests = idempotencyStore(database.prisma);
     await requests.claim(key('early'), 'hash');
     expect(await requests.withdraw(key('early'))).toBe(true);

@@ -104,7 +104,7 @@ export default [
     text: 'await store.tasks.settleLanes();',
     replacement: '',
     harm: 'A workflow whose lane nobody holds takes no prompt any more.',
-    tests: [{ file: 'test/temporal/reconciler.test.ts', name: 'gives a lane that nobody holds' }],
+    tests: [{ file: 'test/temporal/reconciler.test.ts', name: 'gives a free lane to the task that waits' }],
   },
   {
     id: 'durability/strays',

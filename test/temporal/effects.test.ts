@@ -92,7 +92,7 @@ describe('a call that needs approval', () => {
     expect(await resultsOf(workflow_id)).toEqual(['The run ended before this tool was called.']);
   });
 
-  it('survives the worker, and takes a decision made while there is none', async () => {
+  it('survives the worker, and accepts a decision made while no worker runs', async () => {
     const { task_id } = await asked();
     await worker.end('SIGKILL');
     await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/approvals/1-1`, { decision: 'approve' }));

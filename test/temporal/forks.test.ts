@@ -174,7 +174,7 @@ describe('a fork', () => {
     expect(await write.calls()).toEqual(['one', 'two', 'three']);
   });
 
-  it('counts the turns before it, and is denied what is beyond max_turns as the source would be', async () => {
+  it('counts the turns before it, and is denied calls beyond max_turns like its source run', async () => {
     const { task_id, w } = await source({ max_turns: 3 });
     here.model.script(asks({ name: w, args: { word: 'two' } }, { name: w, args: { word: 'more' } }), says('Done.'));
     const id = await forked(task_id, { from_step: 2 });

@@ -117,7 +117,7 @@ describe('the reconciler', () => {
     expect(await here.driver.engine.state(task_id)).toBe('closed');
   });
 
-  it('gives a lane that nobody holds to the task that waits for it', async () => {
+  it('gives a free lane to the task that waits for it', async () => {
     const workflow_id = await here.workflow();
     const first = await streaming(workflow_id);
     const second = await here.prompt(workflow_id);
@@ -150,7 +150,7 @@ describe('the reconciler', () => {
 });
 
 describe('an Idempotency-Key', () => {
-  it('leads to one task although its first server was lost before it could answer', async () => {
+  it('creates one task even if its first server is lost before it can answer', async () => {
     const workflow_id = await here.workflow();
     here.model.script(says('Once.'));
     const send = () =>

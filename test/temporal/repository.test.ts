@@ -115,7 +115,7 @@ it('takes no address with credentials in it, and no other protocol, whatever was
     );
 });
 
-it('is not led to another address that nobody has judged', async () => {
+it('does not follow a redirect to an unchecked address', async () => {
   const elsewhere = await startGitServer();
   const leading = await startGitServer({ redirects_to: new URL(elsewhere.url).origin });
   try {

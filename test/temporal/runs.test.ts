@@ -210,7 +210,7 @@ def meet(me: str, other: str) -> str:
     expect(sent?.tools?.map(({ function: { name } }) => name)).toEqual(['manage_todo_list']);
   });
 
-  it('parses a JSON answer, and wraps text that is none', async () => {
+  it('parses a JSON answer, and wraps other text', async () => {
     const workflow_id = await here.workflow({ workflow: { output_format: 'json' } });
     here.model.script(says('```json\n{"sum": 42}\n```'), says('just text'));
     expect((await here.ended(await here.prompt(workflow_id))).response).toEqual({ sum: 42 });

@@ -79,7 +79,7 @@ describe('an agent with an MCP server', () => {
     });
   });
 
-  it('keeps to the tools it found, though the server changes them in the middle', async () => {
+  it('keeps the tools it found, even if the server changes them during the run', async () => {
     const changing = await odd('changing', 'changes');
     const workflow_id = await here.workflow({ agent: { mcp_server_ids: [changing] } });
     here.model.script(asks({ name: 'change' }), says('Changed.'));

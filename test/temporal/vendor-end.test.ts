@@ -144,7 +144,7 @@ it('the session of a run that was lost is ended by the comparison that finds it'
   await expectEnded(task_id);
 });
 
-it('what is worth remembering is asked for without another session', async () => {
+it('facts to remember are requested without another session', async () => {
   const { workflow_id } = await workflowWith(DOZE);
   await here.alice.ok(here.alice.put(`/api/workflows/${workflow_id}`, { auto_memory: true }));
   vendor.script([...agentSays('Noted.')]);

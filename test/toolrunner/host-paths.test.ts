@@ -46,7 +46,7 @@ describe('a path of the host', () => {
     expect(await judged([`${inDir('out')}:rw`], inDir('out'))).toEqual({ path: inDir('out'), writable: false });
   });
 
-  it('is refused when it is not allowed, and what is allowed is named', async () => {
+  it('is refused if it is not allowed, and the error lists what is allowed', async () => {
     const allow = [inDir('data'), `${inDir('out')}:rw`];
     const offer = `MCP_PATHS allows ${inDir('data')} (read), ${inDir('out')} (read and write)`;
     for (const path of [inDir('elsewhere'), `${inDir('data')}:rw`, `${inDir('data')}x`, dir]) {

@@ -27,7 +27,7 @@ afterAll(async () => {
 const pluralOf = (word: string) =>
   runner.run({ source: SOURCE, name: 'many', arguments: { word }, env: {}, call_key: 'k' }, new AbortController().signal);
 
-it('`perdura tools install` gives packages to custom tools, of a service that is running as well', async () => {
+it('`perdura tools install` gives packages to custom tools, also those of a running service', async () => {
   expect(await pluralOf('ox')).toMatchObject({ error: expect.stringContaining('inflection') });
   await command(readConfig({ PERDURA_HOME: home }), ['install', PACKAGE]);
   await expect.poll(() => pluralOf('ox'), { interval: 1_000 }).toMatchObject({ result: '{"result": "oxen"}', error: null });

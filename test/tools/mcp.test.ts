@@ -61,7 +61,7 @@ describe('the reference server "everything" over stdio', () => {
     expect(progress[0]).toMatch(/of 20/);
   });
 
-  it('offers only what the allow list names, and says what is absent', async () => {
+  it('offers only the tools of the allow list, and reports missing ones', async () => {
     const { tools, notes } = await found(everything({ allowed_tools: ['echo', 'no-such'] }));
     expect(tools.map(({ tool }) => tool)).toEqual(['echo']);
     expect(notes.at(-1)).toMatchObject({ event: 'mcp_error', detail: 'everything: It has no tool named no-such' });
@@ -300,7 +300,7 @@ it('a probe returns the tools with their effects', async () => {
   expect(tools.find(({ name }) => name === 'die')?.effect).toBe('write');
 });
 
-it('a connection nobody uses is closed, and opened again when needed', async () => {
+it('an idle connection is closed, and opened again when needed', async () => {
   const quick = await openMcpBench({ idle_ms: 200 });
   const idle = odd('idle');
   const tools = mcpTools(

@@ -67,7 +67,7 @@ describe('the parser pool', () => {
     expect(await Promise.all(slow)).toEqual(['ended', 'ended']);
   });
 
-  it('refuses what had to wait too long, and what is asked for too often', async () => {
+  it('refuses jobs that waited too long, and jobs beyond the limit of the queue', async () => {
     const first = kindOf(pool.run('request', unique, rules({ deadline_ms: 1_000 })));
     expect(await kindOf(pool.run('page', '', rules({ patience_ms: 50 })))).toBe('busy');
     const many = Array.from({ length: 201 }, () => kindOf(pool.run('page', '', rules())));

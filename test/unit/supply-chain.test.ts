@@ -28,7 +28,7 @@ it('names no registry, so that everybody installs from their own', async () => {
   expect((await packages()).filter(([, { resolved }]) => resolved).map(([path]) => path)).toEqual([]);
 });
 
-it('writes a CycloneDX list of what is in it, each with its hash', async () => {
+it('writes a CycloneDX list of its contents, each with its hash', async () => {
   const { scripts } = (await json('package.json')) as { scripts: Record<string, string> };
   const [npm, ...args] = (scripts.sbom ?? '').split(' > ')[0]?.split(' ') ?? [];
   const { stdout } = await promisify(execFile)(npm as string, args, { cwd: root, maxBuffer: 64 << 20 });
