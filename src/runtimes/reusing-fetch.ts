@@ -7,7 +7,7 @@ const REST_MS = 1_000;
  * A fetch whose connections outlive a streamed answer. The client stops reading at the `[DONE]` mark, and giving up a body before
  * its last byte closes the connection: the next step of a run would then pay for a new one, TLS included.
  */
-export function reusingFetch(fetch: Fetch = globalThis.fetch): Fetch {
+export function reusingFetch(fetch: Fetch): Fetch {
   return async (input, init) => {
     const response = await fetch(input, init);
     const { body, headers } = response;

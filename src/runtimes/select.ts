@@ -1,5 +1,6 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import { type Definition, isVendor, type ModelPrices, type PinnedMcpServer, type PinnedProvider } from '../domain/definition.ts';
+import { type ExchangeDeadlines, exchangeBounds, narrowed } from './bounded.ts';
 import { chatCompletions } from './chat-completions.ts';
 import { defaultClient, type ModelCaller, providerClient, refusal, vendorClient } from './clients.ts';
 import { type Hosted, VENDOR_BUILTINS } from './managed/agent.ts';
@@ -18,8 +19,12 @@ interface DefaultRuntime {
 
 interface RuntimeOptions {
   default_runtime: DefaultRuntime;
-  /** Every request to a provider goes through it, so it is where egress is guarded. */
-  fetch?: Fetch;
+  /** Every request to a provider goes through it, so it is where egress is guarded and what comes back is counted. */
+  fetch: Fetch;
+  /** To the default runtime, which is the operator's own choice: counted only. */
+  installationFetch: Fetch;
+  /** The installation's; the definition may set others. */
+  deadlines: ExchangeDeadlines;
   /** Where the vendor's agent sessions are; default the vendor's own address. */
   vendor_url?: string | undefined;
 }
@@ -36,20 +41,32 @@ export interface SelectedRuntime {
 }
 
 /** What decides about the runtime. Without `tools` it is for a chat, which the vendor's sessions are not made for. */
-type Selecting = Pick<Definition, 'provider'> & Partial<Pick<Definition, 'tools' | 'mcp_servers'>>;
+type Selecting = Pick<Definition, 'provider'> & Partial<Pick<Definition, 'tools' | 'mcp_servers' | 'exchange_limits'>>;
 
 /** The one place that knows which provider means which runtime, and which tools it is given. */
 export async function selectRuntime(
   definition: Selecting,
   caller: ModelCaller,
-  { default_runtime, fetch, vendor_url }: RuntimeOptions,
+  options: RuntimeOptions,
+): Promise<SelectedRuntime> {
+  const deadlines = narrowed(options.deadlines, definition.exchange_limits);
+  const own_watch = definition.provider && isVendor(definition.provider) && definition.tools;
+  const { heard, bounded } = exchangeBounds(own_watch ? { ...deadlines, silence_ms: null } : deadlines);
+  const [fetch, installationFetch] = [heard(options.fetch), heard(options.installationFetch)];
+  const selected = await unboundedRuntime(definition, caller, { ...options, fetch, installationFetch });
+  return { ...selected, runtime: bounded(selected.runtime) };
+}
+
+async function unboundedRuntime(
+  definition: Selecting,
+  caller: ModelCaller,
+  { default_runtime, fetch, installationFetch, vendor_url }: RuntimeOptions,
 ): Promise<SelectedRuntime> {
   const { provider } = definition;
   if (!provider) {
     if (!caller.access_token)
       throw refusal("The default runtime is called with the caller's access token, and this run has none", 'no_access_token');
-    // The installation's own endpoint is the operator's choice, so the egress guard is not asked.
-    const client = defaultClient(default_runtime.base_url, caller.access_token);
+    const client = defaultClient(default_runtime.base_url, caller.access_token, installationFetch);
     return { runtime: chatCompletions({ client, default_model: default_runtime.model }), prices: {}, custom_tools: false };
   }
   if (isVendor(provider)) {
