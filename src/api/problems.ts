@@ -124,7 +124,7 @@ export function problemOf(error: FastifyError | AppError | Error): ProblemFacts 
   return {
     status: 500,
     code: 'internal',
-    detail: 'Internal error; the service's log has the details under this request id',
+    detail: 'Internal error; the log of the service has the details under this request id',
   };
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { v7 as uuid } from 'uuid';
 
-/** The id that Prisma's own engine locks, so that the two never run at once. */
+/** The lock id of Prisma's own engine, so that the two never migrate at once. */
 const ADVISORY_LOCK = 72707369;
 
 const BOOKKEEPING = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
@@ -17,7 +17,7 @@ interface Applied {
   finished_at: Date | null;
 }
 
-/** Applies what is missing, in Prisma's own bookkeeping (`prisma migrate deploy` goes on from it). Returns the names applied. */
+/** Applies missing migrations and records them as Prisma does, so `prisma migrate deploy` still works. Returns their names. */
 export async function applyMigrations(url: string, folder: string): Promise<string[]> {
   const client = new pg.Client(url);
   await client.connect();
