@@ -14,7 +14,7 @@ export interface ChatServices {
   store: Store;
   replies: Pick<ChatReplies, 'start'>;
   /** Stops the reply of a session, whichever process is writing it. */
-  stopReply(session_id: string): Promise<void>;
+  stopReply(session_id: string): void;
   /** Checks a text against the guardrails before anything is stored; throws to refuse it. */
   guard(text: string, agent: Agent, caller: Caller): Promise<void>;
 }
@@ -49,7 +49,7 @@ export function chatRoutes(api: Api, { store, replies, stopReply, guard }: ChatS
   mount(api, chat.stop, async ({ params }, caller) => {
     await agentOf(params.agent_id);
     const { id: session_id } = await owned(params, caller);
-    await stopReply(session_id);
+    stopReply(session_id);
     return { status: 'stop_requested' as const, session_id };
   });
   mount(api, chat.send, async ({ params: { agent_id }, body: { message, session_id }, once, warnings }, caller) => {

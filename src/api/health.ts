@@ -1,4 +1,5 @@
 import { health } from '../contracts/health.ts';
+import { outageOf } from '../domain/outages.ts';
 import type { ToolRunner } from '../toolrunner/runner.ts';
 import { type Api, mount } from './mount.ts';
 
@@ -31,7 +32,7 @@ async function checkOutcome(check: () => Promise<string>): Promise<{ ok: boolean
   try {
     return { ok: true, detail: await Promise.race([check(), late]) };
   } catch (error) {
-    return { ok: false, detail: (error as Error).message || 'failed' };
+    return { ok: false, detail: outageOf(error)?.sentence ?? ((error as Error).message || 'failed') };
   } finally {
     clearTimeout(timer);
   }

@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { Endpoint } from '../contracts/endpoint.ts';
-import { AppError, databaseIsAway, type ErrorKind, type FieldError } from '../domain/errors.ts';
+import { AppError, type ErrorKind, type FieldError } from '../domain/errors.ts';
+import { outageOf } from '../domain/outages.ts';
 
 const STATUS: Record<ErrorKind, number> = {
   invalid: 400,
@@ -109,8 +110,8 @@ export function problemOf(error: FastifyError | AppError | Error): ProblemFacts 
     return { status: STATUS[kind], code, detail, errors, retry_after_s };
   }
   const { code = '', statusCode } = error as FastifyError;
-  if (databaseIsAway(error))
-    return { status: 503, code: 'database_unavailable', detail: 'The database is unreachable; try again shortly' };
+  const outage = outageOf(error);
+  if (outage) return { status: 503, code: outage.code, detail: `${outage.sentence}; try again shortly` };
   if (statusCode === 429)
     return { status: 429, code: 'rate_limited', detail: 'Too many requests; wait as long as Retry-After says' };
   if (statusCode && statusCode < 500) {

@@ -23,7 +23,7 @@ export const health = {
   ready: endpoint('GET /health/ready', {
     operation: 'ready',
     tag,
-    summary: 'Whether database, engine, events and migrations are healthy',
+    summary: 'Whether database, engine and its setup, events and migrations are healthy',
     description: '503 with the same body if one is not.',
     reply: Readiness,
   }),

@@ -91,13 +91,3 @@ export const unprocessable = (errors: FieldError[], code = 'invalid_fields') =>
     code,
     errors,
   });
-
-/** Connection troubles, as node-postgres, Node and Prisma name them; deadlocks too, since a retry resolves them. */
-const DATABASE_AWAY =
-  /ECONNREFUSED|ECONNRESET|EPIPE|ENOTFOUND|57P0[123]|40P01|40001|08\d{3}|P1001|P1002|P1008|P1017|P2024|P2034|Connection terminated|Connection ended|connection timeout|timeout exceeded when trying to connect|DatabaseNotReachable/i;
-
-/** Whether the database could not be reached, as opposed to having refused. */
-export const databaseIsAway = (error: unknown): boolean => {
-  const { code = '', message = '', cause } = (error ?? {}) as { code?: string; message?: string; cause?: unknown };
-  return DATABASE_AWAY.test(`${code} ${message}`) || (cause !== undefined && databaseIsAway(cause));
-};

@@ -1,4 +1,4 @@
-import { readdir, readFile, readlink } from 'node:fs/promises';
+import { readdir, readFile, readlink, realpath } from 'node:fs/promises';
 import { run } from './processes.ts';
 
 /** Whether it is this very process that takes connections on the port: an answer alone may come from another server. */
@@ -14,10 +14,21 @@ async function listensOnLinux(pid: number, port: number): Promise<boolean> {
   const rows = tables.flatMap((table) => table.split('\n').map((row) => row.trim().split(/\s+/)));
   const sockets = rows.filter((row) => row[1]?.endsWith(local) && row[3] === LISTENING).map((row) => `socket:[${row[9]}]`);
   if (sockets.length === 0) return false;
+  return (await openedBy(pid)).some((target) => sockets.includes(target));
+}
+
+/** Whether a process has a file open, as opposed to another file that was once at the same path. */
+export async function hasOpen(pid: number, file: string): Promise<boolean> {
+  const path = await realpath(file).catch(() => file);
+  if (process.platform === 'linux') return (await openedBy(pid)).includes(path);
+  return (await run('lsof', ['-a', '-p', String(pid), '-F', 'n'])).output.split('\n').includes(`n${path}`);
+}
+
+/** What Linux shows of the files and sockets that a process has open. */
+async function openedBy(pid: number): Promise<string[]> {
   const directory = `/proc/${pid}/fd`;
   const names = await readdir(directory).catch(() => []);
-  const targets = await Promise.all(names.map((name) => readlink(`${directory}/${name}`).catch(() => '')));
-  return targets.some((target) => sockets.includes(target));
+  return Promise.all(names.map((name) => readlink(`${directory}/${name}`).catch(() => '')));
 }
 
 async function listensByLsof(pid: number, port: number): Promise<boolean> {

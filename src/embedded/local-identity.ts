@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { keepFile } from './files.ts';
+import { exists, keepFile } from './files.ts';
 
 /** The access token of the person at this machine: made at the first start, the same ever after, readable by its owner only. */
 export async function localToken(home: string): Promise<{ token: string; token_file: string; created: boolean }> {
@@ -15,9 +15,25 @@ export async function webhookSecret(home: string): Promise<string> {
   return (await keepFile(join(home, 'webhook-secret'), make)).text;
 }
 
-/** The key that stored tokens are encrypted with: 32 bytes in base64. Losing the file loses those tokens. */
-export async function encryptionKey(home: string): Promise<{ key: string; key_file: string; created: boolean }> {
-  const key_file = join(home, 'encryption-key');
-  const { text, created } = await keepFile(key_file, () => randomBytes(32).toString('base64'));
+const KEY_BYTES = 32;
+
+export const encryptionKeyFile = (home: string): string => join(home, 'encryption-key');
+
+/**
+ * The key that stored tokens are encrypted with: 32 bytes in base64. Losing the file loses those tokens, so a new key is made only
+ * while nothing `isSealed` with another.
+ */
+export async function encryptionKey(
+  home: string,
+  isSealed: () => Promise<boolean>,
+): Promise<{ key: string; key_file: string; created: boolean }> {
+  const key_file = encryptionKeyFile(home);
+  if (!(await exists(key_file)) && (await isSealed()))
+    throw new Error(
+      `The key file ${key_file} is missing, and the database holds values sealed with its key. Restore the file from a backup, or set ENCRYPTION_KEYS.`,
+    );
+  const { text, created } = await keepFile(key_file, () => randomBytes(KEY_BYTES).toString('base64'));
+  if (Buffer.from(text, 'base64').length !== KEY_BYTES)
+    throw new Error(`The key file ${key_file} does not hold ${KEY_BYTES} bytes in base64. Restore it from a backup.`);
   return { key: text, key_file, created };
 }

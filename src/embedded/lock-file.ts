@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, rm, truncate } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat, truncate } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createWhole, readIfThere } from './files.ts';
@@ -15,11 +15,12 @@ type Locked = { held: true; release(): Promise<void> } | { held: false; holder: 
  * a holder removes files, and only lower ones, so that whoever makes a number a second time finds a higher one above it.
  */
 export async function takeLock(file: string): Promise<Locked> {
-  const mine = JSON.stringify({ ...(await markOf(process.pid)), nonce: randomUUID() });
   await mkdir(dirname(file), { recursive: true });
+  const folder = await identityOf(dirname(file));
+  const mine = JSON.stringify({ ...(await markOf(process.pid)), nonce: randomUUID(), folder });
   for (;;) {
     const last = (await takings(file)).at(-1) ?? 0;
-    const holder = last > 0 ? holderOf((await readIfThere(taking(file, last))) ?? '') : undefined;
+    const holder = last > 0 ? holderOf((await readIfThere(taking(file, last))) ?? '', folder) : undefined;
     if (holder && (await isAlive(holder))) return { held: false, holder };
     const number = last + 1;
     if (!(await createWhole(taking(file, number), mine))) continue;
@@ -65,11 +66,17 @@ async function takings(file: string): Promise<number[]> {
     .sort((a, b) => a - b);
 }
 
-/** Nobody, for a lock that was released (an empty file) or is not one of ours. */
-function holderOf(text: string): ProcessMark | undefined {
+/** The same wherever the folder is moved to, another for a copy of it. */
+async function identityOf(folder: string): Promise<string> {
+  const { dev, ino } = await stat(folder, { bigint: true });
+  return `${dev}:${ino}`;
+}
+
+/** Nobody, for a lock that was released (an empty file), was copied along with its folder, or is not one of ours. */
+function holderOf(text: string, here: string): ProcessMark | undefined {
   try {
-    const { pid, started } = JSON.parse(text) as Partial<ProcessMark>;
-    return pid && started ? { pid, started } : undefined;
+    const { pid, started, folder = here } = JSON.parse(text) as Partial<ProcessMark & { folder: string }>;
+    return pid && started && folder === here ? { pid, started } : undefined;
   } catch {
     return undefined;
   }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { connectionTo } from '../store/database.ts';
 import { isAlive, type ProcessMark } from './processes.ts';
 
 export interface PostgresAccess {
@@ -9,6 +10,8 @@ export interface PostgresAccess {
 
 export const USER = 'perdura';
 const PATIENCE_MS = 10_000;
+/** Creating the database takes some seconds on a slow disk. */
+const ANSWER_MS = 60_000;
 /** A server that starts, recovers from a crash or shuts down says so; recovery takes as long as it takes. */
 const CANNOT_CONNECT_NOW = '57P03';
 
@@ -36,7 +39,11 @@ export async function ensureDatabase(access: PostgresAccess, name: string): Prom
 }
 
 async function withClient<T>(access: PostgresAccess, database: string, use: (client: pg.Client) => T | Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: connectionUrl(access, database), connectionTimeoutMillis: 2_000 });
+  const client = new pg.Client({
+    ...connectionTo(connectionUrl(access, database), 'perdura start'),
+    connectionTimeoutMillis: 2_000,
+    query_timeout: ANSWER_MS,
+  });
   // A server that goes away meanwhile also fails the query, and that is where it is reported.
   client.on('error', () => {});
   try {

@@ -56,13 +56,14 @@ export async function createCluster(place: Place, password: string): Promise<voi
   }
 }
 
-/** Starts the server on the first free port from `first` on. Waits out the remains of a crash. */
-export async function launch(place: Place, first: number): Promise<RunningCluster> {
+/** Starts the server on the first free port from `first` on, or on `first` only. Waits out the remains of a crash. */
+export async function launch(place: Place, first: number, { only = false } = {}): Promise<RunningCluster> {
   await removeForeignPidFile(place);
   await trimLog(place.log_file);
   const patience = Date.now() + CRASH_PATIENCE_MS;
   for (let next = first; ; await sleep(300)) {
     const port = await freePort(next);
+    if (only && port !== first) throw new Error(`Postgres cannot be restarted: another process has taken its port ${first}`);
     const begin = (await stat(place.log_file)).size;
     const flags = [...SETTINGS, `port=${port}`].map((setting) => `-c ${setting}`).join(' ');
     const { code, output } = await control(place, 'start', [

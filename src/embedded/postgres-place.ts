@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chmod, chown, lstat, mkdir, readlink, realpath, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Account, canUse, isRoot, serverAccount } from './account.ts';
-import { exists, type Log } from './files.ts';
+import { exists, type Log, readIfThere } from './files.ts';
 import { postgresBinaries } from './postgres-binaries.ts';
 
 /** Where one installation's Postgres lives and who runs it. */
@@ -27,7 +27,7 @@ interface PlaceOptions {
 export async function findPlace({ home, fallback, log }: PlaceOptions): Promise<Place> {
   const base = join(home, 'postgres');
   await mkdir(base, { recursive: true, mode: 0o711 });
-  const area = (await linkedArea(join(base, 'data'))) ?? base;
+  const area = (await linkedArea(join(base, 'data'), home)) ?? base;
   const account = await serverAccount(join(area, 'data'));
   if (account.uid === undefined) return placeIn(area, { account, shelf: base, log });
   await letThrough([home, base]);
@@ -56,15 +56,31 @@ export async function give(path: string, { uid, gid }: Account): Promise<void> {
 }
 
 /** Where the data was put outside of the home, if it was. */
-async function linkedArea(data: string): Promise<string | undefined> {
+async function linkedArea(data: string, home: string): Promise<string | undefined> {
   if (!(await lstat(data).catch(() => undefined))?.isSymbolicLink()) return undefined;
   const target = await readlink(data);
-  if (await exists(target)) return dirname(target);
+  if (await exists(target)) {
+    await claim(dirname(target), { data, home });
+    return dirname(target);
+  }
   throw new Error(
     isRoot()
       ? `The database of this installation was kept in ${target}, and that is gone. Restore it, or remove ${data} to begin with an empty one.`
       : `The database of this installation is kept in ${target}, which only root can reach: it was first started by root.`,
   );
+}
+
+/** Two homes must not share a database: a home that was copied has a link to that of the other, one that was moved has its own. */
+async function claim(area: string, { data, home }: { data: string; home: string }): Promise<void> {
+  const note = join(area, 'home.txt');
+  const owner = (await readIfThere(note))?.trim();
+  if (owner === home) return;
+  const other = owner && (await readlink(join(owner, 'postgres/data')).catch(() => undefined));
+  if (other === join(area, 'data'))
+    throw new Error(
+      `${home} is a copy of ${owner}, whose database is in ${area} and was not copied. Remove ${data} to begin with an empty database here, or move the home instead of copying it.`,
+    );
+  await writeFile(note, `${home}\n`);
 }
 
 /** Passing through is all that is allowed: secrets inside have modes of their own, and names stay hidden. */

@@ -14,7 +14,8 @@ import {
   stopServer,
 } from './postgres-cluster.ts';
 import { findPlace, type Place } from './postgres-place.ts';
-import { endProcess } from './processes.ts';
+import { endProcess, isAlive } from './processes.ts';
+import type { Restartable } from './supervision.ts';
 
 export interface PostgresOptions {
   home: string;
@@ -25,13 +26,12 @@ export interface PostgresOptions {
   fallback?: string;
 }
 
-export interface Postgres {
+export interface Postgres extends Restartable {
   url: string;
   /** The same by its socket, which costs less than loopback; only for who may enter its data. The same as `url` where there is none. */
   socket_url: string;
-  pid: number;
-  /** Where the server writes its log. */
-  log_file: string;
+  /** Of the process that serves now. */
+  readonly pid: number;
   /** It was still running, left behind by a start that was killed. */
   reused: boolean;
   /** Answers when the server is gone. */
@@ -54,7 +54,7 @@ export async function startPostgres({
   if (!(await hasCluster(place))) await createCluster(place, password);
 
   const left = await takeOver(place, { password, log });
-  const server = left ?? (await launch(place, (await rememberedPort(home, 'postgres')) ?? port));
+  let server = left ?? (await launch(place, (await rememberedPort(home, 'postgres')) ?? port));
   await rememberPort(home, 'postgres', server.port);
   const access = { port: server.port, password };
   await ensureDatabase(access, DATABASE);
@@ -63,9 +63,16 @@ export async function startPostgres({
   return {
     url,
     socket_url: directory ? `${url}?host=${encodeURIComponent(directory)}` : url,
-    pid: server.mark.pid,
+    get pid() {
+      return server.mark.pid;
+    },
+    name: 'Postgres',
     log_file: place.log_file,
     reused: left !== undefined,
+    isUp: () => isAlive(server.mark),
+    async restart() {
+      server = await launch(place, server.port, { only: true });
+    },
     stop: () => stopServer(place, server.mark),
   };
 }

@@ -7,9 +7,10 @@ import { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { SEARCH_ATTRIBUTES } from '../temporal/names.ts';
 import { type Log, readJsonFile, replaceFile, tailOf, trimLog } from './files.ts';
-import { listens } from './listening.ts';
+import { hasOpen, listens } from './listening.ts';
 import { freePort, rememberedPort, rememberPort } from './ports.ts';
-import { endProcess, isAlive, markOf, type ProcessMark } from './processes.ts';
+import { commandOf, endProcess, isAlive, markOf, type ProcessMark } from './processes.ts';
+import type { Restartable } from './supervision.ts';
 import { startUiGuard } from './temporal-guard.ts';
 
 export { findTemporal } from './temporal-finder.ts';
@@ -23,13 +24,14 @@ interface TemporalOptions {
   ui_port?: number;
 }
 
-export interface Temporal {
+export interface Temporal extends Restartable {
   address: string;
   /** Its web interface, behind the guard. */
   ui_url: string;
   /** All ports that it takes connections on. */
   ports: number[];
-  pid: number;
+  /** Of the process that serves now. */
+  readonly pid: number;
   /** It was still running, left behind by a start that was killed. */
   reused: boolean;
   /** Answers when the server is gone. */
@@ -78,8 +80,8 @@ export async function startTemporal(options: TemporalOptions): Promise<Temporal>
   const { home, log } = options;
   const record = join(home, 'temporal/server.json');
   await mkdir(join(home, 'temporal'), { recursive: true, mode: 0o700 });
-  const left = await takeOver(record, log);
-  const server = left ?? (await launch(options, record));
+  const left = await takeOver(record, { database: databaseIn(home), log });
+  let server = left ?? (await launch(options, record));
   const ui_port = await freePort((await rememberedPort(home, 'temporal-ui')) ?? options.ui_port ?? UI_PORT);
   const guard = await startUiGuard({ port: ui_port, target: { host: server.ui_ip, port: server.ui_port } });
   await rememberPort(home, 'temporal-ui', ui_port);
@@ -87,8 +89,18 @@ export async function startTemporal(options: TemporalOptions): Promise<Temporal>
     address: `${HOST}:${server.port}`,
     ui_url: `http://${HOST}:${ui_port}`,
     ports: [server.port, ui_port, server.ui_port, server.http_port, server.metrics_port],
-    pid: server.pid,
+    get pid() {
+      return server.pid;
+    },
+    name: 'Temporal',
+    log_file: logFileOf(home),
     reused: left !== undefined,
+    isUp: () => isAlive(server),
+    async restart() {
+      const again = await startOnce(options, record, server);
+      if (!again) throw new Error(await notStarted(home));
+      server = again;
+    },
     async stop() {
       await guard.close();
       await end(server, record);
@@ -96,9 +108,16 @@ export async function startTemporal(options: TemporalOptions): Promise<Temporal>
   };
 }
 
-async function takeOver(record: string, log: Log): Promise<Server | undefined> {
+const databaseIn = (home: string) => join(home, 'temporal/temporal.db');
+
+/** One that has just been started has not opened its database yet, but names it. */
+const serves = async (pid: number, database: string) =>
+  (await hasOpen(pid, database)) || (await commandOf(pid)).split(' ').includes(database);
+
+/** The record of a home that was copied names the server of the other home, which is left alone. */
+async function takeOver(record: string, { database, log }: { database: string; log: Log }): Promise<Server | undefined> {
   const server = await readJsonFile<Server>(record);
-  if (!server || !(await isAlive(server))) return undefined;
+  if (!server || !(await isAlive(server)) || !(await serves(server.pid, database))) return undefined;
   const current = server.settings === TUNING.join(' ');
   if (current && (await answersWithin(server, 10_000))) return server;
   log(`Temporal, process ${server.pid}, ${current ? 'does not answer' : 'has other settings'}; starting it anew`);
@@ -106,21 +125,39 @@ async function takeOver(record: string, log: Log): Promise<Server | undefined> {
   return undefined;
 }
 
-async function launch({ executable, home, port = 7233 }: TemporalOptions, record: string): Promise<Server> {
-  const log_file = join(home, 'temporal/server.log');
-  await trimLog(log_file);
+const logFileOf = (home: string) => join(home, 'temporal/server.log');
+
+async function notStarted(home: string): Promise<string> {
+  const log_file = logFileOf(home);
+  return `Temporal did not start:\n${await tailOf(log_file, 15)}\nIts log: ${log_file}`;
+}
+
+async function launch(options: TemporalOptions, record: string): Promise<Server> {
+  const { home, port = 7233 } = options;
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
     const first = attempt === 1 ? ((await rememberedPort(home, 'temporal')) ?? port) : 0;
-    const server = await spawnServer(executable, { home, log_file, ...(await places(first)) });
-    await replaceFile(record, JSON.stringify(server));
-    if (await answersWithin(server, START_LIMIT_MS)) {
-      await Promise.all([keepRuns(server), rememberPort(home, 'temporal', server.port)]);
+    const server = await startOnce(options, record, await places(first));
+    if (server) {
+      await rememberPort(home, 'temporal', server.port);
       return server;
     }
-    // Its ports may have been lost between looking and starting, to another start on the same machine.
-    await end(server, record);
   }
-  throw new Error(`Temporal did not start:\n${await tailOf(log_file, 15)}\nIts log: ${log_file}`);
+  throw new Error(await notStarted(home));
+}
+
+/** Nothing if it did not start: its ports may have been lost since they were found free, to another start on the same machine. */
+async function startOnce({ executable, home }: TemporalOptions, record: string, at: Places): Promise<Server | undefined> {
+  const log_file = logFileOf(home);
+  await trimLog(log_file);
+  const { port, ui_ip, ui_port, http_port, metrics_port } = at;
+  const server = await spawnServer(executable, { home, log_file, port, ui_ip, ui_port, http_port, metrics_port });
+  await replaceFile(record, JSON.stringify(server));
+  if (!(await answersWithin(server, START_LIMIT_MS))) {
+    await end(server, record);
+    return undefined;
+  }
+  await keepRuns(server);
+  return server;
 }
 
 async function places(first: number): Promise<Places> {
@@ -158,7 +195,7 @@ async function spawnServer(executable: string, { home, log_file, ...places }: La
     '--metrics-port',
     String(places.metrics_port),
     '--db-filename',
-    join(home, 'temporal/temporal.db'),
+    databaseIn(home),
   ];
   const output = await open(log_file, 'a', 0o600);
   try {

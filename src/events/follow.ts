@@ -1,88 +1,116 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { StoredEvent } from '../domain/events.ts';
 import { mailbox } from '../domain/mailbox.ts';
+import { outageOf } from '../domain/outages.ts';
 import { isTerminal } from '../domain/statuses.ts';
 import { type EventBus, MISSED, type Notice } from './bus.ts';
 
 /** The record of events, as far as following needs it. */
 interface EventLog {
   read(workflow_id: string, from: { after: number; task_id?: string | undefined; limit?: number }): Promise<StoredEvent[]>;
+  /** The last number given out, and whether the task, if one is named, has ended or is gone. */
+  extent(workflow_id: string, task_id: string | null): Promise<{ last: number; over: boolean }>;
 }
 
 export interface Following {
   workflow_id: string;
+  /** A number that the record has not reached stands for its end. */
   after: number;
-  /** Only events of this task; the stream ends after its terminal status. */
+  /** Only events of this task; the stream ends after its terminal status, and when the task has ended. */
   task_id?: string | undefined;
 }
 
 const PAGE = 500;
 /** Notices kept for a slow reader; beyond that it reads from the record. */
 const BACKLOG = 1_000;
+/** How often the record is read while the bus is silent. */
+const LOOK_MS = 3_000;
+/** Between two attempts to read it while the database is unavailable. */
+const PAUSE_MS = 500;
 
 /**
- * Events after a number: the past from the record, then live, without a gap or a repetition. Subscribes before it reads,
- * so nothing falls between. Ends when the signal is aborted.
+ * Events after a number: the past from the record, then live, without a gap or a repetition. The bus only makes it faster: whatever
+ * it loses, the record is read every few seconds. Waits while the database is unavailable. Ends when the signal is aborted.
  */
 export async function* follow(
   { bus, log }: { bus: EventBus; log: EventLog },
   { workflow_id, after, task_id }: Following,
   signal: AbortSignal,
 ): AsyncGenerator<StoredEvent> {
-  const inbox = mailbox<Notice>({ most: BACKLOG, instead: MISSED });
+  const inbox = mailbox<Notice>({ most: BACKLOG, instead: MISSED, idle_ms: LOOK_MS });
   inbox.put(MISSED);
-  const unsubscribe = await bus.subscribe(workflow_id, inbox.put);
+  const unsubscribe = bus.subscribe(workflow_id, inbox.put);
   const leave = () => {
     unsubscribe();
     inbox.end();
   };
   signal.addEventListener('abort', leave, { once: true });
+  const source = { log: patient(log, signal), workflow_id, task_id };
   try {
     let seen = after;
     for await (const notice of inbox.read()) {
       if (signal.aborted) return;
       if (notice.last <= seen) continue;
-      for await (const event of continuing({ log, workflow_id, task_id, seen, notice })) {
+      const told = joining(notice, seen);
+      const extent = told ? null : await source.log.extent(workflow_id, task_id ?? null);
+      if (extent) seen = Math.min(seen, extent.last);
+      for await (const event of told ?? past(source, seen)) {
         seen = event.seq;
         if (task_id && event.task_id !== task_id) continue;
         yield event;
         if (ends(event, task_id)) return;
       }
+      if (task_id && extent?.over) return;
       // Numbers become visible in order: with the last of a notice, all before it have been read.
       if (Number.isFinite(notice.last)) seen = Math.max(seen, notice.last);
     }
+  } catch (error) {
+    if (!signal.aborted) throw error;
   } finally {
     leave();
   }
 }
 
-interface Continuing {
+interface Source {
   log: EventLog;
   workflow_id: string;
   task_id: string | undefined;
-  seen: number;
-  notice: Notice;
 }
 
-/** What follows the number last seen: the notice's own events where they join on, else what the record holds. */
-async function* continuing({ log, workflow_id, task_id, seen, notice }: Continuing): AsyncGenerator<StoredEvent> {
-  const told = eventsOf(notice);
-  if (told?.[0] && told[0].seq <= seen + 1) {
-    yield* told.filter(({ seq }) => seq > seen);
-    return;
-  }
+/** What the record holds after a number. */
+async function* past({ log, workflow_id, task_id }: Source, seen: number): AsyncGenerator<StoredEvent> {
   for (let after = seen, page = PAGE; page === PAGE; ) {
-    const past = await log.read(workflow_id, { after, task_id, limit: PAGE });
-    yield* past;
-    page = past.length;
-    after = past.at(-1)?.seq ?? after;
+    const found = await log.read(workflow_id, { after, task_id, limit: PAGE });
+    yield* found;
+    page = found.length;
+    after = found.at(-1)?.seq ?? after;
   }
+}
+
+/** The new ones of the events that a notice carries; null when it carries none, or some before them were missed. */
+function joining({ last, task_id, events }: Notice, seen: number): StoredEvent[] | null {
+  if (!events?.length || !task_id || last - events.length > seen) return null;
+  const numbered = events.map((event, index) => ({ ...event, task_id, seq: last - events.length + 1 + index }));
+  return numbered.filter(({ seq }) => seq > seen);
 }
 
 const ends = ({ type, data }: StoredEvent, task_id: string | undefined) =>
   task_id !== undefined && type === 'status' && isTerminal(data.status) && data.task_id === task_id;
 
-/** The events a notice carries, numbered; null when it carries none. */
-function eventsOf({ last, task_id, events }: Notice): StoredEvent[] | null {
-  if (!events || !task_id) return null;
-  return events.map((event, index) => ({ ...event, task_id, seq: last - events.length + 1 + index }));
+/** The same record, asked again while the database is unavailable: a stream outlives an outage. */
+function patient(log: EventLog, signal: AbortSignal): EventLog {
+  const asked = async <T>(ask: () => Promise<T>): Promise<T> => {
+    for (;;) {
+      try {
+        return await ask();
+      } catch (error) {
+        if (!outageOf(error)) throw error;
+        await wait(PAUSE_MS, undefined, { signal });
+      }
+    }
+  };
+  return {
+    read: (...place) => asked(() => log.read(...place)),
+    extent: (...place) => asked(() => log.extent(...place)),
+  };
 }

@@ -1,11 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
-import { channelOf, type EventBus, HALT_CHANNEL } from './bus.ts';
+import { channelOf, type EventBus, HALT_CHANNEL, PROBE_MS } from './bus.ts';
 import { listeners } from './listeners.ts';
 import { noticeOf } from './notice.ts';
 
 interface PostgresBusOptions {
-  url: string;
+  /** How to reach the database. */
+  connection: pg.ClientConfig;
   /** Where requests to halt are sent from. */
   pool: pg.Pool;
   log: (message: string) => void;
@@ -13,74 +14,88 @@ interface PostgresBusOptions {
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
+const GOODBYE_MS = 1_000;
 
 /**
- * LISTEN on one connection of its own. The database tells of events in the transaction that writes them, so there is
- * nothing to announce. When the connection breaks it is made anew and every listener is told that it may have missed some.
+ * LISTEN on one connection of its own. The database publishes events in the transaction that writes them, so there is nothing to
+ * announce. A connection that breaks, or that leaves a probe without an answer, is replaced, and every listener is told that it may
+ * have missed some.
  */
-export async function postgresBus({ url, pool, log }: PostgresBusOptions): Promise<EventBus> {
-  let closed = false;
+export function postgresBus({ connection, pool, log }: PostgresBusOptions): EventBus {
+  const closing = new AbortController();
   let client: pg.Client | null = null;
   // A connection takes one statement at a time; the others wait for their turn.
   let turn: Promise<unknown> = Promise.resolve();
-  const ask = (statement: string): Promise<unknown> => {
-    const mine = turn.then(() => client?.query(statement));
+  const ask = (statement: string, on = client): Promise<unknown> => {
+    const mine = turn.then(() => (on && on === client ? on.query(statement) : Promise.reject(new Error(DOWN))));
     turn = mine.catch(() => {});
     return mine;
   };
+  const listen = async (channel: string) => {
+    await ask(`LISTEN "${channel}"`);
+    // What was written between the listener's own look at the record and now.
+    channels.tell(channel, '');
+  };
   const channels = listeners<string>({
-    open: async (channel) => {
-      await ask(`LISTEN "${channel}"`);
-    },
-    close: (channel) => {
-      ask(`UNLISTEN "${channel}"`).catch(() => {});
-    },
+    // A connection that is down listens to every channel when it is back.
+    open: (channel) => void listen(channel).catch(() => {}),
+    close: (channel) => void ask(`UNLISTEN "${channel}"`).catch(() => {}),
   });
 
-  async function connect(): Promise<void> {
-    const fresh = new pg.Client({ connectionString: url, application_name: 'perdura events', keepAlive: true });
+  /** Resolves when the connection has ended, whatever ended it. */
+  async function serve(): Promise<void> {
+    const fresh = new pg.Client({ ...connection, query_timeout: PROBE_MS });
     fresh.on('notification', ({ channel, payload = '' }) => channels.tell(channel, payload));
     fresh.on('error', () => {});
-    await fresh.connect();
-    let listening = false;
-    fresh.once('end', () => {
-      if (listening) void reconnect();
-    });
-    // From here on a new channel is listened to by its first listener; those there are already, here.
-    client = fresh;
-    for (const channel of channels.names()) await ask(`LISTEN "${channel}"`);
-    listening = true;
-    for (const channel of channels.names()) channels.tell(channel, '');
-  }
-
-  async function reconnect(): Promise<void> {
-    client = null;
-    for (let pause = FIRST_PAUSE_MS; !closed; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
-      try {
-        return await connect();
-      } catch (error) {
-        client = null;
-        log(`The event connection is down, trying again: ${(error as Error).message}`);
-        await wait(pause, undefined, { ref: false });
+    const ended = new Promise<void>((resolve) => fresh.once('end', resolve));
+    try {
+      await fresh.connect();
+      client = fresh;
+      turn = Promise.resolve();
+      for (const channel of channels.names()) await listen(channel);
+      while (!closing.signal.aborted) {
+        await Promise.race([ended, wait(PROBE_MS, undefined, { ref: false, signal: closing.signal }).catch(() => {})]);
+        await ask('SELECT 1', fresh);
       }
+    } finally {
+      client = null;
+      // A silent server does not answer the goodbye either, and must not keep this process alive.
+      (fresh as unknown as { unref(): void }).unref();
+      await Promise.race([fresh.end(), wait(GOODBYE_MS)]);
     }
   }
 
-  await connect();
+  async function keepServing(): Promise<void> {
+    for (let pause = FIRST_PAUSE_MS; !closing.signal.aborted; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+      const begun = Date.now();
+      await serve().catch((error: Error) => {
+        if (!closing.signal.aborted) log(`The event connection is down, connecting again: ${error.message}`);
+      });
+      if (Date.now() - begun > LONGEST_PAUSE_MS) pause = FIRST_PAUSE_MS;
+      await wait(pause, undefined, { ref: false, signal: closing.signal }).catch(() => {});
+    }
+  }
+
+  const served = keepServing();
   return {
     subscribe: (workflow_id, on_notice) => channels.add(channelOf(workflow_id), (payload) => on_notice(noticeOf(payload))),
     announce() {},
-    async halt(task_id) {
-      await pool.query('SELECT pg_notify($1, $2)', [HALT_CHANNEL, task_id]);
+    halt(task_id) {
+      pool
+        .query('SELECT pg_notify($1, $2)', [HALT_CHANNEL, task_id])
+        .catch((error: Error) => log(`A request to halt was not published; workers find it on record: ${error.message}`));
     },
-    onHalt: (listener) => channels.add(HALT_CHANNEL, listener),
+    onHalt: (listener) => channels.add(HALT_CHANNEL, (task_id) => task_id && listener(task_id)),
     async ping() {
-      if (!client) throw new Error('The event connection is down');
+      if (!client) throw new Error(DOWN);
       await ask('SELECT 1');
     },
     async close() {
-      closed = true;
-      await client?.end();
+      closing.abort();
+      // It may be in the middle of connecting.
+      await Promise.race([served, wait(GOODBYE_MS)]);
     },
   };
 }
+
+const DOWN = 'The event connection is down';

@@ -1,4 +1,4 @@
-import { databaseIsAway } from '../domain/errors.ts';
+import { outageOf } from '../domain/outages.ts';
 
 /** Text waits this long for more of it, so that a fast model does not cost a write a token. */
 const PAUSE_MS = 50;
@@ -25,7 +25,7 @@ export function deltaPublisher(send: (delta: string) => Promise<unknown>, ready:
   let last = 0;
 
   const giveUp = (error: unknown) => {
-    if (!databaseIsAway(error)) throw error;
+    if (!outageOf(error)) throw error;
     complete = false;
   };
   const sendWaiting = () => {

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { channelOf, type EventBus, HALT_CHANNEL } from './bus.ts';
+import { channelOf, type EventBus, HALT_CHANNEL, PROBE_MS } from './bus.ts';
 import { listeners } from './listeners.ts';
 import { noticeOf } from './notice.ts';
 
@@ -11,46 +11,87 @@ interface RedisBusOptions {
 /** Events above this size are read from the record by whoever needs them. */
 const LARGEST_NOTICE = 64 * 1024;
 
+const CONNECT_MS = 5_000;
+const LONGEST_PAUSE_MS = 2_000;
+
+/** Nothing is queued for a server that is down: what is announced is on record. */
+const OPTIONS = {
+  connectionName: 'perdura',
+  connectTimeout: CONNECT_MS,
+  commandTimeout: PROBE_MS,
+  keepAlive: CONNECT_MS,
+  enableOfflineQueue: false,
+  autoResubscribe: false,
+  maxRetriesPerRequest: 0,
+  retryStrategy: (attempt: number) => Math.min(attempt * 100, LONGEST_PAUSE_MS),
+};
+
 /**
  * Redis pub/sub. What is announced is already on record, so a message that Redis loses costs a watcher a moment: the next one,
- * or the word of a new connection, makes it read what it missed.
+ * its next look at the record, or the notice of a new connection makes it read what it missed.
  */
-export async function redisBus({ url, log }: RedisBusOptions): Promise<EventBus> {
-  const options = { lazyConnect: true, maxRetriesPerRequest: 1, connectionName: 'perdura' };
-  const publisher = new Redis(url, options);
-  const subscriber = new Redis(url, options);
-  for (const connection of [publisher, subscriber]) connection.on('error', (error) => log(`Redis: ${error.message}`));
+export function redisBus({ url, log }: RedisBusOptions): EventBus {
+  const reported = onceEach(log);
+  const publisher = new Redis(url, OPTIONS);
+  const subscriber = new Redis(url, OPTIONS);
+  const listen = async (channel: string) => {
+    await subscriber.subscribe(channel);
+    // What was written between the listener's own look at the record and now.
+    channels.tell(channel, '');
+  };
   const channels = listeners<string>({
-    open: async (channel) => {
-      await subscriber.subscribe(channel);
-    },
-    close: (channel) => {
-      subscriber.unsubscribe(channel).catch(() => {});
-    },
+    // A connection that is down subscribes to every channel when it is back.
+    open: (channel) => void listen(channel).catch(() => {}),
+    close: (channel) => void subscriber.unsubscribe(channel).catch(() => {}),
   });
   subscriber.on('message', (channel: string, payload: string) => channels.tell(channel, payload));
-  await Promise.all([publisher.connect(), subscriber.connect()]);
   subscriber.on('ready', () => {
-    for (const channel of channels.names()) channels.tell(channel, '');
+    for (const channel of channels.names()) void listen(channel).catch(() => {});
+  });
+  const probes = [publisher, subscriber].map((connection) => {
+    connection.on('error', (error) => reported(`Redis is unavailable, events are read from the record: ${error.message}`));
+    connection.on('ready', () => reported(null));
+    return setInterval(() => void probe(connection), PROBE_MS).unref();
   });
 
   return {
     subscribe: (workflow_id, on_notice) => channels.add(channelOf(workflow_id), (payload) => on_notice(noticeOf(payload))),
     announce(workflow_id, notice) {
+      if (publisher.status !== 'ready') return;
       const whole = JSON.stringify(notice);
       const payload = whole.length > LARGEST_NOTICE ? JSON.stringify({ last: notice.last }) : whole;
-      publisher.publish(channelOf(workflow_id), payload).catch((error: Error) => log(`Redis took no event: ${error.message}`));
+      publisher
+        .publish(channelOf(workflow_id), payload)
+        .catch((error: Error) => reported(`Redis took no event: ${error.message}`));
     },
-    async halt(task_id) {
-      await publisher.publish(HALT_CHANNEL, task_id);
+    halt(task_id) {
+      publisher
+        .publish(HALT_CHANNEL, task_id)
+        .catch((error: Error) => log(`A request to halt was not published; workers find it on record: ${error.message}`));
     },
-    onHalt: (listener) => channels.add(HALT_CHANNEL, listener),
+    onHalt: (listener) => channels.add(HALT_CHANNEL, (task_id) => task_id && listener(task_id)),
     async ping() {
-      await publisher.ping();
+      await Promise.all([publisher.ping(), subscriber.ping()]);
     },
     async close() {
+      for (const timer of probes) clearInterval(timer);
       publisher.disconnect();
       subscriber.disconnect();
     },
+  };
+}
+
+/** Replaces a connection that does not answer: nothing else would notice a server that is silent. */
+async function probe(connection: Redis): Promise<void> {
+  if (connection.status !== 'ready') return;
+  await connection.ping().catch(() => connection.disconnect(true));
+}
+
+/** Logs what is new: a server that is down is tried several times a second. Null: it is up again. */
+function onceEach(log: (message: string) => void): (message: string | null) => void {
+  let last: string | null = null;
+  return (message) => {
+    if (message !== null && message !== last) log(message);
+    last = message;
   };
 }

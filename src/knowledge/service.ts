@@ -1,7 +1,8 @@
 import type { Caller } from '../api/auth.ts';
 import type { KnowledgeSource } from '../contracts/knowledge.ts';
 import { sourceDestination } from '../domain/destinations.ts';
-import { databaseIsAway, refusalIn } from '../domain/errors.ts';
+import { refusalIn } from '../domain/errors.ts';
+import { outageOf } from '../domain/outages.ts';
 import { filled, mapTexts, tokensIn } from '../domain/secrets.ts';
 import { answeringAddress } from '../egress/dial.ts';
 import type { GuardedFetch } from '../egress/guarded-fetch.ts';
@@ -32,7 +33,7 @@ export function knowledgeOf({ store, egress, secrets, embeddings }: Parts): Know
       return Promise.all(
         sources.map((source) =>
           connected(store, source, { principal, task_id }).catch((error: Error) => {
-            if (databaseIsAway(error)) throw error;
+            if (outageOf(error)) throw error;
             return { ...source, refusal: refusalIn(error) };
           }),
         ),

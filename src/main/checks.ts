@@ -1,8 +1,8 @@
 import type { Checks } from '../api/health.ts';
-import { migrationsIn } from '../store/migrations.ts';
-import type { Engine } from '../temporal/engine.ts';
+import { requireOwnSchema } from '../store/migrations.ts';
+import { missingParts } from '../temporal/housekeeping.ts';
 import type { Isolation } from '../toolrunner/settings.ts';
-import type { SharedServices } from './core.ts';
+import type { RunControl, SharedServices } from './core.ts';
 import { MIGRATIONS } from './places.ts';
 
 const TOOLS: Record<Isolation, string> = {
@@ -14,8 +14,8 @@ const TOOLS: Record<Isolation, string> = {
 
 /** The checks of readiness and `doctor`. */
 export function checksOf(
-  { store, bus, database, runner }: Pick<SharedServices, 'store' | 'bus' | 'database' | 'runner'>,
-  engine: Engine,
+  { store, bus, database, runner, setting }: Pick<SharedServices, 'store' | 'bus' | 'database' | 'runner' | 'setting'>,
+  { engine, client }: Pick<RunControl, 'engine' | 'client'>,
 ): Checks {
   return {
     async database() {
@@ -26,20 +26,16 @@ export function checksOf(
       await engine.ping();
       return 'answers';
     },
+    async 'engine setup'() {
+      const missing = await missingParts(client, setting.config.TEMPORAL_TASK_QUEUE);
+      if (missing.length === 0) return 'complete';
+      throw new Error(`The workflow engine lacks ${missing.join(', ')}; a worker creates what is missing within seconds`);
+    },
     async bus() {
       await bus.ping();
       return 'answers';
     },
-    async migrations() {
-      const wanted = (await migrationsIn(MIGRATIONS)).map(({ name }) => name);
-      const { rows } = await database.pool.query<{ name: string }>(
-        'SELECT migration_name AS name FROM _prisma_migrations WHERE finished_at IS NOT NULL',
-      );
-      const applied = new Set(rows.map(({ name }) => name));
-      const missing = wanted.filter((name) => !applied.has(name));
-      if (missing.length > 0) throw new Error(`Not applied: ${missing.join(', ')}; run perdura migrate`);
-      return `${wanted.length} applied`;
-    },
+    migrations: async () => `${await requireOwnSchema(database.pool, MIGRATIONS)} applied`,
     tools: async () => `${TOOLS[runner.isolation]}${runner.isolation_reason ? ` (${runner.isolation_reason})` : ''}`,
   };
 }

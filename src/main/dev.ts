@@ -1,11 +1,13 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { hostRule } from '../domain/hosts.ts';
 import { hostOf } from '../egress/places.ts';
+import { replaceFile } from '../embedded/files.ts';
 import { lockInstallation } from '../embedded/installation-lock.ts';
 import { localToken } from '../embedded/local-identity.ts';
 import { stickyPort } from '../embedded/ports.ts';
+import { supervise } from '../embedded/supervision.ts';
 import { applyMigrations } from '../store/migrations.ts';
 import { prepareSample } from '../store/prepare-sample.ts';
 import { quietSdk } from '../temporal/worker.ts';
@@ -62,7 +64,9 @@ export async function startInstallation(config: Config, log: Log): Promise<Runni
     const { api_url, done } = await startApiAndWorker(await settingOf(config, servers), servers, { resources, log });
     const installation = await describe(config, servers, api_url);
     await tellReady(config, installation, resources);
-    return { installation, done, stop: () => resources.close() };
+    const on_restart = async () => writeReady(config, { ...installation, pids: pidsOf(servers) });
+    const supervision = resources.hold(supervise(servers.restartable, { log, on_restart }), (it) => it.stop());
+    return { installation, done: Promise.race([done, supervision.broken]), stop: () => resources.close() };
   } catch (error) {
     await resources.close();
     throw error;
@@ -80,7 +84,7 @@ async function settingOf(config: Config, servers: Servers): Promise<Installation
     database_url: servers.own_database_url,
     temporal_address: servers.temporal_address,
     temporal_ui_url: servers.temporal_ui_url,
-    encryption_keys: await encryptionKeysOf(config),
+    encryption_keys: await encryptionKeysOf(config, servers.own_database_url),
     default_runtime,
     embeddings: embeddingsOf(config) ?? { base_url: servers.demo_model_url, model: 'perdura-demo', api_key: null },
     webhook_secret: await webhookSecretOf(config),
@@ -116,7 +120,6 @@ async function startApiAndWorker(
 async function describe(config: Config, servers: Servers, api_url: string): Promise<Installation> {
   const { token_file } = await localToken(config.PERDURA_HOME);
   const { temporal_ui_url, temporal_address, database_url, demo_model_url } = servers;
-  const pids = { api: process.pid, worker: process.pid, ...servers.pids };
   return {
     api_url,
     dashboard_url: `${api_url}/dashboard`,
@@ -126,19 +129,21 @@ async function describe(config: Config, servers: Servers, api_url: string): Prom
     database_url,
     demo_model_url,
     token_file,
-    pids,
+    pids: pidsOf(servers),
   };
 }
 
+const pidsOf = ({ pids }: Servers) => ({ api: process.pid, worker: process.pid, ...pids() });
+
 /** Files that describe this installation while it runs: always one in its home, and one at the path from the environment. */
-async function tellReady(
-  { PERDURA_HOME, PERDURA_READY_FILE }: Config,
-  installation: Installation,
-  resources: Resources,
-): Promise<void> {
-  for (const file of [join(PERDURA_HOME, 'ready.json'), PERDURA_READY_FILE]) {
-    if (!file) continue;
-    await writeFile(file, `${JSON.stringify(installation, null, 2)}\n`, { mode: 0o600 });
-    resources.hold(file, (path) => rm(path, { force: true }));
-  }
+async function tellReady(config: Config, installation: Installation, resources: Resources): Promise<void> {
+  for (const file of readyFiles(config)) resources.hold(file, (path) => rm(path, { force: true }));
+  await writeReady(config, installation);
+}
+
+const readyFiles = ({ PERDURA_HOME, PERDURA_READY_FILE }: Config) =>
+  [join(PERDURA_HOME, 'ready.json'), PERDURA_READY_FILE].filter((file) => file !== undefined);
+
+async function writeReady(config: Config, installation: Installation): Promise<void> {
+  for (const file of readyFiles(config)) await replaceFile(file, `${JSON.stringify(installation, null, 2)}\n`);
 }

@@ -1,4 +1,5 @@
 import type { Checks } from '../api/health.ts';
+import { missingAttributes } from '../temporal/housekeeping.ts';
 import { SEARCH_ATTRIBUTES } from '../temporal/names.ts';
 import type { RunControl, SharedServices } from './core.ts';
 
@@ -18,11 +19,7 @@ export function doctorChecks({ store, setting }: SharedServices, { engine, clien
       );
     },
     async 'search attributes'() {
-      const { operatorService } = client.connection as unknown as { operatorService: Operator };
-      const { customAttributes } = await client.withDeadline(Date.now() + PATIENCE_MS, () =>
-        operatorService.listSearchAttributes({ namespace: client.options.namespace }),
-      );
-      const missing = SEARCH_ATTRIBUTES.filter((name) => !(name in customAttributes));
+      const missing = await client.withDeadline(Date.now() + PATIENCE_MS, () => missingAttributes(client));
       if (missing.length === 0) return `${SEARCH_ATTRIBUTES.length} registered`;
       throw new Error(`Not registered: ${missing.join(', ')}; a worker registers them when it starts, if its account may`);
     },
@@ -50,8 +47,4 @@ export function doctorChecks({ store, setting }: SharedServices, { engine, clien
       );
     },
   };
-}
-
-interface Operator {
-  listSearchAttributes(asked: { namespace: string }): Promise<{ customAttributes: Record<string, unknown> }>;
 }

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { startDemoModel } from '../embedded/demo-model.ts';
 import { stickyPort } from '../embedded/ports.ts';
 import { startPostgres } from '../embedded/postgres.ts';
+import type { Restartable } from '../embedded/supervision.ts';
 import { findTemporal, startTemporal } from '../embedded/temporal.ts';
 import type { Config } from './config.ts';
 import type { Resources } from './resources.ts';
@@ -15,7 +16,9 @@ export interface Servers {
   demo_model_url: string;
   /** The ports of all servers started here. */
   own_ports: number[];
-  pids: Record<string, number>;
+  pids(): Record<string, number>;
+  /** Those that were started here and can be restarted. */
+  restartable: Restartable[];
 }
 
 type Log = (line: string) => void;
@@ -36,15 +39,15 @@ export async function startServers(config: Config, resources: Resources, log: Lo
     temporal_ui_url: temporal.temporal_ui_url,
     demo_model_url: demo.url,
     own_ports: [...temporal.ports, Number(new URL(demo.url).port)],
-    pids: { ...database.pids, ...temporal.pids } as Record<string, number>,
+    pids: () => Object.fromEntries([...database.started, ...temporal.started].map(({ name, pid }) => [name.toLowerCase(), pid])),
+    restartable: [...database.started, ...temporal.started],
   };
 }
 
 async function databaseOf({ DATABASE_URL, PERDURA_HOME: home }: Config, resources: Resources, log: Log) {
-  if (DATABASE_URL) return { database_url: DATABASE_URL, own_database_url: DATABASE_URL, pids: {} };
+  if (DATABASE_URL) return { database_url: DATABASE_URL, own_database_url: DATABASE_URL, started: [] };
   const postgres = resources.hold(await startPostgres({ home, log }), (it) => it.stop());
-  const { url, socket_url, pid } = postgres;
-  return { database_url: url, own_database_url: socket_url, pids: { postgres: pid } };
+  return { database_url: postgres.url, own_database_url: postgres.socket_url, started: [postgres] };
 }
 
 async function temporalOf(
@@ -53,9 +56,9 @@ async function temporalOf(
   log: Log,
 ) {
   if (TEMPORAL_ADDRESS)
-    return { temporal_address: TEMPORAL_ADDRESS, temporal_ui_url: TEMPORAL_UI_URL ?? null, ports: [], pids: {} };
+    return { temporal_address: TEMPORAL_ADDRESS, temporal_ui_url: TEMPORAL_UI_URL ?? null, ports: [], started: [] };
   const executable = await findTemporal({ home, log, ...(path ? { path } : {}) });
   const temporal = resources.hold(await startTemporal({ executable, home, log }), (it) => it.stop());
-  const { address, ui_url, ports, pid } = temporal;
-  return { temporal_address: address, temporal_ui_url: ui_url, ports, pids: { temporal: pid } };
+  const { address, ui_url, ports } = temporal;
+  return { temporal_address: address, temporal_ui_url: ui_url, ports, started: [temporal] };
 }

@@ -1,12 +1,15 @@
 import { hostRule } from '../domain/hosts.ts';
 import { hostOf } from '../egress/places.ts';
-import { encryptionKey, localToken, webhookSecret } from '../embedded/local-identity.ts';
+import { encryptionKey, encryptionKeyFile, localToken, webhookSecret } from '../embedded/local-identity.ts';
 import type { IdentityCheck } from '../identity/cached-identity.ts';
 import { codeHostIdentity, localIdentity } from '../identity/providers.ts';
+import { openDatabase } from '../store/database.ts';
+import { holdsSealedData } from '../store/key-check.ts';
+import { requireOwnSchema } from '../store/migrations.ts';
 import type { Principal } from '../store/principals.ts';
 import type { Config } from './config.ts';
 import type { InstallationSettings } from './core.ts';
-import { PERDURA_VERSION } from './places.ts';
+import { MIGRATIONS, PERDURA_VERSION } from './places.ts';
 
 const CODE_HOSTS = {
   github: 'https://api.github.com',
@@ -49,9 +52,23 @@ async function identityCheck(name: string, config: Config): Promise<IdentityChec
   return codeHostIdentity({ provider, api_url: config.IDENTITY_API_URL ?? CODE_HOSTS[provider] });
 }
 
-/** ENCRYPTION_KEYS, or the key kept in the home folder. */
-export async function encryptionKeysOf(config: Config): Promise<string> {
-  return config.ENCRYPTION_KEYS ?? `home:${(await encryptionKey(config.PERDURA_HOME)).key}`;
+/** ENCRYPTION_KEYS, or the key kept in the home folder; `url` is of a migrated database. */
+export async function encryptionKeysOf({ ENCRYPTION_KEYS, PERDURA_HOME }: Config, url: string): Promise<string> {
+  return ENCRYPTION_KEYS ?? `home:${(await encryptionKey(PERDURA_HOME, () => isSealed(url))).key}`;
+}
+
+/** Where the keys come from, for sentences about them. */
+export const keySource = ({ ENCRYPTION_KEYS, PERDURA_HOME }: Config): string =>
+  ENCRYPTION_KEYS ? 'ENCRYPTION_KEYS' : `the key file ${encryptionKeyFile(PERDURA_HOME)}`;
+
+async function isSealed(url: string): Promise<boolean> {
+  const { pool, close } = openDatabase({ url });
+  try {
+    await requireOwnSchema(pool, MIGRATIONS);
+    return await holdsSealedData(pool);
+  } finally {
+    await close();
+  }
 }
 
 /** The embedding endpoint; null if the environment names none. */
@@ -74,7 +91,7 @@ export async function externalSetting(config: Config): Promise<InstallationSetti
     database_url: DATABASE_URL,
     temporal_address: TEMPORAL_ADDRESS,
     temporal_ui_url: config.TEMPORAL_UI_URL ?? null,
-    encryption_keys: await encryptionKeysOf(config),
+    encryption_keys: await encryptionKeysOf(config, DATABASE_URL),
     default_runtime: defaultRuntimeOf(config),
     embeddings: embeddingsOf(config),
     webhook_secret: await webhookSecretOf(config),

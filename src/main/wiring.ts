@@ -17,9 +17,11 @@ import { PATIENCE_MS } from '../parsers/failure.ts';
 import { createParserPool, type ParserPool } from '../parsers/pool.ts';
 import { bundlesOf } from '../replay/bundles.ts';
 import { modelListsOf } from '../runtimes/model-list-service.ts';
-import { openDatabase } from '../store/database.ts';
+import { connectionTo, openDatabase } from '../store/database.ts';
 import { createStore } from '../store/index.ts';
+import { requireKeys } from '../store/key-check.ts';
 import { keyRing } from '../store/key-ring.ts';
+import { requireOwnSchema } from '../store/migrations.ts';
 import { pinnedDefinition } from '../store/pin.ts';
 import type { Principal } from '../store/principals.ts';
 import { quotasOf } from '../store/quota-checks.ts';
@@ -28,7 +30,7 @@ import { secretScope, secretsOfInstallation } from '../store/secret-scope.ts';
 import { serve } from '../temporal/activities/fire.ts';
 import { createDispatch } from '../temporal/dispatch.ts';
 import { createEngine } from '../temporal/engine.ts';
-import { prepareEngine } from '../temporal/housekeeping.ts';
+import { keepPrepared, prepareEngine } from '../temporal/housekeeping.ts';
 import { activityPorts, firePortsOf } from '../temporal/ports/index.ts';
 import { createSchedules } from '../temporal/schedules.ts';
 import { settler } from '../temporal/settle.ts';
@@ -42,8 +44,10 @@ import { checksOf } from './checks.ts';
 import type { Config } from './config.ts';
 import type { InstallationSettings, RunControl, SharedServices } from './core.ts';
 import { apiLimitsOf } from './limits.ts';
-import { DASHBOARDS } from './places.ts';
+import { standardOutput } from './log-destination.ts';
+import { DASHBOARDS, MIGRATIONS } from './places.ts';
 import type { Resources } from './resources.ts';
+import { keySource } from './setting.ts';
 import { toolsPython } from './tools-python.ts';
 
 /** The parser pool of this process; its processes are started when they are first needed. */
@@ -65,9 +69,14 @@ export async function openSharedServices(
     it.close(),
   );
   const keys = keyRing(setting.encryption_keys, secrets.hear);
+  await requireOwnSchema(database.pool, MIGRATIONS);
+  await requireKeys(database.pool, keys, keySource(config));
   const { REDIS_URL } = config;
-  const opened = REDIS_URL ? redisBus({ url: REDIS_URL, log }) : postgresBus({ url, pool: database.pool, log });
-  const bus = resources.hold(await opened, (it) => it.close());
+  const connection = connectionTo(url, 'perdura events');
+  const bus = resources.hold(
+    REDIS_URL ? redisBus({ url: REDIS_URL, log }) : postgresBus({ connection, pool: database.pool, log }),
+    (it) => it.close(),
+  );
   const store = createStore({
     database,
     keys,
@@ -165,7 +174,10 @@ export async function openWorker(
     build_id: config.WORKER_BUILD_ID ?? null,
   };
   resources.hold(unwatch, (end) => end());
-  await prepareEngine({ client: driver.client, task_queue: settings.task_queue, every_seconds: config.RECONCILE_SECONDS });
+  const { client } = driver;
+  const housekeeping = { client, task_queue: settings.task_queue, every_seconds: config.RECONCILE_SECONDS };
+  await prepareEngine(housekeeping);
+  resources.hold(keepPrepared({ ...housekeeping, log: core.log }), (it) => it.stop());
   return resources.hold(await startWorker(ports, settings), (it) => it.stop());
 }
 
@@ -182,13 +194,13 @@ interface ApiOptions {
 export async function openApi(
   core: SharedServices,
   driver: RunControl,
-  { resources, dashboards = DASHBOARDS, log_to = process.stdout }: ApiOptions,
+  { resources, dashboards = DASHBOARDS, log_to = standardOutput }: ApiOptions,
 ): Promise<FastifyInstance> {
   const { setting, store, bus, runner, identify } = core;
   const { config } = setting;
   const replies = resources.hold(chatRepliesOf(core), (it) => it.close(CHAT_GRACE_MS));
   // Sessions and tasks share one id format, so the halt notice for a task reaches every API process, too.
-  resources.hold(await bus.onHalt(replies.stop), (end) => void end());
+  resources.hold(bus.onHalt(replies.stop), (end) => end());
   const services = {
     store,
     bus,
@@ -197,9 +209,12 @@ export async function openApi(
     identify,
     secrets: core.secrets,
     models: modelListsOf(core),
-    checks: checksOf(core, driver.engine),
+    checks: checksOf(core, driver),
     replies,
-    stopReply: (session_id: string) => bus.halt(session_id),
+    stopReply(session_id: string) {
+      replies.stop(session_id);
+      bus.halt(session_id);
+    },
     guard: chatGuardOf(core),
     judge: core.judge,
     admitBytes: core.quotas.admitBytes,

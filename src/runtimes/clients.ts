@@ -1,7 +1,8 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI, { AzureOpenAI } from 'openai';
 import type { PinnedProvider } from '../domain/definition.ts';
-import { databaseIsAway, secretRefusal } from '../domain/errors.ts';
+import { secretRefusal } from '../domain/errors.ts';
+import { outageOf } from '../domain/outages.ts';
 import { type Fetch, reusingFetch } from './reusing-fetch.ts';
 import { ModelFailure } from './runtime.ts';
 
@@ -81,7 +82,7 @@ function azureClient(provider: ModelEndpoint, apiKey: string, options: typeof CO
 async function keyOf(provider: ModelEndpoint, caller: ModelCaller): Promise<string | null> {
   if (provider.api_key_token_name) {
     return caller.openToken(provider.api_key_token_name, provider).catch((error: Error) => {
-      if (databaseIsAway(error)) throw error;
+      if (outageOf(error)) throw error;
       const code = secretRefusal(error);
       if (code) throw refusal(error.message, code);
       throw refusal(`The provider ${provider.name} has no usable key: ${error.message}`);

@@ -3,7 +3,8 @@ import type OpenAI from 'openai';
 import type { Model } from '../contracts/models.ts';
 import { knownModel } from '../domain/context-window.ts';
 import type { ModelPrices } from '../domain/definition.ts';
-import { AppError, databaseIsAway, secretRefusal } from '../domain/errors.ts';
+import { AppError, secretRefusal } from '../domain/errors.ts';
+import { outageOf } from '../domain/outages.ts';
 import type { Redactor } from '../domain/redaction.ts';
 import { modelFailureOf } from './failures.ts';
 import { vendorFailureOf } from './managed/failures.ts';
@@ -44,7 +45,7 @@ async function reached(client: Listing['client']): Promise<OpenAI | Anthropic> {
   try {
     return await client();
   } catch (error) {
-    if (error instanceof AppError || databaseIsAway(error)) throw error;
+    if (error instanceof AppError || outageOf(error)) throw error;
     throw new AppError('upstream', (error as Error).message, { code: secretRefusal(error) ?? 'models_unavailable' });
   }
 }

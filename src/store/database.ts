@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { PrismaClient } from '../generated/prisma/client.ts';
@@ -16,14 +17,64 @@ interface DatabaseOptions {
   on_error?: (error: Error) => void;
 }
 
+/** How long a connection may take to open. */
+const CONNECT_MS = 5_000;
+/** How long a caller waits for a connection of a pool whose connections are all in use. */
+const POOL_WAIT_MS = 10_000;
+/** How long the answer to a statement may take. */
+const STATEMENT_MS = 15_000;
+/** On the path of a run and of a stream, where rows are found by their keys: a silent connection stalls them for so long. */
+export const RUN_STATEMENT_MS = 4_000;
+/** For statements that go through many rows. */
+export const LONG_STATEMENT_MS = 60_000;
+/** How long the server keeps a transaction, with its locks, whose client has fallen silent. */
+const IDLE_IN_TRANSACTION_MS = 5_000;
+
+/** How every connection to the database is opened: one that is silent is noticed within seconds. */
+export const connectionTo = (url: string, name: string): pg.ClientConfig => ({
+  connectionString: url,
+  application_name: name,
+  connectionTimeoutMillis: CONNECT_MS,
+  keepAlive: true,
+  keepAliveInitialDelayMillis: CONNECT_MS,
+});
+
+/** What `pg` says of a connection that did not answer in time, and of one that was closed for it. */
+const SILENT = /^Query read timeout|^Client was closed/;
+
+/** A connection that did not answer in time is closed: the next statement on it would wait behind the first. */
+class PooledClient extends pg.Client {
+  constructor(config: pg.ClientConfig) {
+    super({ ...config, connectionTimeoutMillis: CONNECT_MS });
+    const query = this.query.bind(this) as (...args: unknown[]) => unknown;
+    const closeIfSilent = (error: Error) => {
+      if (SILENT.test(error.message)) void this.end();
+    };
+    this.query = ((...args: unknown[]) => {
+      const answer = query(...args);
+      if (answer instanceof Promise) answer.catch(closeIfSilent);
+      return answer;
+    }) as typeof this.query;
+  }
+
+  /** Closes without a goodbye, which a silent server would not answer. */
+  drop(): void {
+    (this as unknown as { connection: { stream: Socket } }).connection.stream.destroy();
+  }
+}
+
 export function openDatabase({ url, max_connections = 20, on_error = () => {} }: DatabaseOptions): Database {
   const pool = new pg.Pool({
-    connectionString: url,
+    ...connectionTo(url, 'perdura'),
+    Client: PooledClient as never,
     max: max_connections,
-    connectionTimeoutMillis: 10_000,
-    application_name: 'perdura',
+    connectionTimeoutMillis: POOL_WAIT_MS,
+    query_timeout: STATEMENT_MS,
+    statement_timeout: LONG_STATEMENT_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
   });
   pool.on('error', on_error);
+  replaceSilent(pool);
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
   return {
     pool,
@@ -35,10 +86,26 @@ export function openDatabase({ url, max_connections = 20, on_error = () => {} }:
   };
 }
 
+/** Where one connection did not answer in time, those that are idle are replaced as well, before anyone waits for them. */
+function replaceSilent(pool: pg.Pool): void {
+  const idle = new Set<pg.PoolClient>();
+  pool.on('acquire', (client) => idle.delete(client));
+  pool.on('remove', (client) => idle.delete(client));
+  pool.on('release', (error, client) => {
+    if (!error) idle.add(client);
+    else if (SILENT.test(error.message)) for (const other of idle) (other as unknown as PooledClient).drop();
+  });
+}
+
 /** The pool, or a connection of it in a transaction. */
 export interface Queryable {
   query(statement: pg.QueryConfig): Promise<pg.QueryResult>;
 }
+
+/** The same pool, with another time limit per statement. */
+export const within = (pool: Queryable, query_timeout: number): Queryable => ({
+  query: (statement) => pool.query({ ...statement, query_timeout } as pg.QueryConfig),
+});
 
 /** The rows of a prepared statement. */
 export async function rows<R>(pool: Queryable, query: pg.QueryConfig): Promise<R[]> {

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import type pg from 'pg';
 import type { Definition } from '../domain/definition.ts';
-import { row } from './database.ts';
+import { type Queryable, row } from './database.ts';
 import { findDefinition } from './statements/definitions.ts';
 
 /** A definition never changes, except for the key that its secrets are sealed with, so each worker caches recent ones. */
@@ -9,7 +8,7 @@ const KEPT = 500;
 
 export const hashOf = (body: string) => createHash('sha256').update(body).digest('hex');
 
-export function definitionStore(pool: pg.Pool) {
+export function definitionStore(pool: Queryable) {
   const kept = new Map<string, Definition>();
   return {
     async get(hash: string): Promise<Definition> {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Agent } from '../contracts/agents.ts';
 import type { Guardrail } from '../contracts/guardrails.ts';
 import type { Provider } from '../contracts/providers.ts';
@@ -9,7 +10,7 @@ import { chatStore } from './chat.ts';
 import { connectionStores } from './connections.ts';
 import { cursorStore } from './cursors.ts';
 import { customToolStore } from './custom-tools.ts';
-import { type Database, rows } from './database.ts';
+import { type Database, RUN_STATEMENT_MS, rows, within } from './database.ts';
 import { definitionStore } from './definitions.ts';
 import { eventStore } from './events.ts';
 import { forkStore } from './forks.ts';
@@ -29,6 +30,7 @@ import { refused, resource } from './resource.ts';
 import { type Publish, runStore } from './runs.ts';
 import { sampleStore } from './samples.ts';
 import { scheduleStore } from './scheduled-agents.ts';
+import { probeWriting } from './statements/installation.ts';
 import { chatGuardrails, notJoinedByTag } from './statements/snapshots.ts';
 import { taskStore } from './tasks.ts';
 import { tokenStore } from './tokens.ts';
@@ -38,6 +40,8 @@ import { type Used, usersOf } from './uses.ts';
 import { webhookSecretStore } from './webhook-secrets.ts';
 import { webhookStore } from './webhooks.ts';
 import { workflowStore } from './workflows.ts';
+
+const PROBE_BYTES = 12_288;
 
 export type Store = ReturnType<typeof createStore>;
 
@@ -52,6 +56,7 @@ interface StoreOptions {
 /** The whole store, one part per resource. `publish` receives events after they are written. */
 export function createStore({ database: { pool, prisma }, keys, publish, admins = [] }: StoreOptions) {
   const trusted = [...admins, INSTALLATION];
+  const quick = within(pool, RUN_STATEMENT_MS);
   const memories = memoryStore(pool, prisma);
   const fingerprints = grantKeys(pool, keys);
   const granting = createGranting({ prisma, keys, fingerprints });
@@ -73,14 +78,14 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
     grants: grantStore({ prisma, keys, fingerprints }),
     workflows: workflowStore({ pool, prisma, granting }),
     tasks: taskStore({ pool, prisma, keys, ...(publish ? { publish } : {}) }),
-    runs: runStore(pool, publish),
-    ledger: toolLedger(pool, publish),
+    runs: runStore(quick, publish),
+    ledger: toolLedger(quick, publish),
     skills: resource<Skill>(prisma.skill, { noun: 'skill' }),
     guardrails: resource<Guardrail>(prisma.guardrail, { noun: 'guardrail' }),
     memories,
     knowledgeItems: knowledgeItemStore(pool, prisma),
     transfer: transferStore({ prisma, keys, granting }),
-    definitions: definitionStore(pool),
+    definitions: definitionStore(quick),
     cursors: cursorStore(pool),
     rates: providerRates(pool),
     inspection: inspectionStore(prisma),
@@ -118,8 +123,9 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
       const found = new Set((await model.findMany({ where: { id: { in: ids } }, select: { id: true } })).map(({ id }) => id));
       return ids.filter((id) => !found.has(id));
     },
+    /** Writes something: a database that answers may have no room left. */
     async ping(): Promise<void> {
-      await pool.query('SELECT 1');
+      await rows(pool, probeWriting({ text: randomBytes(PROBE_BYTES).toString('base64') }));
     },
   };
 }

@@ -53,7 +53,13 @@ export function knowledgeItemStore(pool: pg.Pool, prisma: PrismaClient) {
   // The extension compares vectors many times faster; without it, arrays are compared.
   let extension: Promise<boolean> | undefined;
   const hasExtension = () => {
-    extension ??= rows(pool, sql.hasVector()).then((found) => found.length > 0);
+    extension ??= rows(pool, sql.hasVector()).then(
+      (found) => found.length > 0,
+      (error) => {
+        extension = undefined;
+        throw error;
+      },
+    );
     return extension;
   };
 

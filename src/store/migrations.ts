@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { v7 as uuid } from 'uuid';
+import { connectionTo } from './database.ts';
 
 /** The lock id of Prisma's own engine, so that the two never migrate at once. */
 const ADVISORY_LOCK = 72707369;
@@ -11,33 +12,16 @@ const BOOKKEEPING = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
   id VARCHAR(36) PRIMARY KEY NOT NULL, checksum VARCHAR(64) NOT NULL, finished_at TIMESTAMPTZ, migration_name VARCHAR(255) NOT NULL,
   logs TEXT, rolled_back_at TIMESTAMPTZ, started_at TIMESTAMPTZ NOT NULL DEFAULT now(), applied_steps_count INTEGER NOT NULL DEFAULT 0)`;
 
+const KNOWN = 'SELECT migration_name, checksum, finished_at FROM _prisma_migrations WHERE rolled_back_at IS NULL';
+const HAS_BOOKKEEPING = "SELECT to_regclass('_prisma_migrations') IS NOT NULL AS present";
+
+/** What a statement fails with that was carried out before: its table, column, object or function exists, or what it drops is gone. */
+const DONE_BEFORE = new Set(['42P07', '42701', '42710', '42723', '42704']);
+
 interface Applied {
   migration_name: string;
   checksum: string;
   finished_at: Date | null;
-}
-
-/** Applies missing migrations and records them as Prisma does, so `prisma migrate deploy` still works. Returns their names. */
-export async function applyMigrations(url: string, folder: string): Promise<string[]> {
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
-    await client.query(`SELECT pg_advisory_lock(${ADVISORY_LOCK})`);
-    await client.query(BOOKKEEPING);
-    const { rows: known } = await client.query<Applied>(
-      'SELECT migration_name, checksum, finished_at FROM _prisma_migrations WHERE rolled_back_at IS NULL',
-    );
-    const failed = known.find(({ finished_at }) => !finished_at);
-    if (failed)
-      throw new Error(
-        `The migration ${failed.migration_name} failed earlier; restore the database or mark it with prisma migrate resolve`,
-      );
-    const fresh: string[] = [];
-    for (const migration of await migrationsIn(folder)) if (await apply(client, migration, known)) fresh.push(migration.name);
-    return fresh;
-  } finally {
-    await client.end();
-  }
 }
 
 interface Migration {
@@ -46,7 +30,51 @@ interface Migration {
   checksum: string;
 }
 
-export async function migrationsIn(folder: string): Promise<Migration[]> {
+/**
+ * Applies missing migrations and records them as Prisma does, so `prisma migrate deploy` still works. Returns their names.
+ * If killed at any moment, it leaves each migration either applied and recorded, or neither.
+ */
+export async function applyMigrations(url: string, folder: string): Promise<string[]> {
+  const client = new pg.Client(connectionTo(url, 'perdura migrations'));
+  await client.connect();
+  try {
+    await client.query(`SELECT pg_advisory_lock(${ADVISORY_LOCK})`);
+    await client.query(BOOKKEEPING);
+    const { rows: known } = await client.query<Applied>(KNOWN);
+    const migrations = await migrationsIn(folder);
+    refuseNewer(known, migrations);
+    const fresh: string[] = [];
+    for (const migration of migrations) if (await apply(client, migration, known)) fresh.push(migration.name);
+    return fresh;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Throws a sentence when the database's schema is older or newer than this code. Returns how many migrations it has. */
+export async function requireOwnSchema(database: Pick<pg.Pool, 'query'>, folder: string): Promise<number> {
+  const migrations = await migrationsIn(folder);
+  const { rows } = await database.query<{ present: boolean }>(HAS_BOOKKEEPING);
+  const known = rows[0]?.present ? (await database.query<Applied>(KNOWN)).rows : [];
+  refuseNewer(known, migrations);
+  const applied = new Set(known.filter(({ finished_at }) => finished_at).map(({ migration_name }) => migration_name));
+  const missing = migrations.filter(({ name }) => !applied.has(name));
+  if (missing.length === 0) return migrations.length;
+  throw new Error(
+    `The database schema is older than this version of Perdura: ${missing.length} migrations are missing, the last is ${missing.at(-1)?.name}. Run perdura migrate.`,
+  );
+}
+
+function refuseNewer(known: Applied[], migrations: Migration[]): void {
+  const ours = new Set(migrations.map(({ name }) => name));
+  const foreign = known.find(({ migration_name }) => !ours.has(migration_name));
+  if (!foreign) return;
+  throw new Error(
+    `The database schema is newer than this version of Perdura, which does not know its migration ${foreign.migration_name}. Start the newer version, or restore the backup from before the upgrade.`,
+  );
+}
+
+async function migrationsIn(folder: string): Promise<Migration[]> {
   const entries = await readdir(folder, { withFileTypes: true });
   const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
   return Promise.all(
@@ -59,16 +87,26 @@ export async function migrationsIn(folder: string): Promise<Migration[]> {
 
 async function apply(client: pg.Client, { name, sql, checksum }: Migration, known: Applied[]): Promise<boolean> {
   const before = known.find(({ migration_name }) => migration_name === name);
-  if (before && before.checksum !== checksum) throw new Error(`The migration ${name} was edited after it was applied`);
-  if (before) return false;
-  const id = uuid();
-  await client.query('INSERT INTO _prisma_migrations (id, checksum, migration_name) VALUES ($1, $2, $3)', [id, checksum, name]);
+  if (before?.finished_at && before.checksum !== checksum)
+    throw new Error(`The migration ${name} was edited after it was applied`);
+  if (before?.finished_at) return false;
+  await client.query('BEGIN');
   try {
-    await client.query(sql);
+    if (before) await client.query('DELETE FROM _prisma_migrations WHERE migration_name = $1 AND finished_at IS NULL', [name]);
+    await client.query(
+      'INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at, applied_steps_count) VALUES ($1, $2, $3, now(), 1)',
+      [uuid(), checksum, name],
+    );
+    await client.query('SAVEPOINT noted');
+    await client.query(sql).catch(async (error: { code?: string }) => {
+      // Older versions noted a migration before they applied it, and its end afterwards: all of its statements took effect, or none.
+      if (!before || !DONE_BEFORE.has(error.code ?? '')) throw error;
+      await client.query('ROLLBACK TO SAVEPOINT noted');
+    });
+    await client.query('COMMIT');
   } catch (error) {
-    await client.query('UPDATE _prisma_migrations SET logs = $2 WHERE id = $1', [id, String(error)]);
-    throw error;
+    await client.query('ROLLBACK').catch(() => {});
+    throw new Error(`The migration ${name} failed and left nothing behind: ${(error as Error).message}`, { cause: error });
   }
-  await client.query('UPDATE _prisma_migrations SET finished_at = now(), applied_steps_count = 1 WHERE id = $1', [id]);
   return true;
 }

@@ -1,6 +1,7 @@
 import { connectionStores } from './connections.ts';
 import { type Database, row, rows } from './database.ts';
 import { grantKeys } from './grant-keys.ts';
+import { forgetOtherKeys } from './key-check.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
 import { scheduleStore } from './scheduled-agents.ts';
 import type { ConfigSealer } from './sealed-config.ts';
@@ -24,7 +25,7 @@ interface Rotated {
 export async function rotateKeys({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>, keys: KeyRing): Promise<Rotated> {
   const fingerprints = grantKeys(pool, keys);
   const { mcpServers, knowledgeSources } = connectionStores(prisma, keys);
-  return {
+  const rotated = {
     tokens: await tokenStore({ pool, prisma, fingerprints }, keys).rotate(),
     schedules: await scheduleStore({ pool, prisma, keys }).rotate(),
     connections: (await mcpServers.rotate()) + (await knowledgeSources.rotate()),
@@ -33,6 +34,8 @@ export async function rotateKeys({ pool, prisma }: Pick<Database, 'pool' | 'pris
     webhook_secrets: await webhookSecretStore({ pool, prisma }, keys).renew(),
     grant_keys: await fingerprints.rotate(),
   };
+  await forgetOtherKeys(pool, keys);
+  return rotated;
 }
 
 type Pool = Database['pool'];

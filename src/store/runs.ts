@@ -7,7 +7,7 @@ import type { PlannedCall } from '../domain/run-loop.ts';
 import type { TerminalStatus } from '../domain/statuses.ts';
 import { type ModelCall, NOT_CALLED, OUTCOME_UNKNOWN, type TranscriptMessage } from '../domain/transcript.ts';
 import type { Usage } from '../domain/usage.ts';
-import { row } from './database.ts';
+import { type Queryable, row } from './database.ts';
 import { compactTranscript, waitForBudget } from './statements/pauses.ts';
 import * as sql from './statements/runs.ts';
 import { settleTask } from './statements/settlement.ts';
@@ -96,7 +96,7 @@ export type Publish = (workflow_id: string, task_id: string, written: { events: 
 
 export type RunStore = ReturnType<typeof runStore>;
 
-export function runStore(pool: pg.Pool, publish: Publish = () => {}) {
+export function runStore(pool: Queryable, publish: Publish = () => {}) {
   async function write(query: pg.QueryConfig, run: OpenRun, events: NewEvent[]) {
     const written = await row<{ last: number }>(pool, query);
     if (written) publish(run.workflow_id, run.task_id, { events, last: written.last });

@@ -1,10 +1,10 @@
-import type pg from 'pg';
+import type { QueryConfig } from 'pg';
 import type { ToolEffect } from '../domain/definition.ts';
 import type { CallDecision, LedgerEntry } from '../domain/effects.ts';
 import type { NewEvent } from '../domain/events.ts';
 import type { ForkAnswer, ForkOrigin } from '../domain/fork.ts';
 import type { TodoItem } from '../domain/progress.ts';
-import { row } from './database.ts';
+import { type Queryable, row } from './database.ts';
 import type { Publish } from './runs.ts';
 import * as sql from './statements/tool-ledger.ts';
 
@@ -54,8 +54,8 @@ interface DecisionMade {
 
 export type ToolLedger = ReturnType<typeof toolLedger>;
 
-export function toolLedger(pool: pg.Pool, publish: Publish = () => {}) {
-  async function write(query: pg.QueryConfig, { workflow_id, task_id }: CallPlace, events: NewEvent[]) {
+export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
+  async function write(query: QueryConfig, { workflow_id, task_id }: CallPlace, events: NewEvent[]) {
     const written = await row<{ last: number }>(pool, query);
     if (written) publish(workflow_id, task_id, { events, last: written.last });
     return written !== undefined;

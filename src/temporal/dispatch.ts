@@ -1,6 +1,7 @@
 import { v7 as uuid } from 'uuid';
 import type { Definition } from '../domain/definition.ts';
-import { type AppError, conflict, databaseIsAway, foreign, notFound, unprocessable } from '../domain/errors.ts';
+import { type AppError, conflict, foreign, notFound, unprocessable } from '../domain/errors.ts';
+import { outageOf } from '../domain/outages.ts';
 import type { LoopState } from '../domain/run-loop.ts';
 import { isTerminal } from '../domain/statuses.ts';
 import type { EventBus } from '../events/bus.ts';
@@ -72,7 +73,7 @@ export function createDispatch({ admitTask, store, engine, bus, settle, definiti
       return await store.tasks.create(task);
     } catch (error) {
       // It may have been written nevertheless. If it cannot be removed now, the reconciler starts it.
-      if (databaseIsAway(error)) await discard(task.task_id).catch(() => {});
+      if (outageOf(error)) await discard(task.task_id).catch(() => {});
       throw error;
     }
   }
@@ -102,7 +103,7 @@ export function createDispatch({ admitTask, store, engine, bus, settle, definiti
   async function requestEnd(task_id: string): Promise<boolean> {
     const known = await engine.halt(task_id);
     if (known) await store.tasks.noteHalt(task_id);
-    await bus.halt(task_id);
+    bus.halt(task_id);
     return known;
   }
 

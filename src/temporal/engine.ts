@@ -1,6 +1,7 @@
 import { type Client, isGrpcServiceError, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
 import { AppError } from '../domain/errors.ts';
+import { engineIsOutOfReach } from '../domain/outages.ts';
 import { deliveryIdOf, type RunInput, runIdOf, SEARCH_ATTRIBUTES, taskIdOfExecution } from './names.ts';
 import type { agentRun } from './workflows/agent-run.ts';
 import type { webhookDelivery } from './workflows/webhook-delivery.ts';
@@ -56,8 +57,6 @@ const DEADLINE_MS = 5_000;
 const OPEN = 'RUNNING';
 /** The engine's number for the activity half of a task queue. */
 const ACTIVITIES = 2;
-/** gRPC: cancelled, deadline exceeded, resource exhausted, unavailable. */
-const OUT_OF_REACH = [1, 4, 8, 14];
 
 const keys = Object.fromEntries(
   SEARCH_ATTRIBUTES.map((name) => [name, defineSearchAttributeKey(name, SearchAttributeType.KEYWORD)]),
@@ -159,7 +158,7 @@ async function reached<T>(work: Promise<T>): Promise<T> {
     return await work;
   } catch (error) {
     const inner = error instanceof Error && isGrpcServiceError(error.cause) ? error.cause : error;
-    if (isGrpcServiceError(inner) && OUT_OF_REACH.includes(inner.code)) {
+    if (isGrpcServiceError(inner) && engineIsOutOfReach(inner.code)) {
       throw new AppError('unavailable', 'The workflow engine is unreachable; nothing was started, try again shortly', {
         code: 'engine_unavailable',
       });

@@ -1,4 +1,12 @@
-import { type Client, type Connection, ScheduleAlreadyRunning } from '@temporalio/client';
+import { setTimeout as wait } from 'node:timers/promises';
+import {
+  type Client,
+  type Connection,
+  isGrpcServiceError,
+  ScheduleAlreadyRunning,
+  ScheduleNotFoundError,
+} from '@temporalio/client';
+import { msToTs } from '@temporalio/common/lib/time.js';
 import type { NativeConnection } from '@temporalio/worker';
 import { SEARCH_ATTRIBUTES } from './names.ts';
 import type { reconcileTasks } from './workflows/reconcile.ts';
@@ -10,25 +18,106 @@ interface HousekeepingOptions {
   every_seconds: number;
 }
 
-/** Prepares the engine for a worker: registers the search attributes of runs, and the schedule that compares tasks with runs. */
+/** How often a worker looks whether the engine still has what it needs: nothing that lives in the engine survives its loss. */
+const LOOK_MS = 10_000;
+const DEADLINE_MS = 5_000;
+/** gRPC: there is no such thing. */
+const NOT_FOUND = 5;
+
+/**
+ * Prepares the engine for a worker: the namespace, the attributes that runs are found by, and the schedule that compares tasks and
+ * schedules on record with the engine's.
+ */
 export async function prepareEngine(options: HousekeepingOptions): Promise<void> {
+  await registerNamespace(options.client);
   await registerSearchAttributes(options.client);
   await keepReconciling(options);
   // This worker may be the first one after a crash.
   await options.client.schedule.getHandle(reconcilerScheduleId(options.task_queue)).trigger();
 }
 
+interface Keeping extends HousekeepingOptions {
+  log(message: string): void;
+}
+
+/** Prepares the engine again whenever it lacks a part, as one does that was restored or emptied while its workers live. */
+export function keepPrepared({ log, ...options }: Keeping): { stop(): Promise<void> } {
+  const { client, task_queue } = options;
+  const stopping = new AbortController();
+  async function look(): Promise<void> {
+    // An engine that cannot be reached is looked at again; readiness reports it.
+    const missing = await missingParts(client, task_queue).catch(() => []);
+    if (missing.length === 0 || stopping.signal.aborted) return;
+    log(`The workflow engine has lost ${missing.join(', ')}: creating it again, and comparing all tasks and schedules`);
+    await client.withDeadline(Date.now() + DEADLINE_MS, () => prepareEngine(options)).catch((error: Error) => log(error.message));
+  }
+  async function keep(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await wait(LOOK_MS, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
+      await look();
+    }
+  }
+  const kept = keep();
+  return {
+    async stop() {
+      stopping.abort();
+      await kept;
+    },
+  };
+}
+
+/** What the engine lacks of the parts that workers put there. */
+export const missingParts = (client: Client, task_queue: string): Promise<string[]> =>
+  client.withDeadline(Date.now() + DEADLINE_MS, async () => {
+    if (!(await hasNamespace(client))) return [`the namespace ${client.options.namespace}`];
+    const [attributes, scheduled] = await Promise.all([missingAttributes(client), hasSchedule(client, task_queue)]);
+    const parts = attributes.map((name) => `the search attribute ${name}`);
+    return scheduled ? parts : [...parts, `the schedule ${reconcilerScheduleId(task_queue)}`];
+  });
+
+async function hasNamespace({ workflowService, options: { namespace } }: Client): Promise<boolean> {
+  try {
+    await workflowService.describeNamespace({ namespace });
+    return true;
+  } catch (error) {
+    if (isGrpcServiceError(error) && error.code === NOT_FOUND) return false;
+    throw error;
+  }
+}
+
+async function hasSchedule(client: Client, task_queue: string): Promise<boolean> {
+  try {
+    await client.schedule.getHandle(reconcilerScheduleId(task_queue)).describe();
+    return true;
+  } catch (error) {
+    if (error instanceof ScheduleNotFoundError) return false;
+    throw error;
+  }
+}
+
+async function registerNamespace(client: Client): Promise<void> {
+  if (await hasNamespace(client)) return;
+  const { namespace } = client.options;
+  await client.workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: msToTs('7 days') });
+}
+
 /** The engine's number for an attribute that is compared as a whole. */
 const KEYWORD = 2;
 
-/** The attributes that the namespace lacks. If the account may not add them, its operator has to. */
-async function registerSearchAttributes({ connection, options: { namespace } }: Client): Promise<void> {
-  const { operatorService } = connection as Connection | NativeConnection;
-  const { customAttributes } = await operatorService.listSearchAttributes({ namespace });
-  const missing = SEARCH_ATTRIBUTES.filter((name) => !(name in customAttributes));
+const operatorOf = ({ connection }: Client) => (connection as Connection | NativeConnection).operatorService;
+
+/** Of the attributes that runs are found by, those that the namespace lacks. */
+export async function missingAttributes(client: Client): Promise<string[]> {
+  const { customAttributes } = await operatorOf(client).listSearchAttributes({ namespace: client.options.namespace });
+  return SEARCH_ATTRIBUTES.filter((name) => !(name in customAttributes));
+}
+
+/** If the account may not add attributes, its operator has to. */
+async function registerSearchAttributes(client: Client): Promise<void> {
+  const missing = await missingAttributes(client);
   if (missing.length === 0) return;
-  await operatorService.addSearchAttributes({
-    namespace,
+  await operatorOf(client).addSearchAttributes({
+    namespace: client.options.namespace,
     searchAttributes: Object.fromEntries(missing.map((name) => [name, KEYWORD])),
   });
 }

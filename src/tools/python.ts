@@ -1,5 +1,6 @@
 import type { PinnedTool } from '../domain/definition.ts';
-import { databaseIsAway, refusalIn } from '../domain/errors.ts';
+import { refusalIn } from '../domain/errors.ts';
+import { outageOf } from '../domain/outages.ts';
 import type { ToolRunner } from '../toolrunner/runner.ts';
 import { type RunContext, type ToolSource, ToolUnreachable } from './source.ts';
 
@@ -42,7 +43,7 @@ export async function resolveEnv(
     try {
       env[variable] = await open(token, variable);
     } catch (error) {
-      if (databaseIsAway(error)) throw new ToolUnreachable((error as Error).message);
+      if (outageOf(error)) throw new ToolUnreachable((error as Error).message);
       return { refusal: `The variable ${variable} cannot be filled: ${refusalIn(error as Error)}` };
     }
   }

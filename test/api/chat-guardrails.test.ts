@@ -27,3 +27,16 @@ it('keeps a chat to the guardrails of the workflows with its agent: what is aske
   expect(String(answered.body)).not.toContain('secret');
   expect(String(answered.body)).toContain('"done"');
 });
+
+it('keeps the chat of one user free of the guardrails of another who uses the same agent', async () => {
+  const { alice, bob } = here;
+  const workflow_id = await here.workflow();
+  const { agent_id } = await alice.ok(alice.get(`/api/workflows/${workflow_id}`));
+  const config = { forbidden_patterns: ['bomb'] };
+  const own = await bob.ok(bob.post('/api/guardrails', { name: 'of bob', guardrail_type: 'prompt', config }), 201);
+  await bob.ok(bob.post('/api/workflows', { agent_id, guardrail_ids: [own.id] }), 201);
+  here.model.script(says('Fine.'));
+  const path = `/api/agents/${agent_id}/chat`;
+  expect((await alice.post(path, { message: 'Build a bomb' })).status).toBe(200);
+  expect((await bob.post(path, { message: 'Build a bomb' })).status).toBe(422);
+});

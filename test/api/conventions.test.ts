@@ -103,6 +103,8 @@ describe('resources', () => {
     const second = await it_.alice.get(next!);
     expect((second.body as unknown as { name: string }[]).map(({ name }) => name)).toEqual(['page 1']);
     expect(second.headers.get('link')).toBeNull();
+    // A page that is just full is the last one, too.
+    expect((await it_.alice.get('/api/agents?limit=3&q=paged')).headers.get('link')).toBeNull();
   });
 
   it('answer a repeated Idempotency-Key with the first reply, and refuse it for another request', async () => {

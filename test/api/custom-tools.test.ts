@@ -109,6 +109,14 @@ describe('a custom tool', () => {
     expect(JSON.parse(refused.result)).toEqual({ error: refused.error });
   });
 
+  it('leaves out a null for an optional parameter, and names one that is required', async () => {
+    const name = 'greets';
+    const source_code = `def ${name}(who: str, times: int = 3) -> str:\n    return who * times\n`;
+    const { id } = await it_.alice.ok(it_.alice.post('/api/custom-tools', { name, source_code }), 201);
+    expect(JSON.parse((await run(id, { who: 'ab', times: null })).result)).toEqual({ result: 'ababab' });
+    expect((await run(id, { who: null })).error).toContain('`who` must not be null');
+  });
+
   it('does not run while it is disabled, or when it does not exist', async () => {
     const { id } = await tool('    return 1\n');
     await it_.alice.ok(it_.alice.put(`/api/custom-tools/${id}`, { is_enabled: false }));

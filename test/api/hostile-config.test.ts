@@ -1,9 +1,11 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { searchRemote } from '../../src/knowledge/remote.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
@@ -135,6 +137,22 @@ describe('the address of a knowledge source elsewhere', () => {
     }
   });
 
+  it.each(['require', 'prefer', 'verify-ca', 'verify-full'])(
+    'sends no password to a server whose certificate nobody vouches for: sslmode=%s',
+    async (mode) => {
+      const server = await startImpostor();
+      const url = `postgres://u:${CANARY}@database.example:${server.port}/x?sslmode=${mode}`;
+      const ports = { fetch, addressOf: async () => '127.0.0.1' };
+      const source = { source_type: 'pgvector', connection_config: { url, table: 't' } };
+      try {
+        await expect(searchRemote(source, [1], { limit: 1, ports })).rejects.toThrow(/certificate/);
+        expect(server.heard()).toBe('');
+      } finally {
+        server.stop();
+      }
+    },
+  );
+
   it('of Qdrant is not left for another one: the key would go along', async () => {
     const keys: unknown[] = [];
     const server = createServer((request, response) => {
@@ -151,6 +169,30 @@ describe('the address of a knowledge source elsewhere', () => {
   });
 });
 const hostOf = (url: string) => new URL(url).hostname;
+
+/** Agrees to TLS as Postgres does, with a certificate of its own making, and asks for the password in clear. */
+async function startImpostor() {
+  const [key, cert] = [join(dir, 'impostor.key'), join(dir, 'impostor.pem')];
+  const subject = ['-subj', '/CN=database.example', '-addext', 'subjectAltName=DNS:database.example'];
+  const made = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1'];
+  execFileSync('openssl', ['req', ...made, '-keyout', key, '-out', cert, ...subject], { stdio: 'pipe' });
+  let heard = '';
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => {
+      socket.write('S');
+      const secure = new TLSSocket(socket, { isServer: true, key: readFileSync(key), cert: readFileSync(cert) });
+      secure.on('error', () => {});
+      secure.on('data', (part) => {
+        if (heard === '') secure.write(Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 3]));
+        else secure.destroy();
+        heard += part.toString('latin1');
+      });
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { port: (server.address() as AddressInfo).port, heard: () => heard, stop: () => void server.close() };
+}
 
 let made = 0;
 const stdio = (paths: string[]) => ({

@@ -146,9 +146,29 @@ describe('without an embedding endpoint', () => {
       expect(one).toMatchObject({ status: 'text_only', last_error: expect.stringContaining('EMBEDDINGS_BASE_URL') });
       const found = await query({ query: 'trains' }, plain);
       expect(found.items).toMatchObject([{ item_id: one.id, vector_score: null, score: 1 }]);
-      expect(found.warnings[0].message).toContain('by words alone');
+      expect(found.warnings[0].message).toContain('uses words only');
     } finally {
       await plain.stop();
+    }
+  });
+
+  it('never shows the key of the embedding endpoint, though the endpoint repeats it', async () => {
+    const server = createServer((request, response) => {
+      const said = { error: { message: `No access with ${request.headers.authorization}` } };
+      response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(said));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const base_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    const embedding = { base_url, model: 'demo', api_key: 'canary-of-the-operator' };
+    const refused = await startTestInstallation({ worker: false, setting: { embeddings: embedding } });
+    try {
+      const one = await item(await source({}, refused), 'Trains.', {}, refused);
+      expect(one.last_error).toContain('[redacted]');
+      const found = await query({ query: 'trains' }, refused);
+      expect(JSON.stringify([one, found])).not.toContain(embedding.api_key);
+    } finally {
+      await refused.stop();
+      server.close();
     }
   });
 
@@ -206,10 +226,12 @@ describe('sources elsewhere', () => {
     expect(JSON.stringify([tested, shown, await query({ query: 'x' })])).not.toContain('CANARY');
   });
 
-  it('does not reach private addresses', async () => {
-    const connection_config = { url: 'http://169.254.169.254', collection: 'meta' };
-    const id = await source({ source_type: 'vector_db', connection_config });
+  it.each([
+    ['vector_db', { url: 'http://169.254.169.254', collection: 'meta' }],
+    ['pgvector', { url: 'postgres://u:p@10.255.255.1/x', table: 't' }],
+  ])('does not reach private addresses: %s', async (source_type, connection_config) => {
+    const id = await source({ source_type, connection_config });
     const tested = await home.alice.ok(home.alice.post(`/api/knowledge-sources/${id}/test`));
-    expect(tested).toMatchObject({ success: false });
+    expect(tested).toMatchObject({ success: false, error: expect.stringContaining('not allowed from here') });
   });
 });

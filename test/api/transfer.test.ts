@@ -124,8 +124,13 @@ it('tells which items failed and keeps the others', async () => {
 
 it("exports nobody else's workflow", async () => {
   const agent_id = await created('/api/agents', { name: unique('agent') });
-  const id = await created('/api/workflows', { agent_id });
+  const title = unique('of alice');
+  const id = await created('/api/workflows', { agent_id, title });
   expect((await from.bob.get(`/api/workflows/${id}/export`)).status).toBe(403);
+  for (const path of ['/api/workflows/export', '/api/export']) {
+    expect(JSON.stringify(await from.alice.ok(from.alice.get(path))), path).toContain(title);
+    expect(JSON.stringify(await from.bob.ok(from.bob.get(path))), path).not.toContain(title);
+  }
   const { items } = await from.alice.ok(from.alice.get(`/api/workflows/${id}/export`));
   expect(items).toMatchObject([{ agent_id, output_format: 'json', infinite_session: true, reasoning_effort: null }]);
 });

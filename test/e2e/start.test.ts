@@ -9,6 +9,7 @@ import { afterEach, expect, it } from 'vitest';
 import { listeningSockets } from '../support/listening-sockets.ts';
 import { type Child, childOf } from '../support/processes.ts';
 import { rawRequest } from '../support/raw-request.ts';
+import { until } from '../support/until.ts';
 
 const SAMPLE = 'Sample: count words';
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -155,6 +156,30 @@ it('restarts with its data after a kill -9 of itself or of any server', async ()
   await second.child.end('SIGINT');
   const third = await start(home);
   expect(await titles(third.ready)).toEqual([SAMPLE]);
+}, 240_000);
+
+it('restarts its own Postgres and Temporal when they are killed, and continues', async () => {
+  const home = await newHome();
+  const { child, ready } = await start(home);
+  for (const server of ['postgres', 'temporal']) process.kill(ready.pids[server]!, 'SIGKILL');
+  await child.prints(/Postgres has died; restarting it/);
+  await child.prints(/Temporal has died; restarting it/);
+  const readyNow = async () => JSON.parse(await readFile(join(home, 'ready.json'), 'utf8')) as Ready;
+  await until(
+    'both have new processes',
+    async () => {
+      const { pids } = await readyNow();
+      return pids.postgres !== ready.pids.postgres && pids.temporal !== ready.pids.temporal;
+    },
+    60_000,
+  );
+  expect({ ...(await readyNow()), pids: null }).toEqual({ ...ready, pids: null });
+  await until('it is ready', async () => (await fetch(`${ready.api_url}/health/ready`)).ok, 60_000);
+  await command(home, 'demo').prints(/status {5}completed/, 60_000);
+  const { pids } = await readyNow();
+  running.splice(running.indexOf(child), 1);
+  expect(await child.end('SIGINT')).toBe(0);
+  await expect.poll(() => Object.values(pids).filter(isAlive)).toEqual([]);
 }, 240_000);
 
 it('runs two installations side by side, and refuses a second one in the same home', async () => {

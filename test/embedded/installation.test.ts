@@ -1,5 +1,5 @@
-import { spawn } from 'node:child_process';
-import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { spawn, spawnSync } from 'node:child_process';
+import { cp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -31,6 +31,33 @@ describe('the lock of an installation', () => {
     }
   });
 
+  it('does not hold for a copy of the home, and does for a home that was moved', async () => {
+    const [home, copy] = [await bench.home(), await bench.home()];
+    await lockInstallation(home);
+    await cp(home, copy, { recursive: true });
+    await (await lockInstallation(copy)).release();
+    const moved = `${home}-moved`;
+    await rename(home, moved);
+    bench.keep({ stop: () => rm(moved, { recursive: true }) });
+    await expect(lockInstallation(moved)).rejects.toThrow(`process ${process.pid}`);
+  });
+
+  it('says in one sentence that the home cannot be written to', async () => {
+    const home = await bench.home();
+    await writeFile(join(home, 'file'), '');
+    await expect(lockInstallation(join(home, 'file'))).rejects.toThrow(
+      /^Perdura cannot write to its home \S+\/file: it is not a directory\. /,
+    );
+  });
+
+  it('names a file system that is read-only', async (test) => {
+    const home = await bench.home();
+    const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'ro,size=64k', 'perdura-test', home]).status === 0;
+    if (!mounted) return test.skip('this process may not mount a file system');
+    bench.keep({ stop: async () => void spawnSync('umount', [home]) });
+    await expect(lockInstallation(home)).rejects.toThrow(/its file system is read-only\. Make it writable/);
+  });
+
   it('goes to exactly one of many simultaneous processes', async () => {
     const home = await bench.home();
     for (let round = 1; round <= 25; round++) {
@@ -41,14 +68,16 @@ describe('the lock of an installation', () => {
   });
 });
 
+const nothingSealed = async () => false;
+
 describe('the secrets of an installation', () => {
   it('are created once, stay the same and are readable only by their owner', async () => {
     const home = await bench.home();
-    const [first, key] = [await localToken(home), await encryptionKey(home)];
+    const [first, key] = [await localToken(home), await encryptionKey(home, nothingSealed)];
     expect(first).toMatchObject({ created: true, token: expect.stringMatching(/^perdura_[\w-]{43}$/) });
     expect(Buffer.from(key.key, 'base64')).toHaveLength(32);
     expect(await localToken(home)).toEqual({ ...first, created: false });
-    expect(await encryptionKey(home)).toEqual({ ...key, created: false });
+    expect(await encryptionKey(home, nothingSealed)).toEqual({ ...key, created: false });
     for (const file of [first.token_file, key.key_file]) expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
@@ -62,7 +91,7 @@ describe('the secrets of an installation', () => {
   it('are never replaced if their file is empty', async () => {
     const home = await bench.home();
     await writeFile(join(home, 'encryption-key'), '');
-    await expect(encryptionKey(home)).rejects.toThrow('is empty');
+    await expect(encryptionKey(home, nothingSealed)).rejects.toThrow('is empty');
     expect(await readFile(join(home, 'encryption-key'), 'utf8')).toBe('');
   });
 });

@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, readlink, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readlink, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -48,6 +48,18 @@ describe('the Postgres of an installation', { timeout: 60_000 }, () => {
         await expect(query(url.href, 'SELECT 1'), `${open} ${password}`).rejects.toThrow(/password/i);
       }
     }
+  });
+
+  it('starts from a copy of a running home, next to it, with the stored data', async () => {
+    const [home, copy] = [await bench.home(), await bench.home()];
+    const first = await start({ home });
+    await remember(first.url);
+    await query(first.url, 'CHECKPOINT');
+    spawnSync('cp', ['-a', `${home}/.`, copy]);
+    const second = await start({ home: copy });
+    expect(second.reused).toBe(false);
+    expect(second.pid).not.toBe(first.pid);
+    expect([await recall(first.url), await recall(second.url)]).toEqual([[{ answer: 42 }], [{ answer: 42 }]]);
   });
 
   it('keeps its data over a restart', async () => {
@@ -155,6 +167,17 @@ describe('the Postgres of an installation', { timeout: 60_000 }, () => {
 
     expect(await readlink(join(home, 'postgres/data'))).toMatch(fallback);
     expect(lines.join()).toContain(fallback);
-    expect(await recall((await start({ home, fallback })).url)).toEqual([{ answer: 42 }]);
+    const second = await start({ home, fallback });
+    expect(await recall(second.url)).toEqual([{ answer: 42 }]);
+    const copy = join(closed, 'copy');
+    spawnSync('cp', ['-a', home, copy]);
+    await expect(start({ home: copy, fallback })).rejects.toThrow(
+      `${copy} is a copy of ${home}, whose database is in ${fallback}`,
+    );
+    expect(await recall(second.url)).toEqual([{ answer: 42 }]);
+    await second.stop();
+    const moved = join(closed, 'moved');
+    await rename(home, moved);
+    expect(await recall((await start({ home: moved, fallback })).url)).toEqual([{ answer: 42 }]);
   });
 });

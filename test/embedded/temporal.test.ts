@@ -1,3 +1,4 @@
+import { cp } from 'node:fs/promises';
 import { Client, Connection } from '@temporalio/client';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { markOf } from '../../src/embedded/processes.ts';
@@ -64,6 +65,18 @@ describe('the Temporal server of an installation', { timeout: 60_000 }, () => {
     const second = await start(home);
     expect(second.reused).toBe(false);
     expect(await recall(second)).toBe('RUNNING');
+  });
+
+  it('leaves the server of the home that this one is a copy of alone, and starts its own', async () => {
+    const [home, copy] = [await bench.home(), await bench.home()];
+    const first = await start(home);
+    await remember(first);
+    await cp(home, copy, { recursive: true });
+    const second = await start(copy);
+    expect(second.reused).toBe(false);
+    expect(second.address).not.toBe(first.address);
+    expect(await recall(first)).toBe('RUNNING');
+    expect((await start(home)).reused).toBe(true);
   });
 
   it('takes over the server of a killed process', async () => {

@@ -8,10 +8,15 @@ export interface TestDatabase {
 }
 
 /** Creates a migrated, empty database that is dropped at the end. */
-export async function testDatabase(): Promise<TestDatabase> {
+export const testDatabase = (): Promise<TestDatabase> => createDatabase('template_perdura');
+
+/** The same, before its first migration. */
+export const unmigratedDatabase = (): Promise<TestDatabase> => createDatabase('template0');
+
+async function createDatabase(template: string): Promise<TestDatabase> {
   const server = inject('postgres_url');
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await command(server, `CREATE DATABASE ${name} TEMPLATE template_perdura`);
+  await command(server, `CREATE DATABASE ${name} TEMPLATE ${template}`);
   const url = new URL(server);
   url.pathname = name;
   return { url: url.href, drop: () => command(server, `DROP DATABASE ${name} WITH (FORCE)`) };

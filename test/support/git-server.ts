@@ -7,8 +7,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 
+interface GitServerOptions {
+  token?: string;
+  says?: (authorization: string) => string;
+  /** Where every request is sent instead. */
+  redirects_to?: string;
+}
+
 /** A repository served over https with a certificate from a private authority. If `token` is set, it is required as the password. */
-export async function startGitServer({ token, says }: { token?: string; says?: (authorization: string) => string } = {}) {
+export async function startGitServer({ token, says, redirects_to }: GitServerOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'perdura-git-server-'));
   const git = (...args: string[]) =>
     execFileSync('git', args, { cwd: join(folder, 'work'), stdio: 'pipe' })
@@ -33,6 +40,7 @@ export async function startGitServer({ token, says }: { token?: string; says?: (
   const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, async (request, response) => {
     const { authorization } = request.headers;
     asked.push({ url: request.url ?? '', authorization });
+    if (redirects_to) return void response.writeHead(302, { location: `${redirects_to}${request.url}` }).end();
     if (says && authorization && request.url?.includes('refused'))
       return void response.writeHead(403, { 'content-type': 'text/plain' }).end(says(authorization));
     const wanted = token && `Basic ${Buffer.from(`x-access-token:${token}`).toString('base64')}`;

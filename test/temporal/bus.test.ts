@@ -4,6 +4,8 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { EventBus, Notice } from '../../src/events/bus.ts';
 import { postgresBus } from '../../src/events/postgres-bus.ts';
 import { redisBus } from '../../src/events/redis-bus.ts';
+import { connectionTo } from '../../src/store/database.ts';
+import { type DroppingProxy, startDroppingProxy, throughProxy } from '../support/dropping-proxy.ts';
 import { type Child, childOf, freePort } from '../support/processes.ts';
 
 const WORKFLOW = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001';
@@ -15,15 +17,19 @@ interface Opened {
   tell(notice: Notice): Promise<void>;
   /** Breaks every connection of the bus. */
   breakConnections(): Promise<void>;
+  /** Between the bus and its server. */
+  proxy: DroppingProxy;
   close(): Promise<void>;
 }
 
 async function overPostgres(): Promise<Opened> {
   const pool = new pg.Pool({ connectionString: inject('postgres_url') });
   pool.on('error', log);
-  const bus = await postgresBus({ url: inject('postgres_url'), pool, log });
+  const proxy = await startDroppingProxy(inject('postgres_url'));
+  const bus = postgresBus({ connection: connectionTo(throughProxy(inject('postgres_url'), proxy), 'perdura events'), pool, log });
   return {
     bus,
+    proxy,
     async tell(notice) {
       await pool.query('SELECT pg_notify($1, $2)', [`workflow:events:${WORKFLOW}`, JSON.stringify(notice)]);
     },
@@ -32,6 +38,7 @@ async function overPostgres(): Promise<Opened> {
     },
     async close() {
       await bus.close();
+      await proxy.stop();
       await pool.end();
     },
   };
@@ -47,9 +54,11 @@ async function overRedis(): Promise<Opened> {
     return server;
   };
   let server = await start();
-  const bus = await redisBus({ url: `redis://127.0.0.1:${port}`, log });
+  const proxy = await startDroppingProxy(`redis://127.0.0.1:${port}`);
+  const bus = redisBus({ url: throughProxy(`redis://127.0.0.1:${port}`, proxy), log });
   return {
     bus,
+    proxy,
     tell: async (notice) => bus.announce(WORKFLOW, notice),
     async breakConnections() {
       await server.end('SIGKILL');
@@ -57,6 +66,7 @@ async function overRedis(): Promise<Opened> {
     },
     async close() {
       await bus.close();
+      await proxy.stop();
       await server.end('SIGTERM');
     },
   };
@@ -72,10 +82,18 @@ describe.each(buses)('the bus over %s', (_name, open) => {
   });
   afterAll(() => it_.close());
 
+  /** Listens from the moment at which the bus does. */
   const listen = async () => {
     const heard: Notice[] = [];
-    const end = await it_.bus.subscribe(WORKFLOW, (notice) => heard.push(notice));
-    return { heard, end };
+    let told = 0;
+    let missed = 0;
+    const end = it_.bus.subscribe(WORKFLOW, (notice) => {
+      if (notice.last === 0) told += 1;
+      else if (notice.last === Number.POSITIVE_INFINITY) missed += 1;
+      else heard.push(notice);
+    });
+    await expect.poll(async () => (await it_.tell({ last: 0 })) ?? told).toBeGreaterThan(0);
+    return { heard, missed: () => missed, end };
   };
 
   it('carries events to every listener of a workflow, in order, until it ends', async () => {
@@ -93,19 +111,27 @@ describe.each(buses)('the bus over %s', (_name, open) => {
   });
 
   it('tells listeners that they may have missed some when its connection was broken, and goes on', async () => {
-    const { heard, end } = await listen();
+    const { heard, missed, end } = await listen();
+    const before = missed();
     await it_.breakConnections();
-    await expect.poll(() => heard.at(-1)?.last).toBe(Number.POSITIVE_INFINITY);
-    await it_.tell({ last: 9 });
-    await expect.poll(() => heard.at(-1)?.last).toBe(9);
+    await expect.poll(missed, { timeout: 20_000 }).toBeGreaterThan(before);
+    await expect.poll(async () => (await it_.tell({ last: 9 })) ?? heard.at(-1)?.last, { timeout: 20_000 }).toBe(9);
     end();
-  }, 30_000);
+  }, 50_000);
+
+  it('notices a connection that has fallen silent, and replaces it', async () => {
+    const { heard, missed, end } = await listen();
+    const before = missed();
+    it_.proxy.silence();
+    await expect.poll(missed, { timeout: 30_000 }).toBeGreaterThan(before);
+    await expect.poll(async () => (await it_.tell({ last: 12 })) ?? heard.at(-1)?.last, { timeout: 20_000 }).toBe(12);
+    end();
+  }, 60_000);
 
   it('asks workers to halt a task', async () => {
     const heard: string[] = [];
-    const end = await it_.bus.onHalt((task_id) => heard.push(task_id));
-    await it_.bus.halt('some-task');
-    await expect.poll(() => heard).toEqual(['some-task']);
+    const end = it_.bus.onHalt((task_id) => heard.push(task_id));
+    await expect.poll(() => it_.bus.halt('some-task') ?? heard.at(-1)).toBe('some-task');
     end();
     await it_.bus.ping();
   });

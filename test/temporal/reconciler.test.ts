@@ -77,13 +77,16 @@ describe('the reconciler', () => {
     const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${kept}`));
     const { owner_key: owner } = (await store.workflows.find(kept))!;
     const once = async () => (await store.workflows.create({ agent_id, owner, owner_login: 'alice', single_use: true })).id;
-    const [refused, ran, recent] = [await once(), await once(), await once()];
+    const [refused, ran, recent, planned] = [await once(), await once(), await once(), await once()];
+    const schedule = { name: 'later', workflow_id: planned, prompt: 'x', interval_value: 1, interval_unit: 'weeks' };
+    const start_at = new Date(Date.now() + 3_600_000).toISOString();
+    await here.alice.ok(here.alice.post('/api/scheduled-agents', { ...schedule, start_at }), 201);
     here.model.script(says('Ran.'));
     await here.ended(await here.prompt(ran));
     await sql(`UPDATE workflows SET created_at = now() - interval '1 hour' WHERE id <> $1`, recent);
     await compareLater();
-    const there = await Promise.all([kept, refused, ran, recent].map((id) => store.workflows.find(id)));
-    expect(there.map((found) => found !== null)).toEqual([true, false, true, true]);
+    const there = await Promise.all([kept, refused, ran, recent, planned].map((id) => store.workflows.find(id)));
+    expect(there.map((found) => found !== null)).toEqual([true, false, true, true, true]);
   });
 
   it('fails a task whose run was ended in the engine, keeps its text, and lets the next one proceed', async () => {

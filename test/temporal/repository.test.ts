@@ -1,5 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -94,6 +104,32 @@ it('is shallow, and leaves no token behind', async () => {
   expect(execFileSync('git', ['-C', into, 'rev-list', '--count', 'HEAD']).toString().trim()).toBe('1');
   expect(readFileSync(join(into, '.git', 'config'), 'utf8')).not.toContain(SECRET);
   expect(server.asked.every(({ url }) => !url.includes(SECRET))).toBe(true);
+});
+
+it('takes no address with credentials in it, and no other protocol, whatever was saved', async () => {
+  const checkout = checkouts({ rules: egressRules(['127.0.0.1']), path: PATH, ca_file: server.ca_file });
+  const { host, pathname } = new URL(server.url);
+  for (const url of [`https://x-access-token:${SECRET}@${host}${pathname}`, `http://${host}${pathname}`])
+    await expect(checkout({ url, branch: null, token: null, into }, new AbortController().signal)).rejects.toThrow(
+      'must be an https URL without credentials',
+    );
+});
+
+it('is not led to another address that nobody has judged', async () => {
+  const elsewhere = await startGitServer();
+  const leading = await startGitServer({ redirects_to: new URL(elsewhere.url).origin });
+  try {
+    const certificates = [leading, elsewhere].map(({ ca_file }) => readFileSync(ca_file, 'utf8'));
+    const ca_file = join(into, '..', `authorities-${Date.now()}.pem`);
+    writeFileSync(ca_file, certificates.join('\n'));
+    const checkout = checkouts({ rules: egressRules(['127.0.0.1']), path: PATH, ca_file });
+    const order = { url: leading.url, branch: null, token: null, into };
+    await expect(checkout(order, new AbortController().signal)).rejects.toThrow();
+    expect([leading.asked.length > 0, elsewhere.asked]).toEqual([true, []]);
+    rmSync(ca_file);
+  } finally {
+    await Promise.all([leading.stop(), elsewhere.stop()]);
+  }
 });
 
 /** A tree of trees, each with ten of the next, and files at the bottom: 10 ** levels of them in a few hundred bytes. */

@@ -78,6 +78,20 @@ it('tries again what was refused and keeps every attempt, under one webhook-id',
   expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
 });
 
+it('gives up on a receiver that is gone for good, and follows none that leads elsewhere', async () => {
+  at.model.script(says('one'), says('two'));
+  receiver.answers(410);
+  const gone = await at.prompt(await at.workflow({ workflow: { webhook_url: receiver.url } }));
+  expect(await settled(gone)).toMatchObject({ status: 'failed', attempts: [{ attempt: 1, response_status: 410 }] });
+  const leading = await startReceiver({ location: receiver.url });
+  leading.answers(307, 302);
+  const before = receiver.received.length;
+  const led = await at.prompt(await at.workflow({ workflow: { webhook_url: leading.url } }));
+  expect((await settled(led)).attempts.map((attempt: any) => attempt.response_status)).toEqual([307, 302, 200]);
+  expect(receiver.received).toHaveLength(before);
+  await leading.stop();
+});
+
 it('delivers again on request, and 403s and 404s what is not the caller’s', async () => {
   at.model.script(says('done'));
   const task_id = await at.prompt(await at.workflow({ workflow: { webhook_url: receiver.url } }));

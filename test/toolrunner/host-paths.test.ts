@@ -16,7 +16,7 @@ let dir: string;
 const inDir = (name: string) => join(dir, name);
 beforeAll(() => {
   dir = realpathSync(mkdtempSync(join(tmpdir(), 'perdura-host-paths-')));
-  for (const name of ['data/inner', 'out/inner', 'home/workspaces/other-run', 'elsewhere'])
+  for (const name of ['data/inner', 'out/inner', 'home/workspaces/other-run', 'elsewhere', 'elsewhere-too'])
     mkdirSync(inDir(name), { recursive: true });
   for (const name of ['.', 'home', 'home/workspaces']) chmodSync(inDir(name), 0o755);
   chmodSync(inDir('out/inner'), 0o777);
@@ -55,11 +55,13 @@ describe('a path of the host', () => {
       expect(refusal, path).toContain(offer);
     }
     expect(await judged([], inDir('data'))).toContain('MCP_PATHS allows no path here');
+    expect(await judged([inDir('elsewhere')], `${inDir('elsewhere')}:rw`)).toContain('it is not allowed');
+    expect(await judged([inDir('elsewhere')], inDir('elsewhere-too'))).toContain('it is not allowed');
   });
 
   it.each([
-    ['..', '/srv/../etc'],
-    ['..', '/../..'],
+    ['without ".."', '/srv/../etc'],
+    ['without ".."', '/../..'],
     ['absolute', 'data'],
     ['absolute', ''],
     ['/etc', '/etc:rw'],

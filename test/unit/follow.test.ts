@@ -11,9 +11,13 @@ function world() {
   const record: StoredEvent[] = [];
   const listeners = new Set<(notice: Notice) => void>();
   let reads = 0;
+  let over = false;
   return {
     record,
     reads: () => reads,
+    end: () => {
+      over = true;
+    },
     watching: () => listeners.size,
     write(...events: NewEvent[]): Notice {
       for (const fresh of events) record.push({ ...fresh, seq: record.length + 1, task_id: TASK });
@@ -24,7 +28,7 @@ function world() {
     },
     source: {
       bus: {
-        async subscribe(_workflow: string, listener: (notice: Notice) => void) {
+        subscribe(_workflow: string, listener: (notice: Notice) => void) {
           listeners.add(listener);
           return () => void listeners.delete(listener);
         },
@@ -34,6 +38,7 @@ function world() {
           reads += 1;
           return record.filter(({ seq }) => seq > after).slice(0, limit);
         },
+        extent: async () => ({ last: record.length, over }),
       },
     },
   };
@@ -102,5 +107,56 @@ describe('following a workflow', () => {
     stop.abort();
     expect((await next).done).toBe(true);
     expect(it_.watching()).toBe(0);
+  });
+
+  it('goes on although the bus never says anything', async () => {
+    const it_ = world();
+    const stop = new AbortController();
+    const events = follow(it_.source, { workflow_id: 'w', after: 0 }, stop.signal);
+    const next = events.next();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    it_.write(event('a'));
+    expect((await next).value.seq).toBe(1);
+    stop.abort();
+    await events.return(undefined);
+  }, 20_000);
+
+  it('outlives a database that is unavailable for a while', async () => {
+    const it_ = world();
+    const stop = new AbortController();
+    const { read } = it_.source.log;
+    let failures = 2;
+    it_.source.log.read = async (...asked) => {
+      if (failures-- > 0) throw new Error('Query read timeout');
+      return read(...asked);
+    };
+    it_.write(event('a'));
+    const events = follow(it_.source, { workflow_id: 'w', after: 0 }, stop.signal);
+    expect(await take(events, 1)).toEqual([1]);
+    stop.abort();
+    await events.return(undefined);
+  }, 20_000);
+
+  it('ends for a task that has ended, whatever number it is asked to go on from', async () => {
+    const it_ = world();
+    it_.write(event('a'), { type: 'status', data: { status: 'completed', task_id: TASK }, timestamp: 'now' });
+    it_.end();
+    for (const after of [2, 3, 1_000_000]) {
+      const events = follow(it_.source, { workflow_id: 'w', after, task_id: TASK }, new AbortController().signal);
+      expect(await events.next()).toEqual({ done: true, value: undefined });
+    }
+  });
+
+  it('takes a number that the record has not reached for its end', async () => {
+    const it_ = world();
+    const stop = new AbortController();
+    it_.write(event('a'), event('b'));
+    const events = follow(it_.source, { workflow_id: 'w', after: 1_000, task_id: TASK }, stop.signal);
+    const next = events.next();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    it_.tell(it_.write(event('c')));
+    expect((await next).value.seq).toBe(3);
+    stop.abort();
+    await events.return(undefined);
   });
 });

@@ -22,6 +22,7 @@ it.each([
   'xinner.example',
   'evil.example/localhost',
   'localhost@evil.example',
+  'evil.example@localhost',
   'localhost evil.example',
   'evil.example#localhost',
   '10.0.0.1',

@@ -24,6 +24,12 @@ describe('redaction', () => {
     expect([list[0].message, (list[0].cause as Error).message, list[0].code]).toEqual(['sent [redacted]', '[redacted]', 'kept']);
     expect(list[1]).toEqual(at);
   });
+  it('takes it out of the names of fields and out of lists, at any depth', () => {
+    const value = { longsecret: [{ 'x-longsecret': 'longsecret', other: 1 }] };
+    expect(redactor(['longsecret']).value(value)).toEqual({
+      '[redacted]': [{ 'x-[redacted]': '[redacted]', other: 1 }],
+    });
+  });
   it('finds it in a URL, in base64 and with white space around it', () => {
     const secret = ' a/b+c d\n';
     const text = ['a/b+c d', encodeURIComponent('a/b+c d'), Buffer.from('a/b+c d').toString('base64')].join(' | ');
@@ -59,6 +65,9 @@ describe('a text that comes in pieces', () => {
   });
   it('prefers the longer of two secrets that begin alike', () => {
     expect(streamed(['abcdef', 'ghij!'], { cut: false }, ['abcdef', 'abcdefghij'])).toBe('[redacted]!');
+    // One of them the installation's own.
+    expect(redactor(['abcdefghij'], redactor(['abcdef'])).text('abcdefghij!')).toBe('[redacted]!');
+    expect(redactor(['abcdef'], redactor(['abcdefghij'])).text('abcdefghij!')).toBe('[redacted]!');
   });
 });
 

@@ -1,11 +1,12 @@
 import { registerPlugins } from '../../tools/register-plugins.ts';
 import type { Config } from '../config.ts';
+import { standardError } from '../log-destination.ts';
 import { createResources } from '../resources.ts';
 import { externalSetting } from '../setting.ts';
 import { untilSignal } from '../until-signal.ts';
 import { openApi, openClientConnection, openRunControl, openSharedServices } from '../wiring.ts';
 
-const log = (line: string) => process.stderr.write(`${line}\n`);
+const log = (line: string) => standardError.write(`${line}\n`);
 
 /** The HTTP server only. */
 export default async function runApi(config: Config): Promise<void> {

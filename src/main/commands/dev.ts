@@ -1,8 +1,9 @@
 import type { Config } from '../config.ts';
 import { type Installation, startInstallation } from '../dev.ts';
+import { standardError, standardOutput } from '../log-destination.ts';
 import { untilSignal } from '../until-signal.ts';
 
-const log = (line: string) => process.stderr.write(`${line}\n`);
+const log = (line: string) => standardError.write(`${line}\n`);
 
 export default async function runDev(config: Config): Promise<void> {
   const ended = untilSignal();
@@ -13,7 +14,7 @@ export default async function runDev(config: Config): Promise<void> {
     await (await starting).stop();
     return;
   }
-  process.stdout.write(greeting(running.installation));
+  standardOutput.write(greeting(running.installation));
   try {
     await Promise.race([ended, running.done]);
   } finally {

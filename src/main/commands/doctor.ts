@@ -39,7 +39,7 @@ async function checksFor(config: Config, resources: Resources): Promise<Checks> 
   try {
     const core = await openSharedServices(setting, resources, () => {});
     const driver = openRunControl(core, connection, false);
-    return { ...checksOf(core, driver.engine), ...doctorChecks(core, driver) };
+    return { ...checksOf(core, driver), ...doctorChecks(core, driver) };
   } catch (error) {
     return {
       database: () => Promise.reject(error),

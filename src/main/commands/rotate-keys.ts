@@ -1,14 +1,21 @@
 import { openDatabase } from '../../store/database.ts';
+import { requireKeys } from '../../store/key-check.ts';
 import { keyRing } from '../../store/key-ring.ts';
+import { requireOwnSchema } from '../../store/migrations.ts';
 import { rotateKeys } from '../../store/rotation.ts';
 import type { Config } from '../config.ts';
+import { MIGRATIONS } from '../places.ts';
+import { keySource } from '../setting.ts';
 
-export default async function runRotateKeys({ DATABASE_URL, ENCRYPTION_KEYS }: Config): Promise<void> {
+export default async function runRotateKeys(config: Config): Promise<void> {
+  const { DATABASE_URL, ENCRYPTION_KEYS } = config;
   if (!DATABASE_URL || !ENCRYPTION_KEYS)
     throw new Error('Set DATABASE_URL and ENCRYPTION_KEYS, the new key first and the old ones after it');
   const database = openDatabase({ url: DATABASE_URL });
   try {
+    await requireOwnSchema(database.pool, MIGRATIONS);
     const keys = keyRing(ENCRYPTION_KEYS);
+    await requireKeys(database.pool, keys, keySource(config));
     const { tokens, schedules, connections, definitions, runs, webhook_secrets } = await rotateKeys(database, keys);
     process.stdout.write(
       `${tokens} stored tokens, the access tokens of ${schedules} schedules and ${runs} runs, the secrets of ${connections} connections and ${definitions} pinned definitions, and the webhook secrets of ${webhook_secrets} owners are now sealed with the key ${keys.active_key_id}\n`,

@@ -1,11 +1,12 @@
 import { quietSdk } from '../../temporal/worker.ts';
 import type { Config } from '../config.ts';
+import { standardError } from '../log-destination.ts';
 import { createResources } from '../resources.ts';
 import { externalSetting } from '../setting.ts';
 import { untilSignal } from '../until-signal.ts';
 import { openSharedServices, openWorker, openWorkerConnection } from '../wiring.ts';
 
-const log = (line: string) => process.stderr.write(`${line}\n`);
+const log = (line: string) => standardError.write(`${line}\n`);
 
 /** A worker only. */
 export default async function runWorker(config: Config): Promise<void> {

@@ -14,6 +14,13 @@ export const readTaskEvents = statement(
     WHERE task_id = :task_id AND workflow_id = :workflow_id AND seq > :after ORDER BY seq LIMIT :limit`,
 );
 
+export const extentOfEvents = statement(
+  'extent_of_events',
+  ['workflow_id', 'task_id'],
+  `SELECT coalesce((SELECT last_seq FROM event_sequences WHERE workflow_id = :workflow_id), 0) AS last,
+    NOT EXISTS (SELECT 1 FROM tasks WHERE id = :task_id AND completed_at IS NULL) AS over`,
+);
+
 export const firstEventOfLastTask = statement(
   'first_event_of_last_task',
   ['workflow_id'],

@@ -130,9 +130,11 @@ export const appendDeltas = statement(
 export const noteError = statement(
   'note_error',
   ['task_id', 'workflow_id', 'step', 'error', 'events', 'attempt'],
-  `WITH step AS (
+  `WITH live AS (SELECT 1 FROM tasks WHERE id = :task_id AND status IN (${LIVE}) FOR SHARE),
+    step AS (
       UPDATE task_steps SET errors = errors + 1, error = :error
-      WHERE task_id = :task_id AND step = :step AND attempts = :attempt AND ended_at IS NULL RETURNING 1)
+      WHERE task_id = :task_id AND step = :step AND attempts = :attempt AND ended_at IS NULL
+        AND EXISTS (SELECT 1 FROM live) RETURNING 1)
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM step`,
 );
 

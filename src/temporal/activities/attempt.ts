@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
-import { databaseIsAway } from '../../domain/errors.ts';
+import { outageOf } from '../../domain/outages.ts';
 
 /** Well below the heartbeat timeout, so that one late heartbeat does not count as a lost worker. */
 const BEAT_MS = 2_000;
@@ -57,9 +57,9 @@ export async function beating<T>(work: () => Promise<T>): Promise<T> {
 /** How many attempts may fail with an unexpected error. */
 const UNFORESEEN = 5;
 
-/** Retries an unexpected error only a few times, but waits as long as the database is unreachable. */
+/** Retries an unexpected error only a few times, but waits as long as the installation lacks its database, engine or room. */
 function judged(error: unknown, attempts: number): unknown {
-  if (error instanceof ApplicationFailure || databaseIsAway(error) || attempts < UNFORESEEN) return error;
+  if (error instanceof ApplicationFailure || outageOf(error) || attempts < UNFORESEEN) return error;
   return ApplicationFailure.create({
     message: (error as Error).message,
     type: 'internal',
@@ -74,13 +74,13 @@ export const staleAttempt = () => ApplicationFailure.retryable('Another attempt 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
 
-/** Retries while the database is unreachable, so that the answer of a model or tool is not lost. */
+/** Retries during an outage, so that the answer of a model or tool is not lost. */
 export async function written<T>(write: () => Promise<T>, signal: AbortSignal): Promise<T> {
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
     try {
       return await write();
     } catch (error) {
-      if (!databaseIsAway(error) || signal.aborted) throw error;
+      if (!outageOf(error) || signal.aborted) throw error;
       await wait(pause, undefined, { signal }).catch(() => {});
     }
   }

@@ -38,7 +38,7 @@ export async function activityPorts(
   const { engine, settle } = driver;
   const { store, bus, setting } = core;
   const halts = haltRegistry();
-  const unsubscribe = await bus.onHalt(halts.halt);
+  const unsubscribe = bus.onHalt(halts.halt);
   const pool = openMcpPool(core);
   const tools = { ...toolPorts(core), mcp: mcpPorts(core, pool) };
   const workspaces = runWorkspaces(core);
@@ -108,7 +108,7 @@ export async function activityPorts(
     windowOf: windowOf(core),
     workspaces,
     settle,
-    halt: (task_id) => bus.halt(task_id),
+    halt: bus.halt,
     nudge: (task_id, call_id) => engine.decide(task_id, call_id),
     async reconcile() {
       const done = await reconcile({ store, engine, settle: sessions.ending(settle), definition, now: () => new Date() });

@@ -1,0 +1,66 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Log } from './files.ts';
+
+/** A server that was started here and can be started again, on the same data and the same ports. */
+export interface Restartable {
+  name: string;
+  log_file: string;
+  isUp(): Promise<boolean>;
+  /** Throws a sentence when it does not start. */
+  restart(): Promise<void>;
+}
+
+interface Supervision {
+  /** Rejects with a sentence when a server cannot be kept up. */
+  broken: Promise<never>;
+  /** Resolves when no server is being started any more. */
+  stop(): Promise<void>;
+}
+
+interface SupervisionOptions {
+  log: Log;
+  /** Called after each restart; its failures are logged. */
+  on_restart(): Promise<void>;
+}
+
+const LOOK_MS = 500;
+const FIRST_PAUSE_MS = 500;
+/** More restarts than this within the time are no accident. */
+const MOST_RESTARTS = 5;
+const WITHIN_MS = 10 * 60_000;
+
+/** Restarts servers that died, more slowly each time, and gives up on one that dies again and again. */
+export function supervise(servers: readonly Restartable[], { log, on_restart }: SupervisionOptions): Supervision {
+  const stopping = new AbortController();
+  const pause = (ms: number) => wait(ms, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
+
+  async function keepUp(server: Restartable): Promise<void> {
+    const restarts: number[] = [];
+    for (; !stopping.signal.aborted; await pause(LOOK_MS)) {
+      if (await server.isUp()) continue;
+      while (restarts[0] !== undefined && restarts[0] < Date.now() - WITHIN_MS) restarts.shift();
+      if (restarts.length >= MOST_RESTARTS) throw new Error(givenUp(server));
+      if (restarts.length > 0) await pause(FIRST_PAUSE_MS * 2 ** restarts.length);
+      if (stopping.signal.aborted) return;
+      restarts.push(Date.now());
+      log(`${server.name} has died; restarting it`);
+      await server.restart().then(on_restart, (error: Error) => log(error.message));
+    }
+  }
+
+  const watching = servers.map(keepUp);
+  const broken = new Promise<never>((_resolve, reject) => {
+    for (const one of watching) one.catch(reject);
+  });
+  broken.catch(() => {});
+  return {
+    broken,
+    async stop() {
+      stopping.abort();
+      await Promise.allSettled(watching);
+    },
+  };
+}
+
+const givenUp = ({ name, log_file }: Restartable) =>
+  `${name} died again after ${MOST_RESTARTS} restarts within ${WITHIN_MS / 60_000} minutes. Look at its log, ${log_file}, then start Perdura again.`;

@@ -1,0 +1,68 @@
+import { write } from 'node:fs';
+
+interface LogDestination {
+  /** Never blocks and never throws: what cannot be written is dropped, and counted in the first line that is written afterwards. */
+  write(lines: string): void;
+}
+
+/** What may wait for a destination that takes nothing; more is dropped. */
+const WAITING_CHARACTERS = 1 << 20;
+/** How soon a pipe that is full is tried again. */
+const PAUSE_MS = 100;
+
+const linesIn = (text: string) => text.split('\n').length - 1;
+
+/** The log at an open file: one write at a time, off the main thread. */
+export function logDestination(fd: number): LogDestination {
+  let waiting = '';
+  let dropped = 0;
+  let reason = '';
+  let torn = false;
+  let busy = false;
+
+  const drop = (lines: string, why: string) => {
+    dropped += linesIn(lines);
+    reason = why;
+  };
+  const notice = () => `${torn ? '\n' : ''}${dropped} lines of the log were dropped: ${reason}\n`;
+
+  function send(): void {
+    if (busy || waiting === '') return;
+    busy = true;
+    const lines = waiting;
+    const counted = dropped;
+    const bytes = Buffer.from(counted > 0 ? notice() + lines : lines);
+    waiting = '';
+    sendFrom(bytes, 0, (error, written) => {
+      busy = false;
+      if (error) {
+        torn = torn || written > 0;
+        drop(lines, error.code ?? error.message);
+      } else {
+        dropped -= counted;
+        torn = false;
+      }
+      send();
+    });
+  }
+
+  function sendFrom(bytes: Buffer, from: number, done: (error: NodeJS.ErrnoException | null, written: number) => void): void {
+    write(fd, bytes, from, bytes.length - from, null, (error, count) => {
+      if (error?.code === 'EAGAIN') setTimeout(sendFrom, PAUSE_MS, bytes, from, done);
+      else if (error || from + count === bytes.length) done(error, from + count);
+      else sendFrom(bytes, from + count, done);
+    });
+  }
+
+  return {
+    write(lines) {
+      if (waiting.length + lines.length > WAITING_CHARACTERS) return drop(lines, 'nothing was taken in time');
+      waiting += lines;
+      send();
+    },
+  };
+}
+
+/** The log of this process and the log of its requests. */
+export const standardError = logDestination(2);
+export const standardOutput = logDestination(1);

@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventsOf } from '../../src/domain/events.ts';
+import type { OpenRun } from '../../src/store/runs.ts';
+import type { OpenCall } from '../../src/store/tool-ledger.ts';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+
+/** A worker that was taken for lost goes on beside its successor: what it writes then finds its attempt outdated. */
+let here: TestInstallation;
+beforeAll(async () => {
+  here = await startTestInstallation({ worker: false });
+});
+afterAll(() => here.stop());
+
+const step = 1;
+const usage = { total_in: 1, total_out: 1, cache_read: 0, cache_write: 0, cost: 0.5, premium_requests: 0 };
+const told = ({ task_id }: { task_id: string }) => [eventsOf(task_id, () => new Date().toISOString()).log('told', 'told')];
+const message = (content: string) =>
+  ({ step, position: 1, role: 'assistant', kind: 'reply', content, tool_calls: null, call_id: null, extra: null }) as never;
+const planned = { call_id: '1-1', name: 'write', arguments: '{}', position: 0, effect: 'write', approval: false } as never;
+
+const begin = (run: OpenRun) => here.core.store.runs.begin(run, { step, turns: 0, denied: [], messages: [], events: told(run) });
+const recordOf = (run: OpenRun, calls: never[] = []) => ({
+  ...{ step, model: 'm', finish: 'stop', usage, message: message('It is done.'), calls },
+  ...{ cursor: null, response: undefined, events: told(run) },
+});
+
+/** What each may write of a step that another attempt has begun since. */
+const OF_A_STEP: Record<string, (run: OpenRun) => Promise<boolean>> = {
+  begin,
+  publishDeltas: (run) => here.core.store.runs.publishDeltas(run, { step, events: told(run) }),
+  record: (run) => here.core.store.runs.record(run, recordOf(run)),
+  compact: (run) => here.core.store.runs.compact(run, { step, message: message('summary'), usage, events: told(run) }),
+  wait: (run) => here.core.store.runs.wait(run, { step, events: told(run) }),
+  noteError: (run) => here.core.store.runs.noteError(run, { step, error: 'late', events: told(run) }),
+};
+/** Of a run, whichever attempt it is; and what only reads. */
+const OF_A_RUN = ['open', 'publish', 'freezeToolset', 'note', 'settle'];
+
+const ending = { content: 'x', failed: false, kind: 'result', stdout: null, stderr: null, duration_ms: 1 } as const;
+const OF_A_CALL: Record<string, (call: OpenCall) => Promise<unknown>> = {
+  start: (call) => here.core.store.ledger.start(call, told(call)),
+  end: (call) => here.core.store.ledger.end(call, { ...ending, events: told(call) }),
+  answer: (call) =>
+    here.core.store.ledger.answer(call, { content: 'x', failed: false, answered_by: 'stub', events: told(call) } as never),
+  park: (call) => here.core.store.ledger.park(call, { status: 'waiting_reconciliation', events: told(call) }),
+  release: (call) => here.core.store.ledger.release(call, told(call)),
+};
+/** Of a call as it is, of its run, or of a person. */
+const OF_ANY_CALL = ['open', 'resume', 'publish', 'setTodos', 'decide'];
+
+/** A run whose first step was begun twice: by a worker that is taken for lost, and by its successor. */
+async function twice() {
+  const { runs } = here.core.store;
+  const task_id = await here.prompt(await here.workflow());
+  const opened = async () => (await runs.open(task_id, step)) as OpenRun;
+  const stale = await opened();
+  expect(await begin(stale)).toBe(true);
+  const current = await opened();
+  expect(await begin(current)).toBe(true);
+  return { stale, current };
+}
+
+/** A call that was begun twice, in the same way. */
+async function callTwice() {
+  const { runs, ledger } = here.core.store;
+  const { current } = await twice();
+  expect(await runs.record(current, recordOf(current, [planned]))).toBe(true);
+  const { task_id } = current;
+  const stale = (await ledger.start((await ledger.open(task_id, '1-1'))!, told(current)))!;
+  const later = (await ledger.start((await ledger.open(task_id, '1-1'))!, told(current)))!;
+  expect([stale.attempts, later.attempts]).toEqual([1, 2]);
+  return { stale, later };
+}
+
+/** Everything that is kept of a task. */
+async function kept(task_id: string): Promise<string> {
+  const { pool } = here.core.database;
+  const tables = ['tasks WHERE id', 'task_steps WHERE task_id', 'task_messages WHERE task_id', 'tool_calls WHERE task_id'];
+  const found = await Promise.all(
+    [...tables, 'events WHERE task_id'].map((from) => pool.query(`SELECT * FROM ${from} = $1`, [task_id])),
+  );
+  return JSON.stringify(found.map(({ rows }) => rows));
+}
+
+describe('an attempt that was taken for lost', () => {
+  it('has every statement tried that is given an attempt', () => {
+    const { runs, ledger } = here.core.store;
+    expect(Object.keys(runs).sort()).toEqual([...Object.keys(OF_A_STEP), ...OF_A_RUN].sort());
+    expect(Object.keys(ledger).sort()).toEqual([...Object.keys(OF_A_CALL), ...OF_ANY_CALL].sort());
+  });
+
+  it.each(Object.entries(OF_A_STEP))('writes nothing of a step after its successor has begun: %s', async (_, write) => {
+    const { stale, current } = await twice();
+    const before = await kept(stale.task_id);
+    expect(await write(stale)).toBe(false);
+    expect(await kept(stale.task_id)).toBe(before);
+    // The same of the successor is written, so it was the attempt that made the difference.
+    const next = write === begin ? ((await here.core.store.runs.open(stale.task_id, step)) as OpenRun) : current;
+    expect(await write(next)).toBe(true);
+  });
+
+  it.each(Object.entries(OF_A_CALL))('writes nothing of a call after its successor has begun: %s', async (_, write) => {
+    const { stale, later } = await callTwice();
+    const before = await kept(stale.task_id);
+    expect(await write(stale)).toBeFalsy();
+    expect(await kept(stale.task_id)).toBe(before);
+    expect(await write(later)).toBeTruthy();
+  });
+
+  it('writes nothing once its run has ended', async () => {
+    const { runs, tasks } = here.core.store;
+    const { current } = await twice();
+    const { later } = await callTwice();
+    for (const { task_id } of [current, later])
+      await runs.settle(task_id, { status: 'halted', error: null, error_code: null, events: [] });
+    const before = [await kept(current.task_id), await kept(later.task_id)];
+    for (const [name, write] of Object.entries(OF_A_STEP)) if (write !== begin) expect(await write(current), name).toBe(false);
+    for (const [name, write] of Object.entries(OF_A_CALL)) expect(await write(later), name).toBeFalsy();
+    expect([await kept(current.task_id), await kept(later.task_id)]).toEqual(before);
+    expect(await tasks.find(current.task_id)).toMatchObject({ status: 'halted' });
+  });
+
+  it('decides nothing about a call of its successor, and nothing that is decided already', async () => {
+    const { ledger } = here.core.store;
+    const { stale, later } = await callTwice();
+    const waiting = { ...later, status: 'waiting_reconciliation' } as OpenCall;
+    expect(await ledger.park(later, { status: 'waiting_reconciliation', events: told(later) })).toBe(true);
+    const decide = (attempts: number | null) =>
+      ledger.decide(waiting, { decision: { decision: 'done' } as never, by: 'x', attempts, events: told(later) });
+    expect(await decide(stale.attempts)).toBe(false);
+    expect(await decide(later.attempts)).toBe(true);
+    expect(await decide(null)).toBe(false);
+  });
+});

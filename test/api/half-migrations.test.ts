@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto';
+import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterEach, describe, expect, it } from 'vitest';
+import { MIGRATIONS } from '../../src/main/places.ts';
+import { applyMigrations, requireOwnSchema } from '../../src/store/migrations.ts';
+import { testDatabase, unmigratedDatabase } from '../support/database.ts';
+import { perdura } from '../support/processes.ts';
+import { until } from '../support/until.ts';
+
+const endings: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of endings.splice(0).reverse()) await end();
+});
+
+async function opened(made: Promise<{ url: string; drop(): Promise<void> }>) {
+  const { url, drop } = await made;
+  const client = new pg.Client(url);
+  await client.connect();
+  endings.push(drop, () => client.end());
+  return { url, client };
+}
+
+const SCHEMA = `SELECT table_name || '.' || column_name || ' ' || data_type || ' ' || is_nullable AS part FROM information_schema.columns
+    WHERE table_schema = 'public'
+  UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = 'public'
+  UNION ALL SELECT conname || ' ' || pg_get_constraintdef(oid) FROM pg_constraint WHERE connamespace = 'public'::regnamespace
+  UNION ALL SELECT proname || ' ' || prosrc FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+  UNION ALL SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
+  UNION ALL SELECT migration_name || ' ' || checksum || ' ' || (finished_at IS NOT NULL) FROM _prisma_migrations ORDER BY 1`;
+const schemaOf = async (client: pg.Client) => (await client.query<{ part: string }>(SCHEMA)).rows.map(({ part }) => part);
+
+const names = (await readdir(MIGRATIONS, { withFileTypes: true })).filter((entry) => entry.isDirectory()).map(({ name }) => name);
+
+/** Versions before this one noted a migration, applied it and noted its end, each in a transaction of its own. */
+describe.each(['noted but not applied', 'noted and applied, its end not noted'])(
+  'a migration %s by an older version',
+  (state) => {
+    it('is taken up again, whichever it is', { timeout: 120_000 }, async () => {
+      const { url, client } = await opened(unmigratedDatabase());
+      const folder = await mkdtemp(join(tmpdir(), 'perdura-migrations-'));
+      endings.push(() => rm(folder, { recursive: true, force: true }));
+      await applyMigrations(url, folder);
+      for (const name of names.sort()) {
+        await cp(join(MIGRATIONS, name), join(folder, name), { recursive: true });
+        const sql = await readFile(join(MIGRATIONS, name, 'migration.sql'), 'utf8');
+        const checksum = createHash('sha256').update(sql).digest('hex');
+        await client.query(
+          'INSERT INTO _prisma_migrations (id, checksum, migration_name) VALUES (gen_random_uuid()::text, $1, $2)',
+          [checksum, name],
+        );
+        if (state !== 'noted but not applied') await client.query(sql);
+        expect(await applyMigrations(url, folder)).toEqual([name]);
+      }
+      const whole = await opened(testDatabase());
+      expect(await schemaOf(client)).toEqual(await schemaOf(whole.client));
+    });
+  },
+);
+
+const HOLD = `CREATE SEQUENCE held.statements;
+  CREATE FUNCTION held.hold() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+    IF nextval('held.statements') >= %AT% THEN PERFORM pg_advisory_xact_lock(4242); END IF; END $$;
+  CREATE EVENT TRIGGER hold ON ddl_command_start EXECUTE FUNCTION held.hold()`;
+const WAITING = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = 4242 AND NOT granted";
+const TERMINATE = `SELECT pg_terminate_backend(pid, 10000) FROM (${WAITING}) AS held`;
+
+/** Kills `perdura migrate` with kill -9 when it is at its statement number `at`. False when it has fewer. */
+async function killedAt(at: number): Promise<boolean> {
+  const { url, client } = await opened(unmigratedDatabase());
+  await client.query('CREATE SCHEMA held');
+  await client.query('SELECT pg_advisory_lock(4242)');
+  await client.query(HOLD.replace('%AT%', String(at)));
+  const migrating = perdura('migrate', { DATABASE_URL: url });
+  let over = false;
+  void migrating.ended.then(() => {
+    over = true;
+  });
+  await until('the migration being held', async () => over || (await client.query(WAITING)).rows.length > 0);
+  const held = !over;
+  await migrating.end('SIGKILL');
+  // Its server process would carry out the statement that it is at.
+  await client.query(TERMINATE);
+  await client.query('SELECT pg_advisory_unlock(4242)');
+  await client.query('DROP EVENT TRIGGER hold');
+  await client.query('DROP SCHEMA held CASCADE');
+  await applyMigrations(url, MIGRATIONS);
+  const whole = await opened(testDatabase());
+  expect(await schemaOf(client)).toEqual(await schemaOf(whole.client));
+  return held;
+}
+
+it('a migration killed at any statement is carried out by the next start', { timeout: 300_000 }, async () => {
+  let at = 1;
+  while (await killedAt(at)) at += 40;
+  expect(at).toBeGreaterThan(100);
+});
+
+describe('a schema that is not of this version', () => {
+  it('is refused when it is newer', async () => {
+    const { url, client } = await opened(testDatabase());
+    await client.query(
+      "INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at) VALUES ('x', 'y', '20990101000000_later', now())",
+    );
+    const sentence = /newer than this version of Perdura.*20990101000000_later/;
+    await expect(requireOwnSchema(client as never, MIGRATIONS)).rejects.toThrow(sentence);
+    await expect(applyMigrations(url, MIGRATIONS)).rejects.toThrow(sentence);
+  });
+
+  it('is refused when it is older, or not there at all', async () => {
+    const { client } = await opened(unmigratedDatabase());
+    await expect(requireOwnSchema(client as never, MIGRATIONS)).rejects.toThrow(/older than this version.*Run perdura migrate/);
+    const other = await opened(testDatabase());
+    await other.client.query('DELETE FROM _prisma_migrations WHERE migration_name = $1', [names.sort().at(-1)]);
+    await expect(requireOwnSchema(other.client as never, MIGRATIONS)).rejects.toThrow(
+      `1 migrations are missing, the last is ${names.at(-1)}`,
+    );
+  });
+});

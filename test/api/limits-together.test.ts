@@ -1,0 +1,66 @@
+import { connect, type Socket } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Client } from '../support/client.ts';
+import { ALICE, BOB } from '../support/installation.ts';
+import { asks, says } from '../support/model-server.ts';
+import { type SecretWorld, startSecretWorld } from '../support/secret-world.ts';
+import { until } from '../support/until.ts';
+
+let world: SecretWorld;
+beforeAll(async () => {
+  const env = { UPLOADS_PER_PRINCIPAL: '1', UPLOADS_IN_PROGRESS: '2', WORKSPACE_FILES: '20' };
+  world = await startSecretWorld({ env });
+});
+afterAll(() => world.stop());
+
+const EMPTY = { version: '1.0', resource_type: 'skill', items: [] };
+
+const importing = (as: Client) => as.post('/api/skills/import', EMPTY);
+
+/** An upload of a user's that has its place and does not go on. */
+const held = (as: Client, token: string): Promise<Socket> =>
+  until('a place is held', async () => {
+    const { hostname, port } = new URL(world.url);
+    const socket = connect(Number(port), hostname);
+    let refused = false;
+    socket
+      .on('error', () => {})
+      .on('data', () => {
+        refused = true;
+      });
+    const head = ['POST /api/knowledge-items/upload HTTP/1.1', 'host: localhost', `authorization: Bearer ${token}`];
+    const form = ['content-type: multipart/form-data; boundary=b', 'content-length: 5000', '', '--b', ''];
+    socket.write([...head, ...form].join('\r\n'));
+    // An import that comes first takes the place itself, and the upload is refused.
+    await wait(200);
+    const { body } = await importing(as);
+    if (!refused && body.code === 'uploads_limit') return socket;
+    socket.destroy();
+    return null;
+  });
+
+it('refuses an upload when all places of the service are taken, until one is free again', async () => {
+  for (let round = 0; round < 2; round += 1) {
+    const sockets = [await held(world.alice, ALICE), await held(world.bob, BOB)];
+    const refusal = await importing(world.root);
+    expect(refusal).toMatchObject({ status: 429, body: { code: 'uploads_limit' } });
+    expect(refusal.body.detail).toContain('UPLOADS_IN_PROGRESS');
+    for (const socket of sockets) socket.destroy();
+    await until('a place is free', async () => (await importing(world.root)).status < 300);
+  }
+});
+
+it('counts what a tool hides in a closed directory of its workspace', async () => {
+  const workflow_id = await world.workflow({ agent: { builtin_tools: ['bash', 'write'] } });
+  const command = 'mkdir hidden; for i in $(seq 30); do echo x > hidden/f$i; done; chmod 0 hidden';
+  world.model.script(
+    asks({ name: 'bash', args: { command } }),
+    asks({ name: 'write', args: { file_path: 'more.txt', content: 'x' } }),
+    says('done'),
+  );
+  await world.ended(await world.prompt(workflow_id));
+  const results = world.model.requests.at(-1)?.messages.filter(({ role }) => role === 'tool') ?? [];
+  expect(results).toHaveLength(2);
+  for (const { content } of results) expect(content).toContain('WORKSPACE_FILES');
+});

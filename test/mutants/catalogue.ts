@@ -1,0 +1,16 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Mutant } from './mutant.ts';
+
+const MACHINERY = ['catalogue.ts', 'laboratory.ts', 'mutant.ts', 'run.ts', 'trial.ts'];
+
+/** All planted faults. Each file next to this one is an area and exports a list of them. */
+export async function catalogue(): Promise<Mutant[]> {
+  const areas = readdirSync(import.meta.dirname).filter((name) => name.endsWith('.ts') && !MACHINERY.includes(name));
+  const lists = await Promise.all(
+    areas.map(async (name) => ((await import(join(import.meta.dirname, name))) as { default: Mutant[] }).default),
+  );
+  return lists.flat();
+}
+
+export const areaOf = ({ id }: Mutant): string => id.split('/')[0] as string;

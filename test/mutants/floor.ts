@@ -1,0 +1,68 @@
+import type { Mutant } from './mutant.ts';
+
+export default [
+  {
+    id: 'floor/parser-outside',
+    file: 'src/knowledge/knowledge.ts',
+    text: "import { chunksOf } from '../domain/chunks.ts';",
+    replacement: "import 'html-to-text';\nimport { chunksOf } from '../domain/chunks.ts';",
+    harm: 'A page of the network blocks the service foreveryone.',
+    tests: [{ file: 'test/unit/parser-sites.test.ts', name: 'has parsers in the room of the pool alone' }],
+  },
+  {
+    id: 'floor/pattern-outside',
+    file: 'src/domain/arguments.ts',
+    text: "if (text.trim() === '') return",
+    replacement: "if (new RegExp(text).source === '') return",
+    harm: 'A pattern of a user blocks the service foreveryone.',
+    tests: [{ file: 'test/unit/parser-sites.test.ts', name: 'compiles no pattern or code from a text outside the room' }],
+  },
+  {
+    id: 'floor/deadline',
+    file: 'src/parsers/process.ts',
+    text: 'const timer = setTimeout(late, deadline_ms);',
+    replacement: 'const timer = setTimeout(late, deadline_ms * 1e3);',
+    harm: 'A file that takes forever to read keeps a process forever.',
+    tests: [{ file: 'test/tools/parser-pool.test.ts', name: 'ends a process at the deadline of its job' }],
+  },
+  {
+    id: 'floor/share-of-one',
+    file: 'src/parsers/pool.ts',
+    text: '< Math.ceil(most / 2);',
+    replacement: '<= most;',
+    harm: 'One user keeps all processes and nobody else has a file read.',
+    tests: [{ file: 'test/tools/parser-pool.test.ts', name: 'leaves a process to others while one principal keeps asking' }],
+  },
+  {
+    id: 'floor/slow-jobs',
+    file: 'src/parsers/pool.ts',
+    text: '(!rules.slow || slow < most - 1)',
+    replacement: '(!rules.slow || slow <= most)',
+    harm: 'Large uploads keep guardrails from being judged.',
+    tests: [{ file: 'test/tools/parser-pool.test.ts', name: 'leaves a process to short jobs' }],
+  },
+  {
+    id: 'floor/patience',
+    file: 'src/parsers/pool.ts',
+    text: 'if (rules.patience_ms !== undefined) {',
+    replacement: 'if (rules.patience_ms === 0) {',
+    harm: 'A request waits without end for a process.',
+    tests: [{ file: 'test/tools/parser-pool.test.ts', name: 'refuses what had to wait too long' }],
+  },
+  {
+    id: 'floor/queue-of-one',
+    file: 'src/parsers/pool.ts',
+    text: 'if (share.waiting >= MOST_WAITING)',
+    replacement: 'if (share.waiting >= MOST_WAITING * 99)',
+    harm: 'One user fills the memory with texts that wait to be read.',
+    tests: [{ file: 'test/tools/parser-pool.test.ts', name: 'refuses what had to wait too long' }],
+  },
+  {
+    id: 'floor/empty-environment',
+    file: 'src/parsers/process.ts',
+    text: 'env: {},',
+    replacement: 'env: process.env,',
+    harm: 'A parser that is taken over reads the keys of the service.',
+    tests: [{ file: 'test/tools/parser-pool.test.ts', name: 'has nothing of the service in the environment' }],
+  },
+] satisfies Mutant[];

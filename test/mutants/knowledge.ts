@@ -1,0 +1,112 @@
+import type { Mutant } from './mutant.ts';
+
+const CONFIG = 'test/api/hostile-config.test.ts';
+const ADDRESS = 'src/domain/remote-address.ts';
+const REMOTE = 'src/knowledge/remote.ts';
+
+export default [
+  {
+    id: 'knowledge/parameters-of-an-address',
+    file: ADDRESS,
+    text: "filter((name) => name !== 'sslmode')",
+    replacement: "filter((name) => name === 'host')",
+    harm: 'A user makes the service read certificates and settings from its own disk by a parameter of a pgvector URL.',
+    tests: [{ file: CONFIG, name: 'is refused when it is used' }],
+  },
+  {
+    id: 'knowledge/host-of-an-address',
+    file: ADDRESS,
+    text: 'if (!HOST.test(url.hostname))',
+    replacement: "if (url.hostname === '')",
+    harm: 'A pgvector URL leads to a Unix socket of the service, past the egress rules.',
+    tests: [{ file: CONFIG, name: 'is refused when it is used' }],
+  },
+  {
+    id: 'knowledge/control-characters',
+    file: ADDRESS,
+    text: '\\x1f\\x7f]/.test(value)',
+    replacement: '\\0\\x7f]/.test(value) && false',
+    harm: 'A null character in a user name begins another parameter of the connection.',
+    tests: [{ file: CONFIG, name: 'is refused when it is used' }],
+  },
+  {
+    id: 'knowledge/two-ssl-modes',
+    file: ADDRESS,
+    text: 'modes.length > 1 || ',
+    replacement: '',
+    harm: 'A URL that says sslmode twice is taken at its weaker word.',
+    tests: [{ file: CONFIG, name: 'is refused when it is used' }],
+  },
+  {
+    id: 'knowledge/certificate-of-require',
+    file: ADDRESS,
+    text: 'require: { verify: true }',
+    replacement: 'require: { verify: false }',
+    harm: 'With sslmode=require the password goes to anyone who answers in the place of the database.',
+    tests: [{ file: CONFIG, name: 'sends no password to a server' }],
+  },
+  {
+    id: 'knowledge/certificate-not-verified',
+    file: REMOTE,
+    text: 'rejectUnauthorized: tls.verify',
+    replacement: 'rejectUnauthorized: false',
+    harm: 'Every TLS connection to a pgvector source trusts any certificate.',
+    tests: [{ file: CONFIG, name: 'sends no password to a server' }],
+  },
+  {
+    id: 'knowledge/credentials-of-qdrant',
+    file: ADDRESS,
+    text: 'if (url.username || url.password)',
+    replacement: 'if (url.username && !url.password)',
+    harm: 'A password in the URL of a Qdrant source is stored in clear and shown to everyone.',
+    tests: [{ file: CONFIG, name: 'is refused when it is saved, changed and imported' }],
+  },
+  {
+    id: 'knowledge/dialled-by-name',
+    file: REMOTE,
+    text: '    host: address,',
+    replacement: '    host,',
+    harm: 'A pgvector host is resolved a second time after it was judged, and may then be a private address.',
+    tests: [{ file: CONFIG, name: 'reaches a real Postgres by the values in it' }],
+  },
+  {
+    id: 'knowledge/password-of-the-service',
+    file: REMOTE,
+    text: 'password: () => password',
+    replacement: 'password',
+    harm: "A pgvector source without a password is sent the service's own PGPASSWORD.",
+    tests: [{ file: CONFIG, name: "takes no password from the service's environment" }],
+  },
+  {
+    id: 'knowledge/saved-addresses',
+    file: ADDRESS,
+    text: 'if (!read || url === undefined || url === mask) return null;',
+    replacement: 'if (url !== undefined) return null;',
+    harm: 'An address that cannot work is saved without a word and fails in a run much later.',
+    tests: [{ file: CONFIG, name: 'is refused when it is saved, changed and imported' }],
+  },
+  {
+    id: 'knowledge/others-sources',
+    file: 'src/knowledge/service.ts',
+    text: ': { created_by: principal }',
+    replacement: ': {}',
+    harm: "A question without source_ids is sent to other people's remote sources.",
+    tests: [{ file: 'test/api/grants.test.ts', name: 'is called by a query that names no sources' }],
+  },
+  {
+    id: 'knowledge/unjudged-pgvector',
+    file: 'src/knowledge/service.ts',
+    text: 'answeringAddress({ hostname, port }, egress.rules)',
+    replacement: 'hostname && port ? Promise.resolve(hostname) : answeringAddress({ hostname, port }, egress.rules)',
+    harm: 'A pgvector source reaches databases of the private network.',
+    tests: [{ file: 'test/api/knowledge.test.ts', name: 'does not reach private addresses' }],
+  },
+  {
+    id: 'knowledge/unguarded-qdrant',
+    file: 'src/knowledge/service.ts',
+    text: 'fetch: egress.fetch,',
+    replacement: 'fetch: egress.rules ? fetch : egress.fetch,',
+    harm: 'A Qdrant source reaches servers of the private network.',
+    tests: [{ file: 'test/api/knowledge.test.ts', name: 'does not reach private addresses' }],
+  },
+] satisfies Mutant[];
