@@ -4,7 +4,7 @@ import { followingRedirects } from './redirects.ts';
 import { type EgressRules, egressRules } from './rules.ts';
 
 export interface GuardedFetch {
-  /** Like the global fetch, redirects included, but a failure gives its reason; where the rules deny an address its cause has the code EGRESS_DENIED. */
+  /** Like the global fetch, redirects included, but errors state the reason; if the rules deny an address, the cause has the code EGRESS_DENIED. */
   fetch: typeof globalThis.fetch;
   rules: EgressRules;
   close(): Promise<void>;
@@ -15,8 +15,8 @@ export const EGRESS_DENIED = 'EGRESS_DENIED';
 const CONNECT_MS = 10_000;
 
 /**
- * Requests to addresses that users may set. Each connection resolves its host, judges what was found and dials only that,
- * so a name that resolves differently the second time leads nowhere else.
+ * Fetches addresses that users may set. Each connection resolves its host once, checks the result and dials only that, so DNS
+ * rebinding cannot redirect it.
  */
 export function guardedFetch(allow: readonly string[], own_ports?: ReadonlySet<number>): GuardedFetch {
   const rules = egressRules(allow, own_ports);
@@ -42,10 +42,10 @@ export function guardedFetch(allow: readonly string[], own_ports?: ReadonlySet<n
   return { rules, fetch: followingRedirects(once), close: () => agent.destroy() };
 }
 
-/** What TLS asks a certificate for: the name as it was asked for; an address has none. */
+/** The TLS server name: the requested host name; none for an IP address. */
 const nameOf = (hostname: string) => (/[a-z]/i.test(hostname) && !hostname.includes(':') ? hostname : undefined);
 
-/** Whether a failed request was denied, at whatever depth the reason stands. */
+/** Whether a request failed because it was denied, at any depth of the cause chain. */
 export function isDenied(error: unknown): boolean {
   for (let inner = error; inner instanceof Error; inner = inner.cause) {
     if ((inner as NodeJS.ErrnoException).code === EGRESS_DENIED) return true;
@@ -53,7 +53,7 @@ export function isDenied(error: unknown): boolean {
   return false;
 }
 
-/** The innermost reason, which names the host or the port; the outer ones say `fetch failed`. */
+/** The innermost cause, which names the host or the port; the outer ones only say `fetch failed`. */
 export function reasonOf(error: unknown): string {
   let inner = error;
   while (inner instanceof Error && inner.cause) inner = inner.cause;

@@ -2,17 +2,17 @@ import type { InstallationSettings } from '../main/core.ts';
 import type { Resources } from '../main/resources.ts';
 import { type GuardedFetch, guardedFetch } from './guarded-fetch.ts';
 
-/** Who asks decides what may be reached; test/unit/egress-places.test.ts lists who is given which. */
+/** The rules depend on the caller; test/unit/egress-places.test.ts lists which caller gets which. */
 export interface Egress {
   /** Addresses in what users configure: MCP servers, webhooks, knowledge sources, repositories. */
   configuration: GuardedFetch;
-  /** The same for model providers, who may also reach the installation's own models. */
+  /** The same for model providers, plus the installation's own models. */
   providers: GuardedFetch;
-  /** What a model chooses while it runs: never this machine, unless the operator names it. */
+  /** Addresses that a model chooses during a run: never this machine, unless the operator allows it. */
   tools: GuardedFetch;
   /** Ports of this machine that are Perdura's own. The API adds its own when it listens. */
   own_ports: Set<number>;
-  /** The rules of `tools` as the tool runner takes them. */
+  /** The rules of `tools` in the format of the tool runner. */
   tools_allow: readonly string[];
 }
 
@@ -50,7 +50,7 @@ const DEFAULT_PORTS: Record<string, number> = {
 };
 const HERE = /^(localhost|127\..*|\[::1?\]|0\.0\.0\.0|)$/;
 
-/** Those of the servers that are named by an address of this machine, and those that are known to be here. */
+/** Ports of servers that are configured with an address of this machine, and of servers known to run here. */
 function ownPorts({ own_ports, database_url, temporal_address, temporal_ui_url, config }: Setup): Set<number> {
   const named = [database_url, `tcp://${temporal_address}`, temporal_ui_url, config.REDIS_URL].flatMap((url) => {
     if (!url || !URL.canParse(url)) return [];

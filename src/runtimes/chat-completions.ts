@@ -6,15 +6,15 @@ import { ModelFailure, type ModelRuntime } from './runtime.ts';
 
 interface ChatCompletionsOptions {
   client: OpenAI;
-  /** Used where the exchange names no model. */
+  /** Used if the exchange names no model. */
   default_model: string | null;
-  /** A stream that is silent for so long is given up. */
+  /** A stream that is silent for this long is abandoned. */
   idle_ms?: number;
 }
 
 const IDLE_MS = 120_000;
 
-/** OpenAI-style chat completions, streamed. The transcript is sent whole each time, so there is no cursor. */
+/** Streamed OpenAI-style chat completions. Each request sends the whole transcript, so there is no cursor. */
 export function chatCompletions({ client, default_model, idle_ms = IDLE_MS }: ChatCompletionsOptions): ModelRuntime {
   return {
     async exchange(input, emit, signal) {
@@ -45,7 +45,7 @@ export function chatCompletions({ client, default_model, idle_ms = IDLE_MS }: Ch
 
 const isJson = ({ headers }: Response) => (headers.get('content-type') ?? '').includes('application/json');
 
-/** An endpoint that does not stream answers whole: read as a stream of one chunk. */
+/** Reads the reply of an endpoint that does not stream as a stream of one chunk. */
 async function* wholeAnswer(response: Response): AsyncGenerator<Chunk> {
   const { choices, error, ...rest } = (await response.json()) as OpenAI.Chat.Completions.ChatCompletion & {
     error?: { message?: string };
@@ -61,7 +61,7 @@ async function* wholeAnswer(response: Response): AsyncGenerator<Chunk> {
   yield { ...rest, choices: [{ index: 0, delta, finish_reason: choice.finish_reason }] } as unknown as Chunk;
 }
 
-/** Aborts with the outer signal, and when nothing touched it for `idle_ms`. */
+/** Aborts with the outer signal, or after `idle_ms` without a touch. */
 function idleWatch(idle_ms: number, outer: AbortSignal) {
   const idle = new AbortController();
   const timer = setTimeout(() => idle.abort(), idle_ms);

@@ -12,11 +12,11 @@ interface Listener {
   touch(): void;
 }
 
-/** Nothing that a model says in one reply is longer, unless it has run wild. */
+/** A longer reply means that the model is out of control. */
 const MOST_CHARACTERS = 8 * 1024 * 1024;
 const MOST_CALLS = 256;
 
-/** Gathers a streamed reply. Throws a ModelFailure when what arrived is no usable answer. */
+/** Collects a streamed reply. Throws a ModelFailure if the result is not a usable answer. */
 export async function replyOf(stream: AsyncIterable<Chunk>, { emit, touch }: Listener): Promise<ModelReply> {
   const reply: ModelReply = { text: '', calls: [], finish: '', model: null, usage: NO_USAGE, extra: null };
   const gathered = { calls: callGatherer(), reasoning: '', refused: false, characters: 0 };
@@ -63,7 +63,7 @@ function sizeOf(delta: Delta, text: string): number {
 const endless = (what: string) =>
   new ModelFailure(`The model's answer was broken off: ${what}`, { code: 'model_answer_too_long', recoverable: false });
 
-/** Calls arrive in pieces told apart by index; a piece with another id on the same index begins another call. */
+/** Calls arrive in pieces, matched by index; a piece with another id at the same index starts another call. */
 function callGatherer() {
   const calls: ModelReply['calls'] = [];
   const open = new Map<number, ModelReply['calls'][number]>();
@@ -92,7 +92,7 @@ const argumentText = (value: unknown): string =>
 const NO_USAGE: ExchangeUsage = { total_in: 0, total_out: 0, cache_read: 0, cache_write: 0 };
 const MOST_TOKENS = 100_000_000;
 
-/** What counters hold, whatever the endpoint says: nothing below zero, no fraction, no more than can be. */
+/** Clamps reported token counts to integers in a plausible range. */
 export const tokenCount = (value: unknown): number =>
   typeof value === 'number' && value > 0 ? Math.min(Math.round(value), MOST_TOKENS) : 0;
 
@@ -111,7 +111,7 @@ function usageOf(usage: NonNullable<Chunk['usage']>): ExchangeUsage {
   };
 }
 
-/** What arrived without an error may still be no answer. */
+/** A stream that ends without an error may still lack an answer. */
 function checked(reply: ModelReply): ModelReply {
   const silent = reply.calls.length === 0 && reply.text.trim() === '';
   if (!reply.finish) throw new ModelFailure('The model broke off its answer', { code: 'model_stream_cut', recoverable: true });

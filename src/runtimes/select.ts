@@ -18,27 +18,27 @@ interface DefaultRuntime {
 
 interface RuntimeOptions {
   default_runtime: DefaultRuntime;
-  /** Every request to a provider goes through it, so it is where egress is guarded. */
+  /** Every request to a provider goes through it; it enforces the egress rules. */
   fetch?: Fetch;
-  /** Where the vendor's agent sessions are; default the vendor's own address. */
+  /** Address of the vendor's agent sessions; by default the vendor's own. */
   vendor_url?: string | undefined;
 }
 
 export interface SelectedRuntime {
   runtime: ModelRuntime;
   prices: ModelPrices;
-  /** The default runtime knows no custom tools. */
+  /** The default runtime does not support custom tools. */
   custom_tools: boolean;
-  /** Tools that run at the vendor, and so are not offered from here. */
+  /** Tools that run at the vendor, so Perdura does not offer them. */
   elsewhere?: { builtins: string[]; mcp_server_ids: string[] };
-  /** The runtime keeps the conversation on its own side, so there is nothing to compact here. */
+  /** The vendor keeps the conversation, so there is nothing to compact here. */
   keeps_context?: boolean;
 }
 
-/** What decides about the runtime. Without `tools` it is for a chat, which the vendor's sessions are not made for. */
+/** The input that selects the runtime. Without `tools` it is for a chat, for which the vendor's sessions are unsuitable. */
 type Selecting = Pick<Definition, 'provider'> & Partial<Pick<Definition, 'tools' | 'mcp_servers'>>;
 
-/** The one place that knows which provider means which runtime, and which tools it is given. */
+/** The only place that maps providers to runtimes and the tools they get. */
 export async function selectRuntime(
   definition: Selecting,
   caller: ModelCaller,
@@ -48,7 +48,7 @@ export async function selectRuntime(
   if (!provider) {
     if (!caller.access_token)
       throw refusal("The default runtime is called with the caller's access token, and this run has none", 'no_access_token');
-    // The installation's own endpoint is the operator's choice, so the egress guard is not asked.
+    // The operator chose the installation's endpoint, so the egress rules do not apply.
     const client = defaultClient(default_runtime.base_url, caller.access_token);
     return { runtime: chatCompletions({ client, default_model: default_runtime.model }), prices: {}, custom_tools: false };
   }
@@ -62,7 +62,7 @@ export async function selectRuntime(
     };
   }
   const client = await providerClient(provider, caller, fetch);
-  // A deployment is a model by itself: the request must name one, and the endpoint does not read it.
+  // A deployment fixes the model: the request must name one, but the endpoint ignores it.
   const default_model = provider.default_model ?? (provider.provider_type === 'azure_openai' ? provider.azure_deployment : null);
   return { runtime: chatCompletions({ client, default_model }), prices: pricesOf(provider), custom_tools: true };
 }
@@ -89,7 +89,7 @@ function vendorRuntime(
 
 const isVendors = (name: string) => (VENDOR_BUILTINS as readonly string[]).includes(name);
 
-/** The address of a server that the vendor can reach by itself; one that takes secrets is reached from here. */
+/** The address of a server that the vendor can call directly; servers with secrets are called from here. */
 function plainUrlOf({ transport_type, connection_config }: PinnedMcpServer): string | null {
   const { url, headers = {} } = connection_config as { url?: unknown; headers?: object };
   const plain = transport_type === 'http' && typeof url === 'string' && !/\{\{|[?@]/.test(url) && url.startsWith('https:');
