@@ -47,7 +47,12 @@ export function webhookSender({ fetch, secretsOf, now = Date.now }: SenderOption
       const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal: either });
       await response.body?.cancel();
       const { ok, status } = response;
-      return { delivered: ok, response_status: status, error: ok ? null : `The receiver answered ${status}`, retry: status !== GONE };
+      return {
+        delivered: ok,
+        response_status: status,
+        error: ok ? null : `The receiver answered ${status}`,
+        retry: status !== GONE,
+      };
     } catch (error) {
       signal.throwIfAborted();
       return { delivered: false, response_status: null, error: reasonOf(error), retry: !isDenied(error) };
