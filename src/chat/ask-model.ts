@@ -1,8 +1,10 @@
 import { contextWindowOf, latestThatFit, tokensOf } from '../domain/context-window.ts';
+import { exchangeLimitsOf } from '../domain/definition.ts';
 import { providerDestination } from '../domain/destinations.ts';
 import type { TranscriptMessage } from '../domain/transcript.ts';
 import { holdsBack, type Verdict } from '../guardrails/judge.ts';
 import type { SharedServices } from '../main/core.ts';
+import { deadlinesOf } from '../runtimes/bounded.ts';
 import { redactedRuntime } from '../runtimes/redacted.ts';
 import { type ModelCaller, selectRuntime } from '../runtimes/select.ts';
 import { type AskModel, type ChatReplies, chatReplies } from './replies.ts';
@@ -20,9 +22,20 @@ function askModel({ store, setting, egress, secrets, judge }: SharedServices): A
     const model = agent.model ?? provider?.default_model ?? null;
     const openToken: ModelCaller['openToken'] = (token, endpoint) =>
       store.tokens.open({ name: token, principal: caller.key, destination: providerDestination(endpoint) });
+    const limits = exchangeLimitsOf(null, provider);
     const vendor_url = setting.config.ANTHROPIC_API_URL;
-    const options = { default_runtime: setting.default_runtime, fetch: egress.providers.fetch, vendor_url };
-    const selected = await selectRuntime({ provider }, { access_token: caller.access_token, openToken }, options);
+    const options = {
+      default_runtime: setting.default_runtime,
+      vendor_url,
+      fetch: egress.providers.fetch,
+      installationFetch: egress.installation,
+      deadlines: deadlinesOf(setting.config),
+    };
+    const selected = await selectRuntime(
+      { provider, ...(limits && { exchange_limits: limits }) },
+      { access_token: caller.access_token, openToken },
+      options,
+    );
     const fallback = setting.config.DEFAULT_CONTEXT_WINDOW;
     const name = model ?? (provider ? null : setting.default_runtime.model);
     const window = contextWindowOf(name, { set: provider?.context_window ?? null, fallback });

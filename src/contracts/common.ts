@@ -109,3 +109,15 @@ export function patchOf<S extends z.ZodRawShape>(schema: z.ZodObject<S>): z.ZodO
   const shape = Object.entries(schema.shape).map(([name, field]) => [name, bare(field as z.ZodType).optional()]);
   return z.object(Object.fromEntries(shape) as PatchShape<S>);
 }
+
+/** Limits of one exchange with a model. */
+export const ExchangeLimitFields = {
+  model_total_seconds: z.int().min(1).max(7_200).nullable().default(null).meta({
+    description:
+      "Seconds that one exchange with a model may take; null: a workflow takes its provider's, a provider MODEL_TOTAL_SECONDS",
+  }),
+  model_silence_seconds: z.int().min(1).max(3_600).nullable().default(null).meta({
+    description:
+      "Seconds without a byte of a model's answer; null: a workflow takes its provider's, a provider MODEL_SILENCE_SECONDS",
+  }),
+};

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { alsoTaken, JsonRecord, Name, Needs, patchOf, UntaggedQuery } from './common.ts';
+import { alsoTaken, ExchangeLimitFields, JsonRecord, Name, Needs, patchOf, UntaggedQuery } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 
 const PROVIDER_TYPES = ['openai', 'azure_openai', 'openai_compatible', 'anthropic'] as const;
@@ -37,6 +37,7 @@ export const ProviderCreate = z
       .nullable()
       .default(null)
       .meta({ description: 'Context window of its models, in tokens; null: from the table of known models' }),
+    ...ExchangeLimitFields,
   })
   .meta({ id: 'ProviderCreate' });
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { TERMINAL_STATUSES } from '../domain/statuses.ts';
-import { FilterQuery, Id, Needs, patchOf, protective, Tags, Timestamp } from './common.ts';
+import { ExchangeLimitFields, FilterQuery, Id, Needs, patchOf, protective, Tags, Timestamp } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 import { RunEvent } from './events.ts';
 
@@ -60,6 +60,7 @@ export const WorkflowCreate = z
       .default({})
       .meta({ description: 'Environment variable of a tool to stored token name' }),
     budget: protective(Budget.nullable()).default(null),
+    ...ExchangeLimitFields,
     on_busy: z.enum(ON_BUSY).default('enqueue').meta({ description: 'What to do with a prompt while a run is in progress' }),
   })
   .meta({ id: 'WorkflowCreate' });

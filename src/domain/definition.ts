@@ -26,6 +26,23 @@ export interface Definition {
   webhooks: { completed: string | null; error: string | null };
   repository: PinnedRepository | null;
   budget: BudgetLimits | null;
+  /** Of one exchange with the model; absent: the installation's. */
+  exchange_limits?: ExchangeLimits;
+}
+
+/** Null: the installation's. */
+export interface ExchangeLimits {
+  model_total_seconds: number | null;
+  model_silence_seconds: number | null;
+}
+
+/** The narrower setting wins; undefined where neither says anything. */
+export function exchangeLimitsOf(workflow: ExchangeLimits | null, provider: ExchangeLimits | null): ExchangeLimits | undefined {
+  const model_total_seconds = workflow?.model_total_seconds ?? provider?.model_total_seconds ?? null;
+  const model_silence_seconds = workflow?.model_silence_seconds ?? provider?.model_silence_seconds ?? null;
+  return model_total_seconds === null && model_silence_seconds === null
+    ? undefined
+    : { model_total_seconds, model_silence_seconds };
 }
 
 export interface PinnedProvider {

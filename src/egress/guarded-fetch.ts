@@ -1,10 +1,14 @@
-import { Agent, buildConnector, fetch } from 'undici';
+import { Agent, buildConnector, type Dispatcher, fetch } from 'undici';
+import { BYTE_LIMITS, type ByteLimits, countedFetch, tooLarge } from './counted-fetch.ts';
 import { dialEgress, EgressDenied } from './dial.ts';
 import { followingRedirects } from './redirects.ts';
 import { type EgressRules, egressRules } from './rules.ts';
 
 export interface GuardedFetch {
-  /** Like the global fetch, redirects included, but errors state the reason; if the rules deny an address, the cause has the code EGRESS_DENIED. */
+  /**
+   * Like the global fetch, redirects included, but bytes are counted and errors state the reason. If the rules deny an address, the
+   * error's cause has the code EGRESS_DENIED.
+   */
   fetch: typeof globalThis.fetch;
   rules: EgressRules;
   close(): Promise<void>;
@@ -18,10 +22,15 @@ const CONNECT_MS = 10_000;
  * Fetches addresses that users may set. Each connection resolves its host once, checks the result and dials only that, so DNS
  * rebinding cannot redirect it.
  */
-export function guardedFetch(allow: readonly string[], own_ports?: ReadonlySet<number>): GuardedFetch {
+export function guardedFetch(
+  allow: readonly string[],
+  own_ports?: ReadonlySet<number>,
+  limits: ByteLimits = BYTE_LIMITS,
+): GuardedFetch {
   const rules = egressRules(allow, own_ports);
   const secure = buildConnector({ timeout: CONNECT_MS });
   const agent = new Agent({
+    maxHeaderSize: limits.headers,
     connect(options, done) {
       const { hostname, protocol } = options;
       const port = Number(options.port) || (protocol === 'https:' ? 443 : 80);
@@ -35,12 +44,38 @@ export function guardedFetch(allow: readonly string[], own_ports?: ReadonlySet<n
       );
     },
   });
+  const dispatcher = agent.compose(rawBytesUpTo(limits.stream));
   const once = ((input: Parameters<typeof fetch>[0], init?: Parameters<typeof fetch>[1]) =>
-    fetch(input, { ...init, dispatcher: agent }).catch((error: Error) => {
+    fetch(input, { ...init, dispatcher }).catch((error: Error) => {
       throw error.message === 'fetch failed' ? new TypeError(reasonOf(error), { cause: error }) : error;
     })) as unknown as typeof globalThis.fetch;
-  return { rules, fetch: followingRedirects(once), close: () => agent.destroy() };
+  return { rules, fetch: countedFetch(followingRedirects(once), limits), close: () => agent.destroy() };
 }
+
+/** Limits the compressed bytes of a body: they may unpack to nothing, and would then be counted nowhere else. */
+const rawBytesUpTo =
+  (most: number): Dispatcher.DispatcherComposeInterceptor =>
+  (dispatch) =>
+  (options, handler) => {
+    let left = Number.POSITIVE_INFINITY;
+    const counter: Handler = {
+      onRequestStart: (...started) => handler.onRequestStart?.(...started),
+      onRequestUpgrade: (...upgraded) => handler.onRequestUpgrade?.(...upgraded),
+      onResponseStart(controller, status, headers, text) {
+        if (headers['content-encoding'] !== undefined) left = most;
+        handler.onResponseStart?.(controller, status, headers, text);
+      },
+      onResponseData(controller, chunk) {
+        left -= chunk.length;
+        if (left < 0) controller.abort(tooLarge('a compressed answer', most));
+        else handler.onResponseData?.(controller, chunk);
+      },
+      onResponseEnd: (...ended) => handler.onResponseEnd?.(...ended),
+      onResponseError: (...failed) => handler.onResponseError?.(...failed),
+    };
+    return dispatch(options, counter);
+  };
+type Handler = Dispatcher.DispatchHandler;
 
 /** The TLS server name: the requested host name; none for an IP address. */
 const nameOf = (hostname: string) => (/[a-z]/i.test(hostname) && !hostname.includes(':') ? hostname : undefined);

@@ -1,6 +1,8 @@
 import type { InstallationSettings } from '../main/core.ts';
 import type { Resources } from '../main/resources.ts';
+import { type ByteLimits, countedFetch } from './counted-fetch.ts';
 import { type GuardedFetch, guardedFetch } from './guarded-fetch.ts';
+import { followingRedirects } from './redirects.ts';
 
 /** The rules depend on the caller; test/unit/egress-places.test.ts lists which caller gets which. */
 export interface Egress {
@@ -10,6 +12,10 @@ export interface Egress {
   providers: GuardedFetch;
   /** Addresses that a model chooses during a run: never this machine, unless the operator allows it. */
   tools: GuardedFetch;
+  /** Addresses that the operator set: the default runtime, embeddings, web search. Counted as the others are, and not judged. */
+  installation: typeof globalThis.fetch;
+  /** Of what is read of any answer. */
+  limits: ByteLimits;
   /** Ports of this machine that are Perdura's own. The API adds its own when it listens. */
   own_ports: Set<number>;
   /** The rules of `tools` in the format of the tool runner. */
@@ -25,16 +31,38 @@ type Setup = Pick<
   | 'database_url'
   | 'temporal_address'
   | 'temporal_ui_url'
-> & { config: Pick<InstallationSettings['config'], 'REDIS_URL'> };
+> & { config: Pick<InstallationSettings['config'], 'REDIS_URL'> & LimitSettings };
+
+type LimitSettings = Pick<
+  InstallationSettings['config'],
+  'EGRESS_MESSAGE_MB' | 'EGRESS_STREAM_MB' | 'EGRESS_ERROR_KB' | 'EGRESS_HEADER_KB'
+>;
+
+const KIB = 1_024;
+const MIB = 1_024 * KIB;
+
+const byteLimitsOf = (config: LimitSettings): ByteLimits => ({
+  message: config.EGRESS_MESSAGE_MB * MIB,
+  stream: config.EGRESS_STREAM_MB * MIB,
+  error: config.EGRESS_ERROR_KB * KIB,
+  headers: config.EGRESS_HEADER_KB * KIB,
+});
+
+/** A fetch for addresses that the operator set. */
+export const installationFetch = (config: LimitSettings): typeof globalThis.fetch =>
+  countedFetch(followingRedirects(globalThis.fetch), byteLimitsOf(config));
 
 export function openEgress(setting: Setup, resources: Resources): Egress {
   const { egress_allow, configuration_allow, provider_allow } = setting;
   const own_ports = ownPorts(setting);
-  const open = (...allow: string[]) => resources.hold(guardedFetch(allow, own_ports), (it) => it.close());
+  const limits = byteLimitsOf(setting.config);
+  const open = (...allow: string[]) => resources.hold(guardedFetch(allow, own_ports, limits), (it) => it.close());
   return {
     configuration: open(...egress_allow, ...configuration_allow),
     providers: open(...egress_allow, ...configuration_allow, ...provider_allow),
     tools: open(...egress_allow),
+    installation: installationFetch(setting.config),
+    limits,
     own_ports,
     tools_allow: egress_allow,
   };

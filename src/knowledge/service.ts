@@ -18,11 +18,13 @@ interface Parts {
   secrets: SecretScope;
   egress: GuardedFetch;
   embeddings: EmbeddingsEndpoint | null;
+  /** To the endpoint of the embeddings, which the operator set. */
+  embeddingFetch: typeof globalThis.fetch;
 }
 
-export function knowledgeOf({ store, egress, secrets, embeddings }: Parts): Knowledge {
+export function knowledgeOf({ store, egress, secrets, embeddings, embeddingFetch }: Parts): Knowledge {
   return createKnowledge({
-    embedder: embeddings && embedderOf(embeddings),
+    embedder: embeddings && embedderOf(embeddings, embeddingFetch),
     fetch: egress.fetch,
     redact: () => secrets.redact,
     addressOf: (hostname, port) => answeringAddress({ hostname, port }, egress.rules),

@@ -48,6 +48,13 @@ const Environment = z.object({
   EMBEDDINGS_MODEL: z.string().default('text-embedding-3-small'),
   EMBEDDINGS_API_KEY: z.string().optional(),
   EGRESS_ALLOW: List,
+  EGRESS_MESSAGE_MB: z.coerce.number().positive().max(256).default(16),
+  EGRESS_STREAM_MB: z.coerce.number().positive().max(4_096).default(64),
+  EGRESS_ERROR_KB: z.coerce.number().positive().max(1_024).default(64),
+  EGRESS_HEADER_KB: z.coerce.number().positive().max(1_024).default(32),
+  MODEL_SILENCE_SECONDS: z.coerce.number().positive().max(3_600).default(120),
+  MODEL_TOTAL_SECONDS: z.coerce.number().positive().max(7_200).default(1_800),
+  MODEL_RETRY_AFTER_MAX_SECONDS: z.coerce.number().positive().max(86_400).default(120),
   WEBHOOK_SECRET: z
     .string()
     .regex(/^whsec_[A-Za-z0-9+/=]{32,}$/, 'must be whsec_ and at least 24 bytes in base64')

@@ -1,5 +1,5 @@
 import { hostRule } from '../domain/hosts.ts';
-import { hostOf } from '../egress/places.ts';
+import { hostOf, installationFetch } from '../egress/places.ts';
 import { encryptionKey, encryptionKeyFile, localToken, webhookSecret } from '../embedded/local-identity.ts';
 import type { IdentityCheck } from '../identity/cached-identity.ts';
 import { codeHostIdentity, localIdentity } from '../identity/providers.ts';
@@ -49,7 +49,8 @@ async function identityCheck(name: string, config: Config): Promise<IdentityChec
   if (name === 'local') return localIdentity([{ login: LOCAL_LOGIN, token: (await localToken(config.PERDURA_HOME)).token }]);
   if (!(name in CODE_HOSTS)) throw new Error(`IDENTITY_PROVIDERS: ${name} is not one of github, gitlab, gitea, local`);
   const provider = name as keyof typeof CODE_HOSTS;
-  return codeHostIdentity({ provider, api_url: config.IDENTITY_API_URL ?? CODE_HOSTS[provider] });
+  const api_url = config.IDENTITY_API_URL ?? CODE_HOSTS[provider];
+  return codeHostIdentity({ provider, api_url, fetch: installationFetch(config) });
 }
 
 /** ENCRYPTION_KEYS, or the key kept in the home folder; `url` is of a migrated database. */

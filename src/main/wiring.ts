@@ -102,7 +102,13 @@ export async function openSharedServices(
   );
   const on_seen = (principal: Principal) => void store.principals.seen(principal).catch((error: Error) => log(error.message));
   const identify = cachedIdentity(setting.identity_providers, { on_seen });
-  const knowledge = knowledgeOf({ store, egress: egress.configuration, secrets, embeddings: setting.embeddings });
+  const knowledge = knowledgeOf({
+    store,
+    egress: egress.configuration,
+    secrets,
+    embeddings: setting.embeddings,
+    embeddingFetch: egress.installation,
+  });
   return {
     setting,
     database,

@@ -56,7 +56,7 @@ async function runtimeOf(core: SharedServices, definition: Definition, { task }:
   const custom_tools = definition.provider !== null;
   const nobody = { access_token: '-', openToken: async () => '-' };
   const { default_runtime } = core.setting;
-  const runtime = keeps_context ? await selectRuntime(definition, nobody, { default_runtime }) : null;
+  const runtime = keeps_context ? await selectRuntime(definition, nobody, { default_runtime, ...NOWHERE }) : null;
   const here = runtime ? withoutElsewhere(definition, runtime) : definition;
   const pool = openMcpPool(core);
   try {
@@ -67,6 +67,10 @@ async function runtimeOf(core: SharedServices, definition: Definition, { task }:
     await pool.close();
   }
 }
+
+/** For a runtime that is asked what it is given, and nothing else. */
+const nowhere = () => Promise.reject(new Error('Nothing is connected to'));
+const NOWHERE = { fetch: nowhere, installationFetch: nowhere, deadlines: { total_ms: 0, silence_ms: null } };
 
 function contentOf({ task, steps, messages, calls, events }: RunRecord) {
   const fork_step = task.fork_step ?? 0;

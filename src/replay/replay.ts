@@ -145,6 +145,7 @@ function activityPorts(work: Replaying): ExchangePorts & CallToolPorts {
     perform: async ({ call_id }) => recording.outcome(call_id),
     nudge: async () => {},
     admit: async () => 0,
+    longest_wait_ms: 0,
     recall: async () => [],
     lookUp: async () => ({ items: [], warnings: [] }),
     windowOf: () => context_window,

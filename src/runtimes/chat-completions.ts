@@ -8,14 +8,13 @@ interface ChatCompletionsOptions {
   client: OpenAI;
   /** Used if the exchange names no model. */
   default_model: string | null;
-  /** A stream that is silent for this long is abandoned. */
-  idle_ms?: number;
 }
 
-const IDLE_MS = 120_000;
+/** The caller enforces the deadlines of an exchange; the client's own timeout would end a longer one early. */
+const NO_TIMEOUT = 2 ** 31 - 1;
 
 /** Streamed OpenAI-style chat completions. Each request sends the whole transcript, so there is no cursor. */
-export function chatCompletions({ client, default_model, idle_ms = IDLE_MS }: ChatCompletionsOptions): ModelRuntime {
+export function chatCompletions({ client, default_model }: ChatCompletionsOptions): ModelRuntime {
   return {
     async exchange(input, emit, signal) {
       const model = input.model ?? default_model;
@@ -25,25 +24,37 @@ export function chatCompletions({ client, default_model, idle_ms = IDLE_MS }: Ch
           recoverable: false,
         });
       }
-      const watch = idleWatch(idle_ms, signal);
       try {
-        const asked = client.chat.completions.create(chatRequest(input, model), { signal: watch.signal });
+        const asked = client.chat.completions.create(chatRequest(input, model), { signal, timeout: NO_TIMEOUT });
         const { data, response } = await asked.withResponse();
-        const chunks = isJson(response) ? wholeAnswer(response) : data;
-        return { reply: await replyOf(chunks, { emit, touch: watch.touch }), cursor: null };
+        const chunks = isOf(response, 'application/json') ? wholeAnswer(response) : data;
+        await refuseOther(response);
+        return { reply: await replyOf(chunks, emit), cursor: null };
       } catch (error) {
         signal.throwIfAborted();
-        if (watch.expired())
-          throw new ModelFailure(`The model sent nothing for ${idle_ms / 1000} s`, { code: 'model_timeout', recoverable: true });
         throw modelFailureOf(error);
-      } finally {
-        watch.end();
       }
     },
   };
 }
 
-const isJson = ({ headers }: Response) => (headers.get('content-type') ?? '').includes('application/json');
+const isOf = ({ headers }: Response, type: string) => (headers.get('content-type') ?? '').includes(type);
+
+/** Refuses a successful response without an answer: a proxy's or sign-in HTML page, or an empty body. */
+async function refuseOther(response: Response): Promise<void> {
+  const { status, body } = response;
+  if (body && !isOf(response, 'text/html')) return;
+  await body?.cancel();
+  throw body
+    ? new ModelFailure(`The model's endpoint answered with an HTML page instead of a chat completion; check base_url`, {
+        code: 'model_sent_html',
+        recoverable: false,
+      })
+    : new ModelFailure(`The model's endpoint answered ${status} and nothing else; check base_url`, {
+        code: 'empty_answer',
+        recoverable: false,
+      });
+}
 
 /** Reads the reply of an endpoint that does not stream as a stream of one chunk. */
 async function* wholeAnswer(response: Response): AsyncGenerator<Chunk> {
@@ -59,16 +70,4 @@ async function* wholeAnswer(response: Response): AsyncGenerator<Chunk> {
   const tool_calls = choice.message.tool_calls?.map((call, index) => ({ index, ...call }));
   const delta = { ...choice.message, tool_calls };
   yield { ...rest, choices: [{ index: 0, delta, finish_reason: choice.finish_reason }] } as unknown as Chunk;
-}
-
-/** Aborts with the outer signal, or after `idle_ms` without a touch. */
-function idleWatch(idle_ms: number, outer: AbortSignal) {
-  const idle = new AbortController();
-  const timer = setTimeout(() => idle.abort(), idle_ms);
-  return {
-    signal: AbortSignal.any([outer, idle.signal]),
-    touch: () => void timer.refresh(),
-    expired: () => idle.signal.aborted,
-    end: () => clearTimeout(timer),
-  };
 }

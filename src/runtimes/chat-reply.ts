@@ -1,4 +1,5 @@
 import type OpenAI from 'openai';
+import { answerTooLarge, jsonText, MOST_CALLS, REPLY_CHARACTERS, tokenCount, tooManyCalls } from '../domain/normalise.ts';
 import type { ExchangeUsage } from '../domain/usage.ts';
 import { ModelFailure, type ModelReply } from './runtime.ts';
 
@@ -6,23 +7,12 @@ export type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;
 type Delta = Chunk['choices'][number]['delta'] & { reasoning_content?: unknown; reasoning?: unknown };
 type CallPart = NonNullable<Delta['tool_calls']>[number];
 
-interface Listener {
-  emit(delta: string): void;
-  /** Called for every chunk. */
-  touch(): void;
-}
-
-/** A longer reply means that the model is out of control. */
-const MOST_CHARACTERS = 8 * 1024 * 1024;
-const MOST_CALLS = 256;
-
 /** Collects a streamed reply. Throws a ModelFailure if the result is not a usable answer. */
-export async function replyOf(stream: AsyncIterable<Chunk>, { emit, touch }: Listener): Promise<ModelReply> {
+export async function replyOf(stream: AsyncIterable<Chunk>, emit: (delta: string) => void): Promise<ModelReply> {
   const reply: ModelReply = { text: '', calls: [], finish: '', model: null, usage: NO_USAGE, extra: null };
   const gathered = { calls: callGatherer(), reasoning: '', refused: false, characters: 0 };
   for await (const chunk of stream) {
-    touch();
-    reply.model ??= chunk.model || null;
+    reply.model ??= textOf(chunk.model) || null;
     if (chunk.usage) reply.usage = usageOf(chunk.usage);
     const [choice] = chunk.choices ?? [];
     if (!choice) continue;
@@ -36,8 +26,8 @@ export async function replyOf(stream: AsyncIterable<Chunk>, { emit, touch }: Lis
     gathered.reasoning += reasoningOf(delta);
     for (const part of delta.tool_calls ?? []) gathered.calls.add(part);
     gathered.characters += sizeOf(delta, text);
-    if (gathered.characters > MOST_CHARACTERS) throw endless(`more than ${MOST_CHARACTERS} characters`);
-    if (choice.finish_reason) reply.finish = choice.finish_reason;
+    if (gathered.characters > REPLY_CHARACTERS) throw answerTooLarge();
+    reply.finish = textOf(choice.finish_reason) || reply.finish;
   }
   reply.calls = gathered.calls.all();
   if (gathered.refused && reply.finish === 'stop') reply.finish = 'refusal';
@@ -45,23 +35,21 @@ export async function replyOf(stream: AsyncIterable<Chunk>, { emit, touch }: Lis
   return checked(reply);
 }
 
-const deltaText = ({ content, refusal }: Delta): string => {
-  const said = content ?? refusal;
-  return typeof said === 'string' ? said : '';
-};
+/** Endpoints are typed by their documentation alone. */
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-function reasoningOf({ reasoning_content, reasoning }: Delta): string {
-  const thought = reasoning_content ?? reasoning;
-  return typeof thought === 'string' ? thought : '';
-}
+const deltaText = ({ content, refusal }: Delta): string => textOf(content ?? refusal);
+const reasoningOf = ({ reasoning_content, reasoning }: Delta): string => textOf(reasoning_content ?? reasoning);
 
 function sizeOf(delta: Delta, text: string): number {
-  const called = (delta.tool_calls ?? []).reduce((sum, { function: it }) => sum + (it?.arguments?.length ?? 0), 0);
+  const called = (delta.tool_calls ?? []).reduce(
+    (sum, { function: it }) => sum + lengthOf(it?.arguments) + lengthOf(it?.name),
+    0,
+  );
   return text.length + reasoningOf(delta).length + called;
 }
 
-const endless = (what: string) =>
-  new ModelFailure(`The model's answer was broken off: ${what}`, { code: 'model_answer_too_long', recoverable: false });
+const lengthOf = (value: unknown): number => textOf(value).length;
 
 /** Calls arrive in pieces, matched by index; a piece with another id at the same index starts another call. */
 function callGatherer() {
@@ -72,29 +60,21 @@ function callGatherer() {
       const place = index ?? Math.max(0, open.size - 1);
       let call = open.get(place);
       if (!call || (id && call.id && call.id !== id)) {
-        if (calls.length >= MOST_CALLS) throw endless(`more than ${MOST_CALLS} tool calls at once`);
+        if (calls.length >= MOST_CALLS) throw tooManyCalls();
         call = { id: '', name: '', arguments: '' };
         calls.push(call);
         open.set(place, call);
       }
-      call.id ||= id ?? '';
-      call.name += piece?.name ?? '';
-      call.arguments += argumentText(piece?.arguments);
+      call.id ||= textOf(id);
+      call.name += textOf(piece?.name);
+      // Some endpoints send an object instead of its text.
+      call.arguments += jsonText(piece?.arguments);
     },
     all: () => calls,
   };
 }
 
-/** Some endpoints send the arguments as an object instead of its text. */
-const argumentText = (value: unknown): string =>
-  typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value);
-
 const NO_USAGE: ExchangeUsage = { total_in: 0, total_out: 0, cache_read: 0, cache_write: 0 };
-const MOST_TOKENS = 100_000_000;
-
-/** Clamps reported token counts to integers in a plausible range. */
-export const tokenCount = (value: unknown): number =>
-  typeof value === 'number' && value > 0 ? Math.min(Math.round(value), MOST_TOKENS) : 0;
 
 function usageOf(usage: NonNullable<Chunk['usage']>): ExchangeUsage {
   const { prompt_tokens, completion_tokens, prompt_tokens_details, prompt_cache_hit_tokens } = usage as typeof usage & {

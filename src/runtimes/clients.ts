@@ -34,11 +34,11 @@ const COMMON = { maxRetries: 0, timeout: TIMEOUT_MS, organization: null, project
 export const refusal = (message: string, code = 'no_provider_key') => new ModelFailure(message, { code, recoverable: false });
 
 /** A client of the installation's own endpoint, called with the caller's access token. */
-export const defaultClient = (base_url: string, access_token: string, fetch?: Fetch): OpenAI =>
+export const defaultClient = (base_url: string, access_token: string, fetch: Fetch): OpenAI =>
   new OpenAI({ ...COMMON, baseURL: base_url, apiKey: access_token, fetch: reusingFetch(fetch) });
 
 /** A client of a provider's endpoint, with the key opened in the caller's name. */
-export async function providerClient(provider: ModelEndpoint, caller: ModelCaller, fetch?: Fetch): Promise<OpenAI> {
+export async function providerClient(provider: ModelEndpoint, caller: ModelCaller, fetch: Fetch): Promise<OpenAI> {
   const key = await keyOf(provider, caller);
   const options = { ...COMMON, fetch: reusingFetch(fetch) };
   if (provider.provider_type === 'azure_openai') return azureClient(provider, key ?? NO_KEY, options);
@@ -55,10 +55,10 @@ const rooted = (url: string) => (/^http:\/\/[^/?#]+\/?$/.test(url) ? `${url.repl
 export async function vendorClient(
   provider: ModelEndpoint,
   caller: ModelCaller,
-  { url = VENDOR_URL, fetch }: { url?: string | undefined; fetch?: Fetch | undefined },
+  { url = VENDOR_URL, fetch }: { url?: string | undefined; fetch: Fetch },
 ): Promise<Anthropic> {
   const options = { authToken: null, maxRetries: 0, timeout: VENDOR_TIMEOUT_MS, logLevel: 'off' as const };
-  return new Anthropic({ ...options, apiKey: await keyOf(provider, caller), baseURL: url, ...(fetch ? { fetch } : {}) });
+  return new Anthropic({ ...options, apiKey: await keyOf(provider, caller), baseURL: url, fetch });
 }
 
 /** `base_url` is the address of the resource; a deployment, if named, is part of the path. */

@@ -18,8 +18,8 @@ export interface EmbeddingsEndpoint {
 const BATCH = 64;
 const TIMEOUT_MS = 30_000;
 
-export function embedderOf({ base_url, model, api_key }: EmbeddingsEndpoint): Embedder {
-  const client = new OpenAI({ baseURL: base_url, apiKey: api_key ?? 'none', maxRetries: 1, timeout: TIMEOUT_MS });
+export function embedderOf({ base_url, model, api_key }: EmbeddingsEndpoint, fetch: typeof globalThis.fetch): Embedder {
+  const client = new OpenAI({ baseURL: base_url, apiKey: api_key ?? 'none', maxRetries: 1, timeout: TIMEOUT_MS, fetch });
   return {
     name: model,
     async embed(texts) {

@@ -1,4 +1,5 @@
-import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai';
+import { APIConnectionError, APIConnectionTimeoutError, APIError, OpenAIError } from 'openai';
+import { ANSWER_TOO_LARGE, outsideRefusalIn } from '../domain/outside.ts';
 import { ModelFailure } from './runtime.ts';
 
 const TOO_MANY = 429;
@@ -9,7 +10,8 @@ const CUT = /terminated|other side closed|ECONNRESET|UND_ERR_SOCKET|Premature cl
 
 /** Turns an error of a provider's client into a ModelFailure with the provider's message. A ModelFailure passes unchanged. */
 export function modelFailureOf(error: unknown): unknown {
-  if (error instanceof ModelFailure) return error;
+  const refused = refusedFailure(error);
+  if (refused) return refused;
   if (error instanceof APIConnectionTimeoutError)
     return new ModelFailure('The model did not answer in time', { code: 'model_timeout', recoverable: true });
   if (error instanceof APIConnectionError) {
@@ -22,13 +24,26 @@ export function modelFailureOf(error: unknown): unknown {
   if (error instanceof APIError) return modelRefusal(error);
   if (error instanceof TypeError && CUT.test(`${error.message} ${networkCause(error)}`))
     return new ModelFailure('The model broke off its answer', { code: 'model_stream_cut', recoverable: true });
-  if (error instanceof SyntaxError || error instanceof TypeError) {
-    return new ModelFailure(`The model's endpoint sent something that is not a chat completion: ${error.message}`, {
-      code: 'bad_model_response',
-      recoverable: true,
-    });
+  if (MALFORMED.some((kind) => error instanceof kind)) {
+    const message = `The model's endpoint sent something that is not a chat completion: ${(error as Error).message}`;
+    // A line that is no JSON may have been cut on its way; a wrong shape comes again.
+    return new ModelFailure(message, { code: 'bad_model_response', recoverable: error instanceof SyntaxError });
   }
   return error;
+}
+
+const MALFORMED = [SyntaxError, TypeError, RangeError, OpenAIError];
+
+/** What was said of a failure already, or what of an answer was refused; null for anything else. */
+export function refusedFailure(error: unknown): ModelFailure | null {
+  if (error instanceof ModelFailure) return error;
+  const refused = outsideRefusalIn(error);
+  if (!refused) return null;
+  if (refused.code !== ANSWER_TOO_LARGE) return new ModelFailure(refused.message, { code: refused.code, recoverable: false });
+  return new ModelFailure(`The model's endpoint sent too much: ${refused.message}`, {
+    code: 'model_answer_too_large',
+    recoverable: false,
+  });
 }
 
 function modelRefusal({ status, message, headers, code: named }: APIError): ModelFailure {
@@ -57,14 +72,14 @@ export const ADVICE: Record<string, string> = {
   unknown_model: 'check base_url and the name of the model or deployment',
 };
 
-/** Retry-After in milliseconds: seconds or a date, or the finer header that some providers add. */
+/** Retry-After in milliseconds: seconds or a date, or the finer header that some providers add. Undefined unless it is later than now. */
 export function retryAfter(headers: Headers | undefined): number | undefined {
   const fine = Number(headers?.get('retry-after-ms') ?? Number.NaN);
-  if (fine >= 0) return fine;
+  if (fine > 0) return fine;
   const text = headers?.get('retry-after');
   if (!text) return undefined;
   const wait = Number.isNaN(Number(text)) ? Date.parse(text) - Date.now() : Number(text) * 1000;
-  return Number.isNaN(wait) ? undefined : Math.max(0, wait);
+  return wait > 0 ? wait : undefined;
 }
 
 /** The guarded fetch refused to connect; a retry would be refused too. */

@@ -1,7 +1,7 @@
 import type Anthropic from '@anthropic-ai/sdk';
+import { tokenCount } from '../domain/normalise.ts';
 import type { TranscriptMessage } from '../domain/transcript.ts';
 import type { ExchangeUsage } from '../domain/usage.ts';
-import { tokenCount } from './chat-reply.ts';
 import { vendorFailureOf } from './managed/failures.ts';
 import { type Exchange, ModelFailure, type ModelRuntime } from './runtime.ts';
 

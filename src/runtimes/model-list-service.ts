@@ -26,7 +26,7 @@ export function modelListsOf({
   return {
     ofDefaultRuntime({ key, access_token }: Caller): Promise<Model[]> {
       secrets.hear(access_token);
-      const client = async () => defaultClient(setting.default_runtime.base_url, access_token);
+      const client = async () => defaultClient(setting.default_runtime.base_url, access_token, egress.installation);
       return list({ key: `default ${key}`, client });
     },
     ofProvider(provider: Provider, caller: Caller): Promise<Model[]> {

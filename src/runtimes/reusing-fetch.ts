@@ -7,7 +7,7 @@ const REST_MS = 1_000;
  * A fetch that reuses connections after a streamed answer. The client stops reading at the `[DONE]` mark, and abandoning a body
  * before its last byte closes the connection: the next step of a run would need a new one, TLS included.
  */
-export function reusingFetch(fetch: Fetch = globalThis.fetch): Fetch {
+export function reusingFetch(fetch: Fetch): Fetch {
   return async (input, init) => {
     const response = await fetch(input, init);
     const { body, headers } = response;

@@ -1,5 +1,6 @@
 import type { ToolSpec } from '../domain/definition.ts';
-import type { TranscriptMessage } from '../domain/transcript.ts';
+import { shortened } from '../domain/outside.ts';
+import { storable, type TranscriptMessage } from '../domain/transcript.ts';
 import type { ExchangeUsage } from '../domain/usage.ts';
 
 /** The input of one exchange with a model. */
@@ -70,7 +71,7 @@ export class ModelFailure extends Error {
     message: string,
     { code, recoverable, retry_after_ms }: { code: string; recoverable: boolean; retry_after_ms?: number | undefined },
   ) {
-    super(message);
+    super(storable(shortened(message)));
     this.name = 'ModelFailure';
     this.code = code;
     this.recoverable = recoverable;

@@ -1,5 +1,6 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import { type Definition, isVendor, type ModelPrices, type PinnedMcpServer, type PinnedProvider } from '../domain/definition.ts';
+import { type ExchangeDeadlines, exchangeBounds, narrowed } from './bounded.ts';
 import { chatCompletions } from './chat-completions.ts';
 import { defaultClient, type ModelCaller, providerClient, refusal, vendorClient } from './clients.ts';
 import { type Hosted, VENDOR_BUILTINS } from './managed/agent.ts';
@@ -18,8 +19,12 @@ interface DefaultRuntime {
 
 interface RuntimeOptions {
   default_runtime: DefaultRuntime;
-  /** Every request to a provider goes through it; it enforces the egress rules. */
-  fetch?: Fetch;
+  /** Every request to a provider goes through it; it enforces the egress rules and counts the bytes of replies. */
+  fetch: Fetch;
+  /** For the default runtime: the operator chose it, so bytes are counted but the egress rules do not apply. */
+  installationFetch: Fetch;
+  /** The installation's deadlines; a definition may set others. */
+  deadlines: ExchangeDeadlines;
   /** Address of the vendor's agent sessions; by default the vendor's own. */
   vendor_url?: string | undefined;
 }
@@ -36,20 +41,32 @@ export interface SelectedRuntime {
 }
 
 /** The input that selects the runtime. Without `tools` it is for a chat, for which the vendor's sessions are unsuitable. */
-type Selecting = Pick<Definition, 'provider'> & Partial<Pick<Definition, 'tools' | 'mcp_servers'>>;
+type Selecting = Pick<Definition, 'provider'> & Partial<Pick<Definition, 'tools' | 'mcp_servers' | 'exchange_limits'>>;
 
 /** The only place that maps providers to runtimes and the tools they get. */
 export async function selectRuntime(
   definition: Selecting,
   caller: ModelCaller,
-  { default_runtime, fetch, vendor_url }: RuntimeOptions,
+  options: RuntimeOptions,
+): Promise<SelectedRuntime> {
+  const deadlines = narrowed(options.deadlines, definition.exchange_limits);
+  const own_watch = definition.provider && isVendor(definition.provider) && definition.tools;
+  const { heard, bounded } = exchangeBounds(own_watch ? { ...deadlines, silence_ms: null } : deadlines);
+  const [fetch, installationFetch] = [heard(options.fetch), heard(options.installationFetch)];
+  const selected = await unboundedRuntime(definition, caller, { ...options, fetch, installationFetch });
+  return { ...selected, runtime: bounded(selected.runtime) };
+}
+
+async function unboundedRuntime(
+  definition: Selecting,
+  caller: ModelCaller,
+  { default_runtime, fetch, installationFetch, vendor_url }: RuntimeOptions,
 ): Promise<SelectedRuntime> {
   const { provider } = definition;
   if (!provider) {
     if (!caller.access_token)
       throw refusal("The default runtime is called with the caller's access token, and this run has none", 'no_access_token');
-    // The operator chose the installation's endpoint, so the egress rules do not apply.
-    const client = defaultClient(default_runtime.base_url, caller.access_token);
+    const client = defaultClient(default_runtime.base_url, caller.access_token, installationFetch);
     return { runtime: chatCompletions({ client, default_model: default_runtime.model }), prices: {}, custom_tools: false };
   }
   if (isVendor(provider)) {

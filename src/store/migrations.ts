@@ -12,8 +12,11 @@ const BOOKKEEPING = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
   id VARCHAR(36) PRIMARY KEY NOT NULL, checksum VARCHAR(64) NOT NULL, finished_at TIMESTAMPTZ, migration_name VARCHAR(255) NOT NULL,
   logs TEXT, rolled_back_at TIMESTAMPTZ, started_at TIMESTAMPTZ NOT NULL DEFAULT now(), applied_steps_count INTEGER NOT NULL DEFAULT 0)`;
 
-const KNOWN = 'SELECT migration_name, checksum, finished_at FROM _prisma_migrations WHERE rolled_back_at IS NULL';
+const KNOWN = 'SELECT migration_name, checksum, finished_at, logs FROM _prisma_migrations WHERE rolled_back_at IS NULL';
 const HAS_BOOKKEEPING = "SELECT to_regclass('_prisma_migrations') IS NOT NULL AS present";
+
+/** In a migration: from which version on older servers may run next to the new ones, by the name of their last migration. */
+const SERVES_FROM = /^-- Serves versions from: (\S+)$/m;
 
 /** What a statement fails with that was carried out before: its table, column, object or function exists, or what it drops is gone. */
 const DONE_BEFORE = new Set(['42P07', '42701', '42710', '42723', '42704']);
@@ -22,6 +25,8 @@ interface Applied {
   migration_name: string;
   checksum: string;
   finished_at: Date | null;
+  /** The oldest version that still works on the schema, by the name of its last migration; null: only versions that know the migration do. */
+  logs: string | null;
 }
 
 interface Migration {
@@ -51,7 +56,10 @@ export async function applyMigrations(url: string, folder: string): Promise<stri
   }
 }
 
-/** Throws a sentence when the database's schema is older or newer than this code. Returns how many migrations it has. */
+/**
+ * Throws a sentence if the database's schema is older than this code, or newer and not marked as serving it. Returns how many
+ * migrations this code has.
+ */
 export async function requireOwnSchema(database: Pick<pg.Pool, 'query'>, folder: string): Promise<number> {
   const migrations = await migrationsIn(folder);
   const { rows } = await database.query<{ present: boolean }>(HAS_BOOKKEEPING);
@@ -67,10 +75,11 @@ export async function requireOwnSchema(database: Pick<pg.Pool, 'query'>, folder:
 
 function refuseNewer(known: Applied[], migrations: Migration[]): void {
   const ours = new Set(migrations.map(({ name }) => name));
-  const foreign = known.find(({ migration_name }) => !ours.has(migration_name));
+  const newest = migrations.at(-1)?.name ?? '';
+  const foreign = known.find(({ migration_name, logs }) => !ours.has(migration_name) && (!logs || logs > newest));
   if (!foreign) return;
   throw new Error(
-    `The database schema is newer than this version of Perdura, which does not know its migration ${foreign.migration_name}. Start the newer version, or restore the backup from before the upgrade.`,
+    `The database schema is newer than this version of Perdura, which does not work with its migration ${foreign.migration_name}. Start the newer version, or restore the backup from before the upgrade.`,
   );
 }
 
@@ -94,8 +103,8 @@ async function apply(client: pg.Client, { name, sql, checksum }: Migration, know
   try {
     if (before) await client.query('DELETE FROM _prisma_migrations WHERE migration_name = $1 AND finished_at IS NULL', [name]);
     await client.query(
-      'INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at, applied_steps_count) VALUES ($1, $2, $3, now(), 1)',
-      [uuid(), checksum, name],
+      'INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at, applied_steps_count, logs) VALUES ($1, $2, $3, now(), 1, $4)',
+      [uuid(), checksum, name, SERVES_FROM.exec(sql)?.[1] ?? null],
     );
     await client.query('SAVEPOINT noted');
     await client.query(sql).catch(async (error: { code?: string }) => {

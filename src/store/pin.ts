@@ -1,14 +1,16 @@
 import type pg from 'pg';
 import type { BudgetLimits } from '../domain/budget.ts';
-import type {
-  Definition,
-  PinnedGuardrail,
-  PinnedMcpServer,
-  PinnedProvider,
-  PinnedSkill,
-  PinnedTool,
-  RunSettings,
-  ToolEffect,
+import {
+  type Definition,
+  type ExchangeLimits,
+  exchangeLimitsOf,
+  type PinnedGuardrail,
+  type PinnedMcpServer,
+  type PinnedProvider,
+  type PinnedSkill,
+  type PinnedTool,
+  type RunSettings,
+  type ToolEffect,
 } from '../domain/definition.ts';
 import { conflict } from '../domain/errors.ts';
 import { row } from './database.ts';
@@ -55,12 +57,14 @@ interface WorkflowRow extends RunSettings {
   repo_branch: string | null;
   repo_token_name: string | null;
   budget: BudgetLimits | null;
+  model_total_seconds: number | null;
+  model_silence_seconds: number | null;
 }
 
 export interface Snapshot {
   workflow: WorkflowRow;
   agent: AgentRow;
-  provider: PinnedProvider | null;
+  provider: (PinnedProvider & ExchangeLimits) | null;
   tools: ToolRow[];
   mcp_servers: PinnedMcpServer[];
   skills: PinnedSkill[];
@@ -82,6 +86,7 @@ export function pinnedDefinition(
   const { not_joined, tools_left_out } = without;
   if (agent.provider_id && !provider)
     throw conflict(`The provider of the agent ${agent.name} does not exist; give the agent another provider`, 'provider_missing');
+  const limits = exchangeLimitsOf(workflow, provider);
   return {
     agent: { id: agent.id, name: agent.name, system_prompt: agent.system_prompt },
     workflow: { id: workflow.id, title: workflow.title },
@@ -110,6 +115,7 @@ export function pinnedDefinition(
       ? { url: workflow.repo_url, branch: workflow.repo_branch, token_name: workflow.repo_token_name }
       : null,
     budget: workflow.budget,
+    ...(limits ? { exchange_limits: limits } : {}),
   };
 }
 

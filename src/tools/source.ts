@@ -1,4 +1,6 @@
 import type { ToolSpec } from '../domain/definition.ts';
+import { shortened } from '../domain/outside.ts';
+import { storable } from '../domain/transcript.ts';
 
 /** The run a call belongs to. */
 export interface RunContext {
@@ -44,4 +46,8 @@ export interface ToolSource {
 /** The source was unreachable, so nothing was done and a retry is safe. */
 export class ToolUnreachable extends Error {
   override readonly name = 'ToolUnreachable';
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(storable(shortened(message)), options);
+  }
 }

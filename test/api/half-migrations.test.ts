@@ -109,6 +109,31 @@ describe('a schema that is not of this version', () => {
     await expect(applyMigrations(url, MIGRATIONS)).rejects.toThrow(sentence);
   });
 
+  it('is accepted if the newer migration says that it serves this version, and refused if it begins later', async () => {
+    const { url, client } = await opened(testDatabase());
+    const later = (serves_from: string) =>
+      client.query(
+        `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at, logs) VALUES ('x', 'y', '20990101000000_later', now(), $1)
+         ON CONFLICT (id) DO UPDATE SET logs = EXCLUDED.logs`,
+        [serves_from],
+      );
+    await later(names.sort().at(-1) as string);
+    expect(await requireOwnSchema(client as never, MIGRATIONS)).toBe(names.length);
+    expect(await applyMigrations(url, MIGRATIONS)).toEqual([]);
+    await later('20980101000000_between');
+    await expect(requireOwnSchema(client as never, MIGRATIONS)).rejects.toThrow(/20990101000000_later/);
+  });
+
+  it('notes what the migrations of this version say', async () => {
+    const { client } = await opened(testDatabase());
+    const { rows } = await client.query('SELECT migration_name, logs FROM _prisma_migrations WHERE logs IS NOT NULL ORDER BY 1');
+    expect(rows).toContainEqual({
+      migration_name: '20261122210000_texts_from_callers',
+      logs: '20261122195900_installation_facts',
+    });
+    for (const { logs } of rows) expect(names).toContain(logs);
+  });
+
   it('is refused when it is older, or not there at all', async () => {
     const { client } = await opened(unmigratedDatabase());
     await expect(requireOwnSchema(client as never, MIGRATIONS)).rejects.toThrow(/older than this version.*Run perdura migrate/);

@@ -20,7 +20,7 @@ async function codeHost() {
   const api_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     state,
-    check: codeHostIdentity({ provider: 'github', api_url }),
+    check: codeHostIdentity({ provider: 'github', api_url, fetch }),
     [Symbol.asyncDispose]: async () => void server.close(),
   };
 }

@@ -95,7 +95,7 @@ describe('a database of another version', { timeout: 120_000 }, () => {
       LATER,
     ]);
     expect(await refusal(command, env())).toContain(
-      `The database schema is newer than this version of Perdura, which does not know its migration ${LATER}`,
+      `The database schema is newer than this version of Perdura, which does not work with its migration ${LATER}`,
     );
     const { status, body } = await here.anonymous.get('/health/ready');
     expect([status, body.checks.migrations]).toMatchObject([503, { ok: false, detail: expect.stringContaining(LATER) }]);

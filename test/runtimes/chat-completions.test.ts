@@ -170,7 +170,7 @@ describe('a failure states the cause and whether to retry', () => {
       'calls without end',
       () =>
         chunks(Array.from({ length: 300 }, (_, index) => ({ tool_calls: [{ index, id: `${index}`, function: { name: 'x' } }] }))),
-      'model_answer_too_long',
+      'tool_calls_too_many',
       false,
     ],
   ] as const)('%s', async (_, answer, code, recoverable) => {

@@ -3,7 +3,7 @@ import type { Definition } from '../../src/domain/definition.ts';
 import type { Exchange } from '../../src/runtimes/runtime.ts';
 import { selectRuntime } from '../../src/runtimes/select.ts';
 import { agentAsks, agentSays, ends, spends, startVendorServer, type VendorServer } from '../support/vendor-server.ts';
-import { caller, exchangeOf, failure, message, providerOf } from './support.ts';
+import { caller, DIRECT, exchangeOf, failure, message, providerOf } from './support.ts';
 
 let vendor: VendorServer;
 beforeEach(async () => {
@@ -19,7 +19,7 @@ async function exchange(
   definition: Partial<Definition> = {},
   signal = new AbortController().signal,
 ) {
-  const options = { default_runtime: { base_url: 'http://127.0.0.1:9', model: null }, vendor_url: vendor.url };
+  const options = { default_runtime: { base_url: 'http://127.0.0.1:9', model: null }, vendor_url: vendor.url, ...DIRECT };
   const { runtime } = await selectRuntime({ provider, tools: [], ...definition }, caller, options);
   let streamed = '';
   const answer = await runtime.exchange(exchangeOf({ tools: [tool], ...values }), (delta) => (streamed += delta), signal);

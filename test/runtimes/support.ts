@@ -37,6 +37,9 @@ export const providerOf = (values: Partial<PinnedProvider>): PinnedProvider => (
   ...values,
 });
 
+/** To servers of the test itself. */
+export const DIRECT = { fetch, installationFetch: fetch, deadlines: { total_ms: 60_000, silence_ms: 60_000 } };
+
 export const caller = { access_token: 'access', openToken: async (name: string) => `value of ${name}` };
 
 /** The reply of a provider to one exchange, with the text streamed before it. */
@@ -45,7 +48,7 @@ export async function reply(
   values: Partial<Exchange> = {},
   signal = new AbortController().signal,
 ) {
-  const options = { default_runtime: { base_url: 'http://127.0.0.1:9', model: null } };
+  const options = { default_runtime: { base_url: 'http://127.0.0.1:9', model: null }, ...DIRECT };
   const { runtime } = await selectRuntime({ provider: providerOf(provider) }, caller, options);
   let streamed = '';
   const answer = await runtime.exchange(exchangeOf(values), (delta) => (streamed += delta), signal);

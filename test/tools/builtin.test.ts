@@ -54,6 +54,7 @@ beforeAll(async () => {
   tools = builtins(
     {
       ...{ runner, startConfined: runner.startConfined, bash_network: false, fetch: egress.fetch, readPage: parsers.readPage },
+      searchFetch: fetch,
       search_url: `${web_url}/search`,
       saveTodos: async () => {},
       storeMemory: async () => {},

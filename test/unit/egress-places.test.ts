@@ -4,17 +4,18 @@ import { expect, it } from 'vitest';
 
 const SRC = resolve(import.meta.dirname, '../../src');
 
-/** Who is given which rules. `configuration` and `providers` may reach loopback in `npm start`, `tools` may never. */
+/** Who is given which rules, and `limits` alone. `configuration` and `providers` may reach loopback in `npm start`, `tools` may never. */
 const PLACES = {
-  'chat/ask-model.ts': ['providers'],
-  'runtimes/model-list-service.ts': ['providers'],
-  'tools/mcp/probe-service.ts': ['configuration'],
-  'temporal/ports/tools.ts': ['configuration'],
+  // The default runtime is the operator's, at `installation`.
+  'chat/ask-model.ts': ['installation', 'providers'],
+  'runtimes/model-list-service.ts': ['installation', 'providers'],
+  'tools/mcp/probe-service.ts': ['configuration', 'limits'],
+  'temporal/ports/tools.ts': ['configuration', 'limits'],
   'temporal/ports/workspaces.ts': ['configuration'],
-  // Models; what models choose (web_fetch); webhooks.
-  'temporal/ports/index.ts': ['configuration', 'providers', 'tools'],
-  // Knowledge sources; the sandbox's proxy: custom tools, bash, stdio MCP servers; the API's own port.
-  'main/wiring.ts': ['configuration', 'own_ports', 'tools_allow'],
+  // Models; what models choose (web_fetch); webhooks; the search endpoint.
+  'temporal/ports/index.ts': ['configuration', 'installation', 'providers', 'tools'],
+  // Knowledge sources; the sandbox's proxy: custom tools, bash, stdio MCP servers; the API's own port; embeddings.
+  'main/wiring.ts': ['configuration', 'installation', 'own_ports', 'tools_allow'],
 };
 
 /** Where rules are made: nowhere but in one place for the service and one for the sandbox. */
@@ -29,7 +30,8 @@ const MADE = {
 
 /** Every file that imports what dials, or calls the global fetch: why that is not a way past the rules. */
 const DIALS: Record<string, string> = {
-  'identity/providers.ts': "the operator's identity provider",
+  'egress/counted-fetch.ts': 'counts what the fetch it is given brings',
+  'egress/places.ts': "the operator's default runtime, embeddings, search endpoint and identity provider",
   'egress/guarded-fetch.ts': 'dials by dialEgress',
   'egress/redirects.ts': 'follows by the fetch it is given',
   'embedded/postgres-access.ts': "the installation's own Postgres",
@@ -39,16 +41,16 @@ const DIALS: Record<string, string> = {
   'events/redis-bus.ts': "the operator's Redis",
   'knowledge/remote.ts': 'the address that addressOf judged',
   'main/commands/demo.ts': "the installation's own API",
-  'runtimes/clients.ts': 'is given a fetch; its default is for the default runtime of the operator',
-  'runtimes/embeddings.ts': "the operator's endpoint",
+  'runtimes/bounded.ts': 'is given a fetch',
+  'runtimes/clients.ts': 'is given a fetch',
+  'runtimes/embeddings.ts': 'is given a fetch',
   'runtimes/model-lists.ts': 'is given a client',
-  'runtimes/reusing-fetch.ts': 'is given a fetch; its default is for the default runtime of the operator',
+  'runtimes/reusing-fetch.ts': 'is given a fetch',
   'store/database.ts': "the operator's Postgres",
   'store/migrations.ts': "the operator's Postgres",
   'egress/dial.ts': 'the one that judges and dials',
   'egress/proxy.ts': 'asks over a socket that dialEgress made',
   'toolrunner/zygote.ts': "the sandbox's own socket file",
-  'tools/builtin/index.ts': "the operator's search endpoint",
   'tools/mcp/connection.ts': 'is given a fetch',
 };
 /** Modules whose values open connections, and those values. Temporal's own clients know the operator's address alone. */

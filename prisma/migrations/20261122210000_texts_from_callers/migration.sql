@@ -1,3 +1,4 @@
+-- Serves versions from: 20261122195900_installation_facts
 -- The server now passes the texts that models read, and writes the webhook's message itself. settle_task, the trigger task_ended and
 -- what they call stay for servers of the release before, which run beside this one during a rolling upgrade.
 

@@ -54,6 +54,7 @@ export const WORKFLOWS: ResourceScreen = {
       title: 'Run settings',
       fields: ['output_format', 'max_turns', 'reasoning_effort', 'on_busy', 'infinite_session', 'tsv_tool_results', 'caveman'],
     },
+    { title: 'Limits of one exchange with the model', fields: ['model_total_seconds', 'model_silence_seconds'] },
     { title: 'Skills and guardrails', fields: ['skill_ids', 'skill_tags', 'guardrail_ids', 'guardrail_tags'] },
     { title: 'Memory', fields: ['auto_memory', 'bypass_memory'] },
     { title: 'Repository', fields: ['repo_url', 'repo_branch', 'repo_token_name'] },

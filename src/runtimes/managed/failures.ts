@@ -1,5 +1,5 @@
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from '@anthropic-ai/sdk';
-import { ADVICE, networkCause, retryAfter } from '../failures.ts';
+import { ADVICE, networkCause, refusedFailure, retryAfter } from '../failures.ts';
 import { ModelFailure } from '../runtime.ts';
 
 const CODES: Record<number, string> = {
@@ -11,7 +11,8 @@ const CODES: Record<number, string> = {
 
 /** Turns an error of the vendor's client into a ModelFailure with its message. */
 export function vendorFailureOf(error: unknown): unknown {
-  if (error instanceof ModelFailure) return error;
+  const refused = refusedFailure(error);
+  if (refused) return refused;
   if (error instanceof APIConnectionTimeoutError)
     return new ModelFailure('The provider did not answer in time', { code: 'model_timeout', recoverable: true });
   if (error instanceof APIConnectionError)

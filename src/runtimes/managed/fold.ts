@@ -1,6 +1,6 @@
 import type { BetaManagedAgentsStreamSessionEvents as SessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions/events';
+import { jsonText, tokenCount } from '../../domain/normalise.ts';
 import type { ExchangeUsage } from '../../domain/usage.ts';
-import { tokenCount } from '../chat-reply.ts';
 import { type CallMadeThere, ModelFailure, type ModelReply } from '../runtime.ts';
 
 type Idle = Extract<SessionEvent, { type: 'session.status_idle' }>;
@@ -47,7 +47,7 @@ export function foldEvents(emit: (delta: string) => void, answered: ReadonlySet<
       last = event.id;
       if (event.type === 'agent.message') message(event);
       else if (event.type === 'agent.custom_tool_use')
-        asked.set(event.id, { id: event.id, name: event.name, arguments: JSON.stringify(event.input ?? {}) });
+        asked.set(event.id, { id: event.id, name: event.name, arguments: jsonText(event.input ?? {}) });
       else if (isToolEvent(event)) noteTool(made_there, event);
       else if (event.type === 'span.model_request_end') addUsage(usage, event.model_usage);
       else if (event.type === 'session.error') refuse(event, counts);
@@ -96,7 +96,7 @@ const isToolEvent = (event: SessionEvent): event is ToolEvent => TOOL_EVENTS.has
 function noteTool(made: Map<string, CallMadeThere>, event: ToolEvent): void {
   if (event.type === 'agent.tool_use' || event.type === 'agent.mcp_tool_use') {
     const name = 'mcp_server_name' in event ? `${event.mcp_server_name}: ${event.name}` : event.name;
-    made.set(event.id, { id: event.id, name, arguments: JSON.stringify(event.input ?? {}), result: null });
+    made.set(event.id, { id: event.id, name, arguments: jsonText(event.input ?? {}), result: null });
     return;
   }
   const call = made.get('tool_use_id' in event ? event.tool_use_id : event.mcp_tool_use_id);

@@ -5,6 +5,7 @@ import { eventsOf } from '../../domain/events.ts';
 import { webhookSender } from '../../egress/webhook-sender.ts';
 import { deltaPublisher } from '../../events/publisher.ts';
 import type { RunControl, SharedServices } from '../../main/core.ts';
+import { deadlinesOf } from '../../runtimes/bounded.ts';
 import { redactedOutcome, redactedRuntime } from '../../runtimes/redacted.ts';
 import { ModelFailure } from '../../runtimes/runtime.ts';
 import { type ModelCaller, selectRuntime } from '../../runtimes/select.ts';
@@ -54,6 +55,8 @@ export async function activityPorts(
     const selecting = selectRuntime(pinned, callerOf(core, run), {
       default_runtime: setting.default_runtime,
       fetch: core.egress.providers.fetch,
+      installationFetch: core.egress.installation,
+      deadlines: deadlinesOf(setting.config),
       vendor_url: setting.config.ANTHROPIC_API_URL,
     });
     const selected = await selecting.catch((error: unknown) => Promise.reject(secrets.redact.error(error)));
@@ -72,11 +75,12 @@ export async function activityPorts(
     definition,
     now,
     runtimeOf,
-    answererOf: (run, { provider }) => runtimeOf(run, { provider }),
+    answererOf: (run, { provider, exchange_limits }) => runtimeOf(run, { provider, ...(exchange_limits && { exchange_limits }) }),
     endSession: sessions.endSession,
     admit: (provider) => admit(core, provider),
     toolsOf: runTools(core, tools),
     publisher: deltaPublisher,
+    longest_wait_ms: setting.config.MODEL_RETRY_AFTER_MAX_SECONDS * 1_000,
     async perform({ call_id, name, ...call }, args, signal) {
       const pinned = await definition(call.definition_hash);
       const { task_id, workflow_id, owner } = call;
@@ -175,6 +179,7 @@ export function toolPorts(core: SharedServices): Omit<ToolPorts, 'mcp'> {
     fitArguments: argumentFitter(core),
     bash_network: config.BASH_NETWORK,
     search_url: config.SEARCH_API_URL ?? null,
+    searchFetch: egress.installation,
     openToken: toolTokens(core),
     async saveTodos({ call_id, run: { task_id, workflow_id } }, todos) {
       const { log } = eventsOf(task_id, now);

@@ -2,6 +2,7 @@ import type { Definition, PinnedMcpServer } from '../../domain/definition.ts';
 import { mcpDestination } from '../../domain/destinations.ts';
 import { secretRefusal } from '../../domain/errors.ts';
 import { eventsOf, type NewEvent } from '../../domain/events.ts';
+import { outsideRefusalIn } from '../../domain/outside.ts';
 import { storable } from '../../domain/transcript.ts';
 import type { SharedServices } from '../../main/core.ts';
 import { ModelFailure } from '../../runtimes/runtime.ts';
@@ -23,6 +24,7 @@ export const openMcpPool = ({ setting, runner, egress, parsers }: SharedServices
   mcpPool({
     startConfined: setting.config.ALLOW_STDIO_MCP ? runner.startConfined : null,
     fetch: egress.configuration.fetch,
+    message_bytes: egress.limits.message,
     schemaFaults: schemaJudge(parsers, setting.config),
     version: setting.version,
   });
@@ -64,10 +66,10 @@ export function runTools({ store, secrets }: SharedServices, ports: ToolPorts) {
   };
 }
 
-/** A missing grant or token needs a person, so the run fails at once. Any other problem may be gone at the next attempt. */
+/** A missing grant or token, or a refused answer, needs a person, so the run fails at once. Any other problem may be gone at the next attempt. */
 function withoutServers(missing: readonly Error[]): ModelFailure {
   const sentences = missing.map(({ message }) => message).join('. ');
-  const code = missing.map(secretRefusal).find((refused) => refused !== null);
+  const code = missing.map((error) => secretRefusal(error) ?? outsideRefusalIn(error)?.code).find(Boolean);
   return code
     ? new ModelFailure(sentences, { code, recoverable: false })
     : new ModelFailure(`A required MCP server is out of reach. ${sentences}`, { code: 'mcp_unavailable', recoverable: true });

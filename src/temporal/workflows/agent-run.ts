@@ -37,12 +37,15 @@ export const decide = defineSignal<[call_id: string]>('decide');
 // allowed here are for lost workers and for an unreachable database.
 const RETRY = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '30s' } as const;
 
-const { exchange, callTool } = proxyActivities<RunActivities>({
-  startToCloseTimeout: '30 minutes',
+const OPTIONS = {
   heartbeatTimeout: '8s',
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
   retry: { ...RETRY, maximumAttempts: 100 },
-});
+} as const;
+
+const { callTool } = proxyActivities<RunActivities>({ ...OPTIONS, startToCloseTimeout: '30 minutes' });
+// Beyond the longest MODEL_TOTAL_SECONDS, with time for what the model is prepared with.
+const { exchange } = proxyActivities<RunActivities>({ ...OPTIONS, startToCloseTimeout: '150 minutes' });
 
 /** Only a convenience: worth one retry, but not worth failing a run. */
 const { remember } = proxyActivities<Pick<RunActivities, 'remember'>>({

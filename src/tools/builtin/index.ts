@@ -10,7 +10,7 @@ import { type MemoryPorts, searchMemory, searchSpec, storeMemory, storeSpec } fr
 import { read, readSpec } from './read.ts';
 import { type SearchKnowledge, searchKnowledge, searchKnowledgeSpec } from './search-knowledge.ts';
 import { type WebPorts, webFetch, webFetchSpec } from './web-fetch.ts';
-import { webSearch, webSearchSpec } from './web-search.ts';
+import { type SearchPorts, webSearch, webSearchSpec } from './web-search.ts';
 import { write, writeSpec } from './write.ts';
 
 export interface BuiltinPorts extends FilePorts, BashPorts, WebPorts, MemoryPorts {
@@ -18,6 +18,8 @@ export interface BuiltinPorts extends FilePorts, BashPorts, WebPorts, MemoryPort
   saveTodos: SaveTodos;
   /** Null if no search endpoint is configured: then there is no web_search. */
   search_url: string | null;
+  /** To the search endpoint: the operator's choice, so the egress guard is not asked. */
+  searchFetch: typeof globalThis.fetch;
 }
 
 interface BuiltinTool {
@@ -33,18 +35,14 @@ const builtinTools = (ports: BuiltinPorts): BuiltinTool[] => [
   { spec: globSpec, call: glob(ports) },
   { spec: grepSpec, call: grep(ports) },
   { spec: webFetchSpec, call: webFetch(ports) },
-  ...(ports.search_url ? [searchTool(ports.search_url)] : []),
+  ...(ports.search_url ? [searchTool({ search_url: ports.search_url, fetch: ports.searchFetch })] : []),
   { spec: todoListSpec, call: manageTodoList(ports.saveTodos) },
   { spec: storeSpec, call: storeMemory(ports) },
   { spec: searchSpec, call: searchMemory(ports) },
   { spec: searchKnowledgeSpec, call: searchKnowledge(ports.searchKnowledge) },
 ];
 
-// The operator chose the endpoint, so the egress guard does not apply.
-const searchTool = (search_url: string): BuiltinTool => ({
-  spec: webSearchSpec,
-  call: webSearch({ search_url, fetch: globalThis.fetch }),
-});
+const searchTool = (ports: SearchPorts): BuiltinTool => ({ spec: webSearchSpec, call: webSearch(ports) });
 
 /** The tools to choose from; web_search only if it is configured. */
 export const builtinSpecs = ({ web_search: search = true }: { web_search?: boolean } = {}): ToolSpec[] => [

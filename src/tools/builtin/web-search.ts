@@ -17,7 +17,7 @@ export const webSearchSpec: ToolSpec = {
 };
 
 /** The operator's search endpoint: SearXNG, or one that answers `?q=…&format=json` with `{results: [{title, url, content}]}` like it. */
-interface SearchPorts {
+export interface SearchPorts {
   search_url: string;
   fetch: typeof globalThis.fetch;
 }

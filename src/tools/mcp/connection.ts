@@ -4,6 +4,8 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { McpError, type Progress, ResultSchema, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import { ANSWER_TOO_LARGE, OutsideRefused, outsideRefusalIn, shortened } from '../../domain/outside.ts';
+import { BYTE_LIMITS } from '../../egress/counted-fetch.ts';
 import { hostPathOf } from '../../toolrunner/index.ts';
 import type { McpTarget } from './config.ts';
 import { type Listing, listTools, type SchemaFaults } from './listing.ts';
@@ -17,6 +19,8 @@ export interface ConnectPorts {
   fetch?: typeof globalThis.fetch;
   /** Checks the schemas that a server sends, in another process. */
   schemaFaults: SchemaFaults;
+  /** The longest message of a server that is a process; `fetch` counts those of the others. */
+  message_bytes?: number;
   /** How long to wait for the reply to `initialize`. */
   connect_ms?: number;
   /** How long a call may run without progress. */
@@ -51,16 +55,22 @@ const PING_MS = 5_000;
 
 /** Connects and initialises. Rejects with a sentence that names the server and the cause. */
 export async function connect(target: McpTarget, ports: ConnectPorts, version: string): Promise<McpConnection> {
-  const transport = transportOf(target, ports);
+  const refusal = refusalWatch();
+  const transport = transportOf(target, {
+    ...ports,
+    ...(ports.fetch ? { fetch: reportingRefusals(ports.fetch, refusal.report) } : {}),
+  });
   const client = new Client({ name: 'perdura', version }, { capabilities: {} });
   let closed = false;
   client.onclose = () => {
     closed = true;
   };
   // An invalid line or a broken stream does not end the connection; onclose reports its end.
-  client.onerror = () => {};
+  client.onerror = (error) => {
+    if (outsideRefusalIn(error)) refusal.report(error);
+  };
   try {
-    await client.connect(transport, { timeout: ports.connect_ms ?? CONNECT_MS });
+    await refusal.orElse(client.connect(transport, { timeout: ports.connect_ms ?? CONNECT_MS }));
   } catch (error) {
     await client.close().catch(() => {});
     await transport.close().catch(() => {});
@@ -68,15 +78,16 @@ export async function connect(target: McpTarget, ports: ConnectPorts, version: s
   }
   const listing = rememberedListing(client, ports.schemaFaults);
   return {
-    closed: () => closed,
-    list: (signal) => listing(signal),
+    closed: () => closed || refusal.happened(),
+    list: (signal) => refusal.orElse(listing(signal)),
     async call({ tool, arguments: args, call_key, onprogress }, signal) {
       const params = { name: tool, arguments: args, _meta: { [CALL_KEY]: call_key } };
       const timeout = ports.call_ms ?? CALL_MS;
       const options: RequestOptions = { signal, timeout, maxTotalTimeout: LONGEST_CALL_MS, resetTimeoutOnProgress: true };
       if (onprogress) options.onprogress = onprogress;
       try {
-        return mcpOutcome((await client.request({ method: 'tools/call', params }, ResultSchema, options)) as CallResult);
+        const asked = client.request({ method: 'tools/call', params }, ResultSchema, options);
+        return mcpOutcome((await refusal.orElse(asked)) as CallResult);
       } catch (error) {
         // Anything but a reply from the server means that the connection is broken.
         if (!signal.aborted && !(error instanceof McpError)) closed = true;
@@ -94,18 +105,68 @@ export async function connect(target: McpTarget, ports: ConnectPorts, version: s
   };
 }
 
-function transportOf({ name, endpoint, network, paths }: McpTarget, { startConfined, fetch }: ConnectPorts): Transport {
+function transportOf(
+  { name, endpoint, network, paths }: McpTarget,
+  { startConfined, fetch, message_bytes = BYTE_LIMITS.message }: ConnectPorts,
+): Transport {
   if (endpoint.kind === 'stdio') {
     if (!startConfined)
       throw new Error(`The MCP server ${name} is a command, and this installation starts none; set ALLOW_STDIO_MCP`);
     const { command, args, env } = endpoint;
-    return new ConfinedStdio(startConfined, { command, args, env, network, paths: paths.map(hostPathOf) });
+    const confined = { command, args, env, network, paths: paths.map(hostPathOf) };
+    return new ConfinedStdio(startConfined, confined, message_bytes);
   }
   const options = { requestInit: { headers: endpoint.headers }, ...(fetch ? { fetch } : {}) };
   const url = new URL(endpoint.url);
   return endpoint.kind === 'sse'
     ? new SSEClientTransport(url, options)
     : (new StreamableHTTPClientTransport(url, options) as unknown as Transport);
+}
+
+/** The same fetch; a body that is refused is reported at once; the client alone would wait until its time-out. */
+function reportingRefusals(fetch: typeof globalThis.fetch, report: (error: unknown) => void): typeof globalThis.fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init);
+    if (!response.body) return response;
+    const reader = response.body.getReader();
+    const watched = new ReadableStream<Uint8Array>(
+      {
+        async pull(controller) {
+          const { done, value } = await reader.read().catch((error: unknown) => {
+            if (outsideRefusalIn(error)) report(error);
+            throw error;
+          });
+          if (done) controller.close();
+          else controller.enqueue(value);
+        },
+        cancel: (reason) => reader.cancel(reason),
+      },
+      { highWaterMark: 0 },
+    );
+    return new Response(watched, response);
+  };
+}
+
+/** What was refused of a server ends whatever is waited for. */
+function refusalWatch() {
+  const refused = Promise.withResolvers<never>();
+  let happened = false;
+  refused.promise.catch(() => {});
+  return {
+    happened: () => happened,
+    report(error: unknown) {
+      happened = true;
+      refused.reject(asRefusal(error));
+    },
+    orElse: <T>(work: Promise<T>): Promise<T> =>
+      Promise.race([work, refused.promise]).catch((error) => Promise.reject(asRefusal(error))),
+  };
+}
+
+/** By the name that it has for MCP servers. */
+function asRefusal(error: unknown): unknown {
+  const refused = outsideRefusalIn(error);
+  return refused?.code === ANSWER_TOO_LARGE ? new OutsideRefused(refused.message, 'mcp_answer_too_large') : (refused ?? error);
 }
 
 /** Caches the list of tools if the server announces changes, until it announces one. */
@@ -130,5 +191,5 @@ function causeOf(error: unknown, transport: Transport): string {
   const { message, code } = inner as { message?: string; code?: string };
   const reason = message || code || String(inner);
   const said = transport instanceof ConfinedStdio ? transport.stderr : '';
-  return said ? `${reason}; its last output: ${said}` : reason;
+  return shortened(said ? `${reason}; its last output: ${said}` : reason);
 }

@@ -1,5 +1,6 @@
 import type { AllowedMcpTool, PinnedMcpServer } from '../../domain/definition.ts';
 import { refusalIn } from '../../domain/errors.ts';
+import { outsideRefusalIn, outsideSentence } from '../../domain/outside.ts';
 import { type McpServerConfig, type OpenServerToken, targetOf } from './config.ts';
 import type { McpPool } from './pool.ts';
 
@@ -37,7 +38,11 @@ export async function discover(
     servers.map(async (server) => {
       const config = await openConfig(server);
       const target = await targetOf(config, (name) => openToken(name, config));
-      return pool.use({ target, principal }, (connection) => connection.list(signal), signal);
+      return pool
+        .use({ target, principal }, (connection) => connection.list(signal), signal)
+        .catch((error: Error) => {
+          throw outsideRefusalIn(error) === error ? named(error, server) : error;
+        });
     }),
   );
   signal.throwIfAborted();
@@ -53,6 +58,10 @@ export async function discover(
   }
   return discovery;
 }
+
+/** What was refused of a server's answer says whose it was. */
+const named = (error: Error, { name }: PinnedMcpServer) =>
+  new Error(`The MCP server ${name} cannot be used: ${outsideSentence(error)}`, { cause: error });
 
 type Listing = Awaited<ReturnType<Awaited<Parameters<Parameters<McpPool['use']>[1]>[0]>['list']>>;
 

@@ -1,6 +1,9 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { ResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { ToolEffect, ToolSpec } from '../../domain/definition.ts';
+import { isTooDeep, storableValue } from '../../domain/normalise.ts';
+import { OutsideRefused } from '../../domain/outside.ts';
+import { storable } from '../../domain/transcript.ts';
 
 interface ListedTool {
   tool: string;
@@ -17,6 +20,10 @@ export interface Listing {
 
 const MOST_PAGES = 50;
 const MOST_TOOLS = 500;
+/** Usable or not; a server that lists more is not read to its end. */
+const MOST_LISTED = 5_000;
+const MOST_PROBLEMS = 50;
+const OWN_NAME_CHARACTERS = 256;
 const NAME_CHARACTERS = 64;
 const DESCRIPTION_CHARACTERS = 8_000;
 const SCHEMA_CHARACTERS = 64_000;
@@ -35,13 +42,18 @@ export async function listTools(client: Client, { schemaFaults, signal }: ListPo
   const listing: Listing = { tools: [], problems: [], refused: [] };
   if (!client.getServerCapabilities()?.tools) return listing;
   let cursor: string | undefined;
+  let count = 0;
   for (let page = 0; page < MOST_PAGES && listing.tools.length < MOST_TOOLS; page += 1) {
     const params = cursor === undefined ? {} : { cursor };
     const result = await client.request({ method: 'tools/list', params }, ResultSchema, { signal, timeout: LIST_MS });
-    const { tools = [], nextCursor } = result as { tools?: unknown[]; nextCursor?: string };
-    const listed = Array.isArray(tools) ? tools.slice(0, MOST_TOOLS) : [];
+    const { tools, nextCursor } = result as { tools?: unknown; nextCursor?: unknown };
+    const all: unknown[] = Array.isArray(tools) ? tools : [];
+    count += all.length;
+    if (count > MOST_LISTED) throw new OutsideRefused(`it lists more than ${MOST_LISTED} tools`, 'mcp_listing_too_large');
+    const listed = all.slice(0, MOST_TOOLS - listing.tools.length);
     for (const [index, fault] of (await faultsOf(listed, schemaFaults)).entries()) take(listed[index], fault, listing);
-    if (!nextCursor || nextCursor === cursor) return listing;
+    if (listed.length < all.length) break;
+    if (typeof nextCursor !== 'string' || !nextCursor || nextCursor === cursor) return listing;
     cursor = nextCursor;
   }
   listing.problems.push(`It has more tools than are read (${listing.tools.length})`);
@@ -57,19 +69,25 @@ interface WiredTool {
 
 function take(value: unknown, wrong: string | null, { tools, problems, refused }: Listing): void {
   const { name, description, inputSchema, annotations } = (value ?? {}) as WiredTool;
+  const note = (problem: string) => {
+    if (problems.length < MOST_PROBLEMS) problems.push(storable(problem));
+  };
   if (typeof name !== 'string' || name === '') {
-    problems.push('It names a tool without a name');
+    note('It names a tool without a name');
     return;
   }
-  if (wrong) {
-    refused.push({ tool: name, reason: wrong });
-    problems.push(`Its tool ${name} cannot be offered: ${wrong}`);
+  const long = name.length > OWN_NAME_CHARACTERS ? `its name is longer than ${OWN_NAME_CHARACTERS} characters` : null;
+  const reason = long ?? (storable(name) === name ? wrong : 'its name is not plain text');
+  if (reason) {
+    const tool = storable(name.slice(0, OWN_NAME_CHARACTERS));
+    if (refused.length < MOST_PROBLEMS) refused.push({ tool, reason });
+    note(`Its tool ${tool} cannot be offered: ${reason}`);
     return;
   }
   const spec: ToolSpec = {
     name: modelName(name),
-    description: typeof description === 'string' ? description.slice(0, DESCRIPTION_CHARACTERS) : '',
-    parameters: inputSchema as Record<string, unknown>,
+    description: typeof description === 'string' ? storable(description.slice(0, DESCRIPTION_CHARACTERS)) : '',
+    parameters: storableValue(inputSchema as Record<string, unknown>, 'mcp_listing_too_large'),
     effect: effectOf(annotations),
   };
   tools.push({ tool: name, spec });
@@ -92,6 +110,7 @@ async function faultsOf(tools: readonly unknown[], schemaFaults: SchemaFaults): 
 function shapeProblem(schema: unknown): string | null {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return 'it has no input schema';
   if ((schema as { type?: unknown }).type !== 'object') return 'its input schema is not of an object';
+  if (isTooDeep(schema)) return 'its input schema is nested too deep';
   if (JSON.stringify(schema).length > SCHEMA_CHARACTERS) return 'its input schema is too large';
   return null;
 }

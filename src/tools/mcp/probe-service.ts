@@ -15,7 +15,8 @@ const PATIENCE_MS = 40_000;
 export function mcpProbe({ store, setting, runner, egress, secrets, parsers }: SharedServices) {
   const startConfined = setting.config.ALLOW_STDIO_MCP ? runner.startConfined : null;
   const schemaFaults = schemaJudge(parsers, setting.config);
-  const ports = { startConfined, fetch: egress.configuration.fetch, schemaFaults, version: setting.version };
+  const counted = { fetch: egress.configuration.fetch, message_bytes: egress.limits.message };
+  const ports = { startConfined, ...counted, schemaFaults, version: setting.version };
 
   async function probe({ id, name, created_by }: McpServer, caller: Caller): Promise<ProbeResult> {
     const server = await store.mcpServers.opened(id);

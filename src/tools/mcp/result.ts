@@ -1,15 +1,6 @@
+import { isTooDeep } from '../../domain/normalise.ts';
+import { storable } from '../../domain/transcript.ts';
 import type { ToolOutcome } from '../source.ts';
-
-interface Part {
-  type?: string;
-  text?: string;
-  data?: string;
-  mimeType?: string;
-  uri?: string;
-  name?: string;
-  description?: string;
-  resource?: { uri?: string; mimeType?: string; text?: string; blob?: string };
-}
 
 export interface CallResult {
   content?: unknown;
@@ -19,26 +10,33 @@ export interface CallResult {
 
 /** A longer result would fill the model's window. */
 const RESULT_CHARACTERS = 256 * 1024;
+const MOST_PARTS = 10_000;
 
-/** A result as text: content that a model cannot read is described in brackets. */
+/** A result as storable text: content that a model cannot read is described in brackets. */
 export function mcpOutcome({ content, structuredContent, isError }: CallResult): ToolOutcome {
-  const parts = (Array.isArray(content) ? (content as Part[]) : []).map(partText);
-  if (structuredContent !== undefined && !parts.some((text) => isSame(text, structuredContent)))
-    parts.push(JSON.stringify(structuredContent));
-  return { content: cut(parts.join('\n')) || '(no content)', failed: isError === true };
+  const parts = (Array.isArray(content) ? content.slice(0, MOST_PARTS) : []).map(partText);
+  if (isTooDeep(structuredContent)) parts.push('[structured content, nested too deep, not shown]');
+  else if (structuredContent !== undefined && !isAmong(parts, structuredContent)) parts.push(JSON.stringify(structuredContent));
+  return { content: storable(cut(parts.join('\n'))) || '(no content)', failed: isError === true };
 }
 
-function partText(part: Part): string {
-  const { type, text, data, mimeType, resource } = part;
+/** The texts among a value's fields; a server may send anything. */
+function textsOf(value: unknown): Partial<Record<string, string>> {
+  const fields = Object.entries(typeof value === 'object' && value !== null ? value : {});
+  return Object.fromEntries(fields.filter(([, field]) => typeof field === 'string'));
+}
+
+function partText(part: unknown): string {
+  const { type, text, data, mimeType, uri, name, description } = textsOf(part);
   if (type === 'text') return text ?? '';
   if (type === 'image' || type === 'audio') return `[${type}: ${mimeType ?? 'unknown type'}, ${bytesOf(data)} bytes, not shown]`;
-  if (type === 'resource_link') {
-    const { uri, name, description } = part;
+  if (type === 'resource_link')
     return `[resource ${name ?? ''}: ${uri ?? ''}${mimeType ? `, ${mimeType}` : ''}${description ? `, ${description}` : ''}]`;
-  }
+  const { resource } = (part ?? {}) as { resource?: unknown };
   if (type === 'resource' && resource) {
-    const head = `[resource ${resource.uri ?? ''}${resource.mimeType ? `, ${resource.mimeType}` : ''}`;
-    return resource.text === undefined ? `${head}, ${bytesOf(resource.blob)} bytes, not shown]` : `${head}]\n${resource.text}`;
+    const held = textsOf(resource);
+    const head = `[resource ${held.uri ?? ''}${held.mimeType ? `, ${held.mimeType}` : ''}`;
+    return held.text === undefined ? `${head}, ${bytesOf(held.blob)} bytes, not shown]` : `${head}]\n${held.text}`;
   }
   return `[${type ?? 'unknown'} content, not shown]`;
 }
@@ -47,12 +45,17 @@ const bytesOf = (base64 = '') =>
   Math.floor(((base64.endsWith('==') ? base64.length - 2 : base64.endsWith('=') ? base64.length - 1 : base64.length) * 3) / 4);
 
 /** Servers repeat structured content as text for older clients: as JSON, or one of its fields. */
-function isSame(text: string, value: unknown): boolean {
-  if (typeof value === 'object' && value !== null && Object.values(value).includes(text)) return true;
+function isAmong(texts: readonly string[], value: unknown): boolean {
+  const fields: unknown[] = typeof value === 'object' && value !== null ? Object.values(value) : [];
+  const json = JSON.stringify(value);
+  return texts.some((text) => fields.includes(text) || compact(text) === json);
+}
+
+function compact(text: string): string | null {
   try {
-    return JSON.stringify(JSON.parse(text)) === JSON.stringify(value);
+    return JSON.stringify(JSON.parse(text));
   } catch {
-    return false;
+    return null;
   }
 }
 

@@ -1,14 +1,14 @@
 import { finished } from 'node:stream/promises';
-import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
+import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { tooLarge } from '../../egress/counted-fetch.ts';
 import type { ConfinedCommand, ConfinedProcess } from '../../toolrunner/index.ts';
 
 export type StartConfined = (command: ConfinedCommand, signal?: AbortSignal) => Promise<ConfinedProcess>;
 
-/** The longest message a server may send. */
-const MESSAGE_BYTES = 16 * 1024 * 1024;
 const STDERR_CHARACTERS = 2_000;
+const LINE_FEED = 10;
 
 /** The end of the output, from the start of a word: half of a secret could not be recognised and redacted. */
 const lastWords = (said: string) =>
@@ -21,13 +21,18 @@ export class ConfinedStdio implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
   readonly #start: StartConfined;
   readonly #command: ConfinedCommand;
-  readonly #buffer = new ReadBuffer({ maxBufferSize: MESSAGE_BYTES });
+  readonly #message_bytes: number;
   #process: ConfinedProcess | undefined;
+  /** The pieces of a line that has not ended, and their bytes. */
+  #line: Buffer[] = [];
+  #line_bytes = 0;
   #stderr = '';
 
-  constructor(start: StartConfined, command: ConfinedCommand) {
+  /** `message_bytes`: the longest message that the server may send. */
+  constructor(start: StartConfined, command: ConfinedCommand, message_bytes: number) {
     this.#start = start;
     this.#command = command;
+    this.#message_bytes = message_bytes;
   }
 
   /** The end of the server's stderr. */
@@ -56,29 +61,42 @@ export class ConfinedStdio implements Transport {
   }
 
   async close(): Promise<void> {
-    this.#buffer.clear();
+    this.#line = [];
     await this.#process?.kill();
   }
 
+  /** A line is put together once, when it has ended: a long one arrives in hundreds of pieces. */
   #read(chunk: Buffer): void {
-    try {
-      this.#buffer.append(chunk);
-    } catch (error) {
-      this.onerror?.(error as Error);
-      void this.close();
-      return;
+    let from = 0;
+    for (let at = chunk.indexOf(LINE_FEED); at >= 0; at = chunk.indexOf(LINE_FEED, from)) {
+      if (!this.#add(chunk.subarray(from, at))) return;
+      this.#deliver(Buffer.concat(this.#line).toString());
+      this.#line = [];
+      this.#line_bytes = 0;
+      from = at + 1;
     }
-    for (let message = this.#next(); message; message = this.#next()) this.onmessage?.(message);
+    this.#add(chunk.subarray(from));
   }
 
-  /** The next message; other lines, such as logs on stdout, are skipped. */
-  #next(): JSONRPCMessage | null {
-    while (true) {
-      try {
-        return this.#buffer.readMessage();
-      } catch (error) {
-        this.onerror?.(error as Error);
-      }
+  /** False when the line is longer than a message may be: that ends the connection. */
+  #add(piece: Buffer): boolean {
+    this.#line_bytes += piece.length;
+    if (this.#line_bytes <= this.#message_bytes) {
+      this.#line.push(piece);
+      return true;
+    }
+    this.#line = [];
+    this.onerror?.(tooLarge('a message', this.#message_bytes));
+    void this.close();
+    return false;
+  }
+
+  /** Lines that are not messages, such as logs on stdout, are skipped. */
+  #deliver(line: string): void {
+    try {
+      this.onmessage?.(deserializeMessage(line.trimEnd()));
+    } catch (error) {
+      this.onerror?.(error as Error);
     }
   }
 }

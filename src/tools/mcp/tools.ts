@@ -2,6 +2,7 @@ import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamable
 import { McpError } from '@modelcontextprotocol/sdk/types.js';
 import type { AllowedMcpTool, PinnedMcpServer, ToolEffect } from '../../domain/definition.ts';
 import { refusalIn } from '../../domain/errors.ts';
+import { outsideRefusalIn, shortened } from '../../domain/outside.ts';
 import { type RunContext, type ToolCall, type ToolOutcome, type ToolSource, ToolUnreachable } from '../source.ts';
 import { type McpServerConfig, targetOf } from './config.ts';
 import type { McpConnection } from './connection.ts';
@@ -42,11 +43,17 @@ async function callOver(connection: McpConnection, { call, found, server }: Aske
     return await connection.call({ tool: found.tool, arguments: args, call_key, onprogress }, signal);
   } catch (error) {
     signal.throwIfAborted();
+    const refused = outsideRefusalIn(error);
+    if (refused) return { content: `${refused.code}: ${sentence(server, refused.message)}`, failed: true };
     if (wasNotSent(error)) throw new ToolUnreachable(`The MCP server ${server.name} is out of reach`, { cause: error });
     if (connection.closed() || !(error instanceof McpError)) return lost(server, found.spec.effect, error as Error);
-    return { content: `The MCP server ${server.name} answered with an error: ${error.message}`, failed: true };
+    return { content: `The MCP server ${server.name} answered with an error: ${shortened(error.message)}`, failed: true };
   }
 }
+
+/** The call was made: another attempt would be answered the same. */
+const sentence = ({ name }: PinnedMcpServer, message: string) =>
+  `The MCP server ${name} made the call, but its answer could not be read: ${message}`;
 
 /** Whether the call cannot have taken effect: no connection was made, or the server does not know the session. */
 function wasNotSent(error: unknown): boolean {
@@ -56,7 +63,7 @@ function wasNotSent(error: unknown): boolean {
 
 /** Retries a call that is read-only or idempotent; for any other, reports the uncertain outcome to the model. */
 function lost({ name }: PinnedMcpServer, effect: ToolEffect, error: Error): ToolOutcome {
-  const cause = `The MCP server ${name} was lost while the tool ran (${error.message})`;
+  const cause = `The MCP server ${name} was lost while the tool ran (${shortened(error.message)})`;
   if (effect !== 'write') throw new ToolUnreachable(cause, { cause: error });
   return { content: `${cause}; whether the call had its effect is not known`, failed: true };
 }
@@ -69,6 +76,7 @@ function progressReporter(report: NonNullable<ToolCall['progress']>) {
   return ({ progress, total, message }: { progress: number; total?: number | undefined; message?: string | undefined }) => {
     if (Date.now() - reported_at < REPORT_EVERY_MS) return;
     reported_at = Date.now();
-    report(message ?? (total ? `${progress} of ${total}` : `${progress}`), { progress, ...(total ? { total } : {}) });
+    const said = message === undefined ? (total ? `${progress} of ${total}` : `${progress}`) : shortened(message);
+    report(said, { progress, ...(total ? { total } : {}) });
   };
 }

@@ -131,7 +131,7 @@ export const PLAIN = new Set(
     'error_webhook_url budget max_cost_usd max_tokens max_seconds on_exhausted on_busy status prompt request from_step effects',
     'decision message result interval_value interval_unit start_at end_at overlap_policy catchup_window_seconds messages role refusal',
     'stream stream_options include_usage background reasoning effort jsonrpc method shared cursor q since after before skip dry_run',
-    'starting_after resource_type destination api_key force include guardrails',
+    'model_total_seconds model_silence_seconds starting_after resource_type destination api_key force include guardrails',
   ].flatMap((line) => line.split(' ')),
 );
 

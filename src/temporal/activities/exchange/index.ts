@@ -30,6 +30,8 @@ export interface ExchangePorts extends AdmissionPorts, ContextPorts, Omit<FitPor
   /** Forwards text in batches; nothing before `ready`. */
   publisher(send: (delta: string) => Promise<unknown>, ready: Promise<unknown>): DeltaPublisher;
   workspaces: { open(run: WorkspaceOwner, signal: AbortSignal): Promise<{ commit: string | null }> };
+  /** The longest that a provider may ask to be left alone. */
+  longest_wait_ms: number;
   isModelFailure(error: unknown): error is ModelFailure;
   /** Judges a text of the model by the run's output guardrails. */
   judge(definition: Definition, text: string, facts: { final: boolean; owner: string }): Promise<Verdict>;
@@ -74,9 +76,10 @@ async function noteFailure(
   signal: AbortSignal,
 ): Promise<ApplicationFailure> {
   const { message, code, recoverable, retry_after_ms } = failure;
-  const { final, delay_ms } = retryDelay({ recoverable, errors: run.errors, retry_after_ms });
+  const { final, delay_ms } = retryDelay({ recoverable, errors: run.errors, retry_after_ms, most_ms: ports.longest_wait_ms });
+  const wait = `asking again in ${(delay_ms / 1_000).toFixed(1)} s`;
   const { log } = eventsOf(run.task_id, ports.now);
-  const retried = log(code === 'rate_limited' ? 'rate_limited' : 'retry', storable(message), {
+  const retried = log(code === 'rate_limited' ? 'rate_limited' : 'retry', `${storable(message)}; ${wait}`, {
     step: order.step,
     error_code: code,
     wait_ms: delay_ms,

@@ -1,0 +1,122 @@
+import { ANSWER_TOO_LARGE, OutsideRefused } from '../domain/outside.ts';
+
+type Fetch = typeof globalThis.fetch;
+
+/** How much of an answer is read, in bytes as they are after decompression. */
+export interface ByteLimits {
+  /** What is parsed at once: one event of an event stream, or all of any other body. */
+  message: number;
+  /** A whole event stream. */
+  stream: number;
+  /** The body of an answer that is no success; the rest of it is not read. */
+  error: number;
+  /** All headers of an answer. */
+  headers: number;
+}
+
+const KIB = 1_024;
+const MIB = 1_024 * KIB;
+
+export const BYTE_LIMITS: ByteLimits = { message: 16 * MIB, stream: 64 * MIB, error: 64 * KIB, headers: 32 * KIB };
+
+/** A fetch whose bodies are counted while they are read, before anything parses them. Beyond a limit the body fails with `OutsideRefused`. */
+export function countedFetch(fetch: Fetch, limits: ByteLimits = BYTE_LIMITS): Fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init).catch((error: unknown) => {
+      throw headersOverflowed(error) ? tooLarge('headers', limits.headers) : error;
+    });
+    const { body, url, redirected } = response;
+    if (!body) return response;
+    const method = (init?.method ?? (input instanceof Request ? input.method : 'GET')).toUpperCase();
+    const counted = new Response(countedBody(body, admissionOf(response, { method, limits })), response);
+    return Object.defineProperties(counted, { url: { value: url }, redirected: { value: redirected } });
+  };
+}
+
+const headersOverflowed = (error: unknown): boolean =>
+  error instanceof Error &&
+  ((error as NodeJS.ErrnoException).code === 'UND_ERR_HEADERS_OVERFLOW' || headersOverflowed(error.cause));
+
+/** Takes a chunk: what may be passed on of it, and whether more is wanted. Throws `OutsideRefused`. */
+type Admission = (chunk: Uint8Array) => { passed: Uint8Array; more: boolean };
+
+function admissionOf({ ok, headers }: Response, { method, limits }: { method: string; limits: ByteLimits }): Admission {
+  if (!ok) return cutAt(limits.error);
+  if (!headers.get('content-type')?.includes('text/event-stream')) return upTo(limits.message, 'an answer');
+  const events = eventsUpTo(limits.message);
+  // What is listened to with GET has no end, and nothing of it is gathered.
+  if (method === 'GET') return events;
+  const whole = upTo(limits.stream, 'a stream');
+  return (chunk) => {
+    whole(chunk);
+    return events(chunk);
+  };
+}
+
+function cutAt(most: number): Admission {
+  let left = most;
+  return (chunk) => {
+    const passed = chunk.subarray(0, left);
+    left -= passed.length;
+    return { passed, more: left > 0 };
+  };
+}
+
+function upTo(most: number, what: string): Admission {
+  let bytes = 0;
+  return (passed) => {
+    bytes += passed.length;
+    if (bytes > most) throw tooLarge(what, most);
+    return { passed, more: true };
+  };
+}
+
+const LINE_FEED = 10;
+
+/** Events end with an empty line. */
+function eventsUpTo(most: number): Admission {
+  let event = 0;
+  let line = 0;
+  return (passed) => {
+    let from = 0;
+    for (let at = passed.indexOf(LINE_FEED); at >= 0; at = passed.indexOf(LINE_FEED, from)) {
+      line += at - from;
+      event = line <= 1 ? 0 : event + line;
+      if (event > most) throw tooLarge('an event', most);
+      line = 0;
+      from = at + 1;
+    }
+    line += passed.length - from;
+    if (event + line > most) throw tooLarge('an event', most);
+    return { passed, more: true };
+  };
+}
+
+const sizeOf = (bytes: number) => (bytes >= MIB ? `${Math.round(bytes / MIB)} MiB` : `${Math.ceil(bytes / KIB)} KiB`);
+
+export const tooLarge = (what: string, most: number) =>
+  new OutsideRefused(`${what} of more than ${sizeOf(most)} is not read`, ANSWER_TOO_LARGE);
+
+/** The same bytes as far as they are admitted. */
+function countedBody(body: ReadableStream<Uint8Array>, admit: Admission): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await reader.read();
+        if (done) return controller.close();
+        try {
+          const { passed, more } = admit(value);
+          if (passed.length > 0) controller.enqueue(passed);
+          if (more) return;
+          controller.close();
+        } catch (error) {
+          controller.error(error);
+        }
+        await reader.cancel().catch(() => {});
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+}

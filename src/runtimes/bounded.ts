@@ -1,0 +1,114 @@
+import type { ExchangeLimits } from '../domain/definition.ts';
+import { deltaJoiner, normalReply, storableValue } from '../domain/normalise.ts';
+import type { Config } from '../main/config.ts';
+import { refusedFailure } from './failures.ts';
+import type { Fetch } from './reusing-fetch.ts';
+import { ModelFailure, type ModelRuntime } from './runtime.ts';
+
+/** How long an exchange may take, and how long nothing at all may be heard during it. */
+export interface ExchangeDeadlines {
+  total_ms: number;
+  /** Null where the runtime keeps a watch of its own. */
+  silence_ms: number | null;
+}
+
+/** As the installation sets them. */
+export const deadlinesOf = (config: Pick<Config, 'MODEL_TOTAL_SECONDS' | 'MODEL_SILENCE_SECONDS'>): ExchangeDeadlines => ({
+  total_ms: config.MODEL_TOTAL_SECONDS * 1_000,
+  silence_ms: config.MODEL_SILENCE_SECONDS * 1_000,
+});
+
+/** With what a definition sets instead. */
+export const narrowed = (deadlines: ExchangeDeadlines, limits: ExchangeLimits | undefined): ExchangeDeadlines => ({
+  total_ms: limits?.model_total_seconds ? limits.model_total_seconds * 1_000 : deadlines.total_ms,
+  silence_ms: limits?.model_silence_seconds ? limits.model_silence_seconds * 1_000 : deadlines.silence_ms,
+});
+
+interface Watch {
+  signal: AbortSignal;
+  touch(): void;
+  end(): void;
+}
+
+/**
+ * What stands right behind a runtime: its exchanges end in time, and what they bring is within bounds and storable, the text told
+ * meanwhile the same as the text of the reply. The runtime is to ask through `heard`, which notices every byte.
+ */
+export function exchangeBounds({ total_ms, silence_ms }: ExchangeDeadlines) {
+  const watches = new Set<Watch>();
+  const touch = () => {
+    for (const watch of watches) watch.touch();
+  };
+  return {
+    heard: (fetch: Fetch): Fetch => noticing(fetch, touch),
+    bounded: (runtime: ModelRuntime): ModelRuntime => ({
+      ...runtime,
+      async exchange(input, emit, outer) {
+        const watch = watchOf({ total_ms, silence_ms }, outer);
+        watches.add(watch);
+        const text = deltaJoiner(emit);
+        try {
+          const { reply, cursor } = await runtime.exchange(input, text.push, watch.signal);
+          text.end();
+          return { reply: normalReply(reply), cursor: storableValue(cursor, 'model_answer_too_large') };
+        } catch (error) {
+          outer.throwIfAborted();
+          throw watch.signal.aborted ? watch.signal.reason : (refusedFailure(error) ?? error);
+        } finally {
+          watches.delete(watch);
+          watch.end();
+        }
+      },
+    }),
+  };
+}
+
+function watchOf({ total_ms, silence_ms }: ExchangeDeadlines, outer: AbortSignal): Watch {
+  const own = new AbortController();
+  const total = setTimeout(() => own.abort(endless(total_ms)), total_ms);
+  const silence = silence_ms === null ? undefined : setTimeout(() => own.abort(silent(silence_ms)), silence_ms);
+  return {
+    signal: AbortSignal.any([outer, own.signal]),
+    touch: () => void silence?.refresh(),
+    end() {
+      clearTimeout(total);
+      clearTimeout(silence);
+    },
+  };
+}
+
+const endless = (ms: number) =>
+  new ModelFailure(
+    `The model's answer had not ended after ${ms / 1_000} s (model_total_seconds of the workflow or provider, or MODEL_TOTAL_SECONDS)`,
+    {
+      code: 'model_deadline',
+      recoverable: false,
+    },
+  );
+
+const silent = (ms: number) =>
+  new ModelFailure(
+    `The model sent nothing for ${ms / 1_000} s (model_silence_seconds of the workflow or provider, or MODEL_SILENCE_SECONDS)`,
+    {
+      code: 'model_timeout',
+      recoverable: true,
+    },
+  );
+
+/** The same fetch; every byte of a body is noticed. */
+function noticing(fetch: Fetch, touch: () => void): Fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init);
+    touch();
+    if (!response.body) return response;
+    const noticed = response.body.pipeThrough(
+      new TransformStream<Uint8Array, Uint8Array>({
+        transform(chunk, controller) {
+          touch();
+          controller.enqueue(chunk);
+        },
+      }),
+    );
+    return new Response(noticed, response);
+  };
+}

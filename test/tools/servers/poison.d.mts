@@ -1,0 +1,1 @@
+export function startPoisonServer(): Promise<{ url: string; stop(): Promise<void> }>;
