@@ -8,12 +8,12 @@ beforeAll(async () => {
 });
 afterAll(() => here.stop());
 
-it('keeps a chat to the guardrails of the workflows with its agent: what is asked and what is answered', async () => {
+it("applies the guardrails of the agent's workflows to the questions and answers of a chat", async () => {
   const { alice } = here;
   const guardrail = async (values: object) => (await alice.ok(alice.post('/api/guardrails', values), 201)).id as string;
   const guardrail_ids = [
     await guardrail({ name: 'ask', guardrail_type: 'prompt', config: { forbidden_patterns: ['bomb'] } }),
-    await guardrail({ name: 'tell', guardrail_type: 'output', config: { forbidden_patterns: ['secret'], action: 'redact' } }),
+    await guardrail({ name: 'answer', guardrail_type: 'output', config: { forbidden_patterns: ['secret'], action: 'redact' } }),
   ];
   const workflow_id = await here.workflow({ workflow: { guardrail_ids } });
   const { agent_id } = await alice.ok(alice.get(`/api/workflows/${workflow_id}`));

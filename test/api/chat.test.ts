@@ -6,20 +6,20 @@ import { fails, hangs, says } from '../support/model-server.ts';
 import { startApiProcess } from '../support/processes.ts';
 import { until } from '../support/until.ts';
 
-let at: TestInstallation;
+let here: TestInstallation;
 let agent_id: string;
 beforeAll(async () => {
-  at = await startTestInstallation({ worker: false });
+  here = await startTestInstallation({ worker: false });
   agent_id = await agent();
 });
-afterAll(() => at?.stop());
+afterAll(() => here?.stop());
 
 let made = 0;
 async function agent(provider: object = {}): Promise<string> {
   const name = `chat ${++made}`;
-  const values = { name, provider_type: 'openai_compatible', base_url: at.model.url, default_model: 'scripted', ...provider };
-  const { id: provider_id } = await at.alice.ok(at.alice.post('/api/providers', values));
-  return (await at.alice.ok(at.alice.post('/api/agents', { name, provider_id, system_prompt: 'You are Ada.' }))).id;
+  const values = { name, provider_type: 'openai_compatible', base_url: here.model.url, default_model: 'scripted', ...provider };
+  const { id: provider_id } = await here.alice.ok(here.alice.post('/api/providers', values));
+  return (await here.alice.ok(here.alice.post('/api/agents', { name, provider_id, system_prompt: 'You are Ada.' }))).id;
 }
 
 interface Sent {
@@ -30,7 +30,7 @@ interface Sent {
 }
 const path = (to: string) => `/api/agents/${to}/chat`;
 const post = (body: object, { to = agent_id, token = ALICE, headers = {}, signal }: Sent = {}) =>
-  fetch(`${at.url}${path(to)}`, {
+  fetch(`${here.url}${path(to)}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
     body: JSON.stringify(body),
@@ -42,10 +42,10 @@ async function chat(body: object, sent: Sent = {}) {
   const events: any[] = framesIn(await answer.text()).map(eventOf);
   return { answer, events, session_id: events[0]?.session_id as string };
 }
-const session = (id: string) => at.alice.ok(at.alice.get(`${path(agent_id)}/sessions/${id}`));
+const session = (id: string) => here.alice.ok(here.alice.get(`${path(agent_id)}/sessions/${id}`));
 
 it('streams session, deltas and done with ids from 1, and stores both messages', async () => {
-  at.model.script(says('Hello there, friend.'));
+  here.model.script(says('Hello there, friend.'));
   const { answer, events, session_id } = await chat({ message: `  ${'Hi '.repeat(60)}` });
   expect(answer.status).toBe(200);
   expect(answer.headers.get('content-type')).toContain('text/event-stream');
@@ -66,10 +66,10 @@ it('streams session, deltas and done with ids from 1, and stores both messages',
 });
 
 it('sends the model the agent’s persona and the whole conversation, and no tools', async () => {
-  at.model.script(says('Four.'), says('Five.'));
+  here.model.script(says('Four.'), says('Five.'));
   const { session_id } = await chat({ message: 'Two and two?' });
   await chat({ message: 'And one?', session_id });
-  const { messages, tools } = at.model.requests.at(-1)!;
+  const { messages, tools } = here.model.requests.at(-1)!;
   expect(messages.map(({ role, content }) => [role, content])).toEqual([
     ['system', 'You are Ada.'],
     ['user', 'Two and two?'],
@@ -81,11 +81,11 @@ it('sends the model the agent’s persona and the whole conversation, and no too
 
 it('cuts the history to what the model’s window holds, oldest first', async () => {
   const narrow = await agent({ context_window: 1_000 });
-  at.model.always(says('ok'));
+  here.model.always(says('ok'));
   const { session_id } = await chat({ message: `first ${'x'.repeat(1_500)}` }, { to: narrow });
   await chat({ message: `second ${'x'.repeat(1_500)}`, session_id }, { to: narrow });
   await chat({ message: 'third', session_id }, { to: narrow });
-  const sent = at.model.requests
+  const sent = here.model.requests
     .at(-1)!
     .messages.slice(1)
     .map(({ content }) => content!.split(' ')[0]);
@@ -94,13 +94,13 @@ it('cuts the history to what the model’s window holds, oldest first', async ()
 
 it('finishes and stores the reply of a client that has left', async () => {
   const left = Promise.withResolvers<void>();
-  at.model.script(says('one two three four five', { until: left.promise }));
+  here.model.script(says('one two three four five', { until: left.promise }));
   const gone = new AbortController();
   const answer = await post({ message: 'Count.' }, { signal: gone.signal });
   await answer.body!.getReader().read();
   gone.abort();
   left.resolve();
-  const newest = (await at.alice.ok(at.alice.get(`${path(agent_id)}/sessions`)))[0];
+  const newest = (await here.alice.ok(here.alice.get(`${path(agent_id)}/sessions`)))[0];
   const stored = await until('the reply', async () => {
     const found = await session(newest.id);
     return found.messages.length === 2 && found;
@@ -108,9 +108,9 @@ it('finishes and stores the reply of a client that has left', async () => {
   expect(stored.messages[1].content).toBe('one two three four five');
 });
 
-it('keeps the message of a reply whose server was killed, and the session can go on', { timeout: 60_000 }, async () => {
-  at.model.script(hangs('Half a'), says('A whole one.'));
-  const first = await startApiProcess(at.setting);
+it('keeps the message if the server is killed during the reply, and the session stays usable', { timeout: 60_000 }, async () => {
+  here.model.script(hangs('Half a'), says('A whole one.'));
+  const first = await startApiProcess(here.setting);
   const path_of = path(agent_id);
   const headers = { authorization: `Bearer ${first.token}`, 'content-type': 'application/json', 'idempotency-key': 'killed' };
   const order = { method: 'POST', headers, body: JSON.stringify({ message: 'Tell me.' }) };
@@ -120,7 +120,7 @@ it('keeps the message of a reply whose server was killed, and the session can go
   await first.api.end('SIGKILL');
   await expect(streamed.read()).rejects.toThrow();
 
-  const { api, client } = await startApiProcess(at.setting);
+  const { api, client } = await startApiProcess(here.setting);
   const [{ id: session_id }] = (await client.ok(client.get(`${path_of}/sessions`))) as any;
   const stored = () => client.ok(client.get(`${path_of}/sessions/${session_id}`));
   expect(await stored()).toMatchObject({ message_count: 1, messages: [{ role: 'user', content: 'Tell me.' }] });
@@ -129,7 +129,7 @@ it('keeps the message of a reply whose server was killed, and the session can go
   expect((await client.post(path_of, { message: 'Again, please.', session_id })).body).toContain('"type":"done"');
   const roles = (await stored()).messages.map(({ role }: { role: string }) => role);
   expect(roles).toEqual(['user', 'user', 'assistant']);
-  expect(at.model.requests.at(-1)!.messages.map(({ content }) => content)).toEqual([
+  expect(here.model.requests.at(-1)!.messages.map(({ content }) => content)).toEqual([
     'You are Ada.',
     'Tell me.',
     'Again, please.',
@@ -139,7 +139,7 @@ it('keeps the message of a reply whose server was killed, and the session can go
 
 /** Sends a message whose reply hangs after `said`; answers with its session, and what the stream holds when it has ended. */
 async function hanging(said: string, { client, token }: { client: Client; token: string }) {
-  at.model.script(hangs(said));
+  here.model.script(hangs(said));
   const answer = await fetch(`${client.url}${path(agent_id)}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
@@ -161,27 +161,27 @@ const REPLIED = [
   { role: 'assistant', content: 'A beginning' },
 ];
 
-it('stops a reply, keeps what was said so far, and ends the request to the model', async () => {
-  const aborted = at.model.aborted();
-  const { stop, whole, stored } = await hanging('A beginning', { client: at.alice, token: ALICE });
-  expect((await at.bob.post(stop)).status).toBe(403);
-  expect((await at.alice.post(stop)).body).toEqual({ status: 'stop_requested', session_id: (await stored()).id });
+it('stops a reply, keeps the text so far, and ends the request to the model', async () => {
+  const aborted = here.model.aborted();
+  const { stop, whole, stored } = await hanging('A beginning', { client: here.alice, token: ALICE });
+  expect((await here.bob.post(stop)).status).toBe(403);
+  expect((await here.alice.post(stop)).body).toEqual({ status: 'stop_requested', session_id: (await stored()).id });
   expect(await whole()).toEqual(['session', 'delta', 'done']);
-  await until('the end of the request', async () => at.model.aborted() === aborted + 1);
+  await until('the end of the request', async () => here.model.aborted() === aborted + 1);
   expect((await stored()).messages).toMatchObject(REPLIED);
-  // Nothing is being written any more, and nothing happens.
-  expect((await at.alice.post(stop)).status).toBe(200);
+  // The reply has ended, so another stop changes nothing.
+  expect((await here.alice.post(stop)).status).toBe(200);
 });
 
 it('stores no reply that was stopped before its first word', async () => {
-  const { stop, whole, stored } = await hanging('', { client: at.alice, token: ALICE });
-  await at.alice.ok(at.alice.post(stop));
+  const { stop, whole, stored } = await hanging('', { client: here.alice, token: ALICE });
+  await here.alice.ok(here.alice.post(stop));
   expect(await whole()).toEqual(['session', 'error']);
   expect((await stored()).message_count).toBe(1);
 });
 
 it('stops a reply that another API process is writing', { timeout: 60_000 }, async () => {
-  const [writer, other] = await Promise.all([startApiProcess(at.setting), startApiProcess(at.setting)]);
+  const [writer, other] = await Promise.all([startApiProcess(here.setting), startApiProcess(here.setting)]);
   const { stop, whole, stored } = await hanging('A beginning', writer);
   await other.client.ok(other.client.post(stop));
   expect(await whole()).toEqual(['session', 'delta', 'done']);
@@ -189,15 +189,15 @@ it('stops a reply that another API process is writing', { timeout: 60_000 }, asy
   await Promise.all([writer.api.end('SIGTERM'), other.api.end('SIGTERM')]);
 });
 
-it('tells a provider’s failure as an error event', async () => {
-  at.model.script(fails(400, { message: 'not today' }));
+it('reports a provider failure as an error event', async () => {
+  here.model.script(fails(400, { message: 'not today' }));
   const { answer, events } = await chat({ message: 'Hello?' });
   expect(answer.status).toBe(200);
   expect(events.at(-1)).toMatchObject({ type: 'error', message: expect.stringContaining('not today') });
 });
 
-it('answers 400, 403, 404 and 422 as the interface has it', async () => {
-  at.model.script(says('ok'));
+it('answers 400, 403, 404 and 422 as the interface documents', async () => {
+  here.model.script(says('ok'));
   const { session_id } = await chat({ message: 'Mine.' });
   const other = await agent();
   const unknown = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001';
@@ -210,32 +210,32 @@ it('answers 400, 403, 404 and 422 as the interface has it', async () => {
   expect(await status({ message: '' })).toBe(422);
   expect(await status({ message: 'x' }, { token: 'nobody' })).toBe(401);
   const one = `${path(agent_id)}/sessions/${session_id}`;
-  expect((await at.bob.get(one)).status).toBe(403);
-  expect((await at.bob.del(one)).status).toBe(403);
-  expect((await at.alice.del(one)).status).toBe(204);
-  expect((await at.alice.get(one)).status).toBe(404);
+  expect((await here.bob.get(one)).status).toBe(403);
+  expect((await here.bob.del(one)).status).toBe(403);
+  expect((await here.alice.del(one)).status).toBe(204);
+  expect((await here.alice.get(one)).status).toBe(404);
 });
 
 it('lists one’s own sessions, newest first, by skip and limit', async () => {
   const mine = await agent();
-  at.model.always(says('ok'));
+  here.model.always(says('ok'));
   const ids: string[] = [];
   for (const message of ['a', 'b', 'c']) ids.unshift((await chat({ message }, { to: mine })).session_id);
   await chat({ message: 'd' }, { to: mine, token: BOB });
-  const { body, headers } = await at.alice.get(`${path(mine)}/sessions?skip=1&limit=1`);
+  const { body, headers } = await here.alice.get(`${path(mine)}/sessions?skip=1&limit=1`);
   expect((body as any[]).map(({ id }) => id)).toEqual([ids[1]]);
   expect(headers.get('x-total-count')).toBe('3');
 });
 
 it('gives the same reply for the same Idempotency-Key, and asks the model once', async () => {
-  at.model.script(says('Only once.'));
-  const before = at.model.requests.length;
+  here.model.script(says('Only once.'));
+  const before = here.model.requests.length;
   const headers = { 'idempotency-key': `chat-${Date.now()}` };
   const first = await chat({ message: 'Say it.' }, { headers });
   const second = await chat({ message: 'Say it.' }, { headers });
   expect(second.answer.headers.get('idempotent-replayed')).toBe('true');
   expect(second.events.map(({ type }) => type)).toEqual(['session', 'delta', 'done']);
   expect(second.events.at(-1).message_id).toBe(first.events.at(-1).message_id);
-  expect(at.model.requests.length).toBe(before + 1);
+  expect(here.model.requests.length).toBe(before + 1);
   expect((await post({ message: 'Another.' }, { headers })).status).toBe(409);
 });

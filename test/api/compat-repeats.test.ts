@@ -46,7 +46,7 @@ describe('an Idempotency-Key at the door for OpenAI clients', () => {
     expect(await tasksOf(model)).toHaveLength(2);
   });
 
-  it('has a repeated response find the run under way, of an agent by its name as well', async () => {
+  it('returns the running response when it is requested again, also for an agent addressed by name', async () => {
     const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${await here.workflow()}`));
     const { name: model } = await here.alice.ok(here.alice.get(`/api/agents/${agent_id}`));
     const repeated = Promise.withResolvers<void>();
@@ -137,7 +137,7 @@ describe('a call at the door for MCP clients', () => {
     await client.close();
   });
 
-  it('leaves its run alone when the connection is lost, and takes it up when it is repeated', async () => {
+  it('does not stop its run when the connection is lost, and returns that run when it is repeated', async () => {
     const workflow_id = await here.workflow();
     const gone_away = Promise.withResolvers<void>();
     here.model.script(says('A long answer it is.', { until: gone_away.promise }));
@@ -189,7 +189,7 @@ it('the doors are described, with an example of each body, their streams and the
     expect(components.schemas[name]).toHaveProperty('example');
 });
 
-it('what the doors answer is what is described', async () => {
+it('every response matches its description', async () => {
   const model = await here.workflow();
   here.model.script(says('One.'), says('Two.'), says('Three.'));
   const completion = await here.alice.ok(here.alice.post('/v1/chat/completions', { model, messages: messages('x') }));

@@ -12,7 +12,7 @@ afterAll(() => here.stop());
 
 const TOOL = 'manage_todo_list';
 
-/** What the bytes of each stream were, beside what the client makes of them. */
+/** Records the raw bytes of each stream. The client only shows the parsed events. */
 function recording() {
   const streams: string[] = [];
   return {
@@ -31,7 +31,7 @@ function recording() {
   };
 }
 
-it('streams of /v1 carry comments while a tool call waits, and end cleanly when their server is told to stop', {
+it('streams of /v1 carry comments while a tool call waits, and end cleanly when their server shuts down', {
   timeout: 90_000,
 }, async () => {
   const { api, client, token } = await startApiProcess(here.setting);

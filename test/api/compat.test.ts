@@ -5,16 +5,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, breaksOff, fails, hangs, says } from '../support/model-server.ts';
 
-let it_: TestInstallation;
+let here: TestInstallation;
 let alice: OpenAI;
 let bob: OpenAI;
 beforeAll(async () => {
-  it_ = await startTestInstallation();
-  const client = (apiKey: string) => new OpenAI({ baseURL: `${it_.url}/v1`, apiKey, maxRetries: 0 });
+  here = await startTestInstallation();
+  const client = (apiKey: string) => new OpenAI({ baseURL: `${here.url}/v1`, apiKey, maxRetries: 0 });
   alice = client(ALICE);
   bob = client(BOB);
 });
-afterAll(() => it_.stop());
+afterAll(() => here.stop());
 
 const user = (content: string) => [{ role: 'user' as const, content }];
 const refusal = async (work: Promise<unknown>) =>
@@ -25,37 +25,37 @@ const refusal = async (work: Promise<unknown>) =>
 
 describe('chat completions', () => {
   it('are answered by a workflow, whose run is found by the id', async () => {
-    const model = await it_.workflow();
-    it_.model.script(says('Hello from the run.'));
+    const model = await here.workflow();
+    here.model.script(says('Hello from the run.'));
     const completion = await alice.chat.completions.create({ model, messages: user('Hi') });
     expect(completion).toMatchObject({
       ...{ object: 'chat.completion', model, usage: { prompt_tokens: 10, completion_tokens: 5 } },
       choices: [{ message: { role: 'assistant', content: 'Hello from the run.' }, finish_reason: 'stop' }],
     });
-    const task = await it_.alice.ok(it_.alice.get(`/api/tasks/${completion.id.replace('chatcmpl-', '')}`));
+    const task = await here.alice.ok(here.alice.get(`/api/tasks/${completion.id.replace('chatcmpl-', '')}`));
     expect(task).toMatchObject({ status: 'completed', trigger: 'api', prompt: 'Hi' });
     expect((await alice.chat.completions.retrieve(completion.id)).choices[0]?.message.content).toBe('Hello from the run.');
   });
 
   it('are answered by an agent by its name, with the conversation before', async () => {
-    const workflow = await it_.alice.ok(it_.alice.get(`/api/workflows/${await it_.workflow()}`));
-    const { name } = await it_.alice.ok(it_.alice.get(`/api/agents/${workflow.agent_id}`));
-    it_.model.script(says('Four.'));
+    const workflow = await here.alice.ok(here.alice.get(`/api/workflows/${await here.workflow()}`));
+    const { name } = await here.alice.ok(here.alice.get(`/api/agents/${workflow.agent_id}`));
+    here.model.script(says('Four.'));
     const messages = [...user('Two?'), { role: 'assistant' as const, content: 'Two.' }, ...user('And two?')];
     expect((await alice.chat.completions.create({ model: name, messages })).choices[0]?.message.content).toBe('Four.');
-    expect(it_.model.requests.at(-1)?.messages.at(-1)?.content).toBe(
+    expect(here.model.requests.at(-1)?.messages.at(-1)?.content).toBe(
       '<message role="user">\nTwo?\n</message>\n<message role="assistant">\nTwo.\n</message>\n\nAnd two?',
     );
     const models = (await alice.models.list()).data.map(({ id }) => id);
     expect(models).toEqual(expect.arrayContaining([name, workflow.id]));
-    const made = (await it_.alice.ok(it_.alice.get(`/api/workflows?q=${encodeURIComponent(`${name} (API)`)}`)))[0];
+    const made = (await here.alice.ok(here.alice.get(`/api/workflows?q=${encodeURIComponent(`${name} (API)`)}`)))[0];
     expect(made).toMatchObject({ agent_id: workflow.agent_id, task_count: 1 });
     expect(models).not.toContain(made.id);
   });
 
-  it('stream their text, which is whole though the model broke off in between', async () => {
-    const model = await it_.workflow();
-    it_.model.script(breaksOff('One tw'), says('One two three'));
+  it('stream their complete text, even if the model breaks off in between', async () => {
+    const model = await here.workflow();
+    here.model.script(breaksOff('One tw'), says('One two three'));
     let text = '';
     let usage: unknown;
     const stream = await alice.chat.completions.create({
@@ -72,12 +72,12 @@ describe('chat completions', () => {
     expect(usage).toMatchObject({ total_tokens: 15 });
   });
 
-  it('tell failures in OpenAI’s words', async () => {
-    it_.model.script(fails(400, { message: 'bad thing' }));
-    expect(await refusal(alice.chat.completions.create({ model: await it_.workflow(), messages: user('x') }))).toMatchObject({
+  it('report failures in OpenAI’s format', async () => {
+    here.model.script(fails(400, { message: 'bad thing' }));
+    expect(await refusal(alice.chat.completions.create({ model: await here.workflow(), messages: user('x') }))).toMatchObject({
       ...{ status: 502, code: 'model_error', message: expect.stringContaining('bad thing') },
     });
-    const model = await it_.workflow();
+    const model = await here.workflow();
     expect(await refusal(alice.chat.completions.create({ model: 'nobody', messages: user('x') }))).toMatchObject({
       status: 404,
       code: 'model_not_found',
@@ -88,15 +88,15 @@ describe('chat completions', () => {
     expect(await refusal(alice.chat.completions.create({ model, messages: [{ role: 'user', content: image }] }))).toMatchObject({
       status: 422,
     });
-    const stranger = new OpenAI({ baseURL: `${it_.url}/v1`, apiKey: 'nobody', maxRetries: 0 });
+    const stranger = new OpenAI({ baseURL: `${here.url}/v1`, apiKey: 'nobody', maxRetries: 0 });
     expect(await refusal(stranger.models.list())).toMatchObject({ status: 401, type: 'authentication_error' });
   });
 });
 
 describe('responses', () => {
-  it('are made, streamed, and taken up again by id', async () => {
-    const model = await it_.workflow();
-    it_.model.script(says('Answer.'), says('Streamed answer.'));
+  it('are created, streamed, and resumed by id', async () => {
+    const model = await here.workflow();
+    here.model.script(says('Answer.'), says('Streamed answer.'));
     expect(await alice.responses.create({ model, input: 'x', instructions: 'Be kind.' })).toMatchObject({
       status: 'completed',
       output_text: 'Answer.',
@@ -118,12 +118,12 @@ describe('responses', () => {
   });
 
   it('run in the background and can be cancelled', async () => {
-    const asked = it_.model.requests.length;
-    it_.model.script(hangs('Some'));
-    const { id, status } = await alice.responses.create({ model: await it_.workflow(), input: 'x', background: true });
+    const asked = here.model.requests.length;
+    here.model.script(hangs('Some'));
+    const { id, status } = await alice.responses.create({ model: await here.workflow(), input: 'x', background: true });
     expect(status).toMatch(/queued|in_progress/);
     // An answer that is left over would be given to the next test.
-    await expect.poll(() => it_.model.requests.length).toBe(asked + 1);
+    await expect.poll(() => here.model.requests.length).toBe(asked + 1);
     expect(await alice.responses.cancel(id)).toMatchObject({ status: 'cancelled' });
   });
 });
@@ -132,31 +132,31 @@ describe('the MCP server', () => {
   const connected = async (token: string) => {
     const client = new Client({ name: 'test', version: '1' });
     const requestInit = { headers: { authorization: `Bearer ${token}` } };
-    await client.connect(new StreamableHTTPClientTransport(new URL(`${it_.url}/mcp`), { requestInit }) as never);
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${here.url}/mcp`), { requestInit }) as never);
     return client;
   };
 
-  it('has every workflow of the caller as a tool, and tells how far a call has come', async () => {
-    const workflow_id = await it_.workflow({ workflow: { title: 'Sum it up!' }, tools: ['def f() -> int:\n    return 1\n'] });
+  it('lists every workflow of the caller as a tool, and reports the progress of a call', async () => {
+    const workflow_id = await here.workflow({ workflow: { title: 'Sum it up!' }, tools: ['def f() -> int:\n    return 1\n'] });
     const client = await connected(ALICE);
     const { tools } = await client.listTools();
     const tool = tools.find(({ name }) => name === `Sum_it_up_${workflow_id.slice(-8)}`);
-    it_.model.script(asks({ name: 'no-such' }), says('Summed.'));
-    const told: string[] = [];
-    const onprogress = ({ message = '' }: { message?: string }) => void told.push(message);
+    here.model.script(asks({ name: 'no-such' }), says('Summed.'));
+    const progress: string[] = [];
+    const onprogress = ({ message = '' }: { message?: string }) => void progress.push(message);
     const result = await client.callTool({ name: tool?.name ?? '', arguments: { prompt: 'Go' } }, undefined, { onprogress });
     expect(result).toMatchObject({ content: [{ type: 'text', text: 'Summed.' }] });
-    expect(told).toEqual(expect.arrayContaining(['Asking the model', 'Calling no-such']));
+    expect(progress).toEqual(expect.arrayContaining(['Asking the model', 'Calling no-such']));
     expect(await client.callTool({ name: 'nothing', arguments: { prompt: 'x' } })).toMatchObject({ isError: true });
     await client.close();
   });
 
-  it('shows nobody else’s, and nothing without a token', async () => {
+  it('shows only the caller’s own, and nothing without a token', async () => {
     const client = await connected(BOB);
-    it_.model.script(says('Hi.'));
-    const { agent_id } = await it_.alice.ok(it_.alice.get(`/api/workflows/${await it_.workflow()}`));
-    const { name } = await it_.alice.ok(it_.alice.get(`/api/agents/${agent_id}`));
-    await it_.bob.ok(it_.bob.post('/v1/chat/completions', { model: name, messages: user('Hi') }));
+    here.model.script(says('Hi.'));
+    const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${await here.workflow()}`));
+    const { name } = await here.alice.ok(here.alice.get(`/api/agents/${agent_id}`));
+    await here.bob.ok(here.bob.post('/v1/chat/completions', { model: name, messages: user('Hi') }));
     expect((await client.listTools()).tools).toEqual([]);
     await client.close();
     await expect(connected('nobody')).rejects.toThrow();

@@ -18,8 +18,8 @@ const FUNCTION = 'def NAME(a: int) -> int:\n    return a\n';
 /** The collection of a path, such as `skills`. */
 export const collectionOf = ({ path }: Row) => path.split('/')[2] as string;
 
-export async function worldOf(home: TestInstallation): Promise<World> {
-  const { alice } = home;
+export async function worldOf(here: TestInstallation): Promise<World> {
+  const { alice } = here;
   let made = 0;
   const ids: Record<string, string> = {};
   const unique = (name: string) => `${name}_${++made}`;
@@ -46,7 +46,7 @@ export async function worldOf(home: TestInstallation): Promise<World> {
     providers: () => ({
       name: unique('provider'),
       provider_type: 'openai_compatible',
-      base_url: home.model.url,
+      base_url: here.model.url,
       default_model: 'm',
     }),
   };
@@ -56,11 +56,11 @@ export async function worldOf(home: TestInstallation): Promise<World> {
   const ORDER = ['providers', 'agents', 'skills', 'workflows', 'custom-tools', 'scheduled-agents', 'mcps', 'guardrails'];
   for (const collection of [...ORDER, 'knowledge-sources', 'knowledge-items', 'memories', 'tokens'])
     ids[collection] = await create(collection).catch((error: Error) => `none: ${error.message}`);
-  home.model.always(says('ok'));
-  ids.tasks = await home.prompt(ids.workflows as string, 'x');
-  await home.ended(ids.tasks);
+  here.model.always(says('ok'));
+  ids.tasks = await here.prompt(ids.workflows as string, 'x');
+  await here.ended(ids.tasks);
   await alice.ok(alice.post(`/api/workflows/${ids.workflows}/skills/${ids.skills}`));
-  ids.sessions = await chatOf(home, ids.agents as string).catch(() => UNKNOWN);
+  ids.sessions = await chatOf(here, ids.agents as string).catch(() => UNKNOWN);
 
   const special: Record<string, object> = {
     'POST /api/custom-tools/{id}/run': { arguments: { a: 1 } },
@@ -72,7 +72,7 @@ export async function worldOf(home: TestInstallation): Promise<World> {
     'POST /api/import': { version: '1.0' },
     'POST /api/mcps/import': { mcpServers: {} },
     'PUT /api/mcps/{id}/tools': { allowed_tools: [] },
-    'POST /api/providers/test': { provider_type: 'openai_compatible', base_url: home.model.url },
+    'POST /api/providers/test': { provider_type: 'openai_compatible', base_url: here.model.url },
     'POST /api/tokens/{id}/grants': { resource_type: 'provider', resource_id: ids.providers as string, destination: 'x' },
     'POST /api/guardrails/{id}/check': { text: 'x' },
     'POST /api/knowledge-items/query': { query: 'x' },

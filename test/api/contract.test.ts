@@ -24,18 +24,18 @@ interface Description {
   components: { schemas: Record<string, Schema> };
 }
 
-let home: TestInstallation;
+let here: TestInstallation;
 let world: World;
 let api: Description;
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
 
 beforeAll(async () => {
-  home = await startTestInstallation();
-  world = await worldOf(home);
-  api = (await home.anonymous.get('/openapi.json')).body as Description;
+  here = await startTestInstallation();
+  world = await worldOf(here);
+  api = (await here.anonymous.get('/openapi.json')).body as Description;
   ajv.addSchema(api, 'api');
 });
-afterAll(() => home.stop());
+afterAll(() => here.stop());
 
 // The interface deletes what it has made, so it comes last.
 const ROWS = [...SETTLED, ...INTERFACE];
@@ -55,7 +55,7 @@ function described(row: Row): { path: string; operation: Operation } | null {
 
 const unknown = ({ path }: Row, id = UNKNOWN) => path.replaceAll(/\{\w+\}/g, id);
 
-function sent(row: Row, path: string, { client = home.alice, body = world.bodyOf(row) as unknown } = {}) {
+function sent(row: Row, path: string, { client = here.alice, body = world.bodyOf(row) as unknown } = {}) {
   if (!uploads(row)) return client.send(row.method, path, body === undefined ? {} : { body });
   const form = new FormData();
   const knowledge = collectionOf(row) === 'knowledge-items';
@@ -75,7 +75,7 @@ describe.each(titled(ROWS))('%s', (_, row) => {
   it('asks for a token, and for a good one', async () => {
     const { clientOf } = await import('../support/client.ts');
     for (const token of [null, 'not-a-token']) {
-      const answer = await sent(row, unknown(row), { client: clientOf(home.url, token) });
+      const answer = await sent(row, unknown(row), { client: clientOf(here.url, token) });
       expect(answer).toMatchObject({ status: 401, body: { code: 'unauthorized', status: 401, request_id: expect.any(String) } });
     }
   });
@@ -94,7 +94,7 @@ describe.each(titled(ROWS.filter(({ path }) => path.includes('{') && !/stm\/|\/s
 describe.each(titled(ROWS.filter(owned)))('%s', (_, row) => {
   it('answers 403 for what belongs to someone else', async () => {
     const path = await world.pathOf(row);
-    const answer = await sent(row, path, { client: home.bob });
+    const answer = await sent(row, path, { client: here.bob });
     expect(answer).toMatchObject({ status: 403, body: { code: 'forbidden' } });
   });
 });

@@ -38,7 +38,7 @@ async function build(): Promise<void> {
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'perdura-dashboards-'));
   folder = join(root, 'dashboard');
-  await writeFile(join(root, 'secret.txt'), 'a secret beside it');
+  await writeFile(join(root, 'secret.txt'), 'a secret next to it');
   here = await startTestInstallation({ worker: false, dashboards: { ...DASHBOARDS, folder } });
 });
 afterAll(async () => {
@@ -77,7 +77,7 @@ describe('the dashboards', () => {
     expect((await get('/dashboard/workflows', { method: 'HEAD' })).status).toBe(200);
   });
 
-  it('answer a file that is gone, and what is no page, with 404', async () => {
+  it('answer 404 for a file that is gone and for a path that is not a page', async () => {
     for (const path of [
       '/dashboard/assets/gone-4d5e6f.js',
       '/dashboard/assets/',
@@ -100,7 +100,7 @@ describe('the dashboards', () => {
     }
   });
 
-  it('let browsers keep what is named by its content, and nothing else', async () => {
+  it('let browsers cache files named by their content, and nothing else', async () => {
     const cached = async (path: string) => (await get(path)).headers.get('cache-control');
     expect(await cached('/dashboard/assets/main-1a2b3c.js')).toBe('public, max-age=31536000, immutable');
     for (const path of [
@@ -122,7 +122,7 @@ describe('the dashboards', () => {
       for (const way of [...ways, ...more]) {
         const answer = await raw(`${door}${way}`);
         expect(answer, way).toMatch(/^HTTP\/1\.1 (400|403|404) /);
-        expect(answer).not.toContain('a secret beside it');
+        expect(answer).not.toContain('a secret next to it');
       }
     expect(await raw('/dashboard/.stamp')).not.toContain('not for the public');
   });

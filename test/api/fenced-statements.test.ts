@@ -4,7 +4,7 @@ import type { OpenRun } from '../../src/store/runs.ts';
 import type { OpenCall } from '../../src/store/tool-ledger.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 
-/** A worker that was taken for lost goes on beside its successor: what it writes then finds its attempt outdated. */
+/** A worker that was considered lost may still run next to its successor. Its attempt is outdated, so its writes are refused. */
 let here: TestInstallation;
 beforeAll(async () => {
   here = await startTestInstallation({ worker: false });
@@ -13,37 +13,40 @@ afterAll(() => here.stop());
 
 const step = 1;
 const usage = { total_in: 1, total_out: 1, cache_read: 0, cache_write: 0, cost: 0.5, premium_requests: 0 };
-const told = ({ task_id }: { task_id: string }) => [eventsOf(task_id, () => new Date().toISOString()).log('told', 'told')];
+const eventsFor = ({ task_id }: { task_id: string }) => [
+  eventsOf(task_id, () => new Date().toISOString()).log('tested', 'tested'),
+];
 const message = (content: string) =>
   ({ step, position: 1, role: 'assistant', kind: 'reply', content, tool_calls: null, call_id: null, extra: null }) as never;
 const planned = { call_id: '1-1', name: 'write', arguments: '{}', position: 0, effect: 'write', approval: false } as never;
 
-const begin = (run: OpenRun) => here.core.store.runs.begin(run, { step, turns: 0, denied: [], messages: [], events: told(run) });
+const begin = (run: OpenRun) =>
+  here.core.store.runs.begin(run, { step, turns: 0, denied: [], messages: [], events: eventsFor(run) });
 const recordOf = (run: OpenRun, calls: never[] = []) => ({
   ...{ step, model: 'm', finish: 'stop', usage, message: message('It is done.'), calls },
-  ...{ cursor: null, response: undefined, events: told(run) },
+  ...{ cursor: null, response: undefined, events: eventsFor(run) },
 });
 
 /** What each may write of a step that another attempt has begun since. */
 const OF_A_STEP: Record<string, (run: OpenRun) => Promise<boolean>> = {
   begin,
-  publishDeltas: (run) => here.core.store.runs.publishDeltas(run, { step, events: told(run) }),
+  publishDeltas: (run) => here.core.store.runs.publishDeltas(run, { step, events: eventsFor(run) }),
   record: (run) => here.core.store.runs.record(run, recordOf(run)),
-  compact: (run) => here.core.store.runs.compact(run, { step, message: message('summary'), usage, events: told(run) }),
-  wait: (run) => here.core.store.runs.wait(run, { step, events: told(run) }),
-  noteError: (run) => here.core.store.runs.noteError(run, { step, error: 'late', events: told(run) }),
+  compact: (run) => here.core.store.runs.compact(run, { step, message: message('summary'), usage, events: eventsFor(run) }),
+  wait: (run) => here.core.store.runs.wait(run, { step, events: eventsFor(run) }),
+  noteError: (run) => here.core.store.runs.noteError(run, { step, error: 'late', events: eventsFor(run) }),
 };
 /** Of a run, whichever attempt it is; and what only reads. */
 const OF_A_RUN = ['open', 'publish', 'freezeToolset', 'note', 'settle'];
 
 const ending = { content: 'x', failed: false, kind: 'result', stdout: null, stderr: null, duration_ms: 1 } as const;
 const OF_A_CALL: Record<string, (call: OpenCall) => Promise<unknown>> = {
-  start: (call) => here.core.store.ledger.start(call, told(call)),
-  end: (call) => here.core.store.ledger.end(call, { ...ending, events: told(call) }),
+  start: (call) => here.core.store.ledger.start(call, eventsFor(call)),
+  end: (call) => here.core.store.ledger.end(call, { ...ending, events: eventsFor(call) }),
   answer: (call) =>
-    here.core.store.ledger.answer(call, { content: 'x', failed: false, answered_by: 'stub', events: told(call) } as never),
-  park: (call) => here.core.store.ledger.park(call, { status: 'waiting_reconciliation', events: told(call) }),
-  release: (call) => here.core.store.ledger.release(call, told(call)),
+    here.core.store.ledger.answer(call, { content: 'x', failed: false, answered_by: 'stub', events: eventsFor(call) } as never),
+  park: (call) => here.core.store.ledger.park(call, { status: 'waiting_reconciliation', events: eventsFor(call) }),
+  release: (call) => here.core.store.ledger.release(call, eventsFor(call)),
 };
 /** Of a call as it is, of its run, or of a person. */
 const OF_ANY_CALL = ['open', 'resume', 'publish', 'setTodos', 'decide'];
@@ -66,8 +69,8 @@ async function callTwice() {
   const { current } = await twice();
   expect(await runs.record(current, recordOf(current, [planned]))).toBe(true);
   const { task_id } = current;
-  const stale = (await ledger.start((await ledger.open(task_id, '1-1'))!, told(current)))!;
-  const later = (await ledger.start((await ledger.open(task_id, '1-1'))!, told(current)))!;
+  const stale = (await ledger.start((await ledger.open(task_id, '1-1'))!, eventsFor(current)))!;
+  const later = (await ledger.start((await ledger.open(task_id, '1-1'))!, eventsFor(current)))!;
   expect([stale.attempts, later.attempts]).toEqual([1, 2]);
   return { stale, later };
 }
@@ -124,9 +127,9 @@ describe('an attempt that was taken for lost', () => {
     const { ledger } = here.core.store;
     const { stale, later } = await callTwice();
     const waiting = { ...later, status: 'waiting_reconciliation' } as OpenCall;
-    expect(await ledger.park(later, { status: 'waiting_reconciliation', events: told(later) })).toBe(true);
+    expect(await ledger.park(later, { status: 'waiting_reconciliation', events: eventsFor(later) })).toBe(true);
     const decide = (attempts: number | null) =>
-      ledger.decide(waiting, { decision: { decision: 'done' } as never, by: 'x', attempts, events: told(later) });
+      ledger.decide(waiting, { decision: { decision: 'done' } as never, by: 'x', attempts, events: eventsFor(later) });
     expect(await decide(stale.attempts)).toBe(false);
     expect(await decide(later.attempts)).toBe(true);
     expect(await decide(null)).toBe(false);

@@ -31,8 +31,8 @@ const NESTED_SCHEMA = {
 };
 const HEAVY_PATTERNS = Array.from({ length: 90 }, (_, index) => `(?i)(\\pL{1,30}[a-z]{1,30}){1,15}x${index}$`);
 
-/** The database, the engine and the model; the service that is measured is a process of its own. */
-let home: TestInstallation;
+/** The database, the engine and the model. The measured service is a separate process. */
+let here: TestInstallation;
 let service: Child;
 let user: Client;
 let does: ReturnType<typeof helpers>;
@@ -57,7 +57,7 @@ async function upload(filename: string, content: string | Uint8Array): Promise<R
 /** A run whose model calls one tool. */
 async function run(tool: string, args: object, options: Parameters<typeof does.workflow>[0]): Promise<Reply> {
   const workflow_id = await does.workflow(options);
-  home.model.script(asks({ name: tool, args }), says('done'));
+  here.model.script(asks({ name: tool, args }), says('done'));
   const task = await does.ended(await does.prompt(workflow_id), 60_000);
   return { status: task.status === 'completed' ? 200 : 500, headers: new Headers(), body: task };
 }
@@ -85,7 +85,7 @@ const CORPUS: Record<string, Case> = {
     ...{ parsers: ['html-to-text'], jobs: ['page'] },
     send: () => run('web_fetch', { url: hostile_url }, { agent: { builtin_tools: ['web_fetch'] } }),
   },
-  'a PDF that goes on and on': {
+  'a PDF of excessive length': {
     ...{ parsers: ['unpdf'], jobs: ['document'] },
     send: () => upload('long.pdf', PDF),
   },
@@ -150,7 +150,7 @@ const CORPUS: Record<string, Case> = {
     send: async () => {
       const source = `EFFECT = "read"\ndef rows() -> list:\n    return [{"k%d" % i: 1} for i in range(${KEYS.length / 2})]\n`;
       const workflow_id = await does.workflow({ tools: [source], workflow: { tsv_tool_results: true } });
-      home.model.script((response, request) => asks({ name: request.tools![0]!.function.name })(response, request), says('done'));
+      here.model.script((response, request) => asks({ name: request.tools![0]!.function.name })(response, request), says('done'));
       const task = await does.ended(await does.prompt(workflow_id), 60_000);
       return { status: task.status === 'completed' ? 200 : 500, headers: new Headers(), body: task };
     },
@@ -207,7 +207,7 @@ const CORPUS: Record<string, Case> = {
     ...{ parsers: [], jobs: [] },
     send: async () => {
       const { workflow_id } = await guarded({});
-      home.model.script(says('done'));
+      here.model.script(says('done'));
       return post(`/api/workflows/${workflow_id}/prompt`, { request: Object.fromEntries(Object.entries(WIDE).slice(0, 45_000)) });
     },
   },
@@ -242,9 +242,9 @@ beforeAll(async () => {
   }).listen(0, '127.0.0.1');
   await once(hostile, 'listening');
   hostile_url = `http://127.0.0.1:${(hostile.address() as AddressInfo).port}`;
-  home = await startTestInstallation({ worker: false });
-  const { api, client } = await startFloorService(home.setting, { JUDGE_SECONDS: '4', READ_SECONDS: '3' });
-  [service, user, does] = [api, client, helpers(client, home.model)];
+  here = await startTestInstallation({ worker: false });
+  const { api, client } = await startFloorService(here.setting, { JUDGE_SECONDS: '4', READ_SECONDS: '3' });
+  [service, user, does] = [api, client, helpers(client, here.model)];
   prober = await startProber();
   // The first request of a kind loads its code, once in the life of a service.
   for (const filename of ['warm.html', 'warm.json']) await upload(filename, '{}');
@@ -253,7 +253,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await Promise.all([prober?.end(), service?.end('SIGTERM')]);
-  await home.stop();
+  await here.stop();
   hostile.closeAllConnections();
   hostile.close();
 });
@@ -280,9 +280,9 @@ it.each(Object.keys(CORPUS))('%s is dealt with, and answers to others do not wai
 });
 
 /**
- * The service has a process of its own, so the work of this test, of the hostile server and of the model does not count. What the
+ * The service runs in a separate process, so the work of this test, of the hostile server and of the model does not count. What the
  * machine does to the service does not count either. Each try also asks a control, an idle server in another process: when that one is
- * late, no processor was free, and the try says nothing. And of the milliseconds of a try, those that the service's main thread spent
+ * late, no processor was free, and the try proves nothing. And of the milliseconds of a try, those that the service's main thread spent
  * ready to run but without a processor (as the kernel counts them, where it does) are taken off: a busy neighbour stretches a short
  * stop, and an idle control does not feel that. What remains is time in which the service itself ran or blocked its own thread.
  */

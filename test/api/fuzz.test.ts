@@ -4,13 +4,13 @@ import { startTestInstallation, type TestInstallation } from '../support/install
 import { UNKNOWN, type World, worldOf } from './contract-world.ts';
 import { INTERFACE, type Row, SETTLED } from './interface-rows.ts';
 
-let home: TestInstallation;
+let here: TestInstallation;
 let world: World;
 beforeAll(async () => {
-  home = await startTestInstallation();
-  world = await worldOf(home);
+  here = await startTestInstallation();
+  world = await worldOf(here);
 });
-afterAll(() => home.stop());
+afterAll(() => here.stop());
 
 const ROWS = [...INTERFACE, ...SETTLED].filter(
   ({ method, path, request }) => method !== 'GET' && request !== '' && !/upload$|\/chat$/.test(path),
@@ -50,7 +50,7 @@ const bodies = (row: Row) => {
 it.each(ROWS.map((row) => [`${row.method} ${row.path}`, row] as const))('%s answers no body with a 500', async (_, row) => {
   const path = await world.pathOf(row);
   const send = async (body: unknown) => {
-    const answer = await home.alice.send(row.method, path, { body: JSON.stringify(body) });
+    const answer = await here.alice.send(row.method, path, { body: JSON.stringify(body) });
     expect(answer.status, JSON.stringify({ body, answer: answer.body })).not.toBe(500);
     if (answer.status >= 400)
       expect(answer.body).toMatchObject({ status: answer.status, code: expect.any(String), detail: expect.any(String) });
@@ -84,7 +84,7 @@ it.each(LISTS.map(({ path }) => [path]))('%s answers no query with a 500', async
   const query = fc.array(fc.tuple(name, text), { maxLength: 4 });
   await fc.assert(
     fc.asyncProperty(query, async (pairs) => {
-      const answer = await home.alice.get(`${path}?${new URLSearchParams(pairs)}`);
+      const answer = await here.alice.get(`${path}?${new URLSearchParams(pairs)}`);
       expect(answer.status, JSON.stringify({ pairs, answer: answer.body })).not.toBe(500);
     }),
     { numRuns: 25 },

@@ -18,7 +18,7 @@ async function tokenOf(as: Client, name = unique('key')) {
 }
 const listOf = async (as: Client, path: string) => (await as.ok(as.get(path))) as unknown as Record<string, any>[];
 
-it('a token is not sent back to a destination that its owner has left, whoever leads the resource there', async () => {
+it('a token is not sent back to a destination that its owner has left, no matter who points the resource there', async () => {
   const { alice, bob } = world;
   const token = await tokenOf(alice);
   const held = await mcp.make(world, alice, token.name);
@@ -29,7 +29,7 @@ it('a token is not sent back to a destination that its owner has left, whoever l
   expect(await held.use(alice, token.value)).toBe('secret_not_granted');
 });
 
-it('a grant to one resource is none to another that leads to the same place', async () => {
+it('a grant to one resource does not cover another with the same destination', async () => {
   const { alice, bob } = world;
   const token = await tokenOf(alice);
   const [own, same] = [await mcp.make(world, alice, token.name), await mcp.make(world, bob, token.name)];

@@ -74,7 +74,7 @@ describe('a stored token', () => {
 describe('the grants of a token', () => {
   const mcp = HOLDERS.find(({ kind }) => kind === 'mcp_server')!;
 
-  it('list what was granted and what is asked for, and its owner agrees to what they have seen', async () => {
+  it('list granted and requested destinations, and its owner agrees to what they have seen', async () => {
     const { alice, bob } = world;
     const token = await tokenOf(alice);
     const held = await mcp.make(world, bob, token.name);
@@ -156,7 +156,7 @@ describe('the grants of a token', () => {
     },
   );
 
-  it('are given once for what was there before, where one person made both; the doctor lists the rest', async () => {
+  it('are given once to existing resources whose token has the same owner; the doctor lists the rest', async () => {
     const { alice, bob, core } = world;
     const token = await tokenOf(alice);
     const [own, foreign] = [await mcp.make(world, alice, token.name), await mcp.make(world, bob, token.name)];
@@ -166,8 +166,8 @@ describe('the grants of a token', () => {
     expect(await own.use(alice, token.value)).toBe('arrived');
     expect(await foreign.use(alice, token.value)).toBe('secret_not_granted');
     const { name } = await alice.ok(alice.get(foreign.path));
-    const told = await doctorChecks(core, world.driver)['stored tokens']!();
-    expect(told).toContain(`${token.name} to the MCP server ${name}`);
+    const report = await doctorChecks(core, world.driver)['stored tokens']!();
+    expect(report).toContain(`${token.name} to the MCP server ${name}`);
     await core.database.pool.query('DELETE FROM secret_grants');
     await core.store.grants.grantExisting();
     expect(await own.use(alice, token.value)).toBe('secret_not_granted');
@@ -370,7 +370,7 @@ describe('nothing that others made', () => {
     expect(snapshot?.guardrails).toHaveLength(joined);
     expect(snapshot?.not_joined).toHaveLength(joined ? 0 : 4);
     expect(await world.core.store.chatGuardrails(agent_id, 'local:alice')).toHaveLength(joined);
-    const told = await doctorChecks(world.core, world.driver).tags!();
-    expect(told.includes(`knowledge source ${source.name} does not join the workflow ${id} of alice`)).toBe(!joined);
+    const report = await doctorChecks(world.core, world.driver).tags!();
+    expect(report.includes(`knowledge source ${source.name} does not join the workflow ${id} of alice`)).toBe(!joined);
   });
 });

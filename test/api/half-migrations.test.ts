@@ -34,11 +34,11 @@ const schemaOf = async (client: pg.Client) => (await client.query<{ part: string
 
 const names = (await readdir(MIGRATIONS, { withFileTypes: true })).filter((entry) => entry.isDirectory()).map(({ name }) => name);
 
-/** Versions before this one noted a migration, applied it and noted its end, each in a transaction of its own. */
+/** Earlier versions noted a migration, applied it and noted its end, each in a separate transaction. */
 describe.each(['noted but not applied', 'noted and applied, its end not noted'])(
   'a migration %s by an older version',
   (state) => {
-    it('is taken up again, whichever it is', { timeout: 120_000 }, async () => {
+    it('is resumed, whichever migration it is', { timeout: 120_000 }, async () => {
       const { url, client } = await opened(unmigratedDatabase());
       const folder = await mkdtemp(join(tmpdir(), 'perdura-migrations-'));
       endings.push(() => rm(folder, { recursive: true, force: true }));

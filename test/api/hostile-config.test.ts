@@ -170,7 +170,7 @@ describe('the address of a knowledge source elsewhere', () => {
 });
 const hostOf = (url: string) => new URL(url).hostname;
 
-/** Agrees to TLS as Postgres does, with a certificate of its own making, and asks for the password in clear. */
+/** Agrees to TLS as Postgres does, with a self-signed certificate, and asks for the password in clear. */
 async function startImpostor() {
   const [key, cert] = [join(dir, 'impostor.key'), join(dir, 'impostor.pem')];
   const subject = ['-subj', '/CN=database.example', '-addext', 'subjectAltName=DNS:database.example'];

@@ -5,7 +5,7 @@ import { startDemoModel } from '../../src/embedded/demo-model.ts';
 import { docxOf, pdfOf } from '../support/documents.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 
-let home: TestInstallation;
+let here: TestInstallation;
 let embeddings: Awaited<ReturnType<typeof startDemoModel>>;
 let made = 0;
 const unique = (name: string) => `${name} ${++made}`;
@@ -13,25 +13,25 @@ const unique = (name: string) => `${name} ${++made}`;
 beforeAll(async () => {
   embeddings = await startDemoModel();
   const setting = { embeddings: { base_url: embeddings.url, model: 'demo', api_key: null } };
-  home = await startTestInstallation({ worker: false, setting });
+  here = await startTestInstallation({ worker: false, setting });
 });
 afterAll(async () => {
-  await home.stop();
+  await here.stop();
   await embeddings.stop();
 });
 
-const source = async (more: object = {}, { alice } = home) =>
+const source = async (more: object = {}, { alice } = here) =>
   (await alice.ok(alice.post('/api/knowledge-sources', { name: unique('source'), ...more }), 201)).id as string;
-const item = async (source_id: string, content: string, more: object = {}, { alice } = home) =>
+const item = async (source_id: string, content: string, more: object = {}, { alice } = here) =>
   alice.ok(alice.post('/api/knowledge-items', { source_id, name: unique('item'), content, ...more }), 201);
-const query = async (body: object, { alice } = home) => alice.ok(alice.post('/api/knowledge-items/query', body));
+const query = async (body: object, { alice } = here) => alice.ok(alice.post('/api/knowledge-items/query', body));
 
 async function upload(filename: string, content: Uint8Array | string, source_id: string) {
   const form = new FormData();
   form.set('source_id', source_id);
   form.set('tags', 'uploaded, file');
   form.set('file', new Blob([content as never]), filename);
-  return home.alice.send('POST', '/api/knowledge-items/upload', { body: form });
+  return here.alice.send('POST', '/api/knowledge-items/upload', { body: form });
 }
 
 describe('knowledge items', () => {
@@ -60,17 +60,17 @@ describe('knowledge items', () => {
     const one = await item(id, 'The old text speaks of walruses.');
     expect(one).toMatchObject({ status: 'indexed', last_error: null, chunks: 1 });
     expect(one).not.toHaveProperty('content');
-    await home.alice.ok(home.alice.put(`/api/knowledge-items/${one.id}`, { content: 'The new text speaks of pelicans.' }));
+    await here.alice.ok(here.alice.put(`/api/knowledge-items/${one.id}`, { content: 'The new text speaks of pelicans.' }));
     expect((await query({ query: 'pelicans', source_ids: [id] })).items[0]).toMatchObject({ item_id: one.id });
     expect(
       (await query({ query: 'walruses', source_ids: [id] })).items.every((it: { text_score: number }) => it.text_score === null),
     ).toBe(true);
-    const content = await home.alice.ok(home.alice.get(`/api/knowledge-items/${one.id}/content`));
+    const content = await here.alice.ok(here.alice.get(`/api/knowledge-items/${one.id}/content`));
     expect(content).toMatchObject({ content: 'The new text speaks of pelicans.', content_type: 'text/plain' });
   });
 
   it('go with their source, which stays while an agent uses it', async () => {
-    const { alice } = home;
+    const { alice } = here;
     const id = await source();
     const one = await item(id, 'text');
     const agent = await alice.ok(alice.post('/api/agents', { name: unique('reader'), knowledge_source_ids: [id] }), 201);
@@ -89,7 +89,7 @@ describe('knowledge items', () => {
       connection_config: { url: 'http://127.0.0.1:1', collection: 'c' },
     });
     for (const source_id of [elsewhere, '01900000-0000-7000-8000-000000000000']) {
-      const answer = await home.alice.post('/api/knowledge-items', { source_id, name: 'x', content: 'x' });
+      const answer = await here.alice.post('/api/knowledge-items', { source_id, name: 'x', content: 'x' });
       expect(answer).toMatchObject({ status: 422, body: { errors: [{ path: 'source_id' }] } });
     }
   });
@@ -116,7 +116,7 @@ describe('uploads', () => {
       status: 201,
       body: { name: filename, content_type, status: 'indexed', tags: ['uploaded', 'file'] },
     });
-    const { content } = await home.alice.ok(home.alice.get(`/api/knowledge-items/${answer.body.id}/content`));
+    const { content } = await here.alice.ok(here.alice.get(`/api/knowledge-items/${answer.body.id}/content`));
     expect(content).toContain('Walrus');
     expect(content).not.toMatch(/<p>|x\(\)|p\{/);
     expect((await query({ query: 'walrus', source_ids: [id] })).items).toHaveLength(1);
@@ -133,12 +133,12 @@ describe('uploads', () => {
   ])('refuse %s and write nothing', async (_, filename, bytes, code) => {
     const id = await source();
     expect(await upload(filename, bytes, id)).toMatchObject({ status: 422, body: { code, errors: [{ path: 'file' }] } });
-    expect((await home.alice.get(`/api/knowledge-items?source_id=${id}`)).body).toEqual([]);
+    expect((await here.alice.get(`/api/knowledge-items?source_id=${id}`)).body).toEqual([]);
   });
 });
 
 describe('without an embedding endpoint', () => {
-  it('finds by words alone, and says so', async () => {
+  it('falls back to word search, and reports it', async () => {
     const plain = await startTestInstallation({ worker: false });
     try {
       const id = await source({}, plain);
@@ -152,7 +152,7 @@ describe('without an embedding endpoint', () => {
     }
   });
 
-  it('never shows the key of the embedding endpoint, though the endpoint repeats it', async () => {
+  it('never shows the key of the embedding endpoint, even if the endpoint repeats it', async () => {
     const server = createServer((request, response) => {
       const said = { error: { message: `No access with ${request.headers.authorization}` } };
       response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(said));
@@ -172,7 +172,7 @@ describe('without an embedding endpoint', () => {
     }
   });
 
-  it('stores an item although the endpoint is down, and embeds it when it is saved again', async () => {
+  it('stores an item while the endpoint is down, and embeds it when it is saved again', async () => {
     const setting = { embeddings: { base_url: 'http://127.0.0.1:1/v1', model: 'demo', api_key: null } };
     const down = await startTestInstallation({ worker: false, setting });
     try {
@@ -187,7 +187,7 @@ describe('without an embedding endpoint', () => {
 
 describe('sources elsewhere', () => {
   it('searches a Qdrant collection with the key of a stored token, which nobody sees', async () => {
-    const { alice } = home;
+    const { alice } = here;
     const seen: { url: string | undefined; key: unknown; body: { limit: number; query: number[] } }[] = [];
     const server = createServer((request, response) => {
       let text = '';
@@ -231,7 +231,7 @@ describe('sources elsewhere', () => {
     ['pgvector', { url: 'postgres://u:p@10.255.255.1/x', table: 't' }],
   ])('does not reach private addresses: %s', async (source_type, connection_config) => {
     const id = await source({ source_type, connection_config });
-    const tested = await home.alice.ok(home.alice.post(`/api/knowledge-sources/${id}/test`));
+    const tested = await here.alice.ok(here.alice.post(`/api/knowledge-sources/${id}/test`));
     expect(tested).toMatchObject({ success: false, error: expect.stringContaining('not allowed from here') });
   });
 });

@@ -18,7 +18,7 @@ const EMPTY = { version: '1.0', resource_type: 'skill', items: [] };
 
 const importing = (as: Client) => as.post('/api/skills/import', EMPTY);
 
-/** An upload of a user's that has its place and does not go on. */
+/** An upload that holds one of its user's places and sends nothing more. */
 const held = (as: Client, token: string): Promise<Socket> =>
   until('a place is held', async () => {
     const { hostname, port } = new URL(world.url);

@@ -35,7 +35,7 @@ const skill = (client: Client, bytes: number) => client.post('/api/skills', { na
 const guardrail = (guardrail_type: string, config: object) =>
   here.alice.post('/api/guardrails', { name: name(), guardrail_type, config });
 
-/** A request whose body does not come to its end; what the server says to it, and a way to end it. */
+/** A request whose body never ends: the server's answer, and a way to end the request. */
 function halfSent(head: string, token = ALICE) {
   const { hostname, port } = new URL(here.url);
   const socket = connect(Number(port), hostname);
@@ -93,7 +93,7 @@ const LIMITS: Record<string, Limit> = {
       const agent_id = (await client.ok(client.post('/api/agents', { name: name() }), 201)).id;
       const { id } = await client.ok(client.post('/api/workflows', { agent_id }), 201);
       const { status, body } = await client.post(`/api/workflows/${id}/prompt`, { prompt: 'go' });
-      // A run that went on would take the answers scripted for the next test.
+      // A run that kept running would consume the answers scripted for the next test.
       const task = () => client.ok(client.get(`/api/tasks/${body.task_id}`));
       if (status === 201) await until('its end', async () => (await task()).completed_at !== null);
       return status;
@@ -168,9 +168,9 @@ describe('the JSON of a request', () => {
     'holds no more values than are allowed: %s',
     async (path) => {
       const { status, body } = await sent(path, '{"a":"[,,"},'.repeat(1_200));
-      // Each door has its own form of errors.
+      // Each interface has its own error format.
       expect({ status, said: JSON.stringify(body) }).toEqual({ status: 413, said: expect.stringContaining('JSON_VALUES') });
-      // What is in texts, and `\"` in them, is no value.
+      // Brackets and commas inside strings, also after `\"`, do not count as values.
       expect((await sent(path, `"${'[,\\"'.repeat(2_000)}"`)).status).not.toBe(413);
     },
   );
@@ -261,7 +261,7 @@ describe('attempts to sign in', () => {
       body: (await answer.json()) as { code?: string; detail?: string },
     }));
 
-  it('are refused once too many failed, before the provider is asked; who is signed in stays so', async () => {
+  it('are refused after too many failures, before the provider is asked; signed-in users stay signed in', async () => {
     const failed = await Promise.all(['x1', 'x2', 'x3', 'x4', 'x5'].map(asked));
     expect(failed.map(({ status }) => status).sort()).toEqual([401, 401, 401, 429, 429]);
     const refused = failed.find(({ status }) => status === 429)!;

@@ -5,12 +5,12 @@ import { says } from '../support/model-server.ts';
 import { type Child, startApiProcess } from '../support/processes.ts';
 import { until } from '../support/until.ts';
 
-let at: TestInstallation;
+let here: TestInstallation;
 beforeAll(async () => {
-  at = await startTestInstallation();
-  at.model.always(says('Said once.'));
+  here = await startTestInstallation();
+  here.model.always(says('Said once.'));
 });
-afterAll(() => at?.stop());
+afterAll(() => here?.stop());
 
 interface Request {
   /** As in the description of the API. */
@@ -21,14 +21,14 @@ interface Request {
   made: string;
 }
 
-const count = async ({ made }: Request) => Number((await at.core.database.pool.query(made)).rows[0].count);
+const count = async ({ made }: Request) => Number((await here.core.database.pool.query(made)).rows[0].count);
 const counts = (requests: Request[]) => Promise.all(requests.map(count));
 const keyOf = ({ operation }: Request) => ({ 'idempotency-key': `lost ${operation}` });
 const send = (client: Client, request: Request) => client.post(request.path, request.body, keyOf(request));
 
 /** Replies are not kept while it holds: what a request makes is there, and its key has no answer yet. */
 async function holdReplies() {
-  const { pool } = at.core.database;
+  const { pool } = here.core.database;
   const holder = await pool.connect();
   await holder.query(`SELECT pg_advisory_lock(1);
     CREATE FUNCTION hold_reply() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NEW; END';
@@ -62,7 +62,7 @@ async function loseServer({ api, client }: { api: Child; client: Client }, reque
 /** One request for each operation that takes an Idempotency-Key. */
 async function requestsOf(client: Client): Promise<Request[]> {
   const make = (path: string, body: object) => client.ok(client.post(path, body));
-  const provider = { provider_type: 'openai_compatible', base_url: at.model.url, default_model: 'scripted' };
+  const provider = { provider_type: 'openai_compatible', base_url: here.model.url, default_model: 'scripted' };
   const { id: provider_id } = await make('/api/providers', { name: 'first', ...provider });
   const { id: agent_id } = await make('/api/agents', { name: 'first', provider_id });
   const workflow = async () => (await make('/api/workflows', { agent_id, title: 'first' })).id as string;
@@ -121,10 +121,10 @@ async function requestsOf(client: Client): Promise<Request[]> {
   ];
 }
 
-it('of each request with an Idempotency-Key, one thing is made, although its server is killed before it can answer', {
+it('each request with an Idempotency-Key creates one thing, even if its server is killed before it can answer', {
   timeout: 120_000,
 }, async () => {
-  const first = await startApiProcess(at.setting);
+  const first = await startApiProcess(here.setting);
   const requests = await requestsOf(first.client);
   const { paths } = (await first.client.get('/openapi.json')).body;
   const operations = Object.values(paths as Record<string, Record<string, any>>).flatMap((path) => Object.values(path));
@@ -135,14 +135,14 @@ it('of each request with an Idempotency-Key, one thing is made, although its ser
   await loseServer(first, requests);
   expect(await counts(requests)).toEqual(requests.map(() => 1));
 
-  const { api, client } = await startApiProcess(at.setting);
+  const { api, client } = await startApiProcess(here.setting);
   const early = await send(client, requests[0]!);
   expect(early).toMatchObject({ status: 409, body: { code: 'idempotency_key_busy' } });
-  await at.core.database.pool.query(`UPDATE idempotency_keys SET created_at = created_at - interval '1 minute'`);
+  await here.core.database.pool.query(`UPDATE idempotency_keys SET created_at = created_at - interval '1 minute'`);
   for (const request of requests) {
-    const taken_up = await send(client, request);
-    expect([request.operation, taken_up.status]).toEqual([request.operation, expect.toBeOneOf([200, 201])]);
-    expect(taken_up.headers.get('idempotent-replayed')).toBeNull();
+    const resumed = await send(client, request);
+    expect([request.operation, resumed.status]).toEqual([request.operation, expect.toBeOneOf([200, 201])]);
+    expect(resumed.headers.get('idempotent-replayed')).toBeNull();
     const again = await send(client, request);
     expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
   }
@@ -150,14 +150,14 @@ it('of each request with an Idempotency-Key, one thing is made, although its ser
   await api.end('SIGTERM');
 });
 
-it('a chat that is taken up again goes on with the message that is there, and has one reply', { timeout: 60_000 }, async () => {
-  const first = await startApiProcess(at.setting);
+it('a repeated chat request continues from the stored message and has one reply', { timeout: 60_000 }, async () => {
+  const first = await startApiProcess(here.setting);
   const { client } = first;
   const { id: provider_id } = await client.ok(
     client.post('/api/providers', {
       name: 'chats',
       provider_type: 'openai_compatible',
-      base_url: at.model.url,
+      base_url: here.model.url,
       default_model: 's',
     }),
   );
@@ -165,33 +165,33 @@ it('a chat that is taken up again goes on with the message that is there, and ha
   const path = `/api/agents/${agent_id}/chat`;
   await client.post(path, { message: 'Hello.' });
   const [{ id: session_id }] = (await client.ok(client.get(`${path}/sessions`))) as any;
-  const made = `SELECT count(*) FROM chat_messages WHERE content = 'Go on.'`;
-  const request = { operation: 'go on', path, body: { message: 'Go on.', session_id }, made };
+  const made = `SELECT count(*) FROM chat_messages WHERE content = 'Continue.'`;
+  const request = { operation: 'continue', path, body: { message: 'Continue.', session_id }, made };
   await loseServer(first, [request]);
 
-  const next = await startApiProcess(at.setting);
+  const next = await startApiProcess(here.setting);
   const messages = async () => {
     const stored = await next.client.ok(next.client.get(`${path}/sessions/${session_id}`));
     expect(stored.message_count).toBe(stored.messages.length);
     return stored.messages.map(({ content }: { content: string }) => content);
   };
-  expect(await messages()).toEqual(['Hello.', 'Said once.', 'Go on.']);
-  await at.core.database.pool.query(`UPDATE idempotency_keys SET created_at = created_at - interval '1 minute'`);
-  const asked = at.model.requests.length;
-  for (const _ of ['taken up', 'replayed']) expect((await send(next.client, request)).body).toContain('"type":"done"');
-  expect(await messages()).toEqual(['Hello.', 'Said once.', 'Go on.', 'Said once.']);
-  expect(at.model.requests.length).toBe(asked + 1);
+  expect(await messages()).toEqual(['Hello.', 'Said once.', 'Continue.']);
+  await here.core.database.pool.query(`UPDATE idempotency_keys SET created_at = created_at - interval '1 minute'`);
+  const asked = here.model.requests.length;
+  for (const _ of ['resumed', 'replayed']) expect((await send(next.client, request)).body).toContain('"type":"done"');
+  expect(await messages()).toEqual(['Hello.', 'Said once.', 'Continue.', 'Said once.']);
+  expect(here.model.requests.length).toBe(asked + 1);
   await next.api.end('SIGTERM');
 });
 
-it('a request whose answer could not be kept is taken up at once when it is repeated', async () => {
-  const { pool } = at.core.database;
-  const agent_id = (await at.alice.ok(at.alice.get(`/api/workflows/${await at.workflow()}`))).agent_id;
+it('a request whose answer could not be stored is resumed at once when it is repeated', async () => {
+  const { pool } = here.core.database;
+  const agent_id = (await here.alice.ok(here.alice.get(`/api/workflows/${await here.workflow()}`))).agent_id;
   const made = `SELECT count(*) FROM workflows WHERE title = 'unkept'`;
   const request = { operation: 'unkept', path: '/api/workflows', body: { agent_id, title: 'unkept' }, made };
   await pool.query(`ALTER TABLE idempotency_keys ADD CONSTRAINT full_disk CHECK (reply IS NULL OR key <> 'lost unkept')`);
-  expect((await send(at.alice, request)).status).toBe(500);
+  expect((await send(here.alice, request)).status).toBe(500);
   await pool.query('ALTER TABLE idempotency_keys DROP CONSTRAINT full_disk');
-  expect((await send(at.alice, request)).status).toBe(201);
+  expect((await send(here.alice, request)).status).toBe(201);
   expect(await count(request)).toBe(1);
 });

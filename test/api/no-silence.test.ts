@@ -5,13 +5,13 @@ import { asks, says } from '../support/model-server.ts';
 import { undescribed } from '../support/statuses.ts';
 import { type World, worldOf } from './contract-world.ts';
 
-let home: TestInstallation;
+let here: TestInstallation;
 let world: World;
 beforeAll(async () => {
-  home = await startTestInstallation();
-  world = await worldOf(home);
+  here = await startTestInstallation();
+  world = await worldOf(here);
 });
-afterAll(() => home.stop());
+afterAll(() => here.stop());
 
 const refusal = (answer: { status: number; body: Record<string, any> }) => [answer.status, answer.body.errors?.[0]?.path];
 
@@ -23,7 +23,7 @@ interface Parameter {
 
 describe('queries', () => {
   it('refuse values that a filter does not know, for every parameter of every operation', async () => {
-    const { paths } = (await home.anonymous.get('/openapi.json')).body;
+    const { paths } = (await here.anonymous.get('/openapi.json')).body;
     const silent: string[] = [];
     let tried = 0;
     for (const [path, methods] of Object.entries(paths as Record<string, Record<string, { parameters?: Parameter[] }>>)) {
@@ -35,7 +35,7 @@ describe('queries', () => {
         for (const { name } of judged) {
           tried += 1;
           const row = { method: method.toUpperCase(), path, request: '', response: '' } as never;
-          const answer = await home.alice.send(method.toUpperCase(), `${await world.pathOf(row)}?${name}=no-such-value`);
+          const answer = await here.alice.send(method.toUpperCase(), `${await world.pathOf(row)}?${name}=no-such-value`);
           if (answer.status !== 422) silent.push(`${method} ${path}?${name}: ${answer.status}`);
         }
       }
@@ -45,15 +45,15 @@ describe('queries', () => {
   });
 
   it('refuse a filter that a list does not have, and apply the one of agents', async () => {
-    expect((await home.alice.get('/api/providers?tag=x')).status).toBe(422);
-    await home.alice.ok(home.alice.post('/api/agents', { name: 'tagged', knowledge_tags: ['blue'] }), 201);
-    expect((await home.alice.get('/api/agents?tag=blue')).body.map(({ name }: { name: string }) => name)).toEqual(['tagged']);
+    expect((await here.alice.get('/api/providers?tag=x')).status).toBe(422);
+    await here.alice.ok(here.alice.post('/api/agents', { name: 'tagged', knowledge_tags: ['blue'] }), 201);
+    expect((await here.alice.get('/api/agents?tag=blue')).body.map(({ name }: { name: string }) => name)).toEqual(['tagged']);
   });
 });
 
 describe('saves', () => {
   it('refuse what cannot work', async () => {
-    const { alice } = home;
+    const { alice } = here;
     expect(refusal(await alice.post('/api/agents', { name: 'x', builtin_tools: ['web_serch'] }))).toEqual([
       422,
       'builtin_tools.0',
@@ -65,7 +65,7 @@ describe('saves', () => {
   });
 
   it('say what runs would skip or rename', async () => {
-    const { alice } = home;
+    const { alice } = here;
     const tool = { name: 'bash', source_code: 'def bash():\n    return 1\n' };
     const made = await alice.ok(alice.post('/api/custom-tools', tool), 201);
     expect(made.warnings).toEqual([{ path: 'name', message: expect.stringContaining('custom_bash') }]);
@@ -74,12 +74,12 @@ describe('saves', () => {
     expect((await alice.get(`/api/agents/${agent.id}`)).body.warnings).toMatchObject([{ path: 'custom_tool_ids' }]);
   });
 
-  it('cannot tell a token of someone else from one that does not exist', async () => {
-    await home.bob.ok(home.bob.post('/api/tokens', { name: 'of-bob', value: 'x' }), 201);
+  it("cannot distinguish another user's token from one that does not exist", async () => {
+    await here.bob.ok(here.bob.post('/api/tokens', { name: 'of-bob', value: 'x' }), 201);
     const messages = [];
     for (const name of ['of-bob', 'nowhere']) {
       const body = { name: `p ${name}`, provider_type: 'openai', api_key_token_name: name };
-      const { warnings, needs } = await home.alice.ok(home.alice.post('/api/providers', body), 201);
+      const { warnings, needs } = await here.alice.ok(here.alice.post('/api/providers', body), 201);
       messages.push(JSON.stringify({ warnings, needs }).replaceAll(name, 'NAME'));
     }
     expect(messages[0]).toBe(messages[1]);
@@ -88,7 +88,7 @@ describe('saves', () => {
 
 describe('imports', () => {
   it('carry guardrails, and make a workflow inactive whose guardrails are missing', async () => {
-    const { alice } = home;
+    const { alice } = here;
     const missing = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be999';
     const bundle = (await alice.get('/api/export')).body;
     expect(bundle.guardrails).toHaveLength(1);
@@ -109,8 +109,8 @@ describe('imports', () => {
 });
 
 describe('statuses', () => {
-  it('are right for what is not there, not taken or malformed', async () => {
-    const { alice } = home;
+  it('are right for missing, refused and malformed requests', async () => {
+    const { alice } = here;
     expect((await alice.get(`/api/workflows/${world.ids.workflows}/stream?task_id=${world.ids.agents}`)).status).toBe(404);
     const patched = await alice.patch(`/api/skills/${world.ids.skills}`, {});
     expect([patched.status, patched.headers.get('allow')]).toEqual([405, 'DELETE, GET, PUT']);
@@ -126,17 +126,17 @@ describe('statuses', () => {
   });
 
   it('keep a workflow that a schedule runs, unless it is forced', async () => {
-    const { alice } = home;
+    const { alice } = here;
     const { id } = await alice.ok(alice.post('/api/workflows', { agent_id: world.ids.agents }), 201);
     const schedule = { name: 's', workflow_id: id, prompt: 'x', interval_value: 1, interval_unit: 'weeks' };
     const start_at = new Date(Date.now() + 3_600_000).toISOString();
     const made = await alice.ok(alice.post('/api/scheduled-agents', { ...schedule, start_at }), 201);
-    await home.driver.client.schedule.getHandle(`schedule-${made.id}`).describe();
+    await here.driver.client.schedule.getHandle(`schedule-${made.id}`).describe();
     expect(await alice.del(`/api/workflows/${id}`)).toMatchObject({ status: 409, body: { code: 'workflow_scheduled' } });
     expect((await alice.del(`/api/workflows/${id}?force=true`)).status).toBe(204);
     expect((await alice.get(`/api/scheduled-agents/${made.id}`)).status).toBe(404);
     // Its row goes with the workflow; the engine would still fire it.
-    await expect(home.driver.client.schedule.getHandle(`schedule-${made.id}`).describe()).rejects.toMatchObject({
+    await expect(here.driver.client.schedule.getHandle(`schedule-${made.id}`).describe()).rejects.toMatchObject({
       name: 'ScheduleNotFoundError',
     });
   });
@@ -144,7 +144,7 @@ describe('statuses', () => {
 
 describe('refusals', () => {
   it('use words of this project, for every field of every body', async () => {
-    const { paths } = (await home.anonymous.get('/openapi.json')).body;
+    const { paths } = (await here.anonymous.get('/openapi.json')).body;
     const theirs = /expected|received|Invalid (input|key|option|UUID|URL|string)|Too (small|big)|Unrecognized/;
     for (const [path, methods] of Object.entries(paths as Record<string, Record<string, { requestBody?: object }>>)) {
       for (const [method, { requestBody }] of Object.entries(methods)) {
@@ -157,18 +157,18 @@ describe('refusals', () => {
           ...Object.keys(valid).flatMap((key) => [5, '', [1], { a: 1 }].map((value) => ({ ...valid, [key]: value }))),
           [1],
         ]) {
-          const answer = await home.alice.send(method.toUpperCase(), url, { body: wrong });
+          const answer = await here.alice.send(method.toUpperCase(), url, { body: wrong });
           expect(JSON.stringify(answer.body.errors ?? ''), `${method} ${path}`).not.toMatch(theirs);
         }
       }
     }
-    expect((await home.alice.post('/api/skills', {})).body.errors[0].message).toBe('`name` is required');
+    expect((await here.alice.post('/api/skills', {})).body.errors[0].message).toBe('`name` is required');
   });
 });
 
 describe('the description', () => {
   it('lists every status that was answered', async () => {
-    const api = (await home.anonymous.get('/openapi.json')).body;
+    const api = (await here.anonymous.get('/openapi.json')).body;
     expect(undescribed(api as Parameters<typeof undescribed>[0], answered)).toEqual([]);
   });
 });
@@ -176,14 +176,14 @@ describe('the description', () => {
 describe('runs', () => {
   it('fit arguments to the tool, and name the field that does not fit', async () => {
     const source_code = 'def twice(n: int) -> int:\n    return n * 2\n';
-    const tool = await home.alice.ok(home.alice.post('/api/custom-tools', { name: 'twice', source_code, effect: 'read' }), 201);
+    const tool = await here.alice.ok(here.alice.post('/api/custom-tools', { name: 'twice', source_code, effect: 'read' }), 201);
     const own = { name: 'fits', provider_id: world.ids.providers, custom_tool_ids: [tool.id] };
-    const agent = await home.alice.ok(home.alice.post('/api/agents', own), 201);
-    const { id: workflow_id } = await home.alice.ok(home.alice.post('/api/workflows', { agent_id: agent.id }), 201);
-    home.model.script(asks({ name: 'twice', args: { n: '5' } }), asks({ name: 'twice', args: { n: 'five' } }), says('ok'));
-    const task_id = await home.prompt(workflow_id);
-    await home.ended(task_id);
-    const { messages, logs } = (await home.alice.get(`/api/tasks/${task_id}`)).body;
+    const agent = await here.alice.ok(here.alice.post('/api/agents', own), 201);
+    const { id: workflow_id } = await here.alice.ok(here.alice.post('/api/workflows', { agent_id: agent.id }), 201);
+    here.model.script(asks({ name: 'twice', args: { n: '5' } }), asks({ name: 'twice', args: { n: 'five' } }), says('ok'));
+    const task_id = await here.prompt(workflow_id);
+    await here.ended(task_id);
+    const { messages, logs } = (await here.alice.get(`/api/tasks/${task_id}`)).body;
     const results = messages
       .filter(({ role }: { role: string }) => role === 'tool')
       .map(({ content }: { content: string }) => content);
@@ -192,16 +192,16 @@ describe('runs', () => {
   });
 
   it('say which tools they were not offered', async () => {
-    const tool = await home.alice.ok(
-      home.alice.post('/api/custom-tools', { name: 'thrice', source_code: 'def thrice():\n    return 3\n' }),
+    const tool = await here.alice.ok(
+      here.alice.post('/api/custom-tools', { name: 'thrice', source_code: 'def thrice():\n    return 3\n' }),
       201,
     );
-    const agent = await home.alice.ok(home.alice.post('/api/agents', { name: 'default', custom_tool_ids: [tool.id] }), 201);
-    const workflow = await home.alice.ok(home.alice.post('/api/workflows', { agent_id: agent.id }), 201);
-    home.model.script(says('ok'));
-    const task_id = await home.prompt(workflow.id);
-    await home.ended(task_id);
-    const { logs } = (await home.alice.get(`/api/tasks/${task_id}`)).body;
+    const agent = await here.alice.ok(here.alice.post('/api/agents', { name: 'default', custom_tool_ids: [tool.id] }), 201);
+    const workflow = await here.alice.ok(here.alice.post('/api/workflows', { agent_id: agent.id }), 201);
+    here.model.script(says('ok'));
+    const task_id = await here.prompt(workflow.id);
+    await here.ended(task_id);
+    const { logs } = (await here.alice.get(`/api/tasks/${task_id}`)).body;
     expect(logs.find(({ event }: { event: string }) => event === 'tools_not_offered')).toMatchObject({ tools: ['thrice'] });
     expect(logs.find(({ event }: { event: string }) => event === 'context_built')).toMatchObject({ tools: [] });
   });

@@ -16,7 +16,7 @@ const bundled = async () => {
   );
 };
 
-it('lists the bundled tools beside the users own, ready to run', async () => {
+it("lists the bundled tools next to the user's own, ready to run", async () => {
   const calculate = (await bundled()).get('calculate')!;
   expect(calculate.is_plugin).toBe(true);
   const answer = await here.alice.ok(
@@ -26,7 +26,7 @@ it('lists the bundled tools beside the users own, ready to run', async () => {
   expect(answer.result).toContain('42');
 });
 
-it('keeps their source from changes, and what was set on them over a restart', async () => {
+it('refuses changes to their source, and keeps their settings across a restart', async () => {
   const { id } = (await bundled()).get('calculate')!;
   const path = `/api/custom-tools/${id}`;
   const source_code = 'def calculate():\n    return 1\n';

@@ -37,7 +37,7 @@ describe('a provider that is not stored', () => {
   });
 });
 
-describe("a model server of one's own", () => {
+describe('a self-hosted model server', () => {
   it.for(['', '/', '/v1', '/v1/'])('is tested and runs without any token at its address with the path "%s"', async (path) => {
     server.keys.length = 0;
     const values = { name: `own${path}`, ...compatible(`${server.address}${path}`), default_model: KEYLESS_MODEL };

@@ -1,22 +1,22 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 
-let it_: TestInstallation;
+let here: TestInstallation;
 beforeAll(async () => {
-  it_ = await startTestInstallation({ worker: false });
+  here = await startTestInstallation({ worker: false });
 });
-afterAll(() => it_.stop());
+afterAll(() => here.stop());
 
 let made = 0;
 const unique = (name: string) => `${name} ${++made}`;
 const agent = async (more: object = {}) =>
-  (await it_.alice.ok(it_.alice.post('/api/agents', { name: unique('agent'), ...more }), 201)).id as string;
+  (await here.alice.ok(here.alice.post('/api/agents', { name: unique('agent'), ...more }), 201)).id as string;
 const workflow = async (agent_id: string, more: object = {}) =>
-  (await it_.alice.ok(it_.alice.post('/api/workflows', { agent_id, ...more }), 201)).id as string;
+  (await here.alice.ok(here.alice.post('/api/workflows', { agent_id, ...more }), 201)).id as string;
 
 describe('skills', () => {
   it('keeps, changes and lists them by tag', async () => {
-    const { alice } = it_;
+    const { alice } = here;
     const tag = unique('tag');
     const skill = await alice.ok(alice.post('/api/skills', { name: 'cite', instructions: 'Cite.', tags: [tag] }), 201);
     expect(skill).toMatchObject({ name: 'cite', description: '', instructions: 'Cite.', tags: [tag] });
@@ -27,7 +27,7 @@ describe('skills', () => {
   });
 
   it('stays while a workflow uses it, and the workflow is named', async () => {
-    const { alice } = it_;
+    const { alice } = here;
     const skill = await alice.ok(alice.post('/api/skills', { name: 'used', instructions: 'x' }), 201);
     const id = await workflow(await agent(), { title: 'the user', skill_ids: [skill.id] });
     expect(await alice.del(`/api/skills/${skill.id}`)).toMatchObject({
@@ -40,8 +40,8 @@ describe('skills', () => {
 });
 
 describe('guardrails', () => {
-  it('completes a configuration by its type and refuses what is wrong in it', async () => {
-    const { alice } = it_;
+  it("fills in the defaults of a configuration's type and rejects wrong fields", async () => {
+    const { alice } = here;
     const create = (values: object) => alice.post('/api/guardrails', { name: unique('guardrail'), ...values });
     const output = await alice.ok(create({ guardrail_type: 'output', config: { forbidden_patterns: ['x'] } }), 201);
     expect(output.config).toEqual({
@@ -67,7 +67,7 @@ describe('guardrails', () => {
   });
 
   it('tries a text', async () => {
-    const { alice } = it_;
+    const { alice } = here;
     const config = { pii_detection: true, forbidden_patterns: ['(?i)secret'], action: 'redact' };
     const values = { name: unique('guardrail'), guardrail_type: 'output', enabled: false, config };
     const { id } = await alice.ok(alice.post('/api/guardrails', values), 201);
@@ -79,7 +79,7 @@ describe('guardrails', () => {
   });
 
   it('matches a catastrophic pattern in no time', async () => {
-    const { alice } = it_;
+    const { alice } = here;
     const config = { forbidden_patterns: ['(a+)+$', '(a|a)*b', '(x+x+)+y'] };
     const { id } = await alice.ok(alice.post('/api/guardrails', { name: unique('g'), guardrail_type: 'prompt', config }), 201);
     await alice.ok(alice.post(`/api/guardrails/${id}/check`, { text: `${'a'.repeat(50_000)}!` }));
@@ -88,7 +88,7 @@ describe('guardrails', () => {
 
 describe('MCP servers', () => {
   it('never returns a secret, keeps it when the mask comes back, and leaves references to stored tokens readable', async () => {
-    const { alice } = it_;
+    const { alice } = here;
     await alice.ok(alice.post('/api/tokens', { name: 'mcp-key', value: 'CANARY-token' }), 201);
     const connection_config = {
       url: 'https://mcp.example.com/?api_key=CANARY-query',
@@ -102,14 +102,14 @@ describe('MCP servers', () => {
     const changed = await alice.ok(alice.put(`/api/mcps/${id}`, { connection_config: created.body.connection_config }));
     const all = JSON.stringify([created.body, changed, (await alice.get('/api/mcps')).body]);
     expect(all).not.toContain('CANARY');
-    expect((await it_.core.store.mcpServers.opened(id))?.connection_config).toEqual(connection_config);
-    const { rows } = await it_.core.database.pool.query('SELECT connection_config::text AS text FROM mcp_servers');
+    expect((await here.core.store.mcpServers.opened(id))?.connection_config).toEqual(connection_config);
+    const { rows } = await here.core.database.pool.query('SELECT connection_config::text AS text FROM mcp_servers');
     expect(JSON.stringify(rows)).not.toContain('CANARY');
     expect((await alice.get('/api/tokens?q=mcp-key')).body[0].used_by).toEqual([`MCP server ${created.body.name}`]);
   });
 
   it('imports the common JSON entry by entry', async () => {
-    const { alice } = it_;
+    const { alice } = here;
     const mcpServers = {
       [unique('files')]: { command: 'npx', args: ['-y', 'files-mcp'], env: { API_KEY: 'CANARY' } },
       [unique('events')]: { type: 'sse', url: 'https://mcp.example.com/sse' },
@@ -129,7 +129,7 @@ describe('MCP servers', () => {
   });
 
   it('refuses a connection that does not fit the transport', async () => {
-    const { alice } = it_;
+    const { alice } = here;
     const values = { name: unique('server'), transport_type: 'stdio', connection_config: { url: 'https://x.example' } };
     expect(await alice.post('/api/mcps', values)).toMatchObject({
       status: 422,
@@ -140,7 +140,7 @@ describe('MCP servers', () => {
 
 describe('memories', () => {
   it('writes a key once, finds it by its words, and forgets it when it expires', async () => {
-    const { alice } = it_;
+    const { alice } = here;
     const agent_id = await agent();
     const remember = (values: object) => alice.ok(alice.post('/api/memories', { agent_id, ...values }), 201);
     const first = await remember({ key: 'colour', value: 'The favourite colour is green' });
@@ -157,7 +157,7 @@ describe('memories', () => {
   });
 
   it('keeps a session memory to its workflow, and goes with its agent', async () => {
-    const { alice } = it_;
+    const { alice } = here;
     const agent_id = await agent();
     expect(await alice.post('/api/memories', { agent_id, scope: 'session', key: 'k', value: 'v' })).toMatchObject({
       status: 422,
@@ -169,7 +169,7 @@ describe('memories', () => {
       201,
     );
     expect(memory.workflow_id).toBe(workflow_id);
-    const { memories } = it_.core.store;
+    const { memories } = here.core.store;
     expect(await memories.newest(agent_id, { workflow_id, viewer: 'local:alice', limit: 5 })).toHaveLength(1);
     expect(await memories.newest(agent_id, { workflow_id: agent_id, viewer: 'local:alice', limit: 5 })).toHaveLength(0);
     await alice.ok(alice.del(`/api/workflows/${workflow_id}`));
@@ -179,7 +179,7 @@ describe('memories', () => {
 
   it('refuses an agent that does not exist', async () => {
     const values = { agent_id: '01900000-0000-7000-8000-000000000000', key: 'k', value: 'v' };
-    expect(await it_.alice.post('/api/memories', values)).toMatchObject({
+    expect(await here.alice.post('/api/memories', values)).toMatchObject({
       status: 422,
       body: { errors: [{ path: 'agent_id' }] },
     });

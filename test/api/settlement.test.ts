@@ -1,32 +1,29 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NOT_CALLED, OUTCOME_UNKNOWN } from '../../src/domain/transcript.ts';
-import { type Database, openDatabase } from '../../src/store/database.ts';
+import type { Database } from '../../src/store/database.ts';
 import { type RunStore, runStore } from '../../src/store/runs.ts';
-import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { openTestDatabase } from '../support/database.ts';
 import { until } from '../support/until.ts';
 
 type Settlement = Parameters<RunStore['settle']>[1];
 
-let place: TestDatabase;
 let database: Database;
 const agent_id = randomUUID();
 
 beforeAll(async () => {
-  place = await testDatabase();
-  database = openDatabase({ url: place.url });
+  database = await openTestDatabase();
   await database.prisma.agent.create({ data: { id: agent_id, name: 'a', created_by: 'local:alice' } });
   const webhooks = { completed: 'http://completed.example', error: 'http://error.example' };
-  await database.prisma.definition.create({ data: { hash: 'told', body: { webhooks } } });
-  await database.prisma.definition.create({ data: { hash: 'untold', body: { webhooks: { completed: null, error: null } } } });
+  await database.prisma.definition.create({ data: { hash: 'with_webhooks', body: { webhooks } } });
+  await database.prisma.definition.create({
+    data: { hash: 'no_webhooks', body: { webhooks: { completed: null, error: null } } },
+  });
 });
-afterAll(async () => {
-  await database.close();
-  await place.drop();
-});
+afterAll(() => database.close());
 
 /** A run in progress: it has streamed text, one of its calls has begun and the other has not. */
-async function running(definition_hash = 'told', response?: object): Promise<string> {
+async function running(definition_hash = 'with_webhooks', response?: object): Promise<string> {
   const { prisma, pool } = database;
   const who = { owner: 'local:alice', owner_login: 'alice' };
   const workflow = await prisma.workflow.create({
@@ -120,12 +117,12 @@ async function leftBy(task_id: string) {
 
 describe('the end of a task', () => {
   for (const end of ENDS)
-    for (const [said, response] of [
+    for (const [what, response] of [
       ['nothing', undefined],
       ['an answer', { text: 'All is well' }],
     ] as const)
-      it(`that is ${end.status} and had said ${said} leaves what a server of the release before leaves`, async () => {
-        const [now, before] = [await running('told', response), await running('told', response)];
+      it(`that is ${end.status} and had returned ${what} leaves the same rows as the previous release`, async () => {
+        const [now, before] = [await running('with_webhooks', response), await running('with_webhooks', response)];
         const { webhook } = await settle(now, end);
         await formerlySettled(before, end);
         const left = await leftBy(now);
@@ -134,14 +131,14 @@ describe('the end of a task', () => {
         expect(await database.prisma.webhookDelivery.findMany({ where: { task_id: now } })).toMatchObject([{ id: webhook }]);
       });
 
-  it('answers the calls that it left open with the texts that the caller passed', async () => {
+  it('answers the open calls with the texts that the caller passed', async () => {
     const task_id = await running();
     await settle(task_id, ENDS[1]!);
     const results = (await leftBy(task_id)).messages.filter(({ step }) => step === 1);
     expect(results.map(({ content }) => content)).toEqual([OUTCOME_UNKNOWN, NOT_CALLED]);
   });
 
-  it('opens one delivery, which whoever ends the task at the same time or again gets too', async () => {
+  it('opens one delivery and returns it to everyone who ends the task, at the same time or again', async () => {
     const task_id = await running();
     const ends = await atOnce(task_id, [ENDS[0]!, ENDS[2]!]);
     const again = await settle(task_id, ENDS[1]!);
@@ -151,8 +148,8 @@ describe('the end of a task', () => {
   });
 
   it('opens none when the workflow has no webhook, and none when the task is gone', async () => {
-    const task_id = await running('untold');
-    expect(await settle(task_id, ENDS[0]!)).toEqual({ next: null, webhook: null, definition_hash: 'untold' });
+    const task_id = await running('no_webhooks');
+    expect(await settle(task_id, ENDS[0]!)).toEqual({ next: null, webhook: null, definition_hash: 'no_webhooks' });
     expect((await leftBy(task_id)).deliveries).toEqual([]);
     expect(await settle(randomUUID(), ENDS[0]!)).toEqual({ next: null, webhook: null, definition_hash: null });
   });

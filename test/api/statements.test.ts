@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { asked, providerDestination } from '../../src/domain/destinations.ts';
 import { conflict } from '../../src/domain/errors.ts';
-import { type Database, inTransaction, openDatabase } from '../../src/store/database.ts';
+import { type Database, inTransaction } from '../../src/store/database.ts';
 import { eventStore } from '../../src/store/events.ts';
 import { idempotencyStore } from '../../src/store/idempotency.ts';
 import { createStore } from '../../src/store/index.ts';
@@ -11,25 +11,20 @@ import { keyRing } from '../../src/store/key-ring.ts';
 import { statement } from '../../src/store/statement.ts';
 import { setTaskBudget } from '../../src/store/statements/pauses.ts';
 import { pendingWebhooks } from '../../src/store/statements/webhooks.ts';
-import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { openTestDatabase } from '../support/database.ts';
 import { allStatements } from '../support/statements.ts';
 
-let place: TestDatabase;
 let database: Database;
 
 const source = (folder: URL, file: string) => readFileSync(new URL(file, folder), 'utf8');
 
 beforeAll(async () => {
-  place = await testDatabase();
-  database = openDatabase({ url: place.url });
+  database = await openTestDatabase();
 });
-afterAll(async () => {
-  await database.close();
-  await place.drop();
-});
+afterAll(() => database.close());
 
 describe('the statements of the store', () => {
-  it('are prepared by Postgres as they are written, every one', async () => {
+  it('are all accepted by Postgres', async () => {
     const statements = await allStatements();
     expect(statements.length).toBeGreaterThan(70);
     const extension = await database.pool.query("SELECT 1 FROM pg_extension WHERE extname = 'vector'");
@@ -40,7 +35,7 @@ describe('the statements of the store', () => {
     expect(refused).toEqual([]);
   });
 
-  it('are exported under the names that Postgres knows them by, each name once', async () => {
+  it('are exported under their names in Postgres, each name once', async () => {
     const statements = await allStatements();
     const snake = (exported: string) => exported.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
     expect(statements.filter(({ exported, name }) => snake(exported) !== name)).toEqual([]);
@@ -120,7 +115,7 @@ describe('opening a stored token', () => {
 describe('a request that is withdrawn while it is being served', () => {
   const key = (name: string) => ({ principal: 'local:alice', key: name });
 
-  it('is known to who serves it, and is not answered to anybody', async () => {
+  it('is known to the server, and is never returned', async () => {
     const requests = idempotencyStore(database.prisma);
     await requests.claim(key('early'), 'hash');
     expect(await requests.withdraw(key('early'))).toBe(true);
@@ -145,7 +140,7 @@ it('a request that was refused may be sent again with its key', async () => {
   expect(await requests.claim(key, 'other')).toMatchObject({ kind: 'new' });
 });
 
-it('a request that failed, nobody knows how far it had come, is taken up under the id that it had', async () => {
+it('a request that failed at an unknown point is resumed under its first id', async () => {
   const requests = idempotencyStore(database.prisma);
   const key = { principal: 'local:alice', key: 'failed' };
   const first = await requests.claim(key, 'hash');
@@ -155,13 +150,13 @@ it('a request that failed, nobody knows how far it had come, is taken up under t
   expect(await requests.claim(key, 'hash')).toEqual(first);
 });
 
-it('a request that was taken up by another server has one answer, whoever comes to its end first', async () => {
+it('a request that another server resumed has one answer, whichever server ends it first', async () => {
   const requests = idempotencyStore(database.prisma);
   const key = { principal: 'local:alice', key: 'frozen' };
   await requests.claim(key, 'hash');
-  expect(await requests.keep(key, { id: 'of the one that took it up' })).toEqual({ kind: 'kept' });
-  const late = await requests.keep(key, { id: 'of the one that was frozen' });
-  expect(late).toEqual({ kind: 'answered', reply: { id: 'of the one that took it up' } });
+  expect(await requests.keep(key, { id: 'of the server that resumed it' })).toEqual({ kind: 'kept' });
+  const late = await requests.keep(key, { id: 'of the server that was frozen' });
+  expect(late).toEqual({ kind: 'answered', reply: { id: 'of the server that resumed it' } });
 });
 
 describe('a transaction', () => {
@@ -178,7 +173,7 @@ describe('a transaction', () => {
 });
 
 describe("reading a task's events", () => {
-  it('finds them among those of other tasks, and none through a workflow they are not of', async () => {
+  it('finds them among the events of other tasks, and none through another workflow', async () => {
     const { workflow, other, first, second } = await written();
     const events = eventStore(database.pool);
     const of = (workflow_id: string, task_id?: string) => events.read(workflow_id, { after: 0, task_id });
@@ -207,12 +202,12 @@ async function written() {
     const task = { id, workflow_id: workflow, prompt: 'p', definition_hash: 'h', agent_id: agent, agent_name: 'reader' };
     await prisma.task.create({ data: { ...task, ...who, on_busy: 'enqueue', trigger: 'prompt' } });
   }
-  const told = (task_id: string) =>
+  const append = (task_id: string) =>
     pool.query('SELECT append_events($1, $2, $3)', [
       workflow,
       task_id,
       JSON.stringify([{ type: 'log', data: {}, timestamp: '2026-01-01T00:00:00Z' }]),
     ]);
-  for (const task_id of [first, second, first]) await told(task_id);
+  for (const task_id of [first, second, first]) await append(task_id);
   return { workflow, other, first, second };
 }

@@ -61,7 +61,7 @@ describe('security headers', () => {
     expect(faulty).toEqual([]);
   });
 
-  it('are on pages, files, errors and what is no request', async () => {
+  it('are on pages, files, errors and answers to malformed requests', async () => {
     const replies = {
       home: await ask('/'),
       dashboard: await ask('/dashboard'),

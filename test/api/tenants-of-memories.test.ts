@@ -2,25 +2,25 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, says } from '../support/model-server.ts';
 
-let at: TestInstallation;
+let here: TestInstallation;
 let agent_id: string;
 let workflow_id: string;
 let made = 0;
 beforeAll(async () => {
-  at = await startTestInstallation({ env: { ADMIN_SUBJECTS: 'local:root' } });
-  workflow_id = await at.workflow({
+  here = await startTestInstallation({ env: { ADMIN_SUBJECTS: 'local:root' } });
+  workflow_id = await here.workflow({
     agent: { builtin_tools: ['store_memory', 'search_memory'] },
     workflow: { title: 'of alice' },
   });
-  ({ agent_id } = await at.alice.ok(at.alice.get(`/api/workflows/${workflow_id}`)));
+  ({ agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`)));
 });
-afterAll(() => at.stop());
+afterAll(() => here.stop());
 
 const remember = (values: object = {}) => ({ agent_id, key: `key ${++made}`, value: 'the walrus', ...values });
 
 describe('a session memory', () => {
   it("is the workflow owner's at every door", async () => {
-    const { alice, bob } = at;
+    const { alice, bob } = here;
     const memory = await alice.ok(alice.post('/api/memories', remember({ scope: 'session', workflow_id })), 201);
     const path = `/api/memories/${memory.id}`;
     for (const reply of [
@@ -46,17 +46,17 @@ describe('a session memory', () => {
   });
 
   it('goes with its workflow', async () => {
-    const { alice } = at;
+    const { alice } = here;
     const { id } = await alice.ok(alice.post('/api/workflows', { agent_id }));
     const memory = await alice.ok(alice.post('/api/memories', remember({ scope: 'session', workflow_id: id })), 201);
     await alice.ok(alice.del(`/api/workflows/${id}`));
-    expect(await at.core.database.prisma.memory.count({ where: { id: memory.id } })).toBe(0);
+    expect(await here.core.database.prisma.memory.count({ where: { id: memory.id } })).toBe(0);
   });
 });
 
 describe('a memory that all share', () => {
   it('is never overwritten by a create of someone else, unless it has expired', async () => {
-    const { alice, bob } = at;
+    const { alice, bob } = here;
     for (const scope of ['agent', 'global']) {
       const values = remember({ scope });
       const { id } = await alice.ok(alice.post('/api/memories', values), 201);
@@ -70,21 +70,21 @@ describe('a memory that all share', () => {
     }
   });
 
-  it('is not overwritten by a run of someone else, whose model is told', async () => {
+  it("is not overwritten by another user's run, and that run's model gets an error", async () => {
     const values = remember();
-    await at.bob.ok(at.bob.post('/api/memories', values), 201);
+    await here.bob.ok(here.bob.post('/api/memories', values), 201);
     const { key } = values;
-    at.model.script(asks({ name: 'store_memory', args: { key, value: 'taken over' } }), says('done'));
-    await at.ended(await at.prompt(workflow_id));
-    expect(at.model.requests.at(-1)?.messages.at(-1)?.content).toContain('choose another key');
-    const { body } = await at.bob.get(`/api/memories?q=${encodeURIComponent(key)}`);
+    here.model.script(asks({ name: 'store_memory', args: { key, value: 'taken over' } }), says('done'));
+    await here.ended(await here.prompt(workflow_id));
+    expect(here.model.requests.at(-1)?.messages.at(-1)?.content).toContain('choose another key');
+    const { body } = await here.bob.get(`/api/memories?q=${encodeURIComponent(key)}`);
     expect(body).toMatchObject([{ value: 'the walrus' }]);
   });
 });
 
 describe('what is in use', () => {
   it('names the own workflows, and counts those of others', async () => {
-    const { alice, bob } = at;
+    const { alice, bob } = here;
     const skill = await bob.ok(bob.post('/api/skills', { name: 's', instructions: 'c' }), 201);
     const use = (client: typeof alice, title: string) =>
       client.ok(client.post('/api/workflows', { agent_id, title, skill_ids: [skill.id] }));
@@ -97,8 +97,8 @@ describe('what is in use', () => {
     expect(body.detail).toBe('This skill is used by workflow plan of bob, 2 workflows of others; change them first');
   });
 
-  it('is no user of a stored token whose owner has not granted it, and is not named to them', async () => {
-    const { alice, bob } = at;
+  it("does not count as a user of a stored token without a grant, and is not named to the token's owner", async () => {
+    const { alice, bob } = here;
     const { id } = await bob.ok(bob.post('/api/tokens', { name: 'shared-key', value: 'value-of-it', shared: true }), 201);
     await alice.ok(
       alice.post('/api/workflows', {
@@ -109,15 +109,15 @@ describe('what is in use', () => {
       }),
     );
     expect((await bob.get(`/api/tokens/${id}`)).body.used_by).toEqual([]);
-    const told = [await bob.get('/api/tokens'), await bob.get(`/api/tokens/${id}/grants`), await bob.del(`/api/tokens/${id}`)];
-    expect(JSON.stringify(told.map(({ body }) => body))).not.toContain('secret plan');
-    expect(told.map(({ status }) => status)).toEqual([200, 200, 204]);
+    const answers = [await bob.get('/api/tokens'), await bob.get(`/api/tokens/${id}/grants`), await bob.del(`/api/tokens/${id}`)];
+    expect(JSON.stringify(answers.map(({ body }) => body))).not.toContain('secret plan');
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 204]);
   });
 });
 
-describe('what a target said last', () => {
-  it('is shown to who set it up, and to nobody else', async () => {
-    const { alice, bob } = at;
+describe('the last answer of a target', () => {
+  it('is shown to the person who set it up, and to nobody else', async () => {
+    const { alice, bob } = here;
     const values = { name: 'gone', transport_type: 'http', connection_config: { url: 'http://127.0.0.1:9/mcp' } };
     const server = await alice.ok(alice.post('/api/mcps', values), 201);
     const source = { name: 'gone', source_type: 'vector_db', connection_config: { url: 'http://127.0.0.1:9', collection: 'c' } };

@@ -23,14 +23,14 @@ async function made(client: Client, collection: string, body: object): Promise<s
 }
 
 /** Things of the second tenant that name the first one's token, as far as they are taken. */
-async function lures({ second, home }: Matrix) {
+async function lures({ second, here }: Matrix) {
   const { client, trap } = second;
   const url = `${trap.url}/lure`;
   const provider = { name: 'lure_provider', provider_type: 'openai_compatible', api_key_token_name: TOKEN, default_model: 'm' };
   const source = { source_type: 'vector_db', tags: [TAG], connection_config: { url, collection: 'c', api_key: named } };
   const ids = {
     listed: await made(client, 'providers', { ...provider, base_url: url }),
-    provider: await made(client, 'providers', { ...provider, name: 'lure_running', base_url: home.model.url }),
+    provider: await made(client, 'providers', { ...provider, name: 'lure_running', base_url: here.model.url }),
     server: await made(client, 'mcps', {
       ...{ name: 'lure_server', transport_type: 'http', tags: [TAG] },
       connection_config: { url: `${url}/mcp`, headers: { 'X-Key': named } },
@@ -64,14 +64,14 @@ async function ran(tenant: MadeTenant, parts: { agent: object; workflow?: object
   const workflow = { agent_id, output_format: 'markdown', title: 'x', ...parts.workflow };
   const workflow_id = await made(client, 'workflows', workflow);
   if (!agent_id || !workflow_id) return '';
-  if (parts.tool) m.home.model.script(asks({ name: parts.tool, args: {} }), says('done'));
+  if (parts.tool) m.here.model.script(asks({ name: parts.tool, args: {} }), says('done'));
   const { task_id } = await client.ok(client.post(`/api/workflows/${workflow_id}/prompt`, { prompt: 'x' }));
   await until('the run has ended', async () => {
     const { body } = await client.get(`/api/tasks/${task_id}`);
     return isTerminal(body.status);
   });
   // A script that was not asked for would answer somebody else.
-  m.home.model.script();
+  m.here.model.script();
   return JSON.stringify([
     (await client.get(`/api/tasks/${task_id}/steps`)).body,
     (await client.get(`/api/tasks/${task_id}`)).body,
@@ -83,11 +83,14 @@ it(
   async () => {
     const faults: string[] = [];
     const ids = await lures(m);
-    const { first, second, admin, home } = m;
+    const { first, second, admin, here } = m;
     const secretless = async (what: string, work: () => Promise<string | string[]>) => {
       m.leaks();
-      const told = [await work()].flat();
-      faults.push(...m.leaks().map((leak) => `${what}: sent ${leak}`), ...told.filter(holdsSecret).map(() => `${what}: told`));
+      const answers = [await work()].flat();
+      faults.push(
+        ...m.leaks().map((leak) => `${what}: sent ${leak}`),
+        ...answers.filter(holdsSecret).map(() => `${what}: answered with the secret`),
+      );
     };
     await secretless('the second presses their own buttons', () => pressed(second.client, ids));
     await secretless('the administrator presses the buttons of the second', () => pressed(admin.client, ids));
@@ -127,7 +130,7 @@ it(
     await secretless('a query of everybody’s sources', async () =>
       JSON.stringify(await second.client.post('/api/knowledge-items/query', { query: 'common' })),
     );
-    expect(home.model.requests.length).toBeGreaterThan(3);
+    expect(here.model.requests.length).toBeGreaterThan(3);
     expect(settled('uses', faults)).toEqual([]);
   },
   MINUTES,
@@ -189,7 +192,7 @@ it(
 );
 
 it('does not let a session of MCP be taken over', async () => {
-  const { first, second, home } = m;
+  const { first, second, here } = m;
   const headers = { accept: 'application/json, text/event-stream', 'mcp-session-id': 'session-of-the-first' };
   const call = (method: string, params: object, id?: number) => ({ jsonrpc: '2.0', method, params, ...(id ? { id } : {}) });
   const tools = await first.client.post('/mcp', call('tools/list', {}, 1), headers);
@@ -197,8 +200,8 @@ it('does not let a session of MCP be taken over', async () => {
     JSON.stringify(tools.body).replaceAll('\\', ''),
   )?.[1];
   expect(name).toContain(PRIVATE);
-  home.model.script(hangs());
-  const asked = home.model.requests.length;
+  here.model.script(hangs());
+  const asked = here.model.requests.length;
   const params = { name, arguments: { prompt: 'x' } };
   const calling = first.client.post('/mcp', call('tools/call', params, 7), headers);
   // Awaited at the end; a test that fails before must not leave this rejection unhandled.
@@ -209,7 +212,7 @@ it('does not let a session of MCP be taken over', async () => {
   };
   await until('the call runs', running);
   // The first tenant's own run sends their key to their own provider. It sends nothing more while the model hangs.
-  await until('the model is asked', async () => home.model.requests.length > asked);
+  await until('the model is asked', async () => here.model.requests.length > asked);
   m.leaks();
   const cancelled = call('notifications/cancelled', { requestId: 7 });
   const { answer } = await m.attempt(second, 'POST /mcp', { body: call('tools/call', params, 7), headers, may_change: true });

@@ -71,7 +71,7 @@ it(
   MINUTES,
 );
 
-it('tells an administrator that something is in use, not by whose workflow', async () => {
+it('reports to an administrator that something is in use, but not whose workflow uses it', async () => {
   const { answer, faults } = await m.attempt(m.admin, `DELETE /api/agents/${m.first.ids.agents}`);
   expect(answer.status).toBe(409);
   expect(settled('in use', faults)).toEqual([]);
@@ -90,7 +90,7 @@ const ALLOWED: Record<string, readonly number[]> = {
 };
 
 it(
-  'opens nothing to who names it in a field',
+  'opens nothing to a caller who names it in a field',
   async () => {
     const faults: string[] = [];
     for (const operation of m.operations) {
@@ -117,13 +117,13 @@ it(
   MINUTES,
 );
 
-/** What a field needs beside it to name what is the other's. */
+/** The other fields that a field needs to name another tenant's resource. */
 const CONTEXT: Record<string, (matrix: Matrix) => object> = {
   key: ({ first }) => ({ agent_id: first.ids.agents, scope: 'agent', workflow_id: null }),
 };
 
 it(
-  'tells nothing to who filters by it',
+  'reveals nothing to a caller who filters by it',
   async () => {
     const faults: string[] = [];
     for (const { name, path, query } of m.operations.filter(({ method }) => method === 'GET')) {
@@ -157,7 +157,7 @@ it('does not let a page of one be the page of another', async () => {
 });
 
 it(
-  'takes a version or a key of another for nothing',
+  'ignores the version and the key of another tenant',
   async () => {
     const faults: string[] = [];
     for (const { name, path, method, headers } of m.operations) {
@@ -167,7 +167,7 @@ it(
         for (const tag of [etag, '"another"']) {
           const sending = { body: bodyOf(name, m.second), headers: { 'if-match': tag } };
           const { answer, faults: found } = await m.attempt(m.second, `${method} ${pathOf(path, m.first)}`, sending);
-          // The version of what everyone reads is no secret.
+          // Everyone may see the version of a resource that everyone reads.
           if (![403, 404, ...(kind === 'change' ? [412] : [])].includes(answer.status))
             faults.push(`${name} If-Match: answered ${answer.status}`);
           faults.push(...found.map((fault) => `${name} If-Match: ${fault}`));

@@ -89,7 +89,7 @@ it.each([
   expect((await alice.ok(alice.get(`/api/${path}/${result.ids[0]}`))).name).toBe(other);
 });
 
-it('tells which items failed and keeps the others', async () => {
+it('reports which items failed and keeps the others', async () => {
   const { alice } = from;
   const name = unique('agent');
   const items = [

@@ -7,22 +7,22 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 
-let home: TestInstallation;
+let here: TestInstallation;
 let uploads: string[];
 const temporary = mkdtempSync(join(tmpdir(), 'perdura-uploads-'));
 const before = process.env.TMPDIR;
 beforeAll(async () => {
   process.env.TMPDIR = temporary;
-  home = await startTestInstallation({ worker: false });
-  const { id } = await home.alice.ok(home.alice.post('/api/knowledge-sources', { name: 'shelf' }), 201);
+  here = await startTestInstallation({ worker: false });
+  const { id } = await here.alice.ok(here.alice.post('/api/knowledge-sources', { name: 'shelf' }), 201);
   FORMS['/api/knowledge-items/upload'] = { filename: 'a.txt', content: 'Some words.\n'.repeat(20), fields: { source_id: id } };
-  const { paths } = (await home.anonymous.get('/openapi.json')).body;
+  const { paths } = (await here.anonymous.get('/openapi.json')).body;
   uploads = Object.entries(paths as Record<string, { post?: { requestBody?: { content: object } } }>)
     .filter(([, { post }]) => 'multipart/form-data' in (post?.requestBody?.content ?? {}))
     .map(([path]) => path);
 });
 afterAll(async () => {
-  await home.stop();
+  await here.stop();
   if (before === undefined) delete process.env.TMPDIR;
   else process.env.TMPDIR = before;
   rmSync(temporary, { recursive: true });
@@ -59,7 +59,7 @@ interface Sent {
 
 /** Sends bytes as they are. What is to be shorter than it says ends its half of the connection, as a client that is cut off does. */
 async function sent(path: string, { body, type = `multipart/form-data; boundary=${BOUNDARY}`, length, chunked }: Sent) {
-  const { hostname, port } = new URL(home.url);
+  const { hostname, port } = new URL(here.url);
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
   const framing = chunked ? 'transfer-encoding: chunked' : `content-length: ${length ?? Buffer.byteLength(body)}`;
   const payload = chunked ? `${Buffer.byteLength(body).toString(16)}\r\n${body}\r\n` : body;
@@ -85,7 +85,7 @@ const BROKEN: [what: string, broken: (form: Form) => Sent][] = [
   ],
   ['ends within its last boundary', (form) => ({ body: wholeOf(form).slice(0, -4) })],
   ['is empty', () => ({ body: '' })],
-  ['is no form', () => ({ body: 'not a form' })],
+  ['is not a form', () => ({ body: 'not a form' })],
   ['has a part without headers', (form) => ({ body: `--${BOUNDARY}\r\n\r\nx\r\n${wholeOf(form).slice(0, -9)}` })],
   ['is shorter than its Content-Length', (form) => ({ body: filePart(form).slice(0, -5), length: 4_000 })],
   ['has a Content-Length beyond its last boundary', (form) => ({ body: wholeOf(form), length: 4_000 })],
@@ -112,7 +112,7 @@ describe('an upload whose form', () => {
         expect.stringMatching(/^(malformed_body|incomplete_request)$/),
       ]);
       expect(answer.body.detail).toMatch(/send|Content-Type/);
-      expect((await home.alice.get(collectionOf(path))).body).toEqual([]);
+      expect((await here.alice.get(collectionOf(path))).body).toEqual([]);
     }
     expect(readdirSync(temporary)).toEqual(files);
   });
@@ -120,11 +120,11 @@ describe('an upload whose form', () => {
   it('is whole is taken, whatever the order of its parts, and warns of a field that nothing reads', async () => {
     for (const path of uploads) {
       const form = FORMS[path] as Form;
-      expect((await home.alice.get(collectionOf(path))).body).toEqual([]);
+      expect((await here.alice.get(collectionOf(path))).body).toEqual([]);
       const later = fieldParts({ ...form, fields: { ...form.fields, colour: 'red' } });
       const answer = await sent(path, { body: `${filePart(form)}\r\n${later.slice(0, -2)}${END}` });
       expect([path, answer.status, answer.body.warnings?.[0]?.path]).toEqual([path, 201, 'colour']);
-      await home.alice.ok(home.alice.del(`${collectionOf(path)}/${answer.body.id}`), 204);
+      await here.alice.ok(here.alice.del(`${collectionOf(path)}/${answer.body.id}`), 204);
     }
   });
 

@@ -40,15 +40,15 @@ describe('the vendor without a base_url', () => {
     expect(JSON.stringify([body, listed.body])).not.toContain('canary-vendor-key');
   });
 
-  it('answers chats, and takes up what was said before', async () => {
+  it('answers chats, and remembers earlier messages', async () => {
     const { id } = await here.alice.ok(
       here.alice.post('/api/agents', { name: 'chatty', provider_id, system_prompt: 'Be kind.' }),
     );
-    const said = async (body: object) => chatted((await here.alice.post(`/api/agents/${id}/chat`, body)).body as never);
-    const first = await said({ message: 'Hi' });
+    const replyTo = async (body: object) => chatted((await here.alice.post(`/api/agents/${id}/chat`, body)).body as never);
+    const first = await replyTo({ message: 'Hi' });
     expect(first.text).toBe('Hello from a chat.');
     expect(first.usage).toEqual({ prompt_tokens: 9, completion_tokens: 4 });
-    await said({ message: 'And?', session_id: first.session_id });
+    await replyTo({ message: 'And?', session_id: first.session_id });
     expect(vendor.chats.at(-1)).toMatchObject({
       ...{ model: 'claude-test', system: 'Be kind.', stream: true },
       messages: [
@@ -58,7 +58,7 @@ describe('the vendor without a base_url', () => {
       ],
     });
     vendor.refuse({ status: 401 });
-    expect((await said({ message: 'Still there?' })).error).toContain("check the provider's stored key");
+    expect((await replyTo({ message: 'Still there?' })).error).toContain("check the provider's stored key");
   });
 });
 

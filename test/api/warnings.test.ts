@@ -8,18 +8,18 @@ interface Operation {
   requestBody?: { content: Record<string, { schema: Schema }> };
 }
 
-let home: TestInstallation;
+let here: TestInstallation;
 let world: World;
 let schemas: Record<string, Schema>;
 let bodies: ReturnType<typeof describedBodies>;
 let operations: { method: string; path: string; body: Schema }[];
 
 beforeAll(async () => {
-  home = await startTestInstallation();
-  world = await worldOf(home);
+  here = await startTestInstallation();
+  world = await worldOf(here);
   // The token that an example names.
-  await home.alice.ok(home.alice.post('/api/tokens', { name: 'weather-key', value: 'x' }), 201);
-  const { paths, components } = (await home.anonymous.get('/openapi.json')).body;
+  await here.alice.ok(here.alice.post('/api/tokens', { name: 'weather-key', value: 'x' }), 201);
+  const { paths, components } = (await here.anonymous.get('/openapi.json')).body;
   schemas = components.schemas;
   bodies = describedBodies(schemas);
   operations = Object.entries(paths as Record<string, Record<string, Operation>>).flatMap(([path, methods]) =>
@@ -29,7 +29,7 @@ beforeAll(async () => {
     }),
   );
 });
-afterAll(() => home.stop());
+afterAll(() => here.stop());
 
 /** Objects that take any field, by the name of theirs: nobody could say what is unknown in them. */
 const FREE: Record<string, string> = {
@@ -89,22 +89,22 @@ describe('a field that nothing reads', () => {
       for (const [type, config] of Object.entries(valid)) {
         const record = { name: `${collection} ${type}`, [by]: type, [field]: config };
         const wrong = { [field]: { ...config, [FIELD]: 1 } };
-        const made = await home.alice.ok(home.alice.post(`/api/${collection}`, record), 201);
+        const made = await here.alice.ok(here.alice.post(`/api/${collection}`, record), 201);
         expect([type, made.warnings]).toEqual([type, undefined]);
         const path = `/api/${collection}/${made.id}`;
         const strict = { prefer: 'handling=strict' };
         const created = { ...record, ...wrong, name: `${record.name} again` };
         for (const answer of [
-          await home.alice.post(`/api/${collection}`, created, strict),
-          await home.alice.put(path, wrong, strict),
-          ...(refuses ? [await home.alice.post(`/api/${collection}`, created), await home.alice.put(path, wrong)] : []),
+          await here.alice.post(`/api/${collection}`, created, strict),
+          await here.alice.put(path, wrong, strict),
+          ...(refuses ? [await here.alice.post(`/api/${collection}`, created), await here.alice.put(path, wrong)] : []),
         ])
           expect([type, answer.status, mentions(answer.body.errors)]).toEqual([type, 422, true]);
         if (!refuses)
-          for (const answer of [await home.alice.post(`/api/${collection}`, created), await home.alice.put(path, wrong)])
+          for (const answer of [await here.alice.post(`/api/${collection}`, created), await here.alice.put(path, wrong)])
             expect([type, answer.status < 300, answer.body.warnings?.[0]?.path]).toEqual([type, true, `${field}.${FIELD}`]);
         if (collection === 'mcps') continue;
-        const imported = await home.alice.post(`/api/${collection}/import`, { items: [{ ...created, name: `${type} import` }] });
+        const imported = await here.alice.post(`/api/${collection}/import`, { items: [{ ...created, name: `${type} import` }] });
         expect([type, warnedOf(imported) || failsInImport(imported)]).toEqual([type, true]);
       }
     }
@@ -130,15 +130,15 @@ describe('a field that nothing reads', () => {
         const valid = structuredClone({ ...(bodies.sampleOf(schema) as object), ...world.bodyOf(row) });
         const body = reach(valid, (object) => Object.assign(object, { [FIELD]: 1 }));
         const url = await world.pathOf(row);
-        const strict = await home.alice.send(method, url, { body, headers: { prefer: 'handling=strict' } });
+        const strict = await here.alice.send(method, url, { body, headers: { prefer: 'handling=strict' } });
         const label = `${method} ${path} ${at}`;
         const refused = strict.status === 422 ? mentions(strict.body.errors) : failsInImport(strict);
         if (!refused) silent.push(`${label}: strict ${strict.status}`);
-        const plain = await home.alice.send(method, url, { body });
+        const plain = await here.alice.send(method, url, { body });
         if (plain.status < 300) made += 1;
         // Refused for another reason: that strict handling finds the field was seen above.
-        const told = plain.status >= 300 || warnedOf(plain) || failsInImport(plain);
-        if (!told) silent.push(`${label}: ${plain.status} ${JSON.stringify(plain.body).slice(0, 300)}`);
+        const reported = plain.status >= 300 || warnedOf(plain) || failsInImport(plain);
+        if (!reported) silent.push(`${label}: ${plain.status} ${JSON.stringify(plain.body).slice(0, 300)}`);
       }
     }
     expect(silent).toEqual([]);
@@ -149,11 +149,11 @@ describe('a field that nothing reads', () => {
 
   it('is named with what may have been meant', async () => {
     const body = { name: 'p1', provider_type: 'openai', api_key: 'sk-x' };
-    const { warnings, ...provider } = await home.alice.ok(home.alice.post('/api/providers', body), 201);
+    const { warnings, ...provider } = await here.alice.ok(here.alice.post('/api/providers', body), 201);
     expect(warnings).toEqual([
       { path: 'api_key', message: '`api_key` is not a field of a provider; did you mean `api_key_token_name`?' },
     ]);
-    expect((await home.alice.get(`/api/providers/${provider.id}`)).body).toEqual(provider);
+    expect((await here.alice.get(`/api/providers/${provider.id}`)).body).toEqual(provider);
   });
 
   it('refuses what protects: configurations of guardrails, budgets, and near misses of the fields that protect', async () => {
@@ -166,10 +166,10 @@ describe('a field that nothing reads', () => {
       ['agents', { name: 'a1', approval_tool: ['x'] }, 'approval_tool'],
     ];
     for (const [collection, body, path] of refusals) {
-      const answer = await home.alice.post(`/api/${collection}`, body);
+      const answer = await here.alice.post(`/api/${collection}`, body);
       expect([answer.status, answer.body.errors?.map((error: { path: string }) => error.path)]).toEqual([422, [path]]);
     }
-    const { body } = await home.alice.post('/api/guardrails', refusals[0]?.[1]);
+    const { body } = await here.alice.post('/api/guardrails', refusals[0]?.[1]);
     expect(body.detail).toContain('did you mean `forbidden_patterns`?');
   });
 });
@@ -183,18 +183,18 @@ describe('a guardrail that guards nothing', () => {
     ['output', { action: 'block', pii_detection: false }, 'config'],
   ] as const)('is a warning: %s %j', async ([guardrail_type, config, path], { task }) => {
     const body = { name: task.id, guardrail_type, config };
-    const strict = await home.alice.post('/api/guardrails', body, { prefer: 'handling=strict' });
+    const strict = await here.alice.post('/api/guardrails', body, { prefer: 'handling=strict' });
     expect([strict.status, strict.body.errors?.[0]?.path]).toEqual([422, path]);
-    const { id, warnings } = await home.alice.ok(home.alice.post('/api/guardrails', body), 201);
+    const { id, warnings } = await here.alice.ok(here.alice.post('/api/guardrails', body), 201);
     expect(warnings).toEqual([{ path, message: expect.stringMatching(/guards nothing|any JSON/) }]);
     const of = `/api/guardrails/${id}`;
-    expect((await home.alice.get(of)).body.warnings).toEqual(warnings);
-    expect((await home.alice.put(of, { tags: ['x'] })).body.warnings).toEqual(warnings);
+    expect((await here.alice.get(of)).body.warnings).toEqual(warnings);
+    expect((await here.alice.put(of, { tags: ['x'] })).body.warnings).toEqual(warnings);
     const rule = guardrail_type === 'request' ? { json_schema: { type: 'object' } } : { max_length: 0 };
-    expect((await home.alice.put(of, { config: rule })).body.warnings).toBeUndefined();
-    expect((await home.alice.get(of)).body.warnings).toBeUndefined();
+    expect((await here.alice.put(of, { config: rule })).body.warnings).toBeUndefined();
+    expect((await here.alice.get(of)).body.warnings).toBeUndefined();
     const items = [{ ...body, name: `${task.id} again` }];
-    const imported = await home.alice.ok(home.alice.post('/api/guardrails/import', { items }), 201);
+    const imported = await here.alice.ok(here.alice.post('/api/guardrails/import', { items }), 201);
     expect([imported.created, imported.warnings]).toEqual([1, [{ path: `items.0.${path}`, message: warnings[0].message }]]);
   });
 
@@ -204,7 +204,7 @@ describe('a guardrail that guards nothing', () => {
       const value = field.endsWith('patterns') ? ['x'] : field.endsWith('length') ? 1 : true;
       const guardrail_type = /pii|json/.test(field) ? 'output' : 'prompt';
       const body = { name: task.id, guardrail_type, config: { [field]: value } };
-      expect((await home.alice.ok(home.alice.post('/api/guardrails', body), 201)).warnings).toBeUndefined();
+      expect((await here.alice.ok(here.alice.post('/api/guardrails', body), 201)).warnings).toBeUndefined();
     },
   );
 });
@@ -212,56 +212,56 @@ describe('a guardrail that guards nothing', () => {
 describe('strict handling', () => {
   it('writes nothing and says that it was applied', async () => {
     const strict = { prefer: 'respond-async, handling=strict' };
-    const answer = await home.alice.post('/api/skills', { name: 's1', instructions: 'x', colour: 'red' }, strict);
+    const answer = await here.alice.post('/api/skills', { name: 's1', instructions: 'x', colour: 'red' }, strict);
     expect(answer).toMatchObject({ status: 422, body: { code: 'strict_handling', errors: [{ path: 'colour' }] } });
     expect(answer.headers.get('preference-applied')).toBe('handling=strict');
-    expect((await home.alice.get('/api/skills?q=s1')).body).toEqual([]);
-    const known = await home.alice.post('/api/skills', { name: 's1', instructions: 'x' }, strict);
+    expect((await here.alice.get('/api/skills?q=s1')).body).toEqual([]);
+    const known = await here.alice.post('/api/skills', { name: 's1', instructions: 'x' }, strict);
     expect(known).toMatchObject({ status: 201, body: { name: 's1' } });
     expect(known.headers.get('preference-applied')).toBe('handling=strict');
   });
 
   it('tries an import before it writes', async () => {
     const workflow = { agent_id: world.ids.agents, title: 'strictly', repo_token_name: 'no-such-token' };
-    const answer = await home.alice.post('/api/workflows/import', { items: [workflow] }, { prefer: 'handling=strict' });
+    const answer = await here.alice.post('/api/workflows/import', { items: [workflow] }, { prefer: 'handling=strict' });
     expect(answer).toMatchObject({ status: 422, body: { code: 'strict_handling' } });
-    expect((await home.alice.get('/api/workflows?q=strictly')).body).toEqual([]);
+    expect((await here.alice.get('/api/workflows?q=strictly')).body).toEqual([]);
   });
 });
 
 describe('warnings and states', () => {
-  it('are no part of the record: tags and repetitions stay right', async () => {
+  it('are not stored with the record, so ETags and repeated requests are unaffected', async () => {
     const body = { name: 's2', instructions: 'x', colour: 'red' };
     const key = { 'idempotency-key': 'warned-once' };
-    const made = await home.alice.post('/api/skills', body, key);
-    const again = await home.alice.post('/api/skills', body, key);
+    const made = await here.alice.post('/api/skills', body, key);
+    const again = await here.alice.post('/api/skills', body, key);
     expect(again).toMatchObject({ status: 200, body: made.body });
     expect(made.body.warnings).toHaveLength(1);
-    const read = await home.alice.get(`/api/skills/${made.body.id}`);
+    const read = await here.alice.get(`/api/skills/${made.body.id}`);
     expect(read.headers.get('etag')).toBe(made.headers.get('etag'));
-    const changed = await home.alice.put(
+    const changed = await here.alice.put(
       `/api/skills/${made.body.id}`,
       { tags: ['a'], colour: 'red' },
       { 'if-match': made.headers.get('etag') as string },
     );
     expect(changed.status).toBe(200);
-    expect((await home.alice.get(`/api/skills/${made.body.id}`)).headers.get('etag')).toBe(changed.headers.get('etag'));
+    expect((await here.alice.get(`/api/skills/${made.body.id}`)).headers.get('etag')).toBe(changed.headers.get('etag'));
   });
 
-  it('let a client write back what it has read, and tell of a field that only the service sets', async () => {
-    const { id } = await home.alice.ok(home.alice.post('/api/skills', { name: 's3', instructions: 'x' }));
-    const { body: read } = await home.alice.get(`/api/skills/${id}`);
-    const same = await home.alice.put(`/api/skills/${id}`, { ...read, tags: ['b'] });
+  it('let a client write back what it has read, and name a field that only the service sets', async () => {
+    const { id } = await here.alice.ok(here.alice.post('/api/skills', { name: 's3', instructions: 'x' }));
+    const { body: read } = await here.alice.get(`/api/skills/${id}`);
+    const same = await here.alice.put(`/api/skills/${id}`, { ...read, tags: ['b'] });
     expect(same.status).toBe(200);
     expect(same.body.warnings).toBeUndefined();
-    const other = await home.alice.put(`/api/skills/${id}`, { ...read, created_by: 'someone:else' });
+    const other = await here.alice.put(`/api/skills/${id}`, { ...read, created_by: 'someone:else' });
     expect(other.body.warnings).toEqual([{ path: 'created_by', message: expect.stringContaining('set by the service') }]);
   });
 
   it('go into a header where the answer has no room', async () => {
-    const answer = await home.alice.get('/api/skills?sort=name');
+    const answer = await here.alice.get('/api/skills?sort=name');
     expect(answer.status).toBe(200);
     expect(JSON.parse(answer.headers.get('x-warnings') as string)).toEqual([{ path: 'sort', message: expect.any(String) }]);
-    expect(await home.alice.get('/api/skills?tagg=x')).toMatchObject({ status: 422, body: { errors: [{ path: 'tagg' }] } });
+    expect(await here.alice.get('/api/skills?tagg=x')).toMatchObject({ status: 422, body: { errors: [{ path: 'tagg' }] } });
   });
 });

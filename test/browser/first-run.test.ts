@@ -15,7 +15,7 @@ let shown: Page | undefined;
 afterEach(async () => {
   // Requests of the page to a stopped service would count as troubles.
   await shown?.goto('about:blank').catch(() => {});
-  for (const it_ of open.splice(0).reverse()) await it_.stop();
+  for (const here of open.splice(0).reverse()) await here.stop();
 });
 
 /** As after the first `npm start`. */

@@ -17,16 +17,16 @@ const SHOWS: Record<string, RegExp> = {
   'chat-with-knowledge.mjs': /\[handbook\.md\][\s\S]*session [0-9a-f-]{36}/,
 };
 
-let at: TestInstallation;
+let here: TestInstallation;
 let model: Awaited<ReturnType<typeof startDemoModel>>;
 let repository: Awaited<ReturnType<typeof startGitServer>>;
 beforeAll(async () => {
   repository = await startGitServer();
   model = await startDemoModel({ token_delay_ms: 0 });
-  at = await startTestInstallation({ env: { REPO_CA_FILE: repository.ca_file } });
+  here = await startTestInstallation({ env: { REPO_CA_FILE: repository.ca_file } });
 });
 afterAll(async () => {
-  await at?.stop();
+  await here?.stop();
   await model?.stop();
   await repository?.stop();
 });
@@ -48,7 +48,7 @@ for (const [script, shown] of Object.entries(SHOWS))
 async function ran(script: string): Promise<{ code: number | null; output: string }> {
   const env = {
     PATH: process.env.PATH,
-    PERDURA_URL: at.url,
+    PERDURA_URL: here.url,
     PERDURA_TOKEN: ALICE,
     DEMO_MODEL_URL: model.url,
     REPO_URL: repository.url,

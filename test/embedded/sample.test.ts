@@ -8,18 +8,18 @@ const ALICE = { provider: 'local', subject: 'alice', login: 'alice' };
 const FIRST = 'http://127.0.0.1:18900/v1';
 const SECOND = 'http://127.0.0.1:18901/v1';
 
-const here: TestInstallation[] = [];
+const started: TestInstallation[] = [];
 afterEach(async () => {
-  for (const it_ of here.splice(0)) await it_.stop();
+  for (const here of started.splice(0)) await here.stop();
 });
 
 async function installation() {
-  const made = await startTestInstallation({ worker: false });
-  here.push(made);
-  const { alice, core } = made;
+  const here = await startTestInstallation({ worker: false });
+  started.push(here);
+  const { alice, core } = here;
   const list = async (path: string) => (await alice.ok(alice.get(`/api/${path}`))) as unknown as Record<string, any>[];
   return {
-    ...made,
+    ...here,
     list,
     start: (demo_model_url: string, owner: typeof ALICE | null = ALICE) => prepareSample(core, { demo_model_url, owner }),
     made: async () => ({

@@ -96,7 +96,7 @@ export default [
     text: 'for (const call_id of decided) await engine.decide(task_id, call_id);',
     replacement: '',
     harm: 'A run waits forever for a decision that was made while the engine was down.',
-    tests: [{ file: 'test/temporal/reconciler.test.ts', name: 'a run of a decision that it did not' }],
+    tests: [{ file: 'test/temporal/reconciler.test.ts', name: 'delivers a decision that a run did not receive' }],
   },
   {
     id: 'durability/lost-lane',
@@ -104,7 +104,7 @@ export default [
     text: 'await store.tasks.settleLanes();',
     replacement: '',
     harm: 'A workflow whose lane nobody holds takes no prompt any more.',
-    tests: [{ file: 'test/temporal/reconciler.test.ts', name: 'gives a lane that nobody holds' }],
+    tests: [{ file: 'test/temporal/reconciler.test.ts', name: 'gives a free lane to the task that waits' }],
   },
   {
     id: 'durability/strays',

@@ -47,7 +47,7 @@ export default [
     text: 'if (rules.patience_ms !== undefined) {',
     replacement: 'if (rules.patience_ms === 0) {',
     harm: 'A request waits without end for a process.',
-    tests: [{ file: 'test/tools/parser-pool.test.ts', name: 'refuses what had to wait too long' }],
+    tests: [{ file: 'test/tools/parser-pool.test.ts', name: 'refuses jobs that waited too long' }],
   },
   {
     id: 'floor/queue-of-one',
@@ -55,7 +55,7 @@ export default [
     text: 'if (share.waiting >= MOST_WAITING)',
     replacement: 'if (share.waiting >= MOST_WAITING * 99)',
     harm: 'One user fills the memory with texts that wait to be read.',
-    tests: [{ file: 'test/tools/parser-pool.test.ts', name: 'refuses what had to wait too long' }],
+    tests: [{ file: 'test/tools/parser-pool.test.ts', name: 'refuses jobs that waited too long' }],
   },
   {
     id: 'floor/empty-environment',

@@ -47,7 +47,7 @@ export default [
     text: 'AND g.resource_kind = :resource_kind AND g.resource_id = :resource_id AND',
     replacement: 'AND',
     harm: 'A token that is granted to one server goes to every server with the same address.',
-    tests: [{ file: 'test/api/grant-edges.test.ts', name: 'a grant to one resource is none to another' }],
+    tests: [{ file: 'test/api/grant-edges.test.ts', name: 'a grant to one resource does not cover another' }],
   },
   {
     id: 'grants/trail',
@@ -79,7 +79,7 @@ export default [
     text: 'one.destination === destination && one.status',
     replacement: 'one.status',
     harm: 'The owner agrees to a destination that was changed after they saw it.',
-    tests: [{ file: 'test/api/grants.test.ts', name: 'list what was granted and what is asked for' }],
+    tests: [{ file: 'test/api/grants.test.ts', name: 'list granted and requested destinations' }],
   },
   {
     id: 'grants/revoke-of-others',
@@ -95,7 +95,7 @@ export default [
     text: 'if (await fingerprints.existingGranted()) return;',
     replacement: '',
     harm: 'Each start grants again what an owner took back.',
-    tests: [{ file: 'test/api/grants.test.ts', name: 'are given once for what was there before' }],
+    tests: [{ file: 'test/api/grants.test.ts', name: 'are given once to existing resources' }],
   },
   {
     id: 'grants/workflows-of-others',

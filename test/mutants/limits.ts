@@ -119,7 +119,7 @@ export default [
     text: 'if (count.failed >= most)',
     replacement: 'if (count.failed > most * 100)',
     harm: 'Tokens can be guessed as fast as the identity provider answers.',
-    tests: [{ file: 'test/api/limits.test.ts', name: 'are refused once too many failed' }],
+    tests: [{ file: 'test/api/limits.test.ts', name: 'are refused after too many failures' }],
   },
   {
     id: 'limits/sign-in-network',
@@ -151,7 +151,7 @@ export default [
     text: 'if (identify.knows(access_token)) return identify(access_token);',
     replacement: '',
     harm: 'Who is signed in is locked out by the failed attempts of a neighbour.',
-    tests: [{ file: 'test/api/limits.test.ts', name: 'are refused once too many failed' }],
+    tests: [{ file: 'test/api/limits.test.ts', name: 'are refused after too many failures' }],
   },
   {
     id: 'limits/patterns-of-a-guardrail',

@@ -47,7 +47,7 @@ export default [
     text: 'const tag = etagOf(stateOf(record));',
     replacement: 'const tag = etagOf(stateOf(answer));',
     harm: 'A change with If-Match is refused after a warning though nothing was changed.',
-    tests: [{ file: 'test/api/warnings.test.ts', name: 'part of the record: tags and repetitions stay right' }],
+    tests: [{ file: 'test/api/warnings.test.ts', name: 'are not stored with the record' }],
   },
   {
     id: 'promises/warnings-repeated',
@@ -208,7 +208,7 @@ export default [
     text: "reply.header('allow', allowed.join(', '))",
     replacement: 'reply',
     harm: 'A client cannot learn which methods a path takes.',
-    tests: [{ file: 'test/api/no-silence.test.ts', name: 'are right for what is not there' }],
+    tests: [{ file: 'test/api/no-silence.test.ts', name: 'are right for missing, refused and malformed requests' }],
   },
   {
     id: 'promises/streams-of-unknown-tasks',
@@ -216,7 +216,7 @@ export default [
     text: 'if (task_id && (await store.tasks.find(task_id))?.workflow_id !== id) throw',
     replacement: 'if (task_id === "") throw',
     harm: 'A stream of a task that does not exist stays open and silent.',
-    tests: [{ file: 'test/api/no-silence.test.ts', name: 'are right for what is not there' }],
+    tests: [{ file: 'test/api/no-silence.test.ts', name: 'are right for missing, refused and malformed requests' }],
   },
   {
     id: 'promises/forms-without-boundary',
@@ -224,7 +224,7 @@ export default [
     text: 'if (boundary) return boundary;',
     replacement: "return boundary ?? '';",
     harm: 'An upload without a boundary is a failure of the service.',
-    tests: [{ file: 'test/api/no-silence.test.ts', name: 'are right for what is not there' }],
+    tests: [{ file: 'test/api/no-silence.test.ts', name: 'are right for missing, refused and malformed requests' }],
   },
   {
     id: 'promises/scheduled-workflows',

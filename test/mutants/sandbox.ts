@@ -39,7 +39,7 @@ export default [
     text: '&& (it.writable || !writable))',
     replacement: '&& (it.writable || !writable || true))',
     harm: 'An MCP server writes where the operator allowed reading.',
-    tests: [{ file: 'test/toolrunner/host-paths.test.ts', name: 'is refused when it is not allowed' }],
+    tests: [{ file: 'test/toolrunner/host-paths.test.ts', name: 'is refused if it is not allowed' }],
   },
   {
     id: 'sandbox/allowed-paths',
@@ -47,7 +47,7 @@ export default [
     text: 'if (!allowed.some((it) =>',
     replacement: 'if (allowed.length > 99 && !allowed.some((it) =>',
     harm: 'MCP_PATHS limits nothing.',
-    tests: [{ file: 'test/toolrunner/host-paths.test.ts', name: 'is refused when it is not allowed' }],
+    tests: [{ file: 'test/toolrunner/host-paths.test.ts', name: 'is refused if it is not allowed' }],
   },
   {
     id: 'sandbox/similar-names',
@@ -55,7 +55,7 @@ export default [
     text: 'path.startsWith(`${place}/`)',
     replacement: 'path.startsWith(place)',
     harm: 'A directory whose name begins like an allowed one is given.',
-    tests: [{ file: 'test/toolrunner/host-paths.test.ts', name: 'is refused when it is not allowed' }],
+    tests: [{ file: 'test/toolrunner/host-paths.test.ts', name: 'is refused if it is not allowed' }],
   },
   {
     id: 'sandbox/parent-directories',
@@ -159,7 +159,7 @@ export default [
     text: "['http.followRedirects', 'false'],",
     replacement: '',
     harm: 'A git server leads the service to an address that was not judged.',
-    tests: [{ file: 'test/temporal/repository.test.ts', name: 'is not led to another address' }],
+    tests: [{ file: 'test/temporal/repository.test.ts', name: 'does not follow a redirect to an unchecked address' }],
   },
   {
     id: 'sandbox/network-of-a-tool',
@@ -167,7 +167,7 @@ export default [
     text: 'const pass = call.network && confinement.proxy',
     replacement: 'const pass = confinement.proxy',
     harm: 'A tool that never declared network access sends data out.',
-    tests: [{ file: 'test/api/custom-tools.test.ts', name: 'has network only when it declares it' }],
+    tests: [{ file: 'test/api/custom-tools.test.ts', name: 'has network only if it declares NETWORK' }],
   },
   {
     id: 'sandbox/owner-of-a-checkout',

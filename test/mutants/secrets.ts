@@ -148,7 +148,7 @@ export default [
     text: 'return last_error && created_by !== caller.key && !caller.is_admin ?',
     replacement: 'return last_error && created_by === undefined ?',
     harm: "Everyone reads what another person's server said when it was last tried.",
-    tests: [{ file: 'test/api/tenants-of-memories.test.ts', name: 'is shown to who set it up, and to nobody else' }],
+    tests: [{ file: 'test/api/tenants-of-memories.test.ts', name: 'is shown to the person who set it up, and to nobody else' }],
   },
   {
     id: 'secrets/of-the-installation',

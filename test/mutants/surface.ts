@@ -7,7 +7,7 @@ export default [
     text: 'staticCSP: PAGE_POLICY,',
     replacement: 'staticCSP: false,',
     harm: 'The page /docs stays blank, as it is given the policy of replies that are no pages.',
-    tests: [{ file: 'test/api/surface.test.ts', name: 'are on pages, files, errors and what is no request' }],
+    tests: [{ file: 'test/api/surface.test.ts', name: 'are on pages, files, errors and answers to malformed requests' }],
   },
   {
     id: 'surface/token-in-docs',
@@ -31,7 +31,7 @@ export default [
     text: '  "frame-ancestors \'none\'",\n  "base-uri',
     replacement: '  "base-uri',
     harm: 'Another site shows the dashboard in a frame and has its buttons clicked.',
-    tests: [{ file: 'test/api/surface.test.ts', name: 'are on pages, files, errors and what is no request' }],
+    tests: [{ file: 'test/api/surface.test.ts', name: 'are on pages, files, errors and answers to malformed requests' }],
   },
   {
     id: 'surface/private-replies',

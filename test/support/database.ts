@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
+import { type Database, openDatabase } from '../../src/store/database.ts';
 
 export interface TestDatabase {
   url: string;
@@ -20,6 +21,19 @@ async function createDatabase(template: string): Promise<TestDatabase> {
   const url = new URL(server);
   url.pathname = name;
   return { url: url.href, drop: () => command(server, `DROP DATABASE ${name} WITH (FORCE)`) };
+}
+
+/** Opens a test database. `close` closes its connections and drops it. */
+export async function openTestDatabase(): Promise<Database> {
+  const { url, drop } = await testDatabase();
+  const database = openDatabase({ url });
+  return {
+    ...database,
+    async close() {
+      await database.close();
+      await drop();
+    },
+  };
 }
 
 async function command(url: string, sql: string): Promise<void> {

@@ -52,7 +52,7 @@ const results = () =>
     .map(({ content }) => content ?? '') ?? [];
 
 describe('a model', () => {
-  it('whose key is revoked in the middle of a run fails it, says what to do, and does not tell the key', async () => {
+  it('whose key is revoked during a run fails the run with advice and without revealing the key', async () => {
     const canary = 'canary-revoked-key-77';
     await here.alice.ok(here.alice.post('/api/tokens', { name: 'revoked', value: canary }));
     const workflow_id = await here.workflow({ tools: ['EFFECT = "read"\ndef one() -> int:\n    return 1\n'] });
@@ -104,7 +104,7 @@ describe('a model', () => {
     expect(new Set(ids).size).toBe(2);
   });
 
-  it('that calls tools for ever is stopped by the turn limit, though it goes on when tools are off', async () => {
+  it('that never stops calling tools is stopped by the turn limit, even if it keeps calling them when tools are off', async () => {
     const workflow_id = await here.workflow({
       agent: { builtin_tools: ['manage_todo_list'] },
       workflow: { max_turns: 2 },
@@ -132,7 +132,7 @@ describe('a model', () => {
 });
 
 describe('a tool', () => {
-  it('that returns 10 MB is answered with an error the model can read, and the run goes on', async () => {
+  it('that returns 10 MB gives the model an error it can read, and the run continues', async () => {
     const workflow_id = await here.workflow({ tools: ['EFFECT = "read"\ndef huge() -> str:\n    return "x" * 10_485_760\n'] });
     const { name } = await partsOf(workflow_id);
     here.model.script(asks({ name }), says('Too much.'));
@@ -149,20 +149,20 @@ describe('an MCP server', () => {
     ['prints noise', 'noise', 'mcp_connected'],
     ['sends invalid schemas', 'schemas', 'mcp_error'],
   ])(
-    'that %s costs no run, and is told of',
+    'that %s fails no run, and is logged',
     async (_what, manner, event) => {
       const workflow_id = await here.workflow({ agent: { mcp_server_ids: [await odd(manner)] } });
-      here.model.script(says('Went on.'));
+      here.model.script(says('Continued.'));
       expect(await here.ended(await here.prompt(workflow_id), 40_000)).toMatchObject({
         status: 'completed',
-        response: 'Went on.',
+        response: 'Continued.',
       });
       expect((await logsOf(workflow_id)).map((log) => log.event)).toContain(event);
     },
     60_000,
   );
 
-  it('that sends 10 MB has them cut, and one that dies in a call is told of to the model', async () => {
+  it('that sends 10 MB is cut, and one that dies in a call is reported to the model', async () => {
     const workflow_id = await here.workflow({ agent: { mcp_server_ids: [await odd('plain')] } });
     here.model.script(asks({ name: 'big' }), asks({ name: 'die' }), asks({ name: 'key' }), says('Survived.'));
     expect(await here.ended(await here.prompt(workflow_id), 40_000)).toMatchObject({

@@ -171,8 +171,8 @@ describe('a bundle of a real run is replayed as it was', () => {
   });
 });
 
-/** Runs that earlier code recorded: today's must send and decide the same. Recorded anew with RECORD_BUNDLES=1. */
-describe('a run that was recorded earlier is replayed as it was', async () => {
+/** Runs that earlier code recorded: current code must send and decide the same. RECORD_BUNDLES=1 records them again. */
+describe('a run that earlier code recorded is replayed without differences', async () => {
   const files = await readdir(FOLDER).catch(() => []);
   it('all of them', () => expect(files.length).toBeGreaterThan(8));
   it.each(files)('%s', async (file) => {
@@ -499,7 +499,7 @@ describe('perdura replay', () => {
     return { code, output: child.output() };
   };
 
-  it('exits with 0 for the same, 1 for another, 2 for what is no bundle, and says so', async () => {
+  it('exits with 0 for the same run, 1 for a different one and 2 for a file that is not a bundle, and prints which', async () => {
     const text = await readFile(join(FOLDER, 'tools.json'), 'utf8');
     const same = await run('same', text);
     expect(same).toMatchObject({ code: 0, output: expect.stringMatching(/same .*4 steps, 5 tool calls, completed/) });

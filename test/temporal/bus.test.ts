@@ -13,8 +13,8 @@ const log = () => {};
 
 interface Opened {
   bus: EventBus;
-  /** Tells of events as whoever writes them does. */
-  tell(notice: Notice): Promise<void>;
+  /** Announces events as their writers do. */
+  announce(notice: Notice): Promise<void>;
   /** Breaks every connection of the bus. */
   breakConnections(): Promise<void>;
   /** Between the bus and its server. */
@@ -30,7 +30,7 @@ async function overPostgres(): Promise<Opened> {
   return {
     bus,
     proxy,
-    async tell(notice) {
+    async announce(notice) {
       await pool.query('SELECT pg_notify($1, $2)', [`workflow:events:${WORKFLOW}`, JSON.stringify(notice)]);
     },
     async breakConnections() {
@@ -59,7 +59,7 @@ async function overRedis(): Promise<Opened> {
   return {
     bus,
     proxy,
-    tell: async (notice) => bus.announce(WORKFLOW, notice),
+    announce: async (notice) => bus.announce(WORKFLOW, notice),
     async breakConnections() {
       await server.end('SIGKILL');
       server = await start();
@@ -76,63 +76,63 @@ const buses: [string, () => Promise<Opened>][] = [['Postgres', overPostgres]];
 if (spawnSync('redis-server', ['--version']).status === 0) buses.push(['Redis', overRedis]);
 
 describe.each(buses)('the bus over %s', (_name, open) => {
-  let it_: Opened;
+  let opened: Opened;
   beforeAll(async () => {
-    it_ = await open();
+    opened = await open();
   });
-  afterAll(() => it_.close());
+  afterAll(() => opened.close());
 
   /** Listens from the moment at which the bus does. */
   const listen = async () => {
     const heard: Notice[] = [];
-    let told = 0;
+    let received = 0;
     let missed = 0;
-    const end = it_.bus.subscribe(WORKFLOW, (notice) => {
-      if (notice.last === 0) told += 1;
+    const end = opened.bus.subscribe(WORKFLOW, (notice) => {
+      if (notice.last === 0) received += 1;
       else if (notice.last === Number.POSITIVE_INFINITY) missed += 1;
       else heard.push(notice);
     });
-    await expect.poll(async () => (await it_.tell({ last: 0 })) ?? told).toBeGreaterThan(0);
+    await expect.poll(async () => (await opened.announce({ last: 0 })) ?? received).toBeGreaterThan(0);
     return { heard, missed: () => missed, end };
   };
 
   it('carries events to every listener of a workflow, in order, until it ends', async () => {
     const [one, two] = [await listen(), await listen()];
     const event = { type: 'log' as const, data: { event: 'x', detail: '' }, timestamp: 'now' };
-    await it_.tell({ last: 1, task_id: 't', events: [event] });
-    await it_.tell({ last: 2 });
+    await opened.announce({ last: 1, task_id: 't', events: [event] });
+    await opened.announce({ last: 2 });
     await expect.poll(() => one.heard).toEqual([{ last: 1, task_id: 't', events: [event] }, { last: 2 }]);
     expect(two.heard).toEqual(one.heard);
     two.end();
-    await it_.tell({ last: 3 });
+    await opened.announce({ last: 3 });
     await expect.poll(() => one.heard.length).toBe(3);
     expect(two.heard.length).toBe(2);
     one.end();
   });
 
-  it('tells listeners that they may have missed some when its connection was broken, and goes on', async () => {
+  it('notifies listeners of possibly missed events after its connection breaks, and continues', async () => {
     const { heard, missed, end } = await listen();
     const before = missed();
-    await it_.breakConnections();
+    await opened.breakConnections();
     await expect.poll(missed, { timeout: 20_000 }).toBeGreaterThan(before);
-    await expect.poll(async () => (await it_.tell({ last: 9 })) ?? heard.at(-1)?.last, { timeout: 20_000 }).toBe(9);
+    await expect.poll(async () => (await opened.announce({ last: 9 })) ?? heard.at(-1)?.last, { timeout: 20_000 }).toBe(9);
     end();
   }, 50_000);
 
   it('notices a connection that has fallen silent, and replaces it', async () => {
     const { heard, missed, end } = await listen();
     const before = missed();
-    it_.proxy.silence();
+    opened.proxy.silence();
     await expect.poll(missed, { timeout: 30_000 }).toBeGreaterThan(before);
-    await expect.poll(async () => (await it_.tell({ last: 12 })) ?? heard.at(-1)?.last, { timeout: 20_000 }).toBe(12);
+    await expect.poll(async () => (await opened.announce({ last: 12 })) ?? heard.at(-1)?.last, { timeout: 20_000 }).toBe(12);
     end();
   }, 60_000);
 
   it('asks workers to halt a task', async () => {
     const heard: string[] = [];
-    const end = it_.bus.onHalt((task_id) => heard.push(task_id));
-    await expect.poll(() => it_.bus.halt('some-task') ?? heard.at(-1)).toBe('some-task');
+    const end = opened.bus.onHalt((task_id) => heard.push(task_id));
+    await expect.poll(() => opened.bus.halt('some-task') ?? heard.at(-1)).toBe('some-task');
     end();
-    await it_.bus.ping();
+    await opened.bus.ping();
   });
 });

@@ -23,7 +23,7 @@ function canary(row: string, { plain = false } = {}): string {
 }
 const dressed = (core: string) => `c/&"+${core}+"<'>=`;
 
-let at: TestInstallation;
+let here: TestInstallation;
 let teller: Awaited<ReturnType<typeof startTeller>>;
 let vendor: Awaited<ReturnType<typeof startVendorServer>>;
 let git: Awaited<ReturnType<typeof startGitServer>>;
@@ -42,7 +42,7 @@ beforeAll(async () => {
   const access_token = canary('access token', { plain: true });
   const log: string[] = [];
   seen.push(['log', '']);
-  at = await startTestInstallation({
+  here = await startTestInstallation({
     env: { LOG_LEVEL: 'trace', REPO_CA_FILE: git.ca_file, ANTHROPIC_API_URL: vendor.url, ALLOW_STDIO_MCP: 'true' },
     setting: {
       default_runtime: { base_url: `${teller.url}/default/echo`, model: 'echo' },
@@ -52,8 +52,8 @@ beforeAll(async () => {
     },
     log: (line) => void log.push(line),
   });
-  const client = clientOf(at.url, access_token);
-  // What a client is told is part of what is searched.
+  const client = clientOf(here.url, access_token);
+  // Responses to clients are searched too.
   const send: typeof client.send = async (...request) => {
     const reply = await client.send(...request);
     seen.push([`${request[0]} ${request[1]}`, JSON.stringify([reply.body, Object.fromEntries(reply.headers)])]);
@@ -65,10 +65,10 @@ beforeAll(async () => {
     ...{ send, get: (path) => send('GET', path), post: (path, body) => send('POST', path, { body }) },
     put: (path, body) => send('PUT', path, { body }),
   } as typeof client;
-  Object.assign(at, { log });
+  Object.assign(here, { log });
 }, 120_000);
 afterAll(async () => {
-  await at?.stop();
+  await here?.stop();
   await Promise.all([teller, vendor, git, postgres].map((it) => it?.stop()));
 });
 
@@ -207,7 +207,7 @@ for line in sys.stdin:
     if "id" not in message: continue
     method, result = message["method"], {}
     if method == "initialize": result = {"protocolVersion": message["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": said, "version": "1"}}
-    if method == "tools/list": result = {"tools": [{"name": n, "description": said, "inputSchema": {"type": "object"}} for n in (["ends"] if sys.argv[1] == "ends" else ["tells"])]}
+    if method == "tools/list": result = {"tools": [{"name": n, "description": said, "inputSchema": {"type": "object"}} for n in (["ends"] if sys.argv[1] == "ends" else ["returns"])]}
     if method == "tools/call":
         if message["params"]["name"] == "ends":
             time.sleep(1); sys.stderr.write(said); sys.stderr.flush(); time.sleep(0.3); os._exit(1)
@@ -279,13 +279,13 @@ def ${name}(note: str = "") -> dict:
             file.write("here: " + secret + " " + base64.b64encode(secret.encode()).decode() + "\\n")
     print(secret)
     print(secret, file=sys.stderr)
-    ${{ tells: 'return {secret: [secret, secret.encode().hex()]}', raises: 'raise ValueError("bad " + secret)', dies: 'os._exit(4)' }[name.split('_')[0]!]}
+    ${{ returns: 'return {secret: [secret, secret.encode().hex()]}', raises: 'raise ValueError("bad " + secret)', dies: 'os._exit(4)' }[name.split('_')[0]!]}
 `;
 
 async function tools(): Promise<{ custom_tool_ids: string[]; credential_overrides: object }> {
   const own = await token('tool env');
   const custom_tool_ids: string[] = [];
-  for (const name of ['tells_all', 'raises_all', 'dies_all']) {
+  for (const name of ['returns_all', 'raises_all', 'dies_all']) {
     const id = await made('/api/custom-tools', { name, source_code: TOOL(name), env_config: { SECRET: { token_name: own } } });
     void (await alice.post(`/api/custom-tools/${id}/run`, { arguments: {} }));
     custom_tool_ids.push(id);
@@ -316,8 +316,8 @@ async function sources(): Promise<string[]> {
   await Promise.all(ids.map((id) => alice.post(`/api/knowledge-sources/${id}/test`)));
   void (await alice.post('/api/knowledge-items/query', { query: 'handbook', source_ids: ids }));
   void (await alice.post('/api/knowledge-items/query', { query: 'FAIL' }));
-  const here = await made('/api/knowledge-sources', { name: 'here' });
-  void (await alice.post('/api/knowledge-items', { source_id: here, name: 'one', content: 'FAIL to embed' }));
+  const source_id = await made('/api/knowledge-sources', { name: 'here' });
+  void (await alice.post('/api/knowledge-items', { source_id, name: 'one', content: 'FAIL to embed' }));
   return ids;
 }
 
@@ -490,7 +490,7 @@ describe('the matrix', () => {
 });
 
 async function lookEverywhere(tasks: string[]): Promise<void> {
-  await using temporal = await clientForTests(at.setting);
+  await using temporal = await clientForTests(here.setting);
   const look = async (task_id: string) => {
     const task = await alice.ok(alice.get(`/api/tasks/${task_id}`));
     const parts = ['steps', 'bundle', 'progress', 'webhooks'].map((part) => alice.get(`/api/tasks/${task_id}/${part}`));
@@ -518,14 +518,14 @@ async function lookEverywhere(tasks: string[]): Promise<void> {
   ];
   for (const list of lists) void (await alice.get(`/api/${list}`));
   void (await alice.get('/metrics'));
-  const { pool } = at.core.database;
+  const { pool } = here.core.database;
   const { rows } = await pool.query<{ name: string }>(
     "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'",
   );
   for (const { name } of rows)
     for (const row of (await pool.query(`SELECT * FROM "${name}"`)).rows)
       seen.push([`table ${name} ${row.name ?? row.id ?? ''}`, JSON.stringify(row, decoded)]);
-  seen.push(['log', (at as unknown as { log: string[] }).log.join('\n')]);
+  seen.push(['log', (here as unknown as { log: string[] }).log.join('\n')]);
 }
 
 /** Where each secret was found, in any of the forms that a target gave it. */

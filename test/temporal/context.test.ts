@@ -3,38 +3,38 @@ import { startDemoModel } from '../../src/embedded/demo-model.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, says } from '../support/model-server.ts';
 
-let run: TestInstallation;
+let here: TestInstallation;
 let embeddings: Awaited<ReturnType<typeof startDemoModel>>;
 beforeAll(async () => {
   embeddings = await startDemoModel();
-  run = await startTestInstallation({ setting: { embeddings: { base_url: embeddings.url, model: 'demo', api_key: null } } });
+  here = await startTestInstallation({ setting: { embeddings: { base_url: embeddings.url, model: 'demo', api_key: null } } });
 });
 afterAll(async () => {
-  await run.stop();
+  await here.stop();
   await embeddings.stop();
 });
 
 let made = 0;
 const unique = (name: string) => `${name} ${++made}`;
-const created = async (path: string, values: object) => (await run.alice.ok(run.alice.post(path, values), 201)).id as string;
+const created = async (path: string, values: object) => (await here.alice.ok(here.alice.post(path, values), 201)).id as string;
 const guardrail = (guardrail_type: string, config: object, more: object = {}) =>
   created('/api/guardrails', { name: unique('guardrail'), guardrail_type, config, ...more });
 const agentOf = async (workflow_id: string) =>
-  (await run.alice.ok(run.alice.get(`/api/workflows/${workflow_id}`))).agent_id as string;
-const stateOf = (workflow_id: string) => run.alice.ok(run.alice.get(`/api/workflows/${workflow_id}`));
+  (await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`))).agent_id as string;
+const stateOf = (workflow_id: string) => here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
 const logsOf = async (workflow_id: string, name: string) =>
   ((await stateOf(workflow_id)).logs as { event: string; detail: string }[]).filter(({ event }) => event === name);
-const lastRequest = () => run.model.requests.at(-1)!;
+const lastRequest = () => here.model.requests.at(-1)!;
 
 describe('knowledge in a run', () => {
-  it('gives the model the passages that fit, to be cited by name, and says so', async () => {
+  it('gives the model the matching passages, to be cited by name, and logs it', async () => {
     const source_id = await created('/api/knowledge-sources', { name: unique('source'), tags: ['travel'] });
     const content = 'Trains are booked in second class. Flights need approval by the director.';
     await created('/api/knowledge-items', { source_id, name: 'Travel policy', content });
     await created('/api/knowledge-items', { source_id, name: 'Canteen menu', content: 'Soup on Mondays, rice on Tuesdays.' });
-    const id = await run.workflow({ agent: { knowledge_tags: ['travel'] } });
-    run.model.script(says('Second class [Travel policy].'));
-    const task = await run.ended(await run.prompt(id, 'Which class are trains booked in?'));
+    const id = await here.workflow({ agent: { knowledge_tags: ['travel'] } });
+    here.model.script(says('Second class [Travel policy].'));
+    const task = await here.ended(await here.prompt(id, 'Which class are trains booked in?'));
     expect(task.status).toBe('completed');
     const [, knowledge, prompt] = lastRequest().messages;
     expect(knowledge).toMatchObject({ role: 'system', content: expect.stringContaining('[Travel policy]\nTrains are booked') });
@@ -49,9 +49,9 @@ describe('knowledge in a run', () => {
     const other = await created('/api/knowledge-sources', { name: unique('source') });
     await created('/api/knowledge-items', { source_id: mine, name: 'Mine', content: 'The gate code is blue.' });
     await created('/api/knowledge-items', { source_id: other, name: 'Other', content: 'The gate code is red.' });
-    const id = await run.workflow({ agent: { knowledge_source_ids: [mine], builtin_tools: ['search_knowledge'] } });
-    run.model.script(asks({ name: 'search_knowledge', args: { query: 'gate code' } }), says('Blue [Mine].'));
-    await run.ended(await run.prompt(id, 'Hello.'));
+    const id = await here.workflow({ agent: { knowledge_source_ids: [mine], builtin_tools: ['search_knowledge'] } });
+    here.model.script(asks({ name: 'search_knowledge', args: { query: 'gate code' } }), says('Blue [Mine].'));
+    await here.ended(await here.prompt(id, 'Hello.'));
     const result = JSON.parse(lastRequest().messages.at(-1)?.content ?? '');
     expect(result.passages).toMatchObject([{ name: 'Mine', content: 'The gate code is blue.' }]);
   });
@@ -59,120 +59,120 @@ describe('knowledge in a run', () => {
 
 describe('memory in a run', () => {
   it('is recalled, but not when it has expired or belongs to another workflow, and not at all with bypass_memory', async () => {
-    const id = await run.workflow({ agent: { builtin_tools: ['search_memory', 'store_memory'] } });
+    const id = await here.workflow({ agent: { builtin_tools: ['search_memory', 'store_memory'] } });
     const agent_id = await agentOf(id);
     const other = await created('/api/workflows', { agent_id });
     await created('/api/memories', { agent_id, key: 'colour', value: 'green' });
     await created('/api/memories', { agent_id, key: 'gone', value: 'expired', ttl: '2020-01-01T00:00:00Z' });
     await created('/api/memories', { agent_id, scope: 'session', workflow_id: other, key: 'elsewhere', value: 'x' });
-    run.model.script(says('ok'));
-    await run.ended(await run.prompt(id, 'Hello'));
+    here.model.script(says('ok'));
+    await here.ended(await here.prompt(id, 'Hello'));
     const memory = lastRequest().messages[1];
     expect(memory).toMatchObject({ role: 'system', content: expect.stringMatching(/- colour: green$/) });
     expect(memory?.content).not.toMatch(/expired|elsewhere/);
     expect(await logsOf(id, 'memory_loaded')).toMatchObject([{ keys: ['colour'] }]);
 
-    await run.alice.ok(run.alice.put(`/api/workflows/${id}`, { bypass_memory: true, auto_memory: true }));
-    run.model.script(says('ok'));
-    expect((await run.ended(await run.prompt(id, 'Hello'))).status).toBe('completed');
+    await here.alice.ok(here.alice.put(`/api/workflows/${id}`, { bypass_memory: true, auto_memory: true }));
+    here.model.script(says('ok'));
+    expect((await here.ended(await here.prompt(id, 'Hello'))).status).toBe('completed');
     expect(lastRequest().messages.map(({ role }) => role)).toEqual(['system', 'user']);
     expect(lastRequest().tools).toBeUndefined();
     expect(await logsOf(id, 'memory_stored')).toEqual([]);
   });
 
   it('is written by the tool and found by the next run', async () => {
-    const id = await run.workflow({ agent: { builtin_tools: ['store_memory', 'search_memory'] } });
-    run.model.script(
+    const id = await here.workflow({ agent: { builtin_tools: ['store_memory', 'search_memory'] } });
+    here.model.script(
       asks({ name: 'store_memory', args: { key: 'name', value: 'The user is called Ada', scope: 'session' } }),
       says('ok'),
     );
-    const task_id = await run.prompt(id, 'I am Ada');
-    await run.ended(task_id);
-    const found = (await run.alice.get(`/api/memories?agent_id=${await agentOf(id)}`)).body;
+    const task_id = await here.prompt(id, 'I am Ada');
+    await here.ended(task_id);
+    const found = (await here.alice.get(`/api/memories?agent_id=${await agentOf(id)}`)).body;
     expect(found).toMatchObject([{ key: 'name', scope: 'session', workflow_id: id, task_id }]);
-    run.model.script(asks({ name: 'search_memory', args: { query: 'who is Ada' } }), says('Ada'));
-    await run.ended(await run.prompt(id, 'Who am I?'));
+    here.model.script(asks({ name: 'search_memory', args: { query: 'who is Ada' } }), says('Ada'));
+    await here.ended(await here.prompt(id, 'Who am I?'));
     expect(lastRequest().messages.at(-1)?.content).toContain('The user is called Ada');
   });
 
   it('keeps at most three facts after an auto_memory run, with the task as their source, and adds what that cost', async () => {
-    const id = await run.workflow({ workflow: { auto_memory: true } });
+    const id = await here.workflow({ workflow: { auto_memory: true } });
     const facts = ['a', 'b', 'c', 'd'].map((key) => ({ key, value: `fact ${key}` }));
-    run.model.script(says('done'), says(JSON.stringify({ facts })));
-    const task_id = await run.prompt(id, 'Learn');
-    const task = await run.ended(task_id);
+    here.model.script(says('done'), says(JSON.stringify({ facts })));
+    const task_id = await here.prompt(id, 'Learn');
+    const task = await here.ended(task_id);
     expect(task).toMatchObject({ status: 'completed', response: 'done', usage: { total_in: 20 } });
-    const found = (await run.alice.get(`/api/memories?agent_id=${await agentOf(id)}`)).body;
+    const found = (await here.alice.get(`/api/memories?agent_id=${await agentOf(id)}`)).body;
     expect(found.map(({ key }: { key: string }) => key).sort()).toEqual(['a', 'b', 'c']);
     expect(found[0].task_id).toBe(task_id);
     expect(await logsOf(id, 'memory_stored')).toMatchObject([{ keys: ['a', 'b', 'c'] }]);
   });
 
   it('completes a run whose facts cannot be had', async () => {
-    const id = await run.workflow({ workflow: { auto_memory: true } });
-    run.model.script(says('done'), says('no facts here'));
-    expect(await run.ended(await run.prompt(id, 'Learn'))).toMatchObject({ status: 'completed', response: 'done' });
+    const id = await here.workflow({ workflow: { auto_memory: true } });
+    here.model.script(says('done'), says('no facts here'));
+    expect(await here.ended(await here.prompt(id, 'Learn'))).toMatchObject({ status: 'completed', response: 'done' });
   });
 });
 
 describe('guardrails in a run', () => {
   it('refuses a prompt before anything is changed, naming the guardrail and the reason', async () => {
     const guard = await guardrail('prompt', { forbidden_patterns: ['(?i)password'] }, { tags: ['strict'] });
-    const id = await run.workflow({ workflow: { guardrail_tags: ['strict'] } });
+    const id = await here.workflow({ workflow: { guardrail_tags: ['strict'] } });
     const before = await stateOf(id);
-    const refused = await run.alice.post(`/api/workflows/${id}/prompt`, { prompt: 'My PASSWORD is x' });
+    const refused = await here.alice.post(`/api/workflows/${id}/prompt`, { prompt: 'My PASSWORD is x' });
     expect(refused).toMatchObject({ status: 422, body: { code: 'guardrail_blocked', errors: [{ path: 'prompt' }] } });
     expect(refused.body.detail).toMatch(/guardrail \d+.*forbidden pattern/);
     expect(await stateOf(id)).toEqual(before);
-    await run.alice.ok(run.alice.put(`/api/guardrails/${guard}`, { enabled: false }));
-    run.model.script(says('ok'));
-    expect((await run.ended(await run.prompt(id, 'My PASSWORD is x'))).status).toBe('completed');
+    await here.alice.ok(here.alice.put(`/api/guardrails/${guard}`, { enabled: false }));
+    here.model.script(says('ok'));
+    expect((await here.ended(await here.prompt(id, 'My PASSWORD is x'))).status).toBe('completed');
   });
 
   it('lets a request in that fits its schema', async () => {
     const json_schema = { type: 'object', required: ['city'], properties: { city: { type: 'string', pattern: '^[A-Z]' } } };
-    const id = await run.workflow({ workflow: { guardrail_ids: [await guardrail('request', { json_schema })] } });
-    const prompt = (body: object) => run.alice.post(`/api/workflows/${id}/prompt`, body);
+    const id = await here.workflow({ workflow: { guardrail_ids: [await guardrail('request', { json_schema })] } });
+    const prompt = (body: object) => here.alice.post(`/api/workflows/${id}/prompt`, body);
     expect(await prompt({ request: { city: 'bern' } })).toMatchObject({ status: 422 });
     expect(await prompt({ prompt: 'Bern' })).toMatchObject({ status: 422 });
-    run.model.script(says('ok'));
-    const { task_id } = await run.alice.ok(prompt({ request: { city: 'Bern' } }), 201);
-    expect((await run.ended(task_id)).status).toBe('completed');
+    here.model.script(says('ok'));
+    const { task_id } = await here.alice.ok(prompt({ request: { city: 'Bern' } }), 201);
+    expect((await here.ended(task_id)).status).toBe('completed');
   });
 
-  it('redacts an answer everywhere it is told or kept', async () => {
-    const id = await run.workflow({
+  it('redacts an answer everywhere it is sent or stored', async () => {
+    const id = await here.workflow({
       workflow: { guardrail_ids: [await guardrail('output', { pii_detection: true, action: 'redact' })] },
     });
-    run.model.script(says('Write to CANARY@example.com now'));
-    const task_id = await run.prompt(id);
-    const task = await run.ended(task_id);
+    here.model.script(says('Write to CANARY@example.com now'));
+    const task_id = await here.prompt(id);
+    const task = await here.ended(task_id);
     expect(task).toMatchObject({ status: 'completed', response: 'Write to [REDACTED] now' });
-    const events = await run.alice.events(`/api/workflows/${id}/stream?task_id=${task_id}&after=0`);
+    const events = await here.alice.events(`/api/workflows/${id}/stream?task_id=${task_id}&after=0`);
     expect(JSON.stringify([events, await stateOf(id)])).not.toContain('CANARY');
-    const { rows } = await run.core.database.pool.query('SELECT 1 FROM task_messages WHERE content LIKE $1', ['%CANARY%']);
+    const { rows } = await here.core.database.pool.query('SELECT 1 FROM task_messages WHERE content LIKE $1', ['%CANARY%']);
     expect(rows).toEqual([]);
     expect(await logsOf(id, 'output_guardrail_violation')).toMatchObject([{ action: 'redact' }]);
   });
 
   it('fails a run whose answer is blocked, and keeps none of it', async () => {
-    const id = await run.workflow({
+    const id = await here.workflow({
       workflow: { guardrail_ids: [await guardrail('output', { forbidden_patterns: ['CANARY'], action: 'block' })] },
     });
-    run.model.script(says('Here is the CANARY you asked for'));
-    const task_id = await run.prompt(id);
-    const task = await run.ended(task_id);
+    here.model.script(says('Here is the CANARY you asked for'));
+    const task_id = await here.prompt(id);
+    const task = await here.ended(task_id);
     expect(task).toMatchObject({ status: 'failed', error_code: 'guardrail_blocked', response: null, usage: { total_in: 10 } });
-    const events = await run.alice.events(`/api/workflows/${id}/stream?task_id=${task_id}&after=0`);
+    const events = await here.alice.events(`/api/workflows/${id}/stream?task_id=${task_id}&after=0`);
     expect(JSON.stringify(events.filter(({ type }) => type !== 'log'))).not.toContain('Here is the');
     expect(await logsOf(id, 'guardrail_blocked')).toHaveLength(1);
   });
 
-  it('only warns when told so, and streams as ever', async () => {
-    const id = await run.workflow({ workflow: { guardrail_ids: [await guardrail('output', { must_be_valid_json: true })] } });
-    run.model.script(says('not json'));
-    const task_id = await run.prompt(id);
-    expect(await run.ended(task_id)).toMatchObject({ status: 'completed', response: 'not json' });
+  it('only warns if configured to, and streams as usual', async () => {
+    const id = await here.workflow({ workflow: { guardrail_ids: [await guardrail('output', { must_be_valid_json: true })] } });
+    here.model.script(says('not json'));
+    const task_id = await here.prompt(id);
+    expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'not json' });
     expect(await logsOf(id, 'output_guardrail_violation')).toMatchObject([{ action: 'warn', reasons: ['it is not valid JSON'] }]);
   });
 });

@@ -45,7 +45,7 @@ it('misses workers, and is content when there is one', { timeout: 90_000 }, asyn
   await worker.end('SIGTERM');
 });
 
-it('looks at the engine although the database is away, and the other way round', { timeout: 60_000 }, async () => {
+it('checks the engine if the database is down, and the database if the engine is down', { timeout: 60_000 }, async () => {
   const nowhere = `127.0.0.1:${await freePort()}`;
   const { code, said } = await doctor({ DATABASE_URL: `postgres://perdura:x@${nowhere}/perdura` });
   expect(code).toBe(1);

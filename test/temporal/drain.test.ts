@@ -41,7 +41,7 @@ describe('SIGTERM', () => {
     expect(await next.end('SIGTERM')).toBe(0);
   });
 
-  it('makes a worker hand over what takes too long; a shutdown is no halt', { timeout: 90_000 }, async () => {
+  it('makes a worker hand over calls that take too long, without halting their runs', { timeout: 90_000 }, async () => {
     const worker = await startWorkerProcess(here.setting, { WORKER_SHUTDOWN_SECONDS: '1' });
     const task_id = await napper(8);
     expect(await worker.end('SIGTERM')).toBe(0);

@@ -76,7 +76,7 @@ describe('a call that needs approval', () => {
     expect((await here.alice.post(`/api/tasks/${task_id}/approvals/1-1`, { decision: 'approve' })).status).toBe(409);
   });
 
-  it('tells the model when it is denied', async () => {
+  it('returns a denial to the model', async () => {
     const { workflow_id, task_id } = await asked();
     await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/approvals/1-1`, { decision: 'deny', message: 'too dear' }));
     expect(await here.ended(task_id)).toMatchObject({ status: 'completed' });
@@ -92,7 +92,7 @@ describe('a call that needs approval', () => {
     expect(await resultsOf(workflow_id)).toEqual(['The run ended before this tool was called.']);
   });
 
-  it('survives the worker, and takes a decision made while there is none', async () => {
+  it('survives the worker, and accepts a decision made while no worker runs', async () => {
     const { task_id } = await asked();
     await worker.end('SIGKILL');
     await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/approvals/1-1`, { decision: 'approve' }));
@@ -108,7 +108,7 @@ import os, time
 EFFECT = "${effect}"
 def count() -> str:
     with open(${JSON.stringify(file)}, "a") as f:
-        first = f.tell() == 0
+        first = os.fstat(f.fileno()).st_size == 0
         f.write(os.environ["PERDURA_CALL_KEY"] + "\\n")
     if first: time.sleep(${seconds})
     return "counted"
@@ -128,7 +128,7 @@ def count() -> str:
   }
   const startWorker = () => startWorkerProcess(here.setting, { TOOL_ISOLATION: 'none' });
 
-  it('a call that reads is repeated unasked, one that writes is asked about and not repeated silently', async () => {
+  it('a call that reads is repeated without asking, one that writes only after a person decides', async () => {
     const worker = await startWorker();
     const [reads, again, done, failed] = [await begun('read'), await begun('write'), await begun('write'), await begun('write')];
     here.model.always(says('Finished.'));

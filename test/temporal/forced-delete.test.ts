@@ -65,7 +65,7 @@ it('a run that waits for a person is halted and removed with its workflow', asyn
   await expectGone(workflow_id, [task_id]);
 }, 90_000);
 
-it('deletes at the same time as prompts and halts come to an end, with nothing left behind', async () => {
+it('deletes while prompts and halts end, and leaves nothing behind', async () => {
   for (let round = 0; round < 3; round += 1) {
     const workflow_id = await here.workflow();
     here.model.always(hangs('Busy'));
@@ -89,15 +89,15 @@ it('a run that is started while it is deleted, and has begun, ends by itself', a
   const [start, halt] = [engine.start, bus.halt];
   const workflow_id = await here.workflow();
   here.model.script(hangs('Busy'));
-  const told = Promise.withResolvers<void>();
+  const halted = Promise.withResolvers<void>();
   engine.start = async (...run) => {
-    await told.promise;
+    await halted.promise;
     await start(...run);
   };
   bus.halt = async (task_id) => {
     bus.halt = halt;
     await halt(task_id);
-    told.resolve();
+    halted.resolve();
     const begun = ({ type }: { type: string }) => type === 'message_delta';
     await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, { enough: begun });
   };

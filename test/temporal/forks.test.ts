@@ -56,7 +56,7 @@ const callsOf = async (task_id: string, step: number) => (await stepsOf(task_id)
 const sentLast = () => here.model.requests.at(-1)!.messages;
 
 describe('a fork', () => {
-  it('begins with what the model was told before the step, pays nothing for it again, and says where it is from', async () => {
+  it('starts with the messages that the model got before the step, does not pay for them again, and names its source run', async () => {
     const { task_id, workflow_id, write } = await source();
     const asked = here.model.requests.length;
     const before = here.model.requests.at(-1)!.messages;
@@ -132,11 +132,11 @@ describe('a fork', () => {
     expect(await write.calls()).toEqual(['one', 'two', 'two']);
   });
 
-  it('tells the model a prompt of its own before the step; at step 1 in place of the prompt', async () => {
+  it("sends its own prompt before the step; at step 1 it replaces the source run's prompt", async () => {
     const { task_id } = await source();
-    here.model.script(says('Told.'));
+    here.model.script(says('Answered.'));
     const late = await forked(task_id, { from_step: 3, prompt: 'Now say it in French.' });
-    expect(await here.ended(late)).toMatchObject({ prompt: 'Count.', response: 'Told.' });
+    expect(await here.ended(late)).toMatchObject({ prompt: 'Count.', response: 'Answered.' });
     expect(sentLast().map(({ role }) => role)).toEqual([
       'system',
       'user',
@@ -148,7 +148,7 @@ describe('a fork', () => {
       'user',
     ]);
     expect(sentLast().at(-1)!.content).toBe('Now say it in French.');
-    here.model.script(says('Told again.'));
+    here.model.script(says('Answered again.'));
     const first = await forked(task_id, { from_step: 1, prompt: 'Something else.' });
     expect(await here.ended(first)).toMatchObject({ prompt: 'Something else.', forked_from: { step: 1 } });
     expect(sentLast().slice(1)).toEqual([{ role: 'user', content: 'Something else.' }]);
@@ -157,7 +157,7 @@ describe('a fork', () => {
   it('is forked itself, from what it copied and from what it did', async () => {
     const { task_id, w, write } = await source();
     here.model.script(asks({ name: w, args: { word: 'three' } }), says('Fork done.'));
-    const child = await forked(task_id, { from_step: 3, effects: 'live', prompt: 'Go on.' });
+    const child = await forked(task_id, { from_step: 3, effects: 'live', prompt: 'Continue.' });
     await here.ended(child);
     here.model.script(asks({ name: w, args: { word: 'three' } }, { name: w, args: { word: 'two' } }), says('Grandchild done.'));
     const grandchild = await forked(child, { from_step: 3, effects: 'recorded' });
@@ -165,7 +165,7 @@ describe('a fork', () => {
       response: 'Grandchild done.',
       forked_from: { task_id: child, step: 3 },
     });
-    expect(sentLast().filter(({ content }) => content === 'Go on.')).toHaveLength(1);
+    expect(sentLast().filter(({ content }) => content === 'Continue.')).toHaveLength(1);
     expect(await callsOf(grandchild, 3)).toMatchObject([{ answered_by: 'recorded' }, { answered_by: 'refused' }]);
     here.model.script(asks({ name: w, args: { word: 'two' } }), says('From the copies.'));
     const other = await forked(child, { from_step: 2, effects: 'recorded' });
@@ -174,7 +174,7 @@ describe('a fork', () => {
     expect(await write.calls()).toEqual(['one', 'two', 'three']);
   });
 
-  it('counts the turns before it, and is denied what is beyond max_turns as the source would be', async () => {
+  it('counts the turns before it, and is denied calls beyond max_turns like its source run', async () => {
     const { task_id, w } = await source({ max_turns: 3 });
     here.model.script(asks({ name: w, args: { word: 'two' } }, { name: w, args: { word: 'more' } }), says('Done.'));
     const id = await forked(task_id, { from_step: 2 });
@@ -203,7 +203,7 @@ describe('a fork', () => {
 });
 
 describe('a fork is refused', () => {
-  it('where there is no such step, for a wrong body, and to whoever does not own the run', async () => {
+  it('if there is no such step, if the body is wrong, and to callers who do not own the run', async () => {
     const { task_id } = await source();
     const none = await fork(task_id, { from_step: 4 });
     expect(none).toMatchObject({ status: 422, body: { code: 'no_such_step', errors: [{ path: 'from_step' }] } });
@@ -233,7 +233,8 @@ describe('a fork is refused', () => {
         WHERE hash = (SELECT definition_hash FROM tasks WHERE id = $1)`,
       [task_id],
     );
-    const apart = await startTestInstallation({ worker: false, setting: { database_url: here.setting.database_url } });
+    const { database_url, encryption_keys } = here.setting;
+    const apart = await startTestInstallation({ worker: false, setting: { database_url, encryption_keys } });
     try {
       const answer = await apart.alice.post(`/api/tasks/${task_id}/fork`, { from_step: 1 });
       expect(answer).toMatchObject({ status: 422, body: { code: 'fork_unsupported' } });
@@ -261,7 +262,7 @@ it('is one fork for one Idempotency-Key, and waits for its lane or is rejected a
   expect(await here.ended(first.body.task_id)).toMatchObject({ status: 'completed', response: 'Second.' });
 });
 
-it('takes up a run that is still under way, as far as it has come', async () => {
+it('copies the steps so far of a run that is still running', async () => {
   const { source: code } = counting('write');
   const workflow_id = await here.workflow({ tools: [code] });
   const tool = (await here.alice.ok(here.alice.get('/api/custom-tools?limit=1')))[0].name as string;
@@ -275,7 +276,7 @@ it('takes up a run that is still under way, as far as it has come', async () => 
   expect(await here.ended(task_id)).toMatchObject({ status: 'halted' });
 });
 
-it('goes on after kill -9 of its worker, with nothing answered twice and no write made', async () => {
+it('continues after kill -9 of its worker, with nothing answered twice and no write executed', async () => {
   const lone = await startTestInstallation({ worker: false });
   const env = { TOOL_ISOLATION: 'none' };
   let worker = await startWorkerProcess(lone.setting, env);

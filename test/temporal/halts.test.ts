@@ -67,7 +67,7 @@ describe('a halt ends at once a run that', () => {
     await haltsSoon(task_id);
   });
 
-  it('waits for its lane, and the one that has it goes on', async () => {
+  it('waits for its lane, while the run that has the lane continues', async () => {
     const workflow_id = await here.workflow();
     here.model.script(hangs('busy'));
     const first = await here.prompt(workflow_id);
@@ -101,7 +101,7 @@ describe('a halt ends at once a run that', () => {
     await haltsSoon(task_id);
   });
 
-  it('calls a tool that starts processes of its own, and leaves none of them', async () => {
+  it('calls a tool that starts processes, and leaves none of them', async () => {
     const workflow_id = await here.workflow({
       tools: ['import subprocess\ndef nap() -> str:\n    subprocess.run(["sleep", "3141.59"])\n    return ""\n'],
     });

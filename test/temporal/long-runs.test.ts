@@ -31,7 +31,7 @@ describe('a long run', () => {
   it('costs the engine the same for each turn, however much its tools say', { timeout: 120_000 }, async () => {
     const rounds = 60;
     const workflow_id = await here.workflow({
-      tools: ['EFFECT = "read"\ndef tell(n: int) -> str:\n    return "x" * 5000\n'],
+      tools: ['EFFECT = "read"\ndef page(n: int) -> str:\n    return "x" * 5000\n'],
       workflow: { max_turns: 1_000 },
     });
     const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
@@ -50,7 +50,7 @@ describe('a long run', () => {
     expect(early).toBeLessThan(10_000);
   });
 
-  it('begins its history anew without anyone noticing', { timeout: 60_000 }, async () => {
+  it('continues in a new history without a visible difference', { timeout: 60_000 }, async () => {
     const rounds = 7;
     const workflow_id = await here.workflow({ agent: { builtin_tools: ['manage_todo_list'] }, workflow: { max_turns: 20 } });
     here.model.script(...Array.from({ length: rounds }, () => asks(TODO)), says('All in one piece.'));

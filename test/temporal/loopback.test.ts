@@ -5,7 +5,7 @@ import { asks, says } from '../support/model-server.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { until } from '../support/until.ts';
 
-/** As `npm start` has it: what users configure may name loopback, EGRESS_ALLOW names nothing, and the Temporal UI is beside it. */
+/** The setup of `npm start`: addresses that users configure may be loopback, EGRESS_ALLOW is empty, and the Temporal UI runs on the same machine. */
 let here: TestInstallation;
 let embeddings: Awaited<ReturnType<typeof startDemoModel>>;
 let receiver: Awaited<ReturnType<typeof startReceiver>>;
@@ -94,7 +94,7 @@ sys.exit(3)`;
   });
 });
 
-/** Resources that name an address, and what came of trying to reach it. */
+/** Resources that name an address, with the result of trying to reach it. */
 const CONFIGURED: Record<string, (url: string) => Promise<string>> = {
   'an MCP server': async (url) => tried('mcps', { name: name(), transport_type: 'http', connection_config: { url } }),
   'an MCP server with SSE': async (url) => tried('mcps', { name: name(), transport_type: 'sse', connection_config: { url } }),

@@ -24,7 +24,7 @@ afterAll(async () => {
   for (const folder of [home, `${home}-shared`]) await rm(folder, { recursive: true, force: true });
 });
 
-/** Halts a run while the server's tool `wait` is under way. */
+/** Halts a run during a call of the server's tool `wait`. */
 async function haltedInCall(server: object, begun: () => Promise<boolean> | boolean): Promise<void> {
   const { id } = await here.alice.ok(here.alice.post('/api/mcps', server));
   const workflow_id = await here.workflow({ agent: { mcp_server_ids: [id], required_mcp_servers: [id] } });
@@ -35,7 +35,7 @@ async function haltedInCall(server: object, begun: () => Promise<boolean> | bool
   expect(await here.ended(task_id, 5_000)).toMatchObject({ status: 'halted' });
 }
 
-it('a halt in the middle of a call is told to a server over stdio', async () => {
+it('a halt during a call cancels it at a server over stdio', async () => {
   const shared = `${home}-shared`;
   await mkdir(shared, { mode: 0o777 });
   await chmod(shared, 0o777);
@@ -44,29 +44,29 @@ it('a halt in the middle of a call is told to a server over stdio', async () => 
   await chmod(record, 0o666);
   const connection_config = { command: process.execPath, args: [`${SERVERS}/waits.mjs`, record] };
   const paths = [MODULES, process.execPath, SERVERS, `${shared}:rw`];
-  const told = () => readFile(record, 'utf8');
+  const seen = () => readFile(record, 'utf8');
   await haltedInCall({ name: 'waits', transport_type: 'stdio', connection_config, paths }, async () =>
-    (await told()).includes('begun'),
+    (await seen()).includes('begun'),
   );
-  await expect.poll(told).toMatch(/^begun\ncancelled: .+\n$/);
+  await expect.poll(seen).toMatch(/^begun\ncancelled: .+\n$/);
 });
 
-it('a halt in the middle of a call is told to a server over HTTP', async () => {
-  const told: string[] = [];
-  const { url, stop } = await waitsOverHttp(told);
-  await haltedInCall({ name: 'waits-http', transport_type: 'http', connection_config: { url } }, () => told.includes('begun'));
-  await expect.poll(() => told).toEqual(['begun', 'cancelled']);
+it('a halt during a call cancels it at a server over HTTP', async () => {
+  const seen: string[] = [];
+  const { url, stop } = await waitsOverHttp(seen);
+  await haltedInCall({ name: 'waits-http', transport_type: 'http', connection_config: { url } }, () => seen.includes('begun'));
+  await expect.poll(() => seen).toEqual(['begun', 'cancelled']);
   await stop();
 });
 
-async function waitsOverHttp(told: string[]) {
+async function waitsOverHttp(seen: string[]) {
   const sessions = new Map<string, StreamableHTTPServerTransport>();
   async function opened(): Promise<StreamableHTTPServerTransport> {
     const mcp = new McpServer({ name: 'waits', version: '1' });
     mcp.registerTool('wait', { description: 'Waits until it is cancelled' }, async ({ signal }) => {
-      told.push('begun');
+      seen.push('begun');
       await once(signal, 'abort');
-      told.push('cancelled');
+      seen.push('cancelled');
       return { content: [{ type: 'text', text: 'stopped' }] };
     });
     const transport = new StreamableHTTPServerTransport({

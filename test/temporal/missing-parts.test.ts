@@ -43,25 +43,25 @@ async function notOffered(agent: object): Promise<Record<string, any>[]> {
   return (logs as Record<string, any>[]).filter(({ event }) => event === 'tools_not_offered');
 }
 
-describe('a run says that it goes without', () => {
+describe('a run logs that it lacks', () => {
   it('a custom tool of its agent that is disabled, and offers the others', async () => {
     const [kept, lost] = [await tool(), await tool()];
     await here.alice.ok(here.alice.put(`/api/custom-tools/${lost.id}`, { is_enabled: false }));
-    const told = await notOffered({ custom_tool_ids: [kept.id, lost.id] });
-    expect(told).toMatchObject([{ tools: [lost.name], reason: 'it is disabled' }]);
+    const missing = await notOffered({ custom_tool_ids: [kept.id, lost.id] });
+    expect(missing).toMatchObject([{ tools: [lost.name], reason: 'it is disabled' }]);
     expect(offered()).toEqual([kept.name]);
   });
 
   it('the tools of an MCP server that is down', async () => {
-    const told = await notOffered({ mcp_server_ids: [await server(here.alice, 'down')] });
-    expect(told).toMatchObject([
+    const missing = await notOffered({ mcp_server_ids: [await server(here.alice, 'down')] });
+    expect(missing).toMatchObject([
       { tools: [], server: 'down', reason: expect.stringContaining('The MCP server down cannot be reached') },
     ]);
   });
 
   it('a tool of an MCP server whose schema takes too long to judge, and offers its others', async () => {
-    const told = await notOffered({ mcp_server_ids: [await odd('dear')] });
-    expect(told).toMatchObject([
+    const missing = await notOffered({ mcp_server_ids: [await odd('dear')] });
+    expect(missing).toMatchObject([
       {
         ...{ tools: ['dear'], server: 'odd dear', reason: expect.stringContaining('could not be checked: it takes longer than') },
         detail: expect.stringContaining('dear of the MCP server odd dear: its input schema'),
@@ -71,8 +71,10 @@ describe('a run says that it goes without', () => {
   });
 
   it('the tools of an MCP server whose schemas are not valid, and those that it does not have', async () => {
-    const told = await notOffered({ mcp_server_ids: [await odd('schemas', { allowed_tools: ['good', 'no_schema', 'absent'] })] });
-    expect(told.map(({ tools, reason }) => [tools, reason])).toEqual([
+    const missing = await notOffered({
+      mcp_server_ids: [await odd('schemas', { allowed_tools: ['good', 'no_schema', 'absent'] })],
+    });
+    expect(missing.map(({ tools, reason }) => [tools, reason])).toEqual([
       [['no_schema'], 'it has no input schema'],
       [['absent'], 'the server has no such tool'],
     ]);
@@ -81,8 +83,8 @@ describe('a run says that it goes without', () => {
 
   it('the tools of an MCP server that its tag would join, had somebody else not made it', async () => {
     await server(here.bob, 'of bob', { tags: ['joined'] });
-    const told = await notOffered({ mcp_server_tags: ['joined'] });
-    expect(told).toMatchObject([{ tools: [], server: 'of bob', reason: expect.stringContaining('someone else made it') }]);
+    const missing = await notOffered({ mcp_server_tags: ['joined'] });
+    expect(missing).toMatchObject([{ tools: [], server: 'of bob', reason: expect.stringContaining('someone else made it') }]);
   });
 
   it('nothing, if it has everything', async () => {

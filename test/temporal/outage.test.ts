@@ -30,8 +30,8 @@ afterAll(async () => {
 
 const TEXT = 'One two three four five six seven eight nine ten.';
 
-/** A run under way, and what its watcher will have seen of it. */
-async function underWay() {
+/** Starts a run, and returns it with its stream once text has arrived. */
+async function startRun() {
   const workflow_id = await here.workflow();
   here.model.script(says(TEXT, { pause_ms: 300 }), says(TEXT));
   const task_id = await here.prompt(workflow_id);
@@ -46,12 +46,12 @@ async function refused(workflow_id: string, code: string) {
   expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
 }
 
-describe('while the engine is away', () => {
-  it('prompts are refused and leave nothing, reads are served, and runs go on afterwards', { timeout: 120_000 }, async () => {
+describe('while the engine is down', () => {
+  it('prompts are refused and leave nothing, reads are served, and runs continue afterwards', { timeout: 120_000 }, async () => {
     const other = await here.workflow();
     const hourly = { name: 'hourly', prompt: 'p', interval_value: 1, interval_unit: 'hours', workflow_id: other };
     const schedule = `/api/scheduled-agents/${(await here.alice.ok(here.alice.post('/api/scheduled-agents', hourly))).id}`;
-    const { task_id, stream } = await underWay();
+    const { task_id, stream } = await startRun();
     await servers.away('temporal');
     await refused(other, 'engine_unavailable');
     expect(await here.alice.post(`${schedule}/trigger`)).toMatchObject({ status: 503, body: { code: 'engine_unavailable' } });
@@ -64,10 +64,10 @@ describe('while the engine is away', () => {
   });
 });
 
-describe('while the database is away', () => {
-  it('prompts are refused, what a model said is not lost, and runs go on afterwards', { timeout: 120_000 }, async () => {
+describe('while the database is down', () => {
+  it('prompts are refused, text of the model is not lost, and runs continue afterwards', { timeout: 120_000 }, async () => {
     const other = await here.workflow();
-    const { task_id, stream } = await underWay();
+    const { task_id, stream } = await startRun();
     await servers.away('postgres');
     await refused(other, 'database_unavailable');
     expect((await here.anonymous.get('/health/ready')).status).toBe(503);

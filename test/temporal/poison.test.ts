@@ -9,8 +9,8 @@ import { type Child, startFloorService } from '../support/processes.ts';
 import { startPoisonServer } from '../tools/servers/poison.mjs';
 import { SERVERS } from '../tools/support.ts';
 
-/** What models and MCP servers may send, to a worker that is a process of its own. */
-let home: TestInstallation;
+/** Sends hostile output of models and MCP servers to a worker in a separate process. */
+let here: TestInstallation;
 let service: Child;
 let user: Client;
 let does: ReturnType<typeof helpers>;
@@ -25,50 +25,53 @@ let resting_mb = 0;
 const peakMb = () => Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${service.pid}/status`, 'utf8'))![1]) / 1_024;
 
 beforeAll(async () => {
-  home = await startTestInstallation({ worker: false });
+  here = await startTestInstallation({ worker: false });
   poison = await startPoisonServer();
-  const { api, client } = await startFloorService(home.setting, { ...TIMES, ALLOW_STDIO_MCP: 'true', MCP_PATHS: '/:rw' });
-  [service, user, does] = [api, client, helpers(client, home.model)];
-  home.model.script(says('warm'));
+  const { api, client } = await startFloorService(here.setting, { ...TIMES, ALLOW_STDIO_MCP: 'true', MCP_PATHS: '/:rw' });
+  [service, user, does] = [api, client, helpers(client, here.model)];
+  here.model.script(says('warm'));
   await does.ended(await does.prompt(await does.workflow()), 60_000);
   resting_mb = peakMb();
 });
 afterAll(async () => {
   await service?.end('SIGTERM');
   await poison?.stop();
-  await home.stop();
+  await here.stop();
 });
 
 const live = async () => (await user.get('/health/live')).status;
 
-/** The end of a run whose model answers so, what it was paid for, and what was told of it. */
+/** Runs a workflow whose model gives these answers. Returns the task, its events and the requests that the model received. */
 async function run(script: Answer[], options: Parameters<typeof does.workflow>[0] = {}) {
-  const before = home.model.requests.length;
-  home.model.script(...script);
+  const before = here.model.requests.length;
+  here.model.script(...script);
   const workflow_id = await does.workflow(options);
   const task_id = await does.prompt(workflow_id);
   const task = await does.ended(task_id, 60_000);
-  const told = await user.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}&after=0`);
-  const logs = told.filter(({ type }) => type === 'log').map(({ data }) => data);
-  return { task, told, logs, requests: home.model.requests.slice(before) };
+  const stream = await user.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}&after=0`);
+  const logs = stream.filter(({ type }) => type === 'log').map(({ data }) => data);
+  return { task, stream, logs, requests: here.model.requests.slice(before) };
 }
 
 describe('a model that sends', () => {
-  it.each(Object.entries(POISONS))('%s fails its run by a name of its own, paid once', async (_, [answer, error_code]) => {
-    const { task, told, requests } = await run([answer, ...(error_code === 'model_stream_cut' ? [answer, answer] : [])]);
-    expect(task).toMatchObject({ status: 'failed', error_code });
-    expect(task.error).toMatch(/^The /);
-    expect(requests).toHaveLength(error_code === 'model_stream_cut' ? 3 : 1);
-    expect(JSON.stringify([task, told]).length).toBeLessThan(64_000);
-    expect(await live()).toBe(200);
-    expect(peakMb() - resting_mb).toBeLessThan(MOST_GROWTH_MB);
-  });
+  it.each(Object.entries(POISONS))(
+    '%s fails its run with its own error code, and is paid once',
+    async (_, [answer, error_code]) => {
+      const { task, stream, requests } = await run([answer, ...(error_code === 'model_stream_cut' ? [answer, answer] : [])]);
+      expect(task).toMatchObject({ status: 'failed', error_code });
+      expect(task.error).toMatch(/^The /);
+      expect(requests).toHaveLength(error_code === 'model_stream_cut' ? 3 : 1);
+      expect(JSON.stringify([task, stream]).length).toBeLessThan(64_000);
+      expect(await live()).toBe(200);
+      expect(peakMb() - resting_mb).toBeLessThan(MOST_GROWTH_MB);
+    },
+  );
 
-  it('an error of a megabyte is told in short, however often', async () => {
-    const { task, told, requests } = await run(Array.from({ length: 3 }, () => fails(500, { message: 'no '.repeat(300_000) })));
+  it('an error of a megabyte is shortened in events, however often it occurs', async () => {
+    const { task, stream, requests } = await run(Array.from({ length: 3 }, () => fails(500, { message: 'no '.repeat(300_000) })));
     expect(task).toMatchObject({ status: 'failed', error_code: 'model_error' });
     expect(requests).toHaveLength(3);
-    expect(JSON.stringify(told).length).toBeLessThan(32_000);
+    expect(JSON.stringify(stream).length).toBeLessThan(32_000);
   });
 
   it('nothing, is broken off as silent and asked again', async () => {
@@ -77,13 +80,13 @@ describe('a model that sends', () => {
     expect(logs).toContainEqual(expect.objectContaining({ event: 'retry', error_code: 'model_timeout' }));
   });
 
-  it('something for ever, is ended as its workflow says, or else its provider', async () => {
+  it('an endless answer, is ended after the limit of its workflow, or else of its provider', async () => {
     const workflow_id = await does.workflow({ workflow: { model_total_seconds: 1 } });
     const { agent_id } = await user.ok(user.get(`/api/workflows/${workflow_id}`));
     const { provider_id } = await user.ok(user.get(`/api/agents/${agent_id}`));
     await user.ok(user.put(`/api/providers/${provider_id}`, { model_total_seconds: 3 }));
     const said = async () => {
-      home.model.script(drips);
+      here.model.script(drips);
       return (await does.ended(await does.prompt(workflow_id))).error as string;
     };
     expect(await said()).toContain('had not ended after 1 s');
@@ -91,7 +94,7 @@ describe('a model that sends', () => {
     expect(await said()).toContain('had not ended after 3 s');
   });
 
-  it('null characters and numbers that are none, is heard all the same', async () => {
+  it('null characters and invalid numbers, is still read', async () => {
     const usage = '{"prompt_tokens":1e400,"completion_tokens":-5}';
     const odd = JSON.parse(frame({ content: 'a\0b' }).slice('data: '.length));
     const script = events(
@@ -105,13 +108,13 @@ describe('a model that sends', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it('a character in two deltas, is told as it is recorded', async () => {
+  it('a character in two deltas, is emitted as it is recorded', async () => {
     const script = events(frame({ content: 'x\uD83D' }), frame({ content: '\uDE00y' }), frame({ content: '\uD83D' }), finished());
-    const { task, told } = await run([script]);
+    const { task, stream } = await run([script]);
     expect(task.response).toBe('x😀y\uFFFD');
-    const deltas = told.filter(({ type }) => type === 'message_delta').map(({ data }) => data.content);
+    const deltas = stream.filter(({ type }) => type === 'message_delta').map(({ data }) => data.content);
     expect(deltas.join('') || task.response).toBe(task.response);
-    expect(rebuilt(told).texts).toEqual([task.response]);
+    expect(rebuilt(stream).texts).toEqual([task.response]);
   });
 
   it.each(['0', '-5', 'soon', '1e12', '3600', new Date(Date.now() + 86_400_000).toUTCString(), new Date(0).toUTCString()])(
@@ -146,7 +149,7 @@ describe.each(['stdio', 'http', 'sse'])('an MCP server over %s that sends', (way
     ['odd-answer', /a\uFFFDb\uFFFD/],
     ['many-parts', /^x\nx/],
     ['long-error', /answered with an error: .*x{100}/],
-  ])('a %s has its call answered for the model, which goes on', async (manner, said) => {
+  ])('a %s gets its call answered for the model, which continues', async (manner, said) => {
     const mcp_server_ids = [await server(way, manner)];
     const { task, requests } = await run([asks({ name: 'look' }), says('ok')], { agent: { mcp_server_ids } });
     expect(task).toMatchObject({ status: 'completed', response: 'ok' });
@@ -157,7 +160,7 @@ describe.each(['stdio', 'http', 'sse'])('an MCP server over %s that sends', (way
     expect(peakMb() - resting_mb).toBeLessThan(MOST_GROWTH_MB);
   });
 
-  it('50,000 tools is refused by name: a run goes without it, and fails unpaid where it must have it', async () => {
+  it('50,000 tools is refused with an error code: a run continues without it, and fails unpaid if the server is required', async () => {
     const id = await server(way, 'many-tools');
     const without = await run([says('ok')], { agent: { mcp_server_ids: [id] } });
     expect(without.task).toMatchObject({ status: 'completed' });
@@ -167,7 +170,7 @@ describe.each(['stdio', 'http', 'sse'])('an MCP server over %s that sends', (way
     expect(within.requests).toHaveLength(0);
   });
 
-  it.each(['long-names', 'deep-schema'])('%s has the others of its tools offered', async (manner) => {
+  it.each(['long-names', 'deep-schema'])('%s gets its other tools offered', async (manner) => {
     const { task, requests } = await run([says('ok')], { agent: { mcp_server_ids: [await server(way, manner)] } });
     expect(task).toMatchObject({ status: 'completed' });
     expect(requests[0]?.tools?.map((tool) => tool.function.name)).toEqual(['look']);

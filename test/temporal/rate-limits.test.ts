@@ -3,25 +3,25 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { fails, says } from '../support/model-server.ts';
 
-let it_: TestInstallation;
+let here: TestInstallation;
 beforeAll(async () => {
-  it_ = await startTestInstallation();
+  here = await startTestInstallation();
 });
-afterAll(() => it_.stop());
+afterAll(() => here.stop());
 
 const logsOf = async (workflow_id: string) =>
-  (await it_.alice.ok(it_.alice.get(`/api/workflows/${workflow_id}`))).logs as { event: string; wait_ms?: number }[];
+  (await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`))).logs as { event: string; wait_ms?: number }[];
 
 it('all workers together keep to a provider’s requests a minute', async () => {
-  const { id } = await it_.alice.ok(
-    it_.alice.post('/api/providers', {
+  const { id } = await here.alice.ok(
+    here.alice.post('/api/providers', {
       name: 'slow',
       provider_type: 'openai_compatible',
-      base_url: it_.model.url,
+      base_url: here.model.url,
       requests_per_minute: 20,
     }),
   );
-  const { rates } = it_.core.store;
+  const { rates } = here.core.store;
   const asked = await Promise.all(Array.from({ length: 10 }, () => rates.admit(id, 20)));
   expect(asked.filter((ms) => ms === 0)).toHaveLength(2);
   expect(Math.max(...asked)).toBeLessThanOrEqual(3_000);
@@ -29,30 +29,30 @@ it('all workers together keep to a provider’s requests a minute', async () => 
   expect(await rates.admit(id, 20)).toBe(0);
 });
 
-it('a run waits for its provider’s rate, says so, and that is no error', async () => {
+it('a run waits for its provider’s rate limit, logs it, and does not fail', async () => {
   const values = {
     name: 'one at a time',
     provider_type: 'openai_compatible',
-    base_url: it_.model.url,
+    base_url: here.model.url,
     default_model: 'm',
     requests_per_minute: 20,
   };
-  const { id: provider_id } = await it_.alice.ok(it_.alice.post('/api/providers', values));
-  it_.model.always(says('ok'));
+  const { id: provider_id } = await here.alice.ok(here.alice.post('/api/providers', values));
+  here.model.always(says('ok'));
   const workflows = [];
-  for (let n = 0; n < 3; n += 1) workflows.push(await it_.workflow({ agent: { provider_id } }));
-  const tasks = await Promise.all(workflows.map((id) => it_.prompt(id)));
-  for (const task of tasks) expect(await it_.ended(task, 25_000)).toMatchObject({ status: 'completed', error: null });
+  for (let n = 0; n < 3; n += 1) workflows.push(await here.workflow({ agent: { provider_id } }));
+  const tasks = await Promise.all(workflows.map((id) => here.prompt(id)));
+  for (const task of tasks) expect(await here.ended(task, 25_000)).toMatchObject({ status: 'completed', error: null });
   const logs = (await Promise.all(workflows.map(logsOf))).flat();
   expect(logs.filter(({ event }) => event === 'rate_limited').length).toBeGreaterThan(0);
   expect(logs.filter(({ event }) => event === 'retry' || event === 'attempt_reset')).toEqual([]);
 });
 
 it('a limit of the provider’s own is waited for as long as it asks', async () => {
-  const workflow_id = await it_.workflow();
-  it_.model.script(fails(429, { headers: { 'retry-after': '1' } }), says('after all'));
+  const workflow_id = await here.workflow();
+  here.model.script(fails(429, { headers: { 'retry-after': '1' } }), says('after all'));
   const began = Date.now();
-  expect(await it_.ended(await it_.prompt(workflow_id))).toMatchObject({ status: 'completed', response: 'after all' });
+  expect(await here.ended(await here.prompt(workflow_id))).toMatchObject({ status: 'completed', response: 'after all' });
   expect(Date.now() - began).toBeGreaterThan(1_000);
   expect(await logsOf(workflow_id)).toContainEqual(expect.objectContaining({ event: 'rate_limited', wait_ms: 1_000 }));
 });

@@ -43,7 +43,7 @@ describe('the reconciler', () => {
     expect(await compareLater()).toMatchObject({ compared: 0, restarted: 0, lost: 0 });
   });
 
-  it('starts a fork that the engine never had: it goes on at its step, and nothing before it is asked, called or paid again', async () => {
+  it('starts a fork that the engine never received: it continues at its step and repeats no request, call or cost before it', async () => {
     const { store } = here.core;
     const builtin_tools = ['manage_todo_list'];
     const workflow_id = await here.workflow({ agent: { builtin_tools }, workflow: { max_turns: 2 } });
@@ -117,18 +117,18 @@ describe('the reconciler', () => {
     expect(await here.driver.engine.state(task_id)).toBe('closed');
   });
 
-  it('gives a lane that nobody holds to the task that waits for it', async () => {
+  it('gives a free lane to the task that waits for it', async () => {
     const workflow_id = await here.workflow();
     const first = await streaming(workflow_id);
     const second = await here.prompt(workflow_id);
-    // As if the one who handed the lane on had died before it could tell.
+    // As if the worker that passed the lane on had died before it could signal the next run.
     await sql(`UPDATE tasks SET status = 'halted', completed_at = now() WHERE id = $1`, first);
     here.model.script(says('My turn.'));
     await compareLater();
     expect(await here.ended(second)).toMatchObject({ status: 'completed', response: 'My turn.' });
   });
 
-  it('tells a run of a decision that it did not hear of', async () => {
+  it('delivers a decision that a run did not receive', async () => {
     const workflow_id = await here.workflow({
       agent: { builtin_tools: ['manage_todo_list'], approval_tools: ['manage_todo_list'] },
     });
@@ -150,7 +150,7 @@ describe('the reconciler', () => {
 });
 
 describe('an Idempotency-Key', () => {
-  it('leads to one task although its first server was lost before it could answer', async () => {
+  it('creates one task even if its first server is lost before it can answer', async () => {
     const workflow_id = await here.workflow();
     here.model.script(says('Once.'));
     const send = () =>

@@ -25,15 +25,15 @@ import { asks, says } from '../support/model-server.ts';
 const SECRET = 'hunter2-canary-of-the-repository';
 const PATH = process.env.PATH!;
 
-let at: TestInstallation;
+let here: TestInstallation;
 let server: Awaited<ReturnType<typeof startGitServer>>;
 beforeAll(async () => {
   server = await startGitServer({ token: SECRET });
-  at = await startTestInstallation({ env: { REPO_CA_FILE: server.ca_file } });
-  await at.alice.ok(at.alice.post('/api/tokens', { name: 'repo', value: SECRET }));
+  here = await startTestInstallation({ env: { REPO_CA_FILE: server.ca_file } });
+  await here.alice.ok(here.alice.post('/api/tokens', { name: 'repo', value: SECRET }));
 });
 afterAll(async () => {
-  await at?.stop();
+  await here?.stop();
   await server?.stop();
 });
 
@@ -44,17 +44,17 @@ def look() -> str:
     folder = os.environ["PERDURA_WORKSPACE"]
     return open(os.path.join(folder, "README.md")).read() + open(os.path.join(folder, ".git", "config")).read()
 `;
-const directoryOf = (task_id: string) => join(workspacesOf(at.setting.config), task_id);
-const logs = async (workflow_id: string) => (await at.alice.ok(at.alice.get(`/api/workflows/${workflow_id}`))).logs as any[];
+const directoryOf = (task_id: string) => join(workspacesOf(here.setting.config), task_id);
+const logs = async (workflow_id: string) => (await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`))).logs as any[];
 
 it('checks the repository out before the first step, hands it to tools, and deletes it after the run', async () => {
   const repo = { repo_url: server.url, repo_branch: 'main', repo_token_name: 'repo' };
-  const id = await at.workflow({ tools: [LOOK], workflow: repo });
-  at.model.script((response, request) => asks({ name: request.tools![0]!.function.name })(response, request), says('read'));
-  const task_id = await at.prompt(id);
-  const task = await at.ended(task_id);
+  const id = await here.workflow({ tools: [LOOK], workflow: repo });
+  here.model.script((response, request) => asks({ name: request.tools![0]!.function.name })(response, request), says('read'));
+  const task_id = await here.prompt(id);
+  const task = await here.ended(task_id);
   expect(task).toMatchObject({ status: 'completed', error: null });
-  const shown = at.model.requests.at(-1)!.messages.at(-1)!.content!;
+  const shown = here.model.requests.at(-1)!.messages.at(-1)!.content!;
   expect(shown).toContain('Hello from the repository.');
   expect(shown).not.toContain(SECRET);
   expect(await logs(id)).toContainEqual(expect.objectContaining({ event: 'repo_synced', commit: server.head, branch: 'main' }));
@@ -62,33 +62,33 @@ it('checks the repository out before the first step, hands it to tools, and dele
 });
 
 it('fails the run, clearly and before any model call, when it cannot be checked out', async () => {
-  const before = at.model.requests.length;
+  const before = here.model.requests.length;
   for (const repo of [
     { repo_url: server.url, repo_branch: 'no-such-branch', repo_token_name: 'repo' },
     { repo_url: server.url },
     { repo_url: 'https://169.254.169.254/repo.git' },
   ]) {
-    const task_id = await at.prompt(await at.workflow({ workflow: repo }));
-    const task = await at.ended(task_id);
+    const task_id = await here.prompt(await here.workflow({ workflow: repo }));
+    const task = await here.ended(task_id);
     expect(task).toMatchObject({ status: 'failed', error_code: 'repository_failed' });
     expect(task.error).not.toContain(SECRET);
     await expect.poll(() => existsSync(directoryOf(task_id))).toBe(false);
   }
-  expect(at.model.requests.length).toBe(before);
+  expect(here.model.requests.length).toBe(before);
 });
 
 it('refuses other protocols and credentials in the URL', async () => {
-  const id = await at.workflow();
+  const id = await here.workflow();
   for (const repo_url of [
     'http://localhost/repo.git',
     'ssh://git@localhost/repo.git',
     'file:///etc',
     'https://me:secret@localhost/repo.git',
   ]) {
-    const { status, body } = await at.alice.put(`/api/workflows/${id}`, { repo_url });
+    const { status, body } = await here.alice.put(`/api/workflows/${id}`, { repo_url });
     expect([status, body.errors?.[0].path], repo_url).toEqual([422, 'repo_url']);
   }
-  expect((await at.alice.put(`/api/workflows/${id}`, { repo_branch: '--upload-pack=x' })).status).toBe(422);
+  expect((await here.alice.put(`/api/workflows/${id}`, { repo_branch: '--upload-pack=x' })).status).toBe(422);
 });
 
 let into: string;
@@ -115,7 +115,7 @@ it('takes no address with credentials in it, and no other protocol, whatever was
     );
 });
 
-it('is not led to another address that nobody has judged', async () => {
+it('does not follow a redirect to an unchecked address', async () => {
   const elsewhere = await startGitServer();
   const leading = await startGitServer({ redirects_to: new URL(elsewhere.url).origin });
   try {

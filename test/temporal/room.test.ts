@@ -42,7 +42,7 @@ interface Room {
 /** More than fits into the pages that the database has. */
 const LONG = Array.from({ length: 2_000 }, () => randomBytes(24).toString('hex')).join(' ');
 
-/** A run that is under way when the room goes ends as if nothing had been; nothing else is begun meanwhile. */
+/** A run in progress when space runs out ends normally later. Nothing new starts in the meantime. */
 async function holdsRuns(here: TestInstallation, { code, detail, take, giveBack }: Room): Promise<void> {
   const [workflow_id, other] = [await here.workflow(), await here.workflow()];
   const text = `One two three four five six. ${LONG}`;
@@ -51,7 +51,7 @@ async function holdsRuns(here: TestInstallation, { code, detail, take, giveBack 
   const stream = `/api/workflows/${workflow_id}/stream?task_id=${task_id}`;
   await here.alice.events(stream, { enough: ({ type }) => type === 'message_delta' });
   await take();
-  // Connections that were cut are found out one by one, and each is a 503 of its own name.
+  // Connections that were cut are found out one by one, and each is a 503 with its own code.
   await until(`a refusal ${code}`, async () => {
     const answer = await here.alice.post(`/api/workflows/${other}/prompt`, { prompt: LONG });
     expect(answer.status).toBe(503);
@@ -96,7 +96,7 @@ it('used-up connections hold runs, refuse prompts and are named by readiness', {
   });
 });
 
-/** A file system of its own with room for a database and little more; null where this process may not mount one. */
+/** A separate file system with room for a database and little more; null if this process may not mount one. */
 async function smallDisk(): Promise<string | null> {
   const folder = await mkdtemp(join(tmpdir(), 'perdura-disk-'));
   endings.push(() => rm(folder, { recursive: true, force: true }));

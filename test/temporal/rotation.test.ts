@@ -10,7 +10,7 @@ import { asks, says } from '../support/model-server.ts';
 import { startWorkerProcess } from '../support/processes.ts';
 import { MODULES, SERVERS } from '../tools/support.ts';
 
-it('a run under way outlives the key that its secrets were sealed with', async () => {
+it('a run outlives the key that its secrets were sealed with', async () => {
   const home = await mkdtemp(join(tmpdir(), 'perdura-rotation-'));
   await chmod(home, 0o711);
   const here = await startTestInstallation({ worker: false, env: { PERDURA_HOME: home } });

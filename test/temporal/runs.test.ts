@@ -5,26 +5,26 @@ import { asks, breaksOff, fails, hangs, says, sends } from '../support/model-ser
 
 const ADD = 'def add(a: int, b: int) -> int:\n    return a + b\n';
 
-let it_: TestInstallation;
+let here: TestInstallation;
 beforeAll(async () => {
-  it_ = await startTestInstallation();
+  here = await startTestInstallation();
 });
-afterAll(() => it_.stop());
+afterAll(() => here.stop());
 
 /** The name under which the installation stored the only tool of an agent. */
 const toolOf = async (workflow_id: string) => {
-  const workflow = await it_.alice.ok(it_.alice.get(`/api/workflows/${workflow_id}`));
-  const agent = await it_.alice.ok(it_.alice.get(`/api/agents/${workflow.agent_id}`));
-  return (await it_.alice.ok(it_.alice.get(`/api/custom-tools/${agent.custom_tool_ids[0]}`))).name as string;
+  const workflow = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
+  const agent = await here.alice.ok(here.alice.get(`/api/agents/${workflow.agent_id}`));
+  return (await here.alice.ok(here.alice.get(`/api/custom-tools/${agent.custom_tool_ids[0]}`))).name as string;
 };
 
 describe('a run', () => {
   it('calls the model and a Python tool and leaves its answer, transcript, usage and status', async () => {
-    const workflow_id = await it_.workflow({ tools: [ADD] });
+    const workflow_id = await here.workflow({ tools: [ADD] });
     const add = await toolOf(workflow_id);
-    it_.model.script(asks({ name: add, args: { a: 17, b: 25 } }), says('The sum is 42.'));
-    const task_id = await it_.prompt(workflow_id, 'What is 17 + 25?');
-    const task = await it_.ended(task_id);
+    here.model.script(asks({ name: add, args: { a: 17, b: 25 } }), says('The sum is 42.'));
+    const task_id = await here.prompt(workflow_id, 'What is 17 + 25?');
+    const task = await here.ended(task_id);
     expect(task).toMatchObject({
       status: 'completed',
       response: 'The sum is 42.',
@@ -34,7 +34,7 @@ describe('a run', () => {
       turn_limit_reached: false,
     });
     expect(task.usage).toMatchObject({ total_in: 20, total_out: 10 });
-    const workflow = await it_.alice.ok(it_.alice.get(`/api/workflows/${workflow_id}`));
+    const workflow = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
     expect(workflow).toMatchObject({ status: 'completed', last_task_status: 'completed', task_count: 1, current_turn: 1 });
     expect(workflow.messages.map(({ role, content }: { role: string; content: string }) => [role, content])).toEqual([
       ['user', 'What is 17 + 25?'],
@@ -48,16 +48,16 @@ describe('a run', () => {
   });
 
   it('streams text that, put together, is the stored message, and ends after the terminal status', async () => {
-    const workflow_id = await it_.workflow();
-    it_.model.script(says('One two three four five six seven.', { pause_ms: 5 }));
-    const task_id = await it_.prompt(workflow_id);
-    const events = await it_.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`);
+    const workflow_id = await here.workflow();
+    here.model.script(says('One two three four five six seven.', { pause_ms: 5 }));
+    const task_id = await here.prompt(workflow_id);
+    const events = await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`);
     expect(rebuilt(events)).toEqual({ texts: ['One two three four five six seven.'], unfinished: '' });
     expect(events.at(-1)).toMatchObject({ type: 'status', data: { status: 'completed' } });
     const ids = events.map(({ id }) => id);
     expect(ids).toEqual([...ids].sort((a, b) => a - b));
     expect(new Set(ids).size).toBe(ids.length);
-    const again = await it_.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
+    const again = await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
       headers: { 'last-event-id': String(ids[2]) },
     });
     expect(again.map(({ id }) => id)).toEqual(ids.slice(3));
@@ -72,11 +72,11 @@ def meet(me: str, other: str) -> str:
     while not os.path.exists(other): time.sleep(0.02)
     return me + " met " + other
 `;
-    const workflow_id = await it_.workflow({ tools: [MEET] });
+    const workflow_id = await here.workflow({ tools: [MEET] });
     const name = await toolOf(workflow_id);
-    it_.model.script(asks({ name, args: { me: 'a', other: 'b' } }, { name, args: { me: 'b', other: 'a' } }), says('done'));
-    await it_.ended(await it_.prompt(workflow_id));
-    const { messages } = await it_.alice.ok(it_.alice.get(`/api/workflows/${workflow_id}`));
+    here.model.script(asks({ name, args: { me: 'a', other: 'b' } }, { name, args: { me: 'b', other: 'a' } }), says('done'));
+    await here.ended(await here.prompt(workflow_id));
+    const { messages } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
     const results = messages
       .filter(({ role }: { role: string }) => role === 'tool')
       .map(({ content }: { content: string }) => JSON.parse(content).result);
@@ -84,24 +84,24 @@ def meet(me: str, other: str) -> str:
   });
 
   it('denies calls beyond max_turns, reminds of the goal past half of them, and asks for an answer without tools at last', async () => {
-    const workflow_id = await it_.workflow({ tools: [ADD], workflow: { max_turns: 1 } });
+    const workflow_id = await here.workflow({ tools: [ADD], workflow: { max_turns: 1 } });
     const add = await toolOf(workflow_id);
     const ask = asks({ name: add, args: { a: 1, b: 1 } });
-    const before = it_.model.requests.length;
-    it_.model.script(ask, ask, ask, says('That is all.'));
-    const task = await it_.ended(await it_.prompt(workflow_id, 'Add for ever.'));
+    const before = here.model.requests.length;
+    here.model.script(ask, ask, ask, says('That is all.'));
+    const task = await here.ended(await here.prompt(workflow_id, 'Never stop adding.'));
     expect(task).toMatchObject({ status: 'completed', response: 'That is all.', turns: 1, turn_limit_reached: true });
-    const sent = it_.model.requests.slice(before);
+    const sent = here.model.requests.slice(before);
     expect(sent.map(({ tools }) => tools?.length ?? 0)).toEqual([1, 1, 1, 0]);
-    expect(sent[1]?.messages.at(-1)?.content).toContain('Add for ever.');
+    expect(sent[1]?.messages.at(-1)?.content).toContain('Never stop adding.');
     expect(sent[2]?.messages.filter(({ role }) => role === 'tool').at(-1)?.content).toContain('Denied');
   });
 
   it('retries a recoverable error twice, announcing it, and drops unfinished text', async () => {
-    const workflow_id = await it_.workflow();
-    it_.model.script(fails(500), breaksOff('Half a sen'), says('Whole.'));
-    const task_id = await it_.prompt(workflow_id);
-    const events = await it_.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`);
+    const workflow_id = await here.workflow();
+    here.model.script(fails(500), breaksOff('Half a sen'), says('Whole.'));
+    const task_id = await here.prompt(workflow_id);
+    const events = await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`);
     expect(rebuilt(events)).toEqual({ texts: ['Whole.'], unfinished: '' });
     const logs = events.filter(({ type }) => type === 'log').map(({ data }) => data.event);
     expect(logs.filter((event) => event === 'retry')).toHaveLength(2);
@@ -120,139 +120,139 @@ def meet(me: str, other: str) -> str:
     ],
     ['a content filter', [says('I', { finish: 'content_filter' })], 'content_filter'],
   ])('fails clearly on %s', async (_what, answers, error_code) => {
-    const workflow_id = await it_.workflow();
-    it_.model.script(...answers);
-    const task = await it_.ended(await it_.prompt(workflow_id));
+    const workflow_id = await here.workflow();
+    here.model.script(...answers);
+    const task = await here.ended(await here.prompt(workflow_id));
     expect(task).toMatchObject({ status: 'failed', error_code });
     expect(task.error).toBeTruthy();
-    expect(await it_.alice.ok(it_.alice.get(`/api/workflows/${workflow_id}`))).toMatchObject({ status: 'failed' });
+    expect(await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`))).toMatchObject({ status: 'failed' });
   });
 
   it('honours Retry-After', async () => {
-    const workflow_id = await it_.workflow();
-    it_.model.script(fails(429, { headers: { 'retry-after-ms': '50' } }), says('Back.'));
-    const task_id = await it_.prompt(workflow_id);
-    const events = await it_.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`);
+    const workflow_id = await here.workflow();
+    here.model.script(fails(429, { headers: { 'retry-after-ms': '50' } }), says('Back.'));
+    const task_id = await here.prompt(workflow_id);
+    const events = await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`);
     expect(events.find(({ data }) => data.event === 'rate_limited')?.data).toMatchObject({ wait_ms: 50 });
   });
 
   it('answers the model when it names an unknown tool or sends arguments that are not JSON', async () => {
-    const workflow_id = await it_.workflow({ tools: [ADD] });
+    const workflow_id = await here.workflow({ tools: [ADD] });
     const add = await toolOf(workflow_id);
-    it_.model.script(asks({ name: 'nothing' }, { name: add, args: '{"a": 1,' }), says('Sorry.'));
-    const before = it_.model.requests.length;
-    expect(await it_.ended(await it_.prompt(workflow_id))).toMatchObject({ status: 'completed' });
-    const results = it_.model.requests[before + 1]?.messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
+    here.model.script(asks({ name: 'nothing' }, { name: add, args: '{"a": 1,' }), says('Sorry.'));
+    const before = here.model.requests.length;
+    expect(await here.ended(await here.prompt(workflow_id))).toMatchObject({ status: 'completed' });
+    const results = here.model.requests[before + 1]?.messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
     expect(results?.[0]).toContain('no tool named nothing');
     expect(results?.[1]).toContain('not valid JSON');
   });
 
   it('halts while the model streams: the connection is closed, text so far is kept', async () => {
-    const workflow_id = await it_.workflow();
-    const aborted = it_.model.aborted();
-    it_.model.script(hangs('Let me think'));
-    const task_id = await it_.prompt(workflow_id);
-    await it_.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
+    const workflow_id = await here.workflow();
+    const aborted = here.model.aborted();
+    here.model.script(hangs('Let me think'));
+    const task_id = await here.prompt(workflow_id);
+    await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
       enough: ({ type }) => type === 'message_delta',
     });
     const started = Date.now();
-    expect((await it_.alice.post(`/api/workflows/${workflow_id}/halt`)).body).toEqual({
+    expect((await here.alice.post(`/api/workflows/${workflow_id}/halt`)).body).toEqual({
       status: 'halt_requested',
       workflow_id,
       task_id,
     });
-    expect(await it_.ended(task_id)).toMatchObject({ status: 'halted' });
+    expect(await here.ended(task_id)).toMatchObject({ status: 'halted' });
     expect(Date.now() - started).toBeLessThan(2_000);
-    expect(it_.model.aborted()).toBe(aborted + 1);
-    const { messages } = await it_.alice.ok(it_.alice.get(`/api/workflows/${workflow_id}`));
+    expect(here.model.aborted()).toBe(aborted + 1);
+    const { messages } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
     expect(messages.at(-1)).toMatchObject({ role: 'assistant', kind: 'partial', content: 'Let me think' });
-    expect((await it_.alice.post(`/api/workflows/${workflow_id}/halt`)).status).toBe(409);
+    expect((await here.alice.post(`/api/workflows/${workflow_id}/halt`)).status).toBe(409);
   });
 
   it('halts while a tool runs', async () => {
-    const workflow_id = await it_.workflow({
+    const workflow_id = await here.workflow({
       tools: ['import time\ndef doze() -> str:\n    time.sleep(25)\n    return "late"\n'],
     });
-    it_.model.script(asks({ name: await toolOf(workflow_id) }));
-    const task_id = await it_.prompt(workflow_id);
-    await it_.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
+    here.model.script(asks({ name: await toolOf(workflow_id) }));
+    const task_id = await here.prompt(workflow_id);
+    await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
       enough: ({ data }) => data.event === 'tool_call',
     });
     const started = Date.now();
-    expect((await it_.alice.post(`/api/tasks/${task_id}/stop`)).status).toBe(202);
-    expect(await it_.ended(task_id)).toMatchObject({ status: 'halted' });
+    expect((await here.alice.post(`/api/tasks/${task_id}/stop`)).status).toBe(202);
+    expect(await here.ended(task_id)).toMatchObject({ status: 'halted' });
     expect(Date.now() - started).toBeLessThan(2_000);
-    expect((await it_.alice.post(`/api/tasks/${task_id}/stop`)).status).toBe(409);
+    expect((await here.alice.post(`/api/tasks/${task_id}/stop`)).status).toBe(409);
   });
 
   it('shows the to-do list as progress', async () => {
-    const workflow_id = await it_.workflow({ agent: { builtin_tools: ['manage_todo_list'] } });
+    const workflow_id = await here.workflow({ agent: { builtin_tools: ['manage_todo_list'] } });
     const todoList = [
       { id: 1, title: 'Read', status: 'completed' },
       { id: 2, title: 'Write', status: 'in-progress' },
       { id: 3, title: 'Rest', status: 'not-started' },
     ];
-    it_.model.script(asks({ name: 'manage_todo_list', args: { todoList } }), says('ok'));
-    const task_id = await it_.prompt(workflow_id);
-    await it_.ended(task_id);
-    const progress = await it_.alice.ok(it_.alice.get(`/api/tasks/${task_id}/progress`));
+    here.model.script(asks({ name: 'manage_todo_list', args: { todoList } }), says('ok'));
+    const task_id = await here.prompt(workflow_id);
+    await here.ended(task_id);
+    const progress = await here.alice.ok(here.alice.get(`/api/tasks/${task_id}/progress`));
     expect(progress).toMatchObject({ current_step: 'Write', percent_complete: 33 });
     expect(progress.todos[0]).toEqual({ id: '1', title: 'Read', status: 'done' });
   });
 
   it("uses the default runtime with the caller's token, and leaves custom tools out there", async () => {
-    const workflow_id = await it_.workflow({ tools: [ADD], agent: { provider_id: null, builtin_tools: ['manage_todo_list'] } });
-    it_.model.script(says('hello'));
-    const before = it_.model.requests.length;
-    expect(await it_.ended(await it_.prompt(workflow_id))).toMatchObject({ status: 'completed' });
-    const sent = it_.model.requests[before];
+    const workflow_id = await here.workflow({ tools: [ADD], agent: { provider_id: null, builtin_tools: ['manage_todo_list'] } });
+    here.model.script(says('hello'));
+    const before = here.model.requests.length;
+    expect(await here.ended(await here.prompt(workflow_id))).toMatchObject({ status: 'completed' });
+    const sent = here.model.requests[before];
     expect(sent).toMatchObject({ model: 'default-model', authorization: 'Bearer token-of-alice' });
     expect(sent?.tools?.map(({ function: { name } }) => name)).toEqual(['manage_todo_list']);
   });
 
-  it('parses a JSON answer, and wraps text that is none', async () => {
-    const workflow_id = await it_.workflow({ workflow: { output_format: 'json' } });
-    it_.model.script(says('```json\n{"sum": 42}\n```'), says('just text'));
-    expect((await it_.ended(await it_.prompt(workflow_id))).response).toEqual({ sum: 42 });
-    expect((await it_.ended(await it_.prompt(workflow_id))).response).toEqual({ response: 'just text' });
+  it('parses a JSON answer, and wraps other text', async () => {
+    const workflow_id = await here.workflow({ workflow: { output_format: 'json' } });
+    here.model.script(says('```json\n{"sum": 42}\n```'), says('just text'));
+    expect((await here.ended(await here.prompt(workflow_id))).response).toEqual({ sum: 42 });
+    expect((await here.ended(await here.prompt(workflow_id))).response).toEqual({ response: 'just text' });
   });
 });
 
 describe('a lane', () => {
   it('runs one task at a time, in order', async () => {
-    const workflow_id = await it_.workflow();
+    const workflow_id = await here.workflow();
     const all_sent = Promise.withResolvers<void>();
-    it_.model.script(says('first', { until: all_sent.promise }), says('second'), says('third'));
-    const tasks = [await it_.prompt(workflow_id, '1'), await it_.prompt(workflow_id, '2'), await it_.prompt(workflow_id, '3')];
-    expect((await it_.alice.get(`/api/tasks/${tasks[1]}`)).body.status).toBe('pending');
+    here.model.script(says('first', { until: all_sent.promise }), says('second'), says('third'));
+    const tasks = [await here.prompt(workflow_id, '1'), await here.prompt(workflow_id, '2'), await here.prompt(workflow_id, '3')];
+    expect((await here.alice.get(`/api/tasks/${tasks[1]}`)).body.status).toBe('pending');
     all_sent.resolve();
-    const ended = await Promise.all(tasks.map((id) => it_.ended(id)));
+    const ended = await Promise.all(tasks.map((id) => here.ended(id)));
     expect(ended.map(({ response }) => response)).toEqual(['first', 'second', 'third']);
   });
 
-  it('rejects, or interrupts, when told to', async () => {
-    const workflow_id = await it_.workflow();
-    it_.model.script(hangs('busy'), says('instead'));
-    const first = await it_.prompt(workflow_id);
-    await it_.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${first}`, {
+  it('rejects or interrupts if on_busy asks for it', async () => {
+    const workflow_id = await here.workflow();
+    here.model.script(hangs('busy'), says('instead'));
+    const first = await here.prompt(workflow_id);
+    await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${first}`, {
       enough: ({ type }) => type === 'message_delta',
     });
-    const refused = await it_.alice.post(`/api/workflows/${workflow_id}/prompt`, { prompt: 'x', on_busy: 'reject' });
+    const refused = await here.alice.post(`/api/workflows/${workflow_id}/prompt`, { prompt: 'x', on_busy: 'reject' });
     expect([refused.status, refused.body.code]).toEqual([409, 'workflow_busy']);
-    const second = await it_.prompt(workflow_id, 'now', { on_busy: 'interrupt' });
-    expect(await it_.ended(second)).toMatchObject({ status: 'completed', response: 'instead' });
-    expect(await it_.ended(first)).toMatchObject({ status: 'halted' });
+    const second = await here.prompt(workflow_id, 'now', { on_busy: 'interrupt' });
+    expect(await here.ended(second)).toMatchObject({ status: 'completed', response: 'instead' });
+    expect(await here.ended(first)).toMatchObject({ status: 'halted' });
   });
 
   it('halts a queued task without touching the one before it', async () => {
-    const workflow_id = await it_.workflow();
+    const workflow_id = await here.workflow();
     const halted = Promise.withResolvers<void>();
-    it_.model.script(says('slow answer here', { until: halted.promise }));
-    const [first, second] = [await it_.prompt(workflow_id), await it_.prompt(workflow_id)];
-    expect((await it_.alice.post(`/api/tasks/${second}/stop`)).status).toBe(202);
-    expect(await it_.ended(second)).toMatchObject({ status: 'halted' });
+    here.model.script(says('slow answer here', { until: halted.promise }));
+    const [first, second] = [await here.prompt(workflow_id), await here.prompt(workflow_id)];
+    expect((await here.alice.post(`/api/tasks/${second}/stop`)).status).toBe(202);
+    expect(await here.ended(second)).toMatchObject({ status: 'halted' });
     halted.resolve();
-    expect(await it_.ended(first)).toMatchObject({ status: 'completed' });
-    expect(await it_.alice.ok(it_.alice.get(`/api/workflows/${workflow_id}`))).toMatchObject({ status: 'completed' });
+    expect(await here.ended(first)).toMatchObject({ status: 'completed' });
+    expect(await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`))).toMatchObject({ status: 'completed' });
   });
 });

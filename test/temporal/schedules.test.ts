@@ -7,19 +7,19 @@ import { hangs, says } from '../support/model-server.ts';
 import { until } from '../support/until.ts';
 
 const known = new Set([ALICE]);
-/** Vouches for tokens until it is told not to. */
+/** Accepts the tokens in `known`. */
 const identify: IdentityCheck = async (token) =>
   known.has(token) || token.startsWith('fleeting-') ? { provider: 'local', subject: 'alice', login: 'alice' } : null;
 
 const MOST_TASKS = 10;
-let at: TestInstallation;
+let here: TestInstallation;
 beforeAll(async () => {
-  // The worker's own reconciler would put right what a test has put wrong to see it put right.
+  // The worker's own reconciler would repair what a test breaks before the test can repair it.
   const env = { RECONCILE_SECONDS: '86400', RUNNING_TASKS_PER_PRINCIPAL: String(MOST_TASKS) };
-  at = await startTestInstallation({ env, setting: { identity_providers: [identify] } });
-  at.model.always(says('done'));
+  here = await startTestInstallation({ env, setting: { identity_providers: [identify] } });
+  here.model.always(says('done'));
 });
-afterAll(() => at?.stop());
+afterAll(() => here?.stop());
 
 const PATH = '/api/scheduled-agents';
 const soon = (ms = 1500) => new Date(Date.now() + ms).toISOString();
@@ -28,31 +28,31 @@ const later = () => new Date(Date.now() + 3_600_000).toISOString();
 /** Hourly, so that no schedule of one test runs in another, however long they take. */
 async function create(values: object = {}, workflow_id?: string) {
   const body = { name: 'every hour', prompt: 'Report.', interval_value: 1, interval_unit: 'hours', start_at: later() };
-  return at.alice.ok(at.alice.post(PATH, { ...body, workflow_id: workflow_id ?? (await at.workflow()), ...values }), 201);
+  return here.alice.ok(here.alice.post(PATH, { ...body, workflow_id: workflow_id ?? (await here.workflow()), ...values }), 201);
 }
-const read = (id: string) => at.alice.ok(at.alice.get(`${PATH}/${id}`));
-const runs = (id: string) => at.alice.ok(at.alice.get(`${PATH}/${id}/runs`)) as Promise<any[]>;
+const read = (id: string) => here.alice.ok(here.alice.get(`${PATH}/${id}`));
+const runs = (id: string) => here.alice.ok(here.alice.get(`${PATH}/${id}/runs`)) as Promise<any[]>;
 const fired = (id: string) => until('the run', async () => (await runs(id)).find(({ outcome }) => outcome !== 'firing'));
 const whole = (time: string) => new Date(Math.floor(Date.parse(time) / 1000) * 1000).toISOString();
-const engineSchedule = (id: string) => at.driver.client.schedule.getHandle(`schedule-${id}`);
+const engineSchedule = (id: string) => here.driver.client.schedule.getHandle(`schedule-${id}`);
 
 /** A schedule that the engine has before it is due, however slow the machine is. */
 async function createAhead(workflow_id: string, lead_ms = 5_000): Promise<{ id: string; start_at: string; made: object }> {
   const start_at = soon(lead_ms);
   const made = await create({ start_at }, workflow_id);
-  const next = await at.driver.schedules.nextRun(made.id);
+  const next = await here.driver.schedules.nextRun(made.id);
   if (next?.toISOString() === whole(start_at)) return { id: made.id, start_at, made };
-  await at.alice.del(`${PATH}/${made.id}`);
+  await here.alice.del(`${PATH}/${made.id}`);
   return createAhead(workflow_id, lead_ms * 2);
 }
 
 it('runs first at start_at, in the name of its creator, and says when it ran and will run', async () => {
-  const workflow_id = await at.workflow();
+  const workflow_id = await here.workflow();
   const { id, start_at, made } = await createAhead(workflow_id);
   expect(made).toMatchObject({ next_run_at: whole(start_at), last_run_at: null, enabled: true });
   const run = await fired(id);
   expect(run).toMatchObject({ outcome: 'started', due_at: whole(start_at) });
-  const task = await at.ended(run.task_id);
+  const task = await here.ended(run.task_id);
   expect(task).toMatchObject({ status: 'completed', prompt: 'Report.', trigger: 'schedule', scheduled_agent_id: id });
   const after = await read(id);
   expect(Date.parse(after.last_run_at)).toBeGreaterThanOrEqual(Date.parse(whole(start_at)));
@@ -60,10 +60,10 @@ it('runs first at start_at, in the name of its creator, and says when it ran and
   expect(await runs(id)).toHaveLength(1);
 });
 
-it('tells the same next time as the engine, in every unit, after every change', async () => {
+it('reports the same next time as the engine, in every unit, after every change', async () => {
   // An engine that is busy may leave a question unanswered.
   const engines = (id: string) =>
-    at.driver.schedules.nextRun(id).then(
+    here.driver.schedules.nextRun(id).then(
       (time) => time?.toISOString() ?? null,
       () => 'unanswered',
     );
@@ -73,49 +73,49 @@ it('tells the same next time as the engine, in every unit, after every change', 
   await agrees(id);
   for (const interval_unit of ['hours', 'days', 'weeks']) {
     const start_at = new Date(Date.now() - 1_000_000).toISOString();
-    await at.alice.ok(at.alice.patch(`${PATH}/${id}`, { interval_unit, interval_value: 2, start_at }));
+    await here.alice.ok(here.alice.patch(`${PATH}/${id}`, { interval_unit, interval_value: 2, start_at }));
     await agrees(id);
   }
-  await at.alice.ok(at.alice.patch(`${PATH}/${id}`, { end_at: soon(60_000) }));
+  await here.alice.ok(here.alice.patch(`${PATH}/${id}`, { end_at: soon(60_000) }));
   expect((await read(id)).next_run_at).toBeNull();
   await agrees(id);
-  await at.alice.ok(at.alice.patch(`${PATH}/${id}`, { end_at: null }));
+  await here.alice.ok(here.alice.patch(`${PATH}/${id}`, { end_at: null }));
   expect((await read(id)).next_run_at).not.toBeNull();
   await agrees(id);
 });
 
 it('does not run while it is disabled', async () => {
   const { id } = await create();
-  expect(await at.alice.ok(at.alice.patch(`${PATH}/${id}/disable`))).toMatchObject({ enabled: false, next_run_at: null });
-  await at.alice.ok(at.alice.patch(`${PATH}/${id}`, { start_at: soon() }));
+  expect(await here.alice.ok(here.alice.patch(`${PATH}/${id}/disable`))).toMatchObject({ enabled: false, next_run_at: null });
+  await here.alice.ok(here.alice.patch(`${PATH}/${id}`, { start_at: soon() }));
   await new Promise((resolve) => setTimeout(resolve, 3_000));
   expect(await runs(id)).toEqual([]);
-  const enabled = await at.alice.ok(at.alice.patch(`${PATH}/${id}/enable`));
+  const enabled = await here.alice.ok(here.alice.patch(`${PATH}/${id}/enable`));
   expect(enabled.enabled).toBe(true);
   expect(Date.parse(enabled.next_run_at)).toBeGreaterThan(Date.now());
 });
 
-it('skips a run while the one before goes on, and says so; interrupt ends that one', async () => {
-  const workflow_id = await at.workflow();
+it('skips a run while the previous one is running, and records it; interrupt ends the previous one', async () => {
+  const workflow_id = await here.workflow();
   const { id } = await create({}, workflow_id);
-  at.model.script(hangs('thinking'));
-  const first = await at.alice.ok(at.alice.post(`${PATH}/${id}/trigger`), 201);
+  here.model.script(hangs('thinking'));
+  const first = await here.alice.ok(here.alice.post(`${PATH}/${id}/trigger`), 201);
   expect(first).toMatchObject({ outcome: 'triggered', task_id: expect.any(String) });
-  const refused = await at.alice.post(`${PATH}/${id}/trigger`);
+  const refused = await here.alice.post(`${PATH}/${id}/trigger`);
   expect(refused).toMatchObject({ status: 409, body: { code: 'trigger_skipped' } });
   expect((await runs(id)).map(({ outcome }) => outcome)).toEqual(['skipped', 'triggered']);
-  await at.alice.ok(at.alice.patch(`${PATH}/${id}`, { overlap_policy: 'interrupt' }));
-  const second = await at.alice.ok(at.alice.post(`${PATH}/${id}/trigger`), 201);
-  expect((await at.ended(first.task_id)).status).toBe('halted');
-  expect((await at.ended(second.task_id)).status).toBe('completed');
+  await here.alice.ok(here.alice.patch(`${PATH}/${id}`, { overlap_policy: 'interrupt' }));
+  const second = await here.alice.ok(here.alice.post(`${PATH}/${id}/trigger`), 201);
+  expect((await here.ended(first.task_id)).status).toBe('halted');
+  expect((await here.ended(second.task_id)).status).toBe('completed');
 });
 
 it('records a fire as failed when the identity provider refuses the token it was saved with', async () => {
   const token = `fleeting-${randomBytes(4).toString('hex')}`;
   known.delete(token);
-  const workflow_id = await at.workflow();
+  const workflow_id = await here.workflow();
   const { id } = await create({ start_at: later() }, workflow_id);
-  await at.core.store.scheduledAgents.update(id, {}, 'withdrawn-token');
+  await here.core.store.scheduledAgents.update(id, {}, 'withdrawn-token');
   await engineSchedule(id).trigger();
   expect(await fired(id)).toMatchObject({ outcome: 'failed', task_id: null, detail: expect.stringContaining('access token') });
   expect((await read(id)).last_run_at).toBeNull();
@@ -123,15 +123,15 @@ it('records a fire as failed when the identity provider refuses the token it was
 
 it('keeps a time that is due while its owner has too many tasks: it waits by the name of the limit, and runs when there is room', async () => {
   const { id } = await create();
-  const busy = await at.workflow();
+  const busy = await here.workflow();
   // What is left over from other tests counts as well.
   const [open] = (
-    await at.core.database.pool.query(`SELECT count(*)::int AS n FROM tasks WHERE status IN ('pending', 'running', 'waiting')`)
+    await here.core.database.pool.query(`SELECT count(*)::int AS n FROM tasks WHERE status IN ('pending', 'running', 'waiting')`)
   ).rows;
-  at.model.always(hangs('busy'));
+  here.model.always(hangs('busy'));
   const tasks: string[] = [];
-  for (let n = open.n; n < MOST_TASKS; n += 1) tasks.push(await at.prompt(busy, 'x', { on_busy: 'enqueue' }));
-  expect(await at.alice.post(`${PATH}/${id}/trigger`)).toMatchObject({ status: 429, body: { code: 'running_tasks_limit' } });
+  for (let n = open.n; n < MOST_TASKS; n += 1) tasks.push(await here.prompt(busy, 'x', { on_busy: 'enqueue' }));
+  expect(await here.alice.post(`${PATH}/${id}/trigger`)).toMatchObject({ status: 429, body: { code: 'running_tasks_limit' } });
   const limit = expect.stringContaining('RUNNING_TASKS_PER_PRINCIPAL');
   expect(await runs(id)).toMatchObject([{ outcome: 'failed', task_id: null, detail: limit }]);
   await engineSchedule(id).trigger();
@@ -139,42 +139,42 @@ it('keeps a time that is due while its owner has too many tasks: it waits by the
     (await runs(id)).find(({ outcome, detail }) => outcome === 'firing' && detail),
   );
   expect(waiting).toMatchObject({ detail: limit, task_status: null });
-  at.model.always(says('done'));
-  for (const task_id of tasks.reverse()) await at.alice.ok(at.alice.post(`/api/tasks/${task_id}/stop`));
+  here.model.always(says('done'));
+  for (const task_id of tasks.reverse()) await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/stop`));
   const started = await until('the run', async () => (await runs(id)).find(({ outcome }) => outcome === 'started'), 60_000);
   expect(started).toMatchObject({ due_at: waiting.due_at, detail: null });
-  expect(await at.ended(started.task_id)).toMatchObject({ status: 'completed' });
+  expect(await here.ended(started.task_id)).toMatchObject({ status: 'completed' });
 }, 120_000);
 
-it('lists the times it missed while the service was away', async () => {
+it('lists the times it missed while the service was down', async () => {
   const { id } = await create({ catchup_window_seconds: 10, interval_unit: 'minutes' });
   const long_ago = new Date(Date.now() - 200_000).toISOString();
-  await at.core.database.pool.query('UPDATE scheduled_agents SET start_at = $2, updated_at = $2 WHERE id = $1', [id, long_ago]);
+  await here.core.database.pool.query('UPDATE scheduled_agents SET start_at = $2, updated_at = $2 WHERE id = $1', [id, long_ago]);
   const missed = await runs(id);
   expect(missed.map(({ outcome }) => outcome)).toEqual(['missed', 'missed']);
   expect(missed[0].task_id).toBeNull();
-  await at.alice.del(`${PATH}/${id}`);
+  await here.alice.del(`${PATH}/${id}`);
 });
 
-it('keeps rows and the engine alike: what differs is saved anew, what has no row is removed', async () => {
+it('keeps rows and the engine the same: saves a schedule that differs, removes one without a row', async () => {
   const { id } = await create();
   const stray = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001';
-  await at.driver.schedules.save({ ...(await at.core.store.scheduledAgents.find(id))!, id: stray });
-  await at.driver.schedules.remove(id);
+  await here.driver.schedules.save({ ...(await here.core.store.scheduledAgents.find(id))!, id: stray });
+  await here.driver.schedules.remove(id);
   await until('the engine to list it', async () => {
-    const listed = await at.driver.schedules.overview([]);
+    const listed = await here.driver.schedules.overview([]);
     return listed.has(stray) && !listed.has(id);
   });
-  const { saved, removed } = await reconcileSchedules(at.core.store, at.driver.schedules);
+  const { saved, removed } = await reconcileSchedules(here.core.store, here.driver.schedules);
   expect(saved).toContain(id);
   expect(removed).toEqual([stray]);
-  expect((await reconcileSchedules(at.core.store, at.driver.schedules)).saved).toEqual([]);
+  expect((await reconcileSchedules(here.core.store, here.driver.schedules)).saved).toEqual([]);
 });
 
 it('is what it was last made, also when it is changed or deleted while rows and the engine are compared', async () => {
-  const { scheduledAgents } = at.core.store;
+  const { scheduledAgents } = here.core.store;
   const { id } = await create();
-  await at.core.database.pool.query('UPDATE scheduled_agents SET interval_value = 7 WHERE id = $1', [id]);
+  await here.core.database.pool.query('UPDATE scheduled_agents SET interval_value = 7 WHERE id = $1', [id]);
   /** Reads rows, of which one is changed at once by somebody else. */
   const overtaken = (...changes: (() => Promise<unknown>)[]) => {
     const read = async <T>(rows: T) => {
@@ -184,36 +184,36 @@ it('is what it was last made, also when it is changed or deleted while rows and 
     const find = async (asked: string) => (asked === id ? read(await scheduledAgents.find(id)) : scheduledAgents.find(asked));
     return { scheduledAgents: { ...scheduledAgents, find, all: async () => read(await scheduledAgents.all()) } };
   };
-  const change = (interval_value: number) => () => at.alice.ok(at.alice.patch(`${PATH}/${id}`, { interval_value }));
-  await reconcileSchedules(overtaken(change(8), change(9)), at.driver.schedules);
+  const change = (interval_value: number) => () => here.alice.ok(here.alice.patch(`${PATH}/${id}`, { interval_value }));
+  await reconcileSchedules(overtaken(change(8), change(9)), here.driver.schedules);
   const row = (await scheduledAgents.find(id))!;
-  expect([row.interval_value, await at.driver.schedules.matches(row)]).toEqual([9, true]);
+  expect([row.interval_value, await here.driver.schedules.matches(row)]).toEqual([9, true]);
 
   await engineSchedule(id).delete();
-  const remove = () => at.alice.ok(at.alice.del(`${PATH}/${id}`));
+  const remove = () => here.alice.ok(here.alice.del(`${PATH}/${id}`));
   const { removed } = await reconcileSchedules(
     overtaken(async () => {}, remove),
-    at.driver.schedules,
+    here.driver.schedules,
   );
   expect(removed).toContain(id);
-  expect(await at.driver.schedules.nextRun(id)).toBeNull();
+  expect(await here.driver.schedules.nextRun(id)).toBeNull();
 });
 
 it('is gone from the engine when it is deleted; its runs stay', async () => {
   const { id } = await create();
-  const { task_id } = await at.alice.ok(at.alice.post(`${PATH}/${id}/trigger`), 201);
-  await at.ended(task_id);
-  expect((await at.alice.del(`${PATH}/${id}`)).status).toBe(204);
-  expect(await at.driver.schedules.nextRun(id)).toBeNull();
-  expect((await at.alice.get(`${PATH}/${id}`)).status).toBe(404);
-  expect((await at.alice.get(`/api/tasks/${task_id}`)).status).toBe(200);
+  const { task_id } = await here.alice.ok(here.alice.post(`${PATH}/${id}/trigger`), 201);
+  await here.ended(task_id);
+  expect((await here.alice.del(`${PATH}/${id}`)).status).toBe(204);
+  expect(await here.driver.schedules.nextRun(id)).toBeNull();
+  expect((await here.alice.get(`${PATH}/${id}`)).status).toBe(404);
+  expect((await here.alice.get(`/api/tasks/${task_id}`)).status).toBe(200);
 });
 
 it('refuses what makes no sense, naming the field', async () => {
-  const workflow_id = await at.workflow();
+  const workflow_id = await here.workflow();
   const body = { name: 'n', prompt: 'p', interval_value: 1, interval_unit: 'hours', start_at: later(), workflow_id };
   const fields = async (values: object) => {
-    const { status, body: problem } = await at.alice.post(PATH, { ...body, ...values });
+    const { status, body: problem } = await here.alice.post(PATH, { ...body, ...values });
     return [status, problem.errors?.[0]?.path];
   };
   expect(await fields({ end_at: soon(-10_000) })).toEqual([422, 'end_at']);
@@ -222,6 +222,6 @@ it('refuses what makes no sense, naming the field', async () => {
   expect(await fields({ start_at: 'tomorrow' })).toEqual([422, 'start_at']);
   expect(await fields({ workflow_id: '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001' })).toEqual([422, 'workflow_id']);
   const { id } = await create();
-  const patched = await at.alice.patch(`${PATH}/${id}`, { end_at: soon(-10_000) });
+  const patched = await here.alice.patch(`${PATH}/${id}`, { end_at: soon(-10_000) });
   expect(patched.body.errors[0].path).toBe('end_at');
 });

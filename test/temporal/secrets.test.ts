@@ -5,32 +5,32 @@ import { clientForTests } from '../support/temporal-client.ts';
 
 const CANARIES = ['canary-provider-key-51c2', 'canary-tool-secret-8d7e', ALICE];
 
-let it_: TestInstallation;
+let here: TestInstallation;
 beforeAll(async () => {
-  it_ = await startTestInstallation();
+  here = await startTestInstallation();
 });
-afterAll(() => it_.stop());
+afterAll(() => here.stop());
 
 it('keeps secrets out of the engine, the events, the database in clear and every reply', async () => {
-  const { alice } = it_;
+  const { alice } = here;
   await alice.ok(alice.post('/api/tokens', { name: 'provider-key', value: CANARIES[0] }));
   await alice.ok(alice.post('/api/tokens', { name: 'tool-key', value: CANARIES[1] }));
   const source_code = 'import os\nENV = {"SECRET": "s"}\nEFFECT = "read"\ndef leak() -> str:\n    return os.environ["SECRET"]\n';
   const tool = await alice.ok(alice.post('/api/custom-tools', { name: 'leak', source_code }));
   await alice.ok(alice.put(`/api/custom-tools/${tool.id}/env-mapping`, { env_mapping: { SECRET: 'tool-key' } }));
-  const workflow_id = await it_.workflow({ agent: { custom_tool_ids: [tool.id] } });
+  const workflow_id = await here.workflow({ agent: { custom_tool_ids: [tool.id] } });
   const { agent_id } = await alice.ok(alice.get(`/api/workflows/${workflow_id}`));
   const { provider_id } = await alice.ok(alice.get(`/api/agents/${agent_id}`));
   await alice.ok(alice.put(`/api/providers/${provider_id}`, { api_key_token_name: 'provider-key' }));
 
-  it_.model.script(asks({ name: 'leak' }), says('kept'), fails(401, { message: `bad key ${CANARIES[0]}` }));
-  const tasks = [await it_.prompt(workflow_id), await it_.prompt(workflow_id)];
-  expect((await it_.ended(tasks[0]!)).status).toBe('completed');
-  expect((await it_.ended(tasks[1]!)).status).toBe('failed');
-  expect(it_.model.requests.at(-1)?.authorization).toBe(`Bearer ${CANARIES[0]}`);
+  here.model.script(asks({ name: 'leak' }), says('kept'), fails(401, { message: `bad key ${CANARIES[0]}` }));
+  const tasks = [await here.prompt(workflow_id), await here.prompt(workflow_id)];
+  expect((await here.ended(tasks[0]!)).status).toBe('completed');
+  expect((await here.ended(tasks[1]!)).status).toBe('failed');
+  expect(here.model.requests.at(-1)?.authorization).toBe(`Bearer ${CANARIES[0]}`);
 
   const seen: Record<string, string> = {};
-  await using temporal = await clientForTests(it_.setting);
+  await using temporal = await clientForTests(here.setting);
   for (const task_id of tasks) {
     seen[`history of ${task_id}`] = JSON.stringify(
       await temporal.client.workflow.getHandle(`task-${task_id}`).fetchHistory(),
@@ -41,11 +41,11 @@ it('keeps secrets out of the engine, the events, the database in clear and every
   for (const path of [`/api/workflows/${workflow_id}`, '/api/tasks', '/api/tokens', '/api/providers', '/api/custom-tools']) {
     seen[path] = JSON.stringify((await alice.get(path)).body);
   }
-  const { rows: tables } = await it_.core.database.pool.query<{ name: string }>(
+  const { rows: tables } = await here.core.database.pool.query<{ name: string }>(
     "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public'",
   );
   for (const { name } of tables)
-    seen[`table ${name}`] = JSON.stringify((await it_.core.database.pool.query(`SELECT * FROM "${name}"`)).rows, decoded);
+    seen[`table ${name}`] = JSON.stringify((await here.core.database.pool.query(`SELECT * FROM "${name}"`)).rows, decoded);
   const leaks = Object.entries(seen).filter(([, text]) => CANARIES.some((canary) => text.includes(canary)));
   expect(leaks.map(([place]) => place)).toEqual([]);
 });

@@ -3,21 +3,21 @@ import { startTestInstallation, type TestInstallation } from '../support/install
 import { type Answer, asks, type ModelRequest, says } from '../support/model-server.ts';
 import { until } from '../support/until.ts';
 
-let at: TestInstallation;
+let here: TestInstallation;
 beforeAll(async () => {
-  at = await startTestInstallation();
+  here = await startTestInstallation();
 });
-beforeEach(() => at.model.always(says('done')));
-afterAll(() => at?.stop());
+beforeEach(() => here.model.always(says('done')));
+afterAll(() => here?.stop());
 
 let made = 0;
 async function provider(values: object): Promise<string> {
   const name = `special ${++made}`;
-  const body = { name, provider_type: 'openai_compatible', base_url: at.model.url, default_model: 'scripted', ...values };
-  return (await at.alice.ok(at.alice.post('/api/providers', body))).id;
+  const body = { name, provider_type: 'openai_compatible', base_url: here.model.url, default_model: 'scripted', ...values };
+  return (await here.alice.ok(here.alice.post('/api/providers', body))).id;
 }
-const workflowOf = (id: string) => at.alice.ok(at.alice.get(`/api/workflows/${id}`));
-const taskOf = (id: string) => at.alice.ok(at.alice.get(`/api/tasks/${id}`));
+const workflowOf = (id: string) => here.alice.ok(here.alice.get(`/api/workflows/${id}`));
+const taskOf = (id: string) => here.alice.ok(here.alice.get(`/api/tasks/${id}`));
 const waiting = (task_id: string) => until('the wait', async () => (await taskOf(task_id)).status === 'waiting');
 const eventsOf = async (id: string) => ((await workflowOf(id)).logs as any[]).map(({ event }) => event);
 
@@ -31,11 +31,11 @@ const callsTool =
   };
 
 it('passes reasoning_effort on, the prompt’s own before the workflow’s', async () => {
-  const id = await at.workflow({ workflow: { reasoning_effort: 'low' } });
-  await at.ended(await at.prompt(id));
-  expect(at.model.requests.at(-1)!.reasoning_effort).toBe('low');
-  await at.ended(await at.prompt(id, 'Again.', { reasoning_effort: 'high' }));
-  expect(at.model.requests.at(-1)!.reasoning_effort).toBe('high');
+  const id = await here.workflow({ workflow: { reasoning_effort: 'low' } });
+  await here.ended(await here.prompt(id));
+  expect(here.model.requests.at(-1)!.reasoning_effort).toBe('low');
+  await here.ended(await here.prompt(id, 'Again.', { reasoning_effort: 'high' }));
+  expect(here.model.requests.at(-1)!.reasoning_effort).toBe('high');
 });
 
 const PEOPLE = `
@@ -45,12 +45,12 @@ def people() -> list:
 `;
 
 it('shows the model arrays of flat objects as TSV, and keeps the JSON', async () => {
-  at.model.always(callsTool(1));
+  here.model.always(callsTool(1));
   const shown = async (tsv_tool_results: boolean) => {
-    const id = await at.workflow({ tools: [PEOPLE], workflow: { tsv_tool_results } });
-    await at.ended(await at.prompt(id));
+    const id = await here.workflow({ tools: [PEOPLE], workflow: { tsv_tool_results } });
+    await here.ended(await here.prompt(id));
     const stored = (await workflowOf(id)).messages.find(({ kind }: { kind: string }) => kind === 'result').content;
-    return { sent: at.model.requests.at(-1)!.messages.at(-1)!.content, stored };
+    return { sent: here.model.requests.at(-1)!.messages.at(-1)!.content, stored };
   };
   const { sent, stored } = await shown(true);
   expect(sent).toBe('name\tage\tnote\nAda\t36\ta\\tb\nGrace\t85\t""');
@@ -61,9 +61,9 @@ it('shows the model arrays of flat objects as TSV, and keeps the JSON', async ()
 
 it('compresses instructions for caveman and asks for a terse answer, code left as it is', async () => {
   const system_prompt = 'You are a very helpful assistant. Please use `the  very  tool` in order to  answer the question.';
-  const id = await at.workflow({ agent: { system_prompt }, workflow: { caveman: true } });
-  await at.ended(await at.prompt(id));
-  const sent = at.model.requests.at(-1)!.messages[0]!.content!;
+  const id = await here.workflow({ agent: { system_prompt }, workflow: { caveman: true } });
+  await here.ended(await here.prompt(id));
+  const sent = here.model.requests.at(-1)!.messages[0]!.content!;
   expect(sent).toContain('You are helpful assistant. use `the  very  tool` to answer question.');
   expect(sent).toContain('Answer terse');
 });
@@ -85,19 +85,19 @@ function expectWhole({ messages }: ModelRequest): void {
   expect([...open]).toEqual([]);
 }
 
-it('compacts older rounds when the window fills, whole rounds at a time, and goes on from the summary', async () => {
+it('compacts older rounds when the window fills, whole rounds at a time, and continues from the summary', async () => {
   let rounds = 0;
-  at.model.always((response, request) => {
+  here.model.always((response, request) => {
     if (isSummary(request)) return says('NOTES: six pages.')(response, request);
     rounds += 1;
     return (rounds <= 8 ? asks({ name: request.tools![0]!.function.name }) : says('done'))(response, request);
   });
-  const first = at.model.requests.length;
+  const first = here.model.requests.length;
   const provider_id = await provider({ context_window: 2_500 });
-  const id = await at.workflow({ tools: [LONG], agent: { provider_id }, workflow: { max_turns: 20 } });
-  const task = await at.ended(await at.prompt(id, 'Read the pages.'));
+  const id = await here.workflow({ tools: [LONG], agent: { provider_id }, workflow: { max_turns: 20 } });
+  const task = await here.ended(await here.prompt(id, 'Read the pages.'));
   expect(task.status).toBe('completed');
-  const requests = at.model.requests.slice(first);
+  const requests = here.model.requests.slice(first);
   const summaries = requests.filter(isSummary);
   expect(summaries.length).toBeGreaterThan(1);
   expect(summaries[0]!.tools).toBeUndefined();
@@ -114,48 +114,48 @@ it('compacts older rounds when the window fills, whole rounds at a time, and goe
 });
 
 it('fails clearly when the window is full and infinite_session is off', async () => {
-  at.model.always(callsTool(20));
+  here.model.always(callsTool(20));
   const provider_id = await provider({ context_window: 2_500 });
   const workflow = { max_turns: 20, infinite_session: false };
-  const task = await at.ended(await at.prompt(await at.workflow({ tools: [LONG], agent: { provider_id }, workflow })));
+  const task = await here.ended(await here.prompt(await here.workflow({ tools: [LONG], agent: { provider_id }, workflow })));
   expect(task).toMatchObject({ status: 'failed', error_code: 'context_window_full' });
   expect(task.error).toContain('of 2500 tokens, and infinite_session is off');
 });
 
-it('waits when the token budget is used up, and goes on when it is raised', async () => {
-  at.model.always(callsTool(3));
+it('waits when the token budget is used up, and continues when it is raised', async () => {
+  here.model.always(callsTool(3));
   const budget = { max_tokens: 60, on_exhausted: 'wait' };
-  const id = await at.workflow({ tools: [PEOPLE], workflow: { budget } });
-  const task_id = await at.prompt(id);
+  const id = await here.workflow({ tools: [PEOPLE], workflow: { budget } });
+  const task_id = await here.prompt(id);
   await waiting(task_id);
-  const asked = at.model.requests.length;
+  const asked = here.model.requests.length;
   expect((await workflowOf(id)).status).toBe('waiting');
   expect(await eventsOf(id)).toContain('budget_exhausted');
-  expect((await at.bob.post(`/api/tasks/${task_id}/budget`, { max_tokens: 1_000 })).status).toBe(403);
-  expect((await at.alice.post(`/api/tasks/${task_id}/budget`, { max_tokens: -1 })).status).toBe(422);
-  await at.alice.ok(at.alice.post(`/api/tasks/${task_id}/budget`, { max_tokens: 70 }));
+  expect((await here.bob.post(`/api/tasks/${task_id}/budget`, { max_tokens: 1_000 })).status).toBe(403);
+  expect((await here.alice.post(`/api/tasks/${task_id}/budget`, { max_tokens: -1 })).status).toBe(422);
+  await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/budget`, { max_tokens: 70 }));
   await until('the second thought', async () => (await eventsOf(id)).filter((event) => event === 'budget_exhausted').length > 1);
-  expect(at.model.requests.length).toBe(asked);
-  await at.alice.ok(at.alice.post(`/api/tasks/${task_id}/budget`, { max_tokens: 100_000 }));
-  expect((await at.ended(task_id)).status).toBe('completed');
-  expect((await at.alice.post(`/api/tasks/${task_id}/budget`, {})).status).toBe(409);
+  expect(here.model.requests.length).toBe(asked);
+  await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/budget`, { max_tokens: 100_000 }));
+  expect((await here.ended(task_id)).status).toBe('completed');
+  expect((await here.alice.post(`/api/tasks/${task_id}/budget`, {})).status).toBe(409);
 });
 
-it('goes on when the workflow’s budget is raised', async () => {
-  const id = await at.workflow({ workflow: { budget: { max_tokens: 5 } } });
-  const task_id = await at.prompt(id, 'A prompt that is longer than five tokens are, by far.');
+it('continues when the workflow’s budget is raised', async () => {
+  const id = await here.workflow({ workflow: { budget: { max_tokens: 5 } } });
+  const task_id = await here.prompt(id, 'A prompt that is longer than five tokens are, by far.');
   await waiting(task_id);
-  await at.alice.ok(at.alice.put(`/api/workflows/${id}`, { budget: { max_tokens: 10_000 } }));
-  expect((await at.ended(task_id)).status).toBe('completed');
+  await here.alice.ok(here.alice.put(`/api/workflows/${id}`, { budget: { max_tokens: 10_000 } }));
+  expect((await here.ended(task_id)).status).toBe('completed');
 });
 
 it('halts a run that has cost too much, keeping what it has said', async () => {
-  at.model.always(callsTool(3));
+  here.model.always(callsTool(3));
   const price_table = { '*': { input: 100_000, output: 0 } };
   const agent = { provider_id: await provider({ price_table }) };
   const budget = { max_cost_usd: 8, on_exhausted: 'halt' };
-  const id = await at.workflow({ tools: [PEOPLE], agent, workflow: { budget } });
-  const task = await at.ended(await at.prompt(id));
+  const id = await here.workflow({ tools: [PEOPLE], agent, workflow: { budget } });
+  const task = await here.ended(await here.prompt(id));
   expect(task).toMatchObject({
     status: 'halted',
     error_code: 'budget_exhausted',
@@ -165,21 +165,21 @@ it('halts a run that has cost too much, keeping what it has said', async () => {
 
 it('halts a run that takes too long', async () => {
   // As if the first answer had taken an hour.
-  at.model.always(async (response, request) => {
-    await at.core.database.pool.query(`UPDATE tasks SET started_at = started_at - interval '1 hour' WHERE workflow_id = $1`, [
+  here.model.always(async (response, request) => {
+    await here.core.database.pool.query(`UPDATE tasks SET started_at = started_at - interval '1 hour' WHERE workflow_id = $1`, [
       id,
     ]);
     await callsTool(3)(response, request);
   });
-  const id = await at.workflow({ tools: [PEOPLE], workflow: { budget: { max_seconds: 600, on_exhausted: 'halt' } } });
-  expect(await at.ended(await at.prompt(id))).toMatchObject({ status: 'halted', error_code: 'budget_exhausted', steps: 2 });
+  const id = await here.workflow({ tools: [PEOPLE], workflow: { budget: { max_seconds: 600, on_exhausted: 'halt' } } });
+  expect(await here.ended(await here.prompt(id))).toMatchObject({ status: 'halted', error_code: 'budget_exhausted', steps: 2 });
 });
 
-const TELLS = `
+const READS_VARIABLE = `
 import os
-ENV = {"API_NAME": "what to tell"}
-def tells() -> str:
-    """Tells its variable."""
+ENV = {"API_NAME": "the value to return"}
+def variable() -> str:
+    """Returns its variable."""
     return os.environ["API_NAME"].upper()
 `;
 
@@ -188,18 +188,18 @@ it('gives tools the overriding token, and refuses variables that no tool declare
     ['plain', 'ordinary-value'],
     ['special', 'special-value'],
   ])
-    await at.alice.ok(at.alice.post('/api/tokens', { name, value }));
-  at.model.always(callsTool(1));
-  const id = await at.workflow({ tools: [TELLS] });
-  const [tool_id] = (await at.alice.ok(at.alice.get(`/api/agents/${(await workflowOf(id)).agent_id}`))).custom_tool_ids;
-  await at.alice.ok(at.alice.put(`/api/custom-tools/${tool_id}/env-mapping`, { env_mapping: { API_NAME: 'plain' } }));
-  const told = async () => {
-    await at.ended(await at.prompt(id));
-    return at.model.requests.at(-1)!.messages.at(-1)!.content;
+    await here.alice.ok(here.alice.post('/api/tokens', { name, value }));
+  here.model.always(callsTool(1));
+  const id = await here.workflow({ tools: [READS_VARIABLE] });
+  const [tool_id] = (await here.alice.ok(here.alice.get(`/api/agents/${(await workflowOf(id)).agent_id}`))).custom_tool_ids;
+  await here.alice.ok(here.alice.put(`/api/custom-tools/${tool_id}/env-mapping`, { env_mapping: { API_NAME: 'plain' } }));
+  const result = async () => {
+    await here.ended(await here.prompt(id));
+    return here.model.requests.at(-1)!.messages.at(-1)!.content;
   };
-  expect(await told()).toContain('ORDINARY-VALUE');
-  await at.alice.ok(at.alice.put(`/api/workflows/${id}`, { credential_overrides: { API_NAME: 'special' } }));
-  expect(await told()).toContain('SPECIAL-VALUE');
-  const refused = await at.alice.put(`/api/workflows/${id}`, { credential_overrides: { PATH: 'special' } });
+  expect(await result()).toContain('ORDINARY-VALUE');
+  await here.alice.ok(here.alice.put(`/api/workflows/${id}`, { credential_overrides: { API_NAME: 'special' } }));
+  expect(await result()).toContain('SPECIAL-VALUE');
+  const refused = await here.alice.put(`/api/workflows/${id}`, { credential_overrides: { PATH: 'special' } });
   expect(refused).toMatchObject({ status: 422, body: { errors: [{ path: 'credential_overrides.PATH' }] } });
 });

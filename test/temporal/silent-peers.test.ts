@@ -65,7 +65,9 @@ describe('while the database is silent', () => {
     expect(await here.ended(halted, PATIENCE_MS)).toMatchObject({ status: 'halted' });
   });
 
-  it('on all connections, requests are refused; then runs go on, and every stream ends whole', { timeout: 180_000 }, async () => {
+  it('on all connections, requests are refused; then runs continue, and every stream ends complete', {
+    timeout: 180_000,
+  }, async () => {
     const { here, proxy } = await behindProxy();
     const { workflow_id, reading, task_id } = await watched(here);
     proxy.silence({ fresh: true });
@@ -146,8 +148,8 @@ describe.runIf(spawnSync('redis-server', ['--version']).status === 0)('while Red
   });
 });
 
-describe('a stream that is taken up again at a number of the future', () => {
-  it('ends for a task that has ended, and goes on from what there is for one that has not', { timeout: 90_000 }, async () => {
+describe('a stream that is resumed at an event number that does not exist yet', () => {
+  it('ends if the task has ended, and otherwise continues from the newest event', { timeout: 90_000 }, async () => {
     const here = await started({});
     const { workflow_id, reading, task_id } = await watched(here);
     const stream = `/api/workflows/${workflow_id}/stream?task_id=${task_id}`;

@@ -8,15 +8,15 @@ import { startTestInstallation, type TestInstallation } from '../support/install
 import { asks, says } from '../support/model-server.ts';
 import { MODULES, SERVERS } from '../tools/support.ts';
 
-let it_: TestInstallation;
+let here: TestInstallation;
 let home: string;
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'perdura-tools-'));
   await chmod(home, 0o711);
-  it_ = await startTestInstallation({ env: { PERDURA_HOME: home, ALLOW_STDIO_MCP: 'true' } });
+  here = await startTestInstallation({ env: { PERDURA_HOME: home, ALLOW_STDIO_MCP: 'true' } });
 });
 afterAll(async () => {
-  await it_.stop();
+  await here.stop();
   for (const folder of [home, `${home}-shared`]) await rm(folder, { recursive: true, force: true });
 });
 
@@ -24,14 +24,14 @@ const mcpServer = async (name: string, args: string[], more: object = {}) => {
   const connection_config = { command: process.execPath, args, env: {} };
   const paths = [MODULES, process.execPath, SERVERS];
   const values = { name, transport_type: 'stdio', connection_config, paths, ...more };
-  return (await it_.alice.ok(it_.alice.post('/api/mcps', values))).id as string;
+  return (await here.alice.ok(here.alice.post('/api/mcps', values))).id as string;
 };
 const odd = (name: string, manner: string, more: object = {}) => mcpServer(name, [`${SERVERS}/odd.mjs`, manner], more);
 const logsOf = async (workflow_id: string) =>
-  (await it_.alice.ok(it_.alice.get(`/api/workflows/${workflow_id}`))).logs as { event: string; detail: string }[];
-const offered = () => (it_.model.requests.at(-1)?.tools ?? []).map((tool) => tool.function.name);
+  (await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`))).logs as { event: string; detail: string }[];
+const offered = () => (here.model.requests.at(-1)?.tools ?? []).map((tool) => tool.function.name);
 const results = () =>
-  it_.model.requests
+  here.model.requests
     .at(-1)
     ?.messages.filter(({ role }) => role === 'tool')
     .map(({ content }) => content);
@@ -44,8 +44,8 @@ describe('an agent with an MCP server', () => {
     const file = `${MODULES}/@modelcontextprotocol/server-filesystem/dist/index.js`;
     const files = await mcpServer('files', [file, shared], { paths: [MODULES, process.execPath, `${shared}:rw`] });
     const agent = { mcp_server_ids: [files], builtin_tools: ['bash', 'read'] };
-    const workflow_id = await it_.workflow({ agent, tools: ['def add(a: int, b: int) -> int:\n    return a + b\n'] });
-    it_.model.script(
+    const workflow_id = await here.workflow({ agent, tools: ['def add(a: int, b: int) -> int:\n    return a + b\n'] });
+    here.model.script(
       asks(
         { name: 'read_text_file', args: { path: join(shared, 'a.txt') } },
         { name: 'bash', args: { command: 'echo 42 > x; cat x' } },
@@ -53,17 +53,17 @@ describe('an agent with an MCP server', () => {
       asks({ name: 'read', args: { file_path: 'x' } }),
       says('Done.'),
     );
-    expect(await it_.ended(await it_.prompt(workflow_id))).toMatchObject({ status: 'completed', response: 'Done.' });
+    expect(await here.ended(await here.prompt(workflow_id))).toMatchObject({ status: 'completed', response: 'Done.' });
     expect(results()).toEqual(['from the server', '42', '     1\t42']);
     expect(offered()).toEqual(expect.arrayContaining(['bash', 'read', 'read_text_file']));
     expect(await logsOf(workflow_id)).toContainEqual(expect.objectContaining({ event: 'mcp_connected', server: 'files' }));
   });
 
-  it('that is down runs without its tools, and says so', async () => {
+  it('that is down is logged, and the run continues without its tools', async () => {
     const down = await mcpServer('down', ['/no/such/file.js']);
-    const workflow_id = await it_.workflow({ agent: { mcp_server_ids: [down] } });
-    it_.model.script(says('Went on.'));
-    expect(await it_.ended(await it_.prompt(workflow_id))).toMatchObject({ status: 'completed' });
+    const workflow_id = await here.workflow({ agent: { mcp_server_ids: [down] } });
+    here.model.script(says('Continued.'));
+    expect(await here.ended(await here.prompt(workflow_id))).toMatchObject({ status: 'completed' });
     expect(offered()).toEqual([]);
     expect(await logsOf(workflow_id)).toContainEqual(
       expect.objectContaining({ event: 'mcp_error', detail: expect.stringContaining('down cannot be reached') }),
@@ -72,26 +72,26 @@ describe('an agent with an MCP server', () => {
 
   it('that is required and down fails the run with the reason', async () => {
     const down = await mcpServer('needed', ['/no/such/file.js']);
-    const workflow_id = await it_.workflow({ agent: { mcp_server_ids: [down], required_mcp_servers: [down] } });
-    expect(await it_.ended(await it_.prompt(workflow_id))).toMatchObject({
+    const workflow_id = await here.workflow({ agent: { mcp_server_ids: [down], required_mcp_servers: [down] } });
+    expect(await here.ended(await here.prompt(workflow_id))).toMatchObject({
       ...{ status: 'failed', error_code: 'mcp_unavailable' },
       error: expect.stringContaining('needed cannot be reached'),
     });
   });
 
-  it('keeps to the tools it found, though the server changes them in the middle', async () => {
+  it('keeps the tools it found, even if the server changes them during the run', async () => {
     const changing = await odd('changing', 'changes');
-    const workflow_id = await it_.workflow({ agent: { mcp_server_ids: [changing] } });
-    it_.model.script(asks({ name: 'change' }), says('Changed.'));
-    await it_.ended(await it_.prompt(workflow_id));
+    const workflow_id = await here.workflow({ agent: { mcp_server_ids: [changing] } });
+    here.model.script(asks({ name: 'change' }), says('Changed.'));
+    await here.ended(await here.prompt(workflow_id));
     expect(offered()).toEqual(['before', 'change']);
   });
 
-  it('has tools of one name told apart, and says so', async () => {
+  it('has tools of the same name renamed, and logs it', async () => {
     const servers = [await odd('left', 'pages', { tags: ['twins'] }), await odd('right', 'pages', { tags: ['twins'] })];
-    const workflow_id = await it_.workflow({ agent: { mcp_server_ids: [servers[0]], mcp_server_tags: ['twins'] } });
-    it_.model.script(says('Seen.'));
-    await it_.ended(await it_.prompt(workflow_id));
+    const workflow_id = await here.workflow({ agent: { mcp_server_ids: [servers[0]], mcp_server_tags: ['twins'] } });
+    here.model.script(says('Seen.'));
+    await here.ended(await here.prompt(workflow_id));
     expect(offered()).toEqual(expect.arrayContaining(['page0', 'right_page0']));
     expect((await logsOf(workflow_id)).map(({ detail }) => detail)).toContain(
       'The tool page0 of right is called right_page0, as the name is taken',
@@ -99,17 +99,17 @@ describe('an agent with an MCP server', () => {
   });
 
   it('is given the stable key of each call, and secrets of the owner only', async () => {
-    await it_.alice.ok(it_.alice.post('/api/tokens', { name: 'mcp-secret', value: 's3cret-value' }));
+    await here.alice.ok(here.alice.post('/api/tokens', { name: 'mcp-secret', value: 's3cret-value' }));
     const connection_config = {
       command: process.execPath,
       args: [`${SERVERS}/odd.mjs`, 'digests'],
       env: { SECRET: '{{token:mcp-secret}}' },
     };
     const server = await odd('secretive', 'x', { connection_config });
-    const workflow_id = await it_.workflow({ agent: { mcp_server_ids: [server] } });
-    it_.model.script(asks({ name: 'key' }), says('ok'));
-    const task_id = await it_.prompt(workflow_id);
-    await it_.ended(task_id);
+    const workflow_id = await here.workflow({ agent: { mcp_server_ids: [server] } });
+    here.model.script(asks({ name: 'key' }), says('ok'));
+    const task_id = await here.prompt(workflow_id);
+    await here.ended(task_id);
     // The secret is redacted from what the server answers; its digest shows that the server had it.
     const sha256 = createHash('sha256').update('s3cret-value').digest('hex');
     expect(JSON.parse(results()?.[0] ?? '')).toEqual({ meta: `${task_id}:1-1`, env: '[redacted]', sha256 });
@@ -117,25 +117,25 @@ describe('an agent with an MCP server', () => {
 
   it('has a call broken off by a halt', async () => {
     const server = await odd('hanging', 'hang-me');
-    const workflow_id = await it_.workflow({ agent: { mcp_server_ids: [server] } });
-    it_.model.script(asks({ name: 'hang' }));
-    const task_id = await it_.prompt(workflow_id);
+    const workflow_id = await here.workflow({ agent: { mcp_server_ids: [server] } });
+    here.model.script(asks({ name: 'hang' }));
+    const task_id = await here.prompt(workflow_id);
     await expect.poll(() => logsOf(workflow_id)).toContainEqual(expect.objectContaining({ event: 'tool_call' }));
-    await it_.alice.ok(it_.alice.post(`/api/workflows/${workflow_id}/halt`));
-    expect(await it_.ended(task_id, 5_000)).toMatchObject({ status: 'halted' });
+    await here.alice.ok(here.alice.post(`/api/workflows/${workflow_id}/halt`));
+    expect(await here.ended(task_id, 5_000)).toMatchObject({ status: 'halted' });
   });
 });
 
 describe('the API of MCP servers', () => {
   it('tries a server and lists its tools', async () => {
     const id = await odd('tried', 'plain', { allowed_tools: ['key'] });
-    expect((await it_.alice.post(`/api/mcps/${id}/test`)).body).toMatchObject({ success: true, error: null });
-    const { tools } = (await it_.alice.get(`/api/mcps/${id}/tools`)).body;
+    expect((await here.alice.post(`/api/mcps/${id}/test`)).body).toMatchObject({ success: true, error: null });
+    const { tools } = (await here.alice.get(`/api/mcps/${id}/tools`)).body;
     expect(tools.find(({ name }: { name: string }) => name === 'key')).toMatchObject({ effect: 'read', allowed: true });
-    expect((await it_.alice.get(`/api/mcps/${id}`)).body).toMatchObject({ status: 'connected' });
+    expect((await here.alice.get(`/api/mcps/${id}`)).body).toMatchObject({ status: 'connected' });
     const broken = await mcpServer('broken', ['/no/such/file.js']);
-    expect((await it_.alice.post(`/api/mcps/${broken}/test`)).body).toMatchObject({ success: false });
-    expect((await it_.alice.get(`/api/mcps/${broken}/tools`)).status).toBe(502);
+    expect((await here.alice.post(`/api/mcps/${broken}/test`)).body).toMatchObject({ success: false });
+    expect((await here.alice.get(`/api/mcps/${broken}/tools`)).status).toBe(502);
   });
 });
 
@@ -147,6 +147,6 @@ it('processes of MCP servers end with their worker', async () => {
       ),
     );
   expect(await running()).toBeGreaterThan(0);
-  await it_.stop();
+  await here.stop();
   expect(await running()).toBe(0);
 });

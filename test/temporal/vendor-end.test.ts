@@ -97,7 +97,7 @@ describe('the session of a run is archived when the run', () => {
     await expectEnded(task_id);
   });
 
-  it('fails in its first exchange, before any reply told of the session', async () => {
+  it('fails in its first exchange, before any reply named the session', async () => {
     const { workflow_id } = await workflowWith(DOZE);
     vendor.refuse({ status: 400, path: /events\/stream/ });
     const task_id = await here.prompt(workflow_id);
@@ -144,7 +144,7 @@ it('the session of a run that was lost is ended by the comparison that finds it'
   await expectEnded(task_id);
 });
 
-it('what is worth remembering is asked for without another session', async () => {
+it('facts to remember are requested without another session', async () => {
   const { workflow_id } = await workflowWith(DOZE);
   await here.alice.ok(here.alice.put(`/api/workflows/${workflow_id}`, { auto_memory: true }));
   vendor.script([...agentSays('Noted.')]);
@@ -154,7 +154,7 @@ it('what is worth remembering is asked for without another session', async () =>
   await expectEnded(task_id);
 });
 
-it('calls that ran at the vendor are told of, and are no turns', async () => {
+it('calls that ran at the vendor are reported, and do not count as turns', async () => {
   const { workflow_id } = await workflowWith(DOZE);
   vendor.script([
     { type: 'agent.tool_use', id: 'use-1', name: 'bash', input: { command: 'ls' } },
@@ -166,8 +166,8 @@ it('calls that ran at the vendor are told of, and are no turns', async () => {
   const task_id = await here.prompt(workflow_id);
   expect(await here.ended(task_id)).toMatchObject({ status: 'completed', turns: 0 });
   const events = await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}&after=0`);
-  const told = events.filter(({ data }) => data.ran_at === 'provider').map(({ data }) => data);
-  expect(told).toEqual([
+  const reported = events.filter(({ data }) => data.ran_at === 'provider').map(({ data }) => data);
+  expect(reported).toEqual([
     expect.objectContaining({ event: 'tool_call', name: 'bash', call_id: 'use-1', arguments: '{"command":"ls"}' }),
     expect.objectContaining({ event: 'tool_result', name: 'bash', call_id: 'use-1', failed: false, result: 'a.txt' }),
     expect.objectContaining({ event: 'tool_call', name: 'docs: find' }),

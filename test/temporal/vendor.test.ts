@@ -4,18 +4,18 @@ import { startWorkerProcess } from '../support/processes.ts';
 import { agentAsks, agentSays, spends, startVendorServer, type VendorServer } from '../support/vendor-server.ts';
 
 let vendor: VendorServer;
-let it_: TestInstallation;
+let here: TestInstallation;
 beforeAll(async () => {
   vendor = await startVendorServer();
-  it_ = await startTestInstallation({ env: { ANTHROPIC_API_URL: vendor.url } });
+  here = await startTestInstallation({ env: { ANTHROPIC_API_URL: vendor.url } });
 });
 afterAll(async () => {
-  await it_.stop();
+  await here.stop();
   await vendor.stop();
 });
 
 it('a run in a vendor session calls a Python tool here and keeps answer, usage and cost', async () => {
-  await it_.alice.ok(it_.alice.post('/api/tokens', { name: 'vendor-key', value: 'k' }));
+  await here.alice.ok(here.alice.post('/api/tokens', { name: 'vendor-key', value: 'k' }));
   const price_table = { '*': { input: 1_000_000, output: 0, cache_read: 0, cache_write: 0 } };
   const values = {
     name: 'vendor',
@@ -24,15 +24,15 @@ it('a run in a vendor session calls a Python tool here and keeps answer, usage a
     default_model: 'claude-test',
     price_table,
   };
-  const { id: provider_id } = await it_.alice.ok(it_.alice.post('/api/providers', values));
+  const { id: provider_id } = await here.alice.ok(here.alice.post('/api/providers', values));
   const tools = ['def add(a: int, b: int) -> int:\n    return a + b\n'];
-  const workflow_id = await it_.workflow({ agent: { provider_id, builtin_tools: ['bash', 'manage_todo_list'] }, tools });
-  const { agent_id } = await it_.alice.ok(it_.alice.get(`/api/workflows/${workflow_id}`));
-  const { custom_tool_ids } = await it_.alice.ok(it_.alice.get(`/api/agents/${agent_id}`));
-  const { name } = await it_.alice.ok(it_.alice.get(`/api/custom-tools/${custom_tool_ids[0]}`));
+  const workflow_id = await here.workflow({ agent: { provider_id, builtin_tools: ['bash', 'manage_todo_list'] }, tools });
+  const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
+  const { custom_tool_ids } = await here.alice.ok(here.alice.get(`/api/agents/${agent_id}`));
+  const { name } = await here.alice.ok(here.alice.get(`/api/custom-tools/${custom_tool_ids[0]}`));
   vendor.script([...agentAsks({ name, input: { a: 1, b: 2 } }), spends(4, 1)], [...agentSays('It is three.'), spends(6, 2)]);
 
-  const task = await it_.ended(await it_.prompt(workflow_id, 'Add.'));
+  const task = await here.ended(await here.prompt(workflow_id, 'Add.'));
   expect(task).toMatchObject({ status: 'completed', response: 'It is three.', turns: 1, steps: 2, model: 'claude-test' });
   expect(task.usage).toMatchObject({ total_in: 20, total_out: 3, cache_read: 6, cache_write: 4, cost: 10 });
   const [session] = vendor.sessions;
@@ -44,7 +44,7 @@ it('a run in a vendor session calls a Python tool here and keeps answer, usage a
   expect(given).toEqual(['manage_todo_list', name, 'agent_toolset_20260401']);
 });
 
-it('a run that loses its worker in the middle of a session goes on in the same session and answers no call twice', async () => {
+it('a run that loses its worker during a session continues in that session and answers no call twice', async () => {
   const env = { ANTHROPIC_API_URL: vendor.url };
   const there = await startTestInstallation({ worker: false, env });
   const before = vendor.sessions.length;

@@ -6,18 +6,18 @@ import { freePort } from '../support/processes.ts';
 import { type Received, startReceiver } from '../support/receiver.ts';
 import { until } from '../support/until.ts';
 
-let at: TestInstallation;
+let here: TestInstallation;
 let receiver: Awaited<ReturnType<typeof startReceiver>>;
 beforeAll(async () => {
-  at = await startTestInstallation();
+  here = await startTestInstallation();
 });
 beforeEach(async () => {
   receiver = await startReceiver();
   return () => receiver.stop();
 });
-afterAll(() => at?.stop());
+afterAll(() => here?.stop());
 
-const deliveries = (task_id: string) => at.alice.ok(at.alice.get(`/api/tasks/${task_id}/webhooks`)) as Promise<any[]>;
+const deliveries = (task_id: string) => here.alice.ok(here.alice.get(`/api/tasks/${task_id}/webhooks`)) as Promise<any[]>;
 const settled = (task_id: string) =>
   until('the delivery', async () => (await deliveries(task_id)).find(({ status }) => status !== 'pending')).catch(
     async (error) => {
@@ -29,10 +29,10 @@ const settled = (task_id: string) =>
 const verified = ({ headers, body }: Received) => new Webhook(WEBHOOK_SECRET).verify(body, headers as Record<string, string>);
 
 it('sends webhook_url a message about a completed run that verifies, and shows the attempt', async () => {
-  at.model.script(says('All is well.'));
-  const id = await at.workflow({ workflow: { webhook_url: receiver.url, title: 'Daily' } });
-  const task_id = await at.prompt(id, 'How is it?');
-  await at.ended(task_id);
+  here.model.script(says('All is well.'));
+  const id = await here.workflow({ workflow: { webhook_url: receiver.url, title: 'Daily' } });
+  const task_id = await here.prompt(id, 'How is it?');
+  await here.ended(task_id);
   const delivery = await settled(task_id);
   expect(delivery).toMatchObject({
     status: 'delivered',
@@ -48,28 +48,28 @@ it('sends webhook_url a message about a completed run that verifies, and shows t
   });
 });
 
-it('tells error_webhook_url of a failed run and of a halted one, and nobody else', async () => {
-  const id = await at.workflow({ workflow: { webhook_url: 'http://127.0.0.1:9/never', error_webhook_url: receiver.url } });
-  at.model.script(fails(400, { message: 'no such thing' }));
-  const failed = await at.prompt(id);
-  await at.ended(failed);
+it('sends failed and halted runs to error_webhook_url only', async () => {
+  const id = await here.workflow({ workflow: { webhook_url: 'http://127.0.0.1:9/never', error_webhook_url: receiver.url } });
+  here.model.script(fails(400, { message: 'no such thing' }));
+  const failed = await here.prompt(id);
+  await here.ended(failed);
   await settled(failed);
-  at.model.script(hangs('Well'));
-  const asked = at.model.requests.length;
-  const halted = await at.prompt(id);
-  await until('the model call', async () => at.model.requests.length > asked);
-  await at.alice.ok(at.alice.post(`/api/workflows/${id}/halt`));
-  await at.ended(halted);
+  here.model.script(hangs('Well'));
+  const asked = here.model.requests.length;
+  const halted = await here.prompt(id);
+  await until('the model call', async () => here.model.requests.length > asked);
+  await here.alice.ok(here.alice.post(`/api/workflows/${id}/halt`));
+  await here.ended(halted);
   await settled(halted);
-  const told = receiver.received.map(({ body }) => JSON.parse(body));
-  expect(told.map(({ status }) => status)).toEqual(['failed', 'halted']);
-  expect(told[0].error).toContain('no such thing');
+  const sent = receiver.received.map(({ body }) => JSON.parse(body));
+  expect(sent.map(({ status }) => status)).toEqual(['failed', 'halted']);
+  expect(sent[0].error).toContain('no such thing');
 });
 
 it('tries again what was refused and keeps every attempt, under one webhook-id', async () => {
-  at.model.script(says('done'));
+  here.model.script(says('done'));
   receiver.answers(503);
-  const task_id = await at.prompt(await at.workflow({ workflow: { webhook_url: receiver.url } }));
+  const task_id = await here.prompt(await here.workflow({ workflow: { webhook_url: receiver.url } }));
   const delivery = await settled(task_id);
   expect(delivery.attempts).toMatchObject([
     { attempt: 1, response_status: 503, error: 'The receiver answered 503' },
@@ -79,40 +79,42 @@ it('tries again what was refused and keeps every attempt, under one webhook-id',
 });
 
 it('gives up on a receiver that is gone for good, and follows none that leads elsewhere', async () => {
-  at.model.script(says('one'), says('two'));
+  here.model.script(says('one'), says('two'));
   receiver.answers(410);
-  const gone = await at.prompt(await at.workflow({ workflow: { webhook_url: receiver.url } }));
+  const gone = await here.prompt(await here.workflow({ workflow: { webhook_url: receiver.url } }));
   expect(await settled(gone)).toMatchObject({ status: 'failed', attempts: [{ attempt: 1, response_status: 410 }] });
   const leading = await startReceiver({ location: receiver.url });
   leading.answers(307, 302);
   const before = receiver.received.length;
-  const led = await at.prompt(await at.workflow({ workflow: { webhook_url: leading.url } }));
+  const led = await here.prompt(await here.workflow({ workflow: { webhook_url: leading.url } }));
   expect((await settled(led)).attempts.map((attempt: any) => attempt.response_status)).toEqual([307, 302, 200]);
   expect(receiver.received).toHaveLength(before);
   await leading.stop();
 });
 
 it('delivers again on request, and 403s and 404s what is not the caller’s', async () => {
-  at.model.script(says('done'));
-  const task_id = await at.prompt(await at.workflow({ workflow: { webhook_url: receiver.url } }));
+  here.model.script(says('done'));
+  const task_id = await here.prompt(await here.workflow({ workflow: { webhook_url: receiver.url } }));
   const { id } = await settled(task_id);
   const path = `/api/tasks/${task_id}/webhooks/${id}/redeliver`;
-  expect((await at.bob.post(path)).status).toBe(403);
-  expect((await at.alice.post(`/api/tasks/${task_id}/webhooks/${task_id}/redeliver`)).status).toBe(404);
-  expect((await at.alice.post(path)).status).toBe(202);
+  expect((await here.bob.post(path)).status).toBe(403);
+  expect((await here.alice.post(`/api/tasks/${task_id}/webhooks/${task_id}/redeliver`)).status).toBe(404);
+  expect((await here.alice.post(path)).status).toBe(202);
   const again = await settled(task_id);
   expect(again.attempts).toHaveLength(2);
   expect(receiver.received[1]!.body).toBe(receiver.received[0]!.body);
 });
 
 it('records a private address as denied and gives up; a closed port is tried on', async () => {
-  at.model.script(says('one'), says('two'));
-  const denied = await at.prompt(await at.workflow({ workflow: { webhook_url: 'http://169.254.169.254/latest' } }));
+  here.model.script(says('one'), says('two'));
+  const denied = await here.prompt(await here.workflow({ workflow: { webhook_url: 'http://169.254.169.254/latest' } }));
   expect(await settled(denied)).toMatchObject({
     status: 'failed',
     attempts: [{ response_status: null, error: 'Connections to 169.254.169.254 are not allowed from here' }],
   });
-  const closed = await at.prompt(await at.workflow({ workflow: { webhook_url: `http://127.0.0.1:${await freePort()}/closed` } }));
+  const closed = await here.prompt(
+    await here.workflow({ workflow: { webhook_url: `http://127.0.0.1:${await freePort()}/closed` } }),
+  );
   const [pending] = await until('an attempt', async () => {
     const found = await deliveries(closed);
     return found[0]?.attempts.length > 0 && found;

@@ -8,44 +8,44 @@ import { asks, hangs, says } from '../support/model-server.ts';
 import { type Child, startWorkerProcess } from '../support/processes.ts';
 import { until } from '../support/until.ts';
 
-let it_: TestInstallation;
+let here: TestInstallation;
 const workers: Child[] = [];
 
 beforeAll(async () => {
-  it_ = await startTestInstallation({ worker: false });
+  here = await startTestInstallation({ worker: false });
 });
 afterEach(async () => {
   for (const worker of workers.splice(0)) await worker.end('SIGKILL');
 });
-afterAll(() => it_.stop());
+afterAll(() => here.stop());
 
-/** A worker in a process of its own, on the installation's database and task queue. */
+/** A worker in a separate process, on the installation's database and task queue. */
 async function startWorker(): Promise<Child> {
-  const worker = await startWorkerProcess(it_.setting);
+  const worker = await startWorkerProcess(here.setting);
   workers.push(worker);
   return worker;
 }
 
 const loseWorker = () => workers.shift()!.end('SIGKILL');
 
-it('goes on with another worker when one dies during a model call; the stream has no gap and no step is paid twice', async () => {
+it('continues with another worker when one dies during a model call; the stream has no gap and no step is paid twice', async () => {
   await startWorker();
-  const workflow_id = await it_.workflow({ agent: { builtin_tools: ['manage_todo_list'] } });
+  const workflow_id = await here.workflow({ agent: { builtin_tools: ['manage_todo_list'] } });
   const todoList = [{ id: 1, title: 'a', status: 'done' }];
-  it_.model.script(asks({ name: 'manage_todo_list', args: { todoList } }), hangs('Half of '), says('All of it.'));
-  const before = it_.model.requests.length;
-  const task_id = await it_.prompt(workflow_id);
-  const watched = it_.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, { timeout_ms: 60_000 });
-  await it_.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
+  here.model.script(asks({ name: 'manage_todo_list', args: { todoList } }), hangs('Half of '), says('All of it.'));
+  const before = here.model.requests.length;
+  const task_id = await here.prompt(workflow_id);
+  const watched = here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, { timeout_ms: 60_000 });
+  await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
     enough: ({ type }) => type === 'message_delta',
   });
   await loseWorker();
   await startWorker();
   const events = await watched;
-  expect(await it_.ended(task_id)).toMatchObject({ status: 'completed', response: 'All of it.' });
+  expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'All of it.' });
   expect(rebuilt(events)).toEqual({ texts: ['', 'All of it.'], unfinished: '' });
   expect(gaps(events)).toEqual([]);
-  expect(it_.model.requests.length - before).toBe(3);
+  expect(here.model.requests.length - before).toBe(3);
 }, 90_000);
 
 it('calls a read tool again when its worker dies, and the run completes', async () => {
@@ -60,76 +60,76 @@ def look() -> str:
         time.sleep(25)
     return "seen"
 `;
-  const workflow_id = await it_.workflow({ tools: [LOOK] });
+  const workflow_id = await here.workflow({ tools: [LOOK] });
   const name = await toolOf(workflow_id);
-  it_.model.script(asks({ name }), says('I saw it.'));
-  const task_id = await it_.prompt(workflow_id);
-  await until('the call', async () => existsSync(join(workspacesOf(it_.setting.config), task_id, 'begun')));
+  here.model.script(asks({ name }), says('I saw it.'));
+  const task_id = await here.prompt(workflow_id);
+  await until('the call', async () => existsSync(join(workspacesOf(here.setting.config), task_id, 'begun')));
   await loseWorker();
   await startWorker();
-  expect(await it_.ended(task_id, 60_000)).toMatchObject({ status: 'completed', turns: 1 });
-  const events = await it_.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`);
+  expect(await here.ended(task_id, 60_000)).toMatchObject({ status: 'completed', turns: 1 });
+  const events = await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`);
   expect(events.filter(({ data }) => data.event === 'tool_call')).toHaveLength(2);
   expect(events.filter(({ data }) => data.event === 'tool_result')).toHaveLength(1);
 }, 90_000);
 
-it('asks what came of write tools whose worker died, and goes on as told or is halted meanwhile', async () => {
+it('asks for the result of write tools whose worker died, and continues as decided or is halted meanwhile', async () => {
   await startWorker();
   const [task_id, other] = [await paying(), await paying()];
   await loseWorker();
   await startWorker();
   for (const id of [task_id, other]) await until('it waits', async () => (await taskOf(id)).status === 'waiting', 40_000);
-  expect((await it_.alice.post(`/api/tasks/${other}/stop`)).status).toBe(202);
-  expect(await it_.ended(other, 10_000)).toMatchObject({ status: 'halted', error: null });
-  it_.model.script(says('Settled.'));
+  expect((await here.alice.post(`/api/tasks/${other}/stop`)).status).toBe(202);
+  expect(await here.ended(other, 10_000)).toMatchObject({ status: 'halted', error: null });
+  here.model.script(says('Settled.'));
   const path = `/api/tasks/${task_id}/reconciliations/1-1`;
-  expect((await it_.bob.post(path, { decision: 'retry' })).status).toBe(403);
-  expect((await it_.alice.post(`/api/tasks/${task_id}/approvals/1-1`, { decision: 'approve' })).status).toBe(409);
-  await it_.alice.ok(it_.alice.post(path, { decision: 'done', result: { receipt: 7 } }));
-  expect(await it_.ended(task_id)).toMatchObject({ status: 'completed', response: 'Settled.' });
-  expect(it_.model.requests.at(-1)?.messages.at(-1)).toMatchObject({ role: 'tool', content: '{"receipt":7}' });
+  expect((await here.bob.post(path, { decision: 'retry' })).status).toBe(403);
+  expect((await here.alice.post(`/api/tasks/${task_id}/approvals/1-1`, { decision: 'approve' })).status).toBe(409);
+  await here.alice.ok(here.alice.post(path, { decision: 'done', result: { receipt: 7 } }));
+  expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'Settled.' });
+  expect(here.model.requests.at(-1)?.messages.at(-1)).toMatchObject({ role: 'tool', content: '{"receipt":7}' });
 }, 90_000);
 
 it('halts a run that has lost its worker: it asks no model again, keeps what was said, and is not called failed', async () => {
   await startWorker();
-  const workflow_id = await it_.workflow();
-  it_.model.script(hangs('Half of '));
-  const task_id = await it_.prompt(workflow_id);
-  await it_.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
+  const workflow_id = await here.workflow();
+  here.model.script(hangs('Half of '));
+  const task_id = await here.prompt(workflow_id);
+  await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
     enough: ({ type }) => type === 'message_delta',
   });
   await loseWorker();
-  const asked = it_.model.requests.length;
-  expect((await it_.alice.post(`/api/tasks/${task_id}/stop`)).status).toBe(202);
+  const asked = here.model.requests.length;
+  expect((await here.alice.post(`/api/tasks/${task_id}/stop`)).status).toBe(202);
   await startWorker();
-  expect(await it_.ended(task_id, 40_000)).toMatchObject({ status: 'halted', error: null });
-  expect(it_.model.requests).toHaveLength(asked);
-  const { messages } = await it_.alice.ok(it_.alice.get(`/api/workflows/${workflow_id}`));
+  expect(await here.ended(task_id, 40_000)).toMatchObject({ status: 'halted', error: null });
+  expect(here.model.requests).toHaveLength(asked);
+  const { messages } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
   expect(messages.at(-1)).toMatchObject({ role: 'assistant', kind: 'partial', content: 'Half of ' });
 }, 90_000);
 
 it('hands a step over when its worker is asked to stop, and that is no halt', async () => {
   const first = await startWorker();
-  const workflow_id = await it_.workflow();
-  it_.model.script(says('a slow answer that takes its time', { pause_ms: 150 }));
-  const task_id = await it_.prompt(workflow_id);
-  await it_.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
+  const workflow_id = await here.workflow();
+  here.model.script(says('a slow answer that takes its time', { pause_ms: 150 }));
+  const task_id = await here.prompt(workflow_id);
+  await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
     enough: ({ type }) => type === 'message_delta',
   });
   workers.splice(workers.indexOf(first), 1);
   expect(await first.end('SIGTERM')).toBe(0);
   await startWorker();
-  expect(await it_.ended(task_id, 40_000)).toMatchObject({ status: 'completed', response: 'a slow answer that takes its time' });
+  expect(await here.ended(task_id, 40_000)).toMatchObject({ status: 'completed', response: 'a slow answer that takes its time' });
 }, 90_000);
 
-const taskOf = (task_id: string) => it_.alice.ok(it_.alice.get(`/api/tasks/${task_id}`));
+const taskOf = (task_id: string) => here.alice.ok(here.alice.get(`/api/tasks/${task_id}`));
 
-/** A run whose write tool is under way. */
+/** A run whose write tool is running. */
 async function paying(): Promise<string> {
-  const workflow_id = await it_.workflow({ tools: ['import time\ndef pay() -> str:\n    time.sleep(20)\n    return "paid"\n'] });
-  it_.model.script(asks({ name: await toolOf(workflow_id) }));
-  const task_id = await it_.prompt(workflow_id);
-  await it_.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
+  const workflow_id = await here.workflow({ tools: ['import time\ndef pay() -> str:\n    time.sleep(20)\n    return "paid"\n'] });
+  here.model.script(asks({ name: await toolOf(workflow_id) }));
+  const task_id = await here.prompt(workflow_id);
+  await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
     enough: ({ data }) => data.event === 'tool_call',
   });
   return task_id;
@@ -138,7 +138,7 @@ async function paying(): Promise<string> {
 const gaps = (events: StreamedEvent[]) => events.filter(({ id }, index) => index > 0 && id !== events[index - 1]!.id + 1);
 
 async function toolOf(workflow_id: string): Promise<string> {
-  const workflow = await it_.alice.ok(it_.alice.get(`/api/workflows/${workflow_id}`));
-  const agent = await it_.alice.ok(it_.alice.get(`/api/agents/${workflow.agent_id}`));
-  return (await it_.alice.ok(it_.alice.get(`/api/custom-tools/${agent.custom_tool_ids[0]}`))).name;
+  const workflow = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
+  const agent = await here.alice.ok(here.alice.get(`/api/agents/${workflow.agent_id}`));
+  return (await here.alice.ok(here.alice.get(`/api/custom-tools/${agent.custom_tool_ids[0]}`))).name;
 }

@@ -121,7 +121,7 @@ describe.each(Object.entries(TIERS))('a call in the tier %s', (tier, options) =>
     expect(await bench.value(source)).toBe(1);
   });
 
-  it('ends every process the tool started, those in a session of their own too', async () => {
+  it('ends every process the tool started, also those in another session', async () => {
     const mark = `${Math.random()}`.slice(2);
     const source = `import subprocess, sys\ndef tool():\n for new in (True, False): subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60) # ${mark}"], start_new_session=new)\n return 1`;
     expect(await bench.value(source)).toBe(1);

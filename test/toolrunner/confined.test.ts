@@ -94,7 +94,7 @@ describe.each(Object.entries(TIERS))('a long-running command in the tier %s', (_
     expect(await running.exit).toBe(137);
   });
 
-  it('says so when there is no such command', async () => {
+  it('fails if the command does not exist, and names it', async () => {
     await expect(bench.runner.startConfined({ command: 'no-such-command' })).rejects.toThrow(
       'no-such-command: no such command inside the sandbox',
     );

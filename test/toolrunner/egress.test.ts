@@ -124,7 +124,7 @@ describe('egress rules', () => {
     ]);
     expect([at('10.9.9.9', 'db.internal', 5432), at('10.9.9.9', 'db.internal', 22)]).toEqual([true, false]);
   });
-  it.each(['not a host', '10.0.0.0/99', 'http://x', 'a/8', ''])('say so when an entry is none: %j', (entry) => {
+  it.each(['not a host', '10.0.0.0/99', 'http://x', 'a/8', ''])('reject an invalid entry: %j', (entry) => {
     expect(() => egressRules([entry])).toThrow();
   });
 

@@ -46,7 +46,7 @@ describe('a path of the host', () => {
     expect(await judged([`${inDir('out')}:rw`], inDir('out'))).toEqual({ path: inDir('out'), writable: false });
   });
 
-  it('is refused when it is not allowed, and what is allowed is named', async () => {
+  it('is refused if it is not allowed, and the error lists what is allowed', async () => {
     const allow = [inDir('data'), `${inDir('out')}:rw`];
     const offer = `MCP_PATHS allows ${inDir('data')} (read), ${inDir('out')} (read and write)`;
     for (const path of [inDir('elsewhere'), `${inDir('data')}:rw`, `${inDir('data')}x`, dir]) {
@@ -146,7 +146,7 @@ describe.each(Object.entries(TIERS))('a command in the tier %s', (name, options)
   });
 });
 
-// Outside of a mount namespace of its own this would destroy the machine.
+// Without its own mount namespace this would destroy the machine.
 const ISOLATED = IS_ROOT && CAN_UNSHARE;
 if (!ISOLATED) console.warn('No mount namespace can be made here: a bound /etc is NOT tested.');
 

@@ -125,7 +125,7 @@ describe('inferring a schema', () => {
     });
   });
 
-  it('leaves a hint it cannot know open and says so', async () => {
+  it('accepts any value for a type hint that it does not know, and reports it', async () => {
     const found = await runner.inspect('tool', 'import pandas as pd\ndef tool(x: pd.DataFrame): pass');
     expect(found.inferred_schema.properties).toEqual({ x: {} });
     expect(found.warnings).toEqual([expect.stringContaining("line 2: no schema for the hint 'pd.DataFrame'")]);
@@ -212,7 +212,7 @@ describe('a file that is not a tool', () => {
     expect(await runner.inspect('tool', source)).toMatchObject({ valid: false, error, inferred_schema: { type: 'object' } });
   });
 
-  it('may hold classes, methods, inner functions and lambdas beside its one function', async () => {
+  it('may hold classes, methods, inner functions and lambdas in addition to its one function', async () => {
     const source = 'class A:\n  def method(self): pass\nf = lambda: 1\ndef tool():\n  def inner(): pass\n  return inner';
     expect(await runner.inspect('tool', source)).toMatchObject({ valid: true });
   });

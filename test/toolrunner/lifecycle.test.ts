@@ -26,7 +26,7 @@ async function open(options: Parameters<typeof openBench>[0]): Promise<Bench> {
   return bench;
 }
 
-/** A service of its own, so that it can be killed. */
+/** A service in a separate process, so that it can be killed. */
 function service(options: object): string {
   const index = fileURLToPath(new URL('../../src/toolrunner/index.ts', import.meta.url));
   return `
@@ -107,7 +107,7 @@ describe.each(Object.entries(CONFINED))('the sandbox in the tier %s', (_, option
     expect(await Promise.all([1, 2, 3].map(() => bench.value('def tool(): return 2')))).toEqual([2, 2, 2]);
   });
 
-  it.each(['supervisor', 'waiting tool process'])('goes on when a %s is killed, one after the other', async (kind) => {
+  it.each(['supervisor', 'waiting tool process'])('keeps working when each %s is killed in turn', async (kind) => {
     const scratch_dir = directory();
     const bench = await open({ ...options, scratch_dir, prefork: 2 });
     for (let round = 0; round < 3; round += 1) {
@@ -120,7 +120,7 @@ describe.each(Object.entries(CONFINED))('the sandbox in the tier %s', (_, option
     }
   });
 
-  it('preloads packages, starts afresh when told others, and does not mind one that fails', async () => {
+  it('preloads packages, restarts when the list changes, and tolerates one that fails', async () => {
     const lines: string[] = [];
     const bench = await open({ ...options, preload: ['colorsys', 'no_such_package'], log: (line) => lines.push(line) });
     const loaded = 'import sys\ndef tool(): return ["colorsys" in sys.modules, "wave" in sys.modules]';
@@ -209,7 +209,7 @@ def tool():
 });
 
 describe('where tools cannot be confined', () => {
-  it('a runner starts, judges files, refuses to run any, and says why', async () => {
+  it('a runner starts, checks files, refuses to run any, and gives the reason', async () => {
     const lines: string[] = [];
     const bench = await open({ tier: 'landlock', landlock_level: 1, log: (line) => lines.push(line) });
     expect(bench.runner.isolation).toBe('refused');
@@ -220,7 +220,7 @@ describe('where tools cannot be confined', () => {
     expect((await bench.runner.inspect('tool', 'def tool(): pass')).valid).toBe(true);
   });
 
-  it('a runner told to go without says so loudly', async () => {
+  it('a runner configured without isolation warns loudly', async () => {
     const lines: string[] = [];
     const bench = await open({ isolation: 'none', log: (line) => lines.push(line) });
     expect([bench.runner.isolation, lines.join()]).toEqual(['process', expect.stringContaining('WITHOUT confinement')]);

@@ -13,11 +13,11 @@ const SOURCE = 'import inflection\ndef many(word: str) -> str:\n    return infle
 
 let home: string;
 let runner: PythonToolRunner;
-const told: string[] = [];
+const lines: string[] = [];
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'perdura-packages-'));
   const { python } = await installToolPackages({ home, packages: [] });
-  runner = await startToolRunner({ python, log: (line) => told.push(line) });
+  runner = await startToolRunner({ python, log: (line) => lines.push(line) });
 }, 120_000);
 afterAll(async () => {
   await runner?.close();
@@ -27,18 +27,18 @@ afterAll(async () => {
 const pluralOf = (word: string) =>
   runner.run({ source: SOURCE, name: 'many', arguments: { word }, env: {}, call_key: 'k' }, new AbortController().signal);
 
-it('`perdura tools install` gives packages to custom tools, of a service that is running as well', async () => {
+it('`perdura tools install` gives packages to custom tools, also those of a running service', async () => {
   expect(await pluralOf('ox')).toMatchObject({ error: expect.stringContaining('inflection') });
   await command(readConfig({ PERDURA_HOME: home }), ['install', PACKAGE]);
   await expect.poll(() => pluralOf('ox'), { interval: 1_000 }).toMatchObject({ result: '{"result": "oxen"}', error: null });
-  // It looks for changes with a call now and then, and starts its interpreter anew.
-  const fresh = async () => [await pluralOf('ox'), told.join()].at(1);
+  // The runner checks for changes during some calls, and then restarts its interpreter.
+  const fresh = async () => [await pluralOf('ox'), lines.join()].at(1);
   await expect.poll(fresh, { interval: 1_000 }).toContain('packages changed, starting afresh');
   expect(await pluralOf('person')).toMatchObject({ result: '{"result": "people"}' });
   expect(await toolsPython(readConfig({ PERDURA_HOME: home }))).toBe(join(home, 'tools-venv/bin/python'));
 }, 120_000);
 
-it('leaves no half of an environment behind, and says why there is none', async () => {
+it('leaves no half-made environment behind, and reports why there is none', async () => {
   const elsewhere = await mkdtemp(join(home, 'elsewhere-'));
   await mkdir(join(elsewhere, 'tools-venv'));
   await writeFile(join(elsewhere, 'tools-venv/lib'), 'in the way');

@@ -72,7 +72,7 @@ describe('plugins', () => {
     },
   );
 
-  it('date_time tells moments, shifts and distances', async () => {
+  it('date_time returns times, shifts them and computes differences', async () => {
     expect(await use('date_time', { at: '2024-02-28T23:30:00Z', timezone: 'Europe/Berlin', add_days: 1 })).toEqual({
       iso: '2024-03-01T00:30:00+01:00',
       utc: '2024-02-29T23:30:00Z',

@@ -103,7 +103,7 @@ describe('files', () => {
     expect(await readFile(join(root, 'secret.txt'), 'utf8')).toBe('secret');
   });
 
-  it('that cannot be read are told of', async () => {
+  it('that cannot be read are reported', async () => {
     await writeFile(join(workspace, 'binary'), Buffer.from([1, 0, 2]));
     expect((await use('read', { file_path: 'binary' })).content).toMatch(/not a text file/);
     expect((await use('read', { file_path: 'no-such' })).content).toMatch(/no file no-such/);
@@ -129,7 +129,7 @@ describe('files', () => {
 });
 
 describe('bash', () => {
-  it('runs in the workspace and tells what was printed and how it ended', async () => {
+  it('runs in the workspace and returns its output and its exit code', async () => {
     expect(await use('bash', { command: 'echo hi > f && cat f && echo oops >&2' })).toEqual({
       content: 'hi\noops',
       failed: false,
@@ -151,7 +151,7 @@ describe('bash', () => {
     await expect(use('bash', { command: 'sleep 60' }, halt.signal)).rejects.toThrow('halted');
   });
 
-  it('tells what was printed, though the end of the command is heard of first', async () => {
+  it("returns the output even if the command's exit is reported first", async () => {
     const startConfined: typeof runner.startConfined = async (...wanted) => {
       const child = await runner.startConfined(...wanted);
       const stdout = new PassThrough();

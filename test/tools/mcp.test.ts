@@ -45,19 +45,23 @@ describe('the reference server "everything" over stdio', () => {
     expect((await tools.call(callOf('get-resource-links', { count: 2 }), signal())).content).toMatch(/\[resource .*demo:\/\//);
   });
 
-  it('tells how far a long call has come, and ends it on a halt', async () => {
+  it('reports the progress of a long call, and ends the call on a halt', async () => {
     const tools = await toolsOf(everything());
-    const told: string[] = [];
+    const progress: string[] = [];
     const halt = new AbortController();
-    const call = callOf('trigger-long-running-operation', { duration: 20, steps: 20 }, { progress: (text) => told.push(text) });
-    const under_way = tools.call(call, halt.signal);
-    await expect.poll(() => told.length).toBeGreaterThan(1);
+    const call = callOf(
+      'trigger-long-running-operation',
+      { duration: 20, steps: 20 },
+      { progress: (text) => progress.push(text) },
+    );
+    const running = tools.call(call, halt.signal);
+    await expect.poll(() => progress.length).toBeGreaterThan(1);
     halt.abort(new Error('halted'));
-    await expect(under_way).rejects.toThrow('halted');
-    expect(told[0]).toMatch(/of 20/);
+    await expect(running).rejects.toThrow('halted');
+    expect(progress[0]).toMatch(/of 20/);
   });
 
-  it('offers only what the allow list names, and says what is absent', async () => {
+  it('offers only the tools of the allow list, and reports missing ones', async () => {
     const { tools, notes } = await found(everything({ allowed_tools: ['echo', 'no-such'] }));
     expect(tools.map(({ tool }) => tool)).toEqual(['echo']);
     expect(notes.at(-1)).toMatchObject({ event: 'mcp_error', detail: 'everything: It has no tool named no-such' });
@@ -216,7 +220,7 @@ describe('a server that misbehaves', () => {
     }
   });
 
-  it('has its invalid tools left out and told of', async () => {
+  it('has its invalid tools left out and reported', async () => {
     const { tools, notes } = await found(odd('schemas'));
     expect(tools.map(({ tool, spec }) => [tool, spec.name])).toEqual([
       ['good', 'good'],
@@ -231,7 +235,7 @@ describe('a server that misbehaves', () => {
     expect(notes.at(-1)?.detail).toMatch(/more tools than are read/);
   });
 
-  it('is told of to the model when it dies in a call that may have had its effect, and serves the next', async () => {
+  it('is reported to the model if it dies in a call that may have taken effect, and serves the next call', async () => {
     const tools = await toolsOf(odd('plain'));
     const { content, failed } = await tools.call(callOf('die'), signal());
     expect(failed).toBe(true);
@@ -255,7 +259,7 @@ describe('a server that misbehaves', () => {
     });
   });
 
-  it('may change its tools: the list is asked for anew, a run keeps its own', async () => {
+  it('may change its tools: the list is requested again, a run keeps its own', async () => {
     const server = odd('changes');
     const tools = await toolsOf(server);
     await tools.call(callOf('change'), signal());
@@ -288,7 +292,7 @@ describe('what a server is given', () => {
   });
 });
 
-it('a probe tells the tools with their effects', async () => {
+it('a probe returns the tools with their effects', async () => {
   const ports = { startConfined: bench.runner.startConfined, schemaFaults: bench.schemaFaults, version: 'test', openToken };
   const { success, tools, error } = await probeMcp(odd('plain'), ports, signal());
   expect({ success, error }).toEqual({ success: true, error: null });
@@ -296,7 +300,7 @@ it('a probe tells the tools with their effects', async () => {
   expect(tools.find(({ name }) => name === 'die')?.effect).toBe('write');
 });
 
-it('a connection nobody uses is closed, and opened again when needed', async () => {
+it('an idle connection is closed, and opened again when needed', async () => {
   const quick = await openMcpBench({ idle_ms: 200 });
   const idle = odd('idle');
   const tools = mcpTools(
@@ -309,7 +313,7 @@ it('a connection nobody uses is closed, and opened again when needed', async () 
   await quick.close();
 });
 
-it('a result of nothing says so', () => {
+it('an empty result becomes "(no content)"', () => {
   expect(mcpOutcome({ content: [] })).toEqual({ content: '(no content)', failed: false });
   expect(mcpOutcome({ content: 'no list', structuredContent: { a: 1 } }).content).toBe('{"a":1}');
 });

@@ -38,7 +38,7 @@ describe('the parser pool', () => {
     await expect(pool.run('document', order, rules({ once: true }))).rejects.toThrow('it is not valid JSON');
   });
 
-  it('ends a process at the deadline of its job and goes on with others', async () => {
+  it('ends a process at the deadline of its job and continues with others', async () => {
     expect(await kindOf(pool.run('request', unique, rules({ deadline_ms: 300 })))).toBe('timeout');
     expect(await pool.run('page', 'still here', rules())).toBe('still here');
   });
@@ -67,7 +67,7 @@ describe('the parser pool', () => {
     expect(await Promise.all(slow)).toEqual(['ended', 'ended']);
   });
 
-  it('refuses what had to wait too long, and what is asked for too often', async () => {
+  it('refuses jobs that waited too long, and jobs beyond the limit of the queue', async () => {
     const first = kindOf(pool.run('request', unique, rules({ deadline_ms: 1_000 })));
     expect(await kindOf(pool.run('page', '', rules({ patience_ms: 50 })))).toBe('busy');
     const many = Array.from({ length: 201 }, () => kindOf(pool.run('page', '', rules())));
@@ -85,7 +85,7 @@ describe('the parser pool', () => {
     for (const text of environments) expect(text).not.toMatch(/(?:^|\0)(?!NODE_CHANNEL_)[A-Z]/);
   });
 
-  it('ends what is under way when it is closed', async () => {
+  it('ends running jobs when it is closed', async () => {
     const own = createParserPool({ processes: 2 });
     const running = kindOf(own.run('request', unique, rules()));
     const waiting = kindOf(own.run('request', unique, rules()));

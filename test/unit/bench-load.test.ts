@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { closedLoop, spreadOf } from '../../bench/load.ts';
 
-it('tells the middle and the slow end of what was measured', () => {
+it('computes the median, the 95th percentile, the maximum and the mean of the measurements', () => {
   const values = Array.from({ length: 100 }, (_, index) => 100 - index);
   expect(spreadOf(values)).toEqual({ count: 100, p50: 51, p95: 96, max: 100, mean: 50.5 });
 });
@@ -31,7 +31,7 @@ it('measures runs that take longer than its window', async () => {
   expect(Number.isFinite(runs_per_second)).toBe(true);
 });
 
-it('ends when every run fails, and says why', async () => {
+it('ends when every run fails, and reports the first error', async () => {
   const { errors, first_error } = await closedLoop({ clients: 2, window_ms: 50 }, async () => {
     throw new Error('refused');
   });

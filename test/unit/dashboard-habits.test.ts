@@ -57,6 +57,6 @@ it('guards every form and field that holds text', () => {
   expect(exempt.filter((file) => !typed.includes(file) || guarded.has(file))).toEqual([]);
 });
 
-it('closes no dialog over a half-filled form unasked', () => {
+it('asks before it closes a dialog with a half-filled form', () => {
   expect(using(/<Dialog\b/, 'ui/unsaved.tsx', 'resources/pickers.tsx')).toEqual([]);
 });

@@ -48,7 +48,7 @@ it('saves over what the form does not show, however often it changes, and gives 
   await expect(save({ a: '2', b: '1' }, restless.ports)).rejects.toThrow('It was changed');
 });
 
-it('keeps what was changed meanwhile in another field, and tells of it', async () => {
+it('keeps a concurrent change of another field, and reports it', async () => {
   const { ports } = held(version({ b: '3' }, 't1'));
   const outcome = await save({ a: '2', b: '1' }, ports);
   expect(outcome).toMatchObject({ saved: { value: { a: '2', b: '3' } } });

@@ -10,7 +10,7 @@ const denial = async (work: Promise<unknown>) =>
     ),
   );
 
-it('reaches what is allowed, and nothing private beside it', async () => {
+it('reaches what is allowed, and no other private address', async () => {
   const receiver = await startReceiver();
   const { port } = new URL(receiver.url);
   const open = guardedFetch([`127.0.0.1:${port}`]);

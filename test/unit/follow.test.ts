@@ -6,7 +6,7 @@ import { follow } from '../../src/events/follow.ts';
 const TASK = 't1';
 const event = (text: string): NewEvent => ({ type: 'log', data: { event: text, detail: '' }, timestamp: 'now' });
 
-/** A bus and a record in memory, as the real ones behave: what is told is on record. */
+/** A bus and a record in memory that behave like the real ones: an announced event is already recorded. */
 function world() {
   const record: StoredEvent[] = [];
   const listeners = new Set<(notice: Notice) => void>();
@@ -23,7 +23,7 @@ function world() {
       for (const fresh of events) record.push({ ...fresh, seq: record.length + 1, task_id: TASK });
       return { last: record.length, task_id: TASK, events };
     },
-    tell(notice: Notice) {
+    announce(notice: Notice) {
       for (const listener of listeners) listener(notice);
     },
     source: {
@@ -51,110 +51,114 @@ async function take(events: AsyncGenerator<StoredEvent>, count: number): Promise
 }
 
 describe('following a workflow', () => {
-  it('reads the past and goes on live, each event once, without reading again', async () => {
-    const it_ = world();
+  it('reads past events and continues live, each event once, without reading again', async () => {
+    const memory = world();
     const stop = new AbortController();
-    it_.write(event('a'), event('b'));
-    const events = follow(it_.source, { workflow_id: 'w', after: 0 }, stop.signal);
+    memory.write(event('a'), event('b'));
+    const events = follow(memory.source, { workflow_id: 'w', after: 0 }, stop.signal);
     expect(await take(events, 2)).toEqual([1, 2]);
     const next = events.next();
-    it_.tell(it_.write(event('c')));
+    memory.announce(memory.write(event('c')));
     expect((await next).value.seq).toBe(3);
-    expect(it_.reads()).toBe(1);
+    expect(memory.reads()).toBe(1);
     stop.abort();
     await events.return(undefined);
   });
 
   it('fills a gap from the record, whatever notice was lost, came twice or carried nothing', async () => {
-    const it_ = world();
+    const memory = world();
     const stop = new AbortController();
-    const events = follow(it_.source, { workflow_id: 'w', after: 0 }, stop.signal);
+    const events = follow(memory.source, { workflow_id: 'w', after: 0 }, stop.signal);
     const first = events.next();
     await new Promise((resolve) => setImmediate(resolve));
-    it_.write(event('lost'));
-    const told = it_.write(event('b'));
-    it_.tell(told);
+    memory.write(event('lost'));
+    const notice = memory.write(event('b'));
+    memory.announce(notice);
     expect((await first).value.seq).toBe(1);
     expect(await take(events, 1)).toEqual([2]);
-    it_.tell(told);
-    it_.write(event('c'));
-    it_.tell({ last: 3 });
+    memory.announce(notice);
+    memory.write(event('c'));
+    memory.announce({ last: 3 });
     expect(await take(events, 1)).toEqual([3]);
-    it_.write(event('d'));
-    it_.tell(MISSED);
+    memory.write(event('d'));
+    memory.announce(MISSED);
     expect(await take(events, 1)).toEqual([4]);
     stop.abort();
     await events.return(undefined);
   });
 
   it('ends after the terminal status of the task it was asked for', async () => {
-    const it_ = world();
-    it_.write(event('a'), { type: 'status', data: { status: 'completed', task_id: TASK }, timestamp: 'now' }, event('later'));
+    const memory = world();
+    memory.write(event('a'), { type: 'status', data: { status: 'completed', task_id: TASK }, timestamp: 'now' }, event('later'));
     const seen: number[] = [];
-    for await (const { seq } of follow(it_.source, { workflow_id: 'w', after: 0, task_id: TASK }, new AbortController().signal))
+    for await (const { seq } of follow(
+      memory.source,
+      { workflow_id: 'w', after: 0, task_id: TASK },
+      new AbortController().signal,
+    ))
       seen.push(seq);
     expect(seen).toEqual([1, 2]);
-    expect(it_.watching()).toBe(0);
+    expect(memory.watching()).toBe(0);
   });
 
   it('ends when its watcher goes, and leaves no listener behind', async () => {
-    const it_ = world();
+    const memory = world();
     const stop = new AbortController();
-    const events = follow(it_.source, { workflow_id: 'w', after: 0 }, stop.signal);
+    const events = follow(memory.source, { workflow_id: 'w', after: 0 }, stop.signal);
     const next = events.next();
     await new Promise((resolve) => setImmediate(resolve));
-    expect(it_.watching()).toBe(1);
+    expect(memory.watching()).toBe(1);
     stop.abort();
     expect((await next).done).toBe(true);
-    expect(it_.watching()).toBe(0);
+    expect(memory.watching()).toBe(0);
   });
 
-  it('goes on although the bus never says anything', async () => {
-    const it_ = world();
+  it('continues even if the bus never announces anything', async () => {
+    const memory = world();
     const stop = new AbortController();
-    const events = follow(it_.source, { workflow_id: 'w', after: 0 }, stop.signal);
+    const events = follow(memory.source, { workflow_id: 'w', after: 0 }, stop.signal);
     const next = events.next();
     await new Promise((resolve) => setTimeout(resolve, 50));
-    it_.write(event('a'));
+    memory.write(event('a'));
     expect((await next).value.seq).toBe(1);
     stop.abort();
     await events.return(undefined);
   }, 20_000);
 
   it('outlives a database that is unavailable for a while', async () => {
-    const it_ = world();
+    const memory = world();
     const stop = new AbortController();
-    const { read } = it_.source.log;
+    const { read } = memory.source.log;
     let failures = 2;
-    it_.source.log.read = async (...asked) => {
+    memory.source.log.read = async (...asked) => {
       if (failures-- > 0) throw new Error('Query read timeout');
       return read(...asked);
     };
-    it_.write(event('a'));
-    const events = follow(it_.source, { workflow_id: 'w', after: 0 }, stop.signal);
+    memory.write(event('a'));
+    const events = follow(memory.source, { workflow_id: 'w', after: 0 }, stop.signal);
     expect(await take(events, 1)).toEqual([1]);
     stop.abort();
     await events.return(undefined);
   }, 20_000);
 
-  it('ends for a task that has ended, whatever number it is asked to go on from', async () => {
-    const it_ = world();
-    it_.write(event('a'), { type: 'status', data: { status: 'completed', task_id: TASK }, timestamp: 'now' });
-    it_.end();
+  it('ends for a task that has ended, whatever event number it resumes from', async () => {
+    const memory = world();
+    memory.write(event('a'), { type: 'status', data: { status: 'completed', task_id: TASK }, timestamp: 'now' });
+    memory.end();
     for (const after of [2, 3, 1_000_000]) {
-      const events = follow(it_.source, { workflow_id: 'w', after, task_id: TASK }, new AbortController().signal);
+      const events = follow(memory.source, { workflow_id: 'w', after, task_id: TASK }, new AbortController().signal);
       expect(await events.next()).toEqual({ done: true, value: undefined });
     }
   });
 
-  it('takes a number that the record has not reached for its end', async () => {
-    const it_ = world();
+  it('treats a number beyond the end of the record as its end', async () => {
+    const memory = world();
     const stop = new AbortController();
-    it_.write(event('a'), event('b'));
-    const events = follow(it_.source, { workflow_id: 'w', after: 1_000, task_id: TASK }, stop.signal);
+    memory.write(event('a'), event('b'));
+    const events = follow(memory.source, { workflow_id: 'w', after: 1_000, task_id: TASK }, stop.signal);
     const next = events.next();
     await new Promise((resolve) => setTimeout(resolve, 50));
-    it_.tell(it_.write(event('c')));
+    memory.announce(memory.write(event('c')));
     expect((await next).value.seq).toBe(3);
     stop.abort();
     await events.return(undefined);

@@ -22,7 +22,7 @@ describe('the catalogue of planted faults', async () => {
     expect(changed).not.toBe(source);
     expect(mutant.tests).not.toEqual([]);
     for (const { file, name } of mutant.tests) {
-      expect(name, 'what stands for a parameter is no part of the name that is run').not.toMatch(/%[a-z]|\$/);
+      expect(name, 'the name must not contain a placeholder for a parameter').not.toMatch(/%[a-z]|\$/);
       expect(read(file), `${file} has a test named: ${name}`).toContain(name);
     }
   });

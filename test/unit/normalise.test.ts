@@ -85,29 +85,29 @@ it('makes any reply storable and bounded, or refuses it by a name', () => {
   expect(refused).toBeGreaterThan(100);
 });
 
-it('tells a text in pieces as it will be on record, wherever it is cut', () => {
+it('emits a text in pieces exactly as it will be recorded, wherever it is cut', () => {
   for (let seed = 0; seed < 2_000; seed += 1) {
     const random = randomOf(seed);
     const text = textOf(random, 30);
-    const told: string[] = [];
-    const joiner = deltaJoiner((delta) => told.push(delta));
+    const emitted: string[] = [];
+    const joiner = deltaJoiner((delta) => emitted.push(delta));
     for (let at = 0; at < text.length; ) {
       const length = 1 + random(3);
       joiner.push(text.slice(at, at + length));
       at += length;
     }
     joiner.end();
-    expect(told.join('')).toBe(storable(text));
-    for (const delta of told) expect(delta).toBe(storable(delta));
+    expect(emitted.join('')).toBe(storable(text));
+    for (const delta of emitted) expect(delta).toBe(storable(delta));
   }
 });
 
-it('puts a character together that was cut in two', () => {
-  const told: string[] = [];
-  const joiner = deltaJoiner((delta) => told.push(delta));
+it('joins a character that was cut in two', () => {
+  const emitted: string[] = [];
+  const joiner = deltaJoiner((delta) => emitted.push(delta));
   for (const delta of ['x\uD83D', '\uDE00y']) joiner.push(delta);
   joiner.end();
-  expect(told).toEqual(['x', '😀y']);
+  expect(emitted).toEqual(['x', '😀y']);
 });
 
 const reply = {

@@ -41,7 +41,7 @@ describe('the rule of tool effects', () => {
 });
 
 describe('the transcript', () => {
-  it('parses JSON, fenced or not, and wraps text that is none', () => {
+  it('parses JSON, fenced or not, and wraps other text', () => {
     expect(responseOf('[1, 2]', 'json')).toEqual([1, 2]);
     expect(responseOf('```json\n{"a": 1}\n```', 'json')).toEqual({ a: 1 });
     expect(responseOf('so', 'json')).toEqual({ response: 'so' });
@@ -71,7 +71,7 @@ describe('arguments of a call', () => {
 });
 
 describe('progress', () => {
-  it('reads completed as done, and refuses what is no list of items', () => {
+  it('reads completed as done, and rejects values that are not a list of items', () => {
     expect(todosOf([{ title: 'a', status: 'completed' }])).toEqual([{ id: '1', title: 'a', status: 'done' }]);
     for (const wrong of [null, {}, [{ status: 'done' }], [{ title: 'a', status: 'soon' }]]) expect(todosOf(wrong)).toBeNull();
   });

@@ -47,7 +47,7 @@ describe('the agent loop', () => {
     expect(run.acted).toEqual(['1-1']);
   });
 
-  it('goes on from the state it stopped at as if it had not stopped', async () => {
+  it('continues from the state it stopped at as if it had not stopped', async () => {
     const rounds = [['a'], ['b'], ['c'], []];
     const whole = scripted(rounds);
     await runLoop(whole.ports, { max_turns: 2 });

@@ -25,7 +25,7 @@ describe('a configuration', () => {
     expect(sealer.open(sealed)).toEqual(config);
   });
 
-  it('leaves what is no secret readable, and references to stored tokens', () => {
+  it('leaves other values and references to stored tokens readable', () => {
     const config = { command: 'npx', args: ['-y', 'files-mcp'], env: { KEY: '{{token:files}}' }, url: 'https://x.example/mcp' };
     expect(sealer.seal(config)).toEqual(config);
     expect(tokensIn(config)).toEqual(['files']);
@@ -37,7 +37,7 @@ describe('a configuration', () => {
     expect(() => configSealer(keyRing(first), 'elsewhere').open(sealed)).toThrow();
   });
 
-  it('is sealed anew when the key changes', () => {
+  it('is sealed again when the key changes', () => {
     const sealed = sealer.seal({ api_key: 'CANARY' });
     const next = configSealer(keyRing(`${second},${first}`), 'place');
     const renewed = next.renew(sealed);

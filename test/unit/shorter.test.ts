@@ -23,7 +23,7 @@ it('makes a table only of arrays of flat objects, and only where it is shorter',
     expect(shorterAsTsv(other)).toBe(other);
 });
 
-it('tells text that looks like a number or a keyword apart from one', () => {
+it('distinguishes text that looks like a number or a keyword from the real one', () => {
   const lines = shorterAsTsv(
     JSON.stringify([
       { text: '12', number: 12, none: null, nothing: '', word: 'null' },

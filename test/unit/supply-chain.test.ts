@@ -17,7 +17,7 @@ const packages = async () => {
   return Object.entries(lock.packages).filter(([path, { link }]) => path !== '' && !link);
 };
 
-it('names the integrity of every package it installs; `npm view <name>@<version> dist.integrity` tells one that lacks it', async () => {
+it('names the integrity of every package it installs; `npm view <name>@<version> dist.integrity` prints a missing one', async () => {
   const found = await packages();
   expect(found.length).toBeGreaterThan(500);
   expect(found.filter(([, { integrity }]) => !/^sha512-[\w+/]{86}==$/.test(integrity ?? '')).map(([path]) => path)).toEqual([]);
@@ -28,7 +28,7 @@ it('names no registry, so that everybody installs from their own', async () => {
   expect((await packages()).filter(([, { resolved }]) => resolved).map(([path]) => path)).toEqual([]);
 });
 
-it('writes a CycloneDX list of what is in it, each with its hash', async () => {
+it('writes a CycloneDX list of its contents, each with its hash', async () => {
   const { scripts } = (await json('package.json')) as { scripts: Record<string, string> };
   const [npm, ...args] = (scripts.sbom ?? '').split(' > ')[0]?.split(' ') ?? [];
   const { stdout } = await promisify(execFile)(npm as string, args, { cwd: root, maxBuffer: 64 << 20 });

@@ -23,7 +23,7 @@ export interface Sending {
 }
 
 export interface Matrix {
-  home: TestInstallation;
+  here: TestInstallation;
   operations: Operation[];
   first: MadeTenant;
   second: MadeTenant;
@@ -43,27 +43,27 @@ export interface Matrix {
 export async function startMatrix(): Promise<Matrix> {
   const tokens = { alice: ALICE, bob: BOB, carol: CAROL };
   const accounts = Object.entries(tokens).map(([login, token]) => ({ login, token }));
-  const home = await startTestInstallation({
+  const here = await startTestInstallation({
     env: { ADMIN_SUBJECTS: 'local:carol', SHARED_WRITE: 'owner' },
     setting: { identity_providers: [localIdentity(accounts)] },
   });
-  const first = await firstTenant(home);
-  home.model.always(says('ok'));
-  const second = await secondTenant(home, { client: home.bob, mark: 'second' });
-  const admin = await secondTenant(home, { client: clientOf(home.url, CAROL), mark: 'third' });
-  const digest = await openDigest(home.setting.database_url);
-  const api = (await home.anonymous.get('/openapi.json')).body as unknown as Description;
-  const leaks = leaksOf(home, [first, second, admin]);
+  const first = await firstTenant(here);
+  here.model.always(says('ok'));
+  const second = await secondTenant(here, { client: here.bob, mark: 'second' });
+  const admin = await secondTenant(here, { client: clientOf(here.url, CAROL), mark: 'third' });
+  const digest = await openDigest(here.setting.database_url);
+  const api = (await here.anonymous.get('/openapi.json')).body as unknown as Description;
+  const leaks = leaksOf(here, [first, second, admin]);
   leaks();
   return {
-    ...{ home, first, second, admin, leaks, operations: operationsOf(api) },
-    attempt: attempting({ url: home.url, digest, leaks }, (tenant) => {
+    ...{ here, first, second, admin, leaks, operations: operationsOf(api) },
+    attempt: attempting({ url: here.url, digest, leaks }, (tenant) => {
       if (tenant === first) return { token: ALICE, hidden: [] };
       return tenant === admin ? { token: CAROL, hidden: [PRIVATE] } : { token: BOB, hidden: [PRIVATE, TOKEN_PRIVATE] };
     }),
     async stop() {
       await digest.close();
-      await home.stop();
+      await here.stop();
       await Promise.all([...[first, second, admin].map(({ trap }) => trap.stop())]);
     },
   };

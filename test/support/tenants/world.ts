@@ -32,7 +32,7 @@ export interface Tenant {
 }
 
 interface Making {
-  home: TestInstallation;
+  here: TestInstallation;
   client: Client;
   /** Before every name. */
   mark: string;
@@ -45,7 +45,7 @@ interface Making {
 
 /** Bodies that make one of each collection; called again, another one. */
 export function bodiesOf(
-  { home, mark, hidden, token }: Omit<Making, 'client' | 'secret'>,
+  { here, mark, hidden, token }: Omit<Making, 'client' | 'secret'>,
   ids: Record<string, string>,
   trap: Trap,
 ) {
@@ -58,7 +58,7 @@ export function bodiesOf(
       description: hidden === PRIVATE ? TOKEN_PRIVATE : '',
     }),
     providers: () => ({
-      ...{ name: name('provider'), provider_type: 'openai_compatible', base_url: home.model.url, default_model: 'm' },
+      ...{ name: name('provider'), provider_type: 'openai_compatible', base_url: here.model.url, default_model: 'm' },
       api_key_token_name: token,
     }),
     'custom-tools': () => {
@@ -131,8 +131,8 @@ async function makeShared(making: Making): Promise<Tenant & { bodies: Bodies; cr
 export type MadeTenant = Awaited<ReturnType<typeof makeShared>>;
 
 /** The first tenant: one of everything, private texts in all of it, and a run of each kind. */
-export async function firstTenant(home: TestInstallation): Promise<MadeTenant> {
-  const making = { home, client: home.alice, mark: 'first', hidden: PRIVATE, token: TOKEN, secret: SECRET };
+export async function firstTenant(here: TestInstallation): Promise<MadeTenant> {
+  const making = { here, client: here.alice, mark: 'first', hidden: PRIVATE, token: TOKEN, secret: SECRET };
   const tenant = await makeShared(making);
   const { ids, names, trap, client } = tenant;
   const hook = await startReceiver();
@@ -145,9 +145,9 @@ export async function firstTenant(home: TestInstallation): Promise<MadeTenant> {
   ).id;
   await client.ok(client.post('/api/memories', { agent_id: ids.agents, key: TAKEN.key, value: 'known to all' }), 201);
 
-  home.model.script(says(`${PRIVATE} answer`));
-  ids.ended_task = await home.prompt(ids.workflows as string, `${PRIVATE} prompt`);
-  await home.ended(ids.ended_task);
+  here.model.script(says(`${PRIVATE} answer`));
+  ids.ended_task = await here.prompt(ids.workflows as string, `${PRIVATE} prompt`);
+  await here.ended(ids.ended_task);
   await until('the webhook is delivered', async () => {
     const [delivery] = (await client.get(`/api/tasks/${ids.ended_task}/webhooks`)).body as unknown as {
       id: string;
@@ -156,13 +156,13 @@ export async function firstTenant(home: TestInstallation): Promise<MadeTenant> {
     ids.delivery_id = delivery?.id as string;
     return delivery?.status === 'delivered';
   });
-  home.model.script(says(`${PRIVATE} reply`));
+  here.model.script(says(`${PRIVATE} reply`));
   const chat = await client.post(`/api/agents/${ids.agents}/chat`, { message: `${PRIVATE} question` });
   ids.session_id = JSON.parse(/data: (.*)/.exec(chat.body as unknown as string)?.[1] ?? '{}').session_id;
 
   await change(`agents/${ids.agents}`, { approval_tools: [names['custom-tools']] });
-  home.model.script(asks({ name: names['custom-tools'] as string, args: { a: 2 } }));
-  ids.tasks = await home.prompt(ids.workflows as string, `${PRIVATE} question`);
+  here.model.script(asks({ name: names['custom-tools'] as string, args: { a: 2 } }));
+  ids.tasks = await here.prompt(ids.workflows as string, `${PRIVATE} question`);
   await until('the run waits for approval', async () => {
     const { body } = await client.get(`/api/tasks/${ids.tasks}`);
     return body.status === 'waiting';
@@ -173,5 +173,5 @@ export async function firstTenant(home: TestInstallation): Promise<MadeTenant> {
 }
 
 /** Another tenant, whose own things are the base of what it tries. */
-export const secondTenant = (home: TestInstallation, { client, mark }: { client: Client; mark: string }): Promise<MadeTenant> =>
-  makeShared({ home, client, mark, hidden: mark, token: null, secret: '' });
+export const secondTenant = (here: TestInstallation, { client, mark }: { client: Client; mark: string }): Promise<MadeTenant> =>
+  makeShared({ here, client, mark, hidden: mark, token: null, secret: '' });

@@ -6,9 +6,13 @@ attacks('an attack on files', [
   attack('reading a file anybody may read', read('h["files"][0]')),
   attack('reading a private file of the service', read('h["files"][1]')),
   attack('reading the workspace of another run', read('h["files"][2]')),
-  attack('reading the workspace of another run beside its own', 'return open(h["dir"] + "/workspaces/other/file.txt").read()', {
-    call: {},
-  }),
+  attack(
+    'reading the workspace of another run without having one',
+    'return open(h["dir"] + "/workspaces/other/file.txt").read()',
+    {
+      call: {},
+    },
+  ),
   attack(
     'finding files of the service by walking',
     'return [f for d in ("/tmp", "/home", "/root", "/var", "/srv", "/opt", h["dir"]) for _, _, fs in os.walk(d) for f in fs if f in ("private.txt", "open.txt", "file.txt")]',
@@ -53,10 +57,7 @@ return found`,
     'reading disks and memory of the machine',
     'return [open(d, "rb").read(16) for d in glob.glob("/dev/[svx]d*") + glob.glob("/dev/nvme*") + ["/dev/mem", "/dev/kmem", "/dev/port", "/proc/kcore"] if os.access(d, os.R_OK)]',
   ),
-  attack(
-    'making a device of its own',
-    'os.mknod("disk", 0o660 | 0o060000, os.makedev(254, 0)); return open("disk", "rb").read(16)',
-  ),
+  attack('making its own device', 'os.mknod("disk", 0o660 | 0o060000, os.makedev(254, 0)); return open("disk", "rb").read(16)'),
   attack(
     'reading hardware and kernel settings below /sys',
     'return [p for p in glob.glob("/sys/**", recursive=False) for _ in os.listdir(p)]',

@@ -51,10 +51,15 @@ export async function openHost(): Promise<Host> {
 }
 
 async function openSockets(dir: string, canary: string) {
-  const tell = () => createServer((socket) => socket.on('error', () => {}).end(`HTTP/1.1 200 OK\r\n\r\n${canary}`));
+  const canaryServer = () => createServer((socket) => socket.on('error', () => {}).end(`HTTP/1.1 200 OK\r\n\r\n${canary}`));
   const path = join(dir, 'service.sock');
   const abstract = `perdura-${randomBytes(6).toString('hex')}`;
-  const servers = [tell().listen(0, '127.0.0.1'), tell().listen(0, '::1'), tell().listen(path), tell().listen(`\0${abstract}`)];
+  const servers = [
+    canaryServer().listen(0, '127.0.0.1'),
+    canaryServer().listen(0, '::1'),
+    canaryServer().listen(path),
+    canaryServer().listen(`\0${abstract}`),
+  ];
   await Promise.all(servers.map((server) => once(server, 'listening')));
   chmodSync(path, 0o777);
   const udp = createSocket('udp4').bind(0, '127.0.0.1');

@@ -10,8 +10,8 @@ import { findInterpreter } from '../../../src/toolrunner/interpreter.ts';
 import { makeScratch } from '../../../src/toolrunner/scratch.ts';
 import type { Tier } from '../../../src/toolrunner/settings.ts';
 
-// Run by a test in a mount namespace whose /etc is a copy. It gives a command paths that nothing has judged, as a service
-// would whose configuration had been let through, and tells whether /etc is still what it was.
+// A test runs this in a mount namespace whose /etc is a copy. It gives a command unchecked paths, like a service whose
+// configuration check failed to refuse them, and reports whether /etc is unchanged.
 const { tier, host_paths } = JSON.parse(process.argv[2] ?? '') as { tier: Tier; host_paths: Required<HostPath>[] };
 
 const fingerprint = () => {

@@ -73,7 +73,7 @@ if (manner === 'stderr') setInterval(() => process.stderr.write(`${'noise '.repe
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, method, params = {} } = JSON.parse(line);
   if (manner === 'hangs') continue;
-  if (manner === 'noise') process.stdout.write('this is no message\n');
+  if (manner === 'noise') process.stdout.write('this is not a message\n');
   if (method === 'notifications/cancelled') process.stderr.write('CANCELLED\n');
   if (id === undefined) continue;
   if (method === 'initialize') {

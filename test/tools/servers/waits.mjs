@@ -1,4 +1,4 @@
-// An MCP server of the official SDK over stdio: its one tool waits until it is told to stop, and writes down that it was.
+// An MCP server of the official SDK over stdio: its one tool waits until it is cancelled, and records the cancellation.
 import { appendFileSync } from 'node:fs';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
