@@ -35,7 +35,7 @@ export function agentRoutes(api: Api, { store, builtin_tools }: Services, shared
   });
 }
 
-/** Agents have no tags of their own: they match by those of what they are given. */
+/** Agents have no tags. They match by the tags that their resources are joined by. */
 function taggedBy(wanted: (string | undefined)[]): object {
   const names = wanted.map((name) => name?.trim()).filter(Boolean);
   return names.length > 0 ? { OR: [{ mcp_server_tags: { hasSome: names } }, { knowledge_tags: { hasSome: names } }] } : {};
@@ -54,7 +54,7 @@ export function unknownBuiltins({ builtin_tools = [] }: Partial<Agent>): FieldEr
     });
 }
 
-/** Tools that a run of this agent would not be offered, or under another name. */
+/** Warns about tools that a run of this agent would not get, or would get under another name. */
 function toolDoubts(agent: Partial<Agent>, offered: BuiltinTool[]): Warning[] {
   const { custom_tool_ids = [], provider_id, builtin_tools = [], tool_definitions = [] } = agent;
   const skipped =
@@ -76,7 +76,7 @@ function toolDoubts(agent: Partial<Agent>, offered: BuiltinTool[]): Warning[] {
     })),
     ...taken.map((name) => ({
       path: 'tool_definitions',
-      message: `\`${name}\` is a built-in tool of this agent, too; this one is called defined_${name}`,
+      message: `\`${name}\` is also a built-in tool of this agent; this one is offered as defined_${name}`,
     })),
   ];
 }

@@ -75,21 +75,21 @@ export interface Services {
   stopReply: ChatServices['stopReply'];
   guard: ChatServices['guard'];
   judge: Judge;
-  /** Refuses what would be more than someone may store. */
+  /** Throws if a write would exceed the caller's storage quota. */
   admitBytes: Gates['stored'];
   schedules: ScheduleServices['schedules'];
   fireNow: ScheduleServices['fireNow'];
   secrets: RequestSecrets;
 }
 
-/** What one caller or the whole process may use at once. */
+/** What one caller, or all callers together, may use at once. */
 export interface ApiLimits {
   guardrail: GuardrailLimits;
   streams: number;
   uploads: GateLimit;
-  /** Values that a body of JSON may hold. */
+  /** How many values a JSON body may have. */
   json_values: number;
-  /** Failed attempts to sign in, a minute and address. */
+  /** Failed sign-ins per minute and address. */
   sign_in_failures: number;
   /** How long a request may take to arrive. */
   request_seconds: number;
@@ -100,11 +100,11 @@ interface ApiSettings {
   admins: readonly string[];
   shared_write: SharedWrite;
   cors_origins: readonly string[];
-  /** Whose word counts on where a request comes from: hops, or addresses. */
+  /** The proxies trusted to report the client address: a number of hops, or addresses. */
   trust_proxy: boolean | number | string;
   /** Null: any `Host`. */
   answers_to: HostRule | null;
-  /** Requests a minute, for each caller. */
+  /** Requests per minute and caller. */
   rate_limit: number;
   metrics_token: string | null;
   limits: ApiLimits;
@@ -158,7 +158,7 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
     mountResources({ http: guarded, ...shared }, services, settings);
     await guarded.register(async (scope) => openaiRoutes({ http: scope, ...shared }, services));
     mcpEndpointRoutes({ http: guarded, ...shared }, services, settings.version);
-    // Unknown paths under /api ask for the token first, as known ones do.
+    // Unknown paths under /api require the token first, like known ones.
     guarded.all('/api/*', async (request, reply) => refuseRoute(endpoints, request, reply));
   });
   await serveDocs(http, { endpoints, version: settings.version });
@@ -166,17 +166,17 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
   return http;
 }
 
-/** How long requests under way may take to end when the server is to stop. */
+/** How long requests in progress may take when the server stops. */
 const PATIENCE_MS = 10_000;
 const SWEEP_MS = 50;
 
-/** Aborted when the server is to stop: it takes nothing new then, ends its streams, and lets requests under way come to their end. */
+/** Aborted when the server stops: it then accepts nothing new, ends its streams and finishes the requests in progress. */
 function closingOf(http: FastifyInstance): AbortSignal {
   const closing = new AbortController();
   http.addHook('preClose', async () => {
     closing.abort();
     const timer = setTimeout(() => http.server.closeAllConnections(), PATIENCE_MS);
-    // A connection whose last answer has just left would otherwise be kept for its client's next request.
+    // Otherwise an idle keep-alive connection would stay open for its client's next request.
     const sweep = setInterval(() => http.server.closeIdleConnections(), SWEEP_MS);
     http.server.once('close', () => {
       clearTimeout(timer);
@@ -186,7 +186,7 @@ function closingOf(http: FastifyInstance): AbortSignal {
   return closing.signal;
 }
 
-/** A number of hops, as proxies stand before this service. */
+/** Trusts that many proxy hops in front of this service. */
 const trusted = (proxy: ApiSettings['trust_proxy']) =>
   typeof proxy === 'number' ? (_address: string, hop: number) => hop < proxy : proxy;
 
@@ -212,7 +212,7 @@ function mountResources(api: Api, services: Services, { shared_write, limits }: 
   scheduledAgentRoutes(api, services);
 }
 
-/** 405 for a path that takes other methods, 404 for one that is not known. */
+/** 405 if the path has other methods, 404 if it is unknown. */
 function refuseRoute(endpoints: Endpoint[], request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const allowed = methodsAt(endpoints, request.url);
   if (allowed.length === 0) return sendProblem(request, reply, unknownRoute(request));

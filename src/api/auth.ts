@@ -4,9 +4,9 @@ import type { CachedIdentity } from '../identity/cached-identity.ts';
 import type { Principal } from '../store/principals.ts';
 import type { SignIns } from './sign-in.ts';
 
-/** Who asks, with the token that proves it. The token goes nowhere but into a sealed column and to the default runtime. */
+/** The caller and their access token. The token is only stored sealed and sent to the default runtime. */
 export interface Caller extends Principal {
-  /** `provider:subject`, what things are owned by. */
+  /** `provider:subject`: the owner key of resources. */
   key: string;
   access_token: string;
   is_admin: boolean;
@@ -25,7 +25,7 @@ interface AuthOptions {
   admins: readonly string[];
 }
 
-/** Every request under it must carry a bearer token that an identity provider vouches for. */
+/** Requires a bearer token, verified by an identity provider, on every request. */
 export function requireCaller(http: FastifyInstance, { identify, sign_ins, admins }: AuthOptions): void {
   http.decorateRequest('caller');
   http.addHook('onRequest', async (request) => {
@@ -42,7 +42,7 @@ export function requireCaller(http: FastifyInstance, { identify, sign_ins, admin
   });
 }
 
-/** Whose token it is. Attempts that fail are counted before a provider is asked; who was let in lately is not locked out by others. */
+/** Identifies a token's owner. Failed attempts count before a provider is asked; a recently verified token is not locked out by them. */
 async function signedIn(
   { identify, sign_ins }: Pick<AuthOptions, 'identify' | 'sign_ins'>,
   access_token: string,

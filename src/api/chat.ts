@@ -13,13 +13,13 @@ import type { SseFrame } from './sse.ts';
 export interface ChatServices {
   store: Store;
   replies: Pick<ChatReplies, 'start'>;
-  /** Breaks off the reply of a session, whichever process is writing it. */
+  /** Stops the reply of a session, whichever process is writing it. */
   stopReply(session_id: string): void;
-  /** Judges a text before anything is stored; refuses it by throwing. */
+  /** Checks a text against the guardrails before anything is stored; throws to refuse it. */
   guard(text: string, agent: Agent, caller: Caller): Promise<void>;
 }
 
-/** What an Idempotency-Key stands for: where the reply is, or will be. */
+/** What an Idempotency-Key refers to: the place of the reply. */
 interface Begun {
   session_id: string;
   message_id: string;
@@ -60,12 +60,12 @@ export function chatRoutes(api: Api, { store, replies, stopReply, guard }: ChatS
     const { value: begun, replayed } = await once(
       async (id): Promise<Begun> => ({ session_id: await store.chat.ask({ id, ...question }), message_id: uuid() }),
     );
-    // Only now, when the key is known to stand for this reply: whatever happens, it has no second one.
+    // Only after the key is tied to this reply, so that the key never produces a second one.
     return numbered(replayed ? await stored(store, begun) : replies.start({ agent, caller, ...begun }), warnings);
   });
 }
 
-/** A reply given before, told again. */
+/** Replays a stored reply. */
 async function stored(store: Store, { session_id, message_id }: Begun): Promise<AsyncIterable<ChatEvent>> {
   const message = await store.chat.message(message_id);
   if (!message)
@@ -81,14 +81,14 @@ async function stored(store: Store, { session_id, message_id }: Begun): Promise<
   })();
 }
 
-/** The session comes first, with what was doubted about the request. */
+/** The first frame is the session, with the warnings about the request. */
 async function* numbered(events: AsyncIterable<ChatEvent>, warnings: readonly Warning[]): AsyncGenerator<SseFrame> {
   let id = 0;
   for await (const data of events)
     yield { id: ++id, data: data.type === 'session' && warnings.length > 0 ? { ...data, warnings } : data };
 }
 
-/** 404 unknown, 403 someone else's, 400 of another agent. */
+/** 404 if unknown, 403 if someone else's, 400 if it is with another agent. */
 const ownedWithAgent =
   (store: Store) =>
   async ({ agent_id, session_id }: { agent_id: string; session_id: string }, caller: Caller) => {

@@ -21,36 +21,36 @@ type CrudEndpoints<R extends z.ZodType, C extends z.ZodType, U extends z.ZodType
   typeof crud<R, C, U, Q>
 >;
 
-/** What a request makes: the values it sends, by whom, and the id where the request has one to give. */
+/** A record to create: the values sent, the creator, and the id if one was reserved for the request. */
 export type NewRecord<C> = C & { created_by: string; id?: string };
 
-/** What a check may look at and say, beyond refusing. */
+/** What a check may read, and how it warns. */
 interface Checking extends Pick<Warnings, 'warn'> {
-  /** Of the record that is to be changed; none when one is made. */
+  /** The id of the record to change; absent on create. */
   id?: string;
 }
 
-/** `T`: a record as it is stored; `C`, `U` and `Q`: what a request sends to make, to change and to list it. */
+/** `T`: a stored record; `C`, `U` and `Q`: the create body, the update body and the list query. */
 interface CrudRules<T, C, U, Q> {
   store: Records<T, NewRecord<C>, U>;
-  /** What a caller is shown of all records. */
+  /** The filter that limits a list to what the caller may see. */
   list: (query: Q, caller: Caller) => Promise<RowPage<T>>;
   shared_write: SharedWrite;
-  /** What is wrong with values beyond their types, such as references to what does not exist. */
+  /** Errors that types cannot express, such as references to missing records. */
   check?: (values: Partial<C>, caller: Caller, checking: Checking) => Promise<FieldError[]>;
-  /** What is right and may not do what is meant, of a record as it is or will be. */
+  /** Warnings about a valid record that may not do what its author means. */
   doubts?: (record: C | T, caller: Caller) => Promise<Warning[]>;
-  /** The stored tokens that records name. */
+  /** The stored tokens that a record names. */
   needs?: TokenNeeds<Partial<T>>;
-  /** What refers to a record, such as `agent researcher`: while there is any, the record stays. */
+  /** What refers to a record, such as `agent researcher`. A record in use cannot be deleted. */
   users?: (record: T, caller: Caller) => Promise<string[]>;
-  /** Refuses a record that is not the caller's to see by throwing. */
+  /** Throws if the caller may not see the record. */
   maySee?: (record: T, caller: Caller) => Promise<void>;
-  /** Refuses a removal for other reasons by throwing. */
+  /** Throws if the record cannot be deleted for another reason. */
   mayRemove?: (record: T) => Promise<void>;
 }
 
-/** Finds a record by its id, or answers 404. */
+/** Finds a record by id, or throws 404. */
 export const foundIn =
   <T>(store: Pick<Records<T>, 'find'>, noun: string) =>
   async (id: string): Promise<T> => {
@@ -59,7 +59,7 @@ export const foundIn =
     return record;
   };
 
-/** What the same request has made before, when its server was lost after that; otherwise it is made now. */
+/** Returns the record that an earlier attempt of this request created before its server died; otherwise creates it. */
 export async function madeOnce<T>(
   reserved_id: string | undefined,
   find: (id: string) => Promise<T | null>,
@@ -69,7 +69,7 @@ export async function madeOnce<T>(
   return made ?? make();
 }
 
-/** Mounts the five operations of a resource that the installation shares: everyone reads; who may write is a setting. */
+/** Mounts the five operations of a shared resource: everyone may read it; a setting decides who may write. */
 export function mountCrud<
   T extends Shared & z.input<R>,
   R extends z.ZodType,
@@ -77,7 +77,7 @@ export function mountCrud<
   U extends z.ZodType<object>,
   Q extends z.ZodType,
 >(api: Api, crud: CrudEndpoints<R, C, U, Q>, rules: CrudRules<T, z.output<C>, z.output<U>, z.output<Q>>): void {
-  // The types of the parameters have held the records against the schemas.
+  // The parameter types have already checked the records against the schemas.
   const endpoints: CrudEndpoints<z.ZodType, z.ZodType, z.ZodType, z.ZodType> = crud;
   const { store, shared_write, check = async () => [], users = async () => [], mayRemove = async () => {} } = rules;
   const { list, doubts = async () => [], needs, maySee = async () => {} } = rules;
@@ -150,7 +150,7 @@ export function mountCrud<
   );
 }
 
-/** What a target said when it was last tried is for whoever set it up, and for administrators. */
+/** Hides the result of the last connection attempt from everyone but the creator and administrators. */
 export function shownTo<T extends object>(caller: Caller, record: T): T {
   const { created_by, last_error } = record as { created_by?: string; last_error?: string | null };
   return last_error && created_by !== caller.key && !caller.is_admin ? { ...record, last_error: null } : record;

@@ -113,7 +113,7 @@ const findIn = (store: Store) => async (id: string) => {
   return tool;
 };
 
-/** Shown only when the tool declares variables. */
+/** Present only if the tool declares variables. */
 function maskedTool({ env_config, ...tool }: CustomTool): CustomTool {
   return env_config && Object.keys(env_config).length > 0 ? { ...tool, env_config } : tool;
 }
@@ -166,7 +166,7 @@ async function runOnce({ store, runner, fitArguments }: Services, { tool, args, 
   return { tool_name: name, result, success: error === null, error, duration_ms, stdout, stderr };
 }
 
-/** The answer to a call that did not come to the tool. */
+/** The reply to a call that never reached the tool. */
 const notRun = (tool_name: string, error: string) => {
   return { tool_name, result: JSON.stringify({ error }), success: false, error, duration_ms: 0, stdout: '', stderr: '' };
 };

@@ -6,7 +6,7 @@ import { sendProblem, unknownRoute } from './problems.ts';
 import { PAGE_POLICY } from './secure-headers.ts';
 
 export interface DashboardSettings {
-  /** What the build of the dashboard made; it may come into being while the server runs. */
+  /** The built dashboard. The build may finish while the server runs. */
   folder: string;
   legacy_folder: string;
 }
@@ -15,7 +15,7 @@ const HEADERS = {
   'content-security-policy': PAGE_POLICY,
   'cache-control': 'no-cache',
 };
-/** The build names its assets by their content. */
+/** The build names assets by a hash of their content. */
 const FOREVER = 'public, max-age=31536000, immutable';
 const PAGE = 'index.html';
 
@@ -28,14 +28,14 @@ npm start builds it. In a checkout without npm start, run
 The API is not concerned: see /docs. A simpler dashboard that needs no build is at /dashboard-legacy.
 `;
 
-/** Both dashboards. Nothing of them is secret, so they need no token; what they show they fetch from `/api` with the user's. */
+/** Serves both dashboards. Their files are public; they fetch data from `/api` with the user's token. */
 export async function serveDashboards(http: FastifyInstance, { folder, legacy_folder }: DashboardSettings): Promise<void> {
   http.get('/', async (_request, reply) => reply.redirect('/dashboard'));
   await http.register((scope) => serveBuilt(scope, folder), { prefix: '/dashboard' });
   await http.register((scope) => serveFiles(scope, legacy_folder), { prefix: '/dashboard-legacy' });
 }
 
-/** Routes of the application are its own to know: all of them are answered with its page. */
+/** The application routes its own paths, so each of them returns its page. */
 async function serveBuilt(scope: FastifyInstance, folder: string): Promise<void> {
   await serveFiles(scope, folder);
   scope.setNotFoundHandler(async (request, reply) => {
@@ -59,7 +59,7 @@ async function serveFiles(scope: FastifyInstance, root: string): Promise<void> {
   scope.get('', (_request, reply) => reply.sendFile(PAGE));
 }
 
-/** A path that names a file is not one: a script that is gone must not be answered with a page. */
+/** A path that names a file is not an application route: a missing script must not return a page. */
 function isClientRoute({ method, url }: FastifyRequest): boolean {
   const path = url.split('?')[0]!;
   return (method === 'GET' || method === 'HEAD') && extname(path) === '' && !path.startsWith('/dashboard/assets/');

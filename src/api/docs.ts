@@ -5,7 +5,7 @@ import type { Endpoint } from '../contracts/endpoint.ts';
 import { describeApi } from './openapi.ts';
 import { PAGE_POLICY } from './secure-headers.ts';
 
-/** `/openapi.json` and `/docs`, from the endpoints that were mounted. */
+/** Serves `/openapi.json` and `/docs` for the mounted endpoints. */
 export async function serveDocs(
   http: FastifyInstance,
   { endpoints, version }: { endpoints: Endpoint[]; version: string },
@@ -15,7 +15,7 @@ export async function serveDocs(
   await http.register(swagger, { mode: 'static', specification: { document: JSON.parse(description) } });
   await http.register(swaggerUi, {
     routePrefix: '/docs',
-    // A token that is kept would be there for the next one at this browser, and for any script that gets in.
+    // A stored token would be readable by the next user of this browser and by any injected script.
     uiConfig: { docExpansion: 'none', persistAuthorization: false },
     staticCSP: PAGE_POLICY,
   });

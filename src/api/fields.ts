@@ -3,28 +3,28 @@ import { z } from 'zod';
 import { isProtective, type Warning } from '../contracts/common.ts';
 import { one } from '../domain/errors.ts';
 
-/** A field that was sent and that nothing reads. */
+/** A field that was sent and is never read. */
 interface UnknownField {
   path: string;
   message: string;
-  /** It is part of something that protects, or seems to mean that. */
+  /** It is part of a protective setting, or seems meant as one. */
   refused: boolean;
 }
 
-/** A hostile body may hold a great many. */
+/** A hostile body may contain a great many. */
 const MOST = 50;
 const LONGEST_NAME = 80;
 
 type Shape = Record<string, z.ZodType>;
 
-/** Fields of a value that its schema does not know, at any depth. Records and loose objects take any. */
+/** Finds fields that the schema does not define, at any depth. Records and loose objects accept any field. */
 export function unknownFields(schema: z.ZodType, value: unknown): UnknownField[] {
   const found: UnknownField[] = [];
   walk(schema, value, [], found);
   return found;
 }
 
-/** The same about a configuration that is free in the schema of its record, because another field says which fields it has. */
+/** The same for a configuration that is untyped in its record's schema because another field decides its type. */
 export const unreadIn = (schema: z.ZodType, config: unknown, field: string): Warning[] =>
   unknownFields(schema, config).map(({ path, message }) => ({ path: `${field}.${path}`, message }));
 
@@ -45,7 +45,7 @@ function walk(schema: z.ZodType, value: unknown, at: string[], found: UnknownFie
   }
 }
 
-/** Without what wraps it; of a union, the option that fits. */
+/** Unwraps a schema; of a union, picks the matching option. */
 export function bare(schema: z.ZodType, value?: unknown): z.ZodType {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
     return bare(schema.unwrap() as z.ZodType, value);
@@ -68,7 +68,7 @@ function unknown(schema: z.ZodObject, key: string, at: string[]): UnknownField {
   return { path: [...at, name].join('.'), message: `\`${name}\` is not a field of ${ownerOf(schema, at)}${question}`, refused };
 }
 
-/** What has the fields, as people name it: `an MCP server`, or the field that holds it. */
+/** A readable name of the object: `an MCP server`, or the field that contains it. */
 function ownerOf(schema: z.ZodObject, at: string[]): string {
   const words = (schema.meta()?.id as string | undefined)
     ?.replace(/(Create|Update)$/, '')
@@ -85,7 +85,7 @@ function protects(schema: z.ZodType): boolean {
   return wrapped && protects(schema.unwrap() as z.ZodType);
 }
 
-/** The known name that someone may have meant: by its spelling (`close`), or because one holds the words of the other. */
+/** The known name that was probably meant: a similar spelling (`close`), or one that contains the words of the other. */
 export function nearest(key: string, names: readonly string[]): { name: string; close: boolean } | null {
   if (key.length > LONGEST_NAME) return null;
   const [best] = names.map((name) => ({ name, far: distance(key.toLowerCase(), name) })).sort((a, b) => a.far - b.far);

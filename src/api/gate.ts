@@ -1,14 +1,14 @@
 import type { FastifyReply } from 'fastify';
 import { type AppError, overLimit } from '../domain/errors.ts';
 
-/** What each caller may have open at once, and what all may have together. */
+/** The limit for each caller, and the limit for all callers together. */
 export interface GateLimit {
   each: number;
-  /** Left out: no limit. */
+  /** Absent: no limit. */
   together?: number;
 }
 
-/** Lets a request in, or refuses it with 429. Its place is free again when its reply has ended, however it ended. */
+/** Admits a request or refuses it with 429. Its slot is released when the reply ends, however it ends. */
 export type Gate = (key: string, reply: FastifyReply) => void;
 
 interface GateWords {

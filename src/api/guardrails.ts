@@ -13,7 +13,7 @@ interface Services {
   judge: Judge;
 }
 
-/** What one guardrail may hold; each is a setting. */
+/** Size limits of one guardrail; each is a setting. */
 export interface GuardrailLimits {
   patterns: number;
   pattern_characters: number;
@@ -36,7 +36,10 @@ export function guardrailRoutes(api: Api, { store, judge }: Services, { shared_w
       const { guardrail_type = before.guardrail_type, config } = values;
       if (guardrail_type !== before.guardrail_type)
         throw unprocessable([
-          { path: 'guardrail_type', message: `It is fixed as ${before.guardrail_type}; create another guardrail` },
+          {
+            path: 'guardrail_type',
+            message: `The type stays ${before.guardrail_type}; create another guardrail for another type`,
+          },
         ]);
       if (config === undefined) return store.guardrails.update(id, values);
       const { created_by, ...complete } = await checked({ ...values, config, guardrail_type, created_by: before.created_by });
@@ -66,7 +69,7 @@ export function guardrailRoutes(api: Api, { store, judge }: Services, { shared_w
 type Rule = { [field: string]: unknown };
 const holdsNone = (config: Rule, fields: string[]) => fields.every((name) => [config[name] || []].flat().length === 0);
 
-/** Whether a complete configuration lets everything pass that reaches it. */
+/** Whether a valid configuration lets everything pass. */
 const GUARDS_NOTHING: { [type in Guardrail['guardrail_type']]: (config: Rule) => boolean } = {
   prompt: (config) => holdsNone(config, ['forbidden_patterns', 'required_patterns', 'min_length']) && config.max_length === null,
   request: ({ json_schema }) => Object.keys(json_schema as object).length === 0,
@@ -75,7 +78,7 @@ const GUARDS_NOTHING: { [type in Guardrail['guardrail_type']]: (config: Rule) =>
     config.max_length === null,
 };
 
-/** A guardrail without a rule looks like protection. What is wrong in its configuration is refused elsewhere. */
+/** Warns about a guardrail without a rule: it looks like protection and is none. Invalid configurations are refused elsewhere. */
 export function guardDoubts({ guardrail_type, config }: Pick<Guardrail, 'guardrail_type' | 'config'>): Warning[] {
   const schema = GUARDRAIL_CONFIGS[guardrail_type];
   const complete = schema.safeParse(config);
@@ -88,7 +91,7 @@ export function guardDoubts({ guardrail_type, config }: Pick<Guardrail, 'guardra
 
 type Configured = Pick<Guardrail, 'guardrail_type' | 'config' | 'created_by'>;
 
-/** With the configuration of its type, complete and checked: 422 names what is wrong in it. */
+/** The guardrail with its configuration validated for its type and defaults filled in; 422 lists the invalid fields. */
 export const configCheck =
   (judge: Judge, limits: GuardrailLimits) =>
   async <G extends Configured>(guardrail: G): Promise<G> => {
@@ -96,7 +99,7 @@ export const configCheck =
     const { value } = judged(schema, guardrail.config, { what: 'config', within: 'config' });
     const config = value as Record<string, unknown>;
     const large = tooLarge(config, limits);
-    // Nothing is compiled that is too large to be kept.
+    // Check sizes before compiling the patterns.
     const errors = large.length > 0 ? large : await judge.faultsOf(config, guardrail.created_by);
     if (errors.length > 0) throw unprocessable(errors);
     return { ...guardrail, config };

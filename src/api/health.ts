@@ -3,7 +3,7 @@ import { outageOf } from '../domain/outages.ts';
 import type { ToolRunner } from '../toolrunner/runner.ts';
 import { type Api, mount } from './mount.ts';
 
-/** By name, what must hold for this process to serve; each throws when it does not, or returns a word on it. */
+/** The readiness checks by name. Each throws if this process cannot serve, or returns a short status. */
 export type Checks = Record<string, () => Promise<string>>;
 
 const PATIENCE_MS = 3_000;

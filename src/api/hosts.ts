@@ -8,8 +8,8 @@ interface Names {
 }
 
 /**
- * Refuses requests for another host (421) and from another site's page (403): a page whose name is bound to this machine's address
- * would otherwise be a page of this service to the browser.
+ * Refuses requests for another host (421) and from another site's page (403). Otherwise a page whose host name resolves to this
+ * machine (DNS rebinding) would count as same-origin in the browser.
  */
 export function answerOnlyTo(http: FastifyInstance, { answers_to, cors_origins }: Names): void {
   if (!answers_to) return;

@@ -4,8 +4,8 @@ import { AppError, conflict } from '../domain/errors.ts';
 import type { IdempotencyStore } from '../store/idempotency.ts';
 
 /**
- * Runs a request once for its Idempotency-Key; a repetition is given the first answer. `work` gives what it makes the id that is
- * reserved for it, and looks for that first: it is called again with the same id when the server that called it was lost.
+ * Runs a request once per Idempotency-Key; a repeated request gets the first reply. `work` must create its record under the
+ * reserved id and look for that id first: if a server dies, `work` is called again with the same id.
  */
 export type Idempotency = (
   request: FastifyRequest,
@@ -25,7 +25,10 @@ export function idempotencyOf(store: IdempotencyStore): Idempotency {
     if (claim.kind === 'mismatch')
       throw conflict('This Idempotency-Key was used for another request; use a new one', 'idempotency_key_reused');
     if (claim.kind === 'busy')
-      throw conflict('The first request with this Idempotency-Key is still being served', 'idempotency_key_busy');
+      throw conflict(
+        'The first request with this Idempotency-Key is still in progress; repeat it in a moment',
+        'idempotency_key_busy',
+      );
     try {
       const value = await work(claim.reserved_id);
       const kept = await store.keep(place, value);

@@ -3,12 +3,12 @@ import { AppError } from '../domain/errors.ts';
 
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
-/** Nothing that is stored is nested deeper; `validate.ts` says where it is. This is for what is parsed before. */
+/** A limit before parsing. It is looser than the one in `validate.ts`, which names the field. */
 const DEEPEST = 1_000;
 
 /**
- * Reads bodies of JSON. Parsing, checking and comparing them takes the main thread, and how long depends less on their bytes than on
- * how many values they hold, so values are counted first. A POST that needs no body may still name JSON as its type.
+ * Parses JSON bodies. Parsing and validation block the main thread for a time that depends more on the number of values than on
+ * bytes, so values are counted first. A POST without a body may still send the JSON content type.
  */
 export function parseJsonBody(http: FastifyInstance, most_values: number): void {
   http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
@@ -26,14 +26,14 @@ export function parseJsonBody(http: FastifyInstance, most_values: number): void 
 function refuseExcess(body: Buffer, most_values: number): void {
   const { values, depth } = measureJson(body, most_values);
   if (values > most_values)
-    throw new AppError('too_large', `The body holds more than ${most_values} values (JSON_VALUES); send it in several requests`, {
+    throw new AppError('too_large', `The body has more than ${most_values} values (JSON_VALUES); send it in several requests`, {
       code: 'json_values_limit',
     });
   if (depth > DEEPEST)
     throw new AppError('too_large', `The body is nested more than ${DEEPEST} levels deep`, { code: 'json_depth_limit' });
 }
 
-/** How many values a text of JSON has, members and items alike, and how deep it goes. Stops once it has more than `most` or is too deep. */
+/** Counts the values (members and items) and the depth of a JSON text. Stops once either limit is exceeded. */
 function measureJson(text: Uint8Array, most: number): { values: number; depth: number } {
   let [values, depth, deepest] = [1, 0, 0];
   for (let at = 0; at < text.length && values <= most && deepest <= DEEPEST; at += 1) {

@@ -24,7 +24,7 @@ import { unknownReferences } from './references.ts';
 import { clearedIn } from './secrets.ts';
 import { validated } from './validate.ts';
 
-/** Knowledge as the API needs it: the index, text out of files, and a try of a source elsewhere. */
+/** What the API needs: the index, text extraction from files, and a connection test of external sources. */
 interface Services {
   store: Store;
   knowledge: KnowledgeService;
@@ -62,7 +62,7 @@ function sourceRoutes(api: Api, { store, knowledge }: Services, shared_write: Sh
   mount(api, knowledgeSources.test, async ({ params: { id } }, caller) => {
     const source = await found(id);
     const answer = { success: true, items: null, embeddings: knowledge.embeds, error: null };
-    // For everybody else its secrets do not open, which says nothing about the source.
+    // Other callers cannot open its secrets; that failure says nothing about the source.
     const own = source.created_by === caller.key;
     if (source.source_type === 'builtin') return { ...answer, items: await store.knowledgeItems.count(id) };
     try {
@@ -78,14 +78,14 @@ function sourceRoutes(api: Api, { store, knowledge }: Services, shared_write: Sh
   });
 }
 
-/** 422 when the address of a source elsewhere has parts that would lead somewhere else than its host. */
+/** 422 if the URL of an external source has parts that would lead to another host. */
 function withAddress<S extends Connected>(source: S): S {
   const message = remoteAddressRefusal(source.source_type, source.connection_config.url, MASK);
   if (message !== null) throw unprocessable([{ path: 'connection_config.url', message }]);
   return source;
 }
 
-/** What a source of this type does not read of its connection, and what it lacks to be searched. */
+/** Warns about connection fields that this type of source ignores, and about missing ones that a search needs. */
 export function connectionDoubts({ source_type, connection_config }: Connected): Warning[] {
   const field = 'connection_config';
   const schema = SOURCE_CONFIGS[source_type];
@@ -107,7 +107,7 @@ function itemRoutes(api: Api, { store, knowledge }: Services, shared_write: Shar
     create,
     async update(id, values) {
       const before = await found(id);
-      // What could not be embedded is tried again with any change.
+      // Any change retries an item that could not be embedded.
       if (!('content' in values) && before.status === 'indexed') return store.knowledgeItems.describe(id, values);
       const kept = (await store.knowledgeItems.content(id))?.content ?? '';
       const item = { content: kept, ...before, ...values };
@@ -138,11 +138,11 @@ function itemRoutes(api: Api, { store, knowledge }: Services, shared_write: Shar
   });
 }
 
-/** An item belongs to a source that exists and is kept here. */
+/** An item needs an existing source of type builtin. */
 async function sourceErrors(store: Store, { source_id }: { source_id?: string }): Promise<FieldError[]> {
   if (source_id === undefined) return [];
   const source = await store.knowledgeSources.find(source_id);
-  if (!source) return [{ path: 'source_id', message: `Nothing has the id ${source_id}` }];
+  if (!source) return [{ path: 'source_id', message: `No knowledge source with id ${source_id}` }];
   if (source.source_type === 'builtin') return [];
-  return [{ path: 'source_id', message: `The source ${source.name} lives in another database; only builtin sources take items` }];
+  return [{ path: 'source_id', message: `The source ${source.name} is in another database; only builtin sources accept items` }];
 }

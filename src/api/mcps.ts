@@ -20,7 +20,7 @@ import { tokenNeeds } from './needs.ts';
 import { clearedIn } from './secrets.ts';
 import { judged, validated } from './validate.ts';
 
-/** Reaches MCP servers. `server` comes as it is shown; its secrets are opened by id. */
+/** Connects to MCP servers. `server` has its secrets masked; they are opened by its id. */
 interface Services {
   store: Store;
   mcp: McpProbe;
@@ -84,7 +84,7 @@ export function mcpRoutes(api: Api, { store, mcp }: Services, shared_write: Shar
   });
 }
 
-/** An entry of the common JSON: with a command it is a program, with a URL a server elsewhere. */
+/** An entry of the common `mcpServers` JSON: a local program if it has a command, a remote server if it has a URL. */
 function serverOf(name: string, entry: McpEntry) {
   const { command, args = [], env = {}, url, headers = {} } = entry;
   const transport_type = transportOf(entry);
@@ -96,7 +96,7 @@ const transportOf = ({ type, transport = type, command }: McpEntry) => (command 
 
 const connectionOf = (transport_type: string) => (transport_type === 'stdio' ? StdioConfig : UrlConfig);
 
-/** With the connection of its transport, complete; 422 names what is wrong in it. */
+/** The server with its connection validated for its transport and defaults filled in; 422 lists the invalid fields. */
 function withConnection<S extends { transport_type: string; connection_config: unknown }>(server: S): S {
   const schema = connectionOf(server.transport_type);
   const judging = { what: 'connection_config', within: 'connection_config' };

@@ -32,17 +32,17 @@ export function memoryRoutes(api: Api, { store }: { store: Store }, shared_write
   );
 }
 
-/** A workflow's memories are its owner's; 403 for everyone else. Those of a workflow that is gone are nobody's. */
+/** Only the owner may access a workflow's memories (403 otherwise), and nobody once the workflow is deleted. */
 async function ownHome(store: Store, { workflow_id }: { workflow_id?: unknown }, caller: Caller): Promise<void> {
   if (typeof workflow_id !== 'string') return;
   if ((await store.workflows.ownerOf(workflow_id)) !== caller.key) throw foreign('workflow');
 }
 
-/** A session memory belongs to a workflow, the others to none. */
+/** A session memory needs a workflow; the other scopes have none. */
 function homeErrors({ scope, workflow_id }: Partial<Memory>): FieldError[] {
   if (scope === 'session' && !workflow_id)
-    return [{ path: 'workflow_id', message: 'A memory of scope session needs its workflow' }];
+    return [{ path: 'workflow_id', message: 'A memory of scope session needs a workflow_id' }];
   if (scope && scope !== 'session' && workflow_id)
-    return [{ path: 'workflow_id', message: `A memory of scope ${scope} belongs to no workflow` }];
+    return [{ path: 'workflow_id', message: `A memory of scope ${scope} has no workflow; leave workflow_id out` }];
   return [];
 }

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import { AppError } from '../domain/errors.ts';
 
-/** `/metrics` for Prometheus: with METRICS_TOKEN as bearer token where it is set, and for this machine alone where it is not. */
+/** `/metrics` for Prometheus. If METRICS_TOKEN is set it is required as bearer token; otherwise only this machine may read. */
 export function metricsRoute(http: FastifyInstance, token: string | null): void {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -20,23 +20,23 @@ export function metricsRoute(http: FastifyInstance, token: string | null): void 
   });
   http.get('/metrics', async (request, reply) => {
     if (token === null && !isFromHere(request))
-      throw new AppError('forbidden', 'Metrics are for this machine alone, until METRICS_TOKEN is set');
+      throw new AppError('forbidden', 'Only this machine may read the metrics until METRICS_TOKEN is set');
     if (token !== null && !isSame(request.headers.authorization ?? '', `Bearer ${token}`))
-      throw new AppError('unauthorized', 'Send the token of METRICS_TOKEN as bearer token');
+      throw new AppError('unauthorized', 'Send the value of METRICS_TOKEN as bearer token');
     return reply.type(registry.contentType).send(await registry.metrics());
   });
 }
 
 const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
 
-/** By the socket's own peer. A proxy on this machine is not who asks: what it passes on comes from elsewhere. */
+/** Checks the socket's peer. A request forwarded by a local proxy comes from elsewhere. */
 function isFromHere({ raw, headers }: FastifyRequest): boolean {
   const address = (raw.socket.remoteAddress ?? '').replace(/^::ffff:/, '');
   const loopback = address === '::1' || (isIPv4(address) && address.startsWith('127.'));
   return loopback && FORWARDED.every((name) => headers[name] === undefined);
 }
 
-/** In a time that does not depend on where they differ. */
+/** Compares in constant time. */
 function isSame(one: string, other: string): boolean {
   const [first, second] = [one, other].map((text) => createHash('sha256').update(text).digest());
   return timingSafeEqual(first!, second!);

@@ -4,7 +4,7 @@ import type { ModelLists } from '../runtimes/model-list-service.ts';
 import type { Store } from '../store/index.ts';
 import { type Api, mount } from './mount.ts';
 
-/** Lists of models, asked from where they are served. They throw a sentence when that cannot be reached. */
+/** Model lists, fetched from each provider. Throws a readable error if the provider is unreachable. */
 export function modelRoutes(api: Api, { store, models: lists }: { store: Store; models: ModelLists }): void {
   mount(api, models.list, async ({ query: { provider_id } }, caller) => {
     if (!provider_id) return lists.ofDefaultRuntime(caller);

@@ -12,22 +12,22 @@ import { NO_UPLOAD, type Upload, uploadOf } from './uploads.ts';
 import { judged, judgedQuery } from './validate.ts';
 import { settled, shapeOf, type Warnings, warningsIn, warningsOf, withWarnings } from './warnings.ts';
 
-/** What a handler is given, parsed and checked. */
+/** The parsed and validated input of a handler. */
 export interface RouteInput<P, Q, B> extends Warnings {
   params: P;
   query: Q;
   body: B;
-  /** The file of an upload. */
+  /** The uploaded file. */
   file: Upload;
-  /** The id to give what is made, when the request carries an Idempotency-Key. */
+  /** The id of the record to create, if the request has an Idempotency-Key. */
   reserved_id: string | undefined;
-  /** Does the work once for the request's Idempotency-Key; a repetition is given what it came to. For replies that may be streams. */
+  /** Does the work once per Idempotency-Key; a repeated request gets the same result. For replies that may be streams. */
   once<T>(work: (reserved_id?: string) => Promise<T>): Promise<{ value: T; replayed: boolean }>;
-  /** Takes one of the streams that a caller may have open, until the reply has ended; refuses by throwing. For replies that wait. */
+  /** Takes one of the caller's stream slots until the reply ends; throws if none is free. For replies that wait. */
   holdOpen(): void;
-  /** Aborted when the client goes away; of a stream, also when the server is to stop. */
+  /** Aborted when the client disconnects; for a stream, also when the server stops. */
   signal: AbortSignal;
-  /** Last-Event-ID, where a stream was asked for. */
+  /** Last-Event-ID of a stream request. */
   last_event_id: string | undefined;
 }
 
@@ -37,7 +37,7 @@ interface PageReply<T> {
   next: string | null;
 }
 
-/** A reply of server-sent events by an operation that can also answer with a value. The signal is that of a stream. */
+/** A server-sent event reply of an operation that can also return a value. It gets the signal of a stream. */
 export class EventReply {
   readonly frames: (signal: AbortSignal) => AsyncIterable<SseFrame>;
   constructor(frames: EventReply['frames']) {
@@ -45,7 +45,7 @@ export class EventReply {
   }
 }
 
-/** A reply that a protocol's own library writes to the connection. */
+/** A reply that a protocol library writes to the connection itself. */
 export class RawReply {
   readonly write: (request: FastifyRequest['raw'], response: FastifyReply['raw']) => Promise<void>;
   constructor(write: RawReply['write']) {
@@ -71,17 +71,17 @@ type Handler<
   K extends ReplyKind,
 > = (input: RouteInput<z.output<P>, z.output<Q>, Body<B>>, caller: Caller) => Promise<Answer<R, K>>;
 
-/** Where endpoints are mounted; it knows all of them, so that the description is of what is there. */
+/** Where endpoints are mounted. It records them all, and OpenAPI is generated from that record. */
 export interface Api {
   http: FastifyInstance;
   endpoints: Endpoint[];
   idempotency: Idempotency;
-  /** Aborted when the server is to stop: streams end then. */
+  /** Aborted when the server stops, which ends the streams. */
   closing: AbortSignal;
   gates: Gates;
 }
 
-/** What a caller may have open and may keep; each refuses by throwing. */
+/** Limits on open streams, uploads and storage; each throws to refuse. */
 export interface Gates {
   streams: Gate;
   uploads: Gate;
@@ -89,14 +89,14 @@ export interface Gates {
 }
 
 interface MountOptions<P extends z.ZodType> {
-  /** Reads what If-Match is compared with. */
+  /** Reads the current record for If-Match. */
   current?: (input: { params: z.output<P> }, caller: Caller) => Promise<unknown>;
 }
 
-/** Of JSON: reading and storing more of it would keep the main thread from others for too long. */
+/** Limit of a JSON body: a larger one would block the main thread for too long. */
 const LARGE_BYTES = 8 * 1024 * 1024;
 
-/** Mounts an endpoint: its schemas judge what comes in and what leaves; the handler is a function from input to reply. */
+/** Mounts an endpoint: its schemas validate input and reply; the handler is a function from input to reply. */
 export function mount<
   P extends z.ZodType,
   Q extends z.ZodType,
@@ -132,7 +132,7 @@ const isUpload = ({ upload, large }: Endpoint) => Boolean(upload || large);
 
 const bytesOf = ({ content }: Upload, body: unknown): number => content.length || Buffer.byteLength(JSON.stringify(body ?? null));
 
-/** For answers that have no room for them; header values are ASCII. */
+/** Warnings as a header, for replies that are not objects; header values must be ASCII. */
 function headWarnings(reply: FastifyReply, { warnings }: Warnings): void {
   const escaped = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
   if (warnings.length > 0) reply.header('x-warnings', JSON.stringify(warnings).replaceAll(/[^\x20-\x7e]/g, escaped));
@@ -160,7 +160,7 @@ async function inputOf<P extends z.ZodType, Q extends z.ZodType, B extends z.Zod
   closing: AbortSignal,
 ): Promise<Omit<RouteInput<z.output<P>, z.output<Q>, Body<B>>, 'once' | 'holdOpen'>> {
   const params = endpoint.params.safeParse(request.params);
-  if (!params.success) throw new AppError('not_found', `Nothing is at ${request.url.split('?')[0]}: the id has the wrong form`);
+  if (!params.success) throw new AppError('not_found', `Not found: ${request.url.split('?')[0]} does not contain a valid id`);
   const gone = goneOf(reply);
   const doubts = warningsOf(request, reply);
   const query = judgedQuery(endpoint.query, request.query);
@@ -181,7 +181,7 @@ async function inputOf<P extends z.ZodType, Q extends z.ZodType, B extends z.Zod
   };
 }
 
-/** Aborted when the client goes away before it has the whole reply. */
+/** Aborted when the client disconnects before it has the whole reply. */
 function goneOf({ raw }: FastifyReply): AbortSignal {
   const gone = new AbortController();
   raw.once('close', () => {
@@ -213,7 +213,7 @@ function send(
     return reply.header('etag', tag).code(304).send();
   if (status < 300) reply.header('etag', tag);
   const warnings = warningsIn(answer);
-  // The tag is of the record: doubts are about one request.
+  // The ETag covers the record only: warnings belong to one request.
   return reply.type('application/json').send(warnings.length > 0 ? JSON.stringify({ ...(record as object), warnings }) : body);
 }
 
@@ -227,7 +227,7 @@ function sendPage(schema: z.ZodType, { request, reply }: Exchange, { items, tota
   return reply.type('application/json').send(JSON.stringify(items.map((item) => schema.parse(item))));
 }
 
-/** What a record is in, as JSON. Which tokens its reader can use is not its own. */
+/** The record as JSON, without `needs`: that depends on the reader. */
 const stateOf = (record: unknown) =>
   JSON.stringify(record, function (key, value) {
     return key === 'needs' && this === record ? undefined : value;
@@ -235,7 +235,7 @@ const stateOf = (record: unknown) =>
 
 const etagOf = (body: string) => `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
 
-/** Looks at the resource as it is now: 412 unless If-Match names that, and a doubt about fields that only the service sets. */
+/** Compares with the current record: 412 unless If-Match has its ETag, and a warning about fields that only the service sets. */
 async function compared(
   { body, reply }: Endpoint,
   { request, input }: { request: FastifyRequest; input: Warnings },
@@ -252,7 +252,7 @@ async function compared(
 function refuseOther(wanted: string, now: unknown): void {
   const tags = wanted.split(',').map((tag) => tag.trim());
   if (!tags.includes(etagOf(stateOf(now))))
-    throw new AppError('precondition', 'It was changed since you read it; read it again and repeat your change', {
+    throw new AppError('precondition', 'The record has changed since you read it; read it again and repeat your change', {
       code: 'changed_meanwhile',
     });
 }

@@ -2,11 +2,11 @@ import type { Warning } from '../contracts/common.ts';
 import type { Store } from '../store/index.ts';
 import type { Caller } from './auth.ts';
 
-/** What a record says about the stored tokens that it names and its reader cannot use. */
+/** Reports the stored tokens that a record names and its reader cannot use. */
 export interface TokenNeeds<N extends object> {
-  /** Resources come in any order, so a missing token is a doubt when it is named, and a refusal when a run needs it. */
+  /** Resources may be created in any order, so naming a missing token only warns; a run that needs it fails. */
   doubts(record: N, caller: Caller): Promise<Warning[]>;
-  /** The records with `needs`, where there are any. */
+  /** The records, with `needs` if a token is missing. */
   shown<T extends N>(records: T[], caller: Caller): Promise<T[]>;
 }
 
@@ -15,7 +15,7 @@ interface Named {
   token: string | null | undefined;
 }
 
-/** A token that belongs to someone else and one that does not exist are the same to whoever asks. */
+/** The caller cannot tell apart another user's token and one that does not exist. */
 export function tokenNeeds<N extends object>(store: Pick<Store, 'tokens'>, namesOf: (record: N) => Named[]): TokenNeeds<N> {
   const named = (record: N) => namesOf(record).filter((one): one is { path: string; token: string } => Boolean(one.token));
   const missing = async (records: N[], known: () => Promise<string[]>) => {

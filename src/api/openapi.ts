@@ -21,7 +21,7 @@ const REASONS: Record<number, string> = {
   503: 'The database or the engine cannot be reached',
 };
 
-/** OpenAPI 3.1 of the endpoints, made from the schemas that judge them. */
+/** The OpenAPI 3.1 document, generated from the schemas that validate each endpoint. */
 export function describeApi(endpoints: Endpoint[], version: string) {
   const paths: ZodOpenApiPathsObject = {};
   for (const endpoint of endpoints) {
@@ -33,7 +33,7 @@ export function describeApi(endpoints: Endpoint[], version: string) {
       title: 'Perdura',
       version,
       description:
-        'Runs configurable AI agents durably. Everything under /api, /v1 and /mcp takes a bearer token; refusals are RFC 9457 problem details, under /v1 those of OpenAI.',
+        'Runs configurable AI agents durably. Everything under /api, /v1 and /mcp takes a bearer token; errors are RFC 9457 problem details, and OpenAI errors under /v1.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     components: { securitySchemes: { access_token: { type: 'http', scheme: 'bearer' } } },
@@ -44,7 +44,7 @@ export function describeApi(endpoints: Endpoint[], version: string) {
   return document;
 }
 
-/** Whether an operation answers with an object that may carry doubts about its body. */
+/** Whether an operation's reply is an object that may carry warnings about its body. */
 const warns = ({ method, kind, reply, path }: Endpoint) =>
   path.startsWith('/api/') && method !== 'GET' && kind === 'value' && reply instanceof z.ZodObject;
 
@@ -52,10 +52,10 @@ const WARNINGS = {
   type: 'array',
   items: { $ref: '#/components/schemas/Warning' },
   description:
-    'Only when there are any: what was sent and may not do what was meant. With `Prefer: handling=strict` it is refused instead',
+    'Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them',
 } as const;
 
-/** The same for all, so it is no part of each record's own schema. */
+/** Added to every such reply here, so that record schemas do not repeat it. */
 function describeWarnings({ paths, components }: ReturnType<typeof createDocument>, { path, method, status }: Endpoint): void {
   const responses = paths?.[path]?.[method.toLowerCase() as 'post']?.responses as Record<number, Answered> | undefined;
   const schema = responses?.[status]?.content['application/json'].schema ?? {};
@@ -71,7 +71,7 @@ interface Described {
   properties?: Record<string, object>;
 }
 
-/** What takes a bearer token. */
+/** The paths that require a bearer token. */
 const GUARDED = /^\/(api|v1|mcp)\b/;
 
 function operationOf(endpoint: Endpoint): ZodOpenApiOperationObject {
@@ -106,15 +106,15 @@ function operationOf(endpoint: Endpoint): ZodOpenApiOperationObject {
   } as ZodOpenApiOperationObject;
 }
 
-/** What is particular to an operation, and what holds for all of its kind. */
+/** The operation's own description, then the facts that hold for all operations of its kind. */
 function descriptionOf({ description, summary, kind, idempotent, refuses }: Endpoint): string {
   const facts = [
     description ?? `${summary}.`,
     kind === 'page' ? 'A page holds `limit` items; the Link header leads to the next one, X-Total-Count counts all.' : '',
-    kind === 'none' ? 'Answers without a body.' : '',
-    idempotent ? 'A repeated Idempotency-Key is answered with the first reply.' : '',
+    kind === 'none' ? 'Returns no body.' : '',
+    idempotent ? 'A repeated Idempotency-Key returns the first reply.' : '',
     refuses.includes(403) ? 'Only for what the caller owns.' : '',
-    refuses.includes(412) ? 'With If-Match nothing is changed that was changed since it was read.' : '',
+    refuses.includes(412) ? 'With If-Match, a record that has changed since it was read stays unchanged (412).' : '',
   ];
   return facts.filter(Boolean).join(' ');
 }
@@ -129,16 +129,14 @@ function headersOf({ idempotent, refuses, kind, method }: Endpoint): z.ZodObject
             .string()
             .max(255)
             .optional()
-            .meta({ description: 'A repetition within 24 h is answered with the first reply' }),
+            .meta({ description: 'A repeated request within 24 h returns the first reply' }),
         }
       : {}),
-    ...(refuses.includes(412)
-      ? { 'If-Match': z.string().optional().meta({ description: 'ETag of the state that is to be changed' }) }
-      : {}),
+    ...(refuses.includes(412) ? { 'If-Match': z.string().optional().meta({ description: 'ETag of the state to change' }) } : {}),
     ...(method !== 'GET'
       ? {
           Prefer: z.string().optional().meta({
-            description: '`handling=strict` (RFC 7240): what would be a warning is refused with 422, and nothing is written',
+            description: '`handling=strict` (RFC 7240): what would be a warning fails with 422, and nothing is written',
           }),
         }
       : {}),
@@ -158,7 +156,7 @@ function successOf({ kind, reply, summary, streamed }: Endpoint): object {
   }
   const headers = {
     'X-Total-Count': { description: 'Items on all pages', schema: { type: 'integer' } },
-    Link: { description: 'rel="next" where another page follows', schema: { type: 'string' } },
+    Link: { description: 'rel="next" if another page follows', schema: { type: 'string' } },
   };
   return { description: summary, headers, content: { 'application/json': { schema: z.array(reply) } } };
 }
@@ -168,7 +166,7 @@ const problem = (status: number, refusal?: z.ZodType) => ({
   content: refusal ? { 'application/json': { schema: refusal } } : { 'application/problem+json': { schema: Problem } },
 });
 
-/** 503 of the readiness check has the check's own body. */
+/** The readiness check's 503 has the same body as its 200. */
 const unready = (endpoint: Endpoint) =>
   endpoint.operation === 'ready' ? { 503: { ...successOf(endpoint), description: 'Not ready' } } : {};
 

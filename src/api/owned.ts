@@ -9,7 +9,7 @@ interface Kind<T> {
   ownerOf(record: T): string;
 }
 
-/** Finds records that are the caller's own; 404 when there is none with the id, 403 when it is someone else's. */
+/** Finds the caller's records by id: 404 if none has the id, 403 if it belongs to someone else. */
 const owned =
   <T>({ noun, find, ownerOf }: Kind<T>) =>
   async (id: string, caller: Caller): Promise<T> => {

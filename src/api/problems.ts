@@ -38,10 +38,10 @@ const TITLES: Record<number, string> = {
   503: 'Not available now',
 };
 
-/** Fastify's own refusals in our words. */
+/** Our messages for Fastify's own errors. */
 const FASTIFY: Record<string, string> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: 'The body is larger than this service takes',
-  FST_REQ_FILE_TOO_LARGE: 'The file is larger than this service takes',
+  FST_ERR_CTP_BODY_TOO_LARGE: 'The body is larger than this service accepts',
+  FST_REQ_FILE_TOO_LARGE: 'The file is larger than this service accepts',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'Send the body as application/json',
   FST_ERR_CTP_EMPTY_JSON_BODY: 'The body is empty; send a JSON object',
   FST_ERR_CTP_INVALID_JSON_BODY: 'The body is not valid JSON',
@@ -78,14 +78,14 @@ export function sendProblem(
   return reply.code(status).type('application/problem+json').send(JSON.stringify(body));
 }
 
-/** The methods that a path takes; none where nothing is at it. */
+/** The methods of a path; empty if the path is unknown. */
 export function methodsAt(endpoints: Pick<Endpoint, 'method' | 'path'>[], url: string): string[] {
   const parts = url.split('?')[0]?.split('/') ?? [];
   const fits = (path: string) => {
     const known = path.split('/');
     return known.length === parts.length && known.every((part, at) => part.startsWith('{') || part === parts[at]);
   };
-  // A fixed name is not an id: /api/skills/export is no skill.
+  // A fixed path segment is not an id: /api/skills/export does not match /api/skills/{id}.
   const found = endpoints.filter(({ path }) => fits(path));
   const fixed = found.filter(({ path }) => !path.endsWith('}'));
   return [...new Set((fixed.length > 0 ? fixed : found).map(({ method }) => method))].sort();
@@ -94,16 +94,16 @@ export function methodsAt(endpoints: Pick<Endpoint, 'method' | 'path'>[], url: s
 export const wrongMethod = ({ method, url }: { method: string; url: string }, allowed: string[]): ProblemFacts => ({
   status: 405,
   code: 'method_not_allowed',
-  detail: `${url.split('?')[0]} takes ${allowed.join(', ')}, not ${method}`,
+  detail: `${url.split('?')[0]} accepts ${allowed.join(', ')}, not ${method}`,
 });
 
 export const unknownRoute = ({ method, url }: { method: string; url: string }): ProblemFacts => ({
   status: 404,
   code: 'not_found',
-  detail: `There is no ${method} ${url.split('?')[0]}; /docs lists what there is`,
+  detail: `There is no ${method} ${url.split('?')[0]}; /docs lists all operations`,
 });
 
-/** The one table from what was thrown to what is answered; what is not foreseen is a 500 that tells nothing but its id. */
+/** The one mapping from thrown errors to replies. An unexpected error is a 500 that shows only its request id. */
 export function problemOf(error: FastifyError | AppError | Error): ProblemFacts {
   if (error instanceof AppError) {
     const { kind, code, message: detail, errors, retry_after_s } = error;
@@ -125,7 +125,7 @@ export function problemOf(error: FastifyError | AppError | Error): ProblemFacts 
   return {
     status: 500,
     code: 'internal',
-    detail: 'Something failed inside the service; its log has the details under this request id',
+    detail: 'Internal error; the log of the service has the details under this request id',
   };
 }
 

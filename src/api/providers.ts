@@ -35,7 +35,7 @@ async function listingOutcome(listing: Promise<Model[]>) {
   }
 }
 
-/** Without its own address, a compatible provider's prompts and key would go to another vendor. */
+/** Without its `base_url`, a compatible provider would send prompts and key to another vendor. */
 function addressErrors({ provider_type, base_url }: Partial<Provider>): FieldError[] {
   if (base_url || (provider_type !== 'openai_compatible' && provider_type !== 'azure_openai')) return [];
   return [{ path: 'base_url', message: `\`base_url\` is required for a provider of type ${provider_type}` }];

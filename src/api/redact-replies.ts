@@ -1,16 +1,16 @@
 import type { FastifyInstance } from 'fastify';
 import type { Redactor } from '../domain/redaction.ts';
 
-/** Notes what a request opens. */
+/** Records the secrets that a request opens. */
 export interface RequestSecrets {
   book(): Redactor;
   within<T>(book: Redactor, work: () => T): T;
   readonly redact: Redactor;
 }
 
-/** A reply to a request that opened secrets holds none of them, whatever the target said and whichever route it was. */
+/** Redacts the secrets that a request opened from its reply, on every route and whatever the target returned. */
 export function redactReplies(http: FastifyInstance, secrets: RequestSecrets): void {
-  // Not earlier: reading the body leaves the request's own context.
+  // Not in an earlier hook: reading the body leaves the request's async context.
   http.addHook('preHandler', (_request, _reply, done) => secrets.within(secrets.book(), done));
   http.addHook('onSend', async (_request, reply, payload) => {
     const { redact } = secrets;
@@ -21,7 +21,7 @@ export function redactReplies(http: FastifyInstance, secrets: RequestSecrets): v
   });
 }
 
-/** Lines of the log without what the request at hand has opened. */
+/** Log lines without the secrets that the current request opened. */
 export const redactedLog = (secrets: Pick<RequestSecrets, 'redact'>, to: { write(line: string): void }) => ({
   write: (line: string) => void to.write(secrets.redact.text(line)),
 });

@@ -3,7 +3,18 @@ import type { Store } from '../store/index.ts';
 
 type Table = Parameters<Store['missing']>[0];
 
-/** A message for each field that names something that does not exist. */
+const NOUNS: Record<Table, string> = {
+  agent: 'agent',
+  provider: 'provider',
+  customTool: 'custom tool',
+  skill: 'skill',
+  guardrail: 'guardrail',
+  mcpServer: 'MCP server',
+  knowledgeSource: 'knowledge source',
+  workflow: 'workflow',
+};
+
+/** An error for each field that refers to a missing record. */
 export async function unknownReferences(
   store: Pick<Store, 'missing'>,
   values: Record<string, unknown>,
@@ -13,7 +24,7 @@ export async function unknownReferences(
   for (const [field, table] of Object.entries(references)) {
     const ids = [values[field] ?? []].flat() as string[];
     const missing = await store.missing(table, ids);
-    if (missing.length > 0) errors.push({ path: field, message: `Nothing has the id ${missing.join(', ')}` });
+    if (missing.length > 0) errors.push({ path: field, message: `No ${NOUNS[table]} with id ${missing.join(', ')}` });
   }
   return errors;
 }

@@ -11,7 +11,7 @@ import { ownedSchedule, ownedWorkflow } from './owned.ts';
 export interface ScheduleServices {
   store: Store;
   schedules: Schedules;
-  /** Serves a schedule now, in the name of its owner. */
+  /** Starts a run of the schedule now, as its owner. */
   fireNow(row: ScheduleRow, due_at: Date): Promise<void>;
 }
 
@@ -51,7 +51,7 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
       await owned(id, caller);
       await schedules.remove(id);
       await store.scheduledAgents.remove(id);
-      // Between the two the reconciler may have given the row its schedule back; a stray that stays now, it removes itself.
+      // The reconciler may recreate the schedule between the two deletes; it also removes a schedule that is left without a row.
       await schedules.remove(id).catch(() => {});
     },
     { current },
@@ -71,10 +71,10 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
   });
 }
 
-/** When a UUIDv7 was made: a request that is taken up again under its reserved id serves the same time, which is served once. */
+/** When a UUIDv7 was created. A retried request keeps its reserved id and so its due time, and a due time is served once. */
 const timeOf = (id: string) => new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
 
-/** Row and engine change together: an engine out of reach leaves the row as it was. */
+/** Changes the row and the engine's schedule together: if the engine is unreachable, the row is restored. */
 function changer({ store, schedules }: ScheduleServices) {
   const owned = ownedSchedule(store);
   return async (id: string, values: ScheduleValues, caller: Caller): Promise<ScheduleRow> => {
@@ -93,13 +93,13 @@ function changer({ store, schedules }: ScheduleServices) {
   };
 }
 
-/** A workflow that does not exist is a wrong field; someone else's is 403. */
+/** 422 if the workflow does not exist; 403 if it belongs to someone else. */
 async function refuseForeignWorkflow(store: Store, workflow_id: string, caller: Caller): Promise<void> {
   try {
     await ownedWorkflow(store)(workflow_id, caller);
   } catch (error) {
     if (!(error instanceof AppError) || error.kind !== 'not_found') throw error;
-    const wrong: FieldError = { path: 'workflow_id', message: `Nothing has the id ${workflow_id}` };
+    const wrong: FieldError = { path: 'workflow_id', message: `No workflow with id ${workflow_id}` };
     throw unprocessable([wrong]);
   }
 }

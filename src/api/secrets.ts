@@ -4,5 +4,5 @@ import type { FieldError } from '../domain/errors.ts';
 export const clearedIn = (paths: readonly string[]): FieldError[] =>
   paths.map((path) => ({
     path: `connection_config.${path}`,
-    message: 'This secret was cleared, since where it goes has changed or somebody else changes it; send its value again',
+    message: 'This secret was cleared because its destination changed or another user changed it; send its value again',
   }));

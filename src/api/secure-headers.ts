@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 
-/** Of the pages served here, whose scripts and fetches all come from here. */
+/** For the pages served here: all their scripts and fetches are same-origin. */
 export const PAGE_POLICY = [
   "default-src 'self'",
   "style-src 'self' 'unsafe-inline'",
@@ -12,7 +12,7 @@ export const PAGE_POLICY = [
   "form-action 'self'",
 ].join('; ');
 
-/** A reply is private and no page, unless its route says otherwise. */
+/** By default a reply is private and is not a page; a route may override this. */
 export const HEADERS = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'cache-control': 'no-store',
@@ -24,7 +24,7 @@ export const HEADERS = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=()',
 };
 
-/** On every reply, those included that Fastify gives before it has found a route or after a handler has taken the socket over. */
+/** Set on every reply, including those sent before routing and those of handlers that take over the socket. */
 export function secureHeaders(http: FastifyInstance): void {
   http.server.prependListener('request', (_request, response) => {
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);

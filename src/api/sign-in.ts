@@ -1,11 +1,11 @@
 import { isIPv6 } from 'node:net';
 import { overLimit } from '../domain/errors.ts';
 
-/** Counts attempts to sign in that failed, by the address they came from. */
+/** Counts failed sign-ins by client address. */
 export interface SignIns {
-  /** Refuses with 429 once too many failed; until it is known how this one ends, it counts as failed. */
+  /** Refuses with 429 after too many failures. This attempt counts as failed until its result is known. */
   attempt(address: string): void;
-  /** Takes one back: it was right, or nobody could say. */
+  /** Uncounts one attempt: it succeeded, or no provider could verify it. */
   forgive(address: string): void;
 }
 
@@ -46,7 +46,7 @@ export function createSignIns(most: number, now: () => number = Date.now): SignI
   };
 }
 
-/** One who has an IPv6 address has a network of them. */
+/** An IPv6 client usually controls a whole /64, so the network is counted. */
 function networkOf(address: string): string {
   if (!isIPv6(address) || address.includes('.')) return address;
   const [head = '', tail = ''] = address.split('::');

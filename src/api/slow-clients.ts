@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { v7 as uuid } from 'uuid';
 import { HEADERS } from './secure-headers.ts';
 
-/** How long a request may take to arrive. Node looks at all connections so often. */
+/** How long a request may take to arrive, and how often Node checks its connections for that. */
 export const arrivalLimits = (request_seconds: number) => ({
   requestTimeout: request_seconds * 1_000,
   http: {
@@ -28,13 +28,13 @@ const REFUSALS: Record<string, { line: string; status: number; code: string; det
     line: '431 Request Header Fields Too Large',
     status: 431,
     code: 'headers_too_large',
-    detail: 'The headers are larger than this service takes',
+    detail: 'The headers are larger than this service accepts; send fewer or shorter headers',
   },
 };
 
 const MALFORMED = { line: '400 Bad Request', status: 400, code: 'malformed_request', detail: 'This is not an HTTP request' };
 
-/** Answers what never became a request, and closes its connection. */
+/** Replies to a connection whose data never became a request, and closes it. */
 export function refuseRaw(error: Error & { code?: string }, socket: Socket & { bytesWritten: number }): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
   if (socket.writable) {

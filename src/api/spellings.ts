@@ -3,11 +3,11 @@ import { fieldAliases } from '../contracts/common.ts';
 import { bare } from './fields.ts';
 
 interface Reading {
-  /** In a change, null clears a field or is refused; everywhere else it stands for a field left out. */
+  /** In an update, null clears a field or is refused; everywhere else it means an omitted field. */
   keeps_nulls: boolean;
 }
 
-/** What was sent in this project's own spelling: other clients' names and values replaced, nulls of optional fields left out. */
+/** The input in this project's spelling: other clients' names and values are replaced, nulls of optional fields dropped. */
 export function respelt(schema: z.ZodType, value: unknown, { keeps_nulls }: Reading): unknown {
   const known = read(schema, value);
   if (typeof known !== 'object' || known === null) return known;
@@ -37,7 +37,7 @@ function ownName(shape: Record<string, z.ZodType>, key: string, value: object): 
 
 const read = (schema: z.ZodType, value: unknown) => spelled(schema).read?.(value) ?? value;
 
-/** The spellings of a schema, or of what it wraps. */
+/** The spellings of a schema, or of the schema it wraps. */
 function spelled(schema: z.ZodType): ReturnType<typeof fieldAliases> {
   const own = fieldAliases(schema);
   if (own.names || own.read) return own;

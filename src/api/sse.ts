@@ -3,18 +3,21 @@ import type { FastifyReply } from 'fastify';
 
 export interface SseFrame {
   id?: number;
-  /** The type of the event, for protocols that name it beside the data. */
+  /** The event type, for protocols that send it next to the data. */
   event?: string;
-  /** Sent as JSON; a text as it is. */
+  /** Sent as JSON; a string is sent as is. */
   data: unknown;
 }
 
 const KEEP_ALIVE_MS = 15_000;
 
-/** How soon a client is to come back, to another process or to this one's successor. */
+/** The `retry` hint: how soon a client reconnects to another process or to the restarted one. */
 const RETRY_MS = 1_000;
 
-/** Streams frames as server-sent events. The opening comment makes the headers leave at once. Frames that end because the server is `closing` are followed by a hint to come back. */
+/**
+ * Streams frames as server-sent events. The opening comment flushes the headers. If the stream ends because the server is
+ * `closing`, a `retry` hint follows.
+ */
 export function sendEvents(reply: FastifyReply, frames: AsyncIterable<SseFrame>, closing: AbortSignal): FastifyReply {
   const stream = Readable.from(encode(frames, closing));
   const beat = setInterval(() => {

@@ -83,8 +83,8 @@ export function taskRoutes(api: Api, { store, engine, dispatch, bundleOf }: Serv
       { task_id: id, call_id, workflow_id },
       { decision, by: caller.key, events: [decided({ id, call_id }, decision, caller)] },
     );
-    if (!taken) throw conflict(`The call ${call_id} of this task waits for no such decision`, 'nothing_to_decide');
-    // The decision is on record: where the engine cannot be told now, the reconciler tells it.
+    if (!taken) throw conflict(`The call ${call_id} of this task is not waiting for this decision`, 'nothing_to_decide');
+    // The decision is stored: if the engine is unreachable now, the reconciler delivers it.
     await engine.decide(id, call_id).catch(() => {});
     return taskView(await owned(id, caller));
   };

@@ -5,7 +5,7 @@ import type { Caller } from './auth.ts';
 import { madeOnce } from './crud.ts';
 import { type Api, mount } from './mount.ts';
 
-/** Stored tokens are their owner's. An administrator sees that they are there and may delete them, nothing else. */
+/** Stored tokens belong to their owner. An administrator may only list and delete them. */
 export function tokenRoutes(api: Api, { store }: { store: Pick<Store, 'tokens' | 'grants'> }): void {
   const { tokens: stored } = store;
   const one = async (id: string, viewer: string, mine: (created_by: string) => boolean) => {
@@ -44,7 +44,7 @@ export function tokenRoutes(api: Api, { store }: { store: Pick<Store, 'tokens' |
   grantRoutes(api, store, own);
 }
 
-/** What an administrator needs to delete somebody's token: its name and owner. The rest is the owner's. */
+/** An administrator sees only what deleting a token requires: its name and owner. */
 const seenBy = <T extends Pick<StoredToken, 'created_by' | 'description' | 'fingerprint' | 'used_by'>>(
   key: string,
   token: T,

@@ -6,7 +6,7 @@ import type { Inspection, ToolRunner } from '../toolrunner/runner.ts';
 
 type EnvConfig = NonNullable<CustomTool['env_config']>;
 
-/** Fields of a tool as a request may send them; what is left out is read from the file. */
+/** Fields of a tool in a request; omitted ones are read from the file. */
 export interface ToolFields {
   name?: string | undefined;
   description?: string | undefined;
@@ -17,7 +17,7 @@ export interface ToolFields {
   network?: boolean | undefined;
 }
 
-/** A new tool: what the request left open is inferred from the file, which is read and never executed. */
+/** A new tool. Omitted fields are inferred from the file, which is parsed and never executed. */
 export async function newTool<F extends ToolFields & { name: string; source_code: string }>(runner: ToolRunner, fields: F) {
   const file = await inspected(runner, fields);
   return {
@@ -30,7 +30,7 @@ export async function newTool<F extends ToolFields & { name: string; source_code
   };
 }
 
-/** A changed tool: another name or source is inspected anew, and its schema inferred unless one comes along. */
+/** A changed tool. A new name or source is inspected again, and its schema inferred unless one is sent. */
 export async function changedTool(runner: ToolRunner, tool: CustomTool, fields: ToolFields): Promise<object> {
   const renewed = fields.name !== undefined || fields.source_code !== undefined;
   if (tool.is_plugin && renewed)
@@ -43,18 +43,18 @@ export async function changedTool(runner: ToolRunner, tool: CustomTool, fields: 
     parameters_schema: fields.parameters_schema ?? file.inferred_schema,
     env_config: withDeclared(fields.env_config ?? tool.env_config ?? {}, file.env),
     ...(fields.effect === undefined && file.effect ? { effect: file.effect } : {}),
-    // A source that no longer declares it has none.
+    // A new source that does not declare network use has none.
     ...(fields.network === undefined && fields.source_code !== undefined ? { network: file.network ?? false } : {}),
   };
 }
 
-/** A tool that is given secrets and says nothing about the network had it once by the secrets alone. */
+/** Warns about a tool that gets secrets and does not declare network use. Secrets alone used to grant it. */
 export async function networkDoubts(runner: ToolRunner, { name = 'tool', source_code, network }: ToolFields): Promise<Warning[]> {
   if (source_code === undefined || network !== undefined) return [];
   const file = await runner.inspect(name, source_code);
   if (file.network !== null || Object.keys(file.env).length === 0) return [];
   const message =
-    'It declares variables and has no network: write NETWORK = True if it needs one, NETWORK = False if it does not';
+    'The tool declares variables and has no network access: write NETWORK = True if it needs access, NETWORK = False if it does not';
   return [{ path: 'source_code', message }];
 }
 

@@ -79,11 +79,11 @@ const importOf =
 
 interface Importing {
   dry_run: boolean;
-  /** What the request calls a part, where it is not by its name. */
+  /** The request's name of a part, if it differs from the part's name. */
   names?: { [part in PartName]?: string };
 }
 
-/** What may not do what is meant, of items that nothing is wrong with. */
+/** Warnings about valid items that may not do what their author means. */
 function itemDoubts({ guardrails = [], knowledge_sources = [] }: ImportParts, names: Importing['names'] = {}): Warning[] {
   const placed = (part: PartName, doubts: Warning[][]) =>
     doubts.flatMap((found, index) =>
@@ -125,7 +125,7 @@ const head = () => ({ version: BUNDLE_VERSION, exported_at: new Date().toISOStri
 
 type Exported<T extends ResourceType> = z.output<(typeof EXPORTED)[T]>;
 
-/** Records in their exported shape; the caller's own of what is owned, the one with the id when one is asked for. */
+/** Records in their exported shape: of owned resources only the caller's; only one record if an id is given. */
 const exporter =
   (store: Store) =>
   async <T extends ResourceType>(type: T, caller: Caller, id?: string): Promise<Exported<T>[]> => {

@@ -12,10 +12,10 @@ export interface Upload {
 
 export const NO_UPLOAD: Upload = { filename: '', content: Buffer.alloc(0), fields: {} };
 
-/** The file and the fields of a form, once all of it has arrived: a form that ends early is refused with 400. */
+/** The file and fields of a complete form. A form that ends early fails with 400. */
 export async function uploadOf(request: FastifyRequest): Promise<Upload> {
   if (!request.isMultipart()) throw new AppError('unsupported', 'Send the file as multipart/form-data, in the field `file`');
-  // Nothing more would be heard of it.
+  // A destroyed socket emits no further events, so the parser would wait forever.
   if (request.raw.destroyed) throw malformed('The connection ended before the whole form had arrived; send it again');
   const closed = closingOf(request.raw, boundaryOf(request));
   const { file, fields } = await partsOf(request);
@@ -33,10 +33,10 @@ function boundaryOf({ headers }: FastifyRequest): string {
   throw malformed('The Content-Type has no boundary; let your client set it for multipart/form-data');
 }
 
-/** Whether the boundary that ends the form has come by. The library below takes a form that ends early for a whole one. */
+/** Tracks whether the final boundary has arrived. The multipart library accepts a form that ends early as complete. */
 function closingOf(raw: IncomingMessage, boundary: string): () => boolean {
   const last = Buffer.from(`\r\n--${boundary}--`, 'latin1');
-  // The first boundary has no line before it.
+  // No line precedes the first boundary.
   let tail = Buffer.from('\r\n');
   let seen = false;
   raw.on('data', (chunk: Buffer) => {
@@ -67,6 +67,6 @@ function textOf(part: Multipart, fields: ReadonlyMap<string, string>): string {
   if (part.type === 'file' || name === 'file')
     throw new AppError('unprocessable', 'file: Send the file in the field `file`', { code: 'no_file' });
   if (fields.has(name)) throw unprocessable([{ path: name, message: `\`${name}\` was sent twice; send it once` }]);
-  if (part.valueTruncated) throw new AppError('too_large', `\`${name}\` is larger than a field of a form may be`);
+  if (part.valueTruncated) throw new AppError('too_large', `\`${name}\` is larger than a form field may be`);
   return typeof part.value === 'string' ? part.value : JSON.stringify(part.value);
 }

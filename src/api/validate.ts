@@ -8,27 +8,27 @@ import { shapeOf } from './warnings.ts';
 const DEEPEST = 64;
 
 interface Judging {
-  /** What the value is, such as `body`: the path of what is wrong with it as a whole. */
+  /** What the value is, such as `body`: the error path if the value as a whole is invalid. */
   what: string;
-  /** Its fields may be sent though only the service sets them. */
+  /** Schema of the record, whose service-set fields a client may send back. */
   settled?: z.ZodType | null;
-  /** Whether it changes something: then a null is no field left out. */
+  /** Whether this is an update: a null is then a value, not an omitted field. */
   keeps_nulls?: boolean;
-  /** Path of the value in what was sent. */
+  /** Path of the value within the request. */
   within?: string;
 }
 
 export interface Judged<T> {
   value: T;
-  /** About fields that nothing reads. */
+  /** About fields that are never read. */
   warnings: Warning[];
 }
 
-/** The parsed value, or a 422 that names every field that is wrong. */
+/** The parsed value, or a 422 that lists every invalid field. */
 export const validated = <S extends z.ZodType>(schema: S, value: unknown, what: string): z.output<S> =>
   judged(schema, value, { what }).value;
 
-/** The parsed value with doubts about what it leaves aside; a 422 names every field that is wrong, or unknown to what protects. */
+/** The parsed value with warnings about ignored fields. 422 lists every invalid field, and unknown fields of protective settings. */
 export function judged<S extends z.ZodType>(schema: S, given: unknown, judging: Judging): Judged<z.output<S>> {
   const { within = '' } = judging;
   const placed = ({ path, message }: FieldError): FieldError => ({ path: [within, path].filter(Boolean).join('.'), message });
@@ -42,7 +42,7 @@ export function judged<S extends z.ZodType>(schema: S, given: unknown, judging: 
   return { value: result.data, warnings: unknown.map(placed) };
 }
 
-/** What filters one list or another: whoever sends it to a list that has no such filter would be given everything. */
+/** Names that filter some list. Ignoring one on a list without that filter would return everything. */
 const FILTERS = new Set(
   ['q', 'tag', 'tags', 'status', 'workflow_id', 'agent_id', 'since', 'scope', 'source_id', 'content_type'].concat([
     'guardrail_type',
@@ -54,7 +54,7 @@ const FILTERS = new Set(
   ]),
 );
 
-/** A filter that nothing reads is a doubt too; one that is nearly the name of another is refused. */
+/** Warns about an unknown query parameter; refuses one that filters another list or looks like a misspelled filter. */
 export function judgedQuery<S extends z.ZodType>(schema: S, value: unknown): Judged<z.output<S>> {
   const { value: query, warnings } = judged(schema, value, { what: 'query' });
   const meant = warnings.filter(({ path, message }) => FILTERS.has(path) || message.includes('did you mean'));
@@ -64,12 +64,12 @@ export function judgedQuery<S extends z.ZodType>(schema: S, value: unknown): Jud
 
 function errorsOf(result: z.ZodSafeParseResult<unknown>, what: string): FieldError[] {
   if (result.success) return [];
-  // What nobody knows is named with the nearest name instead.
+  // Unknown names are reported separately, with the nearest known name.
   const issues = result.error.issues.filter(({ code }) => code !== 'unrecognized_keys');
   return issues.map(({ path, message }) => ({ path: path.join('.') || what, message }));
 }
 
-/** Text that the database cannot hold is refused at the door, as is nesting that no resource needs. `path` is where it looks, and is put back. */
+/** Finds text that the database cannot store, and excessive nesting. `path` is mutated during the walk and restored. */
 function findUnstorable(value: unknown, path: string[], depth: number): FieldError | null {
   if (depth > DEEPEST) return { path: path.slice(0, 4).join('.'), message: `Nested more than ${DEEPEST} levels deep` };
   if (typeof value === 'string') return isStorable(value) ? null : unstorable(path);
@@ -86,5 +86,5 @@ function findUnstorable(value: unknown, path: string[], depth: number): FieldErr
 
 const unstorable = (path: readonly string[]): FieldError => ({
   path: path.join('.'),
-  message: 'Holds a null character or broken Unicode',
+  message: 'Contains a null character or invalid Unicode',
 });

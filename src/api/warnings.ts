@@ -4,14 +4,14 @@ import { z } from 'zod';
 import type { Warning } from '../contracts/common.ts';
 import { unprocessable } from '../domain/errors.ts';
 
-/** Doubts about a request that succeeds. */
+/** Collects warnings about a request that succeeds. */
 export interface Warnings {
   /**
-   * Adds to the answer's `warnings`. A request that asked for strict handling (RFC 7240) is refused with 422 instead, so it is called
-   * before anything is written.
+   * Adds to the reply's `warnings`. With `Prefer: handling=strict` (RFC 7240) the request fails with 422 instead, so call this
+   * before writing anything.
    */
   warn(...warnings: Warning[]): void;
-  /** Whether doubts refuse the request; for those who learn them only while they write. */
+  /** Whether a warning must fail the request; for callers that find warnings only while they write. */
   readonly strict: boolean;
   readonly warnings: readonly Warning[];
 }
@@ -32,13 +32,13 @@ export function warningsOf({ method, headers }: Pick<FastifyRequest, 'method' | 
   };
 }
 
-/** The answer with what was doubted, where it is an object: so it is kept for a repeated Idempotency-Key too. */
+/** The reply with its warnings, if it is an object. They are part of what a repeated Idempotency-Key returns. */
 export function withWarnings(answer: unknown, { warnings }: Pick<Warnings, 'warnings'>): unknown {
   if (warnings.length === 0 || !isObject(answer)) return answer;
   return { ...answer, warnings: [...warningsIn(answer), ...warnings] };
 }
 
-/** What an answer of `withWarnings` carries. */
+/** The warnings of a reply made by `withWarnings`. */
 export const warningsIn = (answer: unknown): Warning[] =>
   isObject(answer) && Array.isArray(answer.warnings) ? (answer.warnings as Warning[]) : [];
 
@@ -46,8 +46,8 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Fields that the service sets and a request sends. A client that writes back what it has read sends them all: those that are as they
- * are now say nothing, and neither does the time of the last change.
+ * Warns about sent fields that only the service sets. A client that writes back what it read sends all of them, so unchanged values
+ * and `updated_at` cause no warning.
  */
 export function settled(body: unknown, schemas: { body: z.ZodType | null; reply: z.ZodType | null }, now: unknown): Warning[] {
   const replyShape = shapeOf(schemas.reply);
@@ -56,10 +56,10 @@ export function settled(body: unknown, schemas: { body: z.ZodType | null; reply:
   return Object.keys(body)
     .filter((name) => name in replyShape && !(name in taken) && !SILENT.has(name))
     .filter((name) => !isObject(now) || !isDeepStrictEqual(body[name], now[name]))
-    .map((name) => ({ path: name, message: `\`${name}\` is set by the service; the value sent was left aside` }));
+    .map((name) => ({ path: name, message: `\`${name}\` is set by the service; the value sent was ignored` }));
 }
 
 const SILENT = new Set(['warnings', 'updated_at']);
 
-/** The fields of the record that an answer shows. */
+/** The fields of the record in a reply. */
 export const shapeOf = (schema: z.ZodType | null): object => (schema instanceof z.ZodObject ? schema.shape : {});

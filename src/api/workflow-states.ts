@@ -8,16 +8,16 @@ import type { Schedules } from '../temporal/schedules.ts';
 
 type Status = WorkflowSummary['status'];
 
-/** On or off, as one of two fields says it. */
+/** The requested on/off state, from `status` or `enabled`. */
 export function switched(status: Status | undefined, enabled: boolean | undefined): 'active' | 'inactive' | null {
   if (status === 'active' || status === 'inactive') return status;
   return enabled === undefined ? null : enabled ? 'active' : 'inactive';
 }
 
-/** A client that writes back what it has read sends the status of the last run: that is no wish. */
+/** A client that writes back what it read sends the last run's status; that is not a request to change it. */
 export function runStatus(status: Status | undefined, before: { status: string }): Warning[] {
   if (!status || status === 'active' || status === 'inactive' || status === before.status) return [];
-  return [{ path: 'status', message: `The status ${status} is set by runs alone; send active or inactive` }];
+  return [{ path: 'status', message: `The status ${status} is only set by runs; send active or inactive` }];
 }
 
 interface Services {
@@ -29,7 +29,7 @@ interface Services {
 const HALTING_MS = 10_000;
 const LOOK_EVERY_MS = 100;
 
-/** Before a workflow is deleted: what still runs it is a conflict, unless it is to be halted and removed. */
+/** Before a workflow is deleted: 409 if it has schedules or a run in progress; `force` removes and halts them. */
 export async function clear(
   { store, dispatch, schedules }: Services,
   { id, owner_key }: WiredWorkflow,
@@ -46,7 +46,7 @@ export async function clear(
       );
     if ((await live()).length > 0)
       throw conflict(
-        'A run of this workflow is under way; halt it first, or delete the workflow with ?force=true',
+        'A run of this workflow is in progress; halt it first, or delete the workflow with ?force=true',
         'workflow_running',
       );
     return;
@@ -60,7 +60,7 @@ export async function clear(
   for (let left = await live(); left.length > 0; left = await live()) {
     if (Date.now() > until)
       throw conflict('The runs of this workflow are being halted; repeat the request in a moment', 'workflow_running');
-    // A prompt may come in meanwhile.
+    // A new prompt may arrive in the meantime.
     for (const task_id of left.reverse().filter((id) => !halted.has(id))) {
       halted.add(task_id);
       await dispatch.halt(task_id);

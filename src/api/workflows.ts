@@ -94,7 +94,7 @@ export function workflowRoutes(api: Api, services: Services): void {
   runRoutes(api, services);
 }
 
-/** A run that waits for its budget is given the workflow's new one; any other keeps what it began with. */
+/** A run paused on its budget gets the workflow's new budget; any other run keeps the one it started with. */
 async function raiseBudget({ store, engine }: Services, { active_task_id, budget }: WiredWorkflow): Promise<void> {
   if (!active_task_id || (await store.tasks.find(active_task_id))?.status !== 'waiting') return;
   await store.tasks.setBudget(active_task_id, budget);
@@ -142,7 +142,7 @@ function runRoutes(api: Api, { store, bus, dispatch }: Services): void {
   });
   mount(api, workflows.halt, async ({ params: { id } }, caller) => {
     const { active_task_id } = await owned(id, caller);
-    if (!active_task_id) throw conflict('No run of this workflow is under way', 'nothing_running');
+    if (!active_task_id) throw conflict('No run of this workflow is in progress', 'nothing_running');
     await dispatch.halt(active_task_id);
     return { status: 'halt_requested' as const, workflow_id: id, task_id: active_task_id };
   });
@@ -157,7 +157,7 @@ function runRoutes(api: Api, { store, bus, dispatch }: Services): void {
   });
 }
 
-/** Where the events of one run are followed. */
+/** The part of the event log that one run's stream reads. */
 export const streamUrl = ({ workflow_id, task_id }: { workflow_id: string; task_id: string }) =>
   `/api/workflows/${workflow_id}/stream?task_id=${task_id}`;
 
@@ -179,13 +179,13 @@ async function refuseUnknown(
   if (errors.length > 0) throw unprocessable(errors);
 }
 
-/** Only variables that a tool of the agent declares can be given another token. */
+/** A token override is valid only for a variable that one of the agent's tools declares. */
 async function undeclared(store: Store, agent_id: string, overrides: Record<string, string>): Promise<FieldError[]> {
   const declared = await store.customTools.variablesOf(agent_id);
   const unknown = Object.keys(overrides).filter((name) => !declared.includes(name));
   const known = declared.join(', ') || 'none';
   return unknown.map((name) => ({
     path: `credential_overrides.${name}`,
-    message: `No tool of the agent declares this variable; declared are: ${known}`,
+    message: `No tool of the agent declares this variable; declared variables: ${known}`,
   }));
 }

@@ -2,15 +2,15 @@ import { ANSWER_TOO_LARGE, OutsideRefused } from '../domain/outside.ts';
 
 type Fetch = typeof globalThis.fetch;
 
-/** How much of an answer is read, in bytes as they are after decompression. */
+/** How many bytes of a response are read, counted after decompression. */
 export interface ByteLimits {
-  /** What is parsed at once: one event of an event stream, or all of any other body. */
+  /** The unit that is parsed at once: one event of an event stream, or the whole of any other body. */
   message: number;
   /** A whole event stream. */
   stream: number;
-  /** The body of an answer that is no success; the rest of it is not read. */
+  /** The body of an error response; the rest of it is not read. */
   error: number;
-  /** All headers of an answer. */
+  /** All headers of a response. */
   headers: number;
 }
 
@@ -19,7 +19,7 @@ const MIB = 1_024 * KIB;
 
 export const BYTE_LIMITS: ByteLimits = { message: 16 * MIB, stream: 64 * MIB, error: 64 * KIB, headers: 32 * KIB };
 
-/** A fetch whose bodies are counted while they are read, before anything parses them. Beyond a limit the body fails with `OutsideRefused`. */
+/** A fetch that counts the bytes of bodies as they are read, before parsing. Beyond a limit the body fails with `OutsideRefused`. */
 export function countedFetch(fetch: Fetch, limits: ByteLimits = BYTE_LIMITS): Fetch {
   return async (input, init) => {
     const response = await fetch(input, init).catch((error: unknown) => {
@@ -37,14 +37,14 @@ const headersOverflowed = (error: unknown): boolean =>
   error instanceof Error &&
   ((error as NodeJS.ErrnoException).code === 'UND_ERR_HEADERS_OVERFLOW' || headersOverflowed(error.cause));
 
-/** Takes a chunk: what may be passed on of it, and whether more is wanted. Throws `OutsideRefused`. */
+/** Counts a chunk. Returns the part to pass on, and whether to read more. Throws `OutsideRefused`. */
 type Admission = (chunk: Uint8Array) => { passed: Uint8Array; more: boolean };
 
 function admissionOf({ ok, headers }: Response, { method, limits }: { method: string; limits: ByteLimits }): Admission {
   if (!ok) return cutAt(limits.error);
   if (!headers.get('content-type')?.includes('text/event-stream')) return upTo(limits.message, 'an answer');
   const events = eventsUpTo(limits.message);
-  // What is listened to with GET has no end, and nothing of it is gathered.
+  // An event stream opened with GET has no end and is not buffered.
   if (method === 'GET') return events;
   const whole = upTo(limits.stream, 'a stream');
   return (chunk) => {
@@ -97,7 +97,7 @@ const sizeOf = (bytes: number) => (bytes >= MIB ? `${Math.round(bytes / MIB)} Mi
 export const tooLarge = (what: string, most: number) =>
   new OutsideRefused(`${what} of more than ${sizeOf(most)} is not read`, ANSWER_TOO_LARGE);
 
-/** The same bytes as far as they are admitted. */
+/** Passes on the bytes that the limits admit. */
 function countedBody(body: ReadableStream<Uint8Array>, admit: Admission): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   return new ReadableStream<Uint8Array>(

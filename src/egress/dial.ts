@@ -11,7 +11,7 @@ export interface DialTarget {
 
 export type Resolve = (hostname: string) => Promise<LookupAddress[]>;
 
-/** The message is for users; it names the host as it was asked for, and no address it resolved to. */
+/** The message is for users: it names the requested host and none of its resolved addresses. */
 export class EgressDenied extends Error {}
 
 interface DialOptions {
@@ -20,10 +20,10 @@ interface DialOptions {
 }
 
 const TIMEOUT_MS = 10_000;
-/** How long one address may take before the next is tried; the last has all the time there is. */
+/** How long one address may take before the next is tried; the last one gets the remaining time. */
 const ATTEMPT_MS = 500;
 
-/** Every address of a name that may be dialled, in the resolver's order. Throws `EgressDenied` when there is none, or the resolver's error. */
+/** The allowed addresses of a name, in the resolver's order. Throws `EgressDenied` if there is none, or the resolver's error. */
 export async function judgedAddresses(
   target: DialTarget,
   rules: EgressRules,
@@ -44,8 +44,8 @@ export async function judgedAddresses(
 }
 
 /**
- * The one way to a place that users may name: the name is resolved once, each address is judged, and those that may be dialled are
- * tried in turn. Throws `EgressDenied`, or the reason why none of them answered.
+ * The only way to dial an address that users may set: resolves the name once, checks each address against the rules and tries the
+ * allowed ones in turn. Throws `EgressDenied`, or the reason why none of them answered.
  */
 export async function dialEgress(
   target: DialTarget,
@@ -55,7 +55,7 @@ export async function dialEgress(
   const addresses = await judgedAddresses(target, rules, resolve);
   const [first] = addresses as [LookupAddress];
   const socket = connect({
-    // With an address Node looks nothing up; with a name it takes what was judged, and resolves nothing itself.
+    // Node gets an already checked address, so it resolves nothing itself.
     host: addresses.length === 1 ? first.address : target.hostname,
     port: target.port,
     lookup: (_hostname, { all }, done) => (all ? done(null, addresses) : done(null, first.address, first.family)),
@@ -74,7 +74,7 @@ export async function dialEgress(
   }
 }
 
-/** For clients that dial themselves: the first address of a name that may be dialled and takes a connection. */
+/** For clients that dial themselves: the first allowed address of a name that accepts a connection. */
 export async function answeringAddress(target: DialTarget, rules: EgressRules): Promise<string> {
   const addresses = await judgedAddresses(target, rules);
   if (addresses.length === 1) return addresses[0]!.address;
@@ -84,7 +84,7 @@ export async function answeringAddress(target: DialTarget, rules: EgressRules): 
   return address ?? addresses[0]!.address;
 }
 
-/** Node gives no message to the failure of several attempts. */
+/** Node's AggregateError has no message. */
 function namedFailure({ errors, ...facts }: AggregateError): Error {
   const message = errors.map((error: Error) => error.message).join('; ');
   return Object.assign(new Error(message), { code: (facts as { code?: string }).code ?? errors[0]?.code });

@@ -6,8 +6,8 @@ import { type EgressRules, egressRules } from './rules.ts';
 
 export interface GuardedFetch {
   /**
-   * Like the global fetch, redirects included, but counted, and a failure gives its reason; where the rules deny an address its cause
-   * has the code EGRESS_DENIED.
+   * Like the global fetch, redirects included, but bytes are counted and errors state the reason. If the rules deny an address, the
+   * error's cause has the code EGRESS_DENIED.
    */
   fetch: typeof globalThis.fetch;
   rules: EgressRules;
@@ -19,8 +19,8 @@ export const EGRESS_DENIED = 'EGRESS_DENIED';
 const CONNECT_MS = 10_000;
 
 /**
- * Requests to addresses that users may set. Each connection resolves its host, judges what was found and dials only that,
- * so a name that resolves differently the second time leads nowhere else.
+ * Fetches addresses that users may set. Each connection resolves its host once, checks the result and dials only that, so DNS
+ * rebinding cannot redirect it.
  */
 export function guardedFetch(
   allow: readonly string[],
@@ -52,7 +52,7 @@ export function guardedFetch(
   return { rules, fetch: countedFetch(followingRedirects(once), limits), close: () => agent.destroy() };
 }
 
-/** Of a compressed body, what comes over the wire: it may come to nothing when it is unpacked, and so be counted nowhere else. */
+/** Limits the compressed bytes of a body: they may unpack to nothing, and would then be counted nowhere else. */
 const rawBytesUpTo =
   (most: number): Dispatcher.DispatcherComposeInterceptor =>
   (dispatch) =>
@@ -77,10 +77,10 @@ const rawBytesUpTo =
   };
 type Handler = Dispatcher.DispatchHandler;
 
-/** What TLS asks a certificate for: the name as it was asked for; an address has none. */
+/** The TLS server name: the requested host name; none for an IP address. */
 const nameOf = (hostname: string) => (/[a-z]/i.test(hostname) && !hostname.includes(':') ? hostname : undefined);
 
-/** Whether a failed request was denied, at whatever depth the reason stands. */
+/** Whether a request failed because it was denied, at any depth of the cause chain. */
 export function isDenied(error: unknown): boolean {
   for (let inner = error; inner instanceof Error; inner = inner.cause) {
     if ((inner as NodeJS.ErrnoException).code === EGRESS_DENIED) return true;
@@ -88,7 +88,7 @@ export function isDenied(error: unknown): boolean {
   return false;
 }
 
-/** The innermost reason, which names the host or the port; the outer ones say `fetch failed`. */
+/** The innermost cause, which names the host or the port; the outer ones only say `fetch failed`. */
 export function reasonOf(error: unknown): string {
   let inner = error;
   while (inner instanceof Error && inner.cause) inner = inner.cause;

@@ -4,13 +4,13 @@ import { type ByteLimits, countedFetch } from './counted-fetch.ts';
 import { type GuardedFetch, guardedFetch } from './guarded-fetch.ts';
 import { followingRedirects } from './redirects.ts';
 
-/** Who asks decides what may be reached; test/unit/egress-places.test.ts lists who is given which. */
+/** The rules depend on the caller; test/unit/egress-places.test.ts lists which caller gets which. */
 export interface Egress {
   /** Addresses in what users configure: MCP servers, webhooks, knowledge sources, repositories. */
   configuration: GuardedFetch;
-  /** The same for model providers, who may also reach the installation's own models. */
+  /** The same for model providers, plus the installation's own models. */
   providers: GuardedFetch;
-  /** What a model chooses while it runs: never this machine, unless the operator names it. */
+  /** Addresses that a model chooses during a run: never this machine, unless the operator allows it. */
   tools: GuardedFetch;
   /** Addresses that the operator set: the default runtime, embeddings, web search. Counted as the others are, and not judged. */
   installation: typeof globalThis.fetch;
@@ -18,7 +18,7 @@ export interface Egress {
   limits: ByteLimits;
   /** Ports of this machine that are Perdura's own. The API adds its own when it listens. */
   own_ports: Set<number>;
-  /** The rules of `tools` as the tool runner takes them. */
+  /** The rules of `tools` in the format of the tool runner. */
   tools_allow: readonly string[];
 }
 
@@ -78,7 +78,7 @@ const DEFAULT_PORTS: Record<string, number> = {
 };
 const HERE = /^(localhost|127\..*|\[::1?\]|0\.0\.0\.0|)$/;
 
-/** Those of the servers that are named by an address of this machine, and those that are known to be here. */
+/** Ports of servers that are configured with an address of this machine, and of servers known to run here. */
 function ownPorts({ own_ports, database_url, temporal_address, temporal_ui_url, config }: Setup): Set<number> {
   const named = [database_url, `tcp://${temporal_address}`, temporal_ui_url, config.REDIS_URL].flatMap((url) => {
     if (!url || !URL.canParse(url)) return [];

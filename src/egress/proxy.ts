@@ -7,14 +7,14 @@ import type { Duplex } from 'node:stream';
 import { type DialTarget, dialEgress, EgressDenied, type Resolve } from './dial.ts';
 import type { EgressRules } from './rules.ts';
 
-/** A permission to use the proxy, for as long as its holder runs. */
+/** A permission to use the proxy, valid while its holder runs. */
 interface EgressPass {
   token: string;
   /** Ends the permission and every connection made with it. */
   revoke(): void;
 }
 
-/** The only way to the network a confined process has: an HTTP proxy that resolves, judges and dials itself. */
+/** The only network access of a confined process: an HTTP proxy that resolves, checks and dials itself. */
 export interface EgressProxy {
   /** Where it listens on loopback, or 0 when it listens on a socket file. */
   readonly port: number;
@@ -52,7 +52,7 @@ export async function startEgressProxy({ rules, path, resolve }: EgressOptions):
   if (path) {
     server.listen(path);
     await once(server, 'listening');
-    // Confined processes have another user; who may pass is decided by the token.
+    // Confined processes run as another user; the token decides who may use the proxy.
     await chmod(path, 0o666);
   } else {
     server.listen(0, '127.0.0.1');
@@ -91,14 +91,14 @@ interface Desk {
   dial(target: DialTarget): Promise<Socket>;
 }
 
-/** The connections of the pass a request shows, or null. */
+/** The connections of the pass that a request presents, or null. */
 function pass(incoming: IncomingMessage, passes: Desk['passes']): Set<Duplex> | null {
   const [scheme, credentials = ''] = (incoming.headers['proxy-authorization'] ?? '').split(' ');
   const [, token = ''] = scheme?.toLowerCase() === 'basic' ? Buffer.from(credentials, 'base64').toString().split(':') : [];
   return passes.get(token) ?? null;
 }
 
-/** False when the pass has as many connections as it may have. */
+/** False if the pass has reached its connection limit. */
 function hold(connections: Set<Duplex>, connection: Duplex): boolean {
   if (connections.has(connection)) return true;
   if (connections.size >= CONNECTIONS_PER_PASS) return false;
@@ -151,7 +151,7 @@ function join(client: Duplex, upstream: Socket): void {
   client.pipe(upstream);
 }
 
-/** `GET http://host/path`, as plain HTTP is asked of a proxy. */
+/** `GET http://host/path`, the proxy form of plain HTTP. */
 async function relay(incoming: IncomingMessage, outgoing: ServerResponse, { passes, dial }: Desk): Promise<void> {
   const refuse = ({ status, text }: Refusal) => {
     if (outgoing.headersSent) outgoing.destroy();

@@ -2,13 +2,13 @@ type Fetch = typeof globalThis.fetch;
 
 const MOST = 10;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-/** What another origin is told; any other header may carry a credential under a name of its own. */
+/** Headers that are sent to another origin; any other header may be a credential under a custom name. */
 const HARMLESS = new Set(['accept', 'accept-language', 'content-type', 'user-agent']);
 const OF_THE_BODY = ['content-type', 'content-length', 'content-encoding', 'content-language', 'content-location'];
 
 /**
- * A fetch that follows redirects as the standard says, but takes no header to another origin that could be a credential: the standard
- * drops `authorization` and `cookie` only, and not `x-api-key`. A body that is sent again (307, 308) does not leave its origin.
+ * A fetch that follows redirects as the standard says, but sends no possible credential to another origin: the standard drops only
+ * `authorization` and `cookie`, not `x-api-key`. A body that is resent (307, 308) does not leave its origin.
  */
 export function followingRedirects(fetch: Fetch): Fetch {
   return async (input, init = {}) => {

@@ -2,14 +2,14 @@ import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
 
-/** Somewhere a connection would go: the address that would be dialled, and what it was found by. */
+/** The target of a connection: the address to dial, and the name it was resolved from. */
 interface EgressTarget {
   address: string;
   hostname?: string;
   port?: number;
 }
 
-/** `own`: the port is one of Perdura's own on this machine, which only an entry of the allow list with that very port opens. */
+/** `own`: one of Perdura's own ports on this machine; only an allow list entry with exactly that port opens it. */
 type Judgement = 'allowed' | 'denied' | 'own';
 
 /** Whether a connection may be made. */
@@ -18,13 +18,13 @@ export type EgressRules = (target: EgressTarget) => Judgement;
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Candidate = Omit<EgressTarget, 'address'> & { address: Address };
 
-/** Everything else in IPv6 is not in use, or carries an IPv4 address inside. */
+/** All other IPv6 ranges are unassigned or embed an IPv4 address. */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /**
- * Public addresses only, and what the allow list adds: addresses (`10.1.2.3`), ranges (`10.0.0.0/8`, `fd00::/8`), names
+ * Allows public addresses, and what the allow list adds: addresses (`10.1.2.3`), ranges (`10.0.0.0/8`, `fd00::/8`), names
  * (`git.internal`) and everything below a name (`*.internal`), each optionally with a port (`10.1.2.3:8080`, `[::1]:80`).
- * Throws for an entry that is none of these.
+ * Throws for any other entry.
  */
 export function egressRules(allow: readonly string[] = [], own_ports: ReadonlySet<number> = new Set()): EgressRules {
   const entries = allow.map(parseEntry);
@@ -40,7 +40,7 @@ export function egressRules(allow: readonly string[] = [], own_ports: ReadonlySe
   };
 }
 
-/** Null for what is no plain address: short, octal and hexadecimal forms of IPv4 and zone ids included. A mapped IPv4 address is that IPv4 address. */
+/** Null for anything but a plain address, including short, octal and hex IPv4 forms and zone ids. Mapped IPv4 becomes IPv4. */
 function parseAddress(address: string): Address | null {
   return isIP(address) !== 0 && !address.includes('%') ? ipaddr.process(address) : null;
 }

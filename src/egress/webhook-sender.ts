@@ -12,16 +12,16 @@ interface SendResult {
   delivered: boolean;
   response_status: number | null;
   error: string | null;
-  /** False when another attempt cannot fare better. */
+  /** False if a retry cannot succeed. */
   retry: boolean;
 }
 
-/** Sends one message once. Reports what came of it; throws only when the signal is aborted. */
+/** Sends one message once and returns the result; throws only if the signal is aborted. */
 export type SendWebhook = (message: WebhookMessage, signal: AbortSignal) => Promise<SendResult>;
 
 interface SenderOptions {
   fetch: typeof globalThis.fetch;
-  /** What an owner's messages are signed with, each `whsec_` and the key in base64; receivers take any of the signatures. */
+  /** The signing secrets of an owner, each `whsec_` and the key in base64; receivers accept any of the signatures. */
   secretsOf(owner: string): Promise<string[]>;
   now?: () => number;
 }
@@ -47,7 +47,12 @@ export function webhookSender({ fetch, secretsOf, now = Date.now }: SenderOption
       const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal: either });
       await response.body?.cancel();
       const { ok, status } = response;
-      return { delivered: ok, response_status: status, error: ok ? null : `It answered ${status}`, retry: status !== GONE };
+      return {
+        delivered: ok,
+        response_status: status,
+        error: ok ? null : `The receiver answered ${status}`,
+        retry: status !== GONE,
+      };
     } catch (error) {
       signal.throwIfAborted();
       return { delivered: false, response_status: null, error: reasonOf(error), retry: !isDenied(error) };

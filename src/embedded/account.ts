@@ -21,17 +21,17 @@ export async function serverAccount(data: string): Promise<Account> {
   }
   throw new Error(
     'Postgres refuses to run as root, and there is neither a user "postgres" nor "nobody" to run it as. ' +
-      'Start Perdura as another user, create such a user, or set DATABASE_URL to a Postgres of your own.',
+      'Start Perdura as another user, create such a user, or set DATABASE_URL to use your own Postgres.',
   );
 }
 
-/** Asked of the system itself as that user, because modes alone do not tell (access lists, directories above). */
+/** Tested as that user, because modes alone do not decide access (access lists, parent directories). */
 export async function canUse(account: Account, test: '-x' | '-r', path: string): Promise<boolean> {
   const { code } = await run('/bin/sh', ['-c', 'test "$1" "$2"', 'sh', test, path], asAccount(account));
   return code === 0;
 }
 
-/** How to start a program as an account: from a directory it can be in, and without settings meant for other programs. */
+/** Options to start a program as an account: in a directory it may enter, without environment settings of other programs. */
 export function asAccount({ uid, gid }: Account) {
   return { uid, gid, cwd: '/', env: { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' } };
 }

@@ -16,7 +16,7 @@ export interface Schema {
   $defs?: Record<string, Schema>;
 }
 
-/** What a prompt offers for arguments, in the order of its words. Filling a schema uses it up. */
+/** Possible arguments from a prompt, in the order of its words. Filling a schema consumes them. */
 interface Pieces {
   numbers: number[];
   quotes: string[];
@@ -71,7 +71,7 @@ function fillArray({ items = {}, default: preset }: Schema, pieces: Pieces, root
   return preset ?? (type === 'object' || items.$ref ? [fill(items, pieces, root)] : []);
 }
 
-/** Optional arguments are given only what the prompt has left for them. */
+/** Optional arguments get only values that are left from the prompt. */
 function hasPieceFor(schema: Schema, { numbers, quotes }: Pieces): boolean {
   if (schema.enum || schema.const !== undefined) return false;
   const type = typeOf(schema);

@@ -7,7 +7,7 @@ import type { DemoRequest } from './demo-request.ts';
 export interface Delivery {
   ttft_ms: number;
   itl_ms: number;
-  /** Break the connection off in the middle. */
+  /** Break the connection in the middle of the answer. */
   cut: boolean;
 }
 
@@ -17,7 +17,7 @@ export interface Turn {
   delivery: Delivery;
 }
 
-/** A word and the blanks after it stand for a token, here and in the usage. */
+/** A word with its trailing blanks counts as a token, here and in the usage. */
 const tokensOf = (text: string): string[] => text.match(/\S+\s*|\s+/g) ?? [];
 
 interface Outcome {
@@ -40,7 +40,7 @@ export async function completion({ request, reply, delivery }: Turn) {
   };
 }
 
-/** Ends early, without a sound, when the client goes away. */
+/** Ends early, without an error, if the client disconnects. */
 export async function streamCompletion({ request, reply, delivery }: Turn, response: ServerResponse): Promise<void> {
   const gone = new AbortController();
   response.once('close', () => gone.abort());
@@ -109,7 +109,7 @@ function demoOutcome(request: DemoRequest, { calls, text }: DemoReply): Outcome 
   };
 }
 
-/** No clock: nothing that a client does with the demo model may depend on when it was asked. */
+/** A constant time, so that replies do not depend on the clock. */
 const headOf = ({ model }: DemoRequest, object: string) => ({
   id: `chatcmpl-${randomUUID()}`,
   object,

@@ -38,7 +38,7 @@ function acted(scenario: Scenario, { prompt, results }: DemoConversation, tools:
   return { calls: [{ name: scenario.tool, arguments: JSON.stringify({ ...(fitting as object), ...extras }) }], text: '' };
 }
 
-/** The tools a request insists on, or those whose names the prompt mentions, in that order. */
+/** The tools that a request requires, or those whose names the prompt mentions, in that order. */
 function chosenTools({ tool_choice }: DemoRequest, prompt: string, tools: readonly Tool[]): Tool[] {
   const named = typeof tool_choice === 'object' ? tool_choice?.function?.name : undefined;
   if (named) return tools.filter(({ name }) => name === named);
@@ -46,7 +46,7 @@ function chosenTools({ tool_choice }: DemoRequest, prompt: string, tools: readon
   return mentioned.length === 0 && tool_choice === 'required' ? tools.slice(0, 1) : mentioned;
 }
 
-/** Long names first, so that `read_file` is not taken for `read`. */
+/** Long names first, so that `read_file` does not match `read`. */
 function mentionedIn(prompt: string, tools: readonly Tool[]): Tool[] {
   let words = ` ${plain(prompt)} `;
   const found: { tool: Tool; at: number }[] = [];
@@ -66,7 +66,7 @@ function plain(text: string): string {
   return words.replace(/[^\p{L}\p{N}]+/gu, ' ').trim();
 }
 
-/** Each call goes on where the one before stopped in the prompt; with nothing left, from its beginning again. */
+/** Each call continues in the prompt where the previous one stopped; at its end, from the beginning again. */
 function callsOf(tools: readonly Tool[], prompt: string): DemoCall[] {
   const left = piecesOf(prompt);
   return tools.map(({ name, parameters }) => {

@@ -21,7 +21,7 @@ const ResponseFormat = z.looseObject({
   json_schema: z.looseObject({ schema: z.custom<Schema>((it) => typeof it === 'object').optional() }).optional(),
 });
 
-/** The part of a chat completion request that the demo model heeds; whatever else a client sends is let through. */
+/** The part of a chat completion request that the demo model reads; other fields are accepted and ignored. */
 export const DemoRequest = z.looseObject({
   model: z.string().min(1),
   messages: z.array(Message).min(1),
@@ -46,7 +46,7 @@ export const messageText = ({ content }: Message): string =>
 
 export interface DemoConversation {
   prompt: string;
-  /** What the tools called since the prompt have answered. */
+  /** The results of the tools called since the prompt. */
   results: { name: string; text: string }[];
 }
 

@@ -1,4 +1,4 @@
-/** What a marker in the prompt asks for: `[[turns=3;ttft_ms=0;tokens=50;itl_ms=0;tool=lookup]]`. Every field may be left out. */
+/** What a marker in the prompt asks for: `[[turns=3;ttft_ms=0;tokens=50;itl_ms=0;tool=lookup]]`. Every field is optional. */
 export interface Scenario {
   /** Model calls in all: all but the last one call the tool, the last one answers. */
   turns: number;

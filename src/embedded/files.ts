@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { access, chmod, link, mkdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Something to read for whoever waits: one line, no line feed. */
+/** A log function: one line, without line feed. */
 export type Log = (line: string) => void;
 
 /** The text of a file that is written once and then stays as it is; of two writers at once, both get the first one's. */
 export async function keepFile(file: string, make: () => string): Promise<{ text: string; created: boolean }> {
   const created = !(await exists(file)) && (await createWhole(file, `${make()}\n`));
   const text = (await readFile(file, 'utf8')).trim();
-  if (!text) throw new Error(`${file} is empty. Restore it from a backup, or delete it to have it made anew.`);
+  if (!text) throw new Error(`${file} is empty. Restore it from a backup, or delete it so that a new one is created.`);
   if ((await stat(file)).mode & 0o077) await chmod(file, 0o600);
   return { text, created };
 }
@@ -49,7 +49,7 @@ export async function readIfThere(file: string): Promise<string | undefined> {
   }
 }
 
-/** What was written by an older version or torn by a crash counts as not written. */
+/** A file from an older version or torn by a crash counts as missing. */
 export async function readJsonFile<T>(file: string): Promise<T | undefined> {
   try {
     return JSON.parse((await readIfThere(file)) ?? 'null') ?? undefined;
@@ -65,12 +65,12 @@ export const exists = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** The last lines of a server's log, for the message that says why it did not start. */
+/** The last lines of a server's log, for the error message when it does not start. */
 export async function tailOf(file: string, lines: number): Promise<string> {
   return ((await readIfThere(file)) ?? '').trimEnd().split('\n').slice(-lines).join('\n');
 }
 
-/** Keeps a log that is only ever appended to from filling the disk; called while nobody writes to it. */
+/** Keeps an append-only log from filling the disk; call it while nothing writes to the log. */
 export async function trimLog(file: string, limit_bytes = 8 << 20): Promise<void> {
   if ((await exists(file)) && (await stat(file)).size > limit_bytes) await truncate(file);
 }

@@ -1,12 +1,12 @@
 import { readdir, readFile, readlink, realpath } from 'node:fs/promises';
 import { run } from './processes.ts';
 
-/** Whether it is this very process that takes connections on the port: an answer alone may come from another server. */
+/** Whether this process listens on the port: an answer alone may come from another server. */
 export async function listens(pid: number, port: number): Promise<boolean> {
   return process.platform === 'linux' ? listensOnLinux(pid, port) : listensByLsof(pid, port);
 }
 
-/** The kernel lists sockets by inode, and a process has links to the inodes of its own. */
+/** The kernel lists sockets by inode, and a process has links to its sockets' inodes. */
 async function listensOnLinux(pid: number, port: number): Promise<boolean> {
   const tables = await Promise.all(['tcp', 'tcp6'].map((name) => readFile(`/proc/net/${name}`, 'utf8').catch(() => '')));
   const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
@@ -24,7 +24,7 @@ export async function hasOpen(pid: number, file: string): Promise<boolean> {
   return (await run('lsof', ['-a', '-p', String(pid), '-F', 'n'])).output.split('\n').includes(`n${path}`);
 }
 
-/** What Linux shows of the files and sockets that a process has open. */
+/** The open files and sockets of a process, as Linux shows them. */
 async function openedBy(pid: number): Promise<string[]> {
   const directory = `/proc/${pid}/fd`;
   const names = await readdir(directory).catch(() => []);

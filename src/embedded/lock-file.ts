@@ -8,11 +8,11 @@ import { isAlive, markOf, type ProcessMark } from './processes.ts';
 type Locked = { held: true; release(): Promise<void> } | { held: false; holder: ProcessMark };
 
 /**
- * Takes a lock that names its holder. A holder that is gone has lost it, however it went.
+ * Takes a lock that names its holder. A holder that has ended, in whatever way, no longer has the lock.
  *
- * Each taking is a file of its own, `<file>.<number>`, and the highest number has the lock. A lock that is stale is never
- * removed to be taken, since of two that remove it the slower one removes the lock of the faster: it is outnumbered. Only
- * a holder removes files, and only lower ones, so that whoever makes a number a second time finds a higher one above it.
+ * Each attempt creates a separate file, `<file>.<number>`, and the highest number has the lock. A stale lock is outnumbered, never
+ * removed: of two processes that remove it, the slower one would remove the faster one's lock. Only a holder removes files, and
+ * only lower ones, so a process that reuses a number finds a higher one above it.
  */
 export async function takeLock(file: string): Promise<Locked> {
   await mkdir(dirname(file), { recursive: true });
@@ -34,17 +34,17 @@ export async function takeLock(file: string): Promise<Locked> {
   }
 }
 
-/** Waits for the lock; `onWait` hears once who has it. */
+/** Waits for the lock; calls `onWait` once with its holder. */
 export async function waitForLock(file: string, onWait: (holder: ProcessMark) => void): Promise<() => Promise<void>> {
-  for (let told = false; ; told = true) {
+  for (let reported = false; ; reported = true) {
     const lock = await takeLock(file);
     if (lock.held) return lock.release;
-    if (!told) onWait(lock.holder);
+    if (!reported) onWait(lock.holder);
     await sleep(250);
   }
 }
 
-/** Emptied, not removed: its number is not to be given again. */
+/** Emptied, not removed, so that its number is not reused. */
 async function release(file: string): Promise<void> {
   try {
     await truncate(file);

@@ -12,13 +12,13 @@ export const USER = 'perdura';
 const PATIENCE_MS = 10_000;
 /** Creating the database takes some seconds on a slow disk. */
 const ANSWER_MS = 60_000;
-/** A server that starts, recovers from a crash or shuts down says so; recovery takes as long as it takes. */
+/** A server reports that it is starting, recovering or shutting down; recovery has no time limit. */
 const CANNOT_CONNECT_NOW = '57P03';
 
 export const connectionUrl = ({ port, password }: PostgresAccess, database: string): string =>
   `postgresql://${USER}:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`;
 
-/** Whether a server that is alive takes connections within a while. */
+/** Whether a live server accepts connections within the time limit. */
 export async function answers(access: PostgresAccess, mark: ProcessMark): Promise<boolean> {
   let patience = Date.now() + PATIENCE_MS;
   for (; Date.now() < patience && (await isAlive(mark)); await sleep(200)) {
@@ -44,7 +44,7 @@ async function withClient<T>(access: PostgresAccess, database: string, use: (cli
     connectionTimeoutMillis: 2_000,
     query_timeout: ANSWER_MS,
   });
-  // A server that goes away meanwhile also fails the query, and that is where it is reported.
+  // If the server dies meanwhile, the query fails too and reports it.
   client.on('error', () => {});
   try {
     await client.connect();

@@ -20,7 +20,7 @@ export async function postgresBinaries({ account, shelf, log }: BinariesOptions)
   const root = ready ? native : await copied(native, join(shelf, `postgres-${version}`), log);
   const { code, output } = await run(join(root, 'bin/postgres'), ['--version'], asAccount(account));
   if (code === 0) return root;
-  throw new Error(`Postgres does not run on this system: ${output.trim()}. Set DATABASE_URL to use a Postgres of your own.`);
+  throw new Error(`Postgres does not run on this system: ${output.trim()}. Set DATABASE_URL to use your own Postgres.`);
 }
 
 async function installedPackage(): Promise<{ native: string; version: string }> {
@@ -75,7 +75,7 @@ async function works(native: string, account: Account): Promise<boolean> {
   return (await Promise.all(checks)).every(Boolean);
 }
 
-/** Complete or not there at all: it is put in place by a rename. */
+/** Put in place by a rename, so the copy is complete or absent. */
 async function copied(native: string, place: string, log: Log): Promise<string> {
   if (await exists(place)) return place;
   log(`Copying the Postgres programs to ${place}, where the user that runs them can reach them`);

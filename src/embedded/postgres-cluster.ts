@@ -15,7 +15,7 @@ export interface RunningCluster {
 
 /**
  * Modest, because it shares a machine with everything else; parallel queries would need more shared memory than containers have.
- * The statements on the path of a run find rows by their keys, so their plans need not be made anew for each value.
+ * The statements on the path of a run find rows by their keys, so they do not need a new plan for each value.
  */
 const SETTINGS = [
   'listen_addresses=127.0.0.1',
@@ -31,13 +31,13 @@ const SETTINGS = [
   'log_timezone=UTC',
 ];
 const START_LIMIT_S = 180;
-/** What systems have room for. */
+/** The longest socket path that systems accept. */
 const SOCKET_PATH_BYTES = 103;
 const CRASH_PATIENCE_MS = 8_000;
 
 export const hasCluster = ({ data }: Place): Promise<boolean> => exists(join(data, 'PG_VERSION'));
 
-/** Built beside its place and then moved there, so that a start killed half-way leaves nothing that looks like a database. */
+/** Built next to its place and then moved, so that an interrupted start leaves nothing that looks like a database. */
 export async function createCluster(place: Place, password: string): Promise<void> {
   const draft = `${place.data}.new`;
   const password_file = `${place.data}.password`;
@@ -86,7 +86,7 @@ export async function launch(place: Place, first: number, { only = false } = {})
   }
 }
 
-/** Where the server's socket is, for who may enter its data; null where there is none or its path is too long for one. */
+/** The server's socket, for users who may enter its data; null if there is none or its path is too long. */
 export async function socketDirectory({ data }: Place, { port }: RunningCluster): Promise<string | null> {
   const path = join(data, `.s.PGSQL.${port}`);
   return Buffer.byteLength(path) <= SOCKET_PATH_BYTES && (await exists(path)) ? data : null;
@@ -99,7 +99,7 @@ export async function stopServer(place: Place, mark: ProcessMark): Promise<void>
   await endProcess(mark, 5_000);
 }
 
-/** The server that runs on this data, as its own pid file tells it. */
+/** The server that runs on this data, according to its pid file. */
 export async function runningServer({ data }: Place): Promise<RunningCluster | undefined> {
   const [pid, , , port] = ((await readIfThere(join(data, 'postmaster.pid'))) ?? '').split('\n').map(Number);
   const mark = pid ? await markOf(pid) : undefined;
@@ -107,8 +107,8 @@ export async function runningServer({ data }: Place): Promise<RunningCluster | u
 }
 
 /**
- * After a restart of the machine the recorded process id may be somebody else's, and Postgres would refuse to start for ever.
- * The file also guards against two servers on the same data, so it goes only when no process works there.
+ * After a restart of the machine the recorded process id may belong to another process, and Postgres would never start.
+ * The file also guards against two servers on the same data, so it is removed only if no process works there.
  */
 async function removeForeignPidFile({ data }: Place): Promise<void> {
   const file = join(data, 'postmaster.pid');

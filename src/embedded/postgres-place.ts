@@ -83,7 +83,7 @@ async function claim(area: string, { data, home }: { data: string; home: string 
   await writeFile(note, `${home}\n`);
 }
 
-/** Passing through is all that is allowed: secrets inside have modes of their own, and names stay hidden. */
+/** Allows only traversal: secrets inside have their own modes, and names stay hidden. */
 async function letThrough(directories: readonly string[]): Promise<void> {
   for (const directory of directories) {
     const { mode } = await stat(directory);

@@ -28,13 +28,13 @@ export interface PostgresOptions {
 
 export interface Postgres extends Restartable {
   url: string;
-  /** The same by its socket, which costs less than loopback; only for who may enter its data. The same as `url` where there is none. */
+  /** The same through its socket, which is faster than loopback; needs access to its data. Equal to `url` if there is no socket. */
   socket_url: string;
-  /** Of the process that serves now. */
+  /** The process that serves now. */
   readonly pid: number;
-  /** It was still running, left behind by a start that was killed. */
+  /** Whether it was still running from a start that was killed. */
   reused: boolean;
-  /** Answers when the server is gone. */
+  /** Resolves when the server has ended. */
   stop(): Promise<void>;
 }
 
@@ -84,13 +84,13 @@ async function passwordOf(home: string, place: Place): Promise<string> {
   throw new Error(`There is a database in ${place.data}, but its password is gone: restore ${file}.`);
 }
 
-/** Nothing if no server runs on this data, or if the one that did was mute and had to be ended. */
+/** Nothing if no server runs on this data, or if an unresponsive one had to be ended. */
 async function takeOver(place: Place, { password, log }: { password: string; log: Log }): Promise<RunningCluster | undefined> {
   const found = await runningServer(place);
   if (!found) return undefined;
   const access: PostgresAccess = { port: found.port, password };
   if (await answers(access, found.mark)) return found;
-  log(`Postgres, process ${found.mark.pid}, does not answer; starting it anew`);
+  log(`Postgres, process ${found.mark.pid}, does not answer; restarting it`);
   await endProcess(found.mark, 2_000);
   return undefined;
 }

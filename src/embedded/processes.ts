@@ -2,7 +2,7 @@ import { type SpawnOptions, spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A process id alone is soon somebody else's; together with the moment it started it is not. */
+/** Identifies a process: ids are reused, so the start time is part of it. */
 export interface ProcessMark {
   pid: number;
   started: string;
@@ -13,7 +13,7 @@ export interface Finished {
   output: string;
 }
 
-/** Runs a program to its end. A program that fails is told by its code; this throws only when it cannot be started. */
+/** Runs a program to its end. A failure shows in its exit code; this throws only if it cannot be started. */
 export function run(program: string, args: readonly string[], options: SpawnOptions = {}): Promise<Finished> {
   return new Promise((done, fail) => {
     const child = spawn(program, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -29,7 +29,7 @@ export function run(program: string, args: readonly string[], options: SpawnOpti
   });
 }
 
-/** The mark of a live process; nothing for one that is gone or only waits to be reaped. */
+/** The mark of a live process; nothing if it is gone or a zombie. */
 export async function markOf(pid: number): Promise<ProcessMark | undefined> {
   if (!signal(pid, 0)) return undefined;
   return process.platform === 'linux' ? linuxMark(pid) : portableMark(pid);
@@ -59,7 +59,7 @@ export async function commandOf(pid: number): Promise<string> {
   return (await run('ps', ['-o', 'command=', '-p', String(pid)])).output.trim();
 }
 
-/** Asks a process to end, and after the grace makes it end. Answers when it is gone. */
+/** Asks a process to end, and kills it after the grace period. Resolves when it is gone. */
 export async function endProcess(mark: ProcessMark, grace_ms: number): Promise<void> {
   for (const [name, wait_ms] of [['SIGTERM', grace_ms] as const, ['SIGKILL', 10_000] as const]) {
     if (!(await isAlive(mark))) return;
@@ -76,7 +76,7 @@ export async function isGone(mark: ProcessMark, within_ms: number): Promise<bool
   return !(await isAlive(mark));
 }
 
-/** False if there is no such process. A process that belongs to somebody else exists, too. */
+/** False if there is no such process; true also for another user's process. */
 function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   try {
     process.kill(pid, name);

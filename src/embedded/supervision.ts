@@ -6,14 +6,14 @@ export interface Restartable {
   name: string;
   log_file: string;
   isUp(): Promise<boolean>;
-  /** Throws a sentence when it does not start. */
+  /** Throws a readable error if it does not start. */
   restart(): Promise<void>;
 }
 
 interface Supervision {
-  /** Rejects with a sentence when a server cannot be kept up. */
+  /** Rejects with a readable error if a server keeps dying. */
   broken: Promise<never>;
-  /** Resolves when no server is being started any more. */
+  /** Resolves once no server is being started. */
   stop(): Promise<void>;
 }
 
@@ -25,11 +25,11 @@ interface SupervisionOptions {
 
 const LOOK_MS = 500;
 const FIRST_PAUSE_MS = 500;
-/** More restarts than this within the time are no accident. */
+/** More restarts than this within the period mean a persistent fault. */
 const MOST_RESTARTS = 5;
 const WITHIN_MS = 10 * 60_000;
 
-/** Restarts servers that died, more slowly each time, and gives up on one that dies again and again. */
+/** Restarts servers that died, with growing pauses, and gives up on one that keeps dying. */
 export function supervise(servers: readonly Restartable[], { log, on_restart }: SupervisionOptions): Supervision {
   const stopping = new AbortController();
   const pause = (ms: number) => wait(ms, undefined, { signal: stopping.signal, ref: false }).catch(() => {});

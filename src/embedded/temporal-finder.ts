@@ -9,7 +9,7 @@ import { changeOf, recordSum, sha256Of, TEMPORAL_VERSION } from './temporal-pins
 
 interface FinderOptions {
   home: string;
-  /** The executable somebody chose; then nothing else is looked for. */
+  /** The configured executable; if set, no other is considered. */
   path?: string | undefined;
   log: Log;
   /** Shared by all installations of a user, so that one download or build serves them all. */
@@ -31,7 +31,7 @@ const WAYS_OUT = [
 
 /**
  * A usable `temporal` executable: the chosen one, one that is there, or else one obtained now and kept for the next start.
- * The chosen one and the one on PATH are whoever's put them there; what Perdura obtained is compared with its record each time.
+ * The chosen one and the one on PATH are trusted as they are; one that Perdura obtained is checked against its record each time.
  */
 export async function findTemporal(options: FinderOptions): Promise<string> {
   const { home, path, log } = options;
@@ -64,17 +64,17 @@ async function onPath(): Promise<string[]> {
   return code === 0 ? [output.trim()] : [];
 }
 
-/** Why an executable is of no use, if so. Its server counts, because the settings it is started with are the server's. */
+/** The reason why an executable is unusable, if any. Its server version matters, because the start settings are the server's. */
 async function binaryFault(executable: string): Promise<string | undefined> {
   const finished = await run(executable, ['--version']).catch((error: Error) => ({ code: 1, output: error.message }));
   const [, major, minor] = /Server (\d+)\.(\d+)/.exec(finished.output) ?? [];
-  if (finished.code !== 0 || !major) return `it does not tell its version (${finished.output.trim().slice(0, 200)})`;
+  if (finished.code !== 0 || !major) return `it does not report its version (${finished.output.trim().slice(0, 200)})`;
   const [a, b] = OLDEST_SERVER;
   const recent = Number(major) > a || (Number(major) === a && Number(minor) >= b);
   return recent ? undefined : `its server is version ${major}.${minor}, and ${a}.${b} is needed`;
 }
 
-/** The record comes first: a file that is not what was obtained is not even asked for its version. */
+/** Checks the record first: a file that has changed since is not executed, not even for its version. */
 const ownFaultOf = async (executable: string): Promise<string | undefined> =>
   (await changeOf(executable)) ?? (await binaryFault(executable));
 
@@ -91,7 +91,7 @@ async function writable(...directories: string[]): Promise<string> {
   throw new Error(`None of these directories can be written to: ${directories.join(', ')}`);
 }
 
-/** Whoever comes second waits, and then finds what the first one obtained. */
+/** A second process waits, and then finds what the first one obtained. */
 async function obtain(options: FinderOptions, directory: string): Promise<string> {
   const { log } = options;
   const place = join(directory, 'temporal');
@@ -99,7 +99,7 @@ async function obtain(options: FinderOptions, directory: string): Promise<string
   try {
     if ((await exists(place)) && !(await ownFaultOf(place))) return place;
     const draft = join(directory, 'draft');
-    // A start that was killed may have left its own.
+    // A start that was killed may have left a copy.
     await rm(draft, { recursive: true, force: true });
     await mkdir(draft);
     try {

@@ -20,7 +20,7 @@ const HEADERS = {
 };
 
 /**
- * Stands before the web interface of Temporal, which checks neither who asks nor by what name: with it, any page in a browser on this
+ * Protects the web interface of Temporal, which checks neither caller nor host name: with it, any page in a browser on this
  * machine whose name is bound to loopback could read and terminate runs. A person's own browser and tools pass; other sites' pages may
  * link here and do nothing else.
  */
@@ -44,7 +44,7 @@ export async function startUiGuard({ port, target }: GuardOptions): Promise<{ cl
   };
 }
 
-/** Browsers tell where a request comes from; whoever is no browser says nothing of it, and is already on this machine. */
+/** Browsers send the origin of a request; other clients do not, and they already run on this machine. */
 function isOwn({ method, headers }: IncomingMessage): boolean {
   const site = headers['sec-fetch-site'];
   if (headers.origin !== undefined && headers.origin !== `http://${headers.host}`) return false;

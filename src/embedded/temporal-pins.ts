@@ -10,7 +10,7 @@ export const MODULE = 'github.com/temporalio/cli';
 /** The checksum database's sum of the module's source. Its go.sum, which is part of that source, pins every dependency. */
 export const MODULE_SUM = 'h1:0RZMk14BWxz44Xg6ciDQvpfAMffoG3J7/K03ql80teY=';
 
-/** SHA-256 of the official archives. A new version needs new sums here: what the download site publishes beside them is not asked. */
+/** SHA-256 of the official archives. A new version needs new sums here: those published next to the downloads are not used. */
 export const ARCHIVE_SUMS: Record<string, string> = {
   'temporal_cli_1.5.1_linux_amd64.tar.gz': 'ddc95e08b0b076efd4ea9733a3f488eb7d2be875f8834e616cd2a37358b4852d',
   'temporal_cli_1.5.1_linux_arm64.tar.gz': 'bd1b0db9f18b051026de8bf6cc1505f2510f14bbb7a8b9a4a91fff46c77454f5',
@@ -26,11 +26,11 @@ export async function sha256Of(file: string): Promise<string> {
 
 const recordOf = (executable: string) => `${executable}.sha256`;
 
-/** Writes down what an executable is, in the form of sha256sum(1), so that a later change of it is noticed. */
+/** Records the checksum of an executable, in the format of sha256sum(1), to detect later changes. */
 export const recordSum = (executable: string, sum: string): Promise<void> =>
   replaceFile(recordOf(executable), `${sum}  temporal\n`);
 
-/** Why an executable that Perdura obtained is not what it obtained, if so. Nothing of the file is run to find out. */
+/** The reason why an executable is not the one that Perdura obtained, if any. Does not execute the file. */
 export async function changeOf(executable: string): Promise<string | undefined> {
   const [recorded] = ((await readIfThere(recordOf(executable))) ?? '').trim().split(/\s+/);
   const found = await sha256Of(executable);
@@ -39,9 +39,9 @@ export async function changeOf(executable: string): Promise<string | undefined> 
       ? undefined
       : `it was changed after Perdura obtained it (its SHA-256 is ${found}, and ${recorded} was recorded)`;
   }
-  // From before sums were recorded: Go writes into what it builds which source it was built from.
+  // An executable older than the records: Go embeds the source version in its builds.
   if (!(await readFile(executable)).includes(`mod\t${MODULE}\tv${TEMPORAL_VERSION}\t${MODULE_SUM}\n`))
-    return `its SHA-256 was not recorded when it was obtained, and it is no build of ${MODULE} v${TEMPORAL_VERSION}`;
+    return `its SHA-256 was not recorded when it was obtained, and it is not a build of ${MODULE} v${TEMPORAL_VERSION}`;
   // A directory that cannot be written to cannot be tampered with by this user either.
   await recordSum(executable, found).catch(() => {});
   return undefined;

@@ -30,11 +30,11 @@ export interface Temporal extends Restartable {
   ui_url: string;
   /** All ports that it takes connections on. */
   ports: number[];
-  /** Of the process that serves now. */
+  /** The process that serves now. */
   readonly pid: number;
-  /** It was still running, left behind by a start that was killed. */
+  /** Whether it was still running from a start that was killed. */
   reused: boolean;
-  /** Answers when the server is gone. */
+  /** Resolves when the server has ended. */
   stop(): Promise<void>;
 }
 
@@ -64,7 +64,7 @@ const TUNING = [
     'history.transferProcessorMaxPollRPS=10000',
     'history.timerProcessorMaxPollRPS=10000',
     'system.enableActivityEagerExecution=true',
-    // Its HTTP API asks nobody who they are, and nothing here uses it: it answers to no name that there can be.
+    // Its HTTP API has no authentication and is unused here, so it only accepts an impossible host name.
     'frontend.httpAllowedHosts=["closed.invalid"]',
   ].flatMap((value) => ['--dynamic-config-value', value]),
   ...SEARCH_ATTRIBUTES.flatMap((name) => ['--search-attribute', `${name}=Keyword`]),
@@ -120,7 +120,7 @@ async function takeOver(record: string, { database, log }: { database: string; l
   if (!server || !(await isAlive(server)) || !(await serves(server.pid, database))) return undefined;
   const current = server.settings === TUNING.join(' ');
   if (current && (await answersWithin(server, 10_000))) return server;
-  log(`Temporal, process ${server.pid}, ${current ? 'does not answer' : 'has other settings'}; starting it anew`);
+  log(`Temporal, process ${server.pid}, ${current ? 'does not answer' : 'has other settings'}; restarting it`);
   await end(server, record, current ? 2_000 : undefined);
   return undefined;
 }
@@ -168,8 +168,8 @@ async function places(first: number): Promise<Places> {
 }
 
 /**
- * One of the sixteen million addresses of loopback, so that a page in a browser cannot find the web interface beside its guard: the
- * interface can neither be given a password nor be told which names it answers to. Other systems have a single address.
+ * One of the sixteen million loopback addresses, so that a page in a browser cannot find the web interface and bypass its guard: the
+ * interface supports neither a password nor a list of allowed host names. Other systems have a single address.
  */
 const hiddenAddress = () =>
   process.platform === 'linux' ? `127.${[randomInt(1, 255), randomInt(256), randomInt(1, 255)].join('.')}` : HOST;
@@ -179,7 +179,7 @@ interface Launch extends Places {
   log_file: string;
 }
 
-/** In a session of its own, so that Ctrl-C reaches us only and we end it when its clients are done. */
+/** In a separate session, so that Ctrl-C reaches only this process, which ends the server after its clients. */
 async function spawnServer(executable: string, { home, log_file, ...places }: Launch): Promise<Server> {
   const where = [
     '--ip',

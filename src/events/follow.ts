@@ -5,18 +5,18 @@ import { outageOf } from '../domain/outages.ts';
 import { isTerminal } from '../domain/statuses.ts';
 import { type EventBus, MISSED, type Notice } from './bus.ts';
 
-/** The record of events, as far as following needs it. */
+/** The part of the event record that following needs. */
 interface EventLog {
   read(workflow_id: string, from: { after: number; task_id?: string | undefined; limit?: number }): Promise<StoredEvent[]>;
-  /** The last number given out, and whether the task, if one is named, has ended or is gone. */
+  /** The last assigned number, and whether the task, if given, has ended or was deleted. */
   extent(workflow_id: string, task_id: string | null): Promise<{ last: number; over: boolean }>;
 }
 
 export interface Following {
   workflow_id: string;
-  /** A number that the record has not reached stands for its end. */
+  /** A number beyond the record means its end. */
   after: number;
-  /** Only events of this task; the stream ends after its terminal status, and when the task has ended. */
+  /** Only events of this task; the stream ends after its terminal status, or if the task has already ended. */
   task_id?: string | undefined;
 }
 
@@ -51,17 +51,17 @@ export async function* follow(
     for await (const notice of inbox.read()) {
       if (signal.aborted) return;
       if (notice.last <= seen) continue;
-      const told = joining(notice, seen);
-      const extent = told ? null : await source.log.extent(workflow_id, task_id ?? null);
+      const carried = joining(notice, seen);
+      const extent = carried ? null : await source.log.extent(workflow_id, task_id ?? null);
       if (extent) seen = Math.min(seen, extent.last);
-      for await (const event of told ?? past(source, seen)) {
+      for await (const event of carried ?? past(source, seen)) {
         seen = event.seq;
         if (task_id && event.task_id !== task_id) continue;
         yield event;
         if (ends(event, task_id)) return;
       }
       if (task_id && extent?.over) return;
-      // Numbers become visible in order: with the last of a notice, all before it have been read.
+      // Numbers become visible in order: once the last event of a notice is read, all earlier ones are.
       if (Number.isFinite(notice.last)) seen = Math.max(seen, notice.last);
     }
   } catch (error) {
@@ -77,7 +77,7 @@ interface Source {
   task_id: string | undefined;
 }
 
-/** What the record holds after a number. */
+/** The recorded events after a number. */
 async function* past({ log, workflow_id, task_id }: Source, seen: number): AsyncGenerator<StoredEvent> {
   for (let after = seen, page = PAGE; page === PAGE; ) {
     const found = await log.read(workflow_id, { after, task_id, limit: PAGE });
@@ -87,7 +87,7 @@ async function* past({ log, workflow_id, task_id }: Source, seen: number): Async
   }
 }
 
-/** The new ones of the events that a notice carries; null when it carries none, or some before them were missed. */
+/** The new events that a notice carries; null if it carries none, or if earlier ones were missed. */
 function joining({ last, task_id, events }: Notice, seen: number): StoredEvent[] | null {
   if (!events?.length || !task_id || last - events.length > seen) return null;
   const numbered = events.map((event, index) => ({ ...event, task_id, seq: last - events.length + 1 + index }));
@@ -97,7 +97,7 @@ function joining({ last, task_id, events }: Notice, seen: number): StoredEvent[]
 const ends = ({ type, data }: StoredEvent, task_id: string | undefined) =>
   task_id !== undefined && type === 'status' && isTerminal(data.status) && data.task_id === task_id;
 
-/** The same record, asked again while the database is unavailable: a stream outlives an outage. */
+/** Retries reads while the database is unavailable, so that a stream survives an outage. */
 function patient(log: EventLog, signal: AbortSignal): EventLog {
   const asked = async <T>(ask: () => Promise<T>): Promise<T> => {
     for (;;) {

@@ -3,10 +3,10 @@ interface Channel<M> {
   closing?: NodeJS.Timeout;
 }
 
-/** Who watches one run often watches the next one of the same workflow. */
+/** A client that watches one run often watches the next one of the same workflow. */
 const LINGER_MS = 10_000;
 
-/** Listeners by channel; a channel is opened for its first listener and closed a while after its last. */
+/** Listeners by channel. A channel opens with its first listener and closes some time after its last one leaves. */
 export function listeners<M>(door: { open(channel: string): void; close(channel: string): void }) {
   const channels = new Map<string, Channel<M>>();
   return {
@@ -26,7 +26,7 @@ export function listeners<M>(door: { open(channel: string): void; close(channel:
         if (all.delete(listener) && all.size === 0) entry.closing = setTimeout(close, LINGER_MS).unref();
       };
     },
-    tell(channel: string, message: M) {
+    notify(channel: string, message: M) {
       for (const listener of channels.get(channel)?.all ?? []) listener(message);
     },
     names: () => [...channels.keys()],

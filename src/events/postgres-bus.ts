@@ -7,7 +7,7 @@ import { noticeOf } from './notice.ts';
 interface PostgresBusOptions {
   /** How to reach the database. */
   connection: pg.ClientConfig;
-  /** Where requests to halt are sent from. */
+  /** The pool that sends halt requests. */
   pool: pg.Pool;
   log: (message: string) => void;
 }
@@ -17,14 +17,14 @@ const LONGEST_PAUSE_MS = 5_000;
 const GOODBYE_MS = 1_000;
 
 /**
- * LISTEN on one connection of its own. The database publishes events in the transaction that writes them, so there is nothing to
- * announce. A connection that breaks, or that leaves a probe without an answer, is replaced, and every listener is told that it may
- * have missed some.
+ * LISTEN on a dedicated connection. The database publishes events in the transaction that writes them, so there is nothing to
+ * announce. A connection that breaks or does not answer a probe is replaced, and every listener is notified that it may have
+ * missed some.
  */
 export function postgresBus({ connection, pool, log }: PostgresBusOptions): EventBus {
   const closing = new AbortController();
   let client: pg.Client | null = null;
-  // A connection takes one statement at a time; the others wait for their turn.
+  // A connection runs one statement at a time; the others queue.
   let turn: Promise<unknown> = Promise.resolve();
   const ask = (statement: string, on = client): Promise<unknown> => {
     const mine = turn.then(() => (on && on === client ? on.query(statement) : Promise.reject(new Error(DOWN))));
@@ -33,11 +33,11 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
   };
   const listen = async (channel: string) => {
     await ask(`LISTEN "${channel}"`);
-    // What was written between the listener's own look at the record and now.
-    channels.tell(channel, '');
+    // Covers what was written since the listener last read the record.
+    channels.notify(channel, '');
   };
   const channels = listeners<string>({
-    // A connection that is down listens to every channel when it is back.
+    // After a reconnect, all channels are subscribed again.
     open: (channel) => void listen(channel).catch(() => {}),
     close: (channel) => void ask(`UNLISTEN "${channel}"`).catch(() => {}),
   });
@@ -45,7 +45,7 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
   /** Resolves when the connection has ended, whatever ended it. */
   async function serve(): Promise<void> {
     const fresh = new pg.Client({ ...connection, query_timeout: PROBE_MS });
-    fresh.on('notification', ({ channel, payload = '' }) => channels.tell(channel, payload));
+    fresh.on('notification', ({ channel, payload = '' }) => channels.notify(channel, payload));
     fresh.on('error', () => {});
     const ended = new Promise<void>((resolve) => fresh.once('end', resolve));
     try {
@@ -59,7 +59,7 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
       }
     } finally {
       client = null;
-      // A silent server does not answer the goodbye either, and must not keep this process alive.
+      // A silent server does not acknowledge the end either, and must not keep this process alive.
       (fresh as unknown as { unref(): void }).unref();
       await Promise.race([fresh.end(), wait(GOODBYE_MS)]);
     }
@@ -83,7 +83,7 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
     halt(task_id) {
       pool
         .query('SELECT pg_notify($1, $2)', [HALT_CHANNEL, task_id])
-        .catch((error: Error) => log(`A request to halt was not published; workers find it on record: ${error.message}`));
+        .catch((error: Error) => log(`The halt request was not published; workers will find it in the record: ${error.message}`));
     },
     onHalt: (listener) => channels.add(HALT_CHANNEL, (task_id) => task_id && listener(task_id)),
     async ping() {
@@ -92,7 +92,7 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
     },
     async close() {
       closing.abort();
-      // It may be in the middle of connecting.
+      // It may still be connecting.
       await Promise.race([served, wait(GOODBYE_MS)]);
     },
   };

@@ -1,21 +1,21 @@
 import { outageOf } from '../domain/outages.ts';
 
-/** Text waits this long for more of it, so that a fast model does not cost a write a token. */
+/** Text waits this long for more, so that a fast model does not cause one write per token. */
 const PAUSE_MS = 50;
 const BATCH_CHARACTERS = 4_096;
 
 export interface DeltaPublisher {
-  /** Takes text as it comes; it is told in order, in batches, the first at once. */
+  /** Accepts text as it arrives. It is published in order, in batches, the first one immediately. */
   push(delta: string): void;
-  /** Resolves when everything pushed so far has been told, or given up. */
+  /** Resolves when everything pushed so far has been published or given up. */
   flush(): Promise<void>;
-  /** False when some text may not have been told, because the database was away: the text has to be told anew, as a whole. */
+  /** False if the database was unavailable and some text may not have been published: publish the whole text again. */
   complete(): boolean;
 }
 
 /**
- * `send` is never called while an earlier call of it is under way; nothing is sent before `ready`. When it finds the database
- * away nobody knows what was told, so nothing more is; its other failures surface in `flush`.
+ * Calls `send` one at a time, and not before `ready`. If the database is unavailable it is unknown what was published, so nothing
+ * more is sent; other failures surface in `flush`.
  */
 export function deltaPublisher(send: (delta: string) => Promise<unknown>, ready: Promise<unknown>): DeltaPublisher {
   let complete = true;

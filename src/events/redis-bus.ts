@@ -8,13 +8,13 @@ interface RedisBusOptions {
   log: (message: string) => void;
 }
 
-/** Events above this size are read from the record by whoever needs them. */
+/** Watchers read events above this size from the record. */
 const LARGEST_NOTICE = 64 * 1024;
 
 const CONNECT_MS = 5_000;
 const LONGEST_PAUSE_MS = 2_000;
 
-/** Nothing is queued for a server that is down: what is announced is on record. */
+/** Nothing is queued while Redis is down: announced events are in the record. */
 const OPTIONS = {
   connectionName: 'perdura',
   connectTimeout: CONNECT_MS,
@@ -27,8 +27,8 @@ const OPTIONS = {
 };
 
 /**
- * Redis pub/sub. What is announced is already on record, so a message that Redis loses costs a watcher a moment: the next one,
- * its next look at the record, or the notice of a new connection makes it read what it missed.
+ * Redis pub/sub. Announced events are already in the record, so a lost message only delays a watcher: the next message, its next
+ * read of the record, or the notice after a reconnect makes it read what it missed.
  */
 export function redisBus({ url, log }: RedisBusOptions): EventBus {
   const reported = onceEach(log);
@@ -36,15 +36,15 @@ export function redisBus({ url, log }: RedisBusOptions): EventBus {
   const subscriber = new Redis(url, OPTIONS);
   const listen = async (channel: string) => {
     await subscriber.subscribe(channel);
-    // What was written between the listener's own look at the record and now.
-    channels.tell(channel, '');
+    // Covers what was written since the listener last read the record.
+    channels.notify(channel, '');
   };
   const channels = listeners<string>({
-    // A connection that is down subscribes to every channel when it is back.
+    // After a reconnect, all channels are subscribed again.
     open: (channel) => void listen(channel).catch(() => {}),
     close: (channel) => void subscriber.unsubscribe(channel).catch(() => {}),
   });
-  subscriber.on('message', (channel: string, payload: string) => channels.tell(channel, payload));
+  subscriber.on('message', (channel: string, payload: string) => channels.notify(channel, payload));
   subscriber.on('ready', () => {
     for (const channel of channels.names()) void listen(channel).catch(() => {});
   });
@@ -62,12 +62,12 @@ export function redisBus({ url, log }: RedisBusOptions): EventBus {
       const payload = whole.length > LARGEST_NOTICE ? JSON.stringify({ last: notice.last }) : whole;
       publisher
         .publish(channelOf(workflow_id), payload)
-        .catch((error: Error) => reported(`Redis took no event: ${error.message}`));
+        .catch((error: Error) => reported(`Redis did not accept an event; watchers read it from the record: ${error.message}`));
     },
     halt(task_id) {
       publisher
         .publish(HALT_CHANNEL, task_id)
-        .catch((error: Error) => log(`A request to halt was not published; workers find it on record: ${error.message}`));
+        .catch((error: Error) => log(`The halt request was not published; workers will find it in the record: ${error.message}`));
     },
     onHalt: (listener) => channels.add(HALT_CHANNEL, (task_id) => task_id && listener(task_id)),
     async ping() {
@@ -81,13 +81,13 @@ export function redisBus({ url, log }: RedisBusOptions): EventBus {
   };
 }
 
-/** Replaces a connection that does not answer: nothing else would notice a server that is silent. */
+/** Replaces a connection that does not answer: nothing else detects a silent server. */
 async function probe(connection: Redis): Promise<void> {
   if (connection.status !== 'ready') return;
   await connection.ping().catch(() => connection.disconnect(true));
 }
 
-/** Logs what is new: a server that is down is tried several times a second. Null: it is up again. */
+/** Logs each new message once: a server that is down is retried several times a second. Null means it is up again. */
 function onceEach(log: (message: string) => void): (message: string | null) => void {
   let last: string | null = null;
   return (message) => {

@@ -5,20 +5,20 @@ import { refusedFailure } from './failures.ts';
 import type { Fetch } from './reusing-fetch.ts';
 import { ModelFailure, type ModelRuntime } from './runtime.ts';
 
-/** How long an exchange may take, and how long nothing at all may be heard during it. */
+/** How long an exchange may take, and how long it may be silent. */
 export interface ExchangeDeadlines {
   total_ms: number;
-  /** Null where the runtime keeps a watch of its own. */
+  /** Null if the runtime watches for silence itself. */
   silence_ms: number | null;
 }
 
-/** As the installation sets them. */
+/** The installation's deadlines. */
 export const deadlinesOf = (config: Pick<Config, 'MODEL_TOTAL_SECONDS' | 'MODEL_SILENCE_SECONDS'>): ExchangeDeadlines => ({
   total_ms: config.MODEL_TOTAL_SECONDS * 1_000,
   silence_ms: config.MODEL_SILENCE_SECONDS * 1_000,
 });
 
-/** With what a definition sets instead. */
+/** The deadlines with the overrides of a definition. */
 export const narrowed = (deadlines: ExchangeDeadlines, limits: ExchangeLimits | undefined): ExchangeDeadlines => ({
   total_ms: limits?.model_total_seconds ? limits.model_total_seconds * 1_000 : deadlines.total_ms,
   silence_ms: limits?.model_silence_seconds ? limits.model_silence_seconds * 1_000 : deadlines.silence_ms,
@@ -31,8 +31,8 @@ interface Watch {
 }
 
 /**
- * What stands right behind a runtime: its exchanges end in time, and what they bring is within bounds and storable, the text told
- * meanwhile the same as the text of the reply. The runtime is to ask through `heard`, which notices every byte.
+ * Wraps a runtime: exchanges end in time, replies are within limits and storable, and the emitted text equals the text of the
+ * reply. The runtime must send its requests through `heard`, which notices every byte.
  */
 export function exchangeBounds({ total_ms, silence_ms }: ExchangeDeadlines) {
   const watches = new Set<Watch>();
@@ -95,7 +95,7 @@ const silent = (ms: number) =>
     },
   );
 
-/** The same fetch; every byte of a body is noticed. */
+/** The same fetch, which reports every byte of a body. */
 function noticing(fetch: Fetch, touch: () => void): Fetch {
   return async (input, init) => {
     const response = await fetch(input, init);

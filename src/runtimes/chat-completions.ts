@@ -6,14 +6,14 @@ import { ModelFailure, type ModelRuntime } from './runtime.ts';
 
 interface ChatCompletionsOptions {
   client: OpenAI;
-  /** Used where the exchange names no model. */
+  /** Used if the exchange names no model. */
   default_model: string | null;
 }
 
-/** The deadlines of an exchange are kept around it; the client's own would cut a longer one short. */
+/** The caller enforces the deadlines of an exchange; the client's own timeout would end a longer one early. */
 const NO_TIMEOUT = 2 ** 31 - 1;
 
-/** OpenAI-style chat completions, streamed. The transcript is sent whole each time, so there is no cursor. */
+/** Streamed OpenAI-style chat completions. Each request sends the whole transcript, so there is no cursor. */
 export function chatCompletions({ client, default_model }: ChatCompletionsOptions): ModelRuntime {
   return {
     async exchange(input, emit, signal) {
@@ -40,7 +40,7 @@ export function chatCompletions({ client, default_model }: ChatCompletionsOption
 
 const isOf = ({ headers }: Response, type: string) => (headers.get('content-type') ?? '').includes(type);
 
-/** A success that holds no answer: a page of a proxy or a sign-in, or nothing at all. */
+/** Refuses a successful response without an answer: a proxy's or sign-in HTML page, or an empty body. */
 async function refuseOther(response: Response): Promise<void> {
   const { status, body } = response;
   if (body && !isOf(response, 'text/html')) return;
@@ -56,7 +56,7 @@ async function refuseOther(response: Response): Promise<void> {
       });
 }
 
-/** An endpoint that does not stream answers whole: read as a stream of one chunk. */
+/** Reads the reply of an endpoint that does not stream as a stream of one chunk. */
 async function* wholeAnswer(response: Response): AsyncGenerator<Chunk> {
   const { choices, error, ...rest } = (await response.json()) as OpenAI.Chat.Completions.ChatCompletion & {
     error?: { message?: string };

@@ -7,7 +7,7 @@ export type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;
 type Delta = Chunk['choices'][number]['delta'] & { reasoning_content?: unknown; reasoning?: unknown };
 type CallPart = NonNullable<Delta['tool_calls']>[number];
 
-/** Gathers a streamed reply. Throws a ModelFailure when what arrived is no usable answer. */
+/** Collects a streamed reply. Throws a ModelFailure if the result is not a usable answer. */
 export async function replyOf(stream: AsyncIterable<Chunk>, emit: (delta: string) => void): Promise<ModelReply> {
   const reply: ModelReply = { text: '', calls: [], finish: '', model: null, usage: NO_USAGE, extra: null };
   const gathered = { calls: callGatherer(), reasoning: '', refused: false, characters: 0 };
@@ -51,7 +51,7 @@ function sizeOf(delta: Delta, text: string): number {
 
 const lengthOf = (value: unknown): number => textOf(value).length;
 
-/** Calls arrive in pieces told apart by index; a piece with another id on the same index begins another call. */
+/** Calls arrive in pieces, matched by index; a piece with another id at the same index starts another call. */
 function callGatherer() {
   const calls: ModelReply['calls'] = [];
   const open = new Map<number, ModelReply['calls'][number]>();
@@ -91,7 +91,7 @@ function usageOf(usage: NonNullable<Chunk['usage']>): ExchangeUsage {
   };
 }
 
-/** What arrived without an error may still be no answer. */
+/** A stream that ends without an error may still lack an answer. */
 function checked(reply: ModelReply): ModelReply {
   const silent = reply.calls.length === 0 && reply.text.trim() === '';
   if (!reply.finish) throw new ModelFailure('The model broke off its answer', { code: 'model_stream_cut', recoverable: true });

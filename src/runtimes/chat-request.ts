@@ -21,7 +21,7 @@ export function chatRequest({ instructions, transcript, tools, reasoning_effort,
         }
       : {}),
     ...(reasoning_effort ? { reasoning_effort: reasoning_effort as 'low' } : {}),
-    // Many endpoints refuse JSON mode beside tools.
+    // Many endpoints refuse JSON mode together with tools.
     ...(wants_json && tools.length === 0 ? { response_format: { type: 'json_object' as const } } : {}),
   };
 }
@@ -37,10 +37,10 @@ function messageOf({ role, content, tool_calls, call_id, extra }: TranscriptMess
   return { role, content: content || null, ...(calls?.length ? { tool_calls: calls } : {}), ...(extra as object | null) };
 }
 
-/** An empty name in the history is refused by endpoints; the call's result has told the model what was wrong. */
+/** Endpoints refuse an empty name in the history. The call's result has already reported the error to the model. */
 const NAMELESS = 'unnamed';
 
-/** What was no JSON goes back as JSON that holds it, because endpoints refuse a history they cannot parse. */
+/** Wraps invalid arguments in valid JSON, because endpoints refuse a history they cannot parse. */
 function readable(text: string): string {
   if (text.trim() === '') return '{}';
   try {

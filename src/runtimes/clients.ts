@@ -6,11 +6,11 @@ import { outageOf } from '../domain/outages.ts';
 import { type Fetch, reusingFetch } from './reusing-fetch.ts';
 import { ModelFailure } from './runtime.ts';
 
-/** In whose name a model is called. */
+/** The caller on whose behalf a model is called. */
 export interface ModelCaller {
   /** The caller's own access token; null when the run has none. */
   access_token: string | null;
-  /** Opens a stored token for the provider that names it; throws a sentence when it may not be used. */
+  /** Opens a stored token for the provider that names it; throws a readable error if it may not be used. */
   openToken(name: string, provider: ModelEndpoint): Promise<string>;
 }
 
@@ -25,10 +25,10 @@ const OPENAI_URL = 'https://api.openai.com/v1';
 const VENDOR_URL = 'https://api.anthropic.com';
 const VENDOR_TIMEOUT_MS = 60_000;
 const AZURE_API_VERSION = '2024-10-21';
-/** Stands where the SDK wants a key and the endpoint needs none; the header itself is left out. */
+/** Placeholder for the key that the SDK requires; an endpoint without a key gets no header. */
 const NO_KEY = 'none';
 
-/** Retries are the engine's, and nothing comes from the process's environment. */
+/** The engine retries, so the SDK does not; nothing is read from the environment. */
 const COMMON = { maxRetries: 0, timeout: TIMEOUT_MS, organization: null, project: null, logLevel: 'off' as const };
 
 export const refusal = (message: string, code = 'no_provider_key') => new ModelFailure(message, { code, recoverable: false });
@@ -48,10 +48,10 @@ export async function providerClient(provider: ModelEndpoint, caller: ModelCalle
   return new OpenAI({ ...options, defaultHeaders, apiKey: key ?? NO_KEY, baseURL: base_url ? rooted(base_url) : OPENAI_URL });
 }
 
-/** Model servers of one's own (Ollama, llama.cpp, vLLM, LM Studio) are known by host and port alone; they serve under /v1. */
+/** Self-hosted model servers (Ollama, llama.cpp, vLLM, LM Studio) are given as host and port; they serve under /v1. */
 const rooted = (url: string) => (/^http:\/\/[^/?#]+\/?$/.test(url) ? `${url.replace(/\/$/, '')}/v1` : url);
 
-/** A client of the vendor's own API; `url` where it is to be reached at another address. */
+/** A client of the vendor's API; `url` overrides its address. */
 export async function vendorClient(
   provider: ModelEndpoint,
   caller: ModelCaller,
@@ -61,7 +61,7 @@ export async function vendorClient(
   return new Anthropic({ ...options, apiKey: await keyOf(provider, caller), baseURL: url, fetch });
 }
 
-/** `base_url` is the resource's address; a deployment, where one is named, goes into the path. */
+/** `base_url` is the address of the resource; a deployment, if named, is part of the path. */
 function azureClient(provider: ModelEndpoint, apiKey: string, options: typeof COMMON & { fetch: Fetch }): AzureOpenAI {
   const { name, base_url, azure_api_version, azure_deployment } = provider;
   if (!base_url) {
@@ -78,7 +78,7 @@ function azureClient(provider: ModelEndpoint, apiKey: string, options: typeof CO
   });
 }
 
-/** Only an endpoint of the user's own may do without a key. */
+/** Only a self-hosted endpoint may have no key. */
 async function keyOf(provider: ModelEndpoint, caller: ModelCaller): Promise<string | null> {
   if (provider.api_key_token_name) {
     return caller.openToken(provider.api_key_token_name, provider).catch((error: Error) => {

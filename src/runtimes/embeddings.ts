@@ -3,9 +3,9 @@ import { modelFailureOf } from './failures.ts';
 
 /** Turns texts into vectors of length 1. */
 export interface Embedder {
-  /** Tells vectors apart that must not be compared. */
+  /** Identifies the embedder: vectors with different ids must not be compared. */
   name: string;
-  /** In the order of the texts. Throws a sentence when the endpoint does not serve. */
+  /** In the order of the texts. Throws a readable error if the endpoint fails. */
   embed(texts: readonly string[]): Promise<number[][]>;
 }
 

@@ -5,10 +5,10 @@ import { ModelFailure } from './runtime.ts';
 const TOO_MANY = 429;
 const TIMEOUTS = [408, 409];
 const SERVER_ERRORS = 500;
-/** How Node says that a connection ended in the middle of a body. */
+/** Node's messages for a connection that ended within a body. */
 const CUT = /terminated|other side closed|ECONNRESET|UND_ERR_SOCKET|Premature close/;
 
-/** What a provider's client threw, as a failure in the provider's own words. A failure of our own making passes unchanged. */
+/** Turns an error of a provider's client into a ModelFailure with the provider's message. A ModelFailure passes unchanged. */
 export function modelFailureOf(error: unknown): unknown {
   const refused = refusedFailure(error);
   if (refused) return refused;
@@ -57,7 +57,7 @@ function modelRefusal({ status, message, headers, code: named }: APIError): Mode
           : named === 'context_length_exceeded'
             ? 'context_window_full'
             : 'model_error';
-  // A stream may carry an error and no status: the request itself was accepted.
+  // An error within a stream has no status: the request itself was accepted.
   const recoverable = status === undefined || status === TOO_MANY || TIMEOUTS.includes(status) || status >= SERVER_ERRORS;
   const advice = ADVICE[code];
   return new ModelFailure(`The model's endpoint answered: ${message}${advice ? `; ${advice}` : ''}`, {
@@ -82,10 +82,10 @@ export function retryAfter(headers: Headers | undefined): number | undefined {
   return wait > 0 ? wait : undefined;
 }
 
-/** The guarded fetch refused to connect; it will again. */
+/** The guarded fetch refused to connect; a retry would be refused too. */
 const isDenied = (error: Error) => (innermost(error) as { code?: string }).code === 'EGRESS_DENIED';
 
-/** The innermost reason, which names the port or the host; the outer ones say `fetch failed`. */
+/** The innermost cause, which names the host or the port; the outer ones only say `fetch failed`. */
 export function networkCause(error: unknown): string {
   const { code, message } = innermost(error) as { code?: string; message?: string };
   return message || code || 'no connection';

@@ -8,7 +8,7 @@ import { type Exchange, ModelFailure, type ModelRuntime } from './runtime.ts';
 const MOST_TOKENS = 8_192;
 const FINISHES: Record<string, string> = { max_tokens: 'length', refusal: 'refusal' };
 
-/** The vendor's messages, streamed and without tools: for chats, which a session of agents is not made for. */
+/** The vendor's streamed Messages API without tools, for chats: agent sessions are unsuitable for them. */
 export function messagesRuntime({ client, default_model }: { client: Anthropic; default_model: string | null }): ModelRuntime {
   return {
     async exchange(input, emit, signal) {

@@ -10,7 +10,7 @@ import { askForModels, modelLister } from './model-lists.ts';
 import { pricesOf } from './prices.ts';
 import { ModelFailure } from './runtime.ts';
 
-/** Lists of models in the name of a caller. */
+/** Lists models on behalf of a caller. */
 export function modelListsOf({
   store,
   setting,
@@ -38,7 +38,7 @@ export function modelListsOf({
         throw problemOf(error);
       });
     },
-    /** Asks each time; nothing is cached. */
+    /** Not cached. */
     async ofDraft({ api_key, ...draft }: ProviderDraft): Promise<Model[]> {
       if (api_key) secrets.hear(api_key);
       const provider = { ...draft, id: '', name: 'to be tested', api_key_token_name: api_key && 'the key given' };
@@ -54,7 +54,7 @@ export function modelListsOf({
 
 export type ModelLists = ReturnType<typeof modelListsOf>;
 
-/** A provider without a usable key, as a refusal of the API. */
+/** Turns a failure for lack of a usable key into an API error. */
 function problemOf(error: unknown): unknown {
   if (isSecretNotGranted(error)) return secretNotGranted((error as Error).message);
   return error instanceof ModelFailure ? new AppError('upstream', error.message, { code: error.code }) : error;

@@ -13,7 +13,7 @@ const KEPT_MS = 10 * 60_000;
 const MOST_KEPT = 1_000;
 
 interface Listing {
-  /** Equal keys are answered from the same list for ten minutes. */
+  /** Requests with an equal key share one list for ten minutes. */
   key: string;
   client: () => Promise<OpenAI | Anthropic>;
   provider_id?: string;
@@ -22,11 +22,11 @@ interface Listing {
 
 interface ListerOptions {
   now?: () => number;
-  /** Takes out what was opened to ask: a list is kept for longer than that is known. */
+  /** Redacts the secrets opened for the request: the list is cached longer than the request's scope lasts. */
   redact: () => Pick<Redactor, 'value' | 'error'>;
 }
 
-/** Asks endpoints for their models and remembers the answer for a while. */
+/** Fetches model lists from endpoints and caches them for a while. */
 export function modelLister({ now = Date.now, redact }: ListerOptions) {
   const kept = new Map<string, { at: number; models: Model[] }>();
   const cleaned = (error: unknown) => Promise.reject(redact().error(error));
@@ -40,7 +40,7 @@ export function modelLister({ now = Date.now, redact }: ListerOptions) {
   };
 }
 
-/** A provider without a usable key or address is as good as out of reach. */
+/** A provider without a usable key or address counts as unreachable. */
 async function reached(client: Listing['client']): Promise<OpenAI | Anthropic> {
   try {
     return await client();
@@ -50,7 +50,7 @@ async function reached(client: Listing['client']): Promise<OpenAI | Anthropic> {
   }
 }
 
-/** A model as endpoints list it: the standard knows the id only, some tell more, each in words of its own. */
+/** A listed model: the standard defines only the id; some endpoints add more, each in its own format. */
 interface Listed {
   id: string;
   name?: string;

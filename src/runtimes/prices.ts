@@ -1,7 +1,7 @@
 import type { ModelPrices, PinnedProvider } from '../domain/definition.ts';
 import { KNOWN_MODELS } from '../domain/known-models.ts';
 
-/** The provider's own table; without one, what the vendor asks for its models, where the provider is the vendor itself. */
+/** The provider's own price table; without one, the vendor's list prices if the provider is the vendor itself. */
 export function pricesOf({
   price_table,
   provider_type,

@@ -2,7 +2,7 @@ import type { Redactor } from '../domain/redaction.ts';
 import type { ToolOutcome } from '../tools/source.ts';
 import type { ModelRuntime } from './runtime.ts';
 
-/** A model that may know secrets: those of its own endpoint, and what tools read to it. */
+/** Wraps a model whose text may contain secrets: its endpoint's, and those that tools returned to it. */
 export function redactedRuntime(runtime: ModelRuntime, redact: Redactor): ModelRuntime {
   const { end } = runtime;
   const cleaned = (error: unknown) => Promise.reject(redact.error(error));
@@ -23,7 +23,7 @@ export function redactedRuntime(runtime: ModelRuntime, redact: Redactor): ModelR
   };
 }
 
-/** What a tool answered and printed, or why it could not be reached. */
+/** Redacts a tool's result and output, or the reason why it was unreachable. */
 export async function redactedOutcome(call: Promise<ToolOutcome>, redact: Redactor): Promise<ToolOutcome> {
   const outcome = await call.catch((error: unknown) => Promise.reject(redact.error(error)));
   return { ...redact.value(outcome), content: redact.json(outcome.content) };

@@ -1,11 +1,11 @@
 export type Fetch = typeof globalThis.fetch;
 
-/** What follows the mark at the end of a stream is the end of the transfer; a server that keeps it open longer loses its connection. */
+/** After the end mark only the end of the transfer follows; a server that keeps it open longer loses its connection. */
 const REST_MS = 1_000;
 
 /**
- * A fetch whose connections outlive a streamed answer. The client stops reading at the `[DONE]` mark, and giving up a body before
- * its last byte closes the connection: the next step of a run would then pay for a new one, TLS included.
+ * A fetch that reuses connections after a streamed answer. The client stops reading at the `[DONE]` mark, and abandoning a body
+ * before its last byte closes the connection: the next step of a run would need a new one, TLS included.
  */
 export function reusingFetch(fetch: Fetch): Fetch {
   return async (input, init) => {
@@ -16,7 +16,7 @@ export function reusingFetch(fetch: Fetch): Fetch {
   };
 }
 
-/** The same bytes; when the reader leaves, the rest is read and dropped. */
+/** Passes the bytes through; if the reader stops, reads and drops the rest. */
 function readToItsEnd(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   return new ReadableStream<Uint8Array>(
@@ -39,6 +39,6 @@ async function drained(reader: ReadableStreamDefaultReader<Uint8Array>): Promise
   try {
     while (!(await reader.read()).done);
   } catch {
-    // The connection is gone, and nothing of it was wanted any more.
+    // The connection broke, and its remaining data was not needed.
   }
 }

@@ -19,31 +19,31 @@ interface DefaultRuntime {
 
 interface RuntimeOptions {
   default_runtime: DefaultRuntime;
-  /** Every request to a provider goes through it, so it is where egress is guarded and what comes back is counted. */
+  /** Every request to a provider goes through it; it enforces the egress rules and counts the bytes of replies. */
   fetch: Fetch;
-  /** To the default runtime, which is the operator's own choice: counted only. */
+  /** For the default runtime: the operator chose it, so bytes are counted but the egress rules do not apply. */
   installationFetch: Fetch;
-  /** The installation's; the definition may set others. */
+  /** The installation's deadlines; a definition may set others. */
   deadlines: ExchangeDeadlines;
-  /** Where the vendor's agent sessions are; default the vendor's own address. */
+  /** Address of the vendor's agent sessions; by default the vendor's own. */
   vendor_url?: string | undefined;
 }
 
 export interface SelectedRuntime {
   runtime: ModelRuntime;
   prices: ModelPrices;
-  /** The default runtime knows no custom tools. */
+  /** The default runtime does not support custom tools. */
   custom_tools: boolean;
-  /** Tools that run at the vendor, and so are not offered from here. */
+  /** Tools that run at the vendor, so Perdura does not offer them. */
   elsewhere?: { builtins: string[]; mcp_server_ids: string[] };
-  /** The runtime keeps the conversation on its own side, so there is nothing to compact here. */
+  /** The vendor keeps the conversation, so there is nothing to compact here. */
   keeps_context?: boolean;
 }
 
-/** What decides about the runtime. Without `tools` it is for a chat, which the vendor's sessions are not made for. */
+/** The input that selects the runtime. Without `tools` it is for a chat, for which the vendor's sessions are unsuitable. */
 type Selecting = Pick<Definition, 'provider'> & Partial<Pick<Definition, 'tools' | 'mcp_servers' | 'exchange_limits'>>;
 
-/** The one place that knows which provider means which runtime, and which tools it is given. */
+/** The only place that maps providers to runtimes and the tools they get. */
 export async function selectRuntime(
   definition: Selecting,
   caller: ModelCaller,
@@ -79,7 +79,7 @@ async function unboundedRuntime(
     };
   }
   const client = await providerClient(provider, caller, fetch);
-  // A deployment is a model by itself: the request must name one, and the endpoint does not read it.
+  // A deployment fixes the model: the request must name one, but the endpoint ignores it.
   const default_model = provider.default_model ?? (provider.provider_type === 'azure_openai' ? provider.azure_deployment : null);
   return { runtime: chatCompletions({ client, default_model }), prices: pricesOf(provider), custom_tools: true };
 }
@@ -106,7 +106,7 @@ function vendorRuntime(
 
 const isVendors = (name: string) => (VENDOR_BUILTINS as readonly string[]).includes(name);
 
-/** The address of a server that the vendor can reach by itself; one that takes secrets is reached from here. */
+/** The address of a server that the vendor can call directly; servers with secrets are called from here. */
 function plainUrlOf({ transport_type, connection_config }: PinnedMcpServer): string | null {
   const { url, headers = {} } = connection_config as { url?: unknown; headers?: object };
   const plain = transport_type === 'http' && typeof url === 'string' && !/\{\{|[?@]/.test(url) && url.startsWith('https:');

@@ -11,12 +11,12 @@ export interface Holder {
 
 interface Asking {
   holder: Holder;
-  /** Who made the resource. */
+  /** The creator of the resource. */
   saved_by: string;
   wanted: Asked[];
 }
 
-/** Resources as they are now, with what they ask for. */
+/** The current resources, with the tokens that they name. */
 export function askingResources(prisma: Prisma.TransactionClient, keys: KeyRing) {
   const { mcpServers, knowledgeSources } = connectionStores(prisma, keys);
 
@@ -69,7 +69,7 @@ export function askingResources(prisma: Prisma.TransactionClient, keys: KeyRing)
   return {
     all: () => all(),
     of: (kind: SecretHolder, ids: readonly string[]): Promise<Asking[]> => readers[kind]({ id: { in: [...ids] } }),
-    /** Who names a token. Workflows are their owner's alone, so those of others are not shown. */
+    /** The resources that name a token. Workflows are private, so other users' are left out. */
     asking: async (token: string, owner: string): Promise<Asked[]> =>
       (await all({ workflow: { owner }, provider: { api_key_token_name: token } }))
         .flatMap(({ wanted }) => wanted)

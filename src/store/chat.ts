@@ -9,7 +9,7 @@ export interface ChatUsage {
 }
 
 export interface Question {
-  /** Where the request has one to give; a message that has it is taken for this one. */
+  /** The id, if one was reserved for the request. An existing message with this id counts as this one. */
   id?: string | undefined;
   session_id?: string | undefined;
   agent_id: string;
@@ -52,7 +52,7 @@ export function chatStore(prisma: PrismaClient) {
       const found = await prisma.chatMessage.findUnique({ where: { id } });
       return found && wiredMessage(found);
     },
-    /** Stores a message, once for its id; returns the session it is in: a new one, titled by how it begins, where none is given. */
+    /** Stores a message, once per id, and returns its session. Without a session, creates one titled by the message's beginning. */
     async ask({ id = uuid(), session_id, agent_id, owner, content }: Question): Promise<string> {
       const known = await prisma.chatMessage.findUnique({ where: { id }, select: { session_id: true } });
       if (known) return known.session_id;

@@ -5,17 +5,17 @@ import type { Prisma } from '../generated/prisma/client.ts';
 import type { KeyRing } from './key-ring.ts';
 import { sealedResource } from './sealed-resource.ts';
 
-/** What the seals of knowledge sources are tied to. */
+/** The seal context of knowledge sources. */
 export const KNOWLEDGE_SOURCE = 'knowledge-source';
 
-/** Parts of a configuration that are sent to the address, or looked for there; everything else is taken for a part of the address. */
+/** Configuration fields that are sent to the address or looked up there; every other field counts as part of the address. */
 const SENT_TO_SERVER = ['headers', 'env'];
 const SENT_TO_SOURCE = ['collection', 'table', 'text_field', 'text_column', 'embedding_column', 'user', 'database'];
 
 const without = (config: unknown, names: readonly string[]) =>
   Object.fromEntries(Object.entries(config as object).filter(([name]) => !names.includes(name)));
 
-/** Resources that lead elsewhere, with the secrets that takes. */
+/** Resources that connect to other services, with their secrets. */
 export const connectionStores = (prisma: Prisma.TransactionClient, keys: KeyRing) => ({
   mcpServers: sealedResource<McpServer>(prisma.mcpServer, {
     noun: 'MCP server',

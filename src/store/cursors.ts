@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { row, rows } from './database.ts';
 import * as sql from './statements/cursors.ts';
 
-/** What is still kept for a task that has ended at its model's provider. */
+/** State that a model provider still stores for a task that has ended. */
 interface OpenCursor {
   task_id: string;
   definition_hash: string;
@@ -10,13 +10,13 @@ interface OpenCursor {
 
 export function cursorStore(pool: pg.Pool) {
   return {
-    /** Tasks that ended lately and whose cursors have not been forgotten; where they are many, some, so that each has its turn. */
+    /** Recently ended tasks that still have a cursor; a sample if there are many, so that each gets its turn. */
     open: () => rows<OpenCursor>(pool, sql.openCursors()),
-    /** Nothing is kept for the task any more. */
+    /** Records that the provider stores nothing more for the task. */
     async forget(task_id: string): Promise<void> {
       await row(pool, sql.forgetCursor({ task_id }));
     },
-    /** Something may be kept for the task, though no reply of it said what. */
+    /** Records that the provider may store state for the task, although no reply named it. */
     async leave(task_id: string): Promise<void> {
       await row(pool, sql.leaveCursor({ task_id }));
     },

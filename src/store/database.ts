@@ -3,7 +3,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { PrismaClient } from '../generated/prisma/client.ts';
 
-/** One pool for both doors: Prisma for resources, prepared SQL for the statements on the path of a run. */
+/** One pool for both: Prisma for resources, prepared SQL for the statements on a run's hot path. */
 export interface Database {
   pool: pg.Pool;
   prisma: PrismaClient;
@@ -13,7 +13,7 @@ export interface Database {
 interface DatabaseOptions {
   url: string;
   max_connections?: number;
-  /** Told of connections that break while idle; they are replaced by themselves. */
+  /** Called when an idle connection breaks; the pool replaces it. */
   on_error?: (error: Error) => void;
 }
 
@@ -102,12 +102,12 @@ export interface Queryable {
   query(statement: pg.QueryConfig): Promise<pg.QueryResult>;
 }
 
-/** The same pool, with another time limit for each statement. */
+/** The same pool, with another time limit per statement. */
 export const within = (pool: Queryable, query_timeout: number): Queryable => ({
   query: (statement) => pool.query({ ...statement, query_timeout } as pg.QueryConfig),
 });
 
-/** The rows that a query of a prepared statement finds. */
+/** The rows of a prepared statement. */
 export async function rows<R>(pool: Queryable, query: pg.QueryConfig): Promise<R[]> {
   const { rows: found } = await pool.query(query);
   return found as R[];
@@ -117,14 +117,14 @@ export async function row<R>(pool: Queryable, query: pg.QueryConfig): Promise<R 
   return (await rows<R>(pool, query))[0];
 }
 
-/** Does work in one transaction; what throws undoes it. */
+/** Does work in one transaction; an error rolls it back. */
 export async function inTransaction<T>(pool: pg.Pool, work: (connection: Queryable) => Promise<T>): Promise<T> {
   const connection = await pool.connect();
   let broken: Error | undefined;
   const lost = (error: Error) => {
     broken = error;
   };
-  // The pool listens to connections that are idle; without a listener a lost one would end the process.
+  // The pool handles errors of idle connections only; without this listener a lost connection would end the process.
   connection.on('error', lost);
   try {
     await connection.query('BEGIN');

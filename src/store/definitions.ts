@@ -3,7 +3,7 @@ import type { Definition } from '../domain/definition.ts';
 import { type Queryable, row } from './database.ts';
 import { findDefinition } from './statements/definitions.ts';
 
-/** Definitions never change, but for the key that secrets in them are sealed with, so a worker keeps the ones it met last. */
+/** A definition never changes, except for the key that its secrets are sealed with, so each worker caches recent ones. */
 const KEPT = 500;
 
 export const hashOf = (body: string) => createHash('sha256').update(body).digest('hex');

@@ -6,7 +6,7 @@ import * as sql from './statements/events.ts';
 export function eventStore(pool: pg.Pool) {
   const quick = within(pool, RUN_STATEMENT_MS);
   return {
-    /** Events after a number, oldest first; of one task when it is named. */
+    /** Events after a number, oldest first; only of `task_id` if given. */
     async read(
       workflow_id: string,
       { after, task_id, limit = 500 }: { after: number; task_id?: string | undefined; limit?: number },

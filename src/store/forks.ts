@@ -7,23 +7,23 @@ import { type Queryable, row, rows } from './database.ts';
 import * as sql from './statements/forks.ts';
 import type { OpenCall } from './tool-ledger.ts';
 
-/** What a forked task begins with. */
+/** What a forked task starts with. */
 export interface Seed {
   /** The run it is forked from. */
   task_id: string;
   step: number;
   effects: ForkEffects;
-  /** Of the source's definition, which the fork keeps. */
+  /** Hash of the source's definition, which the fork keeps. */
   definition_hash: string;
   /** Tool calls made before the step. */
   turns: number;
-  /** False where the fork begins with a prompt of its own, so that nothing of the source is in it. */
+  /** False if the fork starts with a new prompt, so that nothing of the source is in it. */
   copied: boolean;
-  /** Told to the model before the step, after all that is copied. */
+  /** Sent to the model before the step, after everything copied. */
   message: string | null;
 }
 
-/** Makes a task that was just written, and that nobody sees yet, a fork. */
+/** Turns a task into a fork, in the transaction that created it. */
 export async function seed(connection: Queryable, fork_id: string, from: Seed): Promise<void> {
   const { task_id, step, effects, turns, copied, message } = from;
   await row(connection, sql.markFork({ fork_id, source_id: task_id, step, effects, turns }));
@@ -36,12 +36,12 @@ export async function seed(connection: Queryable, fork_id: string, from: Seed): 
 
 export type ForkStore = ReturnType<typeof forkStore>;
 
-/** Runs as what others are forked from. */
+/** Runs as sources of forks. */
 export function forkStore(pool: pg.Pool) {
   return {
-    /** Steps that were begun, each with the calls it made. */
+    /** Started steps, each with its calls. */
     steps: (task_id: string) => rows<{ step: number; calls: PlannedCall[] }>(pool, sql.stepsOfSource({ source_id: task_id })),
-    /** What there is to answer a fork's call with, and the calls that may have had their answers before it. */
+    /** The recorded results that may answer a fork's call, and the calls that may have used them before. */
     async recordsFor({ task_id, step, position, name, fork }: OpenCall & { fork: NonNullable<OpenCall['fork']> }) {
       const [recorded, earlier] = await Promise.all([
         rows<RecordedCall>(

@@ -10,7 +10,7 @@ const CONTEXT = 'grant-key';
 const KEY_BYTES = 32;
 const FINGERPRINT_DIGITS = 32;
 
-/** Fingerprints destinations with a key of the installation's own: sealed values are among what is fingerprinted, so nobody may try guesses. */
+/** Fingerprints destinations with the installation's secret key: they include sealed values, which nobody may guess by hashing. */
 export function grantKeys(pool: Database['pool'], keys: KeyRing) {
   const sealedRow = (key: string) => {
     const { sealed, key_id } = keys.seal(key, CONTEXT);
@@ -34,21 +34,21 @@ export function grantKeys(pool: Database['pool'], keys: KeyRing) {
   };
 
   return {
-    /** Resolves once fingerprints can be made without asking the database. */
+    /** Resolves once fingerprints need no database access. */
     ready: async (): Promise<void> => void (await key()),
-    /** Equal for equal destinations, whatever the key ring has come to hold. */
+    /** Equal for equal destinations, also after the key ring has changed. */
     async fingerprint({ kind, facts }: Pick<Destination, 'kind' | 'facts'>): Promise<string> {
       const mac = createHmac('sha256', await key()).update(`${kind}\n${canonicalJson(facts)}`);
       return mac.digest('hex').slice(0, FINGERPRINT_DIGITS);
     },
-    /** Seals the key again with the active one. Returns how many were changed. */
+    /** Seals the key again with the active key. Returns how many changed. */
     async rotate(): Promise<number> {
       const found = await row<Sealed>(pool, sql.findGrantKey({ id }));
       if (!found || found.key_id === keys.active_key_id) return 0;
       await row(pool, sql.resealGrantKey(sealedRow(keys.open(found, CONTEXT))));
       return 1;
     },
-    /** Whether what existed before there were grants has been granted. */
+    /** Whether resources older than grants have been granted their tokens. */
     existingGranted: async () => (await row<{ done: boolean }>(pool, sql.existingGrantsGiven({ id })))?.done ?? false,
     async noteExistingGranted(): Promise<void> {
       await key();

@@ -35,7 +35,7 @@ export const fingerprinted = (fingerprints: GrantKeys, wanted: readonly Asked[])
     })),
   );
 
-/** What a resource asks for now is granted by the principal, what they granted it before ends. */
+/** Grants a resource the principal's tokens that it names now, and ends their earlier grants to it. */
 export async function renewGrants(
   on: Prisma.TransactionClient,
   { principal, holder, wanted }: { principal: string; holder: Holder; wanted: readonly Fingerprinted[] },
@@ -53,21 +53,21 @@ const TRANSACTION = { maxWait: 10_000, timeout: 15_000 };
 
 export type Granting = ReturnType<typeof createGranting>;
 
-/** Whoever saves a resource lets it have their tokens that it names. Resource and grants are written together, so that neither is lost. */
+/** Saving a resource grants it the saver's tokens that it names. Both are written in one transaction. */
 export function createGranting({ prisma, keys, fingerprints }: Parts) {
   async function renewIn(on: Prisma.TransactionClient, principal: string, { kind, id }: Holder): Promise<void> {
     const wanted = (await askingResources(on, keys).of(kind, [id])).flatMap((one) => one.wanted);
     await renewGrants(on, { principal, holder: { kind, id }, wanted: await fingerprinted(fingerprints, wanted) });
   }
 
-  /** Does `write` and grants what was written what it asks of `by`, in one transaction; without `by`, it only writes. */
+  /** Runs `write` and grants its record the tokens of `by` that it names, in one transaction; without `by`, it only writes. */
   async function saving<R extends { id: string }>(
     kind: SecretHolder,
     by: string | undefined,
     write: (on: Prisma.TransactionClient) => Promise<R>,
   ): Promise<R> {
     if (by === undefined) return write(prisma);
-    // Read before the transaction, which has a connection of the pool already.
+    // Read before the transaction, which already holds a pool connection.
     await fingerprints.ready();
     return prisma.$transaction(async (on) => {
       const saved = await write(on);
@@ -79,7 +79,7 @@ export function createGranting({ prisma, keys, fingerprints }: Parts) {
   return {
     ready: fingerprints.ready,
     saving,
-    /** A resource's writes, as `saving` does them. */
+    /** A resource's writes, each wrapped in `saving`. */
     writes: <R extends { id: string }>(
       kind: SecretHolder,
       tableIn: (on: Prisma.TransactionClient) => Pick<Resource<R>, 'create' | 'update'>,
@@ -87,7 +87,7 @@ export function createGranting({ prisma, keys, fingerprints }: Parts) {
       create: (values, by) => saving(kind, by, (on) => tableIn(on).create(values)),
       update: (id, values, by) => saving(kind, by, (on) => tableIn(on).update(id, values, by)),
     }),
-    /** Grants resources that the same transaction has made what they ask of `by`. */
+    /** Grants resources created in the same transaction the tokens of `by` that they name. */
     async made(on: Prisma.TransactionClient, by: string, { kind, ids }: { kind: SecretHolder; ids: readonly string[] }) {
       if (ids.length === 0) return;
       const asking = (await askingResources(on, keys).of(kind, ids)).filter(({ wanted }) => wanted.length > 0);

@@ -7,10 +7,10 @@ import type { GrantKeys } from './grant-keys.ts';
 import { fingerprinted, renewGrants } from './granting.ts';
 import type { KeyRing } from './key-ring.ts';
 
-/** What a token's owner sees: where it may go, and where it is asked for. */
+/** What a token's owner sees: where it may be sent, and which resources ask for it. */
 interface GrantOfToken {
   id: string | null;
-  /** `granted`; `asked`: it is named there and its owner has not agreed; `outdated`: granted, and the resource has changed since. */
+  /** `granted`; `asked`: the resource names it without a grant; `outdated`: granted, but the resource has changed since. */
   status: 'granted' | 'asked' | 'outdated';
   resource_type: SecretHolder;
   resource_id: string;
@@ -29,11 +29,11 @@ interface Parts {
 export function grantStore({ prisma, keys, fingerprints }: Parts) {
   const resources = askingResources(prisma, keys);
 
-  /** A principal saved a resource: what it asks for now is granted by them, what they granted it before ends. */
+  /** Renews a principal's grants to a resource they saved: it gets the tokens it names now, and loses earlier ones. */
   const renew = async (principal: string, holder: Holder, wanted: readonly Asked[]): Promise<void> =>
     renewGrants(prisma, { principal, holder, wanted: await fingerprinted(fingerprints, wanted) });
 
-  /** Where a token is asked for and where it may go, of what its owner can see. */
+  /** The grants of a token and the resources that ask for it, limited to those its owner can see. */
   async function ofToken({ name, created_by }: TokenOfOwner): Promise<GrantOfToken[]> {
     const given = await prisma.secretGrant.findMany({
       where: { token_name: name, granted_by: created_by, superseded_at: null },
@@ -105,12 +105,12 @@ export function grantStore({ prisma, keys, fingerprints }: Parts) {
       });
       return { ...found, id: made.id, status: 'granted', granted_at: made.created_at.toISOString() };
     },
-    /** Takes a grant back, from runs in progress as well. False: the token has no such grant. */
+    /** Revokes a grant, also for runs in progress. False if the token has no such grant. */
     async revoke({ name, created_by }: TokenOfOwner, id: string): Promise<boolean> {
       const { count } = await prisma.secretGrant.deleteMany({ where: { id, token_name: name, granted_by: created_by } });
       return count > 0;
     },
-    /** Grants what resources ask for of their own creators' tokens: once, for what was there before grants were. */
+    /** Grants existing resources the tokens they name of their creators. Runs once, for resources older than grants. */
     async grantExisting(): Promise<void> {
       if (await fingerprints.existingGranted()) return;
       const owners = new Map((await prisma.storedToken.findMany()).map(({ name, created_by }) => [name, created_by]));
@@ -120,7 +120,7 @@ export function grantStore({ prisma, keys, fingerprints }: Parts) {
       }
       await fingerprints.noteExistingGranted();
     },
-    /** What resources name of stored tokens that their owners have not granted them, as sentences. */
+    /** Stored tokens that resources name without a grant, as sentences. */
     async ungranted(): Promise<string[]> {
       const owners = new Map((await prisma.storedToken.findMany()).map(({ name, created_by }) => [name, created_by]));
       const given = await prisma.secretGrant.findMany({ where: { superseded_at: null } });

@@ -3,20 +3,20 @@ import { AppError } from '../domain/errors.ts';
 import { Prisma, type PrismaClient } from '../generated/prisma/client.ts';
 
 type Claim =
-  /** The request is to be served; what it makes has this id, also when it is taken up again after its server was lost. */
+  /** Serve the request and create its record under this id. A retry after a server died gets the same id. */
   | { kind: 'new'; reserved_id: string }
-  /** The same request was answered before. */
+  /** The same request already has a reply. */
   | { kind: 'replay'; reply: unknown }
-  /** The key was used for another request. */
+  /** The key belongs to another request. */
   | { kind: 'mismatch' }
-  /** The first request with this key is still being served, or was withdrawn meanwhile. */
+  /** The first request with this key is in progress, or was withdrawn. */
   | { kind: 'busy' };
 
 export type Kept =
   | { kind: 'kept' }
-  /** Somebody took the request up meanwhile, and has answered it. */
+  /** Another server has completed the request in the meantime. */
   | { kind: 'answered'; reply: unknown }
-  /** Its sender wants it no more. */
+  /** Its sender has cancelled it. */
   | { kind: 'withdrawn' };
 
 interface KeyOf {
@@ -25,10 +25,10 @@ interface KeyOf {
 }
 
 const KEPT_MS = 24 * 3_600_000;
-/** A request that has had no answer for so long has lost its server. */
+/** After this long without a reply, the server of a request counts as dead. */
 const LOST_MS = 30_000;
 
-/** Stands where a reply would. */
+/** Stored in place of the reply. */
 const WITHDRAWN = { withdrawn: true };
 const isWithdrawn = (reply: unknown) => (reply as Partial<typeof WITHDRAWN> | null)?.withdrawn === true;
 
@@ -53,15 +53,15 @@ export function idempotencyStore(prisma: PrismaClient) {
       const taken = await prisma.idempotencyKey.updateMany({ where: lost, data: { created_at: new Date(now) } });
       return taken.count === 1 && known.reserved_id ? { kind: 'new', reserved_id: known.reserved_id } : { kind: 'busy' };
     },
-    /** Forgets keys older than a day. */
+    /** Deletes keys older than a day. */
     async expire(): Promise<void> {
       await prisma.idempotencyKey.deleteMany({ where: { created_at: { lt: new Date(Date.now() - KEPT_MS) } } });
     },
-    /** The id that was reserved for what the request makes; null for a key nobody used. */
+    /** The id reserved for the request's record; null if the key is unused. */
     async reserved({ principal, key }: KeyOf): Promise<string | null> {
       return (await prisma.idempotencyKey.findUnique({ where: where({ principal, key }) }))?.reserved_id ?? null;
     },
-    /** Keeps the reply of a request, unless it has one. */
+    /** Stores the reply of a request, unless it already has one. */
     async keep(key: KeyOf, reply: unknown): Promise<Kept> {
       const data = { reply: reply as Prisma.InputJsonValue };
       const { count } = await prisma.idempotencyKey.updateMany({ where: unanswered(key), data });
@@ -70,13 +70,13 @@ export function idempotencyStore(prisma: PrismaClient) {
       if (!known || known.reply === null) return { kind: 'kept' };
       return isWithdrawn(known.reply) ? { kind: 'withdrawn' } : { kind: 'answered', reply: known.reply };
     },
-    /** Says of a request under way that its sender wants it no more; false when it was answered before. */
+    /** Marks a request in progress as cancelled by its sender; false if it already has a reply. */
     async withdraw(key: KeyOf): Promise<boolean> {
       return (await this.keep(key, WITHDRAWN)).kind === 'kept';
     },
     /**
-     * Lets a request that failed be sent again with its key. One that was refused has made nothing and is forgotten; of any other
-     * that is not known, so whoever repeats it takes it up under the same id.
+     * Lets a failed request be repeated with its key. A refused one has created nothing, so its key is deleted. Any other failure
+     * may have created the record, so a repetition continues under the same id.
      */
     async failed(key: KeyOf, error: unknown): Promise<void> {
       if (error instanceof AppError) await prisma.idempotencyKey.deleteMany({ where: unanswered(key) });

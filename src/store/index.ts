@@ -27,7 +27,7 @@ import { principalStore } from './principals.ts';
 import { providerRates } from './provider-rates.ts';
 import { quotaStore } from './quotas.ts';
 import { refused, resource } from './resource.ts';
-import { runStore, type Tell } from './runs.ts';
+import { type Publish, runStore } from './runs.ts';
 import { sampleStore } from './samples.ts';
 import { scheduleStore } from './scheduled-agents.ts';
 import { probeWriting } from './statements/installation.ts';
@@ -48,12 +48,12 @@ export type Store = ReturnType<typeof createStore>;
 interface StoreOptions {
   database: Database;
   keys: KeyRing;
-  publish?: Tell;
-  /** Whose shared resources join others' by tag. */
+  publish?: Publish;
+  /** Administrators: their shared resources join other users' agents by tag. */
   admins?: readonly string[];
 }
 
-/** Everything that is kept, one part a resource. `publish` receives events once they are written. */
+/** The whole store, one part per resource. `publish` receives events after they are written. */
 export function createStore({ database: { pool, prisma }, keys, publish, admins = [] }: StoreOptions) {
   const trusted = [...admins, INSTALLATION];
   const quick = within(pool, RUN_STATEMENT_MS);
@@ -77,7 +77,7 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
     tokens: tokenStore({ pool, prisma, fingerprints }, keys),
     grants: grantStore({ prisma, keys, fingerprints }),
     workflows: workflowStore({ pool, prisma, granting }),
-    tasks: taskStore({ pool, prisma, keys, ...(publish ? { tell: publish } : {}) }),
+    tasks: taskStore({ pool, prisma, keys, ...(publish ? { publish } : {}) }),
     runs: runStore(quick, publish),
     ledger: toolLedger(quick, publish),
     skills: resource<Skill>(prisma.skill, { noun: 'skill' }),
@@ -99,21 +99,21 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
     quotas: quotaStore(pool),
     idempotency: idempotencyStore(prisma),
     samples: sampleStore(prisma),
-    /** The guardrails of a principal's workflows with an agent: they hold in chats with it, too. */
+    /** The guardrails of a principal's workflows with an agent. They also apply in chats with it. */
     chatGuardrails: (agent_id: string, owner: string) =>
       rows<PinnedGuardrail>(pool, chatGuardrails({ agent_id, owner, admins: trusted })),
-    /** What carries a tag that an agent or workflow joins by, and does not join it, as sentences. */
+    /** Resources that have a tag of an agent or workflow and still do not join it, as sentences. */
     notJoined: async () =>
       (await rows<{ sentence: string }>(pool, notJoinedByTag({ admins: trusted }))).map(({ sentence }) => sentence),
-    /** What refers to a record, as `agent name` or `workflow title`, as far as the viewer may know. */
+    /** What refers to a record, as `agent name` or `workflow title`, limited to what the viewer may see. */
     usersOf: (table: Used, id: string, viewer: string) => usersOf(prisma, { table, id }, viewer),
-    /** An agent goes with what it remembers and with its chats. */
+    /** Deletes an agent with its memories and chats. */
     async removeAgent(id: string): Promise<void> {
       await refused('agent', prisma.agent.delete({ where: { id } }));
       await memories.forgetAgent(id);
     },
     snapshot: (workflow_id: string) => snapshotOf(pool, workflow_id, trusted),
-    /** Of these ids, the ones that a table does not hold. */
+    /** Filters these ids to the ones missing from a table. */
     async missing(
       table: 'agent' | 'provider' | 'customTool' | 'skill' | 'guardrail' | 'mcpServer' | 'knowledgeSource' | 'workflow',
       ids: string[],

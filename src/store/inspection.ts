@@ -2,17 +2,17 @@ import type { ToolCallRecord } from '../contracts/tasks.ts';
 import type { PrismaClient, ToolCall } from '../generated/prisma/client.ts';
 import { wire, wireAs } from './page.ts';
 
-const TOLD = ['output_guardrail_violation', 'budget_exhausted', 'compaction'].map((event) => ({
+const REPORTED = ['output_guardrail_violation', 'budget_exhausted', 'compaction'].map((event) => ({
   data: { path: ['event'], equals: event },
 }));
 
 export type RunRecord = Awaited<ReturnType<InspectionStore['record']>>;
 type InspectionStore = ReturnType<typeof inspectionStore>;
 
-/** Runs as their owner looks at them afterwards, or meanwhile. */
+/** Reads runs for inspection, during or after the run. */
 export function inspectionStore(prisma: PrismaClient) {
   return {
-    /** All that is kept of a run's steps, and the events that tell of guardrails and budgets. */
+    /** Everything stored about a run's steps, with the events about guardrails and budgets. */
     async record(task_id: string) {
       const order = [{ step: 'asc' as const }, { position: 'asc' as const }];
       const [task, steps, messages, calls, events] = await Promise.all([
@@ -20,11 +20,11 @@ export function inspectionStore(prisma: PrismaClient) {
         prisma.taskStep.findMany({ where: { task_id }, orderBy: { step: 'asc' } }),
         prisma.taskMessage.findMany({ where: { task_id }, orderBy: order }),
         prisma.toolCall.findMany({ where: { task_id }, orderBy: order }),
-        prisma.event.findMany({ where: { task_id, type: 'log', OR: TOLD }, orderBy: { seq: 'asc' } }),
+        prisma.event.findMany({ where: { task_id, type: 'log', OR: REPORTED }, orderBy: { seq: 'asc' } }),
       ]);
       return { task, steps, messages, calls, events };
     },
-    /** Each step with what the model was told before it, what it said, and the calls that came of it. */
+    /** Each step with its input to the model, the reply, and the calls of that reply. */
     async steps(task_id: string) {
       const [task, steps, messages, calls] = await Promise.all([
         prisma.task.findUnique({ where: { id: task_id }, select: { fork_step: true } }),

@@ -5,18 +5,18 @@ export interface Sealed {
   key_id: string;
 }
 
-/** Keys by id; the first seals, all open. */
+/** Keys by id: the first one seals, all of them open. */
 export interface KeyRing {
-  /** AES-256-GCM. `context` must be given again to open: a sealed value cannot be moved to another place. */
+  /** AES-256-GCM. Opening needs the same `context`, so a sealed value cannot be moved to another place. */
   seal(text: string, context: string): Sealed;
   open(sealed: Sealed, context: string): string;
-  /** The same for what may be no secret; the caller says with `hear` what is one. */
+  /** The same for a value that may not be secret; the caller calls `hear` with those that are. */
   openQuietly(sealed: Sealed, context: string): string;
-  /** Told of every secret that is opened, so that it can be taken out of what comes back from where it is sent. */
+  /** Called with every opened secret, so that it can be redacted from whatever its target returns. */
   hear(value: string): void;
-  /** Whether it has the key of this id. */
+  /** Whether it has the key with this id. */
   holds(key_id: string): boolean;
-  /** Tells two values apart without telling either: 12 hex digits of a keyed hash. */
+  /** Distinguishes values without revealing them: 12 hex digits of a keyed hash. */
   fingerprint(text: string): string;
   readonly active_key_id: string;
 }
@@ -31,7 +31,7 @@ export function keyRing(keys: string, hear: (value: string) => void = () => {}):
   const active_key_id = ring.keys().next().value as string;
   const keyOf = (id: string) => {
     const key = ring.get(id);
-    if (!key) throw new Error(`The value is sealed with key "${id}", which ENCRYPTION_KEYS does not hold`);
+    if (!key) throw new Error(`The value is sealed with key "${id}", which ENCRYPTION_KEYS does not list; add that key`);
     return key;
   };
   const openQuietly: KeyRing['open'] = ({ sealed, key_id }, context) => {

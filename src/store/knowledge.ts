@@ -50,7 +50,7 @@ interface Row {
 const itemOfRow = ({ _count, ...item }: Row) => ({ ...wire(item), chunks: _count.chunks }) as unknown as KnowledgeItem;
 
 export function knowledgeItemStore(pool: pg.Pool, prisma: PrismaClient) {
-  // The extension compares vectors many times faster; without it the same is done over arrays.
+  // The extension compares vectors many times faster; without it, arrays are compared.
   let extension: Promise<boolean> | undefined;
   const hasExtension = () => {
     extension ??= rows(pool, sql.hasVector()).then(
@@ -77,7 +77,7 @@ export function knowledgeItemStore(pool: pg.Pool, prisma: PrismaClient) {
     find,
     content: (id: string) =>
       prisma.knowledgeItem.findUnique({ where: { id }, select: { id: true, name: true, content_type: true, content: true } }),
-    /** Writes an item and its chunks, both or neither; what was there is replaced. */
+    /** Writes an item and its chunks in one transaction, and replaces existing ones. */
     async write(values: ItemValues, indexed: Indexed, id: string = uuid()): Promise<KnowledgeItem> {
       await inTransaction(pool, async (on) => {
         const { chunks, embedder, status, last_error } = indexed;
@@ -90,7 +90,7 @@ export function knowledgeItemStore(pool: pg.Pool, prisma: PrismaClient) {
       });
       return (await find(id)) as KnowledgeItem;
     },
-    /** Changes what is not in the index. */
+    /** Changes the fields that are not indexed. */
     async describe(id: string, values: object): Promise<KnowledgeItem> {
       return itemOfRow(await refused('knowledge item', prisma.knowledgeItem.update({ where: { id }, data: values, ...SHOWN })));
     },
@@ -99,7 +99,7 @@ export function knowledgeItemStore(pool: pg.Pool, prisma: PrismaClient) {
     },
     count: (source_id: string) => prisma.knowledgeItem.count({ where: { source_id } }),
 
-    /** Best chunks first; with neither words nor vector, the newest items. */
+    /** Best chunks first; without words and vector, the newest items. */
     async search({ words, vector, embedder, tags, source_ids, limit }: ChunkSearch): Promise<Passage[]> {
       const within = { source_ids: source_ids ?? null, tags: tags?.length ? tags : null, limit };
       if (words.length === 0 && !vector) return rows<Passage>(pool, sql.newestKnowledge(within));

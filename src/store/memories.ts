@@ -17,7 +17,7 @@ interface NewMemory {
   value: string;
   metadata?: Record<string, unknown> | undefined;
   ttl?: string | null | undefined;
-  /** The run that stores it. */
+  /** The run that writes it. */
   task_id?: string | null;
   created_by: string;
 }
@@ -26,14 +26,14 @@ interface MemoryQuery {
   agent_id: string;
   query: string;
   scope?: string | undefined;
-  /** Whose session memories are seen; left out: those of all of the viewer's workflows. */
+  /** The workflow whose session memories are included; absent: all of the viewer's workflows. */
   workflow_id?: string | undefined;
-  /** The principal who asks: nobody sees session memories of another's workflows. */
+  /** The caller: session memories of other users' workflows are never included. */
   viewer: string;
   limit: number;
 }
 
-/** Any of the words of a text, as Postgres asks for them; empty when there is none. */
+/** A Postgres text query that matches any word of the text; empty if it has no words. */
 const anyWordOf = (text: string) =>
   [...new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [])]
     .slice(0, 64)
@@ -93,7 +93,7 @@ export function memoryStore(pool: pg.Pool, prisma: PrismaClient) {
       const found = await rows<object>(pool, sql.searchMemories({ ...place, words, scope: scope ?? null, limit }));
       return found.map(memoryOfRow) as (Memory & { score: number })[];
     },
-    /** The ones written last that runs of an agent see. */
+    /** The latest ones that runs of an agent see. */
     async newest(
       agent_id: string,
       { workflow_id, viewer, limit }: Pick<MemoryQuery, 'workflow_id' | 'viewer' | 'limit'>,

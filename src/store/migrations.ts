@@ -5,7 +5,7 @@ import pg from 'pg';
 import { v7 as uuid } from 'uuid';
 import { connectionTo } from './database.ts';
 
-/** The id that Prisma's own engine locks, so that the two never run at once. */
+/** The lock id of Prisma's own engine, so that the two never migrate at once. */
 const ADVISORY_LOCK = 72707369;
 
 const BOOKKEEPING = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
@@ -36,8 +36,8 @@ interface Migration {
 }
 
 /**
- * Applies what is missing, in Prisma's own bookkeeping (`prisma migrate deploy` goes on from it). Returns the names applied.
- * Killed at any moment, it leaves each migration either applied and noted or neither.
+ * Applies missing migrations and records them as Prisma does, so `prisma migrate deploy` still works. Returns their names.
+ * If killed at any moment, it leaves each migration either applied and recorded, or neither.
  */
 export async function applyMigrations(url: string, folder: string): Promise<string[]> {
   const client = new pg.Client(connectionTo(url, 'perdura migrations'));

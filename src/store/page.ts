@@ -20,13 +20,13 @@ export function idOfCursor(cursor: string | undefined): string | undefined {
   if (cursor === undefined) return undefined;
   const id = Buffer.from(cursor, 'base64url').toString('utf8');
   if (!isUuid(id))
-    throw new AppError('unprocessable', 'cursor: Not a cursor of this service; take it from the Link header', {
+    throw new AppError('unprocessable', 'cursor: Not a cursor of this service; use the one in the Link header', {
       code: 'bad_cursor',
     });
   return id;
 }
 
-/** Cuts a page from rows of which one more than `limit` were asked. */
+/** Cuts a page from rows, of which one more than `limit` was queried. */
 export function pageOf<T extends { id: string }>(found: T[], total: number, limit: number): RowPage<T> {
   const items = found.slice(0, limit);
   return { items, total, next: found.length > limit ? cursorOf(items.at(-1)!.id) : null };
@@ -38,7 +38,7 @@ interface Listed<Row> {
   count(args: object): Promise<number>;
 }
 
-/** A page of a table's matching rows, newest first, each as `shown` makes it. */
+/** A page of a table's matching rows, newest first, each mapped by `shown`. */
 export async function listed<Row, T extends { id: string }>(
   model: unknown,
   { where, paging: { limit, cursor }, shown, more }: { where: object; paging: Paging; shown: (row: Row) => T; more?: object },
@@ -57,7 +57,7 @@ export async function listed<Row, T extends { id: string }>(
   return pageOf(found.map(shown), total, limit);
 }
 
-/** Rows as they go on the wire: dates as ISO 8601 in UTC. */
+/** The wire format of rows: dates as ISO 8601 in UTC. */
 export function wire<T extends object>(row: T): Wire<T> {
   return Object.fromEntries(
     Object.entries(row).map(([key, value]) => [key, value instanceof Date ? value.toISOString() : value]),
@@ -65,7 +65,7 @@ export function wire<T extends object>(row: T): Wire<T> {
 }
 type Wire<T> = { [K in keyof T]: T[K] extends Date ? string : T[K] extends Date | null ? string | null : T[K] };
 
-/** A row on the wire whose columns have the types of a contract: the database keeps an enumeration as text, a shape as JSON. */
+/** The wire format of a row, typed by a contract: the database stores an enumeration as text and an object as JSON. */
 export type WireAs<T, Contract> = { [K in keyof Wire<T>]: K extends keyof Contract ? Contract[K] : Wire<T>[K] };
 export const wireAs =
   <Contract>() =>

@@ -74,18 +74,18 @@ export interface Snapshot {
   tools_left_out: { name: string; reason: string }[];
 }
 
-/** Everything a task of this workflow would run with, read in one statement. */
+/** Everything that a task of this workflow would use, read in one statement. */
 export const snapshotOf = (pool: pg.Pool, workflow_id: string, admins: readonly string[]) =>
   row<Snapshot>(pool, snapshotWorkflow({ workflow_id, admins }));
 
-/** Freezes a snapshot. Keys come in one order, so that equal content has one hash. */
+/** Freezes a snapshot. Keys are sorted, so that equal content has an equal hash. */
 export function pinnedDefinition(
   { workflow, agent, provider, tools, mcp_servers, skills, guardrails, knowledge_source_ids, ...without }: Snapshot,
   reasoning_effort?: string | null,
 ): Definition {
   const { not_joined, tools_left_out } = without;
   if (agent.provider_id && !provider)
-    throw conflict(`The provider of the agent ${agent.name} does not exist; give the agent another`, 'provider_missing');
+    throw conflict(`The provider of the agent ${agent.name} does not exist; give the agent another provider`, 'provider_missing');
   const limits = exchangeLimitsOf(workflow, provider);
   return {
     agent: { id: agent.id, name: agent.name, system_prompt: agent.system_prompt },
@@ -149,7 +149,7 @@ function pinnedTools({ workflow, agent, tools }: Pick<Snapshot, 'workflow' | 'ag
   return [...custom, ...builtin.map((name): PinnedTool => ({ kind: 'builtin', name })), ...defined];
 }
 
-/** Only what a run needs of a provider: its times of change would make a new hash for the same content. */
+/** Only the provider fields that a run needs: timestamps would change the hash of equal content. */
 function pinnedProvider(row: PinnedProvider): PinnedProvider {
   const { id, name, provider_type, api_key_token_name, base_url, auth_type, azure_api_version, azure_deployment } = row;
   const { default_model, requests_per_minute, price_table, context_window } = row;

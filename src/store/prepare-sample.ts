@@ -5,11 +5,11 @@ import type { Sample } from './samples.ts';
 
 interface Place {
   demo_model_url: string;
-  /** Whose the sample is. Null: nobody signs in with a token of the installation, so no one could run or delete it. */
+  /** The owner of the sample. Null if nobody signs in with an installation token: then no one could run or delete it. */
   owner: Principal | null;
 }
 
-/** Gives a fresh installation its sample, once; and has the demo model's providers follow it to another port. */
+/** Adds the sample to a new installation, once, and updates the demo model's providers if its port changes. */
 export async function prepareSample(
   { store, runner, log }: Pick<SharedServices, 'store' | 'runner' | 'log'>,
   { demo_model_url, owner }: Place,

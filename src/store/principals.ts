@@ -6,7 +6,7 @@ export interface Principal {
   login: string;
 }
 
-/** What things are owned by: the provider and its stable subject, since a login can be given to someone else. */
+/** The owner key: the provider and its stable subject, because a login can be reassigned. */
 export const principalKey = ({ provider, subject }: Principal) => `${provider}:${subject}`;
 
 export function principalStore(prisma: PrismaClient) {

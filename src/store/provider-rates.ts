@@ -2,12 +2,12 @@ import type pg from 'pg';
 import { row } from './database.ts';
 import { admitRequest } from './statements/provider-rates.ts';
 
-/** Requests that may come at once before the rate is kept to: what a tenth of a minute allows, and at least one. */
+/** Requests allowed in a burst: a tenth of the rate per minute, at least one. */
 const BURST_SHARE = 10;
 const MINUTE_MS = 60_000;
 
 export const providerRates = (pool: pg.Pool) => ({
-  /** Takes a place in the provider's minute: 0, or how many milliseconds to wait before asking again. */
+  /** Reserves a request slot of the provider: 0 if granted, otherwise the milliseconds to wait before asking again. */
   async admit(provider_id: string, requests_per_minute: number): Promise<number> {
     const each = MINUTE_MS / requests_per_minute;
     const burst = Math.max(1, Math.floor(requests_per_minute / BURST_SHARE));

@@ -2,17 +2,17 @@ import { AppError, overLimit } from '../domain/errors.ts';
 import type { Config } from '../main/config.ts';
 import type { QuotaStore } from './quotas.ts';
 
-/** What a principal may store and have running. Both refuse by throwing. */
+/** Quotas of stored bytes and unfinished tasks. Both methods throw if a quota would be exceeded. */
 export interface Quotas {
-  /** Before so many bytes more are stored. */
+  /** Call before storing this many more bytes. */
   admitBytes(owner: string, bytes: number): Promise<void>;
-  /** Does the work of making a task, if there is room for one. */
+  /** Runs `make`, which creates a task, if the quota allows one more. */
   admitTask<T>(owner: string, make: () => Promise<T>): Promise<T>;
 }
 
 export function quotasOf(store: QuotaStore, config: Config): Quotas {
   const { STORED_BYTES_PER_PRINCIPAL: most_bytes, RUNNING_TASKS_PER_PRINCIPAL: most_tasks } = config;
-  // Tasks that were admitted and may not be on record yet, by owner: many prompts may arrive at the same moment.
+  // Admitted tasks that may not be stored yet, by owner: many prompts may arrive at once.
   const making = new Map<string, Set<Promise<unknown>>>();
   const makingOf = (owner: string) => [...(making.get(owner) ?? [])];
 
@@ -44,7 +44,7 @@ export function quotasOf(store: QuotaStore, config: Config): Quotas {
         const before = makingOf(owner);
         const open = await store.openTasks(owner, most_tasks);
         if (open >= most_tasks) throw tasksLimit(most_tasks);
-        // A task that was being made meanwhile is counted by the query, or here, or by both; never by neither.
+        // A concurrent task is counted by the query, here, or twice; never missed.
         const uncertain = new Set([...before, ...makingOf(owner)]);
         if (open + uncertain.size < most_tasks) return record(owner, make());
         await Promise.race(uncertain);

@@ -3,11 +3,11 @@ import { row } from './database.ts';
 import * as sql from './statements/quotas.ts';
 
 export const quotaStore = (pool: pg.Pool) => ({
-  /** Bytes of text that someone has stored. */
+  /** Bytes of text that a principal has stored. */
   async storedBytes(created_by: string): Promise<number> {
     return (await row<{ bytes: number }>(pool, sql.storedBytes({ created_by })))?.bytes ?? 0;
   },
-  /** Tasks of someone that have not ended; counted up to `most`. */
+  /** A principal's tasks that have not ended; counted up to `most`. */
   async openTasks(owner: string, most: number): Promise<number> {
     return (await row<{ open: number }>(pool, sql.openTasks({ owner, most })))?.open ?? 0;
   },

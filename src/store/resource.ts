@@ -19,10 +19,10 @@ export interface RowFilter {
   tags?: string | undefined;
 }
 
-/** What is read and written one at a time. `N`: what a new one is made of; `U`: what may be changed. */
+/** Records that are read and written one at a time. `N`: the values of a new one; `U`: the values that may change. */
 export interface Records<R, N = object, U = object> {
   find(id: string): Promise<R | null>;
-  /** `by`: the principal who saves it, whose tokens that it names are granted to it. */
+  /** `by`: the principal who saves it. Their tokens that it names are granted to it. */
   create(values: N, by?: string): Promise<R>;
   update(id: string, values: U, by?: string): Promise<R>;
   remove(id: string): Promise<void>;
@@ -36,7 +36,7 @@ interface ResourceFacts {
   noun: string;
   /** Whether it has a column `tags`. */
   tagged?: boolean;
-  /** Columns that the filter `q` looks into. */
+  /** Columns that the filter `q` searches. */
   searched?: readonly string[];
 }
 
@@ -74,7 +74,7 @@ export function conditions(
   ];
 }
 
-/** The database's refusals, as sentences. */
+/** Turns the database's constraint errors into readable ones. */
 export async function refused<T>(noun: string, work: Promise<T>): Promise<T> {
   try {
     return await work;

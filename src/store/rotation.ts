@@ -10,7 +10,7 @@ import { callerContext } from './tasks.ts';
 import { tokenStore } from './tokens.ts';
 import { webhookSecretStore } from './webhook-secrets.ts';
 
-/** How many of each were sealed with another key. */
+/** How many of each kind were sealed with another key. */
 interface Rotated {
   tokens: number;
   schedules: number;
@@ -21,7 +21,7 @@ interface Rotated {
   grant_keys: number;
 }
 
-/** Seals everything that is kept sealed anew with the active key, so that the other keys can be dropped. */
+/** Seals every sealed value again with the active key, so that the other keys can be removed. */
 export async function rotateKeys({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>, keys: KeyRing): Promise<Rotated> {
   const fingerprints = grantKeys(pool, keys);
   const { mcpServers, knowledgeSources } = connectionStores(prisma, keys);
@@ -40,7 +40,7 @@ export async function rotateKeys({ pool, prisma }: Pick<Database, 'pool' | 'pris
 
 type Pool = Database['pool'];
 
-/** What tasks were pinned with keeps its hash, which is its name: the same secrets are in it. */
+/** A pinned definition keeps its hash, which is its id: its secrets have not changed. */
 async function renewDefinitions(pool: Pool, sealer: ConfigSealer): Promise<number> {
   let renewed = 0;
   for (const { hash, servers } of await rows<{ hash: string; servers: { connection_config: unknown }[] }>(
@@ -56,7 +56,7 @@ async function renewDefinitions(pool: Pool, sealer: ConfigSealer): Promise<numbe
   return renewed;
 }
 
-/** Access tokens that runs under way call the default runtime with; a task that ends meanwhile keeps none. */
+/** Access tokens that runs in progress send to the default runtime; a task that ends in the meantime drops its token. */
 async function renewCallers(pool: Pool, keys: KeyRing): Promise<number> {
   const stale = await rows<Sealed & { id: string }>(pool, sql.sealedCallers({ active_key_id: keys.active_key_id }));
   for (const { id, ...caller } of stale) {

@@ -12,7 +12,7 @@ import { compactTranscript, waitForBudget } from './statements/pauses.ts';
 import * as sql from './statements/runs.ts';
 import { settleTask } from './statements/settlement.ts';
 
-/** A task as the engine's activities see it, at one of its steps. */
+/** A task at one of its steps, as activities see it. */
 export interface OpenRun extends Usage {
   task_id: string;
   workflow_id: string;
@@ -20,13 +20,13 @@ export interface OpenRun extends Usage {
   owner_login: string;
   prompt: string;
   status: string;
-  /** A person has asked for a halt, and the engine knows. */
+  /** A halt was requested, and the engine has the request. */
   halt_requested: boolean;
   definition_hash: string;
   cursor: unknown;
   toolset: unknown;
   turns: number;
-  /** Set where a person changed the budget of this run. */
+  /** Set if the budget of this run was changed. */
   budget: BudgetLimits | null;
   started_at: Date | null;
   caller_token: Uint8Array<ArrayBuffer> | null;
@@ -63,7 +63,7 @@ export interface StepRecord {
   message: TranscriptMessage;
   calls: PlannedToolCall[];
   cursor: unknown;
-  /** The final answer; undefined while the loop goes on. */
+  /** The final answer; undefined while the loop continues. */
   response: unknown;
   events: NewEvent[];
 }
@@ -83,40 +83,40 @@ interface Settlement {
 }
 
 export interface Settled {
-  /** The task that has the lane now. */
+  /** The task that now holds the lane. */
   next: string | null;
-  /** The webhook delivery that the end of the task opened. */
+  /** The webhook delivery that the task's end created. */
   webhook: string | null;
-  /** Null when the task is gone. */
+  /** Null if the task was deleted. */
   definition_hash: string | null;
 }
 
-/** Who wrote events wants to tell others of them: the numbers up to `last` are theirs. */
-export type Tell = (workflow_id: string, task_id: string, told: { events: NewEvent[]; last: number }) => void;
+/** Publishes events after they are written; `last` is the number of the last of them. */
+export type Publish = (workflow_id: string, task_id: string, written: { events: NewEvent[]; last: number }) => void;
 
 export type RunStore = ReturnType<typeof runStore>;
 
-export function runStore(pool: Queryable, tell: Tell = () => {}) {
+export function runStore(pool: Queryable, publish: Publish = () => {}) {
   async function write(query: pg.QueryConfig, run: OpenRun, events: NewEvent[]) {
-    const told = await row<{ last: number }>(pool, query);
-    if (told) tell(run.workflow_id, run.task_id, { events, last: told.last });
-    return told !== undefined;
+    const written = await row<{ last: number }>(pool, query);
+    if (written) publish(run.workflow_id, run.task_id, { events, last: written.last });
+    return written !== undefined;
   }
 
   return {
     open: (task_id: string, step: number) => row<OpenRun>(pool, sql.openRun({ task_id, step })),
 
-    /** Begins the next attempt of a step and writes what the model is told before it answers. False when another attempt was quicker. */
+    /** Starts the next attempt of a step and writes its input to the model. False if another attempt was faster. */
     begin(run: OpenRun, { step, turns, denied, messages, events }: Begin) {
       const values = { ...runParameters(run, events), step, turns, denied, messages: JSON.stringify(messages) };
       return write(sql.beginAttempt({ ...values, seen_attempts: run.attempts }), run, events);
     },
 
-    /** Tells text of the attempt that followed on `run`. False when a later attempt has the step. */
+    /** Emits text of the attempt that `run` began. False if a later attempt owns the step. */
     publishDeltas: (run: OpenRun, { step, events }: { step: number; events: NewEvent[] }) =>
       write(sql.appendDeltas(attemptParameters(run, step, events)), run, events),
 
-    /** Writes the reply of a step once. False when another attempt has written it, or has the step. */
+    /** Writes the reply of a step once. False if another attempt has written it or owns the step. */
     record(run: OpenRun, { step, model, finish, usage, message, calls, cursor, response, events }: StepRecord) {
       const query = sql.writeReply({
         ...attemptParameters(run, step, events),
@@ -131,14 +131,14 @@ export function runStore(pool: Queryable, tell: Tell = () => {}) {
       return write(query, run, events);
     },
 
-    /** Tells of a run that waits. */
+    /** Emits events of a waiting run. */
     publish: (run: OpenRun, events: NewEvent[]) => write(sql.tellRun(runParameters(run, events)), run, events),
 
-    /** Freezes the tools found for a run. False when that was done before. */
+    /** Freezes the tools found for a run. False if they were frozen before. */
     freezeToolset: (run: OpenRun, { toolset, events }: { toolset: unknown; events: NewEvent[] }) =>
       write(sql.freezeToolset({ ...runParameters(run, events), toolset: JSON.stringify(toolset) }), run, events),
 
-    /** Writes a summary of older messages, and what it has cost. False when another attempt has the step. */
+    /** Writes a summary of older messages with its cost. False if another attempt owns the step. */
     compact(run: OpenRun, { step, message, usage, events }: Compaction) {
       const values = { ...attemptParameters(run, step, events), ...usageParameters(usage), message: JSON.stringify([message]) };
       return write(compactTranscript(values), run, events);
@@ -152,11 +152,11 @@ export function runStore(pool: Queryable, tell: Tell = () => {}) {
     noteError: (run: OpenRun, { step, error, events }: { step: number; error: string; events: NewEvent[] }) =>
       write(sql.noteError({ ...attemptParameters(run, step, events), error }), run, events),
 
-    /** Adds to what a run has spent, and tells of it. */
+    /** Adds to a run's usage and emits the events. */
     note: (run: OpenRun, { usage, events }: { usage: Usage; events: NewEvent[] }) =>
       write(sql.noteUsage({ ...runParameters(run, events), ...usageParameters(usage) }), run, events),
 
-    /** Ends a task once and gives its lane to the next; returns the next task's id, and the message that is to be delivered. */
+    /** Ends a task once and passes its lane on. Returns the next task's id, and the webhook delivery to send. */
     async settle(task_id: string, { status, error, error_code, events }: Settlement): Promise<Settled> {
       const query = settleTask({
         task_id,
@@ -169,7 +169,7 @@ export function runStore(pool: Queryable, tell: Tell = () => {}) {
         not_called: NOT_CALLED,
       });
       const settled = await row<Settled & { workflow_id: string; last: number | null }>(pool, query);
-      if (settled?.last) tell(settled.workflow_id, task_id, { events, last: settled.last });
+      if (settled?.last) publish(settled.workflow_id, task_id, { events, last: settled.last });
       const { next = null, webhook = null, definition_hash = null } = settled ?? {};
       return { next, webhook, definition_hash };
     },
@@ -182,7 +182,7 @@ const runParameters = ({ task_id, workflow_id }: OpenRun, events: NewEvent[]) =>
   events: JSON.stringify(events),
 });
 
-/** What is written by the attempt that `begin` made of `run`. */
+/** Parameters of writes by the attempt that `begin` created. */
 const attemptParameters = (run: OpenRun, step: number, events: NewEvent[]) => ({
   ...runParameters(run, events),
   step,

@@ -1,7 +1,7 @@
 import { v7 as uuid } from 'uuid';
 import type { Prisma, PrismaClient } from '../generated/prisma/client.ts';
 
-/** The records of a sample, as they are stored but for ids and owner. */
+/** The records of a sample, without ids and owner. */
 export interface Sample {
   provider: Omit<Prisma.ProviderUncheckedCreateInput, 'id' | 'created_by'>;
   tool: Omit<Prisma.CustomToolUncheckedCreateInput, 'id' | 'created_by'>;
@@ -22,7 +22,7 @@ export function sampleStore(prisma: PrismaClient) {
   const factOf = async (name: string) => (await prisma.installationFact.findUnique({ where: { name } }))?.value;
   return {
     isSettled: async () => (await factOf(SAMPLE)) !== undefined,
-    /** Adds the sample unless people have made something of their own. Either way it is settled: never again, whatever is deleted. */
+    /** Adds the sample to an empty installation. Decides once: a deleted sample does not come back. */
     async plant({ provider, tool, agent, workflow }: Sample, { key: created_by, login }: Owner): Promise<boolean> {
       return prisma.$transaction(async (tx) => {
         const tools = { where: { OR: [{ is_plugin: false }, { name: tool.name }] } };
@@ -41,13 +41,13 @@ export function sampleStore(prisma: PrismaClient) {
       });
     },
     /**
-     * The demo model may get another port at each start. Providers at the address it had before are given the new one: at that
-     * address was nothing else. One that names a key is left alone, so that no key goes to an address its owner has not seen.
+     * The demo model may get another port at each start. Providers with its previous address get the new one. A provider with a
+     * key is not changed, so that no key is sent to an address that its owner has not seen.
      */
     async moveDemoModel(url: string, { name, model }: { name: string; model: string }): Promise<void> {
       const before = await factOf(DEMO_MODEL_URL);
       if (before !== url) {
-        // Installations that did not write the address down yet know it by the demo's own names.
+        // Older installations did not store the address; the demo's names identify its providers there.
         const unwritten = { name: { equals: name, mode: 'insensitive' as const }, default_model: model };
         const where = { api_key_token_name: null, ...(before ? { base_url: before } : unwritten) };
         const found = await prisma.provider.findMany({ where, select: { id: true, base_url: true } });

@@ -25,7 +25,7 @@ export interface ScheduleValues {
 }
 
 interface NewSchedule extends ScheduleValues {
-  /** Where the request has one to give. */
+  /** The id, if one was reserved for the request. */
   id?: string | undefined;
   owner: string;
   owner_login: string;
@@ -34,7 +34,7 @@ interface NewSchedule extends ScheduleValues {
 
 const NOUN = 'scheduled agent';
 const MOST_MISSED = 1_000;
-/** The engine is given this long to fire after its catch-up window before a time counts as missed. */
+/** How long after its catch-up window the engine may still fire before a due time counts as missed. */
 const GRACE_MS = 60_000;
 const context = (id: string) => `schedule-token:${id}`;
 
@@ -70,25 +70,25 @@ export function scheduleStore({ pool, prisma, keys }: { pool: pg.Pool; prisma: P
       const data = { id, ...values, ...sealed(id, access_token) };
       return refused(NOUN, table.create({ data: data as Prisma.ScheduledAgentUncheckedCreateInput }));
     },
-    /** Changes a schedule; the access token of who changes it takes the place of the one before. */
+    /** Changes a schedule and replaces its access token with that of the person who changes it. */
     update: (id: string, values: ScheduleValues, access_token: string): Promise<Row> =>
       refused(
         NOUN,
         table.update({ where: { id }, data: { ...values, ...sealed(id, access_token) } as Prisma.ScheduledAgentUpdateInput }),
       ),
-    /** Puts a row back as it was. */
+    /** Restores an earlier row. */
     async restore({ id, ...row }: Row): Promise<void> {
       await table.updateMany({ where: { id }, data: row });
     },
     async remove(id: string): Promise<void> {
       await table.deleteMany({ where: { id } });
     },
-    /** The access token of who saved the schedule last; null when there is none. */
+    /** The access token of the person who last saved the schedule; null if there is none. */
     tokenOf({ id, caller_token, caller_key_id }: Row): string | null {
       if (!caller_token || !caller_key_id) return null;
       return keys.open({ sealed: caller_token, key_id: caller_key_id } as Sealed, context(id));
     },
-    /** Seals every access token anew with the active key. Returns how many were moved. */
+    /** Seals every access token again with the active key. Returns how many changed. */
     async rotate(): Promise<number> {
       const stale = await table.findMany({ where: { caller_key_id: { not: keys.active_key_id } } });
       for (const row of stale) {
@@ -100,11 +100,11 @@ export function scheduleStore({ pool, prisma, keys }: { pool: pg.Pool; prisma: P
   };
 }
 
-/** What became of each time a schedule was due. */
+/** The outcome of each due time of a schedule. */
 function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
   const place = (scheduled_agent_id: string, due_at: Date) => ({ scheduled_agent_id_due_at: { scheduled_agent_id, due_at } });
   return {
-    /** Writes that a time is being served, with the id its task will have. A time that was settled is not served again. */
+    /** Records that a due time is being served, with the id of its task-to-be. A settled due time is not served again. */
     async claimFire(scheduled_agent_id: string, due_at: Date): Promise<{ task_id: string; settled: boolean }> {
       const data = { scheduled_agent_id, due_at, task_id: uuid(), outcome: 'firing' };
       await prisma.scheduleFire.createMany({ data: [data], skipDuplicates: true });
@@ -119,20 +119,20 @@ function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
       const { outcome, detail = null, task_id } = end;
       await row(pool, settleFire({ scheduled_agent_id, due_at, outcome, detail, task_id }));
     },
-    /** Why a due time has no task yet, while it is tried again. */
+    /** Records why a due time has no task yet; it is retried. */
     async noteWaiting(scheduled_agent_id: string, due_at: Date, detail: string): Promise<void> {
       await prisma.scheduleFire.updateMany({ where: { scheduled_agent_id, due_at, outcome: 'firing' }, data: { detail } });
     },
     /** A run of this schedule that has not ended. */
-    async openTask(scheduled_agent_id: string, beside: string): Promise<string | null> {
+    async openTask(scheduled_agent_id: string, except: string): Promise<string | null> {
       const open = { in: [...LIVE_STATUSES] };
       const found = await prisma.task.findFirst({
-        where: { scheduled_agent_id, status: open, id: { not: beside } },
+        where: { scheduled_agent_id, status: open, id: { not: except } },
         select: { id: true },
       });
       return found?.id ?? null;
     },
-    /** Writes down the times since the last change of the schedule that nobody served and nobody will. */
+    /** Records as missed the due times since the schedule's last change that were not served and no longer will be. */
     async noteMissed(row: Row, now: number): Promise<void> {
       if (!row.enabled) return;
       const until = now - row.catchup_window_seconds * 1000 - GRACE_MS;
@@ -144,7 +144,7 @@ function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
         select: { due_at: true },
       });
       const known = new Set(served.map(({ due_at }) => due_at.getTime()));
-      const detail = 'The service was away when it was due, for longer than the catch-up window';
+      const detail = 'The service was down at the due time, for longer than the catch-up window';
       const data = due
         .filter((time) => !known.has(time))
         .map((time) => ({ scheduled_agent_id: row.id, due_at: new Date(time), outcome: 'missed', detail }));
@@ -168,7 +168,7 @@ function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
   };
 }
 
-/** As on the wire. The next time is computed the way the engine does, so it is true whether the engine answers or not. */
+/** The wire format. The next time is computed with the engine's algorithm, so it is correct even if the engine is unreachable. */
 function scheduleOfRow(row: Row, now: number): Wired {
   const { owner: _owner, owner_login: _login, caller_token: _token, caller_key_id: _key, ...rest } = row;
   const next = row.enabled ? nextDue(cadenceOf(row), now) : null;

@@ -5,12 +5,12 @@ import type { KeyRing, Sealed } from './key-ring.ts';
 
 const SEAL = /^\{\{sealed:([^:}]+):([^}]+)\}\}$/;
 
-/** Everything in `env` and `headers` is sealed, also what is no secret, such as a content type: a run may show that. */
+/** All values of `env` and `headers` are sealed, including harmless ones such as a content type; a run may show those. */
 const isSecret = (text: string, path: string) =>
   !/(?:^|\.)(?:env|headers)\.[^.]+$/.test(path) || namesSecret(path) || MORE_NAMES.test(path) || !isOrdinary(text);
 const MORE_NAMES = /pass|pwd|auth|cred|private/i;
 
-/** Seals, shows and opens the secrets inside a resource's configuration. `context` ties a seal to its resource. */
+/** Seals, masks and opens the secrets in a resource's configuration. `context` ties a seal to its resource. */
 export function configSealer(keys: KeyRing, context: string) {
   const seal = (text: string) => {
     const { sealed, key_id } = keys.seal(text, context);
@@ -23,7 +23,7 @@ export function configSealer(keys: KeyRing, context: string) {
       : text;
   };
   return {
-    /** As it is stored. A mask that came back stands for what was stored before; without `before`, for nothing. */
+    /** The stored form. A mask that a client sends back keeps the value stored in `before`; without `before` it is dropped. */
     seal(config: unknown, before: unknown = {}): Record<string, unknown> {
       const known = new Map<string, string>();
       mapTexts(before, (text, { path }) => known.set(path, text));
@@ -33,22 +33,22 @@ export function configSealer(keys: KeyRing, context: string) {
       });
       return sealed as Record<string, unknown>;
     },
-    /** As it is shown. */
+    /** The masked form for readers. */
     mask: (config: unknown) => mapTexts(config, (text) => (SEAL.test(text) ? MASK : text)) as Record<string, unknown>,
-    /** Where masks stand. */
+    /** Paths of the masks. */
     masked(config: unknown): string[] {
       const paths: string[] = [];
       mapTexts(config, (text, { path }) => (text === MASK ? paths.push(path) : text));
       return paths;
     },
-    /** As it is used: names of stored tokens are still to be filled. */
+    /** The opened form for connecting; stored tokens are not filled in yet. */
     open: (config: unknown) =>
       mapTexts(config, (text, { path }) => {
         const opened = unseal(text);
         if (opened !== text && isSecret(opened, path)) keys.hear(opened);
         return opened;
       }) as Record<string, unknown>,
-    /** Sealed anew with the active key; null when nothing was sealed with another. */
+    /** Sealed again with the active key; null if everything already was. */
     renew(config: unknown): Record<string, unknown> | null {
       let stale = false;
       const renewed = mapTexts(config, (text) => {

@@ -10,7 +10,7 @@ interface Configured {
   connection_config: unknown;
 }
 
-/** The part of a Prisma model that is read and written beside the resource. */
+/** The part of a Prisma model that is read and written in addition to the resource. */
 interface Table {
   findMany(args: object): Promise<Configured[]>;
 }
@@ -19,11 +19,11 @@ interface SealedFacts<R> {
   noun: string;
   keys: KeyRing;
   context: string;
-  /** What decides where the secrets go, of a resource with its secrets opened. */
+  /** The parts of an opened resource that decide where its secrets are sent. */
   addressOf(record: R): unknown;
 }
 
-/** A resource with a `connection_config` whose secrets are sealed in the database and masked for everyone who reads. */
+/** A resource with a `connection_config` whose secrets are sealed in the database and masked for every reader. */
 export function sealedResource<R extends Configured>(model: unknown, { noun, keys, context, addressOf }: SealedFacts<R>) {
   const table = resource<R>(model, { noun });
   const sealer = configSealer(keys, context);
@@ -31,7 +31,7 @@ export function sealedResource<R extends Configured>(model: unknown, { noun, key
   const opened = (row: R): R => ({ ...row, connection_config: sealer.open(row.connection_config) });
   const json = (config: unknown) => config as Prisma.InputJsonObject;
 
-  /** What was sealed for one address does not go to another, nor is it kept when somebody else changes the configuration. */
+  /** A secret sealed for one address is never sent to another, and is cleared when another user changes the configuration. */
   function sealedIn(values: Partial<R>, before: R, by: string | undefined): { written: object; cleared: string[] } {
     const sent = values.connection_config ?? sealer.mask(before.connection_config);
     const kept = { ...before, ...values, connection_config: sealer.seal(sent, before.connection_config) };
@@ -69,7 +69,7 @@ export function sealedResource<R extends Configured>(model: unknown, { noun, key
   return {
     ...sealed,
     sealer,
-    /** With its secrets opened, for those who connect; names of stored tokens are still to be filled. */
+    /** With its secrets opened, for connecting; stored tokens are not filled in yet. */
     async opened(id: string): Promise<R | null> {
       const found = await table.find(id);
       return found && opened(found);
@@ -79,16 +79,16 @@ export function sealedResource<R extends Configured>(model: unknown, { noun, key
       const before = await table.find(id);
       return before ? sealedIn(values, before, by).cleared : [];
     },
-    /** The ones that match, with their secrets opened. */
+    /** The matching ones, with their secrets opened. */
     async openedAll(where: object): Promise<R[]> {
       const found = (await (model as Table).findMany({ where, orderBy: { id: 'asc' } })) as R[];
       return found.map(opened);
     },
-    /** What came of the last attempt to reach it. */
+    /** Records the result of the last attempt to connect. */
     setStatus: async (id: string, status: 'connected' | 'error', last_error: string | null): Promise<void> => {
       await table.update(id, { status, last_error });
     },
-    /** Seals anew with the active key. Returns how many were changed. */
+    /** Seals again with the active key. Returns how many changed. */
     async rotate(): Promise<number> {
       const all = await (model as Table).findMany({ select: { id: true, connection_config: true } });
       const stale = all.flatMap(({ id, connection_config }) => {

@@ -3,19 +3,19 @@ import { type Redactor, redactor } from '../domain/redaction.ts';
 import type { InstallationSettings } from '../main/core.ts';
 
 /**
- * The secrets that a piece of work has opened: a run's step, a request. The key ring reports each one it opens, and whatever
- * comes back from a target is passed through `redact` before it is stored, sent, logged or thrown.
+ * Tracks the secrets that a piece of work (a run's step, a request) has opened. The key ring reports each opened secret;
+ * whatever a target returns passes through `redact` before it is stored, sent, logged or thrown.
  */
 export interface SecretScope {
-  /** Told of a secret that was opened. */
+  /** Records an opened secret. */
   hear(value: string): void;
-  /** Takes out what the current work has opened, and what the installation itself holds. */
+  /** Redacts the secrets that the current work has opened, and the installation's own. */
   readonly redact: Redactor;
-  /** A redactor that knows the installation's secrets, to be filled by work. */
+  /** A redactor that starts with the installation's secrets; work adds the ones it opens. */
   book(): Redactor;
-  /** Does work whose secrets are noted in `book`. */
+  /** Does work and records the secrets it opens in `book`. */
   within<T>(book: Redactor, work: () => T): T;
-  /** Does work of its own kind; an error that leaves it holds no secret. */
+  /** Does work in a new scope; an error thrown by it is redacted. */
   fresh<T>(work: () => Promise<T>): Promise<T>;
 }
 
@@ -38,10 +38,10 @@ export function secretScope(installation: readonly string[]): SecretScope {
   };
 }
 
-/** The operator's own: long enough that they are never an ordinary word. */
+/** The operator's secrets: long enough not to match an ordinary word. */
 const SHORTEST = 12;
 
-/** What the installation holds itself and sends to nobody but its own servers. */
+/** Secrets of the installation, which it sends only to its own servers. */
 export function secretsOfInstallation({ config, encryption_keys, webhook_secret, embeddings }: InstallationSettings): string[] {
   const values = [
     ...encryption_keys.split(',').map((entry) => entry.split(':')[1]),

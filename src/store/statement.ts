@@ -1,23 +1,23 @@
 import type pg from 'pg';
 
-/** What a parameter may be. JSON is passed as text. */
+/** The types of a parameter. JSON is passed as text. */
 type Value = string | number | boolean | Date | Uint8Array | null | readonly string[];
 
 type Values<P extends string> = [P] extends [never] ? [] : [values: Readonly<Record<P, Value>>];
 
 /**
- * A prepared statement with named parameters. Calling it with a value for each name makes the query; a name that is missing or
- * misspelt is a type error. Postgres prepares it under its name once a connection, so the text is constant.
+ * A prepared statement with named parameters. Calling it with a value for each name returns the query; a missing or misspelled
+ * name is a type error. Postgres prepares it under its name once per connection, so the text is constant.
  */
 type Statement<P extends string = never> = ((...given: Values<P>) => pg.QueryConfig) & {
   readonly prepared: Readonly<{ name: string; text: string }>;
 };
 
-/** What `:name` is looked for in: not in literals, quoted names and casts. */
+/** Finds each `:name`, except in literals, quoted names and casts. */
 const TOKENS = /'(?:[^']|'')*'|"[^"]*"|::|:([a-z_][a-z0-9_]*)|\$\d/g;
 
 /**
- * Declares a statement whose text holds `:name` for each parameter. Names become positions here, once, when the module is loaded.
+ * Declares a statement whose text has a `:name` for each parameter. Names become positions here, once, when the module is loaded.
  * Throws when text and names do not agree.
  */
 export function statement<const P extends string = never>(name: string, parameters: readonly P[], text: string): Statement<P> {

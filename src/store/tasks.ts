@@ -13,7 +13,7 @@ import { hashOf } from './definitions.ts';
 import { type Seed, seed } from './forks.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
 import { listed, type Paging, wireAs } from './page.ts';
-import type { Tell } from './runs.ts';
+import type { Publish } from './runs.ts';
 import { setTaskBudget } from './statements/pauses.ts';
 import * as sql from './statements/tasks.ts';
 
@@ -29,7 +29,7 @@ export interface NewTask {
   scheduled_agent_id?: string | null;
   /** The caller's access token, sealed before it is stored. */
   caller_token: string | null;
-  /** What the task begins with, when it is a fork. */
+  /** What a fork starts with; absent for other tasks. */
   seed?: Seed | undefined;
 }
 
@@ -49,7 +49,7 @@ interface TaskFilter extends Paging {
   since?: string | undefined;
 }
 
-/** What ties a sealed access token to its task. */
+/** The seal context that ties an access token to its task. */
 export const callerContext = (task_id: string) => `caller-token:${task_id}`;
 
 export interface UnfinishedTask {
@@ -65,7 +65,7 @@ export interface UnfinishedTask {
   definition_hash: string;
   /** The task that holds the lane. */
   holder: string | null;
-  /** Calls of it that were decided about and still wait. */
+  /** Its calls that have a decision and still wait. */
   decided: string[];
 }
 
@@ -75,15 +75,15 @@ export function taskStore({
   pool,
   prisma,
   keys,
-  tell = () => {},
+  publish = () => {},
 }: {
   pool: pg.Pool;
   prisma: PrismaClient;
   keys: KeyRing;
-  tell?: Tell;
+  publish?: Publish;
 }) {
   return {
-    /** Writes a pending task, once. Null when the workflow takes none now: inactive, gone, or busy and told to reject. */
+    /** Writes a pending task, once. Null if the workflow is inactive, deleted, or busy with `reject` as its policy. */
     async create(task: NewTask): Promise<CreatedTask | null> {
       const { task_id } = task;
       const created_at = new Date();
@@ -93,7 +93,7 @@ export function taskStore({
       const from = task.seed;
       const created = await (from ? inTransaction(pool, (on) => seeded(on, task_id, { from, write })) : write(pool));
       if (!created) return (await row<CreatedTask>(pool, sql.createdTask({ task_id, workflow_id: task.workflow_id }))) ?? null;
-      tell(task.workflow_id, task_id, { events, last: created.last });
+      publish(task.workflow_id, task_id, { events, last: created.last });
       return { task_id, created_at: created_at.toISOString(), holder: created.holder };
     },
 
@@ -103,13 +103,13 @@ export function taskStore({
       return (await prisma.task.findMany({ where, select: { id: true }, orderBy: { id: 'asc' } })).map(({ id }) => id);
     },
 
-    /** Of these ids, those of tasks that have ended. */
+    /** Filters these ids to the tasks that have ended. */
     async ended(ids: string[]): Promise<string[]> {
       const where = { id: { in: ids.filter(isUuid) }, status: { in: [...TERMINAL_STATUSES] } };
       return (await prisma.task.findMany({ where, select: { id: true } })).map(({ id }) => id);
     },
 
-    /** Writes down that the run is to end. */
+    /** Records the request to end the run. */
     async noteHalt(task_id: string): Promise<void> {
       await prisma.task.updateMany({
         where: { id: task_id, status: { notIn: [...TERMINAL_STATUSES] } },
@@ -117,12 +117,12 @@ export function taskStore({
       });
     },
 
-    /** Gives a run under way another budget. False when the task has ended. */
+    /** Changes the budget of a run in progress. False if the task has ended. */
     async setBudget(task_id: string, budget: BudgetLimits | null): Promise<boolean> {
       return (await row(pool, setTaskBudget({ task_id, budget: budget && JSON.stringify(budget) }))) !== undefined;
     },
 
-    /** Takes back a task that the engine never got. Returns the task that holds the lane now. */
+    /** Removes a task that never reached the engine. Returns the task that now holds the lane. */
     async discard(task_id: string): Promise<string | null> {
       return (await row<{ holder: string | null }>(pool, sql.discardTask({ task_id })))?.holder ?? null;
     },
@@ -149,17 +149,17 @@ export function taskStore({
     async over(ids: string[], ended_before: Date): Promise<string[]> {
       return (await rows<{ id: string }>(pool, sql.tasksOver({ task_ids: ids, ended_before }))).map(({ id }) => id);
     },
-    /** Gives lanes that nobody holds to those who wait for them. */
+    /** Assigns each free lane to the task that waits for it. */
     async settleLanes(): Promise<void> {
       await row(pool, sql.settleLanes());
     },
-    /** What leads to the secrets that a task's run may come to know; null when there is no such task. */
+    /** What is needed to open the secrets that a task's run may see; null if there is no such task. */
     secretsOf: (task_id: string) =>
       prisma.task.findUnique({
         where: { id: task_id },
         select: { owner: true, definition_hash: true, caller_token: true, caller_key_id: true },
       }),
-    /** The sealed access token of a task's caller, opened; null when the task has ended or had none. */
+    /** Opens the access token of a task's caller; null if the task has ended or had none. */
     callerToken({
       task_id,
       caller_token,

@@ -24,11 +24,11 @@ interface TokenValues {
 
 interface TokenRequest {
   name: string;
-  /** The principal in whose name it is used. */
+  /** The principal it is used for. */
   principal: string;
-  /** Where the value is to go, as that is at this moment. */
+  /** The current destination of the value. */
   destination: Destination;
-  /** The run that asks. */
+  /** The run that uses it. */
   task_id?: string | undefined;
 }
 
@@ -64,7 +64,7 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
   const table = resource<Row & { created_at: never; updated_at: never }>(prisma.storedToken, { noun: NOUN, tagged: false });
   const sealed = (name: string, value: string) => ({ ...keys.seal(value, context(name)), fingerprint: keys.fingerprint(value) });
 
-  /** The one place where a stored token is opened to be sent; every attempt is kept. Throws a sentence where it may not be. */
+  /** The only place where a stored token is opened to be sent; every attempt is recorded. Throws if it may not be sent. */
   async function open(request: TokenRequest): Promise<string> {
     const { name, principal, destination, task_id = null } = request;
     const { kind, id, name: resource_name, label } = destination;
@@ -87,14 +87,14 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
   }
 
   return {
-    /** The viewer's own, or everybody's. */
+    /** The viewer's tokens, or everyone's. */
     async list(filter: RowFilter, viewer: string, { all = false } = {}) {
       const page = await table.list(filter, all ? {} : { created_by: viewer });
       const names = page.items.map(({ name }) => name);
       const users = await usersOf(prisma, names, viewer);
       return { ...page, items: page.items.map((token) => ({ ...token, used_by: users.get(token.name) ?? [] })) };
     },
-    /** `used_by` as far as the viewer may know; without one, as its owner may. */
+    /** `used_by` lists what the viewer may see; without a viewer, what the owner may see. */
     async find(id: string, viewer?: string) {
       const token = await table.find(id);
       return token && { ...token, used_by: (await usersOf(prisma, [token.name], viewer)).get(token.name) ?? [] };
@@ -107,26 +107,26 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
       return { ...token, used_by: (await usersOf(prisma, [name])).get(name) ?? [] };
     },
     remove: (id: string) => table.remove(id),
-    /** What refers to it, as far as the viewer may know. */
+    /** What refers to it, limited to what the viewer may see. */
     usersOf: async (name: string, viewer: string) => (await usersOf(prisma, [name], viewer)).get(name) ?? [],
-    /** Names of a principal's own. */
+    /** Names of a principal's tokens. */
     async namesOf(principal: string): Promise<string[]> {
       const where = { created_by: principal };
       const found = await prisma.storedToken.findMany({ where, select: { name: true }, orderBy: { name: 'asc' } });
       return found.map(({ name }) => name);
     },
-    /** Names that a principal's runs may use where they are granted. */
+    /** Names that a principal's runs may use if granted. */
     async usableBy(principal: string): Promise<string[]> {
       const where = { OR: [{ created_by: principal }, { shared: true }] };
       return (await prisma.storedToken.findMany({ where, select: { name: true } })).map(({ name }) => name);
     },
     open,
-    /** Values that a run has met, so that they are taken out of what is said about it; they go nowhere. */
+    /** Values that a run has used, for redaction only. */
     async metBy(task_id: string): Promise<string[]> {
       const found = await rows<Sealed & { name: string }>(pool, sql.tokensMet({ task_id }));
       return found.map((token) => keys.open(token, context(token.name)));
     },
-    /** Who used a token for what, or tried to, newest first. Uses of another token that had the name before are not among them. */
+    /** Uses and attempted uses of a token, newest first. Excludes uses of an earlier token with the same name. */
     async uses({ name, created_at }: { name: string; created_at: string }, paging: Paging) {
       const where = { token_name: name, used_at: { gte: new Date(created_at) }, resource_kind: { not: null } };
       const page = await listed(prisma.tokenUse, { where, paging, shown: wireUse });
@@ -137,8 +137,8 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
       return { ...page, items: page.items.map((use) => ({ ...use, used_by: logins.get(use.principal) ?? use.principal })) };
     },
     /**
-     * Opens tokens so that their values are known to whoever takes them out of what comes back. They are sent nowhere, so it is
-     * no use, and is not on record as one. What cannot be opened is passed over: nobody else can open it either.
+     * Opens tokens for redaction. They are not sent, so this is not recorded as a use. A token that cannot be opened is skipped:
+     * no run can open it either.
      */
     async openForRedaction(names: string[], principal: string): Promise<void> {
       if (names.length === 0) return;
@@ -147,7 +147,7 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
         if (keys.holds(token.key_id)) keys.open(token as Sealed, context(token.name));
       }
     },
-    /** Seals every value anew with the active key. Returns how many were moved. */
+    /** Seals every value again with the active key. Returns how many changed. */
     async rotate(): Promise<number> {
       const stale = await prisma.storedToken.findMany({ where: { key_id: { not: keys.active_key_id } } });
       for (const token of stale) {
@@ -160,8 +160,8 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
 }
 
 /**
- * The resources that tokens are granted to, as `noun name`; workflows that are not the viewer's (else the token owner's) are counted.
- * A resource that names a token without a grant cannot use it, so it does not keep its owner from deleting it.
+ * The resources that tokens are granted to, as `noun name`. Workflows that are not the viewer's (without a viewer: the token
+ * owner's) are only counted. A resource that names a token without a grant cannot use it, so it does not prevent its deletion.
  */
 async function usersOf(prisma: PrismaClient, names: string[], viewer: string | null = null): Promise<Map<string, string[]>> {
   if (names.length === 0) return new Map();

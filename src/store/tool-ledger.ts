@@ -5,17 +5,17 @@ import type { NewEvent } from '../domain/events.ts';
 import type { ForkAnswer, ForkOrigin } from '../domain/fork.ts';
 import type { TodoItem } from '../domain/progress.ts';
 import { type Queryable, row } from './database.ts';
-import type { Tell } from './runs.ts';
+import type { Publish } from './runs.ts';
 import * as sql from './statements/tool-ledger.ts';
 
-/** Where a call stands. */
+/** The state of a call. */
 export interface CallPlace {
   task_id: string;
   call_id: string;
   workflow_id: string;
 }
 
-/** A call with what is needed to carry it out. */
+/** A call with everything needed to execute it. */
 export interface OpenCall extends CallPlace, LedgerEntry {
   owner: string;
   owner_login: string;
@@ -30,7 +30,7 @@ export interface OpenCall extends CallPlace, LedgerEntry {
   task_status: string;
   halt_requested: boolean;
   toolset: unknown;
-  /** Where the run was forked from; null for any other. */
+  /** Where the run was forked from; null if it is not a fork. */
   fork: ForkOrigin | null;
 }
 
@@ -54,29 +54,29 @@ interface DecisionMade {
 
 export type ToolLedger = ReturnType<typeof toolLedger>;
 
-export function toolLedger(pool: Queryable, tell: Tell = () => {}) {
+export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
   async function write(query: QueryConfig, { workflow_id, task_id }: CallPlace, events: NewEvent[]) {
-    const told = await row<{ last: number }>(pool, query);
-    if (told) tell(workflow_id, task_id, { events, last: told.last });
-    return told !== undefined;
+    const written = await row<{ last: number }>(pool, query);
+    if (written) publish(workflow_id, task_id, { events, last: written.last });
+    return written !== undefined;
   }
 
   return {
     open: (task_id: string, call_id: string) => row<OpenCall>(pool, sql.openCall({ task_id, call_id })),
 
-    /** Marks a call as begun. Null when another attempt moved it meanwhile; otherwise the call as it is now. */
+    /** Marks a call as started and returns its current state. Null if another attempt changed it in the meantime. */
     async start(call: OpenCall, events: NewEvent[]): Promise<OpenCall | null> {
       const started = await write(sql.startCall(seenParameters(call, events)), call, events);
       return started ? { ...call, status: 'started', attempts: call.attempts + 1, decision: null } : null;
     },
 
-    /** Writes a call's result, once, beside its ledger entry. False when the call is no longer as it was seen. */
+    /** Writes a call's result, once, with its ledger entry. False if the call has changed since it was read. */
     end(call: OpenCall, { events, ...outcome }: CallEnd) {
       const { step, position } = call;
       return write(sql.endCall({ ...seenParameters(call, events), step, position, ...outcome }), call, events);
     },
 
-    /** Writes, once, what a call is answered with that is not carried out. False when the call is no longer as it was seen. */
+    /** Writes, once, the answer to a call that is not executed. False if the call has changed since it was read. */
     answer(call: OpenCall, { content, failed, answered_by, events }: ForkAnswer & { events: NewEvent[] }) {
       const { step, position } = call;
       return write(
@@ -86,23 +86,23 @@ export function toolLedger(pool: Queryable, tell: Tell = () => {}) {
       );
     },
 
-    /** Parks the run until a person decides about this call. */
+    /** Pauses the run until a person decides about this call. */
     park: (call: OpenCall, { status, events }: { status: 'waiting_approval' | 'waiting_reconciliation'; events: NewEvent[] }) =>
       write(sql.parkCall({ ...seenParameters(call, events), status }), call, events),
 
-    /** Lets the run go on when none of its calls waits for a person any more. */
+    /** Resumes the run once none of its calls waits for a person. */
     resume: (call: CallPlace, events: NewEvent[]) => write(sql.resumeRun(runParameters(call, events)), call, events),
 
-    /** The source was out of reach, so nothing was done: the next attempt starts afresh. */
+    /** Resets a call whose source was unreachable: nothing was done, so the next attempt starts from scratch. */
     release: (call: OpenCall, events: NewEvent[]) => write(sql.releaseCall(seenParameters(call, events)), call, events),
 
-    /** Tells of a call under way. */
+    /** Emits events of a call in progress. */
     publish: (call: CallPlace, events: NewEvent[]) => write(sql.tellCall(callParameters(call, events)), call, events),
 
     setTodos: (call: CallPlace, { todos, events }: { todos: TodoItem[]; events: NewEvent[] }) =>
       write(sql.setTodos({ ...runParameters(call, events), todos: JSON.stringify(todos) }), call, events),
 
-    /** Writes a decision. False when the call does not wait for one of this kind, has one, or is not the attempt's that is named. */
+    /** Writes a decision. False if the call does not wait for one of this kind, already has one, or is at another attempt. */
     decide(call: CallPlace, { decision, by: decided_by, attempts = null, events }: DecisionMade): Promise<boolean> {
       const asked = decision.decision === 'approve' || decision.decision === 'deny';
       const waits = asked ? 'waiting_approval' : 'waiting_reconciliation';

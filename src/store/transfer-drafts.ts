@@ -9,7 +9,7 @@ import { KNOWLEDGE_SOURCE } from './connections.ts';
 import type { KeyRing } from './key-ring.ts';
 import { configSealer } from './sealed-config.ts';
 
-/** What may be imported at once; a part left out is empty. */
+/** The parts of an import; an omitted part is empty. */
 export type ImportParts = Partial<Pick<FullImport, 'skills' | 'guardrails' | 'agents' | 'workflows' | 'knowledge_sources'>>;
 export type PartName = keyof ImportParts;
 
@@ -19,7 +19,7 @@ export interface Importer {
   login: string;
 }
 
-/** What an item would become; `values` is null where `error` says why it becomes nothing. */
+/** The record that an item would create; `values` is null if `error` gives the reason why it cannot. */
 export interface Draft {
   title: string | null;
   values: object | null;
@@ -33,10 +33,10 @@ type Items<P extends PartName> = FullImport[P];
 type Referred = 'agent' | 'provider' | 'customTool' | 'mcpServer' | 'knowledgeSource' | 'skill' | 'guardrail' | 'storedToken';
 type Tables = Pick<Prisma.TransactionClient, Referred>;
 
-/** What is wrong with an item beyond its types; null where nothing is. */
+/** An error of an item that types cannot express; null if there is none. */
 export type FaultOf = (item: object) => string | null;
 
-/** Another name of what is kept here. */
+/** Accepted aliases of source types. */
 const ALIASES: Record<string, string> = { mongo_db: 'builtin' };
 
 const refusal = (title: string | null, error: string): Draft => ({ title, values: null, error, warnings: [] });
@@ -53,7 +53,7 @@ interface Making {
   faultOf: FaultOf;
 }
 
-/** How items of each part are judged, each part at once and not an item at a time. */
+/** Validates the items of each part, in one batch per part. */
 export function draftMakers(tx: Tables, { importer, keys, faultOf }: Making): Record<PartName, DraftMaker> {
   const created_by = importer.key;
   const makers = {
@@ -86,7 +86,7 @@ export function draftMakers(tx: Tables, { importer, keys, faultOf }: Making): Re
         const fault = faultOf(given);
         if (fault) return refusal(item.name, fault);
         if (item.provider_id !== null && !isUuid(item.provider_id))
-          return refusal(item.name, `provider_id: No provider can have the id ${item.provider_id}`);
+          return refusal(item.name, `provider_id: ${item.provider_id} is not a valid id`);
         return draft(item.name, { ...item, created_by }, absent[index]);
       });
     },
@@ -99,14 +99,14 @@ export function draftMakers(tx: Tables, { importer, keys, faultOf }: Making): Re
       const absent = await absentIn(tx, items, WORKFLOW_REFERENCES);
       return items.map(({ id: _, ...item }, index) => {
         if (!agents.has(item.agent_id))
-          return refusal(item.title, `agent_id: No agent has the id ${item.agent_id}; import agents first`);
+          return refusal(item.title, `agent_id: No agent with id ${item.agent_id}; import agents first`);
         const unknown = tokensOf(item).filter((name) => !tokens.has(name));
         const warnings = unknown.map((name) => `You have no stored token named ${name} here yet`);
         const unsafe = absent[index] ?? [];
-        // Without its guardrails or skills it would do other than it was made for.
+        // Without its guardrails or skills it would not do what its author meant.
         const off = unsafe.length > 0 ? { status: 'inactive' } : {};
         if (unsafe.length > 0)
-          warnings.push(...unsafe, 'It was created inactive for that; switch it on with status active when it is complete');
+          warnings.push(...unsafe, 'It was created inactive because of this; set its status to active when it is complete');
         return draft(item.title, { ...item, ...off, owner: importer.key, owner_login: importer.login }, warnings);
       });
     },
@@ -128,7 +128,7 @@ function maskedIn(config: unknown): string[] {
     if (text === MASK) paths.push(path);
     return text;
   });
-  return paths.map((path) => `connection_config.${path} was masked in the bundle; set it anew`);
+  return paths.map((path) => `connection_config.${path} was masked in the bundle; set its value again`);
 }
 
 async function existingAgents(tx: Tables, ids: string[]): Promise<Set<string>> {
@@ -139,7 +139,7 @@ async function existingAgents(tx: Tables, ids: string[]): Promise<Set<string>> {
 const ownTokens = async (tx: Tables, created_by: string): Promise<Set<string>> =>
   new Set((await tx.storedToken.findMany({ where: { created_by }, select: { name: true } })).map(({ name }) => name));
 
-/** Which of its references each item names and this installation does not hold, as sentences; each table is asked once. */
+/** The references of each item that are missing from this installation, as sentences; one query per table. */
 async function absentIn(tx: Tables, items: object[], references: Record<string, Referred>): Promise<string[][]> {
   const sentences: string[][] = items.map(() => []);
   for (const [field, table] of Object.entries(references)) {

@@ -23,7 +23,7 @@ interface Part {
   model: 'skill' | 'guardrail' | 'agent' | 'workflow' | 'knowledgeSource';
 }
 
-/** In this order: what is referred to comes before what refers. */
+/** In dependency order: a part comes after the parts it refers to. */
 const PARTS: readonly Part[] = [
   { name: 'skills', noun: 'skill', model: 'skill' },
   { name: 'guardrails', noun: 'guardrail', model: 'guardrail' },
@@ -50,7 +50,7 @@ type Tables = Pick<Prisma.TransactionClient, 'skill' | 'guardrail' | 'agent' | '
 const BATCH = 200;
 const TIMEOUT_MS = 60_000;
 
-/** Leaves a transaction without keeping what it did. */
+/** Thrown to roll back the transaction of a dry run. */
 class Undone extends Error {}
 
 interface Stores {
@@ -68,13 +68,13 @@ export function transferStore({ prisma, keys, granting }: Stores) {
       return table.findMany({ where: { ...(owner ? { owner } : {}), ...(id ? { id } : {}) }, orderBy: { id: 'asc' } });
     },
 
-    /** As it may be shown: secrets of a connection are masked. */
+    /** The readable form: secrets of a connection are masked. */
     masked: (record: object) =>
       'connection_config' in record ? { ...record, connection_config: sealer.mask(record.connection_config) } : record,
 
     /**
-     * Creates what can be created, in one transaction; a dry run does the same and undoes it. Whoever imports something has
-     * saved it: what it names of their tokens is granted.
+     * Creates the valid items in one transaction; a dry run does the same and rolls back. Importing counts as saving: an item is
+     * granted the importer's tokens that it names.
      */
     async import(parts: ImportParts, { importer, dry_run, faultOf }: { importer: Importer; dry_run: boolean; faultOf: FaultOf }) {
       const results: Partial<Record<PartName, ImportResult>> = {};
@@ -128,7 +128,7 @@ async function createAll(
   return result;
 }
 
-/** Inserts in batches; what the database holds already is passed over. Returns the ids that are new. */
+/** Inserts in batches and skips rows that already exist. Returns the new ids. */
 async function insert(table: Table, drafts: { id: string; values: object | null }[]): Promise<Set<string>> {
   const created = new Set<string>();
   for (let at = 0; at < drafts.length; at += BATCH) {

@@ -1,6 +1,6 @@
 import type { PrismaClient } from '../generated/prisma/client.ts';
 
-/** Where a table's records are referred to: by which column of what, as a list of ids or one. */
+/** The columns that refer to a table's records, as one id or a list of ids. */
 const USES = {
   agent: [{ by: 'workflow', column: 'agent_id' }],
   provider: [{ by: 'agent', column: 'provider_id' }],
@@ -15,7 +15,7 @@ const USES = {
 } as const;
 export type Used = keyof typeof USES;
 
-/** Enough to know what to do. */
+/** Enough users to know what to change. */
 const MOST = 10;
 
 interface Found {
@@ -24,7 +24,7 @@ interface Found {
   title?: string | null;
 }
 
-/** What refers to a record by its id, as `agent name` or `workflow title`; workflows of others are counted, not named. */
+/** What refers to a record, as `agent name` or `workflow title`. Other users' workflows are only counted. */
 export async function usersOf(
   prisma: PrismaClient,
   { table, id }: { table: Used; id: string },
@@ -48,6 +48,6 @@ interface Counted {
   count(args: object): Promise<number>;
 }
 
-/** Whose they are and what they are called is their owners' business. */
+/** Names and owners of other users' workflows are private. */
 export const countOfOthers = (count: number): string[] =>
   count === 0 ? [] : [count === 1 ? 'a workflow of someone else' : `${count} workflows of others`];

@@ -8,7 +8,7 @@ import { rotateWebhookSecret } from './statements/webhooks.ts';
 const SECRET_BYTES = 32;
 const context = (owner: string) => `webhook-secret:${owner}`;
 
-/** What each owner's webhooks are signed with. Who has never rotated has none of their own: the installation's is used. */
+/** The secrets that sign each owner's webhooks. An owner who never rotated uses the installation's secret. */
 export function webhookSecretStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>, keys: KeyRing) {
   const previousOf = ({ previous_sealed: sealed, previous_key_id: key_id }: WebhookSecret) =>
     sealed && key_id ? { sealed, key_id } : null;
@@ -19,7 +19,7 @@ export function webhookSecretStore({ pool, prisma }: Pick<Database, 'pool' | 'pr
         ? secretSummary(found)
         : { source: 'installation' as const, fingerprint: null, rotated_at: null, previous_valid_until: null };
     },
-    /** Makes a new one. The one before stays valid for a while; the one before that no longer. */
+    /** Creates a new secret. The previous one stays valid for a while; older ones stop being valid. */
     async rotate(owner: string) {
       const secret = `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
       const { sealed, key_id } = keys.seal(secret, context(owner));
@@ -27,7 +27,7 @@ export function webhookSecretStore({ pool, prisma }: Pick<Database, 'pool' | 'pr
       const query = rotateWebhookSecret({ ...values, previous_hours: PREVIOUS_HOURS });
       return { ...secretSummary((await row<WebhookSecret>(pool, query)) as WebhookSecret), secret };
     },
-    /** What a message of this owner's is signed with now, the newest first. */
+    /** The secrets that sign this owner's messages now, newest first. */
     async valid(owner: string, installation: string): Promise<string[]> {
       const found = await prisma.webhookSecret.findUnique({ where: { owner } });
       if (!found) return [installation];
@@ -36,7 +36,7 @@ export function webhookSecretStore({ pool, prisma }: Pick<Database, 'pool' | 'pr
       const previous = previousOf(found);
       return [current, previous ? keys.open(previous, context(owner)) : installation];
     },
-    /** Seals every secret anew with the active key. Returns how many owners' were. */
+    /** Seals every secret again with the active key. Returns how many owners were affected. */
     async renew(): Promise<number> {
       const stale = await prisma.webhookSecret.findMany({
         where: { OR: [{ key_id: { not: keys.active_key_id } }, { previous_key_id: { not: keys.active_key_id } }] },
@@ -48,7 +48,7 @@ export function webhookSecretStore({ pool, prisma }: Pick<Database, 'pool' | 'pr
         const previous = previousOf(found);
         const before = previous ? again(previous) : null;
         const fingerprint = keys.fingerprint(keys.open(current, context(owner)));
-        // One that was rotated meanwhile is sealed with the active key already, and its previous one is renewed by the next call.
+        // A secret rotated in the meantime is already sealed with the active key; the next call renews its previous one.
         await prisma.webhookSecret.updateMany({
           where: { owner, rotated_at },
           data: {

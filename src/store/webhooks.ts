@@ -10,7 +10,7 @@ interface PendingDelivery {
   url: string;
   payload: unknown;
   status: string;
-  /** Whose secret it is signed with. */
+  /** The owner whose secret signs it. */
   owner: string;
 }
 
@@ -38,7 +38,7 @@ export function webhookStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaCl
     async giveUp(id: string): Promise<void> {
       await row(pool, sql.giveUpWebhook({ delivery_id: id }));
     },
-    /** Messages that should have a delivery under way. */
+    /** Messages that should have a delivery in progress. */
     pending: async () => (await rows<{ id: string }>(pool, sql.pendingWebhooks())).map(({ id }) => id),
     async ofTask(task_id: string) {
       const found = await prisma.webhookDelivery.findMany({
@@ -48,11 +48,11 @@ export function webhookStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaCl
       });
       return found.map(({ attempts, ...delivery }) => ({ ...wireAs<WebhookDelivery>()(delivery), attempts: attempts.map(wire) }));
     },
-    /** Back to how it was before it was put back. */
+    /** Restores the state before `reopen`. */
     async restore(id: string, status: string): Promise<void> {
       await prisma.webhookDelivery.updateMany({ where: { id }, data: { status } });
     },
-    /** Puts a message back to be delivered. False when a delivery of it is under way. */
+    /** Queues a message for delivery again. False if its delivery is in progress. */
     async reopen(id: string): Promise<boolean> {
       const { count } = await prisma.webhookDelivery.updateMany({
         where: { id, status: { not: 'pending' } },

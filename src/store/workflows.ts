@@ -16,14 +16,14 @@ interface WorkflowFilter extends Paging {
   single_use?: boolean | undefined;
 }
 
-/** What a workflow is made of: its settings, and what its maker adds. */
+/** The input of a new workflow: its settings, and the fields that the caller adds. */
 interface NewWorkflow extends Partial<WorkflowSettings> {
   agent_id: string;
-  /** Where the request has one to give. */
+  /** The id, if one was reserved for the request. */
   id?: string;
   owner: string;
   owner_login: string;
-  /** Made for one request of a compatible API. */
+  /** Created for one request of a compatible API. */
   single_use?: boolean;
 }
 
@@ -46,7 +46,7 @@ export function workflowStore({ pool, prisma, granting }: Parts) {
       const found = await prisma.workflow.findUnique({ where: { id } });
       return found && wired(found);
     },
-    /** `by`: the principal who saves it, whose tokens that it names are granted to it. */
+    /** `by`: the principal who saves it. Their tokens that it names are granted to it. */
     async create(values: NewWorkflow, by?: string) {
       const data = { id: uuid(), ...values } as Prisma.WorkflowUncheckedCreateInput;
       return wired(await granting.saving('workflow', by, (on) => refused(NOUN, on.workflow.create({ data }))));
@@ -55,14 +55,14 @@ export function workflowStore({ pool, prisma, granting }: Parts) {
       const data = values as Prisma.WorkflowUncheckedUpdateInput;
       return wired(await granting.saving('workflow', by, (on) => refused(NOUN, on.workflow.update({ where: { id }, data }))));
     },
-    /** Switches off, or on again; a run under way goes on, and its state is shown when it is switched on. */
+    /** Switches off or on. A run in progress continues; its status shows again once the workflow is on. */
     async switch(id: string, status: 'active' | 'inactive') {
       const where = status === 'inactive' ? { id } : { id, status: 'inactive' };
       await prisma.workflow.updateMany({ where, data: { status } });
     },
     async remove(id: string) {
       const { count } = await prisma.workflow.deleteMany({ where: { id, active_task_id: null } });
-      if (count === 0) throw conflict('A run of this workflow is under way; halt it first', 'workflow_running');
+      if (count === 0) throw conflict('A run of this workflow is in progress; halt it first', 'workflow_running');
       await prisma.memory.deleteMany({ where: { workflow_id: id } });
     },
     async removeUnused(created_before: Date): Promise<void> {
@@ -89,7 +89,7 @@ type LogData = Pick<LogEntry, 'event' | 'detail'> & Record<string, unknown>;
 
 const NO_USAGE = { total_in: 0, total_out: 0, cost: 0, cache_read: 0, cache_write: 0, premium_requests: 0 };
 
-/** `owner` on the wire is the login; who owns it is `owner_key`. */
+/** On the wire `owner` is the login; ownership is decided by `owner_key`. */
 const wired = ({ owner, owner_login, single_use: _, ...rest }: Row) => ({
   ...wireAs<WorkflowSummary>()(rest),
   enabled: rest.status !== 'inactive',

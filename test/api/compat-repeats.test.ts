@@ -126,7 +126,7 @@ describe('a call at the door for MCP clients', () => {
     const task_id = await begun(workflow_id);
     await post(BOB, { method: 'notifications/cancelled', params: { requestId: 78 } });
     const repeated = await post(BOB, call);
-    expect(repeated).toContain('There is no workflow behind the tool');
+    expect(repeated).toContain('There is no tool named');
     expect(repeated).not.toContain('Her answer');
     // A halt would have reached it by now.
     await wait(1_000);

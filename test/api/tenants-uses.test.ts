@@ -216,7 +216,7 @@ it('does not let a session of MCP be taken over', async () => {
   m.leaks();
   const cancelled = call('notifications/cancelled', { requestId: 7 });
   const { answer } = await m.attempt(second, 'POST /mcp', { body: call('tools/call', params, 7), headers, may_change: true });
-  expect(answer.text).toContain('There is no workflow behind the tool');
+  expect(answer.text).toContain('There is no tool named');
   expect((await m.attempt(second, 'POST /mcp', { body: cancelled, headers, may_change: true })).faults).toEqual([]);
   expect(await running()).toBe(true);
   await first.client.ok(first.client.post(`/api/workflows/${first.ids.idle_workflow}/halt`));

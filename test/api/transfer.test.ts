@@ -111,7 +111,7 @@ it('reports which items failed and keeps the others', async () => {
   );
   expect(workflows).toMatchObject({
     created: 1,
-    errors: [expect.stringContaining('No agent has the id agent-1'), expect.stringContaining(NOWHERE)],
+    errors: [expect.stringContaining('No agent with id agent-1'), expect.stringContaining(NOWHERE)],
   });
   const sources = [
     { name: 'm', source_type: 'mongo_db' },

@@ -72,7 +72,7 @@ it('tries again what was refused and keeps every attempt, under one webhook-id',
   const task_id = await here.prompt(await here.workflow({ workflow: { webhook_url: receiver.url } }));
   const delivery = await settled(task_id);
   expect(delivery.attempts).toMatchObject([
-    { attempt: 1, response_status: 503, error: 'It answered 503' },
+    { attempt: 1, response_status: 503, error: 'The receiver answered 503' },
     { attempt: 2, response_status: 200, error: null },
   ]);
   expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);

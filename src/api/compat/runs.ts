@@ -24,13 +24,13 @@ export interface RunOrder {
   model: string;
   prompt: string;
   reasoning_effort?: string | null | undefined;
-  /** The id that the task is to have; where it was begun before, it is taken up. */
+  /** The id of the task; if a task with it exists, that run is continued. */
   task_id?: string | undefined;
 }
 
 export type CompatTask = NonNullable<Awaited<ReturnType<Store['tasks']['find']>>>;
 
-/** Starts the run of what `model` names: a workflow by its id, or an agent by its name, in a workflow made for this run. */
+/** Starts a run of `model`: the id of a workflow, or the name of an agent, which gets a workflow for this run only. */
 export async function startRun(
   services: CompatServices,
   { model, prompt, reasoning_effort, task_id: reserved_id }: RunOrder,
@@ -54,7 +54,7 @@ async function workflowOf(store: Store, model: string, caller: Caller): Promise<
   const { items } = await store.agents.list({ limit: 1 }, { name: model });
   const [agent] = items;
   if (!agent) {
-    const message = `There is no agent named ${model} and no workflow with this id; GET /v1/models lists what there is`;
+    const message = `There is no agent named ${model} and no workflow with this id; GET /v1/models lists the models`;
     throw new AppError('not_found', message, { code: 'model_not_found' });
   }
   const values = WorkflowCreate.parse({
@@ -67,10 +67,10 @@ async function workflowOf(store: Store, model: string, caller: Caller): Promise<
   return (await store.workflows.create(made)).id;
 }
 
-/** Tool calls of a run that no workflow sets a limit for. */
+/** The tool call limit of a run whose workflow sets none. */
 const API_TURNS = 50;
 
-/** Text of a run as it comes. Each piece adds to what was given before; it ends when the run has. */
+/** Streams the text of a run. Each piece extends the previous ones; the stream ends with the run. */
 export async function* answerText(
   { bus, store }: CompatServices,
   { task_id, workflow_id }: CompatRun,
@@ -87,7 +87,7 @@ export async function* answerText(
       given += delta;
       yield gap + delta;
     }
-    // What was given cannot be taken back, so after a reset the whole message decides.
+    // Text already sent cannot be withdrawn, so after a reset wait for the whole message.
     if (type === 'log' && data.event === 'attempt_reset') reset = unfinished !== '';
     if (type === 'message' && data.role === 'assistant') {
       const content = String(data.content);
@@ -101,7 +101,7 @@ export async function* answerText(
   }
 }
 
-/** Waits for a run's end; throws the reason of the signal when that comes first. */
+/** Waits until a run ends; if the signal aborts first, throws its reason. */
 export async function ended({ bus, store }: CompatServices, run: CompatRun, signal: AbortSignal): Promise<CompatTask> {
   for await (const _ of follow({ bus, log: store.events }, { ...run, after: 0 }, signal));
   signal.throwIfAborted();
@@ -112,11 +112,11 @@ export async function ended({ bus, store }: CompatServices, run: CompatRun, sign
 
 export const hasEnded = ({ status }: CompatTask) => isTerminal(status);
 
-/** A run's answer as text. */
+/** The response of a run as text. */
 export const answerOf = ({ response }: CompatTask): string =>
   typeof response === 'string' ? response : response === null ? '' : JSON.stringify(response);
 
-/** What a run that gave no answer came to. */
+/** The error of a run without a response. */
 export const troubleOf = ({ status, error, error_code }: CompatTask) =>
   status === 'completed'
     ? null

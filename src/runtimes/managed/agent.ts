@@ -3,9 +3,9 @@ import type Anthropic from '@anthropic-ai/sdk';
 import type { AgentCreateParams } from '@anthropic-ai/sdk/resources/beta/agents/agents';
 import type { Exchange } from '../runtime.ts';
 
-/** What runs at the vendor instead of here. */
+/** Tools that run at the vendor instead of here. */
 export interface Hosted {
-  /** Built-in tools by the vendor's names, which are ours. */
+  /** Built-in tools; the vendor uses the same names. */
   builtins: string[];
   mcp_servers: { name: string; url: string; allowed_tools: string[] }[];
 }
@@ -24,7 +24,7 @@ export interface Vendor {
   signal: AbortSignal;
 }
 
-/** The session of a task: the one that was opened before, whoever opened it, or a new one. */
+/** The session of a task: the existing one, from any worker, or a new one. */
 export async function vendorSession(
   vendor: Vendor,
   input: Exchange,
@@ -40,7 +40,7 @@ export async function vendorSession(
   return (await client.beta.sessions.create(created, { signal })).id;
 }
 
-/** The session of a task that is over, where no reply of it told which; archived ones are left aside. */
+/** Finds the session of an ended task whose replies do not name it; ignores archived ones. */
 export async function openSessionOf(
   { client, signal }: Vendor,
   { task_id, since }: { task_id: string; since: Date },
@@ -50,7 +50,7 @@ export async function openSessionOf(
   return null;
 }
 
-/** Agents are told apart by the hash of what they are, so that equal ones are made once. */
+/** Agents are identified by a hash of their configuration, so that equal ones are created once. */
 async function agentOf({ client, signal }: Vendor, params: AgentCreateParams): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify(params)).digest('hex').slice(0, 32);
   for await (const { id, metadata } of client.beta.agents.list({}, { signal })) if (metadata[HASH] === hash) return id;
@@ -90,7 +90,7 @@ function agentParams({ instructions, tools, reasoning_effort }: Exchange, model:
   };
 }
 
-/** Nobody is asked at the vendor's side: approvals are Perdura's own. */
+/** The vendor never asks for approval: Perdura handles approvals. */
 const ALLOW = { type: 'always_allow' as const };
 
 const builtinToolset = (names: string[]) => ({

@@ -4,7 +4,7 @@ import type { Vendor } from './agent.ts';
 
 const LAST_WORDS_MS = 1_500;
 
-/** A person's halt, as the engine spells it; a worker that shuts down leaves the session to the next one. */
+/** The engine's reason for a halt by a person. On a worker shutdown the session is left to the next worker. */
 export function isHaltReason(reason: unknown): boolean {
   const { type, message } = (reason ?? {}) as { type?: unknown; message?: unknown };
   return type === 'Halted' || message === 'CANCELLED';
@@ -13,20 +13,20 @@ export function isHaltReason(reason: unknown): boolean {
 const interrupt = (client: Anthropic, session_id: string, signal: AbortSignal) =>
   client.beta.sessions.events.send(session_id, { events: [{ type: 'user.interrupt' }] }, { signal });
 
-/** Breaks off what a session does. What fails here is done again when the run has ended. */
+/** Interrupts a session. A failure here is retried after the run has ended. */
 export async function stop(client: Anthropic, session_id: string): Promise<void> {
   await interrupt(client, session_id, AbortSignal.timeout(LAST_WORDS_MS)).catch(() => {});
   await archive(client, session_id);
 }
 
-/** Whether it was done. The events of an archived session stay readable. */
+/** Archives a session; true on success. Its events stay readable. */
 export const archive = (client: Anthropic, session_id: string): Promise<boolean> =>
   client.beta.sessions.archive(session_id, {}, { signal: AbortSignal.timeout(LAST_WORDS_MS) }).then(
     () => true,
     () => false,
   );
 
-/** Interrupts a session that is at work, and archives it. One that is gone or archived has been ended. */
+/** Interrupts a running session and archives it. A deleted or archived one counts as ended. */
 export async function endSession({ client, signal }: Vendor, session_id: string): Promise<void> {
   try {
     const { archived_at, status } = await client.beta.sessions.retrieve(session_id, {}, { signal });

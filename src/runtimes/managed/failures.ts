@@ -9,7 +9,7 @@ const CODES: Record<number, string> = {
   429: 'rate_limited',
 };
 
-/** What the vendor's client threw, as a failure in its own words. */
+/** Turns an error of the vendor's client into a ModelFailure with its message. */
 export function vendorFailureOf(error: unknown): unknown {
   const refused = refusedFailure(error);
   if (refused) return refused;

@@ -8,10 +8,10 @@ type SessionError = Extract<SessionEvent, { type: 'session.error' }>;
 type Message = Extract<SessionEvent, { type: 'agent.message' }>;
 type ToolEvent = Extract<SessionEvent, { type: `agent.${'' | 'mcp_'}tool_${'use' | 'result'}` }>;
 
-/** What is done when the session rests. */
+/** The action that a resting session requires. */
 export type Rest = { kind: 'answered'; finish: string } | { kind: 'asks'; calls: ModelReply['calls'] };
 
-/** Puts the events of one exchange together, each once, whether they come from the list or from the stream. */
+/** Combines the events of one exchange. Each counts once, whether it comes from the list or from the stream. */
 export function foldEvents(emit: (delta: string) => void, answered: ReadonlySet<string>) {
   const seen = new Set<string>();
   const previews = new Map<string, string>();
@@ -27,15 +27,15 @@ export function foldEvents(emit: (delta: string) => void, answered: ReadonlySet<
   };
   function message({ id, content }: Message): void {
     const whole = content.map((block) => (block.type === 'text' ? block.text : '')).join('');
-    const told = previews.get(id);
-    // The preview is best effort: what it missed follows here, and what it got wrong stays told but is not kept.
-    if (told === undefined && text !== '' && whole !== '') say('\n\n');
-    if (told === undefined || whole.startsWith(told)) say(whole.slice(told?.length ?? 0));
-    else text = text.slice(0, text.length - told.length) + whole;
+    const shown = previews.get(id);
+    // Previews are best effort: missing text follows here; wrong text was already emitted but is not stored.
+    if (shown === undefined && text !== '' && whole !== '') say('\n\n');
+    if (shown === undefined || whole.startsWith(shown)) say(whole.slice(shown?.length ?? 0));
+    else text = text.slice(0, text.length - shown.length) + whole;
   }
 
   return {
-    /** Takes an event; tells when the session came to rest by it. */
+    /** Applies an event; returns the rest if the session has come to rest. */
     take(event: SessionEvent, { counts }: { counts: boolean }): Rest | null {
       if (event.type === 'event_start') return null;
       if (event.type === 'event_delta') {
@@ -61,7 +61,7 @@ export function foldEvents(emit: (delta: string) => void, answered: ReadonlySet<
     text: () => text,
     usage: () => usage,
     made_there: () => [...made_there.values()],
-    /** The event up to which everything is in the reply. */
+    /** The last event included in the reply. */
     last: () => last,
   };
 
@@ -92,7 +92,7 @@ export function foldEvents(emit: (delta: string) => void, answered: ReadonlySet<
 const TOOL_EVENTS = new Set<string>(['agent.tool_use', 'agent.mcp_tool_use', 'agent.tool_result', 'agent.mcp_tool_result']);
 const isToolEvent = (event: SessionEvent): event is ToolEvent => TOOL_EVENTS.has(event.type);
 
-/** A result whose call was told of in an exchange before stands by itself. */
+/** A result whose call was reported in an earlier exchange stands alone. */
 function noteTool(made: Map<string, CallMadeThere>, event: ToolEvent): void {
   if (event.type === 'agent.tool_use' || event.type === 'agent.mcp_tool_use') {
     const name = 'mcp_server_name' in event ? `${event.mcp_server_name}: ${event.name}` : event.name;
@@ -105,7 +105,7 @@ function noteTool(made: Map<string, CallMadeThere>, event: ToolEvent): void {
   call.result = { content: parts.join('\n'), failed: event.is_error === true };
 }
 
-/** What the vendor tries again itself is no failure yet, and what was told before this exchange has been dealt with. */
+/** An error that the vendor retries is not a failure yet; one from before this exchange was already handled. */
 function refuse({ error }: SessionError, counts: boolean): void {
   const status = 'retry_status' in error ? error.retry_status.type : 'terminal';
   if (status === 'retrying' || !counts) return;
@@ -119,7 +119,7 @@ type ModelUsage = Extract<SessionEvent, { type: 'span.model_request_end' }>['mod
 function addUsage(sum: ExchangeUsage, usage: ModelUsage): void {
   const read = tokenCount(usage.cache_read_input_tokens);
   const written = tokenCount(usage.cache_creation_input_tokens);
-  // The vendor counts what came from its cache apart.
+  // The vendor counts cached tokens separately.
   sum.total_in += tokenCount(usage.input_tokens) + read + written;
   sum.total_out += tokenCount(usage.output_tokens);
   sum.cache_read += read;

@@ -15,16 +15,16 @@ interface ManagedSessionOptions {
   client: Anthropic;
   default_model: string | null;
   hosted: Hosted;
-  /** A session of which nothing is heard for so long is asked anew. */
+  /** A session that is silent for this long fails, and the exchange is retried. */
   idle_ms?: number;
 }
 
-/** Where a session stands; kept with each recorded reply. */
+/** The position within a session; stored with each recorded reply. */
 interface SessionCursor {
   session_id: string;
   /** Everything up to this event is in the transcript. */
   seen: string | null;
-  /** Set when nothing is left to be ended at the vendor. */
+  /** Set once nothing at the vendor remains to be ended. */
   archived?: boolean;
 }
 
@@ -34,12 +34,12 @@ const IDLE_MS = 10 * 60_000;
 /** How far the vendor's clock may be behind ours. */
 const CLOCKS_APART_MS = 5 * 60_000;
 const NO_TOOLS = 'Denied: no further tool call is made. Give your final answer now.';
-/** Calls made although tools are off are denied so often before the text so far is taken for the answer. */
+/** How many calls without allowed tools are denied before the text so far becomes the answer. */
 const PATIENCE = 3;
 
 /**
- * The vendor's managed agent sessions: one session a task. All that matters is in the session's own list of events, so an
- * exchange that lost its worker is taken up by reading it: what was sent is not sent again, what was said is not asked again.
+ * The vendor's managed agent sessions: one session per task. The session's event list is the record, so another worker resumes an
+ * interrupted exchange by reading it: nothing is sent twice, and no answer is requested twice.
  */
 export function managedSession({ client, default_model, hosted, idle_ms = IDLE_MS }: ManagedSessionOptions): ModelRuntime {
   return {
@@ -63,7 +63,7 @@ export function managedSession({ client, default_model, hosted, idle_ms = IDLE_M
         if (outer.aborted && session_id && isHaltReason(outer.reason)) await stop(client, session_id);
         outer.throwIfAborted();
         if (idle.signal.aborted)
-          throw new ModelFailure(`Nothing was heard of the session for ${idle_ms / 1000} s`, {
+          throw new ModelFailure(`The session sent nothing for ${idle_ms / 1000} s`, {
             code: 'model_timeout',
             recoverable: true,
           });
@@ -96,7 +96,7 @@ async function converse(
   { emit, model }: { emit: (delta: string) => void; model: string },
 ): Promise<{ reply: ModelReply; cursor: SessionCursor }> {
   const { client, session_id, signal } = place;
-  // Listened to before the past is read, so that nothing falls between.
+  // Subscribe before reading the past events, so that none is missed.
   const stream = await client.beta.sessions.events.stream(session_id, { event_deltas: ['agent.message'] }, { signal });
   const past = await history(place);
   const fresh = past.slice(firstAfter(past, place.seen));
@@ -140,7 +140,7 @@ async function history({ client, session_id, signal }: Place): Promise<ListedEve
   return events;
 }
 
-/** Feeds what happened since the last recorded reply. A rest counts only if it came after all that was sent. */
+/** Feeds the events since the last recorded reply. A rest counts only after everything sent. */
 function replay(fresh: ListedEvent[], fold: ReturnType<typeof foldEvents>, waiting: boolean): Rest | null {
   const sent = fresh.findLastIndex(({ type }) => type.startsWith('user.'));
   let rest: Rest | null = null;
@@ -163,18 +163,18 @@ async function untilRest(
   throw new ModelFailure('The stream of the session broke off', { code: 'model_stream_cut', recoverable: true });
 }
 
-/** What the transcript holds since the last reply and the session has not been told. */
+/** The entries since the last reply that were not yet sent to the session. */
 function dueEvents({ transcript }: Exchange, fresh: ListedEvent[]): Sent[] {
   const at = transcript.findLastIndex(({ kind }) => kind === 'reply');
   const reply = transcript[at];
   const ids = (reply?.extra as { tool_use_ids?: string[] } | null)?.tool_use_ids ?? [];
   const idOf = new Map((reply?.tool_calls ?? []).map(({ call_id }, index) => [call_id, ids[index]]));
-  const told = new Set(fresh.flatMap((event) => (event.type === 'user.custom_tool_result' ? event.custom_tool_use_id : [])));
+  const answered = new Set(fresh.flatMap((event) => (event.type === 'user.custom_tool_result' ? event.custom_tool_use_id : [])));
   const texts = fresh.flatMap((event) => (event.type === 'user.message' ? blockText(event.content) : []));
   return transcript.slice(at + 1).flatMap(({ role, kind, content, call_id }: TranscriptMessage): Sent[] => {
     if (role === 'tool') {
       const id = idOf.get(call_id ?? '');
-      return id && !told.has(id) ? [resultOf(id, content, kind === 'denial')] : [];
+      return id && !answered.has(id) ? [resultOf(id, content, kind === 'denial')] : [];
     }
     if ((role !== 'user' && role !== 'system') || kind === 'summary' || texts.includes(content)) return [];
     return [{ type: 'user.message', content: [{ type: 'text', text: content }] }];

@@ -1,7 +1,7 @@
 import { statement } from '../statement.ts';
 import { LIVE } from './runs.ts';
 
-/** So long after its end a task's cursor is still worth an attempt: by then the key or the provider is not coming back. */
+/** How long after a task's end its cursor is retried: after that, the key or provider will not come back. */
 export const openCursors = statement(
   'open_cursors',
   [],

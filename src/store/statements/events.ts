@@ -6,7 +6,7 @@ export const readEvents = statement(
   `SELECT seq, task_id, type, data, timestamp FROM events WHERE workflow_id = :workflow_id AND seq > :after ORDER BY seq LIMIT :limit`,
 );
 
-/** A statement of its own, so that it goes by the task's index and not through all earlier runs of the workflow. */
+/** A separate statement, so that it uses the task's index and does not scan all earlier runs of the workflow. */
 export const readTaskEvents = statement(
   'read_task_events',
   ['workflow_id', 'after', 'limit', 'task_id'],
@@ -29,7 +29,7 @@ export const firstEventOfLastTask = statement(
     WHERE w.id = :workflow_id`,
 );
 
-/** A delta is of no more use to anyone who reads its message instead. */
+/** Deletes deltas whose complete message is stored. */
 export const trimDeltas = statement(
   'trim_deltas',
   ['before'],

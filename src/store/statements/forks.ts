@@ -9,7 +9,8 @@ export const stepsOfSource = statement(
 );
 
 /*
- * What the copies cost was paid by the source. A summary stands at the last step it covers, but belongs to the step that made it.
+ * Copies cost nothing: the source has paid for them. A summary is stored at the last step it covers, but belongs to the step
+ * that created it.
  */
 export const markFork = statement(
   'mark_fork',
@@ -53,7 +54,7 @@ export const addForkMessage = statement(
     WHERE task_id = :fork_id AND step = :step::int AND position BETWEEN :first_position::int AND :first_position::int + 1000`,
 );
 
-/** Of the source only what a tool has said: neither stubs nor refusals, nor outcomes that nobody knows. */
+/** Only results that a tool returned in the source: no stubs, refusals or unknown outcomes. */
 export const recordedResults = statement(
   'recorded_results',
   ['source_id', 'from_step', 'name', 'outcome_unknown'],

@@ -38,8 +38,8 @@ export const newestKnowledge = statement(
 );
 
 /**
- * Vectors of another embedder than `embedder` are not compared. A chunk's word score is relative to
- * the best one, so that it can be added to its resemblance.
+ * Only vectors of `embedder` are compared. A chunk's word score is relative to the best one, so that it can be
+ * added to its vector similarity.
  */
 const searchBy = (resemblance: string) => `
   WITH words AS (
@@ -61,14 +61,14 @@ const searchBy = (resemblance: string) => `
   FROM scored s JOIN knowledge_items i ON i.id = s.item_id JOIN knowledge_chunks c USING (item_id, position)
   ORDER BY score DESC, s.item_id, s.position LIMIT :limit`;
 
-/** Over arrays: exact, and slower the more there is. */
+/** Compares arrays: exact, and slower with more chunks. */
 export const searchPassages = statement(
   'search_passages',
   ['source_ids', 'tags', 'limit', 'words', 'vector', 'embedder'],
   searchBy('(SELECT sum(a * b)::float8 FROM unnest(c.embedding, :vector::real[]) AS v (a, b))'),
 );
 
-/** By the extension where it is installed: the same numbers, sooner. */
+/** Uses the extension if it is installed: the same scores, faster. */
 export const searchPassagesExtended = statement(
   'search_passages_extended',
   ['source_ids', 'tags', 'limit', 'words', 'vector', 'embedder'],

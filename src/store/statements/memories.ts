@@ -1,8 +1,8 @@
 import { statement } from '../statement.ts';
 
 /**
- * A write drops what has expired of the same agent: nothing reads it any more. What someone else keeps under the same key stays:
- * then nothing is returned. A workflow's own memories are its owner's, whoever wrote them.
+ * A write also deletes the agent's expired memories. If someone else owns the key, nothing is written or returned. A workflow's
+ * memories belong to its owner, regardless of who wrote them.
  */
 export const upsertMemory = statement(
   'upsert_memory',
@@ -18,7 +18,7 @@ export const upsertMemory = statement(
     RETURNING *`,
 );
 
-/** What a run of the agent sees: what all agents share, its own, and its workflow's. */
+/** What a run of the agent sees: memories shared by all agents, the agent's, and its workflow's. */
 const SEEN = `(ttl IS NULL OR ttl > now()) AND (scope = 'global' OR agent_id = :agent_id AND (scope = 'agent'
   OR (:workflow_id::text IS NULL OR workflow_id = :workflow_id)
     AND workflow_id IN (SELECT id::text FROM workflows WHERE owner = :viewer)))`;

@@ -1,9 +1,9 @@
 import { statement } from '../statement.ts';
 
 /**
- * One row a provider holds the time up to which its requests are spoken for; whoever is admitted moves it on by one
- * interval. All workers ask here, so their rates add up to one. The wait is read as it was before others who ask at the
- * same time were admitted, so it may be too short: whoever waited asks again.
+ * One row per provider stores the time up to which its request slots are taken; each admitted request advances it by one
+ * interval. All workers use this row, so they share one rate. Concurrent requests may make the returned wait too short, so
+ * a caller that has waited asks again.
  */
 export const admitRequest = statement(
   'admit_request',

@@ -1,7 +1,7 @@
 import { statement } from '../statement.ts';
 import { LIVE } from './runs.ts';
 
-/** Texts that principals store, by table and without whose they are. Only their lengths are read. test/api/stored-texts.test.ts compares them with the database. */
+/** Text columns that principals fill, by table. Only lengths are read. test/api/stored-texts.test.ts compares them with the database. */
 export const STORED_TEXTS: Record<string, readonly string[]> = {
   agents: [
     ...['name', 'description', 'system_prompt', 'model', 'mcp_server_ids', 'mcp_server_tags', 'custom_tool_ids', 'builtin_tools'],

@@ -1,7 +1,7 @@
 import { LIVE_STATUSES } from '../../domain/statuses.ts';
 import { statement } from '../statement.ts';
 
-/** What a task is while a run is to work on it. */
+/** The statuses of a task whose run may still work on it. */
 export const LIVE = LIVE_STATUSES.map((status) => `'${status}'`).join(', ');
 
 /*
@@ -35,8 +35,8 @@ export const openRun = statement(
 );
 
 /**
- * The attempt that began last owns its step: what an earlier one, stopped and taken for lost, still writes finds its number
- * outdated. The check is made under the row's lock, so that nothing of the earlier one comes after the later one's beginning.
+ * The attempt that started last owns its step. An earlier attempt that was presumed dead and still writes fails this check,
+ * because its number is outdated. The check holds the row's lock, so the earlier one cannot write after the later one has started.
  */
 export const beginAttempt = statement(
   'begin_attempt',
@@ -102,7 +102,7 @@ export const writeReply = statement(
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM claim WHERE (SELECT count(*) FROM run) >= 0`,
 );
 
-/** Told of a run between two attempts of a step. */
+/** Events of a run between two attempts of a step. */
 export const tellRun = statement(
   'tell_run',
   ['task_id', 'workflow_id', 'events'],
@@ -117,7 +117,7 @@ export const freezeToolset = statement(
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM run`,
 );
 
-/** Told only by the attempt that owns the step. Synchronous: after a crash no number may be given to something else. */
+/** Events of the attempt that owns the step. Synchronous commit: after a crash no event number may be reused. */
 export const appendDeltas = statement(
   'append_deltas',
   ['task_id', 'workflow_id', 'step', 'attempt', 'events'],

@@ -1,6 +1,6 @@
 import { statement } from '../statement.ts';
 
-/** In one statement: a fire that is settled is not served again, so nobody would write the time of its run later. */
+/** One statement: a settled fire is not served again, so the time of its run could not be written later. */
 export const settleFire = statement(
   'settle_fire',
   ['scheduled_agent_id', 'due_at', 'outcome', 'detail', 'task_id'],

@@ -1,8 +1,8 @@
 import { statement } from '../statement.ts';
 
 /**
- * The message that a webhook gets: its fields, each an expression over `ended`, the task's row as it ended. Another field needs a
- * line here and no migration.
+ * The fields of a webhook message. Each is an expression over `ended`, the task's final row. A new field needs one line here and
+ * no migration.
  */
 const MESSAGE = {
   task_id: 'ended.id',
@@ -34,7 +34,7 @@ const json = (fields: Fields): string => {
   return `jsonb_build_object(${pairs.join(', ')})`;
 };
 
-/** In the order of prisma/functions/end_task.sql; then the delivery, whose foreign key finds the task locked already. */
+/** Locks in the order of prisma/functions/end_task.sql; then the delivery, whose foreign key finds the task already locked. */
 export const settleTask = statement(
   'settle_task',
   ['task_id', 'status', 'error', 'error_code', 'events', 'outcome_unknown', 'not_called', 'delivery_id'],

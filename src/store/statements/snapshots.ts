@@ -1,9 +1,9 @@
 import { statement } from '../statement.ts';
 
-/** Whether a row with a tag joins what asks for the tag: `owner` made it, or an administrator (in `:admins`) did. */
+/** Whether a tagged row joins: its creator is `owner` or an administrator (in `:admins`). */
 const joins = (row: string, owner: string) => `(${row}.created_by = ${owner} OR ${row}.created_by = ANY (:admins::text[]))`;
 
-/** Of an agent `a` and a workflow `w`: what has one of their tags, was made by someone else, and is not named by its id. */
+/** Rows that have a tag of agent `a` or workflow `w`, were created by someone else, and are not named by id. */
 const NOT_JOINED = `
     SELECT 'MCP server ' || m.name AS sentence FROM mcp_servers m
       WHERE m.tags && a.mcp_server_tags AND NOT m.id::text = ANY (a.mcp_server_ids || a.required_mcp_servers)
@@ -22,7 +22,7 @@ export const notJoinedByTag = statement(
     FROM workflows w JOIN agents a ON a.id = w.agent_id, LATERAL (${NOT_JOINED}) n ORDER BY 1`,
 );
 
-/** What a tag joins, somebody else could add to: so only what its owner or an administrator made counts. */
+/** Anyone could create a resource with a tag, so a tag joins only those of the owner or an administrator. */
 export const snapshotWorkflow = statement(
   'snapshot_workflow',
   ['workflow_id', 'admins'],

@@ -51,7 +51,7 @@ export const discardTask = statement('discard_task', ['task_id'], `SELECT discar
 
 export const settleLanes = statement('settle_lanes', [], `SELECT settle_lanes() AS freed`);
 
-/** Every task that should have a run, with what starting it anew takes and the calls whose decisions it may not have heard of. */
+/** Every task that should have a run, with the data to start it again and the calls whose decisions it may have missed. */
 export const unfinishedTasks = statement(
   'unfinished_tasks',
   ['created_before'],
@@ -62,7 +62,7 @@ export const unfinishedTasks = statement(
     WHERE t.status IN (${LIVE}) AND t.created_at < :created_before ORDER BY t.id`,
 );
 
-/** Of these tasks, those that ended before a time or do not exist. */
+/** Filters these tasks to those that ended before a time or do not exist. */
 export const tasksOver = statement(
   'tasks_over',
   ['task_ids', 'ended_before'],

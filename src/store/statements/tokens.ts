@@ -1,8 +1,8 @@
 import { statement } from '../statement.ts';
 
 /**
- * One statement, because every step of a run with a provider's key goes through it. A grant that was superseded holds for tasks
- * from before: they are pinned to what it was given for.
+ * One statement, because every step of a run with a provider key executes it. A superseded grant stays valid for older tasks,
+ * because they are pinned to the destination that it was given for.
  */
 export const openToken = statement(
   'open_token',
@@ -34,7 +34,7 @@ export const openToken = statement(
     SELECT sealed, key_id, login, verdict FROM token`,
 );
 
-/** The stored tokens that a run, and those it was forked from, were given. */
+/** The stored tokens that a run and the runs it was forked from have used. */
 export const tokensMet = statement(
   'tokens_met',
   ['task_id'],

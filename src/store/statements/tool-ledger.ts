@@ -56,7 +56,7 @@ export const endCall = statement(
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM call`,
 );
 
-/** A call of a fork that is answered instead of being begun. */
+/** A fork's call that is answered without being executed. */
 export const answerCall = statement(
   'answer_call',
   [
@@ -97,7 +97,7 @@ export const parkCall = statement(
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM call`,
 );
 
-/** A run goes on when the last of its calls that waited for a person goes on. A statement of its own, so that it sees the others' moves. */
+/** Resumes a run once its last waiting call resumes. A separate statement, so that it sees concurrent changes to the other calls. */
 export const resumeRun = statement(
   'resume_run',
   ['task_id', 'workflow_id', 'events'],
@@ -119,7 +119,7 @@ export const releaseCall = statement(
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM call`,
 );
 
-/** Nothing is told of a call that has ended. */
+/** Emits nothing for a call that has ended. */
 export const tellCall = statement(
   'tell_call',
   ['task_id', 'workflow_id', 'call_id', 'events'],
@@ -134,7 +134,7 @@ export const setTodos = statement(
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM run`,
 );
 
-/** `attempts`: only an attempt of this number; null for a person. */
+/** `attempts`: the call must be at this attempt; null for a person's decision. */
 export const decideCall = statement(
   'decide_call',
   ['task_id', 'workflow_id', 'call_id', 'waits', 'decision', 'decided_by', 'attempts', 'events'],

@@ -23,7 +23,7 @@ export const pendingWebhooks = statement(
   `SELECT id FROM webhook_deliveries WHERE status = 'pending' ORDER BY id LIMIT 1000`,
 );
 
-/** One statement: of two rotations at once, the second moves what the first made. */
+/** One statement: of two concurrent rotations, the second makes the first one's secret the previous one. */
 export const rotateWebhookSecret = statement(
   'rotate_webhook_secret',
   ['owner', 'sealed', 'key_id', 'fingerprint', 'previous_hours'],

@@ -1,6 +1,6 @@
 import { statement } from '../statement.ts';
 
-/** Of workflows made for one request, those that it never came to run: it was refused, or its server died. */
+/** Single-use workflows that never ran: their request was refused, or its server died. */
 export const removeUnusedWorkflows = statement(
   'remove_unused_workflows',
   ['created_before'],
@@ -8,5 +8,5 @@ export const removeUnusedWorkflows = statement(
     AND NOT EXISTS (SELECT 1 FROM scheduled_agents s WHERE s.workflow_id = w.id)`,
 );
 
-/** On the path of every stream, where a whole row through Prisma would show. */
+/** Every stream runs this; reading a whole row through Prisma would be noticeably slower. */
 export const ownerOfWorkflow = statement('owner_of_workflow', ['id'], `SELECT owner FROM workflows WHERE id = :id`);

@@ -21,8 +21,8 @@ const PROMPT_SCHEMA = {
 const SESSION = 'mcp-session-id';
 
 /**
- * Every workflow of the caller as a tool, over streamable HTTP. A session is a name that the client sends along and nothing is
- * kept for, so any API process serves any request.
+ * Serves each of the caller's workflows as a tool, over streamable HTTP. A session is only an id that the client repeats; the
+ * server keeps no state for it, so any API process can serve any request.
  */
 export function mcpEndpointRoutes(api: Api, services: CompatServices, version: string): void {
   mount(api, compat.mcp, async ({ body, holdOpen }, caller) => {
@@ -71,17 +71,17 @@ function serverFor(services: CompatServices, { caller, place }: Asker, version: 
     CallToolRequestSchema,
     async ({ params: { name, arguments: args, _meta } }, { signal, sendNotification, requestId }) => {
       const tool = (await toolsOf(services, caller)).find((candidate) => candidate.name === name);
-      if (!tool) return failed(`There is no workflow behind the tool ${name}`);
+      if (!tool) return failed(`There is no tool named ${name}; list the tools again`);
       const prompt = args?.prompt;
-      if (typeof prompt !== 'string' || prompt.trim() === '') return failed('prompt must be a text');
+      if (typeof prompt !== 'string' || prompt.trim() === '') return failed('prompt must be a non-empty string');
       const order = { model: tool.id, prompt };
       const run = await calls.begin(place(requestId), order, caller).catch((error: Error) => error);
       if (run instanceof Error) return failed(run.message);
       const progressToken = _meta?.progressToken;
       if (progressToken !== undefined) {
-        const tell = (progress: number, message: string) =>
+        const send = (progress: number, message: string) =>
           sendNotification({ method: 'notifications/progress', params: { progressToken, progress, message } });
-        await report(services, run, { tell, signal });
+        await report(services, run, { send, signal });
       }
       const task = await ended(services, run, signal);
       const trouble = troubleOf(task);
@@ -93,7 +93,7 @@ function serverFor(services: CompatServices, { caller, place }: Asker, version: 
 
 const failed = (text: string) => ({ content: [{ type: 'text' as const, text }], isError: true });
 
-/** Names are made of titles, and of ids so that no two are the same. */
+/** A tool's name is made of the workflow's title, and of its id so that names are unique. */
 async function toolsOf({ store }: CompatServices, caller: Caller) {
   const { items } = await store.workflows.list({ limit: MOST_TOOLS, owner: caller.key, single_use: false });
   return items.map(({ id, title }) => {
@@ -106,7 +106,7 @@ async function toolsOf({ store }: CompatServices, caller: Caller) {
   });
 }
 
-const TOLD: Record<string, (data: Record<string, unknown>) => string> = {
+const PROGRESS_TEXTS: Record<string, (data: Record<string, unknown>) => string> = {
   model_call: () => 'Asking the model',
   tool_call: ({ name }) => `Calling ${name}`,
   progress: ({ detail }) => String(detail),
@@ -114,15 +114,15 @@ const TOLD: Record<string, (data: Record<string, unknown>) => string> = {
 };
 
 interface Reporting {
-  tell(progress: number, message: string): Promise<void>;
+  send(progress: number, message: string): Promise<void>;
   signal: AbortSignal;
 }
 
-/** Tells what a run does until it has ended. */
-async function report({ bus, store }: CompatServices, run: CompatRun, { tell, signal }: Reporting): Promise<void> {
+/** Reports the progress of a run until it ends. */
+async function report({ bus, store }: CompatServices, run: CompatRun, { send, signal }: Reporting): Promise<void> {
   let progress = 0;
   for await (const { type, data } of follow({ bus, log: store.events }, { ...run, after: 0 }, signal)) {
-    const told = type === 'log' ? TOLD[String(data.event)]?.(data) : undefined;
-    if (told) await tell(++progress, told).catch(() => {});
+    const text = type === 'log' ? PROGRESS_TEXTS[String(data.event)]?.(data) : undefined;
+    if (text) await send(++progress, text).catch(() => {});
   }
 }

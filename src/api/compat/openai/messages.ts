@@ -1,6 +1,6 @@
 import type { CompatMessage } from '../../../contracts/compat.ts';
 
-/** Text of a message; null when it holds what a prompt cannot, such as an image. */
+/** The text of a message; null if it contains something other than text, such as an image. */
 function promptText({ content }: CompatMessage): string | null {
   if (typeof content === 'string') return content;
   const parts = content ?? [];
@@ -8,7 +8,7 @@ function promptText({ content }: CompatMessage): string | null {
   return parts.map(({ text, refusal }) => text ?? refusal).join('');
 }
 
-/** A conversation as one prompt: the last message as it is, what came before it as context. Null when it is not all text. */
+/** Turns a conversation into one prompt: the last message, with the earlier ones as context. Null if any message is not text. */
 export function promptOf(messages: CompatMessage[]): string | null {
   const read = messages.map((message) => ({ role: message.role, text: promptText(message) }));
   if (read.some(({ text }) => text === null)) return null;

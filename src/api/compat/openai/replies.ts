@@ -2,7 +2,7 @@ import { answerOf, type CompatRun, type CompatTask, troubleOf } from '../runs.ts
 
 const seconds = (time: string) => Math.floor(Date.parse(time) / 1_000);
 
-/** The id by which a client finds the run again. */
+/** The id that a client uses to look up the run. */
 const CHAT_ID = 'chatcmpl-';
 const RESPONSE_ID = 'resp_';
 const MESSAGE_ID = 'msg_';
@@ -99,7 +99,7 @@ export function response(task: CompatTask, model: string) {
   };
 }
 
-/** Events of one streamed response, numbered. They break off where the text did, when `finish` knows of no end. */
+/** The numbered events of one streamed response. If `finish` returns no end, they stop where the text stopped. */
 export async function* responseEvents(
   pieces: AsyncIterable<string>,
   { started, finish, model }: { started: CompatTask; finish: () => Promise<CompatTask | null>; model: string },

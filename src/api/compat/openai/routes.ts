@@ -19,7 +19,7 @@ import {
 import { promptOf } from './messages.ts';
 import { chatChunks, chatCompletion, response, responseEvents, taskIdOfReply } from './replies.ts';
 
-/** Agents and workflows as models, in the words of OpenAI's API, so that its clients need no change but the base URL. */
+/** Serves agents and workflows as models of OpenAI's API: its clients change only the base URL. */
 export function openaiRoutes(api: Api, services: CompatServices): void {
   refuseInTheirWords(api);
   const owned = ownedTask(services.store);
@@ -68,7 +68,7 @@ function refuseInTheirWords({ http }: Api): void {
   });
 }
 
-/** Of a request that starts a run. */
+/** The parts of a request that starts a run. */
 type Ordering<B> = Pick<RouteInput<unknown, unknown, B>, 'body' | 'once' | 'holdOpen' | 'signal'>;
 
 async function chat(services: CompatServices, { body, once, holdOpen, signal }: Ordering<ChatCompletionRequest>, caller: Caller) {
@@ -117,7 +117,7 @@ async function respond(services: CompatServices, { body, once, holdOpen, signal 
 interface ResponseStream {
   task: CompatTask;
   model: string;
-  /** Events up to this number were received before. */
+  /** The client has received the events up to this number. */
   after: number;
 }
 
