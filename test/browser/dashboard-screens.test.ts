@@ -186,7 +186,7 @@ describeInBrowser('the banner of tool isolation', () => {
   const BANNER = 'Tools run without isolation.';
 
   it('is on every screen if tools are not isolated', async ({ page }) => {
-    const open = await startTestInstallation({ env: { TOOL_ISOLATION: 'none' }, worker: false });
+    const open = await startTestInstallation({ env: { TOOL_ISOLATION: 'none' } });
     try {
       await signIn(page, '/', open.url);
       await page.getByText(BANNER).waitFor();

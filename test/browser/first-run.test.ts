@@ -93,7 +93,7 @@ describeInBrowser('the first run', () => {
   }, 120_000);
 
   it('offers to create an agent if the sample was deleted', async ({ page }) => {
-    const here = await startTestInstallation({ worker: false });
+    const here = await startTestInstallation();
     open.push(here);
     await signIn(page, here.url);
     await page.getByText('Make your first agent').waitFor();
