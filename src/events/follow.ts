@@ -54,7 +54,9 @@ export async function* follow(
       const carried = joining(notice, seen);
       const extent = carried ? null : await source.log.extent(workflow_id, task_id ?? null);
       if (extent) seen = Math.min(seen, extent.last);
-      for await (const event of carried ?? past(source, seen)) {
+      // Most looks at an idle stream find nothing new, and cost one read.
+      const isIdle = extent !== null && extent.last === seen;
+      for await (const event of carried ?? (isIdle ? [] : past(source, seen))) {
         seen = event.seq;
         if (task_id && event.task_id !== task_id) continue;
         yield event;
