@@ -138,7 +138,7 @@ describe('a custom tool', () => {
       expect(
         (made.warnings ?? []).map(({ message }: { message: string }) => message),
         name,
-      ).toEqual(Array(warned).fill(expect.stringContaining('write NETWORK = True if it needs one')));
+      ).toEqual(Array(warned).fill(expect.stringContaining('write NETWORK = True if it needs access')));
       await here.alice.ok(here.alice.put(`/api/custom-tools/${made.id}/env-mapping`, { env_mapping: { KEY: 'network-key' } }));
       expect(JSON.parse((await run(made.id)).result), name).toEqual({ result: network });
       const changed = await here.alice.ok(here.alice.put(`/api/custom-tools/${made.id}`, { source_code: asks(name, '') }));
