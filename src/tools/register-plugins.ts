@@ -1,4 +1,5 @@
 import type { CustomTool } from '../contracts/custom-tools.ts';
+import { AppError } from '../domain/errors.ts';
 import { INSTALLATION } from '../domain/installation.ts';
 import { withDeclared } from '../domain/tool-env.ts';
 import type { SharedServices } from '../main/core.ts';
@@ -35,6 +36,11 @@ export async function registerPlugins({ store, runner, log }: Pick<SharedService
     };
     const env_config: CustomTool['env_config'] = withDeclared(known?.env_config ?? {}, env);
     if (known) await store.customTools.update(known.id, { ...fields, env_config });
-    else await store.customTools.create({ ...fields, env_config, name, created_by: INSTALLATION });
+    else await store.customTools.create({ ...fields, env_config, name, created_by: INSTALLATION }).catch(unlessTaken);
   }
+}
+
+/** Several processes of one version may start at the same moment: the one that was first has registered the same tool. */
+function unlessTaken(error: unknown): void {
+  if (!(error instanceof AppError) || error.code !== 'name_taken') throw error;
 }

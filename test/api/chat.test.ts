@@ -147,7 +147,11 @@ async function hanging(said: string, { client, token }: { client: Client; token:
   });
   const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
   let text = '';
-  while (!text.includes(said || 'session_id')) text += (await reader.read()).value;
+  while (!text.includes(said || 'session_id')) {
+    const { done, value } = await reader.read();
+    if (done) throw new Error(`The reply ended early: ${answer.status} ${text}`);
+    text += value;
+  }
   const stop = `${path(agent_id)}/sessions/${/"session_id":"([^"]+)"/.exec(text)![1]}/stop`;
   const whole = async () => {
     for (let read = await reader.read(); !read.done; read = await reader.read()) text += read.value;
