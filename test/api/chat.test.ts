@@ -139,6 +139,7 @@ it('keeps the message if the server is killed during the reply, and the session 
 
 /** Sends a message whose reply hangs after `said`; answers with its session, and what the stream holds when it has ended. */
 async function hanging(said: string, { client, token }: { client: Client; token: string }) {
+  const asked = here.model.requests.length;
   here.model.script(hangs(said));
   const answer = await fetch(`${client.url}${path(agent_id)}`, {
     method: 'POST',
@@ -152,6 +153,8 @@ async function hanging(said: string, { client, token }: { client: Client; token:
     if (done) throw new Error(`The reply ended early: ${answer.status} ${text}`);
     text += value;
   }
+  // A reply that is stopped earlier would leave its answer to the next test.
+  await until('the model is asked', async () => here.model.requests.length > asked);
   const stop = `${path(agent_id)}/sessions/${/"session_id":"([^"]+)"/.exec(text)![1]}/stop`;
   const whole = async () => {
     for (let read = await reader.read(); !read.done; read = await reader.read()) text += read.value;
