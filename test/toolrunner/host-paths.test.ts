@@ -96,7 +96,9 @@ describe('a path of the host', () => {
     expect(await judged([inDir('data')], inDir('data/away/secret.txt'))).toContain('it is not allowed');
     expect(await judged(['/:rw'], inDir('data/etc'))).toContain('lies in /etc');
     expect(await judged([inDir('data')], inDir('data/near'))).toContain(`it is a symbolic link to ${inDir('data/inner')}`);
-    expect(await judged([inDir('data')], inDir('data/near/new'))).toContain(`it is a symbolic link to ${inDir('data/inner/new')}`);
+    expect(await judged([inDir('data')], inDir('data/near/new'))).toContain(
+      `it is a symbolic link to ${inDir('data/inner/new')}`,
+    );
   });
 
   it('is refused when it is a socket, or is not there', async () => {
