@@ -1,10 +1,10 @@
-import { contextWindowOf, latestThatFit, tokensOf } from '../domain/context-window.ts';
+import { latestThatFit, tokensOf } from '../domain/context-window.ts';
 import { exchangeLimitsOf } from '../domain/definition.ts';
 import { providerDestination } from '../domain/destinations.ts';
 import type { TranscriptMessage } from '../domain/transcript.ts';
 import { holdsBack, type Verdict } from '../guardrails/judge.ts';
 import type { SharedServices } from '../main/core.ts';
-import { deadlinesOf } from '../runtimes/bounded.ts';
+import { runtimeOptionsOf, windowOf } from '../runtimes/of-installation.ts';
 import { redactedRuntime } from '../runtimes/redacted.ts';
 import { type ModelCaller, selectRuntime } from '../runtimes/select.ts';
 import { type AskModel, type ChatReplies, chatReplies } from './replies.ts';
@@ -15,7 +15,8 @@ const REPLY_SHARE = 0.25;
 /** Replies of chats, by the agent's own runtime and without tools. */
 export const chatRepliesOf = (core: SharedServices): ChatReplies => chatReplies({ store: core.store.chat, ask: askModel(core) });
 
-function askModel({ store, setting, egress, secrets, judge }: SharedServices): AskModel {
+function askModel(core: SharedServices): AskModel {
+  const { store, secrets, judge } = core;
   return async ({ agent, caller, session_id }, history, { emit, signal }) => {
     secrets.hear(caller.access_token);
     const provider = agent.provider_id ? await store.providers.find(agent.provider_id) : null;
@@ -23,22 +24,12 @@ function askModel({ store, setting, egress, secrets, judge }: SharedServices): A
     const openToken: ModelCaller['openToken'] = (token, endpoint) =>
       store.tokens.open({ name: token, principal: caller.key, destination: providerDestination(endpoint) });
     const limits = exchangeLimitsOf(null, provider);
-    const vendor_url = setting.config.ANTHROPIC_API_URL;
-    const options = {
-      default_runtime: setting.default_runtime,
-      vendor_url,
-      fetch: egress.providers.fetch,
-      installationFetch: egress.installation,
-      deadlines: deadlinesOf(setting.config),
-    };
     const selected = await selectRuntime(
       { provider, ...(limits && { exchange_limits: limits }) },
       { access_token: caller.access_token, openToken },
-      options,
+      runtimeOptionsOf(core),
     );
-    const fallback = setting.config.DEFAULT_CONTEXT_WINDOW;
-    const name = model ?? (provider ? null : setting.default_runtime.model);
-    const window = contextWindowOf(name, { set: provider?.context_window ?? null, fallback });
+    const window = windowOf(core)({ model, provider });
     const room = window * (1 - REPLY_SHARE) - tokensOf(agent.system_prompt);
     const exchange = {
       task_id: session_id,

@@ -17,7 +17,7 @@ interface DefaultRuntime {
   model: string | null;
 }
 
-interface RuntimeOptions {
+export interface RuntimeOptions {
   default_runtime: DefaultRuntime;
   /** Every request to a provider goes through it; it enforces the egress rules and counts the bytes of replies. */
   fetch: Fetch;

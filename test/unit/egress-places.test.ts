@@ -7,13 +7,13 @@ const SRC = resolve(import.meta.dirname, '../../src');
 /** Who is given which rules, and `limits` alone. `configuration` and `providers` may reach loopback in `npm start`, `tools` may never. */
 const PLACES = {
   // The default runtime is the operator's, at `installation`.
-  'chat/ask-model.ts': ['installation', 'providers'],
+  'runtimes/of-installation.ts': ['installation', 'providers'],
   'runtimes/model-list-service.ts': ['installation', 'providers'],
   'tools/mcp/probe-service.ts': ['configuration', 'limits'],
   'temporal/ports/tools.ts': ['configuration', 'limits'],
   'temporal/ports/workspaces.ts': ['configuration'],
-  // Models; what models choose (web_fetch); webhooks; the search endpoint.
-  'temporal/ports/index.ts': ['configuration', 'installation', 'providers', 'tools'],
+  // What models choose (web_fetch); webhooks; the search endpoint.
+  'temporal/ports/index.ts': ['configuration', 'installation', 'tools'],
   // Knowledge sources; the sandbox's proxy: custom tools, bash, stdio MCP servers; the API's own port; embeddings.
   'main/wiring.ts': ['configuration', 'installation', 'own_ports', 'tools_allow'],
 };

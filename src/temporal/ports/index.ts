@@ -1,11 +1,10 @@
-import { contextWindowOf } from '../../domain/context-window.ts';
 import type { Definition, WorkspaceOwner } from '../../domain/definition.ts';
 import { providerDestination } from '../../domain/destinations.ts';
 import { eventsOf } from '../../domain/events.ts';
 import { webhookSender } from '../../egress/webhook-sender.ts';
 import { deltaPublisher } from '../../events/publisher.ts';
 import type { RunControl, SharedServices } from '../../main/core.ts';
-import { deadlinesOf } from '../../runtimes/bounded.ts';
+import { runtimeOptionsOf, windowOf } from '../../runtimes/of-installation.ts';
 import { redactedOutcome, redactedRuntime } from '../../runtimes/redacted.ts';
 import { ModelFailure } from '../../runtimes/runtime.ts';
 import { type ModelCaller, selectRuntime } from '../../runtimes/select.ts';
@@ -52,13 +51,7 @@ export async function activityPorts(
   const definition = (hash: string) => store.definitions.get(hash);
   const { secrets } = core;
   const runtimeOf = async (run: OpenRun, pinned: Parameters<typeof selectRuntime>[0]) => {
-    const selecting = selectRuntime(pinned, callerOf(core, run), {
-      default_runtime: setting.default_runtime,
-      fetch: core.egress.providers.fetch,
-      installationFetch: core.egress.installation,
-      deadlines: deadlinesOf(setting.config),
-      vendor_url: setting.config.ANTHROPIC_API_URL,
-    });
+    const selecting = selectRuntime(pinned, callerOf(core, run), runtimeOptionsOf(core));
     const selected = await selecting.catch((error: unknown) => Promise.reject(secrets.redact.error(error)));
     return { ...selected, runtime: redactedRuntime(selected.runtime, secrets.redact) };
   };
@@ -130,15 +123,6 @@ export async function activityPorts(
   };
   return { ports, unwatch };
 }
-
-/** The context window of a run's model, in tokens. */
-export const windowOf =
-  ({ setting }: SharedServices) =>
-  ({ model, provider }: Definition): number =>
-    contextWindowOf(model ?? (provider ? null : setting.default_runtime.model), {
-      set: provider?.context_window ?? null,
-      fallback: setting.config.DEFAULT_CONTEXT_WINDOW,
-    });
 
 /** How a due schedule becomes a task. */
 export const firePortsOf = ({ store, identify }: SharedServices, { dispatch, schedules }: RunControl): FirePorts => ({
