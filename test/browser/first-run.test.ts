@@ -20,7 +20,7 @@ afterEach(async () => {
 
 /** As after the first `npm start`. */
 async function freshInstallation(): Promise<TestInstallation> {
-  const demo = await startDemoModel({ token_delay_ms: 20 });
+  const demo = await startDemoModel({ token_delay_ms: 100 });
   const here = await startTestInstallation();
   open.push(demo, here);
   await prepareSample(here.core, {

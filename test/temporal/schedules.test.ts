@@ -190,6 +190,7 @@ it('is what it was last made, also when it is changed or deleted while rows and 
   expect([row.interval_value, await here.driver.schedules.matches(row)]).toEqual([9, true]);
 
   await engineSchedule(id).delete();
+  await until('the list of the engine without it', async () => !(await here.driver.schedules.overview([row])).has(id));
   const remove = () => here.alice.ok(here.alice.del(`${PATH}/${id}`));
   const { removed } = await reconcileSchedules(
     overtaken(async () => {}, remove),

@@ -14,7 +14,9 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const SYSTEM_PYTHON = existsSync('/usr/bin/python3') ? '/usr/bin/python3' : 'python3';
 export const IS_ROOT = process.getuid?.() === 0;
-const ORDINARY_USER = { uid: 61_999, gid: 61_999 };
+/** One for each worker of Vitest: the kernel counts processes by user, so the fork bombs of one file would starve another's tools. */
+const ORDINARY_ID = 61_900 + Number(process.env.VITEST_POOL_ID ?? 0);
+const ORDINARY_USER = { uid: ORDINARY_ID, gid: ORDINARY_ID };
 
 /** What the kernel offers, asked of the kernel and not of the code under test. */
 export const CAN_UNSHARE = works('unshare', IS_ROOT ? ['-pmnf', 'true'] : ['-Urpmnf', 'true']);
