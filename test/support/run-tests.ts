@@ -48,13 +48,13 @@ const MOST_AGAIN = 4;
 
 /**
  * Two attempts, one right after the other, may meet the same busy moment: in continuous integration the files that failed run once
- * more by themselves, when all else is done. What passes only then is named, and is a fault to find.
+ * more by themselves, when everything else is done. What passes only then is named, and is a fault to find.
  */
 async function again({ passed, failed, files }: Outcome): Promise<Outcome> {
   if (!process.env.CI || files.length === 0 || files.length > MOST_AGAIN) return { passed, failed, files };
   console.log(`\nFailed, and run again alone: ${files.join(', ')}`);
   const second = await vitest(['--no-file-parallelism', ...files]);
-  if (second.failed === 0) console.log(`\nPassed only in a run of its own: ${files.join(', ')}`);
+  if (second.failed === 0) console.log(`\nPassed only in a separate run: ${files.join(', ')}`);
   return { passed: passed + failed - second.failed, failed: second.failed, files: second.files };
 }
 
