@@ -1,12 +1,13 @@
 -- Closes what a run that ended early left open, so that its transcript is whole: text that was streamed becomes a partial reply, and
--- each call without a result gets one: p_outcome_unknown when it may have run, p_not_called when it did not. Returns the events of
--- these messages.
+-- each call without a result gets one: p_outcome_unknown when it may have run, p_not_called when it did not. Every open call of a
+-- restored run may have run after the restore point. Returns the events of these messages.
 -- Locks: tool_calls. The caller has locked the workflow and the task.
 CREATE OR REPLACE FUNCTION close_open_work(p_task uuid, p_outcome_unknown text, p_not_called text) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   at text := to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
   open_step integer;
   said text;
+  restored boolean;
   messages jsonb := '[]';
   call record;
 BEGIN
@@ -22,9 +23,10 @@ BEGIN
         jsonb_build_object('role', 'assistant', 'content', said, 'step', open_step, 'partial', true));
     END IF;
   END IF;
+  SELECT restored_at IS NOT NULL OR record_behind IS NOT NULL INTO restored FROM tasks WHERE id = p_task;
   FOR call IN
     UPDATE tool_calls SET ended_at = now(), failed = true, decision = NULL,
-      status = CASE WHEN status IN ('started', 'waiting_reconciliation') THEN 'done' ELSE 'denied' END
+      status = CASE WHEN restored OR may_have_run OR status IN ('started', 'waiting_reconciliation') THEN 'done' ELSE 'denied' END
       WHERE task_id = p_task AND status NOT IN ('done', 'denied')
       RETURNING call_id, name, step, position, status,
         CASE WHEN status = 'done' THEN p_outcome_unknown ELSE p_not_called END AS content

@@ -1,5 +1,6 @@
 import { runBundles } from '../contracts/run-bundles.ts';
 import { tasks } from '../contracts/tasks.ts';
+import type { ContinuityDecision } from '../domain/continuity.ts';
 import type { CallDecision } from '../domain/effects.ts';
 import { conflict } from '../domain/errors.ts';
 import { eventsOf } from '../domain/events.ts';
@@ -14,6 +15,9 @@ import type { Caller } from './auth.ts';
 import { type Api, mount } from './mount.ts';
 import { ownedTask, ownedWorkflow } from './owned.ts';
 import { streamUrl } from './workflows.ts';
+
+const NO_DECISION =
+  'This task does not wait for a decision about its record; a task whose definition is not on record can only be failed';
 
 interface Services {
   store: Store;
@@ -91,7 +95,21 @@ export function taskRoutes(api: Api, { store, engine, dispatch, bundleOf }: Serv
   mount(api, tasks.approve, ({ params, body: { decision, message } }, caller) =>
     decide(params, { decision, ...(message ? { message } : {}) }, caller),
   );
+  mount(api, tasks.continuity, async ({ params: { id }, body: { decision } }, caller) => {
+    const { workflow_id } = await owned(id, caller);
+    const events = [continuityDecided(id, decision, caller)];
+    if (!(await store.continuity.decide({ task_id: id, workflow_id }, { decision, events })))
+      throw conflict(NO_DECISION, 'nothing_to_decide');
+    // The decision is stored: if the engine is unreachable now, the reconciler carries it out.
+    await dispatch.continueRun(id).catch(() => {});
+    return taskView(await owned(id, caller));
+  });
   mount(api, tasks.reconcile, ({ params, body: { decision, result } }, caller) => decide(params, { decision, result }, caller));
+}
+
+function continuityDecided(id: string, decision: ContinuityDecision, { login }: Caller) {
+  const { log } = eventsOf(id, () => new Date().toISOString());
+  return log('continuity_decided', `${login} decided: ${decision}`, { decision, by: login });
 }
 
 function decided({ id, call_id }: { id: string; call_id: string }, { decision, message }: CallDecision, { login }: Caller) {

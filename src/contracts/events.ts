@@ -16,6 +16,8 @@ const LOG_EVENTS = [
   'approval_decided',
   'reconciliation_requested',
   'reconciliation_decided',
+  'record_behind',
+  'continuity_decided',
   'retry',
   'attempt_reset',
   'rate_limited',

@@ -31,6 +31,14 @@ export const Task = z
     turns: z.int(),
     steps: z.int(),
     turn_limit_reached: z.boolean(),
+    record_behind: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          'What the record lacks of what the run has done, because the installation was restored from an older record. ' +
+          'While the run is `waiting`, decide with `POST /api/tasks/{id}/continuity`',
+      }),
     definition_hash: z.string(),
     forked_from: ForkedFrom.nullable(),
     engine_run_url: z.string().nullable().meta({ description: 'The run in the Temporal UI' }),
@@ -232,11 +240,25 @@ export const tasks = {
     reply: Task,
     refuses: [403, 409, 503],
   }),
+  continuity: endpoint('POST /api/tasks/{id}/continuity', {
+    operation: 'decide_continuity',
+    tag,
+    summary: 'Resume or fail a run whose record is older than the run',
+    description:
+      'After a restore the record of a run may lack steps that the run has made (`record_behind`). `resume` starts the run again from ' +
+      'its record: no recorded step is repeated, and the outcome of each `write` call that may have happened is asked for. ' +
+      '`fail` ends the run with the code `record_behind`.',
+    params: IdParams,
+    body: z.object({ decision: z.enum(['resume', 'fail']) }).meta({ id: 'ContinuityDecision', example: { decision: 'resume' } }),
+    reply: Task,
+    refuses: [403, 409, 503],
+  }),
   reconcile: endpoint('POST /api/tasks/{id}/reconciliations/{call_id}', {
     operation: 'decide_reconciliation',
     tag,
-    summary: 'Decide about a tool call whose worker was lost',
-    description: '`retry` calls the tool again, `done` takes `result` as its result, `fail` reports to the model that it failed.',
+    summary: 'Decide about a tool call that may have taken effect',
+    description:
+      'Its worker was lost, or the installation was restored. `retry` calls the tool, `done` takes `result` as its result, `fail` reports to the model that it failed.',
     params: z.object({ id: Id, call_id: z.string() }),
     body: z
       .object({ decision: z.enum(['retry', 'done', 'fail']), result: z.unknown().optional() })

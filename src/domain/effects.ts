@@ -14,6 +14,8 @@ export interface LedgerEntry {
   effect: ToolEffect;
   approval: boolean;
   attempts: number;
+  /** The installation was restored to a time before the call was last started: it may have been made already. */
+  restored: boolean;
   decision: CallDecision | null;
 }
 
@@ -21,14 +23,15 @@ export interface LedgerEntry {
 type Move = 'run' | 'nothing' | 'ask_approval' | 'ask_reconciliation' | 'settle';
 
 /**
- * The rule of tool effects. A call that was begun and has no result may have taken effect. It is run again without asking only if
- * its tool changes nothing, or if a second call changes nothing more.
+ * The rule of tool effects. A call that was begun and has no result may have taken effect, and so may any call of a restored run. It is
+ * run without asking only if its tool changes nothing, or if a second call changes nothing more. Approval comes first.
  */
-export function moveOf({ status, effect, approval, attempts, decision }: LedgerEntry): Move {
+export function moveOf({ status, effect, approval, attempts, restored, decision }: LedgerEntry): Move {
   if (status === 'done' || status === 'denied') return 'nothing';
   if (decision && decision.decision !== 'approve' && decision.decision !== 'retry') return 'settle';
-  if (approval && attempts === 0 && decision?.decision !== 'approve') return 'ask_approval';
-  const lost = status === 'started' || status === 'waiting_reconciliation';
-  if (lost && effect === 'write' && decision?.decision !== 'retry') return 'ask_reconciliation';
+  const asked = status === 'waiting_reconciliation';
+  if (approval && attempts === 0 && !asked && decision?.decision !== 'approve') return 'ask_approval';
+  const unsure = status === 'started' || asked || restored;
+  if (unsure && effect === 'write' && decision?.decision !== 'retry') return 'ask_reconciliation';
   return 'run';
 }

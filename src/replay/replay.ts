@@ -93,13 +93,18 @@ function loopPorts(work: Replaying, counted: { calls: number }): RunPorts {
         });
       checked();
       if (!recording.step(order.step)) throw new RecordEnds(`Step ${order.step} is not on record`);
-      let calls = await exchangeStep(activities, [task_id, order], NEVER);
+      const exchange = async () => {
+        const end = await exchangeStep(activities, [task_id, order], NEVER);
+        if (end === 'behind') throw new RecordEnds('The record does not hold the previous step');
+        return end;
+      };
+      let calls = await exchange();
       if (calls === 'waiting') {
         const recorded = recording.step(order.step)?.budget_exhausted ?? false;
         found.compare(order.step, 'whether the budget is used up', { recorded, replayed: true });
         checked();
         memory.raiseBudget();
-        calls = await exchangeStep(activities, [task_id, order], NEVER);
+        calls = await exchange();
         if (calls === 'waiting') throw new RecordEnds('The run waits for its budget');
       }
       checked();
@@ -134,6 +139,7 @@ function activityPorts(work: Replaying): ExchangePorts & CallToolPorts {
     halts: { watch: () => ({ signal: NEVER, end() {} }) },
     forks: { recordsFor: async () => ({ recorded: [], earlier: [] }) },
     definition: async () => definition,
+    parkBehind: async () => {},
     runtimeOf: async () => runtime,
     toolsOf: async () => ({
       list: async () => bundle.tools,

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { AskedCall, ForkEffects, RecordedCall } from '../domain/fork.ts';
 import { FORK_PROMPT_POSITION } from '../domain/fork.ts';
 import type { PlannedCall } from '../domain/run-loop.ts';
-import { OUTCOME_UNKNOWN } from '../domain/transcript.ts';
+import { OUTCOMES_UNKNOWN } from '../domain/transcript.ts';
 import { type Queryable, row, rows } from './database.ts';
 import * as sql from './statements/forks.ts';
 import type { OpenCall } from './tool-ledger.ts';
@@ -46,7 +46,7 @@ export function forkStore(pool: pg.Pool) {
       const [recorded, earlier] = await Promise.all([
         rows<RecordedCall>(
           pool,
-          sql.recordedResults({ source_id: fork.task_id, from_step: fork.step, name, outcome_unknown: OUTCOME_UNKNOWN }),
+          sql.recordedResults({ source_id: fork.task_id, from_step: fork.step, name, outcomes_unknown: OUTCOMES_UNKNOWN }),
         ),
         rows<AskedCall>(pool, sql.earlierCalls({ fork_id: task_id, from_step: fork.step, name, step, position })),
       ]);

@@ -8,6 +8,7 @@ import { INSTALLATION } from '../domain/installation.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import { chatStore } from './chat.ts';
 import { connectionStores } from './connections.ts';
+import { continuityStore } from './continuity.ts';
 import { cursorStore } from './cursors.ts';
 import { customToolStore } from './custom-tools.ts';
 import { type Database, RUN_STATEMENT_MS, rows, within } from './database.ts';
@@ -80,6 +81,7 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
     tasks: taskStore({ pool, prisma, keys, ...(publish ? { publish } : {}) }),
     runs: runStore(quick, publish),
     ledger: toolLedger(quick, publish),
+    continuity: continuityStore(quick, publish),
     skills: resource<Skill>(prisma.skill, { noun: 'skill' }),
     guardrails: resource<Guardrail>(prisma.guardrail, { noun: 'guardrail' }),
     memories,

@@ -36,6 +36,12 @@ export interface OpenRun extends Usage {
   errors: number;
   /** Whether the step's reply is in the transcript. */
   recorded: boolean;
+  /** The previous step is on record, or there is none. */
+  follows: boolean;
+  /** Calls of the previous step that have not ended. */
+  unended: string[];
+  /** The definition of the run is on record. */
+  defined: boolean;
   messages: TranscriptMessage[];
   /** Calls of the step's recorded reply. */
   calls: PlannedCall[];
@@ -77,6 +83,8 @@ export interface Compaction {
 
 interface Settlement {
   status: TerminalStatus;
+  /** Refuse to end the task before its final answer is on record. */
+  needs_answer?: boolean;
   error: string | null;
   error_code: string | null;
   events: NewEvent[];
@@ -89,6 +97,8 @@ export interface Settled {
   webhook: string | null;
   /** Null if the task was deleted. */
   definition_hash: string | null;
+  /** Nothing was written: the final answer is not on record. */
+  unanswered?: true;
 }
 
 /** Publishes events after they are written; `last` is the number of the last of them. */
@@ -157,20 +167,22 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
       write(sql.noteUsage({ ...runParameters(run, events), ...usageParameters(usage) }), run, events),
 
     /** Ends a task once and passes its lane on. Returns the next task's id, and the webhook delivery to send. */
-    async settle(task_id: string, { status, error, error_code, events }: Settlement): Promise<Settled> {
+    async settle(task_id: string, { status, error, error_code, needs_answer = false, events }: Settlement): Promise<Settled> {
       const query = settleTask({
         task_id,
         status,
         error,
         error_code,
+        needs_answer,
         events: JSON.stringify(events),
         delivery_id: uuid(),
         outcome_unknown: OUTCOME_UNKNOWN,
         not_called: NOT_CALLED,
       });
       const settled = await row<Settled & { workflow_id: string; last: number | null }>(pool, query);
-      if (settled?.last) publish(settled.workflow_id, task_id, { events, last: settled.last });
-      const { next = null, webhook = null, definition_hash = null } = settled ?? {};
+      if (!settled) return { next: null, webhook: null, definition_hash: null, unanswered: true };
+      const { last, workflow_id, next, webhook, definition_hash } = settled;
+      if (last) publish(workflow_id, task_id, { events, last });
       return { next, webhook, definition_hash };
     },
   };

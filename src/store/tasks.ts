@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { ForkedFrom, Task } from '../contracts/tasks.ts';
 import type { BudgetLimits } from '../domain/budget.ts';
+import type { ContinuityDecision } from '../domain/continuity.ts';
 import type { Definition } from '../domain/definition.ts';
 import { eventsOf, type NewEvent } from '../domain/events.ts';
 import type { TodoItem } from '../domain/progress.ts';
@@ -67,6 +68,12 @@ export interface UnfinishedTask {
   holder: string | null;
   /** Its calls that have a decision and still wait. */
   decided: string[];
+  /** What the record lacks; a person decides whether the run is resumed. */
+  record_behind: string | null;
+  /** The execution that was parked for it last. */
+  behind_run_id: string | null;
+  /** The decision, until it has been carried out. */
+  continuity: ContinuityDecision | null;
 }
 
 export type TaskStore = ReturnType<typeof taskStore>;
@@ -145,6 +152,8 @@ export function taskStore({
       const found = await prisma.task.findUnique({ where: { id }, select: { todos: true } });
       return (found?.todos ?? []) as unknown as TodoItem[];
     },
+    /** A task that has not ended. */
+    unfinishedOne: (task_id: string) => row<UnfinishedTask>(pool, sql.unfinishedTask({ task_id })),
     unfinished: (created_before: Date) => rows<UnfinishedTask>(pool, sql.unfinishedTasks({ created_before })),
     async over(ids: string[], ended_before: Date): Promise<string[]> {
       return (await rows<{ id: string }>(pool, sql.tasksOver({ task_ids: ids, ended_before }))).map(({ id }) => id);
@@ -232,7 +241,7 @@ function wiredTask(task: Row) {
   const { total_in, total_out, cache_read, cache_write, premium_requests, cost, started_at, completed_at, created_at, ...rest } =
     task;
   const { caller_token: _token, caller_key_id: _key, cursor: _cursor, toolset: _toolset, forked_from, ...more } = rest;
-  const { fork_step, fork_effects, halt_requested: _halting, ...shown } = more;
+  const { fork_step, fork_effects, halt_requested: _halting, behind_run_id: _run, continuity: _decision, ...shown } = more;
   const end = completed_at ?? (started_at ? new Date() : null);
   return {
     ...wireAs<Task>()(shown),

@@ -26,6 +26,10 @@ export interface OpenCall extends CallPlace, LedgerEntry {
   arguments: string;
   effect: ToolEffect;
   errors: number;
+  /** The call is on record. If it is not, only the fields of its task are set. */
+  known: boolean;
+  /** The definition of the run is on record. */
+  defined: boolean;
   turns: number;
   task_status: string;
   halt_requested: boolean;
@@ -62,6 +66,7 @@ export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
   }
 
   return {
+    /** A call as its task has it on record; undefined if there is no such task. */
     open: (task_id: string, call_id: string) => row<OpenCall>(pool, sql.openCall({ task_id, call_id })),
 
     /** Marks a call as started and returns its current state. Null if another attempt changed it in the meantime. */
@@ -93,8 +98,9 @@ export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
     /** Resumes the run once none of its calls waits for a person. */
     resume: (call: CallPlace, events: NewEvent[]) => write(sql.resumeRun(runParameters(call, events)), call, events),
 
-    /** Resets a call whose source was unreachable: nothing was done, so the next attempt starts from scratch. */
-    release: (call: OpenCall, events: NewEvent[]) => write(sql.releaseCall(seenParameters(call, events)), call, events),
+    /** Resets a call whose source was lost, so that the next attempt starts from scratch. `reached`: the tool may have run. */
+    release: (call: OpenCall, { reached, events }: { reached: boolean; events: NewEvent[] }) =>
+      write(sql.releaseCall({ ...seenParameters(call, events), reached }), call, events),
 
     /** Emits events of a call in progress. */
     publish: (call: CallPlace, events: NewEvent[]) => write(sql.tellCall(callParameters(call, events)), call, events),

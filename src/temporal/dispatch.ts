@@ -9,6 +9,7 @@ import type { Seed } from '../store/forks.ts';
 import type { Store } from '../store/index.ts';
 import type { Snapshot } from '../store/pin.ts';
 import type { CreatedTask, NewTask } from '../store/tasks.ts';
+import { carryOut } from './continuity.ts';
 import type { Engine } from './engine.ts';
 import { type ForkAt, plannedFork } from './fork.ts';
 import { rulesOf } from './names.ts';
@@ -45,6 +46,8 @@ export interface Dispatch {
   prompt(order: PromptOrder): Promise<Accepted>;
   /** Writes a task that forks another run at one of its steps, and starts it like the task of a prompt. */
   fork(order: ForkOrder): Promise<Accepted>;
+  /** Carries out the recorded decision about a task whose record is behind. The reconciler repeats what fails. */
+  continueRun(task_id: string): Promise<void>;
   /** Asks a task's run to end; text and usage so far are kept. */
   halt(task_id: string): Promise<void>;
 }
@@ -52,7 +55,7 @@ export interface Dispatch {
 export interface DispatchOptions {
   /** Makes a task if its owner may have one more; refuses by throwing. */
   admitTask<T>(owner: string, make: () => Promise<T>): Promise<T>;
-  store: Pick<Store, 'snapshot' | 'tasks' | 'definitions' | 'forks'>;
+  store: Pick<Store, 'snapshot' | 'tasks' | 'continuity' | 'definitions' | 'forks'>;
   engine: Engine;
   bus: Pick<EventBus, 'halt'>;
   settle: Settle;
@@ -143,6 +146,10 @@ export function createDispatch({ admitTask, store, engine, bus, settle, definiti
 
   return {
     halt,
+    async continueRun(task_id) {
+      const task = await store.tasks.unfinishedOne(task_id);
+      if (task) await carryOut({ store, engine, settle, definition: store.definitions.get }, task);
+    },
     async prompt(order) {
       const snapshot = await snapshotFor(order);
       const definition = definitionOf(snapshot, order.reasoning_effort);

@@ -21,6 +21,8 @@ type ExecutionState = 'open' | 'closed' | 'unknown';
 export interface Engine {
   /** Starts a task's run. Idempotent. */
   start(run: RunInput, labels: RunLabels): Promise<void>;
+  /** Starts a run again from the record, if none is running. */
+  restart(run: RunInput, labels: RunLabels): Promise<void>;
   /** Asks a run to end. False if the engine has none. */
   halt(task_id: string): Promise<boolean>;
   /** Notifies a run that a person has decided about a call. False if the engine has no such run. */
@@ -35,8 +37,10 @@ export interface Engine {
   state(task_id: string): Promise<ExecutionState>;
   /** Ids of the tasks whose executions are running, according to the engine's index, which may lag. */
   openRuns(started_before: Date): AsyncIterable<string>;
-  /** Ends an execution whose task no longer exists. */
-  terminate(task_id: string, reason: string): Promise<boolean>;
+  /** The latest execution of a task if it ended by itself; null if it runs, or was ended from outside, or there is none. */
+  endedItself(task_id: string): Promise<string | null>;
+  /** Ends an execution whose task no longer exists, or which another one replaces; `run_id` names one of several. */
+  terminate(task_id: string, reason: string, run_id?: string): Promise<boolean>;
   /** How many workers poll the engine for work. */
   workers(): Promise<number>;
   /** Throws if the engine is unreachable. */
@@ -55,6 +59,8 @@ interface EngineOptions {
 
 const DEADLINE_MS = 5_000;
 const OPEN = 'RUNNING';
+/** How an execution ends by its own code, which has recorded the end of its task before. */
+const BY_ITSELF = ['COMPLETED', 'FAILED', 'CANCELLED'];
 /** The engine's number for the activity half of a task queue. */
 const ACTIVITIES = 2;
 
@@ -70,22 +76,25 @@ export const soonOf =
 
 export function createEngine({ client, task_queue, ui_url, eager }: EngineOptions): Engine {
   const soon = soonOf(client);
-  const handle = (task_id: string) => client.workflow.getHandle(runIdOf(task_id));
+  const handle = (task_id: string, run_id?: string) => client.workflow.getHandle(runIdOf(task_id), run_id);
+  const optionsOf = (run: RunInput, labels: RunLabels) => ({
+    workflowId: runIdOf(run.task_id),
+    taskQueue: task_queue,
+    args: [run] as [RunInput],
+    staticSummary: `${labels.workflow} · ${labels.agent}`,
+    staticDetails: `Task ${run.task_id} of ${labels.owner}`,
+    typedSearchAttributes: attributesOf(labels),
+  });
   return {
     async start(run, labels) {
-      const options = {
-        workflowId: runIdOf(run.task_id),
-        taskQueue: task_queue,
-        args: [run] as [RunInput],
-        workflowIdReusePolicy: 'REJECT_DUPLICATE' as const,
-        staticSummary: `${labels.workflow} · ${labels.agent}`,
-        staticDetails: `Task ${run.task_id} of ${labels.owner}`,
-        typedSearchAttributes: attributesOf(labels),
-        requestEagerStart: eager,
-      };
-      await soon(() => client.workflow.start<typeof agentRun>('agentRun', options)).catch(
+      const once = { ...optionsOf(run, labels), workflowIdReusePolicy: 'REJECT_DUPLICATE' as const, requestEagerStart: eager };
+      await soon(() => client.workflow.start<typeof agentRun>('agentRun', once)).catch(
         unless(WorkflowExecutionAlreadyStartedError),
       );
+    },
+    async restart(run, labels) {
+      const again = { ...optionsOf(run, labels), workflowIdConflictPolicy: 'USE_EXISTING' as const };
+      await soon(() => client.workflow.start<typeof agentRun>('agentRun', again));
     },
     halt: (task_id) => soon(() => known(handle(task_id).cancel())),
     decide: (task_id, call_id) => soon(() => known(handle(task_id).signal('decide', call_id))),
@@ -110,7 +119,11 @@ export function createEngine({ client, task_queue, ui_url, eager }: EngineOption
       const query = `WorkflowType = 'agentRun' AND ExecutionStatus = 'Running' AND TaskQueue = '${task_queue}' AND ${started}`;
       for await (const { workflowId } of client.workflow.list({ query })) yield taskIdOfExecution(workflowId);
     },
-    terminate: (task_id, reason) => soon(() => known(handle(task_id).terminate(reason))),
+    async endedItself(task_id) {
+      const { status, runId } = await soon(() => handle(task_id).describe());
+      return BY_ITSELF.includes(status.name) ? runId : null;
+    },
+    terminate: (task_id, reason, run_id) => soon(() => known(handle(task_id, run_id).terminate(reason))),
     async workers() {
       const { namespace } = client.options;
       const asked = { namespace, taskQueue: { name: task_queue }, taskQueueType: ACTIVITIES };

@@ -13,6 +13,9 @@ export const taskIdOfExecution = (run_id: string) => run_id.replace(/^task-/, ''
 /** Type of the failure that ends a run whose budget is used up. */
 export const BUDGET_HALT = 'budget_exhausted';
 
+/** Type of the failure that ends a run whose task somebody else has ended or deleted. */
+export const TASK_ENDED = 'task_ended';
+
 /** What the engine receives about a run: ids and small rules, never content. */
 export interface RunInput {
   task_id: string;

@@ -1,13 +1,12 @@
 import type { Definition } from '../domain/definition.ts';
-import { isTerminal } from '../domain/statuses.ts';
 import type { Store } from '../store/index.ts';
 import type { UnfinishedTask } from '../store/tasks.ts';
+import { carryOut, parkEnded, restart } from './continuity.ts';
 import type { Engine } from './engine.ts';
-import { rulesOf } from './names.ts';
 import type { Settle } from './settle.ts';
 
 interface ReconcilerPorts {
-  store: Pick<Store, 'tasks' | 'workflows' | 'events' | 'idempotency' | 'webhooks'>;
+  store: Pick<Store, 'tasks' | 'continuity' | 'workflows' | 'events' | 'idempotency' | 'webhooks'>;
   engine: Engine;
   settle: Settle;
   definition(hash: string): Promise<Definition>;
@@ -22,6 +21,8 @@ export interface ReconciledTasks {
   restarted: number;
   /** Tasks whose run had ended although the task had not: now failed. */
   lost: number;
+  /** Tasks whose run had recorded its end, which the record has no longer: they wait for a person. */
+  behind: number;
   /** Executions without a task, ended. */
   strays: number;
 }
@@ -42,7 +43,7 @@ export async function reconcile(ports: ReconcilerPorts): Promise<ReconciledTasks
   const settled = new Date(now().getTime() - GRACE_MS);
   await store.tasks.settleLanes();
   const tasks = await store.tasks.unfinished(settled);
-  const done: ReconciledTasks = { compared: tasks.length, restarted: 0, lost: 0, strays: 0 };
+  const done: ReconciledTasks = { compared: tasks.length, restarted: 0, lost: 0, behind: 0, strays: 0 };
   for (let from = 0; from < tasks.length; from += AT_A_TIME) {
     const moves = await Promise.all(tasks.slice(from, from + AT_A_TIME).map((task) => compare(ports, task)));
     for (const move of moves) if (move) done[move] += 1;
@@ -55,9 +56,15 @@ export async function reconcile(ports: ReconcilerPorts): Promise<ReconciledTasks
   return done;
 }
 
-async function compare(ports: ReconcilerPorts, task: UnfinishedTask): Promise<'restarted' | 'lost' | null> {
+async function compare(ports: ReconcilerPorts, task: UnfinishedTask): Promise<'restarted' | 'lost' | 'behind' | null> {
   const { engine } = ports;
-  switch (await engine.state(task.task_id)) {
+  if (task.continuity) {
+    await carryOut(ports, task);
+    return task.continuity === 'resume' ? 'restarted' : null;
+  }
+  const state = await engine.state(task.task_id);
+  if (task.record_behind && state !== 'open') return null;
+  switch (state) {
     case 'open':
       await remind(engine, task);
       return null;
@@ -65,6 +72,7 @@ async function compare(ports: ReconcilerPorts, task: UnfinishedTask): Promise<'r
       await restart(ports, task);
       return 'restarted';
     case 'closed': {
+      if (await parkEnded(ports, task, () => ports.now().toISOString())) return 'behind';
       const { next } = await ports.settle(task.task_id, {
         status: 'failed',
         error: LOST,
@@ -83,16 +91,6 @@ async function remind(engine: Engine, { task_id, status, holder, on_busy, decide
   if (status !== 'pending') return;
   if (holder === task_id) await engine.proceed(task_id);
   else if (holder && on_busy === 'interrupt') await engine.halt(holder);
-}
-
-/** The record holds every finished step and call: the loop passes over them without repeating any. */
-async function restart({ store, engine, definition }: ReconcilerPorts, task: UnfinishedTask): Promise<void> {
-  const { settings } = await definition(task.definition_hash);
-  const { task_id, holder, owner, agent, workflow, workflow_id, model } = task;
-  const queued = holder !== null && holder !== task_id;
-  await engine.start({ task_id, queued, ...rulesOf(settings) }, { owner, agent, workflow, workflow_id, model });
-  // If the task was settled while its run was being started, the run would wait for its lane forever.
-  if (isTerminal((await store.tasks.find(task_id))?.status ?? 'halted')) await engine.halt(task_id);
 }
 
 async function endStrays({ store, engine }: ReconcilerPorts, settled: Date): Promise<number> {

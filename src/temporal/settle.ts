@@ -16,5 +16,5 @@ export const settler =
         ? log('error', reason ?? 'failed', { error_code })
         : log(status, status === 'halted' ? 'Halted by a person' : 'The run is complete');
     const events = [ended, changed(status, turns, reason === null ? {} : { error: reason, error_code })];
-    return runs.settle(task_id, { status, error: reason, error_code, events });
+    return runs.settle(task_id, { status, error: reason, error_code, needs_answer: status === 'completed', events });
   };

@@ -43,11 +43,14 @@ export interface ToolSource {
   call(call: ToolCall, signal: AbortSignal): Promise<ToolOutcome>;
 }
 
-/** The source was unreachable, so nothing was done and a retry is safe. */
+/** The source was unreachable, and a retry is safe: nothing was done, or a second call changes nothing more. */
 export class ToolUnreachable extends Error {
   override readonly name = 'ToolUnreachable';
+  /** The call may have reached the tool. */
+  readonly reached: boolean;
 
-  constructor(message: string, options?: ErrorOptions) {
+  constructor(message: string, { reached = false, ...options }: ErrorOptions & { reached?: boolean } = {}) {
     super(storable(shortened(message)), options);
+    this.reached = reached;
   }
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventsOf } from '../../src/domain/events.ts';
+import { OUTCOME_UNKNOWN } from '../../src/domain/transcript.ts';
 import type { OpenRun } from '../../src/store/runs.ts';
 import type { OpenCall } from '../../src/store/tool-ledger.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
@@ -46,7 +47,7 @@ const OF_A_CALL: Record<string, (call: OpenCall) => Promise<unknown>> = {
   answer: (call) =>
     here.core.store.ledger.answer(call, { content: 'x', failed: false, answered_by: 'stub', events: eventsFor(call) } as never),
   park: (call) => here.core.store.ledger.park(call, { status: 'waiting_reconciliation', events: eventsFor(call) }),
-  release: (call) => here.core.store.ledger.release(call, eventsFor(call)),
+  release: (call) => here.core.store.ledger.release(call, { reached: false, events: eventsFor(call) }),
 };
 /** Of a call as it is, of its run, or of a person. */
 const OF_ANY_CALL = ['open', 'resume', 'publish', 'setTodos', 'decide'];
@@ -121,6 +122,14 @@ describe('an attempt that was taken for lost', () => {
     for (const [name, write] of Object.entries(OF_A_CALL)) expect(await write(later), name).toBeFalsy();
     expect([await kept(current.task_id), await kept(later.task_id)]).toEqual(before);
     expect(await tasks.find(current.task_id)).toMatchObject({ status: 'halted' });
+  });
+
+  it('may have run: a call that its successor could not make is not recorded as never made', async () => {
+    const { runs, ledger } = here.core.store;
+    const { later } = await callTwice();
+    expect(await ledger.release(later, { reached: false, events: eventsFor(later) })).toBe(true);
+    await runs.settle(later.task_id, { status: 'halted', error: null, error_code: null, events: [] });
+    expect(await kept(later.task_id)).toContain(OUTCOME_UNKNOWN);
   });
 
   it('decides nothing about a call of its successor, and nothing that is decided already', async () => {

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { NOT_CALLED, OUTCOME_UNKNOWN } from '../../src/domain/transcript.ts';
+import { NOT_CALLED, OUTCOME_UNKNOWN, OUTCOMES_UNKNOWN } from '../../src/domain/transcript.ts';
 import type { Database } from '../../src/store/database.ts';
 import { type RunStore, runStore } from '../../src/store/runs.ts';
+import { finishActivity } from '../../src/temporal/activities/finish.ts';
+import { settler } from '../../src/temporal/settle.ts';
 import { openTestDatabase } from '../support/database.ts';
 import { until } from '../support/until.ts';
 
@@ -89,6 +91,9 @@ async function formerlySettled(task_id: string, { status, error, error_code, eve
   return rows[0] as { webhook: string | null };
 }
 
+/** The previous release said it in other words that a call may have run. */
+const shared = (text: string) => OUTCOMES_UNKNOWN.reduce((known, former) => known.replaceAll(former, OUTCOME_UNKNOWN), text);
+
 /** What the end of a task left, without what differs from task to task. */
 async function leftBy(task_id: string) {
   const { prisma } = database;
@@ -96,7 +101,7 @@ async function leftBy(task_id: string) {
   const task = await prisma.task.findUniqueOrThrow({ where: { id: task_id } });
   const { workflow_id, completed_at, started_at } = task;
   const same = (value: object) =>
-    JSON.parse(JSON.stringify(value).replaceAll(task_id, 'task').replaceAll(workflow_id, 'workflow'));
+    JSON.parse(shared(JSON.stringify(value).replaceAll(task_id, 'task').replaceAll(workflow_id, 'workflow')));
   const deliveries = await prisma.webhookDelivery.findMany(where);
   const seconds = (completed_at!.getTime() - started_at!.getTime()) / 1000;
   for (const { payload } of deliveries)
@@ -106,7 +111,7 @@ async function leftBy(task_id: string) {
       same({ url, status, payload: { ...(payload as object), timestamp: '', elapsed_seconds: 0 } }),
     ),
     messages: (await prisma.taskMessage.findMany({ ...where, orderBy: [{ step: 'asc' }, { position: 'asc' }] })).map(
-      ({ step, position, kind, content }) => ({ step, position, kind, content }),
+      ({ step, position, kind, content }) => ({ step, position, kind, content: shared(content) }),
     ),
     events: (await prisma.event.findMany({ ...where, orderBy: { seq: 'asc' } })).map(({ type, data }) =>
       same({ type, data: data! }),
@@ -136,6 +141,43 @@ describe('the end of a task', () => {
     await settle(task_id, ENDS[1]!);
     const results = (await leftBy(task_id)).messages.filter(({ step }) => step === 1);
     expect(results.map(({ content }) => content)).toEqual([OUTCOME_UNKNOWN, NOT_CALLED]);
+  });
+
+  it.each([
+    ['was not begun', {}, {}, NOT_CALLED],
+    ['was begun', { status: 'started' }, {}, OUTCOME_UNKNOWN],
+    ['waits for approval', { status: 'waiting_approval' }, {}, NOT_CALLED],
+    ['waits for its outcome', { status: 'waiting_reconciliation' }, {}, OUTCOME_UNKNOWN],
+    ['is to be made again after it may have run', { may_have_run: true }, {}, OUTCOME_UNKNOWN],
+    ['was not begun in a run that was restored', {}, { restored_at: new Date() }, OUTCOME_UNKNOWN],
+    ['was not begun in a run whose record is behind', {}, { record_behind: 'step 2' }, OUTCOME_UNKNOWN],
+  ])('says only what is known of a call that %s', async (_, call, task, text) => {
+    const task_id = await running();
+    await database.prisma.toolCall.updateMany({ where: { task_id, call_id: '1-1' }, data: call });
+    await database.prisma.task.update({ where: { id: task_id }, data: task });
+    await settle(task_id, ENDS[2]!);
+    expect((await leftBy(task_id)).messages.find(({ position }) => position === 1)?.content).toBe(text);
+  });
+
+  it('is refused if the final answer must be on record and is not', async () => {
+    const [task_id, answered] = [await running(), await running('with_webhooks', { text: 'All is well' })];
+    expect(await settle(task_id, { ...ENDS[0]!, needs_answer: true })).toMatchObject({ unanswered: true, next: null });
+    expect(await database.prisma.task.findUnique({ where: { id: task_id } })).toMatchObject({ status: 'running' });
+    expect(await settle(answered, { ...ENDS[0]!, needs_answer: true })).toMatchObject({ definition_hash: 'with_webhooks' });
+    expect(await database.prisma.task.findUnique({ where: { id: answered } })).toMatchObject({ status: 'completed' });
+  });
+
+  it('is not written by a run whose task seemed to have ended', async () => {
+    const task_id = await running();
+    const runs = runStore(database.pool);
+    const finish = finishActivity({
+      settle: settler({ runs, now: () => new Date().toISOString() }),
+      ...{ parkEnd: async () => {}, halt() {}, workspaces: { remove: async () => {} }, endSession: async () => {} },
+    });
+    await finish(task_id, { status: 'failed', error: 'The task has ended', error_code: 'task_ended', turns: 0 });
+    expect(await database.prisma.task.findUnique({ where: { id: task_id } })).toMatchObject({ status: 'running' });
+    await finish(task_id, { status: 'failed', error: 'Too bad', error_code: 'internal', turns: 0 });
+    expect(await database.prisma.task.findUnique({ where: { id: task_id } })).toMatchObject({ status: 'failed' });
   });
 
   it('opens one delivery and returns it to everyone who ends the task, at the same time or again', async () => {

@@ -1,5 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
+import { behindEvents } from '../../src/domain/continuity.ts';
+import { runIdOf } from '../../src/temporal/names.ts';
 import { describeInBrowser, it } from '../support/browser.ts';
 import { signInAsAlice } from '../support/dashboard.ts';
 import { startDroppingProxy } from '../support/dropping-proxy.ts';
@@ -171,6 +173,27 @@ describeInBrowser('a run in the dashboard', () => {
     await page.getByLabel('Tokens').fill('100000');
     await page.getByRole('button', { name: 'Raise the budget' }).click();
     await seen(page, 'Paid for.');
+    await status(page, 'completed');
+  });
+
+  it('asks whether to resume a run whose record is behind', async ({ page }) => {
+    const workflow_id = await here.workflow();
+    here.model.script(hangs('Half'), says('The whole.'));
+    await signIn(page, `/workflows/${workflow_id}`);
+    await send(page, 'Talk.');
+    await page.getByTestId('partial').getByText('Half').waitFor();
+    const [task] = (await here.alice.get(`/api/tasks/workflow/${workflow_id}`)).body as unknown as { id: string }[];
+    const { runId: run_id } = await here.driver.client.workflow.getHandle(runIdOf(task!.id)).describe();
+    const place = { task_id: task!.id, workflow_id };
+    const missing = 'step 2';
+    const events = behindEvents(task!.id, { missing, turns: 0, now: () => new Date().toISOString() });
+    await here.core.store.continuity.park(place, { run_id, missing, events });
+    await page.getByText('it lacks step 2').first().waitFor();
+    const another = await page.context().newPage();
+    await signIn(another);
+    await another.getByText('Resume the run from its record?').waitFor();
+    await page.getByRole('button', { name: 'Resume the run' }).click();
+    await seen(page, 'The whole.');
     await status(page, 'completed');
   });
 

@@ -16,6 +16,7 @@ describe('the rule of tool effects', () => {
     effect: 'write',
     approval: false,
     attempts: 0,
+    restored: false,
     decision: null,
     ...more,
   });
@@ -35,6 +36,23 @@ describe('the rule of tool effects', () => {
     ['a write to be retried is run', { status: 'waiting_reconciliation', attempts: 1, decision: said('retry') }, 'run'],
     ['a write said to be done is settled', { status: 'waiting_reconciliation', attempts: 1, decision: said('done') }, 'settle'],
     ['a write whose source was out of reach is run', { status: 'planned', attempts: 1 }, 'run'],
+    ['a planned write of a restored run is not', { restored: true }, 'ask_reconciliation'],
+    ['nor is one that was begun before', { restored: true, status: 'planned', attempts: 1 }, 'ask_reconciliation'],
+    ['a read of a restored run is run', { restored: true, effect: 'read' }, 'run'],
+    ['and so is an idempotent call', { restored: true, effect: 'idempotent', status: 'started', attempts: 1 }, 'run'],
+    ['a write of a restored run is approved first', { restored: true, approval: true }, 'ask_approval'],
+    [
+      'and asked about when it is approved',
+      { restored: true, status: 'waiting_approval', approval: true, decision: said('approve') },
+      'ask_reconciliation',
+    ],
+    ['is not approved again', { restored: true, status: 'waiting_reconciliation', approval: true }, 'ask_reconciliation'],
+    [
+      'and is run when it is to be retried',
+      { restored: true, status: 'waiting_reconciliation', approval: true, decision: said('retry') },
+      'run',
+    ],
+    ['one of a restored run that is done is left alone', { restored: true, status: 'done' }, 'nothing'],
   ] as [string, Partial<LedgerEntry>, string][])('%s', (_what, more, move) => {
     expect(moveOf(entry(more))).toBe(move);
   });

@@ -35,3 +35,15 @@ it('follows a call from being asked for to its result', () => {
   expect(done.blocks).toMatchObject([{ state: 'done', failed: true, duration_ms: 3, stdout: 'said', result: '{"error":"no"}' }]);
   expect(asked.blocks).toMatchObject([{ state: 'planned' }]);
 });
+
+it('waits for the decision about its record until that is made, and knows a call that is asked about after a restore', () => {
+  const parked = after(emptyRun, [log('record_behind', { detail: 'It lacks step 2' })]);
+  expect(parked.behind).toBe('It lacks step 2');
+  expect(after(parked, [log('continuity_decided')]).behind).toBeNull();
+  const call = { call_id: '1-1', name: 'pay', arguments: '{}' };
+  const asked = after(emptyRun, [
+    message('assistant', '', { tool_calls: [call] }),
+    log('reconciliation_requested', { ...call, restored: true }),
+  ]);
+  expect(asked.blocks).toMatchObject([{ state: 'waiting_reconciliation', restored: true }]);
+});

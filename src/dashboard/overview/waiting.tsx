@@ -31,6 +31,7 @@ function WaitingTask({ task }: { task: Task }) {
   const reasons = calls.map(({ status, name }) =>
     status === 'waiting_approval' ? `Approve the call to ${name}?` : `Did the call to ${name} take effect?`,
   );
+  if (task.record_behind) reasons.unshift('The installation was restored. Resume the run from its record?');
   const reason = steps.data ? reasons.join(' ') || 'The budget is used up. Raise it to resume the run.' : '…';
   return (
     <div className="panel">

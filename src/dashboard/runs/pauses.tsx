@@ -14,12 +14,20 @@ interface Paused {
   call: CallBlock;
 }
 
+interface PausesOf {
+  task: Task;
+  status: string;
+  calls: CallBlock[];
+  behind: string | null;
+}
+
 /** The decisions that the run waits for. */
-export function Pauses({ task, status, calls }: { task: Task; status: string; calls: CallBlock[] }) {
+export function Pauses({ task, status, calls, behind }: PausesOf) {
   if (status !== 'waiting') return null;
   const open = calls.filter(({ state }) => state.startsWith('waiting'));
   return (
     <Stack gap="sm" aria-label="Waiting for you" component="section">
+      {behind !== null && <Continuity task={task} reason={behind} />}
       {open.map((call) =>
         call.state === 'waiting_approval' ? (
           <Approval key={call.call_id} task={task} call={call} />
@@ -27,7 +35,28 @@ export function Pauses({ task, status, calls }: { task: Task; status: string; ca
           <Reconciliation key={call.call_id} task={task} call={call} />
         ),
       )}
-      {open.length === 0 && <RaiseBudget task={task} />}
+      {open.length === 0 && behind === null && <RaiseBudget task={task} />}
+    </Stack>
+  );
+}
+
+function Continuity({ task, reason }: { task: Task; reason: string }) {
+  const decide = useAct(tasks.continuity);
+  const send = (decision: 'resume' | 'fail') => decide.mutate({ params: { id: task.id }, body: { decision } });
+  return (
+    <Stack gap="xs" className="panel">
+      <Text fw={600}>The installation was restored. Resume this run from its record?</Text>
+      <Text>{reason}.</Text>
+      <Text>A resumed run repeats no recorded step and asks about each call that may already have taken effect.</Text>
+      <Group gap="xs">
+        <Button loading={decide.isPending} onClick={() => send('resume')}>
+          Resume the run
+        </Button>
+        <Button variant="default" loading={decide.isPending} onClick={() => send('fail')}>
+          Fail the run
+        </Button>
+      </Group>
+      {decide.error && <Failure problem={decide.error} />}
     </Stack>
   );
 }
@@ -74,7 +103,8 @@ function Reconciliation({ task, call }: Paused) {
   return (
     <Stack gap="xs" className="panel">
       <Text fw={600}>
-        The worker was lost while <span className="mono">{call.name}</span> ran. Did the call take effect?
+        {call.restored ? 'The installation was restored before ' : 'The worker was lost while '}
+        <span className="mono">{call.name}</span> {call.restored ? 'was called' : 'ran'}. Did the call take effect?
       </Text>
       <Text>The call may already have taken effect. Check what it was meant to change, then choose.</Text>
       <Code label={`Arguments of ${call.name}`}>{call.arguments}</Code>

@@ -7,6 +7,8 @@ export interface CallBlock {
   arguments: string;
   state: 'planned' | 'running' | 'done' | 'denied' | 'waiting_approval' | 'waiting_reconciliation';
   failed: boolean;
+  /** A person is asked about it because the installation was restored. */
+  restored: boolean;
   result: string | null;
   progress: string | null;
   stdout: string | null;
@@ -30,9 +32,11 @@ export interface LiveRun {
   /** Text of the current attempt. A reset clears it; the complete message replaces it. */
   partial: string;
   logs: LogLine[];
+  /** Why a person has to decide whether the run is resumed from its record. */
+  behind: string | null;
 }
 
-export const emptyRun: LiveRun = { status: null, turn: 0, usage: null, blocks: [], partial: '', logs: [] };
+export const emptyRun: LiveRun = { status: null, turn: 0, usage: null, blocks: [], partial: '', logs: [], behind: null };
 
 /** The state of the run after further events. */
 export function after(state: LiveRun, events: readonly RunEvent[]): LiveRun {
@@ -79,6 +83,7 @@ function addCall(run: LiveRun, { call_id, name, arguments: args }: ToolCall): vo
     arguments: args,
     state: 'planned',
     failed: false,
+    restored: false,
     result: null,
     progress: null,
     stdout: null,
@@ -104,6 +109,8 @@ const NOTES = [
   'output_guardrail_violation',
   'approval_decided',
   'reconciliation_decided',
+  'record_behind',
+  'continuity_decided',
   'attempt_reset',
   'repo_synced',
   'halted',
@@ -118,6 +125,8 @@ type Log = Extract<RunEvent, { type: 'log' }>['data'];
 
 function takeLog(run: LiveRun, data: Log): void {
   if (data.event === 'attempt_reset') run.partial = '';
+  if (data.event === 'record_behind') run.behind = data.detail;
+  if (data.event === 'continuity_decided') run.behind = null;
   if (NOTES.includes(data.event)) run.blocks.push({ kind: 'note', event: data.event, text: data.detail });
   const call_id = data.call_id as string | undefined;
   if (!call_id) return;
@@ -145,7 +154,7 @@ function factsOf(data: Log): Partial<CallBlock> | null {
     case 'approval_requested':
       return { state: 'waiting_approval' };
     case 'reconciliation_requested':
-      return { state: 'waiting_reconciliation' };
+      return { state: 'waiting_reconciliation', restored: data.restored === true };
     case 'approval_decided':
     case 'reconciliation_decided':
       return { state: 'planned' };

@@ -50,7 +50,7 @@ export function RunView({ task }: { task: Task }) {
     <Stack gap="md">
       <Head task={task} status={status} followed={followed} />
       {followed.problem && <Failure problem={followed.problem} />}
-      <Pauses task={task} status={status} calls={calls} />
+      <Pauses task={task} status={status} calls={calls} behind={followed.run.behind} />
       <Tabs {...view} keepMounted={false}>
         <Tabs.List aria-label="Views of the run">
           <Tabs.Tab value="conversation">Conversation</Tabs.Tab>

@@ -25,6 +25,10 @@ export const openRun = statement(
       t.cursor, t.toolset, t.turns, t.started_at, t.budget, t.caller_token, t.caller_key_id,
       t.total_in, t.total_out, t.cache_read, t.cache_write, t.cost, t.premium_requests,
       coalesce(s.attempts, 0) AS attempts, coalesce(s.errors, 0) AS errors, s.ended_at IS NOT NULL AS recorded,
+      :step = 1 OR EXISTS (SELECT 1 FROM task_steps p WHERE p.task_id = t.id AND p.step = :step - 1 AND p.ended_at IS NOT NULL) AS follows,
+      ARRAY(SELECT c.call_id FROM tool_calls c WHERE c.task_id = t.id AND c.step = :step - 1 AND c.status NOT IN ('done', 'denied')
+        ORDER BY c.position) AS unended,
+      EXISTS (SELECT 1 FROM definitions d WHERE d.hash = t.definition_hash) AS defined,
       coalesce((SELECT json_agg(json_build_object('step', m.step, 'position', m.position, 'role', m.role, 'kind', m.kind,
           'content', m.content, 'tool_calls', m.tool_calls, 'call_id', m.call_id, 'extra', m.extra) ORDER BY m.step, m.position)
         FROM task_messages m WHERE m.task_id = t.id), '[]'::json) AS messages,

@@ -1,4 +1,5 @@
 import { statement } from '../statement.ts';
+import { LIVE } from './runs.ts';
 
 /**
  * The fields of a webhook message. Each is an expression over `ended`, the task's final row. A new field needs one line here and
@@ -37,9 +38,13 @@ const json = (fields: Fields): string => {
 /** Locks in the order of prisma/functions/end_task.sql; then the delivery, whose foreign key finds the task already locked. */
 export const settleTask = statement(
   'settle_task',
-  ['task_id', 'status', 'error', 'error_code', 'events', 'outcome_unknown', 'not_called', 'delivery_id'],
-  `WITH settled AS MATERIALIZED (
-      SELECT * FROM end_task(:task_id, :status, :error, :error_code, :events, :outcome_unknown, :not_called)),
+  ['task_id', 'status', 'error', 'error_code', 'needs_answer', 'events', 'outcome_unknown', 'not_called', 'delivery_id'],
+  `WITH answered AS (
+      SELECT 1 WHERE NOT :needs_answer::boolean OR NOT EXISTS (
+        SELECT 1 FROM tasks WHERE id = :task_id AND status IN (${LIVE}) AND response IS NULL)),
+    settled AS MATERIALIZED (
+      SELECT ended.* FROM answered,
+        LATERAL end_task(:task_id, :status, :error, :error_code, :events, :outcome_unknown, :not_called) AS ended),
     delivery AS (
       INSERT INTO webhook_deliveries (id, task_id, url, payload)
       SELECT :delivery_id, ended.id, target.url, ${json(MESSAGE)}

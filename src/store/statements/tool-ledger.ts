@@ -6,11 +6,14 @@ import { LIVE } from './runs.ts';
 export const openCall = statement(
   'open_call',
   ['task_id', 'call_id'],
-  `SELECT c.task_id, c.call_id, c.step, c.position, c.name, c.arguments, c.effect, c.approval, c.status, c.attempts, c.errors,
-      c.decision, t.workflow_id, t.owner, t.owner_login, t.definition_hash, t.turns, t.status AS task_status, t.halt_requested, t.toolset,
+  `SELECT t.id AS task_id, :call_id::text AS call_id, c.step, c.position, c.name, c.arguments, c.effect, c.approval, c.status, c.attempts,
+      c.errors, c.decision, c.call_id IS NOT NULL AS known,
+      EXISTS (SELECT 1 FROM definitions d WHERE d.hash = t.definition_hash) AS defined,
+      t.restored_at IS NOT NULL AND (c.started_at IS NULL OR c.started_at < t.restored_at) AS restored,
+      t.workflow_id, t.owner, t.owner_login, t.definition_hash, t.turns, t.status AS task_status, t.halt_requested, t.toolset,
       CASE WHEN t.fork_step IS NOT NULL
         THEN json_build_object('task_id', t.forked_from, 'step', t.fork_step, 'effects', t.fork_effects) END AS fork
-    FROM tool_calls c JOIN tasks t ON t.id = c.task_id WHERE c.task_id = :task_id AND c.call_id = :call_id`,
+    FROM tasks t LEFT JOIN tool_calls c ON c.task_id = t.id AND c.call_id = :call_id WHERE t.id = :task_id`,
 );
 
 /* A call moves on only from where its attempt saw it, and only while its task lives. */
@@ -23,7 +26,8 @@ export const startCall = statement(
   ['task_id', 'workflow_id', 'call_id', 'seen_status', 'seen_attempts', 'events'],
   `WITH ${LIVE_TASK},
     call AS (
-      UPDATE tool_calls SET status = 'started', attempts = attempts + 1, started_at = now(), decision = NULL WHERE ${SEEN} RETURNING 1)
+      UPDATE tool_calls SET status = 'started', attempts = attempts + 1, started_at = now(), decision = NULL,
+        may_have_run = may_have_run OR status IN ('started', 'waiting_reconciliation') WHERE ${SEEN} RETURNING 1)
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM call`,
 );
 
@@ -93,7 +97,7 @@ export const parkCall = statement(
     live AS (
       UPDATE tasks SET status = 'waiting' WHERE id = :task_id AND status IN (${LIVE}) AND EXISTS (SELECT 1 FROM fresh)
         AND (SELECT count(*) FROM lane) >= 0 RETURNING 1),
-    call AS (UPDATE tool_calls SET status = :status WHERE ${SEEN} AND status <> :status RETURNING 1)
+    call AS (UPDATE tool_calls SET status = :status, decision = NULL WHERE ${SEEN} AND status <> :status RETURNING 1)
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM call`,
 );
 
@@ -113,9 +117,11 @@ export const resumeRun = statement(
 
 export const releaseCall = statement(
   'release_call',
-  ['task_id', 'workflow_id', 'call_id', 'seen_status', 'seen_attempts', 'events'],
+  ['task_id', 'workflow_id', 'call_id', 'seen_status', 'seen_attempts', 'reached', 'events'],
   `WITH ${LIVE_TASK},
-    call AS (UPDATE tool_calls SET status = 'planned', errors = errors + 1 WHERE ${SEEN} RETURNING 1)
+    call AS (
+      UPDATE tool_calls SET status = 'planned', errors = errors + 1, may_have_run = may_have_run OR :reached
+      WHERE ${SEEN} RETURNING 1)
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM call`,
 );
 

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
 import { outageOf } from '../../domain/outages.ts';
+import { TASK_ENDED } from '../names.ts';
 
 /** Well below the heartbeat timeout, so that one late heartbeat does not count as a lost worker. */
 const BEAT_MS = 2_000;
@@ -14,6 +15,10 @@ export interface Halts {
 export const HALTED = 'Halted';
 /** The failure of an attempt at a run that is being halted. */
 export const halted = () => ApplicationFailure.nonRetryable('The run was halted', HALTED);
+
+/** The failure of an attempt at a run whose task has ended or was deleted. */
+export const taskEnded = (task_id: string) =>
+  ApplicationFailure.nonRetryable(`The task ${task_id} has ended or does not exist`, TASK_ENDED);
 
 /** Whether the abort came from a person's halt, not from a worker that shuts down or was considered lost. */
 function isHalt(reason: unknown): boolean {

@@ -1,5 +1,6 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { readArguments } from '../../domain/arguments.ts';
+import { missingForCall } from '../../domain/continuity.ts';
 import type { Definition } from '../../domain/definition.ts';
 import { type CallDecision, moveOf } from '../../domain/effects.ts';
 import { eventsOf } from '../../domain/events.ts';
@@ -8,7 +9,8 @@ import { storable } from '../../domain/transcript.ts';
 import type { OpenCall, ToolLedger } from '../../store/tool-ledger.ts';
 import type { ToolOutcome } from '../../tools/source.ts';
 import { type AnswerPorts, answered } from './answer-call.ts';
-import { type Halts, halted, runAttempt, staleAttempt, written } from './attempt.ts';
+import { type Halts, halted, runAttempt, staleAttempt, taskEnded, written } from './attempt.ts';
+import { type ParkBehind, parkedBehind } from './continuity.ts';
 import { retryDelay } from './failure.ts';
 
 export interface CallToolPorts extends AnswerPorts {
@@ -17,27 +19,32 @@ export interface CallToolPorts extends AnswerPorts {
   definition(hash: string): Promise<Definition>;
   /** Executes the call. Reports the tool's own failure in the outcome; throws if its source is unreachable. */
   perform(call: OpenCall, args: Record<string, unknown>, signal: AbortSignal): Promise<ToolOutcome>;
+  parkBehind: ParkBehind;
   /** Notifies the run that there is a decision about one of its calls. */
   nudge(task_id: string, call_id: string): Promise<unknown>;
-  isUnreachable(error: unknown): error is Error;
+  isUnreachable(error: unknown): error is Error & { reached: boolean };
   now(): string;
 }
 
-/** Executes one call, or asks a person what to do about it. `waiting`: the ledger waits for a decision. */
+/** Executes one call, or asks a person what to do about it. `waiting`: the ledger waits for a decision. `behind`: the run does. */
 export const callToolActivity =
   (ports: CallToolPorts) =>
-  (task_id: string, call_id: string): Promise<'done' | 'waiting'> =>
+  (task_id: string, call_id: string): Promise<CallState> =>
     runAttempt(ports.halts, task_id, (signal) => callStep(ports, { task_id, call_id }, signal));
+
+type CallState = 'done' | 'waiting' | 'behind';
 
 /** The call, independent of the engine. */
 export async function callStep(
   ports: CallToolPorts,
   { task_id, call_id }: { task_id: string; call_id: string },
   signal: AbortSignal,
-): Promise<'done' | 'waiting'> {
+): Promise<CallState> {
   const call = await ports.ledger.open(task_id, call_id);
-  if (!call || isTerminal(call.task_status)) throw ApplicationFailure.nonRetryable(`The task ${task_id} has ended`, 'task_ended');
+  if (!call || isTerminal(call.task_status)) throw taskEnded(task_id);
   if (call.halt_requested) throw halted();
+  const missing = missingForCall(call_id, call);
+  if (missing) return parkedBehind(ports, call, missing);
   if (await answered(ports, call)) return 'done';
   switch (moveOf(call)) {
     case 'nothing':
@@ -72,9 +79,9 @@ async function run(ports: CallToolPorts, call: OpenCall, signal: AbortSignal): P
   }
 }
 
-/** Resumes the run if this was the last of its calls that waited for a person. */
+/** Resumes the run if this was the last of its calls that waited for a person, or if the run itself did. */
 async function resume(ports: CallToolPorts, call: OpenCall): Promise<void> {
-  if (!call.status.startsWith('waiting')) return;
+  if (!call.status.startsWith('waiting') && call.task_status !== 'waiting') return;
   await ports.ledger.resume(call, [eventsOf(call.task_id, ports.now).status('running', call.turns)]);
 }
 
@@ -135,19 +142,23 @@ async function park(
 ): Promise<'waiting'> {
   const { log, status: changed } = eventsOf(call.task_id, ports.now);
   const { call_id, name, arguments: args } = call;
+  const facts = { call_id, name, arguments: args };
   const asked =
     status === 'waiting_approval'
-      ? log('approval_requested', `May the tool ${name} be called?`, { call_id, name, arguments: args })
-      : log('reconciliation_requested', `The worker was lost while the tool ${name} ran; what was the outcome?`, {
-          call_id,
-          name,
-          arguments: args,
+      ? log('approval_requested', `May the tool ${name} be called?`, facts)
+      : log('reconciliation_requested', call.restored ? maybeBefore(name) : lostWorker(name), {
+          ...facts,
+          restored: call.restored,
         });
   // Already parked: the worker was lost before it could report that.
   if (call.status === status) return 'waiting';
   if (!(await ports.ledger.park(call, { status, events: [asked, changed('waiting', call.turns)] }))) throw staleAttempt();
   return 'waiting';
 }
+
+const lostWorker = (name: string) => `The worker was lost while the tool ${name} ran; what was the outcome?`;
+const maybeBefore = (name: string) =>
+  `The installation was restored from an older record, so the tool ${name} may already have been called; what was the outcome?`;
 
 /** Writes a person's decision as the result, instead of calling the tool. */
 async function settle(ports: CallToolPorts, call: OpenCall): Promise<'done'> {
@@ -169,12 +180,13 @@ function answerOf({ decision, message, result }: CallDecision): Result {
 async function noteUnreachable(
   ports: CallToolPorts,
   call: OpenCall,
-  { error, signal }: { error: Error; signal: AbortSignal },
+  { error, signal }: { error: Error & { reached: boolean }; signal: AbortSignal },
 ): Promise<ApplicationFailure> {
   const { final, delay_ms } = retryDelay({ recoverable: true, errors: call.errors });
   const { log } = eventsOf(call.task_id, ports.now);
   const retried = log('retry', storable(error.message), { call_id: call.call_id, wait_ms: delay_ms });
-  await written(() => ports.ledger.release(call, final ? [] : [retried]), signal);
+  const released = { reached: error.reached, events: final ? [] : [retried] };
+  await written(() => ports.ledger.release(call, released), signal);
   return ApplicationFailure.create({
     message: error.message,
     type: 'tool_unreachable',

@@ -1,9 +1,11 @@
 import type { Settled } from '../../store/runs.ts';
-import type { FinalState } from '../names.ts';
+import { type FinalState, TASK_ENDED } from '../names.ts';
 import type { Settle } from '../settle.ts';
 
 export interface FinishPorts {
   settle: Settle;
+  /** Parks the run, because its final answer is not on record. */
+  parkEnd(task_id: string): Promise<unknown>;
   /** Stops other activities of the task that are still running. */
   halt(task_id: string): void;
   workspaces: { remove(task_id: string): Promise<void> };
@@ -11,10 +13,19 @@ export interface FinishPorts {
   endSession(task_id: string, definition_hash: string): Promise<void>;
 }
 
+/** The task that holds the lane now, and the webhook delivery to send. `behind`: the run waits, because its record is behind. */
+type Finished = Pick<Settled, 'next' | 'webhook'> & { behind?: true };
+
 export const finishActivity =
-  ({ settle, halt, workspaces, endSession }: FinishPorts) =>
-  async (task_id: string, end: FinalState): Promise<Pick<Settled, 'next' | 'webhook'>> => {
-    const { next, webhook, definition_hash } = await settle(task_id, end);
+  ({ settle, parkEnd, halt, workspaces, endSession }: FinishPorts) =>
+  async (task_id: string, end: FinalState): Promise<Finished> => {
+    // The task was settled when it ended. If the record lacks it only for the moment, nothing may be written into it.
+    if (end.error_code === TASK_ENDED) return { next: null, webhook: null };
+    const { next, webhook, definition_hash, unanswered } = await settle(task_id, end);
+    if (unanswered) {
+      await parkEnd(task_id);
+      return { next, webhook, behind: true };
+    }
     if (end.status === 'failed') halt(task_id);
     await Promise.all([workspaces.remove(task_id), ...(definition_hash ? [endSession(task_id, definition_hash)] : [])]);
     return { next, webhook };

@@ -1,3 +1,5 @@
+import { activityInfo } from '@temporalio/activity';
+import { ANSWER, behindEvents } from '../../domain/continuity.ts';
 import type { Definition, WorkspaceOwner } from '../../domain/definition.ts';
 import { providerDestination } from '../../domain/destinations.ts';
 import { eventsOf } from '../../domain/events.ts';
@@ -15,6 +17,7 @@ import { type ToolCall, ToolUnreachable } from '../../tools/source.ts';
 import { toolTokens } from '../../tools/tool-tokens.ts';
 import { withinLimits, workspaceLimitsOf } from '../../tools/workspace-limits.ts';
 import { haltRegistry } from '../activities/attempt.ts';
+import type { ParkBehind } from '../activities/continuity.ts';
 import type { FirePorts } from '../activities/fire.ts';
 import type { ActivityPorts } from '../activities/index.ts';
 import { reconcileSchedules, reconcileWorkspaces } from '../reconcile-schedules.ts';
@@ -105,6 +108,8 @@ export async function activityPorts(
     windowOf: windowOf(core),
     workspaces,
     settle,
+    parkBehind: parkBehind(core),
+    parkEnd: parkEnd(core),
     halt: bus.halt,
     nudge: (task_id, call_id) => engine.decide(task_id, call_id),
     async reconcile() {
@@ -123,6 +128,19 @@ export async function activityPorts(
   };
   return { ports, unwatch };
 }
+
+/** Parks the run of the activity that calls it. */
+const parkBehind =
+  ({ store }: Pick<SharedServices, 'store'>): ParkBehind =>
+  ({ turns, ...task }, missing) => {
+    const run_id = activityInfo().workflowExecution!.runId;
+    return store.continuity.park(task, { run_id, missing, events: behindEvents(task.task_id, { missing, turns, now }) });
+  };
+
+const parkEnd = (core: Pick<SharedServices, 'store'>) => async (task_id: string) => {
+  const task = await core.store.tasks.find(task_id);
+  if (task) await parkBehind(core)({ ...task, task_id }, ANSWER);
+};
 
 /** How a due schedule becomes a task. */
 export const firePortsOf = ({ store, identify }: SharedServices, { dispatch, schedules }: RunControl): FirePorts => ({

@@ -90,9 +90,9 @@ export async function agentRun(input: RunInput): Promise<void> {
     scope.cancel();
     await Promise.allSettled(progress.acts);
   }
-  await CancellationScope.nonCancellable(() => close(task_id, { ...end, turns: progress.turns }));
-  if (end.status === 'halted') throw new CancelledFailure('The run was halted');
-  if (end.status === 'failed') throw ApplicationFailure.nonRetryable(end.error ?? 'failed', end.error_code ?? 'failed');
+  const { status, error, error_code } = await conclude(task_id, end, progress);
+  if (status === 'halted') throw new CancelledFailure('The run was halted');
+  if (status === 'failed') throw ApplicationFailure.nonRetryable(error ?? 'failed', error_code ?? 'failed');
 }
 
 /** The progress of the loop. */
@@ -126,6 +126,10 @@ async function park(progress: Progress, { details, status, until }: Wait): Promi
   }
 }
 
+/** Waits, because the record is behind. A person's decision ends this execution: a resumed run gets another one. */
+const parkBehind = (progress: Progress): Promise<void> =>
+  park(progress, { details: 'waits for a person: the record is older than this run', status: 'waiting', until: () => false });
+
 type Signals = ReturnType<typeof listen>;
 
 /** The signals this run has received: that it may proceed, and which of its calls a person has decided about. */
@@ -157,7 +161,10 @@ function listen({ queued, decided = [] }: RunInput) {
 function portsOf({ task_id, max_turns, renew_after }: RunInput, signals: Signals, progress: Progress): RunPorts {
   async function act({ call_id, name }: PlannedCall): Promise<void> {
     const summary = `${name} (${call_id})`;
-    while ((await callTool.executeWithOptions({ summary }, [task_id, call_id])) === 'waiting') {
+    while (true) {
+      const state = await callTool.executeWithOptions({ summary }, [task_id, call_id]);
+      if (state === 'done') return;
+      if (state === 'behind') await parkBehind(progress);
       const details = `waits for a person to decide about ${summary}`;
       await park(progress, { details, status: 'waiting', until: () => signals.take(call_id) });
     }
@@ -170,7 +177,8 @@ function portsOf({ task_id, max_turns, renew_after }: RunInput, signals: Signals
       setCurrentDetails(`step ${order.step}, ${order.turns} of ${max_turns} turns used`);
       while (true) {
         const calls = await exchange.executeWithOptions({ summary: `step ${order.step}` }, [task_id, order]);
-        if (calls !== 'waiting') return calls;
+        if (calls === 'behind') await parkBehind(progress);
+        else if (calls !== 'waiting') return calls;
         await park(progress, { details: 'waits for a higher budget', status: 'waiting', until: signals.raised });
       }
     },
@@ -183,11 +191,25 @@ function portsOf({ task_id, max_turns, renew_after }: RunInput, signals: Signals
   };
 }
 
-/** Settles the task and lets the next one in its lane proceed. */
-async function close(task_id: string, end: FinalState): Promise<void> {
-  const { next, webhook } = await finish(task_id, end);
+/** Ends the task. If the record lacks its final answer, the run waits; of this execution only a halt can come then. */
+async function conclude(task_id: string, end: RunEnd, progress: Progress): Promise<RunEnd> {
+  const settle = (how: RunEnd) => CancellationScope.nonCancellable(() => close(task_id, { ...how, turns: progress.turns }));
+  if ((await settle(end)) === 'closed') return end;
+  await parkBehind(progress).catch(() => {});
+  await settle(HALTED);
+  return HALTED;
+}
+
+/** Settles the task and lets the next one in its lane proceed. `behind`: its record lacks the final answer. */
+async function close(task_id: string, end: FinalState): Promise<'closed' | 'behind'> {
+  const { next, webhook, behind } = await finish(task_id, end);
+  if (behind) return 'behind';
   if (webhook) await sendOff(webhook);
-  if (!next) return;
+  if (next) await passOn(next);
+  return 'closed';
+}
+
+async function passOn(next: string): Promise<void> {
   try {
     await getExternalWorkflowHandle(runIdOf(next)).signal(proceed);
   } catch (error) {
@@ -195,6 +217,8 @@ async function close(task_id: string, end: FinalState): Promise<void> {
     log.warn('The next task in the lane has no run', { next, error });
   }
 }
+
+const HALTED: RunEnd = { status: 'halted', error: null, error_code: null };
 
 /** The delivery outlives this run: it may take a day. */
 async function sendOff(delivery_id: string): Promise<void> {
@@ -209,8 +233,6 @@ function endOf(error: unknown, asked: boolean): RunEnd {
   const cause = error instanceof ActivityFailure && error.cause instanceof ApplicationFailure ? error.cause : error;
   const type = cause instanceof ApplicationFailure ? (cause.type ?? 'internal') : 'internal';
   if (type === BUDGET_HALT) return { status: 'halted', error: cause instanceof Error ? cause.message : null, error_code: type };
-  // A task that has already ended was settled by someone else.
-  if (asked || isCancellation(error) || type === 'Halted' || type === 'task_ended')
-    return { status: 'halted', error: null, error_code: null };
+  if (asked || isCancellation(error) || type === 'Halted') return HALTED;
   return { status: 'failed', error: cause instanceof Error ? cause.message : String(cause), error_code: type };
 }

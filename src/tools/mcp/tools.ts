@@ -64,7 +64,7 @@ function wasNotSent(error: unknown): boolean {
 /** Retries a call that is read-only or idempotent; for any other, reports the uncertain outcome to the model. */
 function lost({ name }: PinnedMcpServer, effect: ToolEffect, error: Error): ToolOutcome {
   const cause = `The MCP server ${name} was lost while the tool ran (${shortened(error.message)})`;
-  if (effect !== 'write') throw new ToolUnreachable(cause, { cause: error });
+  if (effect !== 'write') throw new ToolUnreachable(cause, { cause: error, reached: true });
   return { content: `${cause}; whether the call had its effect is not known`, failed: true };
 }
 

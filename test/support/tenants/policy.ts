@@ -68,7 +68,7 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
     ...['POST /api/workflows/{id}/prompt', 'POST /api/workflows/{id}/halt', 'GET /api/workflows/{id}/stream'],
     ...['GET /api/workflows/{id}/export', 'GET /api/tasks/workflow/{workflow_id}', 'GET /api/tasks/{id}'],
     ...['progress', 'steps', 'bundle', 'webhooks'].map((part) => `GET /api/tasks/{id}/${part}`),
-    ...['fork', 'stop', 'budget', 'approvals/{call_id}', 'reconciliations/{call_id}'].map(
+    ...['fork', 'stop', 'budget', 'continuity', 'approvals/{call_id}', 'reconciliations/{call_id}'].map(
       (part) => `POST /api/tasks/{id}/${part}`,
     ),
     'POST /api/tasks/{id}/webhooks/{delivery_id}/redeliver',

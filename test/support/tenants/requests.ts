@@ -12,6 +12,7 @@ const SPECIAL: Record<string, (own: MadeTenant) => unknown> = {
   'POST /api/tasks/{id}/budget': () => ({ max_tokens: 5 }),
   'POST /api/tasks/{id}/approvals/{call_id}': () => ({ decision: 'approve' }),
   'POST /api/tasks/{id}/reconciliations/{call_id}': () => ({ decision: 'retry' }),
+  'POST /api/tasks/{id}/continuity': () => ({ decision: 'fail' }),
   'POST /api/agents/{agent_id}/chat': () => ({ message: 'hello' }),
   'POST /api/import': ({ names, ids }) => ({
     version: '1.0',

@@ -36,6 +36,7 @@ const lists = {
       tool('näme with/odd letters'),
     ],
   }),
+  dies: () => ({ tools: [tool('die', { annotations: { readOnlyHint: true } })] }),
   dear: () => ({ tools: [tool('dear', { inputSchema: dear }), tool('good')] }),
   changes: () => ({ tools: [tool(calls === 0 ? 'before' : 'after'), tool('change', { annotations: { idempotentHint: true } })] }),
 };

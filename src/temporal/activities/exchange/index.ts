@@ -1,4 +1,5 @@
 import { ApplicationFailure } from '@temporalio/activity';
+import { missingFor } from '../../../domain/continuity.ts';
 import type { Definition, WorkspaceOwner } from '../../../domain/definition.ts';
 import { eventsOf } from '../../../domain/events.ts';
 import type { ExchangeOrder, PlannedCall } from '../../../domain/run-loop.ts';
@@ -11,8 +12,9 @@ import type { SelectedRuntime } from '../../../runtimes/select.ts';
 import type { OpenRun, RunStore } from '../../../store/runs.ts';
 import type { Toolbox } from '../../../tools/for-agent.ts';
 import { type AdmissionPorts, admitted } from '../admission.ts';
-import { type Halts, halted, runAttempt, written } from '../attempt.ts';
+import { type Halts, halted, runAttempt, taskEnded, written } from '../attempt.ts';
 import type { ContextPorts } from '../context.ts';
+import { type ParkBehind, parkedBehind } from '../continuity.ts';
 import { retryDelay } from '../failure.ts';
 import type { FitPorts } from '../fit.ts';
 import type { ToolsAsked } from '../tools-asked.ts';
@@ -24,6 +26,7 @@ export interface ExchangePorts extends AdmissionPorts, ContextPorts, Omit<FitPor
   runs: Omit<RunStore, 'freezeToolset' | 'note' | 'settle'>;
   halts: Halts;
   definition(hash: string): Promise<Definition>;
+  parkBehind: ParkBehind;
   runtimeOf(run: OpenRun, definition: Definition): Promise<SelectedRuntime>;
   /** MCP tools are listed once per run; nothing is published about them before `ready`. */
   toolsOf(asked: ToolsAsked, signal: AbortSignal): Promise<Toolbox>;
@@ -50,15 +53,24 @@ export interface ExchangeAttempt {
 /** One exchange with the model, recorded once per (task, step): a recorded step is not paid for again. */
 export const exchangeActivity =
   (ports: ExchangePorts) =>
-  (task_id: string, order: ExchangeOrder): Promise<PlannedCall[] | 'waiting'> =>
+  (task_id: string, order: ExchangeOrder): Promise<ExchangeEnd> =>
     runAttempt(ports.halts, task_id, (signal) => exchangeStep(ports, [task_id, order], signal));
 
+/** The calls to make. `waiting`: the run waits for a higher budget. `behind`: it waits because its record is behind. */
+type ExchangeEnd = PlannedCall[] | 'waiting' | 'behind';
+
 /** The exchange, independent of the engine. */
-export async function exchangeStep(ports: ExchangePorts, [task_id, order]: [string, ExchangeOrder], signal: AbortSignal) {
+export async function exchangeStep(
+  ports: ExchangePorts,
+  [task_id, order]: [string, ExchangeOrder],
+  signal: AbortSignal,
+): Promise<ExchangeEnd> {
   const run = await ports.runs.open(task_id, order.step);
-  if (!run || isTerminal(run.status)) throw ApplicationFailure.nonRetryable(`The task ${task_id} has ended`, 'task_ended');
+  if (!run || isTerminal(run.status)) throw taskEnded(task_id);
   if (run.recorded) return recordedCalls(run, order.step);
   if (run.halt_requested) throw halted();
+  const missing = missingFor(order, run);
+  if (missing) return parkedBehind(ports, run, missing);
   const work: ExchangeAttempt = { ports, run, definition: await ports.definition(run.definition_hash), order };
   await admitted(ports, run, { provider: work.definition.provider, step: order.step });
   try {

@@ -1,0 +1,46 @@
+import { eventsOf } from './events.ts';
+
+/** What a person decided about a run whose record is older than its execution. */
+export type ContinuityDecision = 'resume' | 'fail';
+
+/** The code of a run that a person ended because its record was behind. */
+export const RECORD_BEHIND = 'record_behind';
+
+/** What a statement found about the place in the record at which a step begins. */
+interface StepPlace {
+  /** The previous step is recorded, or there is none. */
+  follows: boolean;
+  /** Calls of the previous step that have not ended. */
+  unended: string[];
+  /** The definition of the run is recorded. */
+  defined: boolean;
+}
+
+const DEFINITION = 'its definition';
+
+/** What the record lacks for this step. Null: the record is as far as the engine. */
+export function missingFor({ step, denied }: { step: number; denied: string[] }, place: StepPlace): string | null {
+  if (!place.defined) return DEFINITION;
+  if (!place.follows) return `step ${step - 1}`;
+  // Calls over the turn limit are answered when the step begins.
+  const unended = place.unended.filter((call_id) => !denied.includes(call_id));
+  return unended.length > 0 ? `the result of ${unended.length > 1 ? 'the calls' : 'the call'} ${unended.join(', ')}` : null;
+}
+
+/** The same for a call. */
+export function missingForCall(call_id: string, { known, defined }: { known: boolean; defined: boolean }): string | null {
+  if (!known) return `the call ${call_id}`;
+  return defined ? null : DEFINITION;
+}
+
+export const ANSWER = 'the final answer';
+export const END = 'the end of the run';
+
+export const behindSentence = (missing: string) =>
+  `The record of this run is older than its execution: it lacks ${missing}. Resume the run from its record, or fail it`;
+
+/** What the stream of a run says when the run is parked. */
+export function behindEvents(task_id: string, { missing, turns, now }: { missing: string; turns: number; now: () => string }) {
+  const { log, status } = eventsOf(task_id, now);
+  return [log(RECORD_BEHIND, behindSentence(missing), { missing }), status('waiting', turns)];
+}

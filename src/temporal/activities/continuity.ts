@@ -1,0 +1,18 @@
+/** A task, with what its events show. */
+interface TaskPlace {
+  task_id: string;
+  workflow_id: string;
+  turns: number;
+}
+
+/** Parks the run of this activity, because its record lacks what the engine has. */
+export type ParkBehind = (task: TaskPlace, missing: string) => Promise<unknown>;
+
+export async function parkedBehind(
+  { parkBehind }: { parkBehind: ParkBehind },
+  { task_id, workflow_id, turns }: TaskPlace,
+  missing: string,
+): Promise<'behind'> {
+  await parkBehind({ task_id, workflow_id, turns }, missing);
+  return 'behind';
+}
