@@ -27,6 +27,7 @@ export interface NewTask {
   on_busy: string;
   trigger: string;
   scheduled_agent_id?: string | null;
+  due_at?: Date | undefined;
   /** The caller's access token, sealed before it is stored. */
   caller_token: string | null;
   /** What a fork starts with; absent for other tasks. */
@@ -63,6 +64,8 @@ export interface UnfinishedTask {
   turns: number;
   workflow: string;
   definition_hash: string;
+  /** Whether the installation was restored to a time at which the task had not ended. */
+  is_restored: boolean;
   /** The task that holds the lane. */
   holder: string | null;
   /** Its calls that have a decision and still wait. */
@@ -201,7 +204,18 @@ interface Fresh {
 }
 
 function valuesOf(task: NewTask, { task_id, created_at, events, keys }: Fresh) {
-  const { workflow_id, owner, owner_login, prompt, definition, on_busy, trigger, scheduled_agent_id = null, seed: from } = task;
+  const {
+    workflow_id,
+    owner,
+    owner_login,
+    prompt,
+    definition,
+    on_busy,
+    trigger,
+    scheduled_agent_id = null,
+    due_at = null,
+    seed: from,
+  } = task;
   const body = JSON.stringify(definition);
   const caller = task.caller_token === null ? null : keys.seal(task.caller_token, callerContext(task_id));
   return {
@@ -213,6 +227,7 @@ function valuesOf(task: NewTask, { task_id, created_at, events, keys }: Fresh) {
     on_busy,
     trigger,
     scheduled_agent_id,
+    due_at,
     created_at,
     definition_hash: from?.definition_hash ?? hashOf(body),
     definition: body,

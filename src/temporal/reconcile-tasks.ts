@@ -34,6 +34,8 @@ const UNUSED_MS = 5 * 60_000;
 const AT_A_TIME = 10;
 const BATCH = 500;
 
+const LOST_BY_RESTORE =
+  'The database was restored to a time at which this run had not ended. It ended afterwards, and its result is not on record';
 const LOST = 'The workflow engine ended this run without a result; it may have been terminated there';
 
 /** Compares tasks with the engine in both directions. Idempotent, and safe on several workers at once. */
@@ -67,7 +69,7 @@ async function compare(ports: ReconcilerPorts, task: UnfinishedTask): Promise<'r
     case 'closed': {
       const { next } = await ports.settle(task.task_id, {
         status: 'failed',
-        error: LOST,
+        error: task.is_restored ? LOST_BY_RESTORE : LOST,
         error_code: 'run_lost',
         turns: task.turns,
       });

@@ -15,6 +15,7 @@ export const createTask = statement(
     'on_busy',
     'trigger',
     'scheduled_agent_id',
+    'due_at',
     'caller_token',
     'caller_key_id',
     'created_at',
@@ -33,9 +34,13 @@ export const createTask = statement(
     definition AS (INSERT INTO definitions (hash, body) SELECT :definition_hash, :definition::jsonb FROM lane ON CONFLICT DO NOTHING),
     task AS (
       INSERT INTO tasks (id, workflow_id, owner, owner_login, prompt, definition_hash, agent_id, agent_name, on_busy, trigger,
-        scheduled_agent_id, caller_token, caller_key_id, created_at, workflow_title, model)
+        scheduled_agent_id, caller_token, caller_key_id, created_at, workflow_title, model, restored_at)
       SELECT :task_id, :workflow_id, :owner, :owner_login, :prompt, :definition_hash, :agent_id, :agent_name, :on_busy, :trigger,
-        :scheduled_agent_id, :caller_token, :caller_key_id, :created_at, :workflow_title, :model FROM lane RETURNING 1)
+        :scheduled_agent_id, :caller_token, :caller_key_id, :created_at, :workflow_title, :model,
+        CASE WHEN :due_at::timestamptz IS NOT NULL THEN (SELECT r.restored_at FROM (
+          SELECT (value::jsonb ->> 'restored_at')::timestamptz AS restored_at FROM installation_facts WHERE name = 'epoch') r
+          WHERE r.restored_at > :due_at) END
+      FROM lane RETURNING 1)
     SELECT holder, append_events(:workflow_id, :task_id, :events) AS last FROM lane WHERE (SELECT count(*) FROM task) > 0`,
 );
 
@@ -56,7 +61,8 @@ export const unfinishedTasks = statement(
   'unfinished_tasks',
   ['created_before'],
   `SELECT t.id AS task_id, t.workflow_id, t.owner_login AS owner, t.agent_name AS agent, t.model, t.status, t.on_busy, t.turns,
-      coalesce(t.workflow_title, t.workflow_id::text) AS workflow, t.definition_hash, w.active_task_id AS holder,
+      coalesce(t.workflow_title, t.workflow_id::text) AS workflow, t.definition_hash, t.restored_at IS NOT NULL AS is_restored,
+      w.active_task_id AS holder,
       ARRAY(SELECT c.call_id FROM tool_calls c WHERE c.task_id = t.id AND c.status LIKE 'waiting%' AND c.decision IS NOT NULL) AS decided
     FROM tasks t JOIN workflows w ON w.id = t.workflow_id
     WHERE t.status IN (${LIVE}) AND t.created_at < :created_before ORDER BY t.id`,
