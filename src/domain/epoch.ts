@@ -17,7 +17,7 @@ export const isBehind = (record: Mark, other: Mark): boolean =>
 export const textOfMark = ({ installation, epoch, beat }: Mark): string => JSON.stringify({ installation, epoch, beat });
 
 /** Null for any other text. */
-export function markOf(text: string | undefined): Mark | null {
+export function parsedMark(text: string | undefined): Mark | null {
   try {
     const { installation, epoch, beat } = JSON.parse(text ?? '') as Partial<Mark>;
     if (typeof installation !== 'string' || !Number.isInteger(epoch) || !Number.isInteger(beat)) return null;

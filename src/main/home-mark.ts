@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { markOf, textOfMark } from '../domain/epoch.ts';
+import { parsedMark, textOfMark } from '../domain/epoch.ts';
 import { exists, replaceFile } from '../embedded/files.ts';
 import type { HomeMark } from '../temporal/epoch.ts';
 
@@ -22,7 +22,7 @@ export function homeMark(home: string, { holds_record }: { holds_record: boolean
       try {
         const text = await file.readFile('utf8');
         const was_copied = holds_record && isCopy(text, await file.stat({ bigint: true }));
-        return { mark: markOf(text), was_copied, was_restored };
+        return { mark: parsedMark(text), was_copied, was_restored };
       } finally {
         await file.close();
       }

@@ -44,7 +44,7 @@ export async function noteRestore(pool: pg.Pool, behind?: Mark): Promise<Restore
   const { epoch = null, beat = null } = behind ?? {};
   const noted = await inTransaction(pool, async (on) => {
     await row(on, sql.beginFirstEpoch());
-    return row<Restore>(within(on, LONG_STATEMENT_MS), sql.noteRestore({ epoch, beat }));
+    return row<Restore>(within(on, LONG_STATEMENT_MS), sql.beginNextEpoch({ epoch, beat }));
   });
   return noted ?? null;
 }

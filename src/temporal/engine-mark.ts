@@ -1,5 +1,5 @@
 import { type Client, ScheduleNotFoundError } from '@temporalio/client';
-import { type Mark, markOf, textOfMark } from '../domain/epoch.ts';
+import { type Mark, parsedMark, textOfMark } from '../domain/epoch.ts';
 import { soonOf } from './engine.ts';
 import { reconcilerScheduleId } from './names.ts';
 
@@ -14,7 +14,7 @@ export function engineMark(client: Client, task_queue: string) {
     /** Null if the engine has no mark, as one that is new or was emptied. */
     async read(): Promise<Mark | null> {
       try {
-        return markOf((await soon(() => schedule.describe())).state.note);
+        return parsedMark((await soon(() => schedule.describe())).state.note);
       } catch (error) {
         if (error instanceof ScheduleNotFoundError) return null;
         throw error;

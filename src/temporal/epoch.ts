@@ -16,7 +16,7 @@ interface EpochPorts {
 }
 
 /** How old a mark becomes before it advances. */
-export const BEAT_SECONDS = 60;
+const BEAT_SECONDS = 60;
 
 export type EpochKeeper = ReturnType<typeof epochKeeper>;
 

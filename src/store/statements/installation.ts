@@ -55,8 +55,8 @@ export const advanceBeat = statement(
     WHERE name = 'epoch' AND updated_at <= now() - make_interval(secs => :older_than) RETURNING value::jsonb AS epoch`,
 );
 
-export const noteRestore = statement(
-  'note_restore',
+export const beginNextEpoch = statement(
+  'begin_next_epoch',
   ['epoch', 'beat'],
   'SELECT epoch, restored_at, tasks FROM note_restore(:epoch, :beat)',
 );
