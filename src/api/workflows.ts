@@ -153,7 +153,8 @@ function runRoutes(api: Api, { store, bus, dispatch }: Services): void {
     if (task_id && (await store.tasks.find(task_id))?.workflow_id !== id) throw notFound('task of this workflow', task_id);
     const given = after ?? numberOf(last_event_id);
     const start = given ?? (task_id ? 0 : await store.events.beforeLastRun(id));
-    return framesOf(follow({ bus, log: store.events }, { workflow_id: id, after: start, task_id }, signal));
+    const resumed = given !== undefined;
+    return framesOf(follow({ bus, log: store.events }, { workflow_id: id, after: start, resumed, task_id }, signal));
   });
 }
 

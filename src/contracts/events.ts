@@ -36,6 +36,7 @@ const LOG_EVENTS = [
   'completed',
   'error',
   'tools_not_offered',
+  'stream_reset',
 ] as const;
 
 const at = { timestamp: Timestamp };

@@ -232,7 +232,7 @@ export const workflows = {
     tag,
     summary: 'Follow the events of a workflow',
     description:
-      'Server-sent events: `id:` increases within a workflow, `data:` holds the event. With Last-Event-ID (or `after`), every later event is replayed; without it, the current run from its start. Live events follow. A number beyond the record counts as the end of the record. With `task_id` the stream ends when the task has ended. The bearer token is required here too.',
+      'Server-sent events: `id:` increases within a workflow, `data:` holds the event. With Last-Event-ID (or `after`), every later event is replayed; without it, the current run from its start. Live events follow. A number that is not from this record, because it is higher than any or the installation was restored since, gets a `log` event `stream_reset` first: drop every event with a higher number than that one; those on record follow, from the start of the run. With `task_id` the stream ends when the task has ended. The bearer token is required here too.',
     params: IdParams,
     query: StreamQuery,
     reply: RunEvent,

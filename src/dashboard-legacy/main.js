@@ -129,6 +129,11 @@ const SHOW = {
   log({ event: name, detail, call_id }) {
     // The retried step sends its whole text again.
     if (name === 'attempt_reset') partial('');
+    // The installation was restored: the whole run follows.
+    if (name === 'stream_reset') {
+      partial('');
+      $('events').replaceChildren();
+    }
     if (name.endsWith('_requested')) askWhatWaits();
     event(name, call_id ? `${detail} (${call_id})` : detail, 'hint');
   },

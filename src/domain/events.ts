@@ -13,6 +13,24 @@ export interface StoredEvent extends NewEvent {
   task_id: string;
 }
 
+/** What a reader of a stream has seen. */
+export interface ReaderPlace {
+  task_id: string | null;
+  after: number;
+  epoch: number;
+}
+
+export interface EventExtent {
+  /** The last assigned number. */
+  last: number;
+  /** Whether the task, if one is named, has ended or was deleted. */
+  over: boolean;
+  /** The last restore that made numbers of this workflow void. */
+  epoch: number;
+  /** Set if the reader's number is not from this record: it has to begin again after this number. */
+  begin_again_after: number | null;
+}
+
 /** Makes the events of one task; the clock is an argument, so that domain code needs none. */
 export function eventsOf(task_id: string, now: () => string) {
   const event = (type: NewEvent['type'], data: Record<string, unknown>): NewEvent => ({ type, data, timestamp: now() });

@@ -1,4 +1,5 @@
-import { readdir, readFile, readlink, realpath } from 'node:fs/promises';
+import { readdir, readFile, readlink, stat } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { run } from './processes.ts';
 
 /** Whether this process listens on the port: an answer alone may come from another server. */
@@ -14,21 +15,53 @@ async function listensOnLinux(pid: number, port: number): Promise<boolean> {
   const rows = tables.flatMap((table) => table.split('\n').map((row) => row.trim().split(/\s+/)));
   const sockets = rows.filter((row) => row[1]?.endsWith(local) && row[3] === LISTENING).map((row) => `socket:[${row[9]}]`);
   if (sockets.length === 0) return false;
-  return (await openedBy(pid)).some((target) => sockets.includes(target));
+  return (await openedBy(pid)).some(([, target]) => sockets.includes(target));
 }
 
-/** Whether a process has a file open, as opposed to another file that was once at the same path. */
-export async function hasOpen(pid: number, file: string): Promise<boolean> {
-  const path = await realpath(file).catch(() => file);
-  if (process.platform === 'linux') return (await openedBy(pid)).includes(path);
-  return (await run('lsof', ['-a', '-p', String(pid), '-F', 'n'])).output.split('\n').includes(`n${path}`);
+/**
+ * Whether a process has this file open, as opposed to another one of the same name, which may have been deleted or moved since and
+ * replaced by a copy. Null if it has none of that name open.
+ */
+export async function hasOpen(pid: number, file: string): Promise<boolean | null> {
+  const wanted = await stat(file, { bigint: true }).catch(() => null);
+  const open = process.platform === 'linux' ? await openOnLinux(pid, basename(file)) : await openByLsof(pid, basename(file));
+  if (open.length === 0) return null;
+  return wanted !== null && open.some(({ dev, ino }) => ino === wanted.ino && (dev === null || dev === wanted.dev));
 }
 
-/** The open files and sockets of a process, as Linux shows them. */
-async function openedBy(pid: number): Promise<string[]> {
+interface FileIdentity {
+  dev: bigint | null;
+  ino: bigint;
+}
+
+async function openOnLinux(pid: number, name: string): Promise<FileIdentity[]> {
+  const found: FileIdentity[] = [];
+  const targets = await openedBy(pid);
+  for (const [descriptor, target] of targets) {
+    if (!target.endsWith(`/${name}`) && !target.endsWith(`/${name} (deleted)`)) continue;
+    const identity = await stat(`/proc/${pid}/fd/${descriptor}`, { bigint: true }).catch(() => null);
+    if (identity) found.push(identity);
+  }
+  return found;
+}
+
+async function openByLsof(pid: number, name: string): Promise<FileIdentity[]> {
+  const lines = (await run('lsof', ['-a', '-p', String(pid), '-F', 'in'])).output.split('\n');
+  return lines.flatMap((line, index) => {
+    const inode = lines[index - 1];
+    return line.startsWith('n') && basename(line) === name && inode?.startsWith('i')
+      ? [{ dev: null, ino: BigInt(inode.slice(1)) }]
+      : [];
+  });
+}
+
+/** The open files and sockets of a process by descriptor, as Linux shows them. */
+async function openedBy(pid: number): Promise<[descriptor: string, target: string][]> {
   const directory = `/proc/${pid}/fd`;
   const names = await readdir(directory).catch(() => []);
-  return Promise.all(names.map((name) => readlink(`${directory}/${name}`).catch(() => '')));
+  return Promise.all(
+    names.map(async (name) => [name, await readlink(`${directory}/${name}`).catch(() => '')] as [string, string]),
+  );
 }
 
 async function listensByLsof(pid: number, port: number): Promise<boolean> {

@@ -112,9 +112,12 @@ const databaseIn = (home: string) => join(home, 'temporal/temporal.db');
 
 /** One that has just been started has not opened its database yet, but names it. */
 const serves = async (pid: number, database: string) =>
-  (await hasOpen(pid, database)) || (await commandOf(pid)).split(' ').includes(database);
+  (await hasOpen(pid, database)) ?? (await commandOf(pid)).split(' ').includes(database);
 
-/** The record of a home that was copied names the server of the other home, which is left alone. */
+/**
+ * The record of a home that was copied names the server of the other home, which is left alone; also if the other home is gone, and the
+ * copy has taken its place.
+ */
 async function takeOver(record: string, { database, log }: { database: string; log: Log }): Promise<Server | undefined> {
   const server = await readJsonFile<Server>(record);
   if (!server || !(await isAlive(server)) || !(await serves(server.pid, database))) return undefined;

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { StoredEvent } from '../domain/events.ts';
+import type { EventExtent, ReaderPlace, StoredEvent } from '../domain/events.ts';
 import { mailbox } from '../domain/mailbox.ts';
 import { outageOf } from '../domain/outages.ts';
 import { isTerminal } from '../domain/statuses.ts';
@@ -8,14 +8,14 @@ import { type EventBus, MISSED, type Notice } from './bus.ts';
 /** The part of the event record that following needs. */
 interface EventLog {
   read(workflow_id: string, from: { after: number; task_id?: string | undefined; limit?: number }): Promise<StoredEvent[]>;
-  /** The last assigned number, and whether the task, if given, has ended or was deleted. */
-  extent(workflow_id: string, task_id: string | null): Promise<{ last: number; over: boolean }>;
+  extent(workflow_id: string, place: ReaderPlace): Promise<EventExtent>;
 }
 
 export interface Following {
   workflow_id: string;
-  /** A number beyond the record means its end. */
   after: number;
+  /** The number comes from a reader, who may have it from before a restore. */
+  resumed?: boolean;
   /** Only events of this task; the stream ends after its terminal status, or if the task has already ended. */
   task_id?: string | undefined;
 }
@@ -28,13 +28,17 @@ const LOOK_MS = 3_000;
 /** Between two attempts to read it while the database is unavailable. */
 const PAUSE_MS = 500;
 
+/** The epoch of a reader that has no number from before. */
+const NO_EPOCH_BEFORE = 2 ** 31 - 1;
+
 /**
  * Events after a number: the past from the record, then live, without a gap or a repetition. The bus only makes it faster: whatever
  * it loses, the record is read every few seconds. Waits while the database is unavailable. Ends when the signal is aborted.
+ * A number that is not from this record, which then was restored, gets `stream_reset`, and everything from the run's start.
  */
 export async function* follow(
   { bus, log }: { bus: EventBus; log: EventLog },
-  { workflow_id, after, task_id }: Following,
+  { workflow_id, after, resumed = false, task_id }: Following,
   signal: AbortSignal,
 ): AsyncGenerator<StoredEvent> {
   const inbox = mailbox<Notice>({ most: BACKLOG, instead: MISSED, idle_ms: LOOK_MS });
@@ -48,12 +52,16 @@ export async function* follow(
   const source = { log: patient(log, signal), workflow_id, task_id };
   try {
     let seen = after;
+    let epoch = resumed ? 0 : NO_EPOCH_BEFORE;
     for await (const notice of inbox.read()) {
       if (signal.aborted) return;
       if (notice.last <= seen) continue;
       const carried = joining(notice, seen);
-      const extent = carried ? null : await source.log.extent(workflow_id, task_id ?? null);
-      if (extent) seen = Math.min(seen, extent.last);
+      const extent = carried ? null : await source.log.extent(workflow_id, { task_id: task_id ?? null, after: seen, epoch });
+      epoch = extent?.epoch ?? epoch;
+      const begin = extent?.begin_again_after ?? null;
+      if (begin !== null) yield resetTo(begin, task_id);
+      seen = begin ?? seen;
       // Most looks at an idle stream find nothing new, and cost one read.
       const isIdle = extent !== null && extent.last === seen;
       for await (const event of carried ?? (isIdle ? [] : past(source, seen))) {
@@ -64,7 +72,7 @@ export async function* follow(
       }
       if (task_id && extent?.over) return;
       // Numbers become visible in order: once the last event of a notice is read, all earlier ones are.
-      if (Number.isFinite(notice.last)) seen = Math.max(seen, notice.last);
+      seen = Math.max(seen, extent?.last ?? notice.last);
     }
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -72,6 +80,18 @@ export async function* follow(
     leave();
   }
 }
+
+/** Its number is the one before the first event that follows, so a reader that is interrupted resumes there. */
+const resetTo = (seq: number, task_id = ''): StoredEvent => ({
+  seq,
+  task_id,
+  type: 'log',
+  data: { event: 'stream_reset', detail: RESET },
+  timestamp: new Date().toISOString(),
+});
+
+const RESET =
+  'The installation was restored. Drop every event with a higher number than this one; the events that are on record follow';
 
 interface Source {
   log: EventLog;

@@ -10,6 +10,7 @@ const HELP = `perdura <command>
   rotate-keys   seal stored tokens again with the first of ENCRYPTION_KEYS
   tools         install <package> …: for custom tools to import
   replay        run bundles of runs again, offline: <bundle.json> …
+  restored      after restoring a backup or snapshot: ask before writes are repeated
   doctor        report what is unhealthy and why
 `;
 
@@ -24,6 +25,7 @@ const COMMANDS: Record<string, () => Promise<{ default: Command }>> = {
   'rotate-keys': () => import('./commands/rotate-keys.ts'),
   tools: () => import('./commands/tools.ts'),
   replay: () => import('./commands/replay.ts'),
+  restored: () => import('./commands/restored.ts'),
   doctor: () => import('./commands/doctor.ts'),
 };
 

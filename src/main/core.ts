@@ -14,6 +14,7 @@ import type { Quotas } from '../store/quota-checks.ts';
 import type { SecretScope } from '../store/secret-scope.ts';
 import type { Dispatch } from '../temporal/dispatch.ts';
 import type { Engine } from '../temporal/engine.ts';
+import type { EpochKeeper } from '../temporal/epoch.ts';
 import type { Schedules } from '../temporal/schedules.ts';
 import type { Settle } from '../temporal/settle.ts';
 import type { PythonToolRunner } from '../toolrunner/index.ts';
@@ -71,4 +72,5 @@ export interface RunControl {
   settle: Settle;
   dispatch: Dispatch;
   schedules: Schedules;
+  epoch: EpochKeeper;
 }

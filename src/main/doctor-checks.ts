@@ -9,7 +9,7 @@ const LOOKED_AT = 200;
 const PATIENCE_MS = 5_000;
 
 /** The checks of `doctor` beyond readiness: whether work is being done, and whether the records are true. */
-export function doctorChecks({ store, setting }: SharedServices, { engine, client }: RunControl): Checks {
+export function doctorChecks({ store, setting }: SharedServices, { engine, client, epoch }: RunControl): Checks {
   return {
     async workers() {
       const count = await engine.workers();
@@ -22,6 +22,15 @@ export function doctorChecks({ store, setting }: SharedServices, { engine, clien
       const missing = await client.withDeadline(Date.now() + PATIENCE_MS, () => missingAttributes(client));
       if (missing.length === 0) return `${SEARCH_ATTRIBUTES.length} registered`;
       throw new Error(`Not registered: ${missing.join(', ')}; a worker registers them when it starts, if its account may`);
+    },
+    async epoch() {
+      const { recorded, later } = await epoch.compare();
+      if (later)
+        throw new Error(
+          `The record is older than what its ${later.place} has seen, so it was restored; a worker notices within seconds`,
+        );
+      if (!recorded.restored_at) return `${recorded.epoch}, never restored`;
+      return `${recorded.epoch}, restored at ${recorded.restored_at}; ${await store.epoch.restoredTasks()} tasks from before have not ended`;
     },
     async 'stored tokens'() {
       const ungranted = await store.grants.ungranted();

@@ -30,6 +30,8 @@ import { secretScope, secretsOfInstallation } from '../store/secret-scope.ts';
 import { serve } from '../temporal/activities/fire.ts';
 import { createDispatch } from '../temporal/dispatch.ts';
 import { createEngine } from '../temporal/engine.ts';
+import { engineMark } from '../temporal/engine-mark.ts';
+import { epochKeeper } from '../temporal/epoch.ts';
 import { keepPrepared, prepareEngine } from '../temporal/housekeeping.ts';
 import { activityPorts, firePortsOf } from '../temporal/ports/index.ts';
 import { createSchedules } from '../temporal/schedules.ts';
@@ -43,6 +45,7 @@ import { workspacesOf } from '../tools/workspaces.ts';
 import { checksOf } from './checks.ts';
 import type { Config } from './config.ts';
 import type { InstallationSettings, RunControl, SharedServices } from './core.ts';
+import { homeMark } from './home-mark.ts';
 import { apiLimitsOf } from './limits.ts';
 import { standardOutput } from './log-destination.ts';
 import { DASHBOARDS, MIGRATIONS } from './places.ts';
@@ -141,7 +144,7 @@ export const openClientConnection = (setting: InstallationSettings, resources: R
 
 /** Starts and stops runs; `eager` if a worker shares the connection. */
 export function openRunControl(
-  { setting, store, bus, judge, quotas }: SharedServices,
+  { setting, store, bus, judge, quotas, log }: SharedServices,
   connection: Connection | NativeConnection,
   eager: boolean,
 ): RunControl {
@@ -158,7 +161,9 @@ export function openRunControl(
     admitTask: quotas.admitTask,
     refusalOf: promptRefusal(judge),
   });
-  return { client, engine, settle, dispatch, schedules: createSchedules(client, task_queue) };
+  const home = homeMark(setting.config.PERDURA_HOME, { holds_record: setting.config.DATABASE_URL === undefined });
+  const epoch = epochKeeper({ record: store.epoch, engine: engineMark(client, task_queue), home, log });
+  return { client, engine, settle, dispatch, schedules: createSchedules(client, task_queue), epoch };
 }
 
 export async function openWorker(
@@ -180,10 +185,12 @@ export async function openWorker(
     build_id: config.WORKER_BUILD_ID ?? null,
   };
   resources.hold(unwatch, (end) => end());
-  const { client } = driver;
+  const { client, epoch } = driver;
   const housekeeping = { client, task_queue: settings.task_queue, every_seconds: config.RECONCILE_SECONDS };
   await prepareEngine(housekeeping);
-  resources.hold(keepPrepared({ ...housekeeping, log: core.log }), (it) => it.stop());
+  // Before this worker takes any work of a record that was restored.
+  await epoch.beat(0);
+  resources.hold(keepPrepared({ ...housekeeping, epoch, log: core.log }), (it) => it.stop());
   return resources.hold(await startWorker(ports, settings), (it) => it.stop());
 }
 

@@ -1,7 +1,10 @@
 import type pg from 'pg';
-import type { StoredEvent } from '../domain/events.ts';
+import type { EventExtent, ReaderPlace, StoredEvent } from '../domain/events.ts';
 import { LONG_STATEMENT_MS, RUN_STATEMENT_MS, row, rows, within } from './database.ts';
 import * as sql from './statements/events.ts';
+
+/** The largest number that the record can hold. */
+const LAST_NUMBER = 2 ** 31 - 1;
 
 export function eventStore(pool: pg.Pool) {
   const quick = within(pool, RUN_STATEMENT_MS);
@@ -16,10 +19,14 @@ export function eventStore(pool: pg.Pool) {
       const found = await rows<Omit<StoredEvent, 'timestamp'> & { timestamp: Date }>(quick, query);
       return found.map((event): StoredEvent => ({ ...event, timestamp: event.timestamp.toISOString() }));
     },
-    /** The last number that the workflow has given out, and whether the task, if one is named, has ended or is gone. */
-    async extent(workflow_id: string, task_id: string | null): Promise<{ last: number; over: boolean }> {
-      const [extent] = await rows<{ last: number; over: boolean }>(quick, sql.extentOfEvents({ workflow_id, task_id }));
-      return extent as { last: number; over: boolean };
+    /**
+     * The end of the record as a reader who has seen the number `after` needs it. `epoch`: the last restore that the reader knows of;
+     * 0 if it may have missed any.
+     */
+    async extent(workflow_id: string, { task_id, after, epoch }: ReaderPlace): Promise<EventExtent> {
+      const place = { workflow_id, task_id, after: Math.min(after, LAST_NUMBER), epoch };
+      const [extent] = await rows<EventExtent>(quick, sql.extentOfEvents(place));
+      return extent as EventExtent;
     },
     /** The number before the first event of the workflow's current or last run. */
     async beforeLastRun(workflow_id: string): Promise<number> {

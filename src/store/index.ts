@@ -13,6 +13,7 @@ import { cursorStore } from './cursors.ts';
 import { customToolStore } from './custom-tools.ts';
 import { type Database, RUN_STATEMENT_MS, rows, within } from './database.ts';
 import { definitionStore } from './definitions.ts';
+import { epochStore } from './epoch.ts';
 import { eventStore } from './events.ts';
 import { forkStore } from './forks.ts';
 import { grantKeys } from './grant-keys.ts';
@@ -93,6 +94,7 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
     inspection: inspectionStore(prisma),
     forks: forkStore(pool),
     events: eventStore(pool),
+    epoch: epochStore(pool),
     scheduledAgents: scheduleStore({ pool, prisma, keys }),
     chat: chatStore(prisma),
     webhooks: webhookStore({ pool, prisma }),

@@ -28,6 +28,7 @@ export interface NewTask {
   on_busy: string;
   trigger: string;
   scheduled_agent_id?: string | null;
+  due_at?: Date | undefined;
   /** The caller's access token, sealed before it is stored. */
   caller_token: string | null;
   /** What a fork starts with; absent for other tasks. */
@@ -210,7 +211,18 @@ interface Fresh {
 }
 
 function valuesOf(task: NewTask, { task_id, created_at, events, keys }: Fresh) {
-  const { workflow_id, owner, owner_login, prompt, definition, on_busy, trigger, scheduled_agent_id = null, seed: from } = task;
+  const {
+    workflow_id,
+    owner,
+    owner_login,
+    prompt,
+    definition,
+    on_busy,
+    trigger,
+    scheduled_agent_id = null,
+    due_at = null,
+    seed: from,
+  } = task;
   const body = JSON.stringify(definition);
   const caller = task.caller_token === null ? null : keys.seal(task.caller_token, callerContext(task_id));
   return {
@@ -222,6 +234,7 @@ function valuesOf(task: NewTask, { task_id, created_at, events, keys }: Fresh) {
     on_busy,
     trigger,
     scheduled_agent_id,
+    due_at,
     created_at,
     definition_hash: from?.definition_hash ?? hashOf(body),
     definition: body,

@@ -26,12 +26,14 @@ interface PromptOrder {
   on_busy?: string | undefined;
   trigger: string;
   scheduled_agent_id?: string | null;
+  /** When a schedule meant it to run: if the installation was restored since, it may have run before. */
+  due_at?: Date | undefined;
   /** The caller's access token; sealed with the task and opened only for a model call that uses it. */
   access_token: string | null;
 }
 
 /** A run that is to begin at a step of another run. */
-type ForkOrder = Omit<PromptOrder, 'prompt' | 'reasoning_effort' | 'trigger' | 'scheduled_agent_id'> & ForkAt;
+type ForkOrder = Omit<PromptOrder, 'prompt' | 'reasoning_effort' | 'trigger' | 'scheduled_agent_id' | 'due_at'> & ForkAt;
 
 interface Accepted {
   task_id: string;
@@ -185,6 +187,7 @@ function newTask(order: PromptOrder, { definition, on_busy, seed }: Begins & { o
     owner_login,
     trigger,
     scheduled_agent_id,
+    due_at: order.due_at,
     definition,
     on_busy: order.on_busy ?? on_busy,
     caller_token: access_token,

@@ -8,7 +8,9 @@ import {
 } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import type { NativeConnection } from '@temporalio/worker';
-import { SEARCH_ATTRIBUTES } from './names.ts';
+import { outageOf } from '../domain/outages.ts';
+import type { EpochKeeper } from './epoch.ts';
+import { reconcilerScheduleId, SEARCH_ATTRIBUTES } from './names.ts';
 import type { reconcileTasks } from './workflows/reconcile.ts';
 
 interface HousekeepingOptions {
@@ -38,10 +40,14 @@ export async function prepareEngine(options: HousekeepingOptions): Promise<void>
 
 interface Keeping extends HousekeepingOptions {
   log(message: string): void;
+  epoch: Pick<EpochKeeper, 'beat'>;
 }
 
-/** Prepares the engine again whenever it lacks a part, as one does that was restored or emptied while its workers live. */
-export function keepPrepared({ log, ...options }: Keeping): { stop(): Promise<void> } {
+/**
+ * Prepares the engine again whenever it lacks a part, as one does that was restored or emptied while its workers live, and looks
+ * whether the record was restored.
+ */
+export function keepPrepared({ log, epoch, ...options }: Keeping): { stop(): Promise<void> } {
   const { client, task_queue } = options;
   const stopping = new AbortController();
   async function look(): Promise<void> {
@@ -55,6 +61,8 @@ export function keepPrepared({ log, ...options }: Keeping): { stop(): Promise<vo
     while (!stopping.signal.aborted) {
       await wait(LOOK_MS, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
       await look();
+      // A database that cannot be reached is looked at again.
+      await epoch.beat().catch((error: Error) => outageOf(error) || log(`Looking for a restore failed: ${error.message}`));
     }
   }
   const kept = keep();
@@ -121,8 +129,6 @@ async function registerSearchAttributes(client: Client): Promise<void> {
     searchAttributes: Object.fromEntries(missing.map((name) => [name, KEYWORD])),
   });
 }
-
-const reconcilerScheduleId = (task_queue: string) => `reconcile-${task_queue}`;
 
 /** Created by the first worker; later ones only update its interval. */
 async function keepReconciling({ client, task_queue, every_seconds }: HousekeepingOptions): Promise<void> {

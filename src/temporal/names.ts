@@ -56,3 +56,6 @@ export const SEARCH_ATTRIBUTES = [
   'PerduraModel',
   'PerduraStatus',
 ] as const;
+
+/** The schedule that compares tasks with the engine; its note keeps the installation's mark. */
+export const reconcilerScheduleId = (task_queue: string) => `reconcile-${task_queue}`;

@@ -1,7 +1,8 @@
-import { cp } from 'node:fs/promises';
+import { cp, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { markOf } from '../../src/embedded/processes.ts';
+import { endProcess, isAlive, markOf } from '../../src/embedded/processes.ts';
 import { startTemporal, type Temporal } from '../../src/embedded/temporal.ts';
 import { startAndDie, testBench } from '../support/embedded-homes.ts';
 import { temporalForTests } from '../support/embedded-temporal.ts';
@@ -77,6 +78,26 @@ describe('the Temporal server of an installation', { timeout: 60_000 }, () => {
     expect(second.address).not.toBe(first.address);
     expect(await recall(first)).toBe('RUNNING');
     expect((await start(home)).reused).toBe(true);
+  });
+
+  it('leaves a server alone whose home was replaced by a copy, and starts its own on the copy', async () => {
+    const [home, copy] = [await bench.home(), await bench.home()];
+    const first = await start(home);
+    await first.stop();
+    await cp(home, copy, { recursive: true });
+    const left = await startAndDie('temporal', home, executable);
+    const running = (await markOf(left.pid))!;
+    bench.keep({ stop: () => endProcess(running, 1_000) });
+    await remember({ address: left.url });
+    // The record of that server comes with the copy, as from a backup of a running home.
+    await cp(join(home, 'temporal/server.json'), join(copy, 'temporal/server.json'));
+    await rm(home, { recursive: true });
+    await rename(copy, home);
+    const second = await start(home);
+    expect(second).toMatchObject({ reused: false });
+    expect(second.pid).not.toBe(left.pid);
+    await expect(recall(second)).rejects.toThrow();
+    expect(await isAlive(running)).toBe(true);
   });
 
   it('takes over the server of a killed process', async () => {

@@ -38,7 +38,11 @@ function world() {
           reads += 1;
           return record.filter(({ seq }) => seq > after).slice(0, limit);
         },
-        extent: async () => ({ last: record.length, over }),
+        // As the record does: whoever is beyond its end has to begin again.
+        extent: async (_workflow: string, { after }: { after: number }) => {
+          const last = record.length;
+          return { last, over, epoch: 0, begin_again_after: after > last ? 0 : null };
+        },
       },
     },
   };
@@ -145,21 +149,40 @@ describe('following a workflow', () => {
     const memory = world();
     memory.write(event('a'), { type: 'status', data: { status: 'completed', task_id: TASK }, timestamp: 'now' });
     memory.end();
-    for (const after of [2, 3, 1_000_000]) {
-      const events = follow(memory.source, { workflow_id: 'w', after, task_id: TASK }, new AbortController().signal);
-      expect(await events.next()).toEqual({ done: true, value: undefined });
-    }
+    const followed = async (after: number) => {
+      const seen: unknown[] = [];
+      for await (const { seq, data } of follow(
+        memory.source,
+        { workflow_id: 'w', after, task_id: TASK },
+        new AbortController().signal,
+      ))
+        seen.push([seq, data.event ?? data.status]);
+      return seen;
+    };
+    const whole = [
+      [1, 'a'],
+      [2, 'completed'],
+    ];
+    expect(await followed(2)).toEqual([]);
+    expect(await followed(3)).toEqual([[0, 'stream_reset'], ...whole]);
+    expect(await followed(1_000_000)).toEqual([[0, 'stream_reset'], ...whole]);
   });
 
-  it('treats a number beyond the end of the record as its end', async () => {
+  it('begins again, once, if the record goes back under a reader, and reads an idle record no more', async () => {
     const memory = world();
     const stop = new AbortController();
-    memory.write(event('a'), event('b'));
-    const events = follow(memory.source, { workflow_id: 'w', after: 1_000, task_id: TASK }, stop.signal);
+    memory.write(event('a'), event('b'), event('c'));
+    const events = follow(memory.source, { workflow_id: 'w', after: 0 }, stop.signal);
+    expect(await take(events, 3)).toEqual([1, 2, 3]);
     const next = events.next();
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    memory.announce(memory.write(event('c')));
-    expect((await next).value.seq).toBe(3);
+    memory.record.length = 1;
+    memory.announce(MISSED);
+    expect((await next).value).toMatchObject({ seq: 0, data: { event: 'stream_reset' } });
+    expect(await take(events, 1)).toEqual([1]);
+    const fresh = events.next();
+    memory.announce(MISSED);
+    memory.announce(memory.write(event('other b')));
+    expect((await fresh).value).toMatchObject({ seq: 2, data: { event: 'other b' } });
     stop.abort();
     await events.return(undefined);
   });

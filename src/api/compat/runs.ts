@@ -77,6 +77,9 @@ export async function* answerText(
   signal: AbortSignal,
 ): AsyncGenerator<string> {
   let given = '';
+  /** The messages sent so far, and how many of them have come again since the stream was reset. */
+  const sent: string[] = [];
+  let again: number | null = null;
   let unfinished = '';
   let reset = false;
   for await (const { type, data } of follow({ bus, log: store.events }, { workflow_id, after: 0, task_id }, signal)) {
@@ -89,8 +92,18 @@ export async function* answerText(
     }
     // Text already sent cannot be withdrawn, so after a reset wait for the whole message.
     if (type === 'log' && data.event === 'attempt_reset') reset = unfinished !== '';
+    if (type === 'log' && data.event === 'stream_reset') {
+      again = 0;
+      reset = true;
+    }
     if (type === 'message' && data.role === 'assistant') {
       const content = String(data.content);
+      if (again !== null && sent[again] === content) {
+        again += 1;
+        continue;
+      }
+      again = null;
+      sent.push(content);
       const rest = content.startsWith(unfinished) ? content.slice(unfinished.length) : `\n\n${content}`;
       const gap = given !== '' && unfinished === '' && rest !== '' ? '\n\n' : '';
       if (rest) yield gap + rest;

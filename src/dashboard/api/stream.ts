@@ -67,7 +67,7 @@ async function attempt(client: Client, following: Following & { url: string; see
     for await (const { id, data } of framesOf(response.body!)) {
       const event = data as RunEvent;
       if (id !== null) {
-        if (id <= seen.last) continue;
+        if (id <= seen.last && !isReset(event)) continue;
         seen.last = id;
       }
       onEvents([event]);
@@ -80,6 +80,9 @@ async function attempt(client: Client, following: Following & { url: string; see
     return false;
   }
 }
+
+/** The server has other events under the numbers seen, and sends the run again. */
+const isReset = ({ type, data }: RunEvent) => type === 'log' && data.event === 'stream_reset';
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

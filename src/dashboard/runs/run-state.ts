@@ -53,6 +53,8 @@ function take(run: LiveRun, { type, data, timestamp }: RunEvent): void {
     run.turn = data.current_turn;
   } else if (type === 'message') takeMessage(run, data);
   else {
+    // The installation was restored: the whole run follows.
+    if (data.event === 'stream_reset') Object.assign(run, emptyRun, { blocks: [], logs: [] });
     run.logs.push({ event: data.event, detail: data.detail, timestamp });
     takeLog(run, data);
   }

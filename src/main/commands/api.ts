@@ -18,6 +18,7 @@ export default async function runApi(config: Config): Promise<void> {
     await core.store.grants.grantExisting();
     await registerPlugins(core);
     const driver = openRunControl(core, openClientConnection(setting, resources), false);
+    await driver.epoch.look();
     const app = await openApi(core, driver, { resources });
     log(`Perdura API at ${await app.listen({ host: config.PERDURA_HOST ?? '0.0.0.0', port: config.PERDURA_PORT })}`);
     await ended;

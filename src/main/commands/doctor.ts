@@ -1,10 +1,9 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Checks } from '../../api/health.ts';
 import { checksOf } from '../checks.ts';
 import type { Config } from '../config.ts';
 import { doctorChecks } from '../doctor-checks.ts';
 import { createResources, type Resources } from '../resources.ts';
+import { runningIn } from '../running.ts';
 import { externalSetting } from '../setting.ts';
 import { openClientConnection, openRunControl, openSharedServices } from '../wiring.ts';
 
@@ -24,11 +23,7 @@ export default async function runDoctor(config: Config): Promise<void> {
 /** The addresses in the environment, else those of the installation running in the home folder. */
 async function placed(config: Config): Promise<Config> {
   if (config.DATABASE_URL && config.TEMPORAL_ADDRESS) return config;
-  const file = config.PERDURA_READY_FILE ?? join(config.PERDURA_HOME, 'ready.json');
-  const text = await readFile(file, 'utf8').catch(() => {
-    throw new Error(`No installation runs in ${config.PERDURA_HOME}: start it, or set DATABASE_URL and TEMPORAL_ADDRESS`);
-  });
-  const { database_url: DATABASE_URL, temporal_address: TEMPORAL_ADDRESS } = JSON.parse(text);
+  const { database_url: DATABASE_URL, temporal_address: TEMPORAL_ADDRESS } = await runningIn(config);
   return { ...config, DATABASE_URL, TEMPORAL_ADDRESS, IDENTITY_PROVIDERS: ['local'] };
 }
 

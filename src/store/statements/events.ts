@@ -14,11 +14,27 @@ export const readTaskEvents = statement(
     WHERE task_id = :task_id AND workflow_id = :workflow_id AND seq > :after ORDER BY seq LIMIT :limit`,
 );
 
+/**
+ * The end of the record, and where a reader has to begin again who has a number that is not from this record: beyond its end, or void
+ * since an epoch after the reader's. For all runs that is the start of the run that was current at the last valid number.
+ */
 export const extentOfEvents = statement(
   'extent_of_events',
-  ['workflow_id', 'task_id'],
-  `SELECT coalesce((SELECT last_seq FROM event_sequences WHERE workflow_id = :workflow_id), 0) AS last,
-    NOT EXISTS (SELECT 1 FROM tasks WHERE id = :task_id AND completed_at IS NULL) AS over`,
+  ['workflow_id', 'task_id', 'after', 'epoch'],
+  `WITH record AS (
+      SELECT coalesce((SELECT last_seq FROM event_sequences WHERE workflow_id = w.id), 0) AS last FROM workflows w WHERE w.id = :workflow_id),
+    valid AS (
+      SELECT least(CASE WHEN :after > r.last THEN r.last END, (SELECT min(g.after_seq) FROM event_gaps g
+        WHERE g.workflow_id = :workflow_id AND g.epoch > :epoch AND g.after_seq < :after AND :after < g.through_seq)) AS seq FROM record r)
+    SELECT coalesce((SELECT last FROM record), 0) AS last,
+      coalesce((SELECT max(epoch) FROM event_gaps WHERE workflow_id = :workflow_id), 0) AS epoch,
+      NOT EXISTS (SELECT 1 FROM tasks WHERE id = :task_id AND completed_at IS NULL) AS over,
+      CASE WHEN valid.seq IS NULL THEN NULL
+        WHEN :task_id::uuid IS NOT NULL THEN (SELECT 0 FROM tasks WHERE id = :task_id)
+        ELSE coalesce((SELECT min(f.seq) - 1 FROM events f WHERE f.task_id = (
+          SELECT e.task_id FROM events e WHERE e.workflow_id = :workflow_id AND e.seq <= valid.seq ORDER BY e.seq DESC LIMIT 1)), 0)
+      END AS begin_again_after
+    FROM (SELECT (SELECT seq FROM valid) AS seq) AS valid`,
 );
 
 export const firstEventOfLastTask = statement(

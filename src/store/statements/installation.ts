@@ -29,3 +29,34 @@ export const probeWriting = statement(
   `INSERT INTO installation_facts (name, value) VALUES ('write_probe', :text)
     ON CONFLICT (name) DO UPDATE SET value = excluded.value, updated_at = now()`,
 );
+
+/** Not by a migration, so that databases made from one template are different installations. */
+export const beginFirstEpoch = statement(
+  'begin_first_epoch',
+  [],
+  `INSERT INTO installation_facts (name, value)
+    VALUES ('epoch', jsonb_build_object('installation', gen_random_uuid(), 'epoch', 1, 'beat', 1)::text) ON CONFLICT DO NOTHING`,
+);
+
+export const readEpoch = statement('read_epoch', [], `SELECT value::jsonb AS epoch FROM installation_facts WHERE name = 'epoch'`);
+
+export const countRestoredTasks = statement(
+  'count_restored_tasks',
+  [],
+  'SELECT count(*)::int AS tasks FROM tasks WHERE restored_at IS NOT NULL AND completed_at IS NULL',
+);
+
+/** One worker at a time advances the beat. */
+export const advanceBeat = statement(
+  'advance_beat',
+  ['older_than'],
+  `UPDATE installation_facts SET updated_at = now(),
+      value = (value::jsonb || jsonb_build_object('beat', (value::jsonb ->> 'beat')::integer + 1))::text
+    WHERE name = 'epoch' AND updated_at <= now() - make_interval(secs => :older_than) RETURNING value::jsonb AS epoch`,
+);
+
+export const beginNextEpoch = statement(
+  'begin_next_epoch',
+  ['epoch', 'beat'],
+  'SELECT epoch, restored_at, tasks FROM note_restore(:epoch, :beat)',
+);

@@ -15,6 +15,7 @@ export const createTask = statement(
     'on_busy',
     'trigger',
     'scheduled_agent_id',
+    'due_at',
     'caller_token',
     'caller_key_id',
     'created_at',
@@ -33,9 +34,13 @@ export const createTask = statement(
     definition AS (INSERT INTO definitions (hash, body) SELECT :definition_hash, :definition::jsonb FROM lane ON CONFLICT DO NOTHING),
     task AS (
       INSERT INTO tasks (id, workflow_id, owner, owner_login, prompt, definition_hash, agent_id, agent_name, on_busy, trigger,
-        scheduled_agent_id, caller_token, caller_key_id, created_at, workflow_title, model)
+        scheduled_agent_id, caller_token, caller_key_id, created_at, workflow_title, model, restored_at)
       SELECT :task_id, :workflow_id, :owner, :owner_login, :prompt, :definition_hash, :agent_id, :agent_name, :on_busy, :trigger,
-        :scheduled_agent_id, :caller_token, :caller_key_id, :created_at, :workflow_title, :model FROM lane RETURNING 1)
+        :scheduled_agent_id, :caller_token, :caller_key_id, :created_at, :workflow_title, :model,
+        CASE WHEN :due_at::timestamptz IS NOT NULL THEN (SELECT r.restored_at FROM (
+          SELECT (value::jsonb ->> 'restored_at')::timestamptz AS restored_at FROM installation_facts WHERE name = 'epoch') r
+          WHERE r.restored_at > :due_at) END
+      FROM lane RETURNING 1)
     SELECT holder, append_events(:workflow_id, :task_id, :events) AS last FROM lane WHERE (SELECT count(*) FROM task) > 0`,
 );
 

@@ -44,7 +44,7 @@ export async function serve(
 ): Promise<void> {
   const { task_id, settled } = await ports.schedules.claimFire(row.id, due_at);
   if (settled) return;
-  const outcome = await fireOutcome(ports, row, { task_id, by_hand }).catch(async (error: unknown) => {
+  const outcome = await fireOutcome(ports, row, { task_id, due_at, by_hand }).catch(async (error: unknown) => {
     // The engine retries a due time. A manual trigger is not retried, so it must not stay open.
     if (error instanceof AppError) {
       const { message: detail } = error;
@@ -59,7 +59,7 @@ export async function serve(
 async function fireOutcome(
   ports: FirePorts,
   row: ScheduleRow,
-  { task_id, by_hand }: { task_id: string; by_hand: boolean },
+  { task_id, due_at, by_hand }: { task_id: string; due_at: Date; by_hand: boolean },
 ): Promise<Outcome> {
   const outcome = by_hand ? 'triggered' : 'started';
   if (await ports.tasks.find(task_id)) return { outcome, task_id };
@@ -72,7 +72,7 @@ async function fireOutcome(
   const open = row.overlap_policy === 'skip' ? await ports.schedules.openTask(row.id, task_id) : null;
   if (open) return { outcome: 'skipped', detail: `The previous run ${open} has not ended`, task_id: null };
   try {
-    await ports.dispatch.prompt({ ...orderOf(row), task_id, access_token });
+    await ports.dispatch.prompt({ ...orderOf(row), task_id, due_at, access_token });
     return { outcome, task_id };
   } catch (error) {
     // There is no room now; the next attempt may find some.

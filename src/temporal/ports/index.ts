@@ -113,6 +113,8 @@ export async function activityPorts(
     halt: bus.halt,
     nudge: (task_id, call_id) => engine.decide(task_id, call_id),
     async reconcile() {
+      // Before it compares tasks with the engine: what it finds means something else if the record was restored.
+      await driver.epoch.look();
       const done = await reconcile({ store, engine, settle: sessions.ending(settle), definition, now: () => new Date() });
       await reconcileSchedules(store, driver.schedules);
       await reconcileWorkspaces(store, workspaces);

@@ -1,0 +1,35 @@
+import { exists } from '../../embedded/files.ts';
+import { lockInstallation } from '../../embedded/installation-lock.ts';
+import { openDatabase } from '../../store/database.ts';
+import { noteRestore } from '../../store/epoch.ts';
+import { requireOwnSchema } from '../../store/migrations.ts';
+import { described } from '../../temporal/epoch.ts';
+import type { Config } from '../config.ts';
+import { requestRestore } from '../home-mark.ts';
+import { MIGRATIONS } from '../places.ts';
+import { runningIn } from '../running.ts';
+
+/** Says that the installation was restored; needed when record, engine and home are from the same moment, as in a snapshot of a disk. */
+export default async function runRestored(config: Config): Promise<void> {
+  if (!config.DATABASE_URL && (await isStopped(config.PERDURA_HOME))) {
+    await requestRestore(config.PERDURA_HOME);
+    process.stdout.write(`Noted in ${config.PERDURA_HOME}: a new epoch begins with the next start\n`);
+    return;
+  }
+  const url = config.DATABASE_URL ?? (await runningIn(config)).database_url;
+  const database = openDatabase({ url });
+  try {
+    await requireOwnSchema(database.pool, MIGRATIONS);
+    const done = await noteRestore(database.pool);
+    if (done) process.stdout.write(`Restored: ${described(done)}\n`);
+  } finally {
+    await database.close();
+  }
+}
+
+async function isStopped(home: string): Promise<boolean> {
+  if (!(await exists(home))) throw new Error(`There is no home ${home}: set PERDURA_HOME, or DATABASE_URL`);
+  const lock = await lockInstallation(home).catch(() => null);
+  await lock?.release();
+  return lock !== null;
+}
