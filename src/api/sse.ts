@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream';
+import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 
 export interface SseFrame {
@@ -9,28 +9,109 @@ export interface SseFrame {
   data: unknown;
 }
 
+/** A frame too large to be kept for a slow client. It may be asked for several times and is then always the same; null: it is gone. */
+export type LateFrame = () => Promise<SseFrame | null>;
+
+export type Frames = AsyncIterable<SseFrame | LateFrame>;
+
 const KEEP_ALIVE_MS = 15_000;
 
 /** The `retry` hint: how soon a client reconnects to another process or to the restarted one. */
 const RETRY_MS = 1_000;
 
+/** Bytes that may wait for a client's socket before the next frame is asked for. */
+const UNSENT_BYTES = 16 * 1024;
+/** A large frame is written in parts of this size. */
+const PART_BYTES = 64 * 1024;
+/** How long a large frame is kept for a client that takes its parts slowly; then it is asked for again. */
+const PATIENCE_MS = 1_000;
+
 /**
  * Streams frames as server-sent events. The opening comment flushes the headers. If the stream ends because the server is
- * `closing`, a `retry` hint follows.
+ * `closing`, a `retry` hint follows. A frame is asked for only when the client has taken nearly everything before it.
  */
-export function sendEvents(reply: FastifyReply, frames: AsyncIterable<SseFrame>, closing: AbortSignal): FastifyReply {
-  const stream = Readable.from(encode(frames, closing));
-  const beat = setInterval(() => {
-    if (stream.readableFlowing && !reply.raw.writableEnded) reply.raw.write(': keep-alive\n\n');
-  }, KEEP_ALIVE_MS);
-  stream.once('close', () => clearInterval(beat));
-  return reply.type('text/event-stream').header('cache-control', 'no-cache').header('x-accel-buffering', 'no').send(stream);
+export function sendEvents(reply: FastifyReply, frames: Frames, closing: AbortSignal): FastifyReply {
+  reply.type('text/event-stream').header('cache-control', 'no-cache').header('x-accel-buffering', 'no');
+  const { raw } = reply.hijack();
+  raw.writeHead(reply.statusCode, reply.getHeaders() as Record<string, string>);
+  if (reply.request.method === 'HEAD') raw.end();
+  else
+    void pump(raw, frames, closing).catch((error: Error) => {
+      if (!raw.destroyed) reply.log.error({ err: error }, 'a stream failed');
+      raw.destroy();
+    });
+  return reply;
 }
 
-async function* encode(frames: AsyncIterable<SseFrame>, closing: AbortSignal): AsyncGenerator<string> {
-  yield ': open\n\n';
-  for await (const frame of frames) yield textOfFrame(frame);
-  if (closing.aborted) yield `retry: ${RETRY_MS}\n\n`;
+async function pump(raw: ServerResponse, frames: Frames, closing: AbortSignal): Promise<void> {
+  const beat = setInterval(() => {
+    if (raw.writableLength === 0) raw.write(': keep-alive\n\n');
+  }, KEEP_ALIVE_MS);
+  try {
+    await sent(raw, ': open\n\n');
+    for await (const frame of frames) {
+      if (typeof frame === 'function') await sendLate(raw, frame);
+      else await sent(raw, textOfFrame(frame));
+      if (raw.destroyed) return;
+    }
+    raw.end(closing.aborted ? `retry: ${RETRY_MS}\n\n` : undefined);
+  } finally {
+    clearInterval(beat);
+  }
+}
+
+/** Resolves when so little is left of everything written that more may be. */
+async function sent(raw: ServerResponse, text: string): Promise<void> {
+  const taken = written(raw, text);
+  if (raw.writableLength > UNSENT_BYTES) await taken();
+}
+
+/** Writes a text. The result waits until the socket has taken it, or for `most_ms`; it is false if that was too short. */
+function written(raw: ServerResponse, text: string | Buffer): (most_ms?: number) => Promise<boolean> {
+  let taken = raw.destroyed;
+  let done = () => {};
+  if (!taken)
+    raw.write(text, () => {
+      taken = true;
+      done();
+    });
+  return async (most_ms) => {
+    if (taken || raw.destroyed) return true;
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve) => {
+      done = resolve;
+      raw.once('close', resolve);
+      if (most_ms !== undefined) timer = setTimeout(resolve, most_ms);
+    });
+    raw.off('close', done);
+    clearTimeout(timer);
+    return taken || raw.destroyed;
+  };
+}
+
+/** Sends a large frame in parts. It is kept only while the client takes them. */
+async function sendLate(raw: ServerResponse, load: LateFrame): Promise<void> {
+  for (let from = 0, length = Number.POSITIVE_INFINITY; from < length && !raw.destroyed; ) {
+    const { taken, ...place } = await sendParts(raw, load, from);
+    ({ from, length } = place);
+    await taken();
+  }
+}
+
+/** Writes parts until one is not taken in time. Returns the place to continue from, and what to wait for. */
+async function sendParts(raw: ServerResponse, load: LateFrame, start: number) {
+  const frame = await load();
+  const text = frame ? Buffer.from(textOfFrame(frame)) : Buffer.alloc(0);
+  let from = start;
+  let taken = written(raw, '');
+  for (let slow = false; from < text.length && !slow && !raw.destroyed; ) {
+    // A copy: a part of the buffer would keep all of it.
+    const part = Buffer.from(text.subarray(from, from + PART_BYTES));
+    from += part.length;
+    taken = written(raw, part);
+    slow = !(await taken(PATIENCE_MS));
+  }
+  return { from, length: text.length, taken };
 }
 
 function textOfFrame({ id, event, data }: SseFrame): string {
