@@ -44,14 +44,18 @@ export function sendEvents(reply: FastifyReply, frames: Frames, closing: AbortSi
 }
 
 async function pump(raw: ServerResponse, frames: Frames, closing: AbortSignal): Promise<void> {
+  // A comment in the middle of a frame would break it in two.
+  let between = true;
   const beat = setInterval(() => {
-    if (raw.writableLength === 0) raw.write(': keep-alive\n\n');
+    if (between && raw.writableLength === 0) raw.write(': keep-alive\n\n');
   }, KEEP_ALIVE_MS);
   try {
     await sent(raw, ': open\n\n');
     for await (const frame of frames) {
+      between = false;
       if (typeof frame === 'function') await sendLate(raw, frame);
       else await sent(raw, textOfFrame(frame));
+      between = true;
       if (raw.destroyed) return;
     }
     raw.end(closing.aborted ? `retry: ${RETRY_MS}\n\n` : undefined);
