@@ -114,11 +114,11 @@ export function mount<
     ...(endpoint.large ? { bodyLimit: LARGE_BYTES } : {}),
     ...(isUpload(endpoint) ? { onRequest: async (request, reply) => api.gates.uploads(request.caller.key, reply) } : {}),
     async handler(request, reply) {
-      const { closing, gates } = api;
+      const { closing, gates, waiting } = api;
       const { caller } = request;
       const holdOpen = () => {
         gates.streams(caller.key, reply);
-        reply.raw.once('close', api.waiting.watch(reply.raw));
+        reply.raw.once('close', waiting.watch(reply.raw));
       };
       if (endpoint.kind === 'events') holdOpen();
       const once = onceOf({ api, endpoint, request, reply });
@@ -126,10 +126,11 @@ export function mount<
       if (endpoint.stores || isUpload(endpoint)) await gates.stored(caller.key, bytesOf(input.file, request.body));
       await compared(endpoint, { request, input }, current && (() => current(input, caller)));
       const work = async (reserved_id?: string): Promise<unknown> => handler({ ...input, reserved_id }, caller);
-      if (endpoint.kind === 'events' || endpoint.streamed) return send(endpoint, { request, reply, closing }, await work());
+      if (endpoint.kind === 'events' || endpoint.streamed)
+        return send(endpoint, { request, reply, closing, waiting }, await work());
       const { value, replayed } = await input.once(async (reserved_id) => withWarnings(await work(reserved_id), input));
       if (endpoint.kind !== 'value' || Array.isArray(value)) headWarnings(reply, input);
-      return send({ ...endpoint, status: replayed ? 200 : endpoint.status }, { request, reply, closing }, value);
+      return send({ ...endpoint, status: replayed ? 200 : endpoint.status }, { request, reply, closing, waiting }, value);
     },
   });
 }
@@ -203,13 +204,16 @@ interface Exchange {
 
 function send(
   { kind, reply: schema, status }: Endpoint,
-  { request, reply, closing }: Exchange & { closing: AbortSignal },
+  { request, reply, closing, waiting }: Exchange & Pick<Api, 'closing' | 'waiting'>,
   answer: unknown,
 ): FastifyReply | Promise<void> {
   if (answer instanceof RawReply) return answer.write(request.raw, reply.hijack().raw);
   reply.code(status);
-  if (answer instanceof EventReply) return sendEvents(reply, answer.frames(AbortSignal.any([goneOf(reply), closing])), closing);
-  if (kind === 'events') return sendEvents(reply, answer as Frames, closing);
+  if (answer instanceof EventReply) {
+    const gone = goneOf(reply);
+    return sendEvents(reply, answer.frames(AbortSignal.any([gone, closing])), { gone, closing, waiting });
+  }
+  if (kind === 'events') return sendEvents(reply, answer as Frames, { gone: goneOf(reply), closing, waiting });
   if (kind === 'none' || !schema) return reply.send();
   if (kind === 'page') return sendPage(schema, { request, reply }, answer as PageReply<unknown>);
   const record = schema.parse(answer);

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
+import type { Waiting } from '../events/waiting.ts';
 
 export interface SseFrame {
   id?: number;
@@ -21,29 +22,42 @@ const RETRY_MS = 1_000;
 
 /** Bytes that may wait for a client's socket before the next frame is asked for. */
 const UNSENT_BYTES = 16 * 1024;
-/** A large frame is written in parts of this size. */
-const PART_BYTES = 64 * 1024;
-/** How long a large frame is kept for a client that takes its parts slowly; then it is asked for again. */
-const PATIENCE_MS = 1_000;
+/** A large frame is written in so many parts, within these sizes: each may have to be asked for separately. */
+const PARTS = { most: 32, smallest: 64 * 1024, largest: 1024 * 1024 };
+/** How long a large frame is kept for a client that does not take a part; then it is asked for again. */
+const PATIENCE_MS = 200;
+
+interface Sending {
+  /** Aborted when the server stops. */
+  closing: AbortSignal;
+  /** Aborted when the client disconnects. */
+  gone: AbortSignal;
+  waiting: Waiting;
+}
 
 /**
  * Streams frames as server-sent events. The opening comment flushes the headers. If the stream ends because the server is
  * `closing`, a `retry` hint follows. A frame is asked for only when the client has taken nearly everything before it.
  */
-export function sendEvents(reply: FastifyReply, frames: Frames, closing: AbortSignal): FastifyReply {
+export function sendEvents(reply: FastifyReply, frames: Frames, { closing, gone, waiting }: Sending): FastifyReply {
   reply.type('text/event-stream').header('cache-control', 'no-cache').header('x-accel-buffering', 'no');
   const { raw } = reply.hijack();
   raw.writeHead(reply.statusCode, reply.getHeaders() as Record<string, string>);
   if (reply.request.method === 'HEAD') raw.end();
   else
-    void pump(raw, frames, closing).catch((error: Error) => {
-      if (!raw.destroyed) reply.log.error({ err: error }, 'a stream failed');
+    void pump({ raw, gone, waiting }, frames, closing).catch((error: Error) => {
+      if (!gone.aborted) reply.log.error({ err: error }, 'a stream failed');
       raw.destroy();
     });
   return reply;
 }
 
-async function pump(raw: ServerResponse, frames: Frames, closing: AbortSignal): Promise<void> {
+interface Outlet extends Omit<Sending, 'closing'> {
+  raw: ServerResponse;
+}
+
+async function pump(outlet: Outlet, frames: Frames, closing: AbortSignal): Promise<void> {
+  const { raw } = outlet;
   // A comment in the middle of a frame would break it in two.
   let between = true;
   const beat = setInterval(() => {
@@ -53,7 +67,7 @@ async function pump(raw: ServerResponse, frames: Frames, closing: AbortSignal): 
     await sent(raw, ': open\n\n');
     for await (const frame of frames) {
       between = false;
-      if (typeof frame === 'function') await sendLate(raw, frame);
+      if (typeof frame === 'function') await sendLate(outlet, frame);
       else await sent(raw, textOfFrame(frame));
       between = true;
       if (raw.destroyed) return;
@@ -70,8 +84,10 @@ async function sent(raw: ServerResponse, text: string): Promise<void> {
   if (raw.writableLength > UNSENT_BYTES) await taken();
 }
 
+type Taken = (most_ms?: number) => Promise<boolean>;
+
 /** Writes a text. The result waits until the socket has taken it, or for `most_ms`; it is false if that was too short. */
-function written(raw: ServerResponse, text: string | Buffer): (most_ms?: number) => Promise<boolean> {
+function written(raw: ServerResponse, text: string | Buffer): Taken {
   let taken = raw.destroyed;
   let done = () => {};
   if (!taken)
@@ -94,9 +110,10 @@ function written(raw: ServerResponse, text: string | Buffer): (most_ms?: number)
 }
 
 /** Sends a large frame in parts. It is kept only while the client takes them. */
-async function sendLate(raw: ServerResponse, load: LateFrame): Promise<void> {
-  for (let from = 0, length = Number.POSITIVE_INFINITY; from < length && !raw.destroyed; ) {
-    const { taken, ...place } = await sendParts(raw, load, from);
+async function sendLate({ raw, gone, waiting }: Outlet, load: LateFrame): Promise<void> {
+  for (let from = 0, length = Number.POSITIVE_INFINITY; from < length && !gone.aborted; ) {
+    const sending = () => sendParts(raw, load, from);
+    const { taken, ...place } = await waiting.withLarge(sending, gone);
     ({ from, length } = place);
     await taken();
   }
@@ -106,11 +123,12 @@ async function sendLate(raw: ServerResponse, load: LateFrame): Promise<void> {
 async function sendParts(raw: ServerResponse, load: LateFrame, start: number) {
   const frame = await load();
   const text = frame ? Buffer.from(textOfFrame(frame)) : Buffer.alloc(0);
+  const size = Math.min(PARTS.largest, Math.max(PARTS.smallest, Math.ceil(text.length / PARTS.most)));
   let from = start;
-  let taken = written(raw, '');
+  let taken: Taken = async () => true;
   for (let slow = false; from < text.length && !slow && !raw.destroyed; ) {
     // A copy: a part of the buffer would keep all of it.
-    const part = Buffer.from(text.subarray(from, from + PART_BYTES));
+    const part = Buffer.from(text.subarray(from, from + size));
     from += part.length;
     taken = written(raw, part);
     slow = !(await taken(PATIENCE_MS));

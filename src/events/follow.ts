@@ -64,10 +64,15 @@ const PAUSE_MS = 500;
 /** The same as `followInParts`, with large events loaded. */
 export async function* follow(from: Followed, place: Following, signal: AbortSignal): AsyncGenerator<StoredEvent> {
   for await (const event of followInParts(from, place, signal)) {
-    const whole = 'load' in event ? await event.load() : event;
+    const whole = 'load' in event ? await from.waiting.withLarge(event.load, signal).catch(unlessAborted(signal)) : event;
     if (whole) yield whole;
   }
 }
+
+const unlessAborted = (signal: AbortSignal) => (error: unknown) => {
+  if (signal.aborted) return null;
+  throw error;
+};
 
 /**
  * Events after a number: the past from the record, then live, without a gap or a repetition. The bus only makes it faster: whatever
@@ -88,7 +93,7 @@ export async function* followInParts(
     inbox.end();
   };
   signal.addEventListener('abort', leave, { once: true });
-  const source = { log: patient(log, signal), workflow_id, task_id, account };
+  const source = { log: patient({ log, waiting }, signal), workflow_id, task_id, account };
   try {
     let seen = after;
     for await (const notice of inbox.read()) {
@@ -156,11 +161,11 @@ const ends = ({ type, data }: FollowedEvent, task_id: string | undefined) =>
   task_id !== undefined && type === 'status' && data !== null && isTerminal(data.status) && data.task_id === task_id;
 
 /** Retries reads while the database is unavailable, so that a stream survives an outage. */
-function patient(log: EventLog, signal: AbortSignal): EventLog {
+function patient({ log, waiting }: Omit<Followed, 'bus'>, signal: AbortSignal): EventLog {
   const asked = async <T>(ask: () => Promise<T>): Promise<T> => {
     for (;;) {
       try {
-        return await ask();
+        return await waiting.read(ask, signal);
       } catch (error) {
         if (!outageOf(error)) throw error;
         await wait(PAUSE_MS, undefined, { signal });

@@ -34,6 +34,8 @@ await onScene({ workers: 1, env }, async (scene) => {
   say(`${readers} streams of ${workflows} workflows are open: +${(await memory(scene)) - before} MB`);
   const watch = watchLive(`${urls[0]}/health/live`);
   const most = watchMemory(scene);
+  const waiting: number[] = [];
+  const sampling = setInterval(async () => waiting.push(await metric(scene, 'perdura_stream_bytes_waiting')), 500);
   const tasks = await Promise.all(
     ids.map((id) => client.ok(client.post(`/api/workflows/${id}/prompt`, { prompt: 'Write.' }), 201)),
   );
@@ -47,12 +49,14 @@ await onScene({ workers: 1, env }, async (scene) => {
   await wait(5_000);
   const grown = (await most.stop()) - before;
   const live = await watch.stop();
-  say(`the runs wrote ${Math.round((workflows * TEXT.length) / MB)} MB: +${grown} MB at most`);
+  clearInterval(sampling);
+  say(
+    `the runs wrote ${Math.round((workflows * TEXT.length) / MB)} MB: +${grown} MB at most, ${Math.round(Math.max(...waiting) / MB)} MB of it waited`,
+  );
   say(`live took ${live.median} ms, at most ${live.most} ms`);
-  const closed = () => sockets.filter(({ destroyed }) => destroyed).length;
-  for (const socket of sockets) socket.on('error', () => {}).resume();
-  await until('all were cut', async () => closed() === readers, 120_000).catch(() => {});
-  say(`${closed()} of ${readers} connections were cut or have ended; +${(await memory(scene)) - before} MB`);
+  const left = await until('all were cut', async () => (await open(scene)) === 0 && 'none', 120_000).catch(() => open(scene));
+  say(`streams left: ${left}; +${(await memory(scene)) - before} MB`);
+  for (const socket of sockets) socket.destroy();
   assert.ok(grown <= MOST_MB, `more than ${MOST_MB} MB`);
   assert.ok(live.most < MOST_LIVE_MS, `live took more than ${MOST_LIVE_MS} ms`);
 });
@@ -60,16 +64,26 @@ await onScene({ workers: 1, env }, async (scene) => {
 /** A stream whose client takes nothing. */
 async function unreadStream(url: string, token: string, workflow_id: string): Promise<Socket> {
   const { hostname, port } = new URL(url);
-  const socket = connect(Number(port), hostname).pause();
+  const socket = connect(Number(port), hostname)
+    .pause()
+    .on('error', () => {});
   await once(socket, 'connect');
   socket.write(`GET /api/workflows/${workflow_id}/stream HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${token}\r\n\r\n`);
   return socket;
 }
 
-/** The resident memory of the API in MB. */
-async function memory({ urls }: Scene): Promise<number> {
+async function metric({ urls }: Pick<Scene, 'urls'>, name: string): Promise<number> {
   const metrics = await (await fetch(`${urls[0]}/metrics`)).text();
-  return Math.round(Number(/^process_resident_memory_bytes (\S+)$/m.exec(metrics)?.[1]) / MB);
+  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(metrics)?.[1]);
+}
+
+function open(scene: Scene): Promise<number> {
+  return metric(scene, 'perdura_streams_open');
+}
+
+/** The resident memory of the API in MB. */
+async function memory(scene: Scene): Promise<number> {
+  return Math.round((await metric(scene, 'process_resident_memory_bytes')) / MB);
 }
 
 function watchMemory(scene: Scene) {
