@@ -20,11 +20,11 @@ export default [
     tests: [BEHIND],
   },
   {
-    id: 'readers/dropped-until-read',
-    file: 'src/domain/mailbox.ts',
-    text: 'waiting = [capacity.instead];',
-    replacement: 'waiting = [];',
-    harm: 'A reader that fell behind misses events.',
+    id: 'readers/counts-back',
+    file: 'src/events/follow.ts',
+    text: 'account.close();',
+    replacement: 'account.add(0);',
+    harm: 'The metric of what waits grows for ever.',
     tests: [BEHIND],
   },
   {
