@@ -125,6 +125,7 @@ function skillRoutes(
 
 function runRoutes(api: Api, { store, bus, waiting, dispatch }: Services): void {
   const owned = ownedWorkflow(store);
+  const framesOf = frames();
   mount(api, workflows.prompt, async ({ params: { id }, body, reserved_id: task_id }, caller) => {
     const { prompt = JSON.stringify(body.request), reasoning_effort, on_busy } = body;
     const { key: owner, login: owner_login, access_token } = caller;
@@ -166,11 +167,18 @@ export const streamUrl = ({ workflow_id, task_id }: { workflow_id: string; task_
 
 const numberOf = (text: string | undefined) => (text && /^\d{1,15}$/.test(text) ? Number(text) : undefined);
 
-const frameOf = ({ seq, type, data, timestamp }: StoredEvent): SseFrame => ({ id: seq, data: { type, data, timestamp } });
-
-async function* framesOf(events: AsyncIterable<FollowedEvent>): AsyncGenerator<SseFrame | LateFrame> {
-  for await (const event of events)
-    yield 'load' in event ? () => event.load().then((whole) => whole && frameOf(whole)) : frameOf(event);
+/** Frames of events. The streams of a workflow share the events of a notice, and their text. */
+function frames() {
+  const texts = new WeakMap<object, string>();
+  const frameOf = ({ seq, type, data, timestamp }: StoredEvent): SseFrame => {
+    const text = texts.get(data) ?? JSON.stringify({ type, data, timestamp });
+    texts.set(data, text);
+    return { id: seq, data: text };
+  };
+  return async function* (events: AsyncIterable<FollowedEvent>): AsyncGenerator<SseFrame | LateFrame> {
+    for await (const event of events)
+      yield 'load' in event ? () => event.load().then((whole) => whole && frameOf(whole)) : frameOf(event);
+  };
 }
 
 async function refuseUnknown(

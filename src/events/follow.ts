@@ -136,13 +136,16 @@ async function* past({ log, workflow_id, task_id, account }: Source, seen: numbe
   let limit = ROWS.first;
   for (let after = seen, more = true; more; ) {
     const page = await log.read(workflow_id, { after, task_id, limit, bytes: PAGE_BYTES });
-    account.add(page.bytes);
-    for (const { data, ...event } of page.events)
-      yield data ? { ...event, data } : { ...event, data, load: () => log.one(workflow_id, event.seq) };
-    account.add(-page.bytes);
     after = page.events.at(-1)?.seq ?? after;
     more = page.more;
     limit = fitting(page);
+    account.add(page.bytes);
+    // What the reader has taken is not kept until the end of the page.
+    for (let next = page.events.shift(); next; next = page.events.shift()) {
+      const { data, ...event } = next;
+      yield data ? { ...event, data } : { ...event, data, load: () => log.one(workflow_id, event.seq) };
+    }
+    account.add(-page.bytes);
   }
 }
 

@@ -31,7 +31,7 @@ await onScene({ workers: 1, env }, async (scene) => {
   const before = await memory(scene);
   const sockets: Socket[] = [];
   for (let index = 0; index < readers; index += 1) sockets.push(await unreadStream(urls[0]!, token, ids[index % workflows]!));
-  say(`${readers} streams of ${workflows} workflows are open: +${(await memory(scene)) - before} MB`);
+  say(`the API uses ${before} MB; with ${readers} streams of ${workflows} workflows: +${(await memory(scene)) - before} MB`);
   const watch = watchLive(`${urls[0]}/health/live`);
   const most = watchMemory(scene);
   const waiting: number[] = [];
