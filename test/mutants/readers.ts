@@ -117,9 +117,9 @@ export default [
   },
   {
     id: 'readers/lane-order',
-    file: 'prisma/migrations/20261123030000_lane_order/migration.sql',
-    text: 'lane_number NULLS FIRST, id LIMIT 1',
-    replacement: 'id LIMIT 1',
+    file: 'src/store/statements/tasks.ts',
+    text: ':model, accepted_tasks FROM lane',
+    replacement: ':model, NULL::integer FROM lane',
     harm: 'Prompts to one workflow run in another order than they were accepted in.',
     tests: [LANES],
   },
