@@ -13,7 +13,8 @@ export interface SseFrame {
 /** A frame too large to be kept for a slow client. It may be asked for several times and is then always the same; null: it is gone. */
 export type LateFrame = () => Promise<SseFrame | null>;
 
-export type Frames = AsyncIterable<SseFrame | LateFrame>;
+/** A string is a frame as `textOfFrame` writes it. */
+export type Frames = AsyncIterable<SseFrame | LateFrame | string>;
 
 const KEEP_ALIVE_MS = 15_000;
 
@@ -68,7 +69,7 @@ async function pump(outlet: Outlet, frames: Frames, closing: AbortSignal): Promi
     for await (const frame of frames) {
       between = false;
       if (typeof frame === 'function') await sendLate(outlet, frame);
-      else await sent(raw, textOfFrame(frame));
+      else await sent(raw, typeof frame === 'string' ? frame : textOfFrame(frame));
       between = true;
       if (raw.destroyed) return;
     }
@@ -136,7 +137,7 @@ async function sendParts(raw: ServerResponse, load: LateFrame, start: number) {
   return { from, length: text.length, taken };
 }
 
-function textOfFrame({ id, event, data }: SseFrame): string {
+export function textOfFrame({ id, event, data }: SseFrame): string {
   const head = `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}`;
   return `${head}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;
 }

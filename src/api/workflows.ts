@@ -16,7 +16,7 @@ import { type Api, mount } from './mount.ts';
 import { tokenNeeds } from './needs.ts';
 import { ownedWorkflow } from './owned.ts';
 import { unknownReferences } from './references.ts';
-import type { LateFrame, SseFrame } from './sse.ts';
+import { type LateFrame, type SseFrame, textOfFrame } from './sse.ts';
 import { clear, runStatus, switched } from './workflow-states.ts';
 
 interface Services {
@@ -167,17 +167,18 @@ export const streamUrl = ({ workflow_id, task_id }: { workflow_id: string; task_
 
 const numberOf = (text: string | undefined) => (text && /^\d{1,15}$/.test(text) ? Number(text) : undefined);
 
-/** Frames of events. The streams of a workflow share the events of a notice, and their text. */
+const frameOf = ({ seq, type, data, timestamp }: StoredEvent): SseFrame => ({ id: seq, data: { type, data, timestamp } });
+
+/** Frames of events. The streams of a workflow receive an event at the same time, and share its text. */
 function frames() {
-  const texts = new WeakMap<object, string>();
-  const frameOf = ({ seq, type, data, timestamp }: StoredEvent): SseFrame => {
-    const text = texts.get(data) ?? JSON.stringify({ type, data, timestamp });
-    texts.set(data, text);
-    return { id: seq, data: text };
+  let last = { of: {}, text: '' };
+  const textOf = (event: StoredEvent) => {
+    if (last.of !== event.data) last = { of: event.data, text: textOfFrame(frameOf(event)) };
+    return last.text;
   };
-  return async function* (events: AsyncIterable<FollowedEvent>): AsyncGenerator<SseFrame | LateFrame> {
+  return async function* (events: AsyncIterable<FollowedEvent>): AsyncGenerator<string | LateFrame> {
     for await (const event of events)
-      yield 'load' in event ? () => event.load().then((whole) => whole && frameOf(whole)) : frameOf(event);
+      yield 'load' in event ? () => event.load().then((whole) => whole && frameOf(whole)) : textOf(event);
   };
 }
 
