@@ -24,7 +24,7 @@ export default [
     file: 'src/events/follow.ts',
     text: 'account.close();',
     replacement: 'account.add(0);',
-    harm: 'The metric of what waits grows for ever.',
+    harm: 'The metric of what waits grows indefinitely.',
     tests: [BEHIND],
   },
   {
@@ -112,7 +112,7 @@ export default [
     file: 'src/api/problems.ts',
     text: 'retry_after_s = facts.status === 503 ? RETRY_AFTER_S : undefined',
     replacement: 'retry_after_s = undefined',
-    harm: 'A client of /v1 is not told when to try again while the database is unavailable.',
+    harm: 'A client of /v1 does not learn when to try again while the database is unavailable.',
     tests: [V1_REFUSAL],
   },
   {

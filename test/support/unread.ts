@@ -9,7 +9,7 @@ interface Asking {
   headers?: Record<string, string>;
 }
 
-/** A client that sends a request over a connection of its own and takes nothing of the reply until it is told to. */
+/** A client that sends a request over a separate connection and takes nothing of the reply until `read` is called. */
 export interface UnreadReply {
   status: number;
   /** Reads the whole reply; `pause_ms` before each piece. */
