@@ -13,8 +13,8 @@ export interface SseFrame {
 /** A frame too large to be kept for a slow client. It may be asked for several times and is then always the same; null: it is gone. */
 export type LateFrame = () => Promise<SseFrame | null>;
 
-/** A string is a frame as `textOfFrame` writes it. */
-export type Frames = AsyncIterable<SseFrame | LateFrame | string>;
+/** A buffer is a frame as `bytesOfFrame` writes it, which several streams may share. */
+export type Frames = AsyncIterable<SseFrame | LateFrame | Buffer>;
 
 const KEEP_ALIVE_MS = 15_000;
 
@@ -69,7 +69,7 @@ async function pump(outlet: Outlet, frames: Frames, closing: AbortSignal): Promi
     for await (const frame of frames) {
       between = false;
       if (typeof frame === 'function') await sendLate(outlet, frame);
-      else await sent(raw, typeof frame === 'string' ? frame : textOfFrame(frame));
+      else await sent(raw, Buffer.isBuffer(frame) ? frame : bytesOfFrame(frame));
       between = true;
       if (raw.destroyed) return;
     }
@@ -80,7 +80,7 @@ async function pump(outlet: Outlet, frames: Frames, closing: AbortSignal): Promi
 }
 
 /** Resolves when so little is left of everything written that more may be. */
-async function sent(raw: ServerResponse, text: string): Promise<void> {
+async function sent(raw: ServerResponse, text: string | Buffer): Promise<void> {
   const taken = written(raw, text);
   if (raw.writableLength > UNSENT_BYTES) await taken();
 }
@@ -123,7 +123,7 @@ async function sendLate({ raw, gone, waiting }: Outlet, load: LateFrame): Promis
 /** Writes parts until one is not taken in time. Returns the place to continue from, and what to wait for. */
 async function sendParts(raw: ServerResponse, load: LateFrame, start: number) {
   const frame = await load();
-  const text = frame ? Buffer.from(textOfFrame(frame)) : Buffer.alloc(0);
+  const text = frame ? bytesOfFrame(frame) : Buffer.alloc(0);
   const size = Math.min(PARTS.largest, Math.max(PARTS.smallest, Math.ceil(text.length / PARTS.most)));
   let from = start;
   let taken: Taken = async () => true;
@@ -137,7 +137,8 @@ async function sendParts(raw: ServerResponse, load: LateFrame, start: number) {
   return { from, length: text.length, taken };
 }
 
-export function textOfFrame({ id, event, data }: SseFrame): string {
+/** As bytes: of a string that waits for its socket, Node keeps a copy of three times its length. */
+export function bytesOfFrame({ id, event, data }: SseFrame): Buffer {
   const head = `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}`;
-  return `${head}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;
+  return Buffer.from(`${head}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`);
 }

@@ -16,7 +16,7 @@ import { type Api, mount } from './mount.ts';
 import { tokenNeeds } from './needs.ts';
 import { ownedWorkflow } from './owned.ts';
 import { unknownReferences } from './references.ts';
-import { type LateFrame, type SseFrame, textOfFrame } from './sse.ts';
+import { bytesOfFrame, type LateFrame, type SseFrame } from './sse.ts';
 import { clear, runStatus, switched } from './workflow-states.ts';
 
 interface Services {
@@ -169,16 +169,16 @@ const numberOf = (text: string | undefined) => (text && /^\d{1,15}$/.test(text) 
 
 const frameOf = ({ seq, type, data, timestamp }: StoredEvent): SseFrame => ({ id: seq, data: { type, data, timestamp } });
 
-/** Frames of events. The streams of a workflow receive an event at the same time, and share its text. */
+/** Frames of events. The streams of a workflow receive an event at the same time, and share its bytes. */
 function frames() {
-  let last = { of: {}, text: '' };
-  const textOf = (event: StoredEvent) => {
-    if (last.of !== event.data) last = { of: event.data, text: textOfFrame(frameOf(event)) };
-    return last.text;
+  let last: { of: object; bytes: Buffer } = { of: {}, bytes: Buffer.alloc(0) };
+  const bytesOf = (event: StoredEvent) => {
+    if (last.of !== event.data) last = { of: event.data, bytes: bytesOfFrame(frameOf(event)) };
+    return last.bytes;
   };
-  return async function* (events: AsyncIterable<FollowedEvent>): AsyncGenerator<string | LateFrame> {
+  return async function* (events: AsyncIterable<FollowedEvent>): AsyncGenerator<Buffer | LateFrame> {
     for await (const event of events)
-      yield 'load' in event ? () => event.load().then((whole) => whole && frameOf(whole)) : textOf(event);
+      yield 'load' in event ? () => event.load().then((whole) => whole && frameOf(whole)) : bytesOf(event);
   };
 }
 
