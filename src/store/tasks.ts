@@ -69,6 +69,11 @@ export interface UnfinishedTask {
   decided: string[];
 }
 
+export interface TimeSpan {
+  from: Date;
+  to: Date;
+}
+
 export type TaskStore = ReturnType<typeof taskStore>;
 
 export function taskStore({
@@ -145,9 +150,10 @@ export function taskStore({
       const found = await prisma.task.findUnique({ where: { id }, select: { todos: true } });
       return (found?.todos ?? []) as unknown as TodoItem[];
     },
-    unfinished: (created_before: Date) => rows<UnfinishedTask>(pool, sql.unfinishedTasks({ created_before })),
-    async over(ids: string[], ended_before: Date): Promise<string[]> {
-      return (await rows<{ id: string }>(pool, sql.tasksOver({ task_ids: ids, ended_before }))).map(({ id }) => id);
+    /** Tasks that have not ended and were not created within this time. */
+    unfinished: (fresh: TimeSpan) => rows<UnfinishedTask>(pool, sql.unfinishedTasks({ ...fresh })),
+    async over(ids: string[], fresh: TimeSpan): Promise<string[]> {
+      return (await rows<{ id: string }>(pool, sql.tasksOver({ task_ids: ids, ...fresh }))).map(({ id }) => id);
     },
     /** Assigns each free lane to the task that waits for it. */
     async settleLanes(): Promise<void> {
@@ -243,6 +249,6 @@ function wiredTask(task: Row) {
     created_at: created_at.toISOString(),
     started_at: started_at?.toISOString() ?? null,
     completed_at: completed_at?.toISOString() ?? null,
-    elapsed_seconds: started_at && end ? (end.getTime() - started_at.getTime()) / 1000 : null,
+    elapsed_seconds: started_at && end ? Math.max(0, end.getTime() - started_at.getTime()) / 1000 : null,
   };
 }

@@ -2,6 +2,7 @@ import { type Client, isGrpcServiceError, WorkflowExecutionAlreadyStartedError, 
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
 import { AppError } from '../domain/errors.ts';
 import { engineIsOutOfReach } from '../domain/outages.ts';
+import type { TimeSpan } from '../store/tasks.ts';
 import { deliveryIdOf, type RunInput, runIdOf, SEARCH_ATTRIBUTES, taskIdOfExecution } from './names.ts';
 import type { agentRun } from './workflows/agent-run.ts';
 import type { webhookDelivery } from './workflows/webhook-delivery.ts';
@@ -33,8 +34,8 @@ export interface Engine {
   deliver(delivery_id: string, options?: { restart?: boolean }): Promise<void>;
   /** The state of a task's execution: running, closed, or unknown to the engine. */
   state(task_id: string): Promise<ExecutionState>;
-  /** Ids of the tasks whose executions are running, according to the engine's index, which may lag. */
-  openRuns(started_before: Date): AsyncIterable<string>;
+  /** Ids of the tasks whose executions are running and were not started within this time, according to the engine's index, which may lag. */
+  openRuns(fresh: TimeSpan): AsyncIterable<string>;
   /** Ends an execution whose task no longer exists. */
   terminate(task_id: string, reason: string): Promise<boolean>;
   /** How many workers poll the engine for work. */
@@ -105,8 +106,8 @@ export function createEngine({ client, task_queue, ui_url, eager }: EngineOption
         throw error;
       }
     },
-    async *openRuns(started_before) {
-      const started = `StartTime < '${started_before.toISOString()}'`;
+    async *openRuns({ from, to }) {
+      const started = `(StartTime < '${from.toISOString()}' OR StartTime > '${to.toISOString()}')`;
       const query = `WorkflowType = 'agentRun' AND ExecutionStatus = 'Running' AND TaskQueue = '${task_queue}' AND ${started}`;
       for await (const { workflowId } of client.workflow.list({ query })) yield taskIdOfExecution(workflowId);
     },

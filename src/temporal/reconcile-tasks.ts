@@ -1,7 +1,7 @@
 import type { Definition } from '../domain/definition.ts';
 import { isTerminal } from '../domain/statuses.ts';
 import type { Store } from '../store/index.ts';
-import type { UnfinishedTask } from '../store/tasks.ts';
+import type { TimeSpan, UnfinishedTask } from '../store/tasks.ts';
 import type { Engine } from './engine.ts';
 import { rulesOf } from './names.ts';
 import type { Settle } from './settle.ts';
@@ -39,21 +39,27 @@ const LOST = 'The workflow engine ended this run without a result; it may have b
 /** Compares tasks with the engine in both directions. Idempotent, and safe on several workers at once. */
 export async function reconcile(ports: ReconcilerPorts): Promise<ReconciledTasks> {
   const { store, now } = ports;
-  const settled = new Date(now().getTime() - GRACE_MS);
+  const fresh = around(now());
   await store.tasks.settleLanes();
-  const tasks = await store.tasks.unfinished(settled);
+  const tasks = await store.tasks.unfinished(fresh);
   const done: ReconciledTasks = { compared: tasks.length, restarted: 0, lost: 0, strays: 0 };
   for (let from = 0; from < tasks.length; from += AT_A_TIME) {
     const moves = await Promise.all(tasks.slice(from, from + AT_A_TIME).map((task) => compare(ports, task)));
     for (const move of moves) if (move) done[move] += 1;
   }
   for (const delivery_id of await store.webhooks.pending()) await ports.engine.deliver(delivery_id);
-  done.strays = await endStrays(ports, settled);
+  done.strays = await endStrays(ports, fresh);
   await store.events.trimDeltas(new Date(now().getTime() - DELTAS_KEPT_MS));
   await store.idempotency.expire();
   await store.workflows.removeUnused(new Date(now().getTime() - UNUSED_MS));
   return done;
 }
+
+/** What happened this close to now may still be in progress. A time further ahead is from before the clock was set back. */
+export const around = (now: Date, grace_ms = GRACE_MS): TimeSpan => ({
+  from: new Date(now.getTime() - grace_ms),
+  to: new Date(now.getTime() + grace_ms),
+});
 
 async function compare(ports: ReconcilerPorts, task: UnfinishedTask): Promise<'restarted' | 'lost' | null> {
   const { engine } = ports;
@@ -95,15 +101,15 @@ async function restart({ store, engine, definition }: ReconcilerPorts, task: Unf
   if (isTerminal((await store.tasks.find(task_id))?.status ?? 'halted')) await engine.halt(task_id);
 }
 
-async function endStrays({ store, engine }: ReconcilerPorts, settled: Date): Promise<number> {
+async function endStrays({ store, engine }: ReconcilerPorts, fresh: TimeSpan): Promise<number> {
   let ended = 0;
   let batch: string[] = [];
   const endBatch = async () => {
-    const over = await store.tasks.over(batch, settled);
+    const over = await store.tasks.over(batch, fresh);
     for (const task_id of over) if (await engine.terminate(task_id, 'Its task has ended or was deleted')) ended += 1;
     batch = [];
   };
-  for await (const task_id of engine.openRuns(settled)) if (batch.push(task_id) === BATCH) await endBatch();
+  for await (const task_id of engine.openRuns(fresh)) if (batch.push(task_id) === BATCH) await endBatch();
   await endBatch();
   return ended;
 }

@@ -54,18 +54,18 @@ export const settleLanes = statement('settle_lanes', [], `SELECT settle_lanes() 
 /** Every task that should have a run, with the data to start it again and the calls whose decisions it may have missed. */
 export const unfinishedTasks = statement(
   'unfinished_tasks',
-  ['created_before'],
+  ['from', 'to'],
   `SELECT t.id AS task_id, t.workflow_id, t.owner_login AS owner, t.agent_name AS agent, t.model, t.status, t.on_busy, t.turns,
       coalesce(t.workflow_title, t.workflow_id::text) AS workflow, t.definition_hash, w.active_task_id AS holder,
       ARRAY(SELECT c.call_id FROM tool_calls c WHERE c.task_id = t.id AND c.status LIKE 'waiting%' AND c.decision IS NOT NULL) AS decided
     FROM tasks t JOIN workflows w ON w.id = t.workflow_id
-    WHERE t.status IN (${LIVE}) AND t.created_at < :created_before ORDER BY t.id`,
+    WHERE t.status IN (${LIVE}) AND t.created_at NOT BETWEEN :from AND :to ORDER BY t.id`,
 );
 
-/** Filters these tasks to those that ended before a time or do not exist. */
+/** Filters these tasks to those that ended, but not within a time, or do not exist. */
 export const tasksOver = statement(
   'tasks_over',
-  ['task_ids', 'ended_before'],
+  ['task_ids', 'from', 'to'],
   `SELECT id FROM unnest(:task_ids::uuid[]) AS asked (id) WHERE NOT EXISTS (
-    SELECT 1 FROM tasks t WHERE t.id = asked.id AND (t.status IN (${LIVE}) OR t.completed_at > :ended_before))`,
+    SELECT 1 FROM tasks t WHERE t.id = asked.id AND (t.status IN (${LIVE}) OR t.completed_at BETWEEN :from AND :to))`,
 );
