@@ -48,13 +48,15 @@ function receive(client: pg.Client, output: WriteStream): Promise<void> {
     const ignore = () => {};
     output.once('error', fail);
     client.query({
-      submit: (wire: unknown) => (wire as Wire).query(BASE_BACKUP),
+      submit(wire: unknown) {
+        const { stream } = wire as Wire;
+        output.on('drain', () => stream.resume());
+        (wire as Wire).query(BASE_BACKUP);
+      },
       handleCopyData({ chunk }: CopyData, { stream }: Wire) {
         if (chunk[0] !== PIECE || output.destroyed) return;
         // Copied, because `pg` reuses the buffer behind the message.
-        if (output.write(Buffer.from(chunk.subarray(1)))) return;
-        stream.pause();
-        output.once('drain', () => stream.resume());
+        if (!output.write(Buffer.from(chunk.subarray(1)))) stream.pause();
       },
       handleRowDescription: ignore,
       handleDataRow: ignore,

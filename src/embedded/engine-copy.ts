@@ -6,7 +6,8 @@ export async function copyEngine(database: string, file: string): Promise<void> 
   const { DatabaseSync } = await import('node:sqlite').catch(() => {
     throw new Error(`Backups need Node 22.13 or newer, and this is ${process.versions.node}`);
   });
-  const open = new DatabaseSync(database, { timeout: BUSY_MS });
+  // The engine's schema has such literals.
+  const open = new DatabaseSync(database, { timeout: BUSY_MS, enableDoubleQuotedStringLiterals: true });
   try {
     open.prepare('VACUUM INTO ?').run(file);
   } finally {

@@ -1,4 +1,4 @@
-import { chmod, cp, mkdir, readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -12,7 +12,8 @@ import { until } from '../support/until.ts';
 const bench = testBench();
 const running: Child[] = [];
 afterAll(async () => {
-  for (const child of running) await child.end('SIGKILL');
+  // Not killed: its servers would be left behind.
+  for (const child of running) await child.end('SIGINT');
   await bench.clear();
 }, 60_000);
 
@@ -25,7 +26,7 @@ interface Home {
 }
 
 async function start(home: string): Promise<Home> {
-  const child = perdura('dev', { PERDURA_HOME: home, RECONCILE_SECONDS: '5' });
+  const child = perdura('dev', { PERDURA_HOME: home, RECONCILE_SECONDS: '5', TOOL_ISOLATION: 'none' });
   running.push(child);
   await child.prints(/Perdura is ready/, 90_000);
   const { api_url, token_file, pids } = JSON.parse(await readFile(join(home, 'ready.json'), 'utf8'));
@@ -51,12 +52,12 @@ def note_effect(q: str) -> str:
     """Notes its call."""
     log = os.open(${JSON.stringify(file)}, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
     os.write(log, f"{os.environ['PERDURA_CALL_KEY']} {os.environ['SECRET']}\\n".encode())
-    time.sleep(0.1)
+    time.sleep(0.2)
     return "noted"
 `;
 
-/** Eight calls of the tool, then a text. */
-const PROMPT = '[[turns=9;tool=note_effect;tokens=30;itl_ms=5]] Note it.';
+/** Six calls of the tool, then a text. */
+const PROMPT = '[[turns=7;tool=note_effect;tokens=30;itl_ms=5]] Note it.';
 const SECRET = 'value-of-a-stored-token';
 
 async function furnish(client: Client, effects: string): Promise<string[]> {
@@ -67,7 +68,8 @@ async function furnish(client: Client, effects: string): Promise<string[]> {
     source_code: noting(effects),
     env_config: { SECRET: { token_name: 'secret' } },
   });
-  await made('/api/knowledge-items', { name: 'fact', content: 'The moon is not made of cheese.' });
+  const source_id = await made('/api/knowledge-sources', { name: 'facts' });
+  await made('/api/knowledge-items', { source_id, name: 'fact', content: 'The moon is not made of cheese.' });
   const [provider] = (await client.ok(client.get('/api/providers'))) as unknown as { id: string }[];
   const agent_id = await made('/api/agents', {
     name: 'notes',
@@ -80,15 +82,27 @@ async function furnish(client: Client, effects: string): Promise<string[]> {
   );
 }
 
-/** Prompts to all workflows until it is stopped. Returns the answered ones. */
+/** Prompts to all workflows, more often than runs end, until it is stopped. Notes the answered ones. */
+const MOST_UNENDED = 12;
+
+interface Listed {
+  id: string;
+  status: string;
+}
+
+const tasksOf = async (client: Client) => (await client.ok(client.get('/api/tasks?limit=1000'))) as unknown as Listed[];
+const unended = async (client: Client) => (await tasksOf(client)).filter(({ status }) => !isTerminal(status)).length;
+
 function load(client: Client, workflows: string[]) {
   const answered: string[] = [];
   let on = true;
   const lane = async (id: string) => {
     while (on) {
-      const { status, body } = await client.post(`/api/workflows/${id}/prompt`, { prompt: PROMPT });
-      if (status === 201) answered.push(body.task_id);
-      await new Promise((done) => setTimeout(done, 700));
+      if ((await unended(client)) < MOST_UNENDED) {
+        const { status, body } = await client.post(`/api/workflows/${id}/prompt`, { prompt: PROMPT });
+        if (status === 201) answered.push(body.task_id);
+      }
+      await new Promise((done) => setTimeout(done, 300));
     }
   };
   const lanes = Promise.all(workflows.map(lane)).catch(() => {});
@@ -146,6 +160,7 @@ it('takes all that a running installation holds, and no write is repeated unaske
   const second = await start(elsewhere);
   expect(second.api_url).not.toBe(first.api_url);
   expect(await readFile(join(elsewhere, 'workspaces/kept-by-hand/note.txt'), 'utf8')).toBe('from a run');
+  process.env.SHOW_ADDRESS = JSON.parse(await readFile(join(elsewhere, 'ready.json'), 'utf8')).temporal_address;
   await checkRestored(second.client, answered_before);
   await second.child.end('SIGINT');
 }, 240_000);
@@ -156,11 +171,23 @@ async function checkRestored(client: Client, answered_before: string[]): Promise
   expect(await client.ok(client.get('/api/knowledge-items'))).toMatchObject([{ name: 'fact' }]);
   let asked = 0;
   const settled = async () => {
-    const tasks = (await client.ok(client.get('/api/tasks?limit=1000'))) as unknown as { id: string; status: string }[];
+    const tasks = await tasksOf(client);
     for (const { id } of tasks.filter(({ status }) => status === 'waiting')) asked += await settle(client, id);
     return tasks.every(({ status }) => isTerminal(status)) && tasks;
   };
-  const tasks = await until('the end of all runs', settled, 120_000);
+  const tasks = await until('the end of all runs', settled, process.env.SHOW ? 30_000 : 120_000).catch(async (error) => {
+    if (!process.env.SHOW) throw error;
+    const { execSync } = await import('node:child_process');
+    for (const { id, status } of await tasksOf(client)) {
+      if (status === "completed" || status === "pending") continue;
+      console.error(id, status, JSON.stringify(await client.ok(client.get(`/api/tasks/${id}`))).slice(0, 1500));
+      console.error(JSON.stringify(((await client.ok(client.get(`/api/tasks/${id}/steps`))) as any).slice(-2)).slice(0, 3000));
+      const a = process.env.SHOW_ADDRESS;
+      console.error(execSync(`/root/.cache/perdura/bin/temporal workflow describe --address ${a} -w task-${id} 2>&1 || /root/.cache/perdura/bin/temporal workflow list --address ${a} 2>&1`).toString().slice(0, 4000));
+      console.error(execSync(`/root/.cache/perdura/bin/temporal workflow show --address ${a} -w task-${id} 2>&1 || true`).toString().slice(-3000));
+    }
+    throw error;
+  });
   const ids = new Set(tasks.map(({ id }) => id));
   expect(answered_before.filter((id) => !ids.has(id))).toEqual([]);
   expect(tasks.filter(({ status }) => status !== 'completed')).toEqual([]);
