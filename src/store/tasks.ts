@@ -152,6 +152,11 @@ export function taskStore({
     },
     /** Tasks that have not ended and were not created within this time. */
     unfinished: (fresh: TimeSpan) => rows<UnfinishedTask>(pool, sql.unfinishedTasks({ ...fresh })),
+    /** Its calls that wait for nobody's decision any more. */
+    async settledCalls(task_id: string): Promise<string[]> {
+      const where = { task_id, NOT: [{ status: 'planned' }, { status: { startsWith: 'waiting' } }] };
+      return (await prisma.toolCall.findMany({ where, select: { call_id: true } })).map(({ call_id }) => call_id);
+    },
     async over(ids: string[], fresh: TimeSpan): Promise<string[]> {
       return (await rows<{ id: string }>(pool, sql.tasksOver({ task_ids: ids, ...fresh }))).map(({ id }) => id);
     },

@@ -16,7 +16,8 @@ interface RunLabels {
   model: string | null;
 }
 
-type ExecutionState = 'open' | 'closed' | 'unknown';
+/** `waiting`: running, and parked until it is notified: for its lane, a decision or a budget. */
+export type ExecutionState = 'open' | 'waiting' | 'closed' | 'unknown';
 
 /** The only interface to Temporal for the rest of the service. */
 export interface Engine {
@@ -32,7 +33,7 @@ export interface Engine {
   raise(task_id: string): Promise<boolean>;
   /** Starts the delivery of a webhook message; `restart` ends one that is in progress. */
   deliver(delivery_id: string, options?: { restart?: boolean }): Promise<void>;
-  /** The state of a task's execution: running, closed, or unknown to the engine. */
+  /** The state of a task's execution. */
   state(task_id: string): Promise<ExecutionState>;
   /** Ids of the tasks whose executions are running and were not started within this time, according to the engine's index, which may lag. */
   openRuns(fresh: TimeSpan): AsyncIterable<string>;
@@ -99,8 +100,9 @@ export function createEngine({ client, task_queue, ui_url, eager }: EngineOption
     },
     async state(task_id) {
       try {
-        const { status } = await soon(() => handle(task_id).describe());
-        return status.name === OPEN ? 'open' : 'closed';
+        const { status, typedSearchAttributes } = await soon(() => handle(task_id).describe());
+        if (status.name !== OPEN) return 'closed';
+        return typedSearchAttributes.get(keys.PerduraStatus!) === undefined ? 'open' : 'waiting';
       } catch (error) {
         if (error instanceof WorkflowNotFoundError) return 'unknown';
         throw error;

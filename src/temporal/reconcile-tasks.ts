@@ -64,6 +64,10 @@ export const around = (now: Date, grace_ms = GRACE_MS): TimeSpan => ({
 async function compare(ports: ReconcilerPorts, task: UnfinishedTask): Promise<'restarted' | 'lost' | null> {
   const { engine } = ports;
   switch (await engine.state(task.task_id)) {
+    case 'waiting':
+      if (task.status === 'running') await wake(ports, task);
+      await remind(engine, task);
+      return null;
     case 'open':
       await remind(engine, task);
       return null;
@@ -81,6 +85,17 @@ async function compare(ports: ReconcilerPorts, task: UnfinishedTask): Promise<'r
       return 'lost';
     }
   }
+}
+
+/**
+ * The engine was restored older than the record: a run waits there for what, on record, it has received. Read after the engine, because
+ * a run's waiting is on record before it waits.
+ */
+async function wake({ store, engine }: ReconcilerPorts, { task_id, holder }: UnfinishedTask): Promise<void> {
+  if ((await store.tasks.find(task_id))?.status !== 'running') return;
+  if (holder === task_id) await engine.proceed(task_id);
+  for (const call_id of await store.tasks.settledCalls(task_id)) await engine.decide(task_id, call_id);
+  await engine.raise(task_id);
 }
 
 /** Repeats signals that a run may have missed: a free lane, a person's decision, an interruption. */
