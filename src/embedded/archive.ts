@@ -42,7 +42,7 @@ export async function unpack(file: string, folder: string): Promise<void> {
   await extract(file, ['-xpzf', '-', '--numeric-owner', '-C', folder]);
 }
 
-/** Unpacks a tar file that is not compressed. What it holds belongs to this user, whoever owned it before. */
+/** Unpacks a tar file that is not compressed. What it holds belongs to this user, no matter who owned it before. */
 export async function unpackAsOwn(file: string, folder: string): Promise<void> {
   await extract(file, ['-xpof', '-', '-C', folder]);
 }

@@ -21,7 +21,7 @@ export const CLUSTER_COPY = 'postgres.tar';
 
 export const KEY = 'encryption-key';
 
-/** The files and folders of a home that a backup holds beside the copies of its databases. */
+/** The files and folders of a home that a backup holds next to the copies of its databases. */
 export const KEPT = ['postgres/password', KEY, 'local-token', 'webhook-secret', 'ports', 'workspaces', 'tools-venv'];
 
 /** Entries of a home that belong to one place or one start. A home with nothing else is empty. */

@@ -54,7 +54,7 @@ async function requireOwnServers(home: string): Promise<void> {
   if (present.every(Boolean)) return;
   throw new Error(
     present.some(Boolean)
-      ? `The installation in ${home} uses a database or an engine of yours: back them up as docs/backups.md describes.`
+      ? `The installation in ${home} uses an external database or engine: back them up as docs/backups.md describes.`
       : `There is no installation in ${home}. Set PERDURA_HOME to the home that you want to back up.`,
   );
 }
@@ -115,7 +115,7 @@ async function runningDatabase(home: string, pid: number): Promise<string> {
     throw new Error(`Perdura, process ${pid}, is starting or stopping in ${home}. Try again when it is ready.`);
   if (ready.pids.postgres && ready.pids.temporal) return ready.database_url;
   throw new Error(
-    `The installation in ${home} runs with a database or an engine of yours: back them up as docs/backups.md describes.`,
+    `The installation in ${home} runs with an external database or engine: back them up as docs/backups.md describes.`,
   );
 }
 

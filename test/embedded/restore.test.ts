@@ -127,7 +127,7 @@ describe('a backup of a home where nothing runs', () => {
     const half = await bench.home();
     await mkdir(join(half, 'temporal'));
     await writeFile(join(half, 'temporal/temporal.db'), '');
-    await expect(backup(file, { home: half })).rejects.toThrow('uses a database or an engine of yours');
+    await expect(backup(file, { home: half })).rejects.toThrow('uses an external database or engine');
     await expect(backup(join(file, 'nowhere', 'backup'))).rejects.toThrow(/cannot be written to/);
   });
 });

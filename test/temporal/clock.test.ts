@@ -11,8 +11,7 @@ const WAITS = `def waits() -> str:
     return "waited"
 `;
 
-const callsTool: Answer = (response, request) =>
-  asks({ name: request.tools![0]!.function.name, args: {} })(response, request);
+const callsTool: Answer = (response, request) => asks({ name: request.tools![0]!.function.name, args: {} })(response, request);
 
 let here: TestInstallation;
 beforeAll(async () => {
@@ -82,7 +81,13 @@ describe('after the clock was set back by a day', () => {
 
   it('a due time is served although it was recorded as missed while the clock was ahead', async () => {
     const { scheduledAgents } = here.core.store;
-    const values = { workflow_id: await here.workflow(), name: 'hourly', prompt: 'Report.', interval_value: 1, interval_unit: 'hours' };
+    const values = {
+      workflow_id: await here.workflow(),
+      name: 'hourly',
+      prompt: 'Report.',
+      interval_value: 1,
+      interval_unit: 'hours',
+    };
     const { id } = await here.alice.ok(here.alice.post('/api/scheduled-agents', values));
     const row = (await scheduledAgents.find(id))!;
     await scheduledAgents.noteMissed(row, Date.now() + DAY_MS);
@@ -144,7 +149,13 @@ describe.each([
   });
 
   it('trigger a schedule', async () => {
-    const values = { workflow_id: await here.workflow(), name: 'weekly', prompt: 'Report.', interval_value: 1, interval_unit: 'weeks' };
+    const values = {
+      workflow_id: await here.workflow(),
+      name: 'weekly',
+      prompt: 'Report.',
+      interval_value: 1,
+      interval_unit: 'weeks',
+    };
     const { id } = await here.alice.ok(here.alice.post('/api/scheduled-agents', values));
     here.model.script(says('Reported.'));
     const { task_id } = await here.alice.ok(here.alice.post(`/api/scheduled-agents/${id}/trigger`));

@@ -20,13 +20,12 @@ const compareLater = () => {
   return reconcile({ store, engine, settle, definition, now: () => new Date(Date.now() + 60_000) });
 };
 
-const parked = (task_id: string) =>
-  until('the run waits', async () => (await here.driver.engine.state(task_id)) === 'waiting');
+const parked = (task_id: string) => until('the run waits', async () => (await here.driver.engine.state(task_id)) === 'waiting');
 const statusIs = (task_id: string, status: string) =>
   until(status, async () => (await here.alice.ok(here.alice.get(`/api/tasks/${task_id}`))).status === status);
 
 /** Each puts the record ahead of what the engine knows, as a record is that was restored to a later time than its engine. */
-describe('a run that waits in the engine for what is on record goes on', () => {
+describe('a run that waits in the engine for what is on record continues', () => {
   it('when it holds its lane', async () => {
     const workflow_id = await here.workflow();
     const task_id = await leftBehind(here, workflow_id);
@@ -34,9 +33,9 @@ describe('a run that waits in the engine for what is on record goes on', () => {
     await here.driver.engine.start({ task_id, max_turns: 5, queued: true }, labels);
     await parked(task_id);
     await sql(`UPDATE tasks SET status = 'running', started_at = now() WHERE id = $1`, task_id);
-    here.model.script(says('Went on.'));
+    here.model.script(says('Continued.'));
     await compareLater();
-    expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'Went on.' });
+    expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'Continued.' });
   });
 
   it('when a person has decided, and the call has its result', async () => {

@@ -10,13 +10,14 @@ const ROOT = resolve(import.meta.dirname, '../..');
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 
-/** Where the time of day is meant: deadlines of gRPC are times of day, and so is what people and other services are told. */
+/** Where the time of day is meant: deadlines of gRPC are times of day, and so is what people and other services receive. */
 const TIME_OF_DAY: Record<string, RegExp> = {
   'the deadline of a call to the engine': /withDeadline\(Date\.now\(\) \+/,
   'times that a schedule is due at': /noteMissed\(\w+, Date\.now\(\)\)|scheduleOfRow\(row, Date\.now\(\)\)/,
   'a date in an answer from outside': /Date\.parse\(text\) - Date\.now\(\)/,
   'the timestamp of a webhook message': /now = Date\.now \}: SenderOptions/,
-  'a time that is stored and compared with another stored one': /previous_until\.getTime\(\) (<=|>) Date\.now\(\)|Date\.parse\(ttl\) <= Date\.now\(\)/,
+  'a time that is stored and compared with another stored one':
+    /previous_until\.getTime\(\) (<=|>) Date\.now\(\)|Date\.parse\(ttl\) <= Date\.now\(\)/,
   'the time of a chat message': /Math\.max\(Date\.now\(\), /,
   'the age of an idempotency key': /const now = Date\.now\(\);|new Date\(Date\.now\(\) - (KEPT|LOST)_MS/,
 };
@@ -75,7 +76,7 @@ describe.each([
     sign_ins.attempt('192.0.2.1');
   });
 
-  it('the rate of a caller is counted anew after a minute', () => {
+  it('the rate of a caller is counted from scratch after a minute', () => {
     const window = new RateWindow();
     const counted = () => {
       let found: { current: number; ttl: number } | undefined;

@@ -12,7 +12,7 @@ export default async function runBackup(config: Config, args: string[]): Promise
   const { file, with_key, force } = wanted(args);
   if (config.DATABASE_URL || config.TEMPORAL_ADDRESS)
     throw new Error(
-      'perdura backup is for the servers that npm start brings. DATABASE_URL or TEMPORAL_ADDRESS names a server of yours: back it up as docs/backups.md describes.',
+      'perdura backup is for the servers that npm start brings. DATABASE_URL or TEMPORAL_ADDRESS names an external server: back it up as docs/backups.md describes.',
     );
   const stop = new AbortController();
   void untilSignal().then(() => stop.abort());
@@ -21,7 +21,7 @@ export default async function runBackup(config: Config, args: string[]): Promise
   say(`${file} is complete: ${(bytes / 1e6).toFixed(1)} MB, readable by this user only.`);
   say(
     with_key
-      ? 'It contains the encryption key and the access token: whoever reads it can open the stored tokens. --without-key leaves the key out.'
+      ? 'It contains the encryption key and the access token: anyone who reads it can open the stored tokens. --without-key leaves the key out.'
       : `It does not contain the encryption key: keep ${config.PERDURA_HOME}/encryption-key elsewhere. Without it a restored installation does not start.`,
   );
 }
