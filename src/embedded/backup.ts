@@ -33,7 +33,7 @@ export async function backUp(options: BackupOptions): Promise<number> {
   await requireOwnServers(home);
   const lock = await takeLock(join(home, 'backup.lock'));
   if (!lock.held) throw new Error(`Process ${lock.holder.pid} is making a backup of ${home}. Wait for it, then try again.`);
-  const draft = `${file}.part`;
+  const draft = draftOf(file);
   try {
     // What a backup that was killed has left.
     await rm(draft, { recursive: true, force: true });
@@ -143,6 +143,8 @@ async function seal(file: string): Promise<void> {
   }
 }
 
+const draftOf = (file: string) => `${file}.perdura-part`;
+
 const FULL = /ENOSPC|EDQUOT|no space left|disk is full|quota exceeded/i;
 
 function inPlainWords(error: NodeJS.ErrnoException, file: string): Error {
@@ -152,6 +154,9 @@ function inPlainWords(error: NodeJS.ErrnoException, file: string): Error {
     return new Error(
       `The disk of ${place} is full, and no backup was written. While a backup is made it needs room for an unpacked copy of the home and for ${basename(file)}.`,
     );
-  if (error.path?.startsWith(`${file}.part`)) return new Error(`${place} cannot be written to: ${error.message}`);
+  // 57P: Postgres was shut down.
+  if (error.code?.startsWith('57P') || /^Connection terminated/.test(error.message))
+    return new Error('Perdura was stopped while its database was copied, and no backup was written. Try again.');
+  if (error.path?.startsWith(draftOf(file))) return new Error(`${place} cannot be written to: ${error.message}`);
   return error;
 }

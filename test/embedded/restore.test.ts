@@ -96,6 +96,18 @@ describe('a backup of a home where nothing runs', () => {
     expect(await filesIn(target)).not.toContain('encryption-key');
   });
 
+  it('is restored where root keeps the database outside of the home', async (test) => {
+    if (process.getuid?.() !== 0) return test.skip('only root does');
+    const [target, fallback] = [join(await bench.home(), 'home'), await bench.home()];
+    await chmod(fallback, 0o711);
+    const file = join(await bench.home(), 'backup');
+    await backup(file);
+    await restore({ home: target, file, migrations_folder: MIGRATIONS, fallback, log });
+    const postgres = bench.keep(await startPostgres({ home: target, fallback, log }));
+    expect(await query(postgres.url, 'SELECT * FROM things')).toEqual([{ name: 'kept' }]);
+    expect((await filesIn(fallback)).length).toBeGreaterThan(0);
+  });
+
   it('replaces a file only with force', async () => {
     const file = join(await bench.home(), 'backup');
     await writeFile(file, 'another file');
