@@ -25,7 +25,8 @@ export async function restore(options: RestoreOptions): Promise<Manifest> {
   await requireEmpty(home);
   const manifest = await readBackup(file);
   await requireFitting(manifest, migrations_folder);
-  await mkdir(home, { recursive: true, mode: 0o711 });
+  // If it cannot be made, the lock says why.
+  await mkdir(home, { recursive: true, mode: 0o711 }).catch(() => {});
   const lock = await lockInstallation(home);
   try {
     // Again, now that nothing else can fill it.
@@ -70,7 +71,7 @@ async function fill({ home, file, fallback = ROOTS_FALLBACK, log }: RestoreOptio
     await rm(draft, { recursive: true });
   } catch (error) {
     await clear(home, place);
-    throw error;
+    throw new Error(`${file} could not be unpacked into ${home}, and nothing was left there: ${(error as Error).message}`);
   }
 }
 

@@ -204,6 +204,16 @@ describe('a file that cannot be restored is refused in one sentence, and nothing
     );
   });
 
+  it('into a home whose disk is full, or that is a file', async (test) => {
+    await expect(restoreTo(whole, whole)).rejects.toThrow(/^Perdura cannot write to its home /);
+    const disk = await bench.home();
+    const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'perdura-test', disk]).status === 0;
+    if (!mounted) return test.skip('this process may not mount a file system');
+    bench.keep({ stop: async () => void spawnSync('umount', [disk]) });
+    await expect(restoreTo(disk, whole)).rejects.toThrow(/could not be unpacked into .* and nothing was left there: /);
+    expect((await filesIn(disk)).filter((name) => !name.startsWith('dev.lock'))).toEqual([]);
+  });
+
   it('into a home with logs and programs only, it can', async () => {
     const target = await emptyHome();
     await mkdir(join(target, 'bin'), { recursive: true });
