@@ -25,7 +25,7 @@ export async function restore(options: RestoreOptions): Promise<Manifest> {
   await requireEmpty(home);
   const manifest = await readBackup(file);
   await requireFitting(manifest, migrations_folder);
-  // If it cannot be made, the lock says why.
+  // If it cannot be made, the lock reports the reason.
   await mkdir(home, { recursive: true, mode: 0o711 }).catch(() => {});
   const lock = await lockInstallation(home);
   try {
