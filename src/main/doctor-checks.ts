@@ -39,7 +39,9 @@ export function doctorChecks({ store, setting }: SharedServices, { engine, clien
     async runs() {
       const tasks = await store.tasks.unfinished(around(new Date(), SETTLED_MS));
       const states = await Promise.all(tasks.slice(0, LOOKED_AT).map(({ task_id }) => engine.state(task_id)));
-      const strays = tasks.filter((_, index) => ['closed', 'unknown'].includes(states[index] ?? '')).map(({ task_id }) => task_id);
+      const strays = tasks
+        .filter((_, index) => ['closed', 'unknown'].includes(states[index] ?? ''))
+        .map(({ task_id }) => task_id);
       const waiting = tasks.filter(({ status }) => status === 'waiting').length;
       if (strays.length === 0)
         return `${tasks.length} in progress for more than two minutes, ${waiting} of them wait for a person`;
