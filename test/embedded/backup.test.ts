@@ -165,8 +165,10 @@ it('takes all that a running installation holds, and no write is repeated silent
   await second.child.end('SIGINT');
 }, 240_000);
 
-/** Writes from after the backup are asked about once an installation keeps its epoch. */
-const KEEPS_EPOCH = existsSync(new URL('../../src/temporal/epoch.ts', import.meta.url));
+/** Writes from after the backup are asked about if a start notices the restore and calls check for it. */
+const KEEPS_EPOCH = ['temporal/epoch.ts', 'domain/continuity.ts'].every((file) =>
+  existsSync(new URL(`../../src/${file}`, import.meta.url)),
+);
 
 async function checkRestored(client: Client, before: { answered: string[]; lines: string[] }): Promise<void> {
   const [tool] = (await client.ok(client.get('/api/custom-tools'))) as unknown as { id: string; name: string }[];
