@@ -8,7 +8,7 @@ import { lockInstallation } from './installation-lock.ts';
 import { postgresMajor } from './postgres-binaries.ts';
 import { findPlace, giveAll, type Place, ROOTS_FALLBACK } from './postgres-place.ts';
 
-export interface RestoreOptions {
+interface RestoreOptions {
   home: string;
   file: string;
   migrations_folder: string;

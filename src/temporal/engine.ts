@@ -17,7 +17,7 @@ interface RunLabels {
 }
 
 /** `waiting`: running, and parked until it is notified: for its lane, a decision or a budget. */
-export type ExecutionState = 'open' | 'waiting' | 'closed' | 'unknown';
+type ExecutionState = 'open' | 'waiting' | 'closed' | 'unknown';
 
 /** The only interface to Temporal for the rest of the service. */
 export interface Engine {
