@@ -45,6 +45,7 @@ import { modelRoutes } from './models.ts';
 import type { Api, Gates } from './mount.ts';
 import { methodsAt, problemOf, sendProblem, unknownRoute, wrongMethod } from './problems.ts';
 import { providerRoutes } from './providers.ts';
+import { RateWindow } from './rate-window.ts';
 import { type RequestSecrets, redactedLog, redactReplies } from './redact-replies.ts';
 import { type ScheduleServices, scheduledAgentRoutes } from './scheduled-agents.ts';
 import { secureHeaders } from './secure-headers.ts';
@@ -163,6 +164,7 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
     requireCaller(guarded, { identify: services.identify, sign_ins, admins: settings.admins });
     await guarded.register(rateLimit, {
       max: settings.rate_limit,
+      store: RateWindow,
       hook: 'preHandler',
       keyGenerator: (request) => request.caller.key,
     });

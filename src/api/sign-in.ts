@@ -17,7 +17,7 @@ interface Count {
   until: number;
 }
 
-export function createSignIns(most: number, now: () => number = Date.now): SignIns {
+export function createSignIns(most: number, now: () => number = () => performance.now()): SignIns {
   const counts = new Map<string, Count>();
   const countOf = (address: string): Count => {
     const key = networkOf(address);

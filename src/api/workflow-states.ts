@@ -56,9 +56,9 @@ export async function clear(
     await store.scheduledAgents.remove(schedule.id);
   }
   const halted = new Set<string>();
-  const until = Date.now() + HALTING_MS;
+  const until = performance.now() + HALTING_MS;
   for (let left = await live(); left.length > 0; left = await live()) {
-    if (Date.now() > until)
+    if (performance.now() > until)
       throw conflict('The runs of this workflow are being halted; repeat the request in a moment', 'workflow_running');
     // A new prompt may arrive in the meantime.
     for (const task_id of left.reverse().filter((id) => !halted.has(id))) {

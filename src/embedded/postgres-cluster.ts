@@ -60,7 +60,7 @@ export async function createCluster(place: Place, password: string): Promise<voi
 export async function launch(place: Place, first: number, { only = false } = {}): Promise<RunningCluster> {
   await removeForeignPidFile(place);
   await trimLog(place.log_file);
-  const patience = Date.now() + CRASH_PATIENCE_MS;
+  const patience = performance.now() + CRASH_PATIENCE_MS;
   for (let next = first; ; await sleep(300)) {
     const port = await freePort(next);
     if (only && port !== first) throw new Error(`Postgres cannot be restarted: another process has taken its port ${first}`);
@@ -80,7 +80,7 @@ export async function launch(place: Place, first: number, { only = false } = {})
     const said = await readFrom(place.log_file, begin);
     // Somebody else took the port since it was found free; on a slow machine that may be a while.
     if (/could not bind/.test(said)) next = port + 1;
-    else if (Date.now() > patience || !/shared memory block|lock file/.test(said)) {
+    else if (performance.now() > patience || !/shared memory block|lock file/.test(said)) {
       throw new Error(`Postgres did not start: ${output.trim()}\n${said.trim()}\nIts log: ${place.log_file}`);
     }
   }

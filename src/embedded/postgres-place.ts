@@ -4,6 +4,10 @@ import { dirname, join } from 'node:path';
 import { type Account, canUse, isRoot, serverAccount } from './account.ts';
 import { exists, type Log, readIfThere } from './files.ts';
 import { postgresBinaries } from './postgres-binaries.ts';
+import { run } from './processes.ts';
+
+/** Where root keeps what the server's own user could not reach inside the home. */
+export const ROOTS_FALLBACK = '/var/lib/perdura';
 
 /** Where one installation's Postgres lives and who runs it. */
 export interface Place {
@@ -53,6 +57,12 @@ async function placeIn(area: string, options: { account: Account; shelf: string;
 /** Created files belong to root; what the server has to write must belong to its user. */
 export async function give(path: string, { uid, gid }: Account): Promise<void> {
   if (uid !== undefined && gid !== undefined) await chown(path, uid, gid);
+}
+
+export async function giveAll(folder: string, { uid, gid }: Account): Promise<void> {
+  if (uid === undefined || gid === undefined) return;
+  const { code, output } = await run('chown', ['-R', `${uid}:${gid}`, folder]);
+  if (code !== 0) throw new Error(`${folder} cannot be given to user ${uid}: ${output.trim()}`);
 }
 
 /** Where the data was put outside of the home, if it was. */

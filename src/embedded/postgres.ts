@@ -13,7 +13,7 @@ import {
   socketDirectory,
   stopServer,
 } from './postgres-cluster.ts';
-import { findPlace, type Place } from './postgres-place.ts';
+import { findPlace, type Place, ROOTS_FALLBACK } from './postgres-place.ts';
 import { endProcess, isAlive } from './processes.ts';
 import type { Restartable } from './supervision.ts';
 
@@ -22,7 +22,6 @@ export interface PostgresOptions {
   log: Log;
   /** The first port to try, if the one of the last start is not known. */
   port?: number;
-  /** Where root keeps what the server's own user could not reach inside the home. */
   fallback?: string;
 }
 
@@ -46,7 +45,7 @@ export async function startPostgres({
   home,
   log,
   port = FIRST_PORT,
-  fallback = '/var/lib/perdura',
+  fallback = ROOTS_FALLBACK,
 }: PostgresOptions): Promise<Postgres> {
   await mkdir(home, { recursive: true, mode: 0o711 });
   const place = await findPlace({ home: await realpath(home), fallback, log });

@@ -70,7 +70,7 @@ export async function endProcess(mark: ProcessMark, grace_ms: number): Promise<v
 }
 
 export async function isGone(mark: ProcessMark, within_ms: number): Promise<boolean> {
-  for (const end = Date.now() + within_ms; Date.now() < end; await sleep(25)) {
+  for (const end = performance.now() + within_ms; performance.now() < end; await sleep(25)) {
     if (!(await isAlive(mark))) return true;
   }
   return !(await isAlive(mark));

@@ -38,11 +38,11 @@ export function supervise(servers: readonly Restartable[], { log, on_restart }: 
     const restarts: number[] = [];
     for (; !stopping.signal.aborted; await pause(LOOK_MS)) {
       if (await server.isUp()) continue;
-      while (restarts[0] !== undefined && restarts[0] < Date.now() - WITHIN_MS) restarts.shift();
+      while (restarts[0] !== undefined && restarts[0] < performance.now() - WITHIN_MS) restarts.shift();
       if (restarts.length >= MOST_RESTARTS) throw new Error(givenUp(server));
       if (restarts.length > 0) await pause(FIRST_PAUSE_MS * 2 ** restarts.length);
       if (stopping.signal.aborted) return;
-      restarts.push(Date.now());
+      restarts.push(performance.now());
       log(`${server.name} has died; restarting it`);
       await server.restart().then(on_restart, (error: Error) => log(error.message));
     }

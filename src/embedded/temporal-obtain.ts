@@ -111,10 +111,10 @@ async function verifiedSource(go: string): Promise<string> {
 
 /** Says how far something has come, but only every so often. */
 function reporting(log: Log, say: (amount: number) => string): (amount: number) => void {
-  let next = Date.now() + PROGRESS_MS;
+  let next = performance.now() + PROGRESS_MS;
   return (amount) => {
-    if (Date.now() < next) return;
-    next = Date.now() + PROGRESS_MS;
+    if (performance.now() < next) return;
+    next = performance.now() + PROGRESS_MS;
     log(say(amount));
   };
 }

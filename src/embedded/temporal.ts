@@ -217,7 +217,7 @@ async function spawnServer(executable: string, { home, log_file, ...places }: La
 }
 
 async function answersWithin(server: Server, limit_ms: number): Promise<boolean> {
-  for (const last = Date.now() + limit_ms; Date.now() < last && (await isAlive(server)); await sleep(50)) {
+  for (const last = performance.now() + limit_ms; performance.now() < last && (await isAlive(server)); await sleep(50)) {
     if (await answers(server)) return true;
   }
   return false;

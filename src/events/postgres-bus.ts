@@ -67,11 +67,11 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
 
   async function keepServing(): Promise<void> {
     for (let pause = FIRST_PAUSE_MS; !closing.signal.aborted; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
-      const begun = Date.now();
+      const begun = performance.now();
       await serve().catch((error: Error) => {
         if (!closing.signal.aborted) log(`The event connection is down, connecting again: ${error.message}`);
       });
-      if (Date.now() - begun > LONGEST_PAUSE_MS) pause = FIRST_PAUSE_MS;
+      if (performance.now() - begun > LONGEST_PAUSE_MS) pause = FIRST_PAUSE_MS;
       await wait(pause, undefined, { ref: false, signal: closing.signal }).catch(() => {});
     }
   }

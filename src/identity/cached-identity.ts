@@ -33,7 +33,7 @@ interface CacheOptions {
  */
 export function cachedIdentity(
   providers: readonly IdentityCheck[],
-  { now = Date.now, on_seen }: CacheOptions = {},
+  { now = () => performance.now(), on_seen }: CacheOptions = {},
 ): CachedIdentity {
   const secret = createSecretKey(randomBytes(32));
   const kept = new Map<string, Kept>();

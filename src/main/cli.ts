@@ -8,6 +8,8 @@ const HELP = `perdura <command>
   worker        a worker          } and ENCRYPTION_KEYS set
   migrate       apply database migrations
   rotate-keys   seal stored tokens again with the first of ENCRYPTION_KEYS
+  backup        <file> [--without-key] [--force]: all of an installation of npm start, also while it runs
+  restore       <file>: into an empty PERDURA_HOME
   tools         install <package> …: for custom tools to import
   replay        run bundles of runs again, offline: <bundle.json> …
   restored      after restoring a backup or snapshot: ask before writes are repeated
@@ -23,6 +25,8 @@ const COMMANDS: Record<string, () => Promise<{ default: Command }>> = {
   worker: () => import('./commands/worker.ts'),
   migrate: () => import('./commands/migrate.ts'),
   'rotate-keys': () => import('./commands/rotate-keys.ts'),
+  backup: () => import('./commands/backup.ts'),
+  restore: () => import('./commands/restore.ts'),
   tools: () => import('./commands/tools.ts'),
   replay: () => import('./commands/replay.ts'),
   restored: () => import('./commands/restored.ts'),

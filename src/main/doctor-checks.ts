@@ -1,6 +1,7 @@
 import type { Checks } from '../api/health.ts';
 import { missingAttributes } from '../temporal/housekeeping.ts';
 import { SEARCH_ATTRIBUTES } from '../temporal/names.ts';
+import { around } from '../temporal/reconcile-tasks.ts';
 import type { RunControl, SharedServices } from './core.ts';
 
 /** How long a run may take from its record to the engine. */
@@ -45,10 +46,10 @@ export function doctorChecks({ store, setting }: SharedServices, { engine, clien
         : `${apart.join(', ')}: others made them, so they are to be named by id`;
     },
     async runs() {
-      const tasks = await store.tasks.unfinished(new Date(Date.now() - SETTLED_MS));
+      const tasks = await store.tasks.unfinished(around(new Date(), SETTLED_MS));
       const states = await Promise.all(tasks.slice(0, LOOKED_AT).map(({ task_id }) => engine.state(task_id)));
       const strays = tasks
-        .filter((_, index) => states[index] && states[index] !== 'open' && !tasks[index]?.record_behind)
+        .filter((_, index) => ['closed', 'unknown'].includes(states[index] ?? '') && !tasks[index]?.record_behind)
         .map(({ task_id }) => task_id);
       const waiting = tasks.filter(({ status }) => status === 'waiting').length;
       if (strays.length === 0)

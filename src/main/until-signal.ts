@@ -6,8 +6,8 @@ export function untilSignal(): Promise<void> {
   return new Promise((resolve) => {
     let asked = 0;
     const stop = () => {
-      if (asked > 0 && Date.now() - asked > ECHO_MS) process.exit(130);
-      asked ||= Date.now();
+      if (asked > 0 && performance.now() - asked > ECHO_MS) process.exit(130);
+      asked ||= performance.now();
       resolve();
     };
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);

@@ -43,7 +43,8 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
   const runs: ExchangePorts['runs'] = {
     async open(_, step) {
       const planned = callsOf(step).map(({ call_id, name }) => ({ call_id, name }));
-      return { ...run, recorded: done.has(step), messages: inOrder(), calls: planned };
+      const seconds = run.started_at && (Date.parse(recording.timeAt(step)) - run.started_at.getTime()) / 1000;
+      return { ...run, seconds, recorded: done.has(step), messages: inOrder(), calls: planned };
     },
     async begin(_, { step, turns, messages: added }: Begin) {
       run = { ...run, status: 'running', turns };

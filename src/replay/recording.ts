@@ -32,6 +32,12 @@ export function recordingOf(bundle: RunBundle) {
     /** The first step of the run itself: earlier ones were copied. */
     begun_at,
     step: (step: number) => steps.get(step),
+    /** When a step began; if it has no answer on record, when the run ended. */
+    timeAt(at: number): string {
+      const step = steps.get(at);
+      const { started_at, completed_at, created_at } = bundle.task;
+      return (step && !step.ended_at && completed_at) || (step?.started_at ?? started_at ?? created_at);
+    },
     message: (place: { step: number; position: number }) => messages.get(placeOf(place)),
     call: (call_id: string) => calls.get(call_id),
     /** The messages of a step: its reply and what followed. */
@@ -136,6 +142,7 @@ export function freshRun({ task, definition }: RunBundle): OpenRun {
     caller_token: null,
     caller_key_id: null,
     started_at: started_at === null ? null : new Date(started_at),
+    seconds: null,
     attempts: 0,
     errors: 0,
     recorded: false,

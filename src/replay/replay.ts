@@ -157,17 +157,10 @@ function activityPorts(work: Replaying): ExchangePorts & CallToolPorts {
     windowOf: () => context_window,
     judge: async (pinned, text, facts) => withheldAt(work) ?? work.judge(pinned, text, facts),
     holdsBack: () => true,
-    now: () => timeAt(work),
+    now: () => recording.timeAt(work.at),
     isModelFailure: (_error): _error is never => false,
     isUnreachable: (_error): _error is never => false,
   };
-}
-
-/** When a step began; if it has no answer on record, when the run ended. */
-function timeAt({ recording, at }: Replaying): string {
-  const step = recording.step(at);
-  const { started_at, completed_at, created_at } = recording.bundle.task;
-  return (step && !step.ended_at && completed_at) || (step?.started_at ?? started_at ?? created_at);
 }
 
 /** A text that a guardrail withheld is not on record, so it cannot be judged again. */

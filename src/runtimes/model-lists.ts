@@ -27,7 +27,7 @@ interface ListerOptions {
 }
 
 /** Fetches model lists from endpoints and caches them for a while. */
-export function modelLister({ now = Date.now, redact }: ListerOptions) {
+export function modelLister({ now = () => performance.now(), redact }: ListerOptions) {
   const kept = new Map<string, { at: number; models: Model[] }>();
   const cleaned = (error: unknown) => Promise.reject(redact().error(error));
   return async ({ key, client, provider_id, prices = {} }: Listing): Promise<Model[]> => {

@@ -23,10 +23,16 @@ const titleOf = (message: string) => [...message.trim()].slice(0, TITLE_CHARACTE
 export type ChatStore = ReturnType<typeof chatStore>;
 
 export function chatStore(prisma: PrismaClient) {
-  const append = (session_id: string, message: { id: string; role: string; content: string; usage?: ChatUsage }) => {
+  /** Messages are ordered by their times, so a later one has a later time, also after the clock was set back. */
+  const nextTime = async (session_id: string): Promise<Date> => {
+    const { _max } = await prisma.chatMessage.aggregate({ where: { session_id }, _max: { created_at: true } });
+    return new Date(Math.max(Date.now(), (_max.created_at?.getTime() ?? 0) + 1));
+  };
+  const append = async (session_id: string, message: { id: string; role: string; content: string; usage?: ChatUsage }) => {
     const { usage, ...rest } = message;
+    const created_at = await nextTime(session_id);
     return prisma.$transaction([
-      prisma.chatMessage.create({ data: { ...rest, ...usage, session_id } }),
+      prisma.chatMessage.create({ data: { ...rest, ...usage, session_id, created_at } }),
       prisma.chatSession.update({ where: { id: session_id }, data: { message_count: { increment: 1 } } }),
     ]);
   };

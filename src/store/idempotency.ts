@@ -49,8 +49,10 @@ export function idempotencyStore(prisma: PrismaClient) {
       if (known && known.request_hash !== request_hash) return { kind: 'mismatch' };
       if (!known || isWithdrawn(known.reply)) return { kind: 'busy' };
       if (known.reply !== null) return { kind: 'replay', reply: known.reply };
-      const lost = { principal, key, created_at: { equals: known.created_at, lt: new Date(now - LOST_MS) } };
-      const taken = await prisma.idempotencyKey.updateMany({ where: lost, data: { created_at: new Date(now) } });
+      // A time that is further ahead was written before the clock was set back.
+      const lost = { OR: [{ created_at: { lt: new Date(now - LOST_MS) } }, { created_at: { gt: new Date(now + LOST_MS) } }] };
+      const seen = { principal, key, created_at: known.created_at };
+      const taken = await prisma.idempotencyKey.updateMany({ where: { ...seen, ...lost }, data: { created_at: new Date(now) } });
       return taken.count === 1 && known.reserved_id ? { kind: 'new', reserved_id: known.reserved_id } : { kind: 'busy' };
     },
     /** Deletes keys older than a day. */

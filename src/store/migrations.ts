@@ -21,12 +21,15 @@ const SERVES_FROM = /^-- Serves versions from: (\S+)$/m;
 /** What a statement fails with that was carried out before: its table, column, object or function exists, or what it drops is gone. */
 const DONE_BEFORE = new Set(['42P07', '42701', '42710', '42723', '42704']);
 
-interface Applied {
+interface Noted {
   migration_name: string;
-  checksum: string;
-  finished_at: Date | null;
   /** The oldest version that still works on the schema, by the name of its last migration; null: only versions that know the migration do. */
   logs: string | null;
+}
+
+interface Applied extends Noted {
+  checksum: string;
+  finished_at: Date | null;
 }
 
 interface Migration {
@@ -62,8 +65,7 @@ export async function applyMigrations(url: string, folder: string): Promise<stri
  */
 export async function requireOwnSchema(database: Pick<pg.Pool, 'query'>, folder: string): Promise<number> {
   const migrations = await migrationsIn(folder);
-  const { rows } = await database.query<{ present: boolean }>(HAS_BOOKKEEPING);
-  const known = rows[0]?.present ? (await database.query<Applied>(KNOWN)).rows : [];
+  const known = await appliedMigrations(database);
   refuseNewer(known, migrations);
   const applied = new Set(known.filter(({ finished_at }) => finished_at).map(({ migration_name }) => migration_name));
   const missing = migrations.filter(({ name }) => !applied.has(name));
@@ -73,7 +75,18 @@ export async function requireOwnSchema(database: Pick<pg.Pool, 'query'>, folder:
   );
 }
 
-function refuseNewer(known: Applied[], migrations: Migration[]): void {
+/** As the database notes them; none in an empty database. */
+export async function appliedMigrations(database: Pick<pg.Pool, 'query'>): Promise<Applied[]> {
+  const { rows } = await database.query<{ present: boolean }>(HAS_BOOKKEEPING);
+  return rows[0]?.present ? (await database.query<Applied>(KNOWN)).rows : [];
+}
+
+/** Throws a sentence if this code does not work on a database with these migrations, because it is older. */
+export async function refuseNewerSchema(known: Noted[], folder: string): Promise<void> {
+  refuseNewer(known, await migrationsIn(folder));
+}
+
+function refuseNewer(known: Noted[], migrations: Migration[]): void {
   const ours = new Set(migrations.map(({ name }) => name));
   const newest = migrations.at(-1)?.name ?? '';
   const foreign = known.find(({ migration_name, logs }) => !ours.has(migration_name) && (!logs || logs > newest));

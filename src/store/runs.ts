@@ -29,6 +29,8 @@ export interface OpenRun extends Usage {
   /** Set if the budget of this run was changed. */
   budget: BudgetLimits | null;
   started_at: Date | null;
+  /** Since its start, by the clock that noted the start. */
+  seconds: number | null;
   caller_token: Uint8Array<ArrayBuffer> | null;
   caller_key_id: string | null;
   /** Attempts of this step so far, and how many of them failed recoverably. */

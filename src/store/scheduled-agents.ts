@@ -104,9 +104,14 @@ export function scheduleStore({ pool, prisma, keys }: { pool: pg.Pool; prisma: P
 function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
   const place = (scheduled_agent_id: string, due_at: Date) => ({ scheduled_agent_id_due_at: { scheduled_agent_id, due_at } });
   return {
-    /** Records that a due time is being served, with the id of its task-to-be. A settled due time is not served again. */
+    /**
+     * Records that a due time is being served, with the id of its task-to-be. A settled due time is not served again; one that was
+     * recorded as missed is, because the engine serves it after all: the clock was ahead when it was recorded.
+     */
     async claimFire(scheduled_agent_id: string, due_at: Date): Promise<{ task_id: string; settled: boolean }> {
       const data = { scheduled_agent_id, due_at, task_id: uuid(), outcome: 'firing' };
+      const missed = { scheduled_agent_id, due_at, outcome: 'missed' };
+      await prisma.scheduleFire.updateMany({ where: missed, data: { ...data, detail: null } });
       await prisma.scheduleFire.createMany({ data: [data], skipDuplicates: true });
       const fire = await prisma.scheduleFire.findUniqueOrThrow({ where: place(scheduled_agent_id, due_at) });
       return { task_id: fire.task_id ?? data.task_id, settled: fire.outcome !== 'firing' };

@@ -77,6 +77,11 @@ export interface UnfinishedTask {
   continuity: ContinuityDecision | null;
 }
 
+export interface TimeSpan {
+  from: Date;
+  to: Date;
+}
+
 export type TaskStore = ReturnType<typeof taskStore>;
 
 export function taskStore({
@@ -155,9 +160,15 @@ export function taskStore({
     },
     /** A task that has not ended. */
     unfinishedOne: (task_id: string) => row<UnfinishedTask>(pool, sql.unfinishedTask({ task_id })),
-    unfinished: (created_before: Date) => rows<UnfinishedTask>(pool, sql.unfinishedTasks({ created_before })),
-    async over(ids: string[], ended_before: Date): Promise<string[]> {
-      return (await rows<{ id: string }>(pool, sql.tasksOver({ task_ids: ids, ended_before }))).map(({ id }) => id);
+    /** Tasks that have not ended and were not created within this time. */
+    unfinished: (fresh: TimeSpan) => rows<UnfinishedTask>(pool, sql.unfinishedTasks({ ...fresh })),
+    /** Its calls that wait for nobody's decision any more. */
+    async settledCalls(task_id: string): Promise<string[]> {
+      const where = { task_id, NOT: [{ status: 'planned' }, { status: { startsWith: 'waiting' } }] };
+      return (await prisma.toolCall.findMany({ where, select: { call_id: true } })).map(({ call_id }) => call_id);
+    },
+    async over(ids: string[], fresh: TimeSpan): Promise<string[]> {
+      return (await rows<{ id: string }>(pool, sql.tasksOver({ task_ids: ids, ...fresh }))).map(({ id }) => id);
     },
     /** Assigns each free lane to the task that waits for it. */
     async settleLanes(): Promise<void> {
@@ -266,6 +277,6 @@ function wiredTask(task: Row) {
     created_at: created_at.toISOString(),
     started_at: started_at?.toISOString() ?? null,
     completed_at: completed_at?.toISOString() ?? null,
-    elapsed_seconds: started_at && end ? (end.getTime() - started_at.getTime()) / 1000 : null,
+    elapsed_seconds: started_at && end ? Math.max(0, end.getTime() - started_at.getTime()) / 1000 : null,
   };
 }

@@ -2,6 +2,7 @@ import { type Client, isGrpcServiceError, WorkflowExecutionAlreadyStartedError, 
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
 import { AppError } from '../domain/errors.ts';
 import { engineIsOutOfReach } from '../domain/outages.ts';
+import type { TimeSpan } from '../store/tasks.ts';
 import { deliveryIdOf, type RunInput, runIdOf, SEARCH_ATTRIBUTES, taskIdOfExecution } from './names.ts';
 import type { agentRun } from './workflows/agent-run.ts';
 import type { webhookDelivery } from './workflows/webhook-delivery.ts';
@@ -15,7 +16,8 @@ interface RunLabels {
   model: string | null;
 }
 
-type ExecutionState = 'open' | 'closed' | 'unknown';
+/** `waiting`: running, and parked until it is notified: for its lane, a decision or a budget. */
+type ExecutionState = 'open' | 'waiting' | 'closed' | 'unknown';
 
 /** The only interface to Temporal for the rest of the service. */
 export interface Engine {
@@ -33,10 +35,10 @@ export interface Engine {
   raise(task_id: string): Promise<boolean>;
   /** Starts the delivery of a webhook message; `restart` ends one that is in progress. */
   deliver(delivery_id: string, options?: { restart?: boolean }): Promise<void>;
-  /** The state of a task's execution: running, closed, or unknown to the engine. */
+  /** The state of a task's execution. */
   state(task_id: string): Promise<ExecutionState>;
-  /** Ids of the tasks whose executions are running, according to the engine's index, which may lag. */
-  openRuns(started_before: Date): AsyncIterable<string>;
+  /** Ids of the tasks whose executions are running and were not started within this time, according to the engine's index, which may lag. */
+  openRuns(fresh: TimeSpan): AsyncIterable<string>;
   /** The latest execution of a task if it ended by itself; null if it runs, or was ended from outside, or there is none. */
   endedItself(task_id: string): Promise<string | null>;
   /** Ends an execution whose task no longer exists, or which another one replaces; `run_id` names one of several. */
@@ -107,15 +109,16 @@ export function createEngine({ client, task_queue, ui_url, eager }: EngineOption
     },
     async state(task_id) {
       try {
-        const { status } = await soon(() => handle(task_id).describe());
-        return status.name === OPEN ? 'open' : 'closed';
+        const { status, typedSearchAttributes } = await soon(() => handle(task_id).describe());
+        if (status.name !== OPEN) return 'closed';
+        return typedSearchAttributes.get(keys.PerduraStatus!) === undefined ? 'open' : 'waiting';
       } catch (error) {
         if (error instanceof WorkflowNotFoundError) return 'unknown';
         throw error;
       }
     },
-    async *openRuns(started_before) {
-      const started = `StartTime < '${started_before.toISOString()}'`;
+    async *openRuns({ from, to }) {
+      const started = `(StartTime < '${from.toISOString()}' OR StartTime > '${to.toISOString()}')`;
       const query = `WorkflowType = 'agentRun' AND ExecutionStatus = 'Running' AND TaskQueue = '${task_queue}' AND ${started}`;
       for await (const { workflowId } of client.workflow.list({ query })) yield taskIdOfExecution(workflowId);
     },

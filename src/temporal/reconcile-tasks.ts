@@ -1,6 +1,6 @@
 import type { Definition } from '../domain/definition.ts';
 import type { Store } from '../store/index.ts';
-import type { UnfinishedTask } from '../store/tasks.ts';
+import type { TimeSpan, UnfinishedTask } from '../store/tasks.ts';
 import { carryOut, parkEnded, restart } from './continuity.ts';
 import type { Engine } from './engine.ts';
 import type { Settle } from './settle.ts';
@@ -40,21 +40,27 @@ const LOST = 'The workflow engine ended this run without a result; it may have b
 /** Compares tasks with the engine in both directions. Idempotent, and safe on several workers at once. */
 export async function reconcile(ports: ReconcilerPorts): Promise<ReconciledTasks> {
   const { store, now } = ports;
-  const settled = new Date(now().getTime() - GRACE_MS);
+  const fresh = around(now());
   await store.tasks.settleLanes();
-  const tasks = await store.tasks.unfinished(settled);
+  const tasks = await store.tasks.unfinished(fresh);
   const done: ReconciledTasks = { compared: tasks.length, restarted: 0, lost: 0, behind: 0, strays: 0 };
   for (let from = 0; from < tasks.length; from += AT_A_TIME) {
     const moves = await Promise.all(tasks.slice(from, from + AT_A_TIME).map((task) => compare(ports, task)));
     for (const move of moves) if (move) done[move] += 1;
   }
   for (const delivery_id of await store.webhooks.pending()) await ports.engine.deliver(delivery_id);
-  done.strays = await endStrays(ports, settled);
+  done.strays = await endStrays(ports, fresh);
   await store.events.trimDeltas(new Date(now().getTime() - DELTAS_KEPT_MS));
   await store.idempotency.expire();
   await store.workflows.removeUnused(new Date(now().getTime() - UNUSED_MS));
   return done;
 }
+
+/** What happened this close to now may still be in progress. A time further ahead is from before the clock was set back. */
+export const around = (now: Date, grace_ms = GRACE_MS): TimeSpan => ({
+  from: new Date(now.getTime() - grace_ms),
+  to: new Date(now.getTime() + grace_ms),
+});
 
 async function compare(ports: ReconcilerPorts, task: UnfinishedTask): Promise<'restarted' | 'lost' | 'behind' | null> {
   const { engine } = ports;
@@ -63,8 +69,12 @@ async function compare(ports: ReconcilerPorts, task: UnfinishedTask): Promise<'r
     return task.continuity === 'resume' ? 'restarted' : null;
   }
   const state = await engine.state(task.task_id);
-  if (task.record_behind && state !== 'open') return null;
+  if (task.record_behind && (state === 'closed' || state === 'unknown')) return null;
   switch (state) {
+    case 'waiting':
+      if (task.status === 'running') await wake(ports, task);
+      await remind(engine, task);
+      return null;
     case 'open':
       await remind(engine, task);
       return null;
@@ -85,6 +95,17 @@ async function compare(ports: ReconcilerPorts, task: UnfinishedTask): Promise<'r
   }
 }
 
+/**
+ * The engine was restored older than the record: a run waits there for what, on record, it has received. Read after the engine, because
+ * a run's waiting is on record before it waits.
+ */
+async function wake({ store, engine }: ReconcilerPorts, { task_id, holder }: UnfinishedTask): Promise<void> {
+  if ((await store.tasks.find(task_id))?.status !== 'running') return;
+  if (holder === task_id) await engine.proceed(task_id);
+  for (const call_id of await store.tasks.settledCalls(task_id)) await engine.decide(task_id, call_id);
+  await engine.raise(task_id);
+}
+
 /** Repeats signals that a run may have missed: a free lane, a person's decision, an interruption. */
 async function remind(engine: Engine, { task_id, status, holder, on_busy, decided }: UnfinishedTask): Promise<void> {
   for (const call_id of decided) await engine.decide(task_id, call_id);
@@ -93,15 +114,15 @@ async function remind(engine: Engine, { task_id, status, holder, on_busy, decide
   else if (holder && on_busy === 'interrupt') await engine.halt(holder);
 }
 
-async function endStrays({ store, engine }: ReconcilerPorts, settled: Date): Promise<number> {
+async function endStrays({ store, engine }: ReconcilerPorts, fresh: TimeSpan): Promise<number> {
   let ended = 0;
   let batch: string[] = [];
   const endBatch = async () => {
-    const over = await store.tasks.over(batch, settled);
+    const over = await store.tasks.over(batch, fresh);
     for (const task_id of over) if (await engine.terminate(task_id, 'Its task has ended or was deleted')) ended += 1;
     batch = [];
   };
-  for await (const task_id of engine.openRuns(settled)) if (batch.push(task_id) === BATCH) await endBatch();
+  for await (const task_id of engine.openRuns(fresh)) if (batch.push(task_id) === BATCH) await endBatch();
   await endBatch();
   return ended;
 }

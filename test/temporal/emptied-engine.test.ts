@@ -65,7 +65,7 @@ it('an engine that was emptied under a living worker gets back its schedules and
   expect(lacking).toMatchObject({ ok: false, detail: expect.stringContaining(here.setting.config.TEMPORAL_TASK_QUEUE) });
   await until('the engine is set up again', async () => (await ready()).ok, 60_000);
   await until('the schedule is back', () => here.driver.schedules.nextRun(schedule.id), 90_000);
-  await until('the run is back', async () => (await here.driver.engine.state(task_id)) === 'open', 90_000);
+  await until('the run is back', async () => (await here.driver.engine.state(task_id)) === 'waiting', 90_000);
   expect(lines.filter((line) => /The workflow engine has lost the schedule/.test(line))).not.toEqual([]);
   await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/approvals/1-1`, { decision: 'approve' }));
   expect(await here.ended(task_id, 60_000)).toMatchObject({ status: 'completed', response: 'Stamped.' });

@@ -22,7 +22,7 @@ export const openRun = statement(
   'open_run',
   ['task_id', 'step'],
   `SELECT t.id AS task_id, t.workflow_id, t.owner, t.owner_login, t.prompt, t.status, t.halt_requested, t.definition_hash,
-      t.cursor, t.toolset, t.turns, t.started_at, t.budget, t.caller_token, t.caller_key_id,
+      t.cursor, t.toolset, t.turns, t.started_at, extract(epoch FROM now() - t.started_at)::float8 AS seconds, t.budget, t.caller_token, t.caller_key_id,
       t.total_in, t.total_out, t.cache_read, t.cache_write, t.cost, t.premium_requests,
       coalesce(s.attempts, 0) AS attempts, coalesce(s.errors, 0) AS errors, s.ended_at IS NOT NULL AS recorded,
       :step = 1 OR EXISTS (SELECT 1 FROM task_steps p WHERE p.task_id = t.id AND p.step = :step - 1 AND p.ended_at IS NOT NULL) AS follows,

@@ -67,16 +67,16 @@ const UNFINISHED = `SELECT t.id AS task_id, t.workflow_id, t.owner_login AS owne
 
 export const unfinishedTasks = statement(
   'unfinished_tasks',
-  ['created_before'],
-  `${UNFINISHED} AND t.created_at < :created_before ORDER BY t.id`,
+  ['from', 'to'],
+  `${UNFINISHED} AND t.created_at NOT BETWEEN :from AND :to ORDER BY t.id`,
 );
 
 export const unfinishedTask = statement('unfinished_task', ['task_id'], `${UNFINISHED} AND t.id = :task_id`);
 
-/** Filters these tasks to those that ended before a time or do not exist. */
+/** Filters these tasks to those that ended, but not within a time, or do not exist. */
 export const tasksOver = statement(
   'tasks_over',
-  ['task_ids', 'ended_before'],
+  ['task_ids', 'from', 'to'],
   `SELECT id FROM unnest(:task_ids::uuid[]) AS asked (id) WHERE NOT EXISTS (
-    SELECT 1 FROM tasks t WHERE t.id = asked.id AND (t.status IN (${LIVE}) OR t.completed_at > :ended_before))`,
+    SELECT 1 FROM tasks t WHERE t.id = asked.id AND (t.status IN (${LIVE}) OR t.completed_at BETWEEN :from AND :to))`,
 );

@@ -27,11 +27,9 @@ export async function reserve({ ports, run, definition, selected, tokens, step, 
   const budget = run.budget ?? definition.budget;
   if (!budget) return 'go';
   await ready;
-  const now = ports.now();
-  const seconds = run.started_at ? (Date.parse(now) - run.started_at.getTime()) / 1000 : 0;
   const call = { total_in: tokens, total_out: 0, cache_read: 0, cache_write: 0 };
   const next = { cost: costOf(call, definition.model, selected.prices), tokens, seconds: 0 };
-  const reason = exhaustedBy(budget, { cost: run.cost, tokens: run.total_in + run.total_out, seconds }, next);
+  const reason = exhaustedBy(budget, { cost: run.cost, tokens: run.total_in + run.total_out, seconds: run.seconds ?? 0 }, next);
   if (!reason) return 'go';
   const { log, status } = eventsOf(run.task_id, ports.now);
   const exhausted = log('budget_exhausted', reason, { step, on_exhausted: budget.on_exhausted });

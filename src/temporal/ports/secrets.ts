@@ -17,11 +17,11 @@ export function runSecrets(core: Pick<SharedServices, 'store' | 'secrets'>): Run
 
   async function bookOf(task_id: string): Promise<Redactor> {
     const known = kept.get(task_id);
-    if (known && Date.now() - known.at < FRESH_MS) return known.book;
+    if (known && performance.now() - known.at < FRESH_MS) return known.book;
     const book = known?.book ?? secrets.book();
     await secrets.within(book, () => openAll(core, task_id));
     kept.delete(task_id);
-    kept.set(task_id, { book, at: Date.now() });
+    kept.set(task_id, { book, at: performance.now() });
     if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value as string);
     return book;
   }

@@ -52,9 +52,9 @@ export function mcpPool(options: PoolOptions): McpPool {
 
   async function connectionOf(entry: Entry, target: McpTarget): Promise<McpConnection> {
     const known = await entry.connection?.catch(() => null);
-    if (known && !known.closed() && (Date.now() - entry.used_at < check_after_ms || (await answers(known)))) return known;
+    if (known && !known.closed() && (performance.now() - entry.used_at < check_after_ms || (await answers(known)))) return known;
     if (known && entry.connection) void known.close().catch(() => {});
-    if (Date.now() < entry.retry_at) throw new ToolUnreachable(entry.last_error);
+    if (performance.now() < entry.retry_at) throw new ToolUnreachable(entry.last_error);
     entry.connection = opened(entry, target);
     return entry.connection;
   }
@@ -70,7 +70,7 @@ export function mcpPool(options: PoolOptions): McpPool {
       entry.last_error = (error as Error).message;
       // The first failure may be chance; after the second, the server is not tried for a while.
       entry.retry_at =
-        entry.failures === 0 ? 0 : Date.now() + Math.min(LONGEST_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** entry.failures);
+        entry.failures === 0 ? 0 : performance.now() + Math.min(LONGEST_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** entry.failures);
       entry.failures += 1;
       throw new ToolUnreachable(entry.last_error, { cause: error });
     }
@@ -78,7 +78,7 @@ export function mcpPool(options: PoolOptions): McpPool {
 
   async function closeIdle(): Promise<void> {
     for (const [key, entry] of entries) {
-      if (entry.users > 0 || Date.now() - entry.used_at < idle_ms || Date.now() < entry.retry_at) continue;
+      if (entry.users > 0 || performance.now() - entry.used_at < idle_ms || performance.now() < entry.retry_at) continue;
       await closeUnused(key, entry);
     }
   }
@@ -114,7 +114,7 @@ export function mcpPool(options: PoolOptions): McpPool {
         return await work(await unlessAborted(joined(entry, place.target), signal));
       } finally {
         entry.users -= 1;
-        entry.used_at = Date.now();
+        entry.used_at = performance.now();
         closeBeyondMost();
       }
     },

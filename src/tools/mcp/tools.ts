@@ -72,10 +72,10 @@ const REPORT_EVERY_MS = 1_000;
 
 /** At most one report per second, however many the server sends. */
 function progressReporter(report: NonNullable<ToolCall['progress']>) {
-  let reported_at = 0;
+  let reported_at = Number.NEGATIVE_INFINITY;
   return ({ progress, total, message }: { progress: number; total?: number | undefined; message?: string | undefined }) => {
-    if (Date.now() - reported_at < REPORT_EVERY_MS) return;
-    reported_at = Date.now();
+    if (performance.now() - reported_at < REPORT_EVERY_MS) return;
+    reported_at = performance.now();
     const said = message === undefined ? (total ? `${progress} of ${total}` : `${progress}`) : shortened(message);
     report(said, { progress, ...(total ? { total } : {}) });
   };

@@ -1,0 +1,77 @@
+import { type SpawnOptions, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type FileHandle, open } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+
+/** Files below a folder, by their paths in it. */
+interface Members {
+  folder: string;
+  paths: string[];
+}
+
+interface Result {
+  code: number | null;
+  output: string;
+  errors: string;
+}
+
+/** A file that changes or disappears meanwhile does not matter, so the caller checks what was written. */
+export async function pack(file: string, members: Members[], signal: AbortSignal): Promise<void> {
+  const args = ['-czf', basename(file), ...members.flatMap(({ folder, paths }) => ['-C', folder, ...paths])];
+  const { code, errors } = await tar(args, { cwd: dirname(file), signal });
+  // GNU tar ends with 1 if a file changed while it was read.
+  if (code !== 0 && code !== 1) throw new Error(lastLine(errors));
+}
+
+/** Reads a packed file to its end, which compares its checksum. Returns the first part of each path in it. */
+export async function topLevelOf(file: string): Promise<Set<string>> {
+  const { code, output, errors } = await reading(file, ['-tzf', '-']);
+  if (code !== 0) throw new Error(lastLine(errors));
+  return new Set(output.split('\n').map((path) => path.replace(/^\.\//, '').split('/')[0] ?? ''));
+}
+
+/** The text of a file in a packed one; nothing if it is not there. */
+export async function memberOf(file: string, path: string): Promise<string | undefined> {
+  const { output } = await reading(file, ['-xzOf', '-', path]);
+  return output || undefined;
+}
+
+export async function unpack(file: string, folder: string): Promise<void> {
+  await extract(file, ['-xpzf', '-', '--numeric-owner', '-C', folder]);
+}
+
+/** Unpacks a tar file that is not compressed. What it holds belongs to this user, no matter who owned it before. */
+export async function unpackAsOwn(file: string, folder: string): Promise<void> {
+  await extract(file, ['-xpof', '-', '-C', folder]);
+}
+
+async function extract(file: string, args: string[]): Promise<void> {
+  const { code, errors } = await reading(file, args);
+  if (code !== 0) throw new Error(lastLine(errors));
+}
+
+/** Through standard input, because tar takes a name with a colon for a file on another machine. */
+async function reading(file: string, args: string[]): Promise<Result> {
+  const input = await open(file);
+  try {
+    return await tar(args, { input });
+  } finally {
+    await input.close();
+  }
+}
+
+async function tar(args: string[], { input, ...options }: SpawnOptions & { input?: FileHandle }): Promise<Result> {
+  const env = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C.UTF-8' };
+  const child = spawn('tar', args, { cwd: '/', env, ...options, stdio: [input?.fd ?? 'ignore', 'pipe', 'pipe'] });
+  const ended = once(child, 'close') as Promise<[number | null]>;
+  const [[code], output, errors] = await Promise.all([ended, text(child.stdout as Readable), text(child.stderr as Readable)]);
+  return { code, output, errors };
+}
+
+const lastLine = (errors: string): string =>
+  errors
+    .trim()
+    .split('\n')
+    .find((line) => !/^tar: (Child|Error)/.test(line)) ?? errors;

@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { memberOf, topLevelOf } from './archive.ts';
+
+/** What describes a backup, as its first file. */
+const Manifest = z.object({
+  format: z.literal(1),
+  perdura: z.string(),
+  taken_at: z.iso.datetime(),
+  /** Postgres' files are read only by the same major version on the same kind of processor. */
+  postgres: z.string(),
+  processor: z.string(),
+  /** The applied migrations as the database notes them. */
+  migrations: z.array(z.object({ migration_name: z.string(), logs: z.string().nullable() })),
+  with_key: z.boolean(),
+});
+export type Manifest = z.output<typeof Manifest>;
+
+export const MANIFEST = 'manifest.json';
+export const ENGINE_COPY = 'temporal.db';
+export const CLUSTER_COPY = 'postgres.tar';
+
+export const KEY = 'encryption-key';
+
+/** The files and folders of a home that a backup holds next to the copies of its databases. */
+export const KEPT = ['postgres/password', KEY, 'local-token', 'webhook-secret', 'ports', 'workspaces', 'tools-venv'];
+
+/** Entries of a home that belong to one place or one start. A home with nothing else is empty. */
+export const LEFT_OUT = [/^(bin|cache)$/, /^(ready|epoch)\.json/, /\.log$/, /\.lock\.\d+(\.[0-9a-f]+)?$/];
+
+/** Reads a backup to its end, which compares its checksum. Throws a sentence for a file that is none, or not a whole one. */
+export async function readBackup(file: string): Promise<Manifest> {
+  const entries = await topLevelOf(file).catch((error: NodeJS.ErrnoException) => {
+    throw new Error(
+      error.code ? `${file} cannot be read: ${error.message}` : `${file} is damaged or incomplete: ${error.message}`,
+    );
+  });
+  const manifest = Manifest.safeParse(parsed((await memberOf(file, MANIFEST)) ?? ''));
+  if (manifest.success && [ENGINE_COPY, CLUSTER_COPY].every((name) => entries.has(name))) return manifest.data;
+  throw new Error(`${file} is not a backup that this version of Perdura can read`);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,68 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createWriteStream, type WriteStream } from 'node:fs';
+import pg from 'pg';
+import { connectionTo } from '../store/database.ts';
+
+/** What is used of the connection and the messages that `pg` hands to a query. */
+interface Wire {
+  query(text: string): void;
+  stream: { pause(): void; resume(): void; destroy(): void };
+}
+interface CopyData {
+  chunk: Buffer;
+}
+
+const BASE_BACKUP = "BASE_BACKUP (LABEL 'perdura backup', CHECKPOINT 'fast', WAL true, MANIFEST 'no')";
+/** The first byte of a message that carries a piece of the tar file; others announce an archive or report progress. */
+const PIECE = 'd'.charCodeAt(0);
+
+/**
+ * Copies a running Postgres to a tar file over the replication protocol, as pg_basebackup does, which does not come with the embedded
+ * server. The write-ahead log is included: a server that starts on the copy recovers to the moment at which the copy ended.
+ */
+export async function copyCluster(url: string, file: string, signal: AbortSignal): Promise<void> {
+  const client = new pg.Client({ ...connectionTo(url, 'perdura backup'), replication: 'true' } as pg.ClientConfig);
+  // The query in progress fails too and reports it.
+  client.on('error', () => {});
+  const output = createWriteStream(file, { flags: 'wx', mode: 0o600, signal });
+  try {
+    await Promise.all([client.connect(), once(output, 'open')]);
+    // Ends with the session. Without it, a checkpoint during a long copy could remove log that the copy needs.
+    await client.query(`CREATE_REPLICATION_SLOT perdura_${randomBytes(6).toString('hex')} TEMPORARY PHYSICAL RESERVE_WAL`);
+    await receive(client, output);
+    output.end();
+    await once(output, 'close');
+    await client.end();
+  } catch (error) {
+    output.destroy();
+    // Without a goodbye, which the server would read only after the rest of the copy.
+    (client as unknown as { connection: Wire }).connection.stream.destroy();
+    throw error;
+  }
+}
+
+/** Rejects if the file cannot be written, without waiting for the rest of the copy. */
+function receive(client: pg.Client, output: WriteStream): Promise<void> {
+  return new Promise((done, fail) => {
+    const ignore = () => {};
+    output.once('error', fail);
+    client.query({
+      submit(wire: unknown) {
+        const { stream } = wire as Wire;
+        output.on('drain', () => stream.resume());
+        (wire as Wire).query(BASE_BACKUP);
+      },
+      handleCopyData({ chunk }: CopyData, { stream }: Wire) {
+        if (chunk[0] !== PIECE || output.destroyed) return;
+        // Copied, because `pg` reuses the buffer behind the message.
+        if (!output.write(Buffer.from(chunk.subarray(1)))) stream.pause();
+      },
+      handleRowDescription: ignore,
+      handleDataRow: ignore,
+      handleCommandComplete: ignore,
+      handleError: fail,
+      handleReadyForQuery: () => done(),
+    } as unknown as pg.Submittable);
+  });
+}

@@ -1,0 +1,38 @@
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { backUp } from '../../embedded/backup.ts';
+import type { Config } from '../config.ts';
+import { PERDURA_VERSION } from '../places.ts';
+import { untilSignal } from '../until-signal.ts';
+
+const say = (line: string) => process.stderr.write(`${line}\n`);
+
+/** Writes a backup of the installation in the home folder to one file. */
+export default async function runBackup(config: Config, args: string[]): Promise<void> {
+  const { file, with_key, force } = wanted(args);
+  if (config.DATABASE_URL || config.TEMPORAL_ADDRESS)
+    throw new Error(
+      'perdura backup is for the servers that npm start brings. DATABASE_URL or TEMPORAL_ADDRESS names an external server: back it up as docs/backups.md describes.',
+    );
+  const stop = new AbortController();
+  void untilSignal().then(() => stop.abort());
+  const options = { home: config.PERDURA_HOME, file, version: PERDURA_VERSION, with_key, force };
+  const bytes = await backUp({ ...options, signal: stop.signal, log: say });
+  say(`${file} is complete: ${(bytes / 1e6).toFixed(1)} MB, readable by this user only.`);
+  say(
+    with_key
+      ? 'It contains the encryption key and the access token: anyone who reads it can open the stored tokens. --without-key leaves the key out.'
+      : `It does not contain the encryption key: keep ${config.PERDURA_HOME}/encryption-key elsewhere. Without it a restored installation does not start.`,
+  );
+}
+
+function wanted(args: string[]) {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { force: { type: 'boolean', default: false }, 'without-key': { type: 'boolean', default: false } },
+  });
+  const [file, ...more] = positionals;
+  if (!file || more.length > 0) throw new Error('Name one file: perdura backup <file> [--without-key] [--force]');
+  return { file: resolve(file), with_key: !values['without-key'], force: values.force };
+}
