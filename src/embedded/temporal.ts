@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
-import { SEARCH_ATTRIBUTES } from '../temporal/names.ts';
+import { ENGINE_FILE, SEARCH_ATTRIBUTES } from '../temporal/names.ts';
 import { type Log, readJsonFile, replaceFile, tailOf, trimLog } from './files.ts';
 import { hasOpen, listens } from './listening.ts';
 import { freePort, rememberedPort, rememberPort } from './ports.ts';
@@ -22,6 +22,8 @@ interface TemporalOptions {
   /** The first ports to try, if those of the last start are not known. */
   port?: number;
   ui_port?: number;
+  /** How long the history of a run that has ended is kept. Applies to runs that end from now on. */
+  retention_days?: number;
 }
 
 export interface Temporal extends Restartable {
@@ -74,6 +76,7 @@ const TUNING = [
 const UI_PORT = 8_233;
 const ATTEMPTS = 3;
 const START_LIMIT_MS = 60_000;
+const DAY_MS = 24 * 3_600_000;
 
 /** Starts the installation's own Temporal server with its web interface on loopback, or takes over the one that still runs. */
 export async function startTemporal(options: TemporalOptions): Promise<Temporal> {
@@ -81,6 +84,7 @@ export async function startTemporal(options: TemporalOptions): Promise<Temporal>
   const record = join(home, 'temporal/server.json');
   await mkdir(join(home, 'temporal'), { recursive: true, mode: 0o700 });
   const left = await takeOver(record, { database: databaseIn(home), log });
+  if (left) await keepRuns(left, options);
   let server = left ?? (await launch(options, record));
   const ui_port = await freePort((await rememberedPort(home, 'temporal-ui')) ?? options.ui_port ?? UI_PORT);
   const guard = await startUiGuard({ port: ui_port, target: { host: server.ui_ip, port: server.ui_port } });
@@ -108,7 +112,7 @@ export async function startTemporal(options: TemporalOptions): Promise<Temporal>
   };
 }
 
-const databaseIn = (home: string) => join(home, 'temporal/temporal.db');
+const databaseIn = (home: string) => join(home, ENGINE_FILE);
 
 /** One that has just been started has not opened its database yet, but names it. */
 const serves = async (pid: number, database: string) =>
@@ -146,7 +150,8 @@ async function launch(options: TemporalOptions, record: string): Promise<Server>
 }
 
 /** Nothing if it did not start: its ports may have been lost since they were found free, to another start on the same machine. */
-async function startOnce({ executable, home }: TemporalOptions, record: string, at: Places): Promise<Server | undefined> {
+async function startOnce(options: TemporalOptions, record: string, at: Places): Promise<Server | undefined> {
+  const { executable, home } = options;
   const log_file = logFileOf(home);
   await trimLog(log_file);
   const { port, ui_ip, ui_port, http_port, metrics_port } = at;
@@ -156,7 +161,7 @@ async function startOnce({ executable, home }: TemporalOptions, record: string, 
     await end(server, record);
     return undefined;
   }
-  await keepRuns(server);
+  await keepRuns(server, options);
   return server;
 }
 
@@ -220,9 +225,9 @@ async function answersWithin(server: Server, limit_ms: number): Promise<boolean>
   return false;
 }
 
-/** Left alone, a finished run could be looked at for one day only. */
-async function keepRuns({ port }: Server): Promise<void> {
-  const workflowExecutionRetentionTtl = msToTs('7 days');
+/** The server's own setting is read only when its database is created. */
+async function keepRuns({ port }: Server, { retention_days = 1 }: TemporalOptions): Promise<void> {
+  const workflowExecutionRetentionTtl = msToTs(retention_days * DAY_MS);
   await connected(port, ({ workflowService }) =>
     workflowService.updateNamespace({ namespace: 'default', config: { workflowExecutionRetentionTtl } }),
   );

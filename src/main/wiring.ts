@@ -181,7 +181,12 @@ export async function openWorker(
   };
   resources.hold(unwatch, (end) => end());
   const { client } = driver;
-  const housekeeping = { client, task_queue: settings.task_queue, every_seconds: config.RECONCILE_SECONDS };
+  const housekeeping = {
+    client,
+    task_queue: settings.task_queue,
+    every_seconds: config.RECONCILE_SECONDS,
+    retention_days: config.ENGINE_RETENTION_DAYS,
+  };
   await prepareEngine(housekeeping);
   resources.hold(keepPrepared({ ...housekeeping, log: core.log }), (it) => it.stop());
   return resources.hold(await startWorker(ports, settings), (it) => it.stop());

@@ -6,6 +6,7 @@ import type { Config } from '../config.ts';
 import { doctorChecks } from '../doctor-checks.ts';
 import { createResources, type Resources } from '../resources.ts';
 import { externalSetting } from '../setting.ts';
+import { sizeChecks } from '../size-checks.ts';
 import { openClientConnection, openRunControl, openSharedServices } from '../wiring.ts';
 
 /** Each check with its verdict; exits with 1 when one fails. */
@@ -39,7 +40,7 @@ async function checksFor(config: Config, resources: Resources): Promise<Checks> 
   try {
     const core = await openSharedServices(setting, resources, () => {});
     const driver = openRunControl(core, connection, false);
-    return { ...checksOf(core, driver), ...doctorChecks(core, driver) };
+    return { ...checksOf(core, driver), ...doctorChecks(core, driver), ...sizeChecks(core) };
   } catch (error) {
     return {
       database: () => Promise.reject(error),

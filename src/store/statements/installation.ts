@@ -29,3 +29,12 @@ export const probeWriting = statement(
   `INSERT INTO installation_facts (name, value) VALUES ('write_probe', :text)
     ON CONFLICT (name) DO UPDATE SET value = excluded.value, updated_at = now()`,
 );
+
+export const findFact = statement('find_fact', ['name'], `SELECT value FROM installation_facts WHERE name = :name`);
+
+export const writeFact = statement(
+  'write_fact',
+  ['name', 'value'],
+  `INSERT INTO installation_facts (name, value) VALUES (:name, :value)
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value, updated_at = now()`,
+);
