@@ -66,6 +66,8 @@ const TUNING = [
     'history.transferProcessorMaxPollRPS=10000',
     'history.timerProcessorMaxPollRPS=10000',
     'system.enableActivityEagerExecution=true',
+    // Two for each run in memory, ended ones included: 128,000 by default.
+    'history.hostLevelCacheMaxSize=1000',
     // Its HTTP API has no authentication and is unused here, so it only accepts an impossible host name.
     'frontend.httpAllowedHosts=["closed.invalid"]',
   ].flatMap((value) => ['--dynamic-config-value', value]),
@@ -73,6 +75,8 @@ const TUNING = [
   '--log-level',
   'error',
 ];
+const MEMORY = ['GOGC=400', 'GOMEMLIMIT=384MiB'];
+const SETTINGS = [...MEMORY, ...TUNING].join(' ');
 const UI_PORT = 8_233;
 const ATTEMPTS = 3;
 const START_LIMIT_MS = 60_000;
@@ -122,7 +126,7 @@ const serves = async (pid: number, database: string) =>
 async function takeOver(record: string, { database, log }: { database: string; log: Log }): Promise<Server | undefined> {
   const server = await readJsonFile<Server>(record);
   if (!server || !(await isAlive(server)) || !(await serves(server.pid, database))) return undefined;
-  const current = server.settings === TUNING.join(' ');
+  const current = server.settings === SETTINGS;
   if (current && (await answersWithin(server, 10_000))) return server;
   log(`Temporal, process ${server.pid}, ${current ? 'does not answer' : 'has other settings'}; restarting it`);
   await end(server, record, current ? 2_000 : undefined);
@@ -204,15 +208,15 @@ async function spawnServer(executable: string, { home, log_file, ...places }: La
   ];
   const output = await open(log_file, 'a', 0o600);
   try {
-    // Through env(1), which adds to the environment: fewer collections for more memory.
-    const child = spawn('env', ['GOGC=400', executable, 'server', 'start-dev', ...where, ...TUNING], {
+    // Through env(1), which adds to the environment: fewer collections for more memory, up to a limit.
+    const child = spawn('env', [...MEMORY, executable, 'server', 'start-dev', ...where, ...TUNING], {
       detached: true,
       stdio: ['ignore', output.fd, output.fd],
     });
     await new Promise((done, fail) => child.once('spawn', done).once('error', fail));
     child.unref();
     const mark = (child.pid && (await markOf(child.pid))) || { pid: child.pid ?? 0, started: '' };
-    return { ...mark, ...places, settings: TUNING.join(' ') };
+    return { ...mark, ...places, settings: SETTINGS };
   } finally {
     await output.close();
   }

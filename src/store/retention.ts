@@ -22,8 +22,6 @@ export type Sweep = (after?: Place) => Promise<Swept>;
 
 const START: Place = { at: new Date(0), id: '00000000-0000-0000-0000-000000000000' };
 
-/** Rows per batch: short enough for a lock that others wait for. */
-const LIMIT = 200;
 /** Events per batch, unless one task has more. */
 const EVENTS = 5_000;
 /** Deltas are only needed while their text is being streamed, and by readers who return soon. */
@@ -47,15 +45,15 @@ export function retentionStore({ pool }: Pick<Database, 'pool'>) {
       deltas: () => taking((on) => deltas(on, new Date(now.getTime() - DELTAS_KEPT_MS))),
       idempotency_keys: () =>
         taking(async (on) => {
-          const gone = await row<Counted>(on, sql.expireKeys({ before: new Date(now.getTime() - KEYS_KEPT_MS), limit: LIMIT }));
-          return sweptBy(gone, LIMIT);
+          const gone = await row<Counted>(on, sql.expireKeys({ before: new Date(now.getTime() - KEYS_KEPT_MS) }));
+          return { removed: gone?.removed ?? 0, next: gone?.removed === sql.BATCH ? START : null };
         }),
     }),
     /** What ended before a time. */
     ended: (before: Date): Record<string, Sweep> => {
       const before_id = firstUuidOf(before.getTime());
-      const from = ({ at, id }: Place) => ({ before, after_at: at, after_id: id, limit: LIMIT });
-      const fromId = ({ id }: Place) => ({ before_id, after_id: id, limit: LIMIT });
+      const from = ({ at, id }: Place) => ({ before, after_at: at, after_id: id });
+      const fromId = ({ id }: Place) => ({ before_id, after_id: id });
       const walk =
         (batch: (after: Place) => Parameters<typeof row>[1]) =>
         (after = START) =>
@@ -66,7 +64,7 @@ export function retentionStore({ pool }: Pick<Database, 'pool'>) {
         token_uses: walk((after) => sql.removeTokenUses(fromId(after))),
         secret_grants: walk((after) => sql.removeGrants(from(after))),
         single_use_workflows: walk((after) => sql.removeSingleUse(fromId(after))),
-        definitions: walk(({ id }) => sql.removeDefinitions({ before, after_hash: id, limit: LIMIT })),
+        definitions: walk(({ id }) => sql.removeDefinitions({ before, after_hash: id })),
       };
     },
   };
@@ -82,18 +80,13 @@ interface Walked extends Counted {
   id: string | null;
 }
 
-const sweptBy = (gone: Counted | undefined, limit: number): Swept => ({
-  removed: gone?.removed ?? 0,
-  next: gone?.removed === limit ? START : null,
-});
-
 const walked = (batch: Walked | undefined): Swept =>
   batch
-    ? { removed: batch.removed, next: batch.looked === LIMIT ? { at: batch.at ?? START.at, id: batch.id as string } : null }
+    ? { removed: batch.removed, next: batch.looked === sql.BATCH ? { at: batch.at ?? START.at, id: batch.id as string } : null }
     : NOTHING;
 
 const endedTasks = (on: Queryable, before: Date, { at, id }: Place): Promise<Place[]> =>
-  rows<Place>(on, sql.endedTasks({ before, after_at: at, after_id: id, limit: LIMIT, rows: EVENTS }));
+  rows<Place>(on, sql.endedTasks({ before, after_at: at, after_id: id, rows: EVENTS }));
 
 /** Each ended task is visited once: the place of the last one is on record. */
 async function deltas(on: Queryable, before: Date): Promise<Swept> {

@@ -1,9 +1,13 @@
 import { statement } from '../statement.ts';
 import { LIVE } from './runs.ts';
 
+/** Rows that a statement looks at. A constant: for a value that is yet unknown, the planner assumes a tenth of the table. */
+export const BATCH = 200;
+
 /*
  * Each statement handles a bounded number of rows, which it finds by an index; test/api/retention-plans.test.ts holds all of them to that.
- * Those that walk along an index return the last row that they looked at.
+ * Those that walk along an index return the last row that they looked at, and delete by place (ctid): a join could read the whole
+ * table, and a row that was changed meanwhile has another place and stays.
  */
 
 /** Until the end of the transaction only its holder removes old records: two would delete the same rows, in different orders. */
@@ -12,11 +16,11 @@ export const takeTurn = statement('take_turn', [], `SELECT pg_try_advisory_xact_
 /** The next tasks in the order of their end, with at most `rows` events together, unless the first one has more. */
 export const endedTasks = statement(
   'ended_tasks',
-  ['before', 'after_at', 'after_id', 'limit', 'rows'],
+  ['before', 'after_at', 'after_id', 'rows'],
   `WITH looked AS (
       SELECT id, completed_at FROM tasks
       WHERE completed_at < :before AND (completed_at, id) > (:after_at::timestamptz, :after_id::uuid)
-      ORDER BY completed_at, id LIMIT :limit),
+      ORDER BY completed_at, id LIMIT ${BATCH}),
     sized AS (
       SELECT id, completed_at, row_number() OVER earlier AS number,
         sum((SELECT count(*) FROM events e WHERE e.task_id = looked.id)) OVER earlier AS rows
@@ -61,16 +65,15 @@ export const removeEvents = statement(
  */
 export const removeFires = statement(
   'remove_fires',
-  ['before', 'after_at', 'after_id', 'limit'],
+  ['before', 'after_at', 'after_id'],
   `WITH looked AS MATERIALIZED (
-      SELECT f.due_at, f.scheduled_agent_id,
+      SELECT f.ctid AS place, f.due_at, f.scheduled_agent_id,
         f.fired_at < :before AND f.due_at < now() - make_interval(secs => s.catchup_window_seconds) AS old
       FROM schedule_fires f JOIN scheduled_agents s ON s.id = f.scheduled_agent_id
       WHERE f.due_at < :before AND (f.due_at, f.scheduled_agent_id) > (:after_at::timestamptz, :after_id::uuid)
-      ORDER BY f.due_at, f.scheduled_agent_id LIMIT :limit),
+      ORDER BY f.due_at, f.scheduled_agent_id LIMIT ${BATCH}),
     gone AS (
-      DELETE FROM schedule_fires f USING looked l
-      WHERE f.scheduled_agent_id = l.scheduled_agent_id AND f.due_at = l.due_at AND l.old RETURNING f.due_at),
+      DELETE FROM schedule_fires WHERE ctid = ANY (ARRAY(SELECT place FROM looked WHERE old)) RETURNING due_at),
     noted AS (
       INSERT INTO installation_facts (name, value)
       SELECT 'fires_removed_until', to_char(max(due_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') FROM gone HAVING count(*) > 0
@@ -83,12 +86,12 @@ export const removeFires = statement(
 /** Uses by a task stay as long as the task: they name the secrets that are redacted in what it still writes. */
 export const removeTokenUses = statement(
   'remove_token_uses',
-  ['before_id', 'after_id', 'limit'],
+  ['before_id', 'after_id'],
   `WITH looked AS MATERIALIZED (
-      SELECT id, task_id FROM token_uses WHERE id < :before_id AND id > :after_id ORDER BY id LIMIT :limit),
+      SELECT ctid AS place, id, task_id FROM token_uses WHERE id < :before_id AND id > :after_id ORDER BY id LIMIT ${BATCH}),
     gone AS (
-      DELETE FROM token_uses u USING looked l
-      WHERE u.id = l.id AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = l.task_id) RETURNING 1)
+      DELETE FROM token_uses WHERE ctid = ANY (ARRAY(
+        SELECT place FROM looked l WHERE NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = l.task_id))) RETURNING 1)
     SELECT count(*)::int AS looked, (SELECT count(*)::int FROM gone) AS removed,
       (SELECT id FROM looked ORDER BY id DESC LIMIT 1) AS id FROM looked`,
 );
@@ -96,15 +99,15 @@ export const removeTokenUses = statement(
 /** A superseded grant still applies to unfinished tasks that are older. */
 export const removeGrants = statement(
   'remove_grants',
-  ['before', 'after_at', 'after_id', 'limit'],
+  ['before', 'after_at', 'after_id'],
   `WITH looked AS MATERIALIZED (
-      SELECT id, superseded_at FROM secret_grants
+      SELECT ctid AS place, id, superseded_at FROM secret_grants
       WHERE superseded_at < :before AND (superseded_at, id) > (:after_at::timestamptz, :after_id::uuid)
-      ORDER BY superseded_at, id LIMIT :limit),
+      ORDER BY superseded_at, id LIMIT ${BATCH}),
     gone AS (
-      DELETE FROM secret_grants g USING looked l
-      WHERE g.id = l.id AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.status IN (${LIVE}) AND t.created_at < l.superseded_at)
-      RETURNING 1)
+      DELETE FROM secret_grants WHERE ctid = ANY (ARRAY(
+        SELECT place FROM looked l
+        WHERE NOT EXISTS (SELECT 1 FROM tasks t WHERE t.status IN (${LIVE}) AND t.created_at < l.superseded_at))) RETURNING 1)
     SELECT count(*)::int AS looked, (SELECT count(*)::int FROM gone) AS removed,
       (SELECT superseded_at FROM looked ORDER BY superseded_at DESC, id DESC LIMIT 1) AS at,
       (SELECT id FROM looked ORDER BY superseded_at DESC, id DESC LIMIT 1) AS id FROM looked`,
@@ -113,13 +116,13 @@ export const removeGrants = statement(
 /** Workflows that were created for one request and have no task any more. The memories of such a workflow cannot be reached. */
 export const removeSingleUse = statement(
   'remove_single_use',
-  ['before_id', 'after_id', 'limit'],
+  ['before_id', 'after_id'],
   `WITH looked AS MATERIALIZED (
-      SELECT id FROM workflows WHERE single_use AND id < :before_id AND id > :after_id ORDER BY id LIMIT :limit),
+      SELECT ctid AS place, id, active_task_id FROM workflows WHERE single_use AND id < :before_id AND id > :after_id ORDER BY id LIMIT ${BATCH}),
     gone AS (
-      DELETE FROM workflows w USING looked l
-      WHERE w.id = l.id AND w.active_task_id IS NULL AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.workflow_id = l.id)
-        AND NOT EXISTS (SELECT 1 FROM scheduled_agents s WHERE s.workflow_id = l.id) RETURNING w.id),
+      DELETE FROM workflows WHERE ctid = ANY (ARRAY(
+        SELECT place FROM looked l WHERE active_task_id IS NULL AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.workflow_id = l.id)
+          AND NOT EXISTS (SELECT 1 FROM scheduled_agents s WHERE s.workflow_id = l.id))) RETURNING id),
     memories AS (DELETE FROM memories m USING gone WHERE m.workflow_id = gone.id::text AND m.workflow_id <> '')
     SELECT count(*)::int AS looked, (SELECT count(*)::int FROM gone) AS removed,
       (SELECT id FROM looked ORDER BY id DESC LIMIT 1) AS id FROM looked`,
@@ -128,22 +131,22 @@ export const removeSingleUse = statement(
 /** Definitions that no task refers to. */
 export const removeDefinitions = statement(
   'remove_definitions',
-  ['before', 'after_hash', 'limit'],
+  ['before', 'after_hash'],
   `WITH looked AS MATERIALIZED (
-      SELECT hash, created_at FROM definitions WHERE hash > :after_hash ORDER BY hash LIMIT :limit),
+      SELECT ctid AS place, hash, created_at FROM definitions WHERE hash > :after_hash ORDER BY hash LIMIT ${BATCH}),
     gone AS (
-      DELETE FROM definitions d USING looked l
-      WHERE d.hash = l.hash AND l.created_at < :before AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.definition_hash = l.hash)
-      RETURNING 1)
+      DELETE FROM definitions WHERE ctid = ANY (ARRAY(
+        SELECT place FROM looked l
+        WHERE created_at < :before AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.definition_hash = l.hash))) RETURNING 1)
     SELECT count(*)::int AS looked, (SELECT count(*)::int FROM gone) AS removed,
       (SELECT hash FROM looked ORDER BY hash DESC LIMIT 1) AS id FROM looked`,
 );
 
 export const expireKeys = statement(
   'expire_keys',
-  ['before', 'limit'],
+  ['before'],
   `WITH gone AS (
       DELETE FROM idempotency_keys
-      WHERE ctid = ANY (ARRAY(SELECT ctid FROM idempotency_keys WHERE created_at < :before ORDER BY created_at LIMIT :limit)) RETURNING 1)
+      WHERE ctid = ANY (ARRAY(SELECT ctid FROM idempotency_keys WHERE created_at < :before ORDER BY created_at LIMIT ${BATCH})) RETURNING 1)
     SELECT count(*)::int AS removed FROM gone`,
 );
