@@ -37,7 +37,7 @@ export function changeText(per_day: number | null): string {
   return `${bytesText(Math.abs(per_day))} ${per_day < 0 ? 'less' : 'more'} a day`;
 }
 
-/** When the disk is full if it goes on like this; null: it is not getting fuller, or nobody knows. */
+/** When the disk is full at this rate; null: it is not getting fuller, or nobody knows. */
 export function daysUntilFull(disk_free: number, change_per_day: number | null): number | null {
   return change_per_day === null || change_per_day >= 0 ? null : disk_free / -change_per_day;
 }

@@ -24,7 +24,8 @@ export function sizeChecks({ store, setting: { config } }: SharedServices): Chec
     },
     async 'size of the home'() {
       const { home } = await now;
-      if (home === null) return `unknown, because ${config.PERDURA_HOME} has too many files to count`;
+      if (home === null)
+        return `unknown, because this machine does not have ${config.PERDURA_HOME}, or it has too many files to count`;
       return `${bytesText(home)} in ${config.PERDURA_HOME}, ${changeText(changePerDay(await samples(), 'home'))}`;
     },
     async disk() {
@@ -32,7 +33,7 @@ export function sizeChecks({ store, setting: { config } }: SharedServices): Chec
       if (disk_free === null) return `unknown, because this machine does not have ${config.PERDURA_HOME}`;
       const change = changePerDay(await samples(), 'disk_free');
       const days = daysUntilFull(disk_free, change);
-      const until = days === null ? '' : `, full in about ${Math.max(1, Math.round(days))} days if it goes on like this`;
+      const until = days === null ? '' : `, full in about ${Math.max(1, Math.round(days))} days at this rate`;
       return `${bytesText(disk_free)} free, ${changeText(change)}${until}`;
     },
   };

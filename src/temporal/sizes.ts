@@ -36,8 +36,9 @@ const bytesOf = (path: string): Promise<number | null> =>
     () => null,
   );
 
-/** What the files of a folder take on disk; null if there are too many. Files that vanish or may not be read do not count. */
+/** What the files of a folder take on disk; null if there is none, or too many files. Those that vanish or may not be read do not count. */
 async function folderBytes(folder: string): Promise<number | null> {
+  if ((await bytesOf(folder)) === null) return null;
   let bytes = 0;
   let files = 0;
   for (const folders = [folder]; folders.length > 0; ) {

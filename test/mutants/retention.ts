@@ -88,7 +88,7 @@ export default [
   {
     id: 'retention/shared-definitions',
     file: STATEMENTS,
-    text: "AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.definition_hash = l.hash)",
+    text: 'AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.definition_hash = l.hash)',
     replacement: '',
     harm: 'Nothing old is removed any more, because the definition of a newer run cannot be deleted.',
     tests: [{ file: TEST, name: 'a definition stays as long as a task has it' }],
@@ -164,6 +164,14 @@ export default [
     replacement: '',
     harm: 'The setting of the engine has no effect after a start that takes its server over.',
     tests: [{ file: 'test/embedded/temporal.test.ts', name: 'keeps the history of ended runs for as long as is set' }],
+  },
+  {
+    id: 'retention/namespace',
+    file: 'src/temporal/housekeeping.ts',
+    text: 'workflowExecutionRetentionPeriod: msToTs(retention_days * DAY_MS) });',
+    replacement: 'workflowExecutionRetentionPeriod: msToTs(7 * DAY_MS) });',
+    harm: 'The engine keeps a week of histories, whatever is set.',
+    tests: [{ file: RUNS, name: 'a namespace keeps ended runs for as long as was set' }],
   },
   {
     id: 'retention/engine-memory',

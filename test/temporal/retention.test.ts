@@ -2,10 +2,13 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client } from '@temporalio/client';
+import { tsToMs } from '@temporalio/common/lib/time.js';
 import { v7 as uuid } from 'uuid';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/main/config.ts';
 import { plannedFork } from '../../src/temporal/fork.ts';
+import { prepareEngine } from '../../src/temporal/housekeeping.ts';
 import { tidying } from '../../src/temporal/ports/tidying.ts';
 import { sweep } from '../../src/temporal/retention.ts';
 import { daysAgo } from '../support/aged.ts';
@@ -79,6 +82,26 @@ describe('housekeeping', () => {
     expect(first).toMatchObject({ engine: null, home: expect.any(Number), disk_free: expect.any(Number) });
     expect(first?.database).toBeGreaterThan(1_000_000);
   });
+});
+
+it('a namespace keeps ended runs for as long as was set when it was created; one that exists is left alone', async () => {
+  const { connection } = here.driver.client;
+  const namespace = `kept-${uuid()}`;
+  const client = new Client({ connection, namespace });
+  const prepare = (retention_days: number) =>
+    // The engine learns of a new namespace a little later.
+    until('the engine is prepared', () =>
+      prepareEngine({ client, task_queue: namespace, every_seconds: 3_600, retention_days }).then(
+        () => true,
+        () => false,
+      ),
+    );
+  for (const days of [3, 5]) {
+    await prepare(days);
+    const { config } = await client.workflowService.describeNamespace({ namespace });
+    expect(tsToMs(config?.workflowExecutionRetentionTtl)).toBe(3 * 86_400_000);
+  }
+  await client.schedule.getHandle(`reconcile-${namespace}`).delete();
 });
 
 describe('beside a reader', () => {
