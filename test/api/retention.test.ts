@@ -188,6 +188,7 @@ describe('what old tasks left behind', () => {
     const task_id = await aged.task(daysAgo(50), { status: 'waiting' });
     await aged.grant(daysAgo(60), daysAgo(55));
     expect((await removeEnded()).removed).toEqual({ secret_grants: 1 });
+    expect(await count('secret_grants', `superseded_at > now() - interval '50 days'`)).toBe(1);
     await aged.sql(`UPDATE tasks SET status = 'halted', completed_at = now() WHERE id = $1`, task_id);
     expect((await removeEnded()).removed).toEqual({ secret_grants: 1 });
   });
