@@ -40,6 +40,8 @@ export function retentionStore({ pool }: Pick<Database, 'pool'>) {
       return turn?.taken ? work(on) : NOTHING;
     });
   return {
+    /** By the clock that the ends of tasks were written with: a worker with a wrong one must not remove what is young. */
+    now: async () => (await row<{ now: Date }>(pool, sql.databaseTime()))?.now ?? new Date(0),
     /** What is removed in every installation, whatever the operator wants to keep. */
     transient: (now: Date): Record<string, Sweep> => ({
       deltas: () => taking((on) => deltas(on, new Date(now.getTime() - DELTAS_KEPT_MS))),

@@ -158,6 +158,14 @@ export default [
     tests: [{ file: RUNS, name: 'removes nothing that has ended if nothing is to be removed' }],
   },
   {
+    id: 'retention/clock',
+    file: 'src/temporal/ports/tidying.ts',
+    text: 'const now = await store.retention.now();',
+    replacement: 'const now = new Date();',
+    harm: 'A worker whose clock is a year ahead removes every run that has ended.',
+    tests: [{ file: RUNS, name: 'goes by the clock of the database' }],
+  },
+  {
     id: 'retention/engine',
     file: 'src/embedded/temporal.ts',
     text: 'if (left) await keepRuns(left, options);',

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Client } from '@temporalio/client';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { v7 as uuid } from 'uuid';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { readConfig } from '../../src/main/config.ts';
 import { plannedFork } from '../../src/temporal/fork.ts';
 import { prepareEngine } from '../../src/temporal/housekeeping.ts';
@@ -71,6 +71,17 @@ describe('housekeeping', () => {
     const config = readConfig({ PERDURA_HOME: home });
     expect(config.RETENTION_DAYS).toBe(0);
     expect(await tidying({ ...core, setting: { ...core.setting, config } })()).not.toHaveProperty('tasks');
+    expect((await here.alice.get(`/api/tasks/${task_id}`)).status).toBe(200);
+  });
+
+  it('goes by the clock of the database, not by that of its worker', async () => {
+    const task_id = await run(await here.workflow());
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 400 * 86_400_000 });
+    try {
+      await tidying(here.core)();
+    } finally {
+      vi.useRealTimers();
+    }
     expect((await here.alice.get(`/api/tasks/${task_id}`)).status).toBe(200);
   });
 

@@ -10,6 +10,8 @@ export const BATCH = 200;
  * table, and a row that was changed meanwhile has another place and stays.
  */
 
+export const databaseTime = statement('database_time', [], `SELECT now() AS now`);
+
 /** Until the end of the transaction only its holder removes old records: two would delete the same rows, in different orders. */
 export const takeTurn = statement('take_turn', [], `SELECT pg_try_advisory_xact_lock(7215011840) AS taken`);
 

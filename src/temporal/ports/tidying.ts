@@ -13,7 +13,7 @@ const DAY_MS = 24 * 3_600_000;
 export function tidying({ store, setting: { config } }: SharedServices): () => Promise<Record<string, number>> {
   let rest_until = 0;
   return async () => {
-    const now = new Date();
+    const now = await store.retention.now();
     const { removed } = await sweep(store.retention.transient(now), WITHIN_MS);
     if (config.RETENTION_DAYS > 0 && now.getTime() >= rest_until) {
       const before = new Date(now.getTime() - config.RETENTION_DAYS * DAY_MS);
@@ -22,7 +22,9 @@ export function tidying({ store, setting: { config } }: SharedServices): () => P
       if (ended.finished) rest_until = now.getTime() + REST_MS;
     }
     const last = (await store.sizes.samples()).at(-1);
-    if (!last || Date.parse(last.at) <= now.getTime() - SAMPLE_EVERY_MS) await store.sizes.note(await measured(store, config));
+    if (!last || Date.parse(last.at) <= now.getTime() - SAMPLE_EVERY_MS) {
+      await store.sizes.note({ ...(await measured(store, config)), at: now.toISOString() });
+    }
     return removed;
   };
 }
