@@ -5,22 +5,22 @@ import { findFact, writeFact } from './statements/installation.ts';
 import * as sql from './statements/retention.ts';
 
 /** Where a sweep continues: the last row that it looked at. */
-export interface Place {
+export interface SweepPlace {
   at: Date;
   id: string;
 }
 
 /** One batch of a sweep. */
-export interface Swept {
+interface Swept {
   removed: number;
   /** Null: nothing more to look at, or another process is at it. */
-  next: Place | null;
+  next: SweepPlace | null;
 }
 
 /** Removes one batch of old records, found after a place in the order of an index; without one, the first batch. */
-export type Sweep = (after?: Place) => Promise<Swept>;
+export type Sweep = (after?: SweepPlace) => Promise<Swept>;
 
-const START: Place = { at: new Date(0), id: '00000000-0000-0000-0000-000000000000' };
+const START: SweepPlace = { at: new Date(0), id: '00000000-0000-0000-0000-000000000000' };
 
 /** Events per batch, unless one task has more. */
 const EVENTS = 5_000;
@@ -29,8 +29,6 @@ const DELTAS_KEPT_MS = 24 * 3_600_000;
 const DELTAS_PLACE = 'deltas_removed_until';
 
 const NOTHING: Swept = { removed: 0, next: null };
-
-export type RetentionStore = ReturnType<typeof retentionStore>;
 
 /** Removes what is no longer needed. Every batch is one transaction; any number of processes may do this at the same time. */
 export function retentionStore({ pool }: Pick<Database, 'pool'>) {
@@ -54,10 +52,10 @@ export function retentionStore({ pool }: Pick<Database, 'pool'>) {
     /** What ended before a time. */
     ended: (before: Date): Record<string, Sweep> => {
       const before_id = firstUuidOf(before.getTime());
-      const from = ({ at, id }: Place) => ({ before, after_at: at, after_id: id });
-      const fromId = ({ id }: Place) => ({ before_id, after_id: id });
+      const from = ({ at, id }: SweepPlace) => ({ before, after_at: at, after_id: id });
+      const fromId = ({ id }: SweepPlace) => ({ before_id, after_id: id });
       const walk =
-        (batch: (after: Place) => Parameters<typeof row>[1]) =>
+        (batch: (after: SweepPlace) => Parameters<typeof row>[1]) =>
         (after = START) =>
           taking(async (on) => walked(await row<Walked>(on, batch(after))));
       return {
@@ -87,8 +85,8 @@ const walked = (batch: Walked | undefined): Swept =>
     ? { removed: batch.removed, next: batch.looked === sql.BATCH ? { at: batch.at ?? START.at, id: batch.id as string } : null }
     : NOTHING;
 
-const endedTasks = (on: Queryable, before: Date, { at, id }: Place): Promise<Place[]> =>
-  rows<Place>(on, sql.endedTasks({ before, after_at: at, after_id: id, rows: EVENTS }));
+const endedTasks = (on: Queryable, before: Date, { at, id }: SweepPlace): Promise<SweepPlace[]> =>
+  rows<SweepPlace>(on, sql.endedTasks({ before, after_at: at, after_id: id, rows: EVENTS }));
 
 /** Each ended task is visited once: the place of the last one is on record. */
 async function deltas(on: Queryable, before: Date): Promise<Swept> {
@@ -101,13 +99,13 @@ async function deltas(on: Queryable, before: Date): Promise<Swept> {
   return { removed: gone?.removed ?? 0, next: last };
 }
 
-function placeIn(text: string | undefined): Place {
+function placeIn(text: string | undefined): SweepPlace {
   const [at, id] = text?.split(' ') ?? [];
   return at && id ? { at: new Date(at), id } : START;
 }
 
 /** A task goes with everything that belongs to it, in one transaction: nobody sees a part of it. */
-async function tasks(on: Queryable, before: Date, after: Place): Promise<Swept> {
+async function tasks(on: Queryable, before: Date, after: SweepPlace): Promise<Swept> {
   const ended = await endedTasks(on, before, after);
   const last = ended.at(-1);
   if (!last) return NOTHING;

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Place, Sweep } from '../store/retention.ts';
+import type { Sweep, SweepPlace } from '../store/retention.ts';
 
 interface Removed {
   /** By kind of record, without those of which none was removed. */
@@ -16,7 +16,7 @@ export async function sweep(sweeps: Record<string, Sweep>, within_ms: number): P
   const end = Date.now() + within_ms;
   const removed: Record<string, number> = {};
   const unfinished = new Map(Object.entries(sweeps));
-  const places = new Map<string, Place>();
+  const places = new Map<string, SweepPlace>();
   while (unfinished.size > 0 && Date.now() < end)
     for (const [name, batch] of unfinished) {
       const begin = Date.now();

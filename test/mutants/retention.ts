@@ -176,8 +176,8 @@ export default [
   {
     id: 'retention/namespace',
     file: 'src/temporal/housekeeping.ts',
-    text: 'workflowExecutionRetentionPeriod: msToTs(retention_days * DAY_MS) });',
-    replacement: 'workflowExecutionRetentionPeriod: msToTs(7 * DAY_MS) });',
+    text: 'workflowExecutionRetentionPeriod: msToTs(retention_days * DAY_MS),',
+    replacement: 'workflowExecutionRetentionPeriod: msToTs(7 * DAY_MS),',
     harm: 'The engine keeps a week of histories, whatever is set.',
     tests: [{ file: RUNS, name: 'a namespace keeps ended runs for as long as was set' }],
   },
