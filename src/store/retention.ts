@@ -111,7 +111,7 @@ async function tasks(on: Queryable, before: Date, after: SweepPlace): Promise<Sw
   if (!last) return NOTHING;
   const ids = (found: { id: string }[]) => ({ task_ids: found.map(({ id }) => id) });
   const locked = await rows<{ id: string }>(on, sql.lockTasks(ids(ended)));
-  // A statement of its own: it sees the forks that were made until the lock was granted.
+  // A separate statement, which sees the forks that were made until the lock was granted.
   const gone = await rows<{ id: string }>(on, sql.removeTasks(ids(locked)));
   await rows(on, sql.removeEvents(ids(gone)));
   return { removed: gone.length, next: last };

@@ -50,7 +50,7 @@ export default [
     file: 'src/store/retention.ts',
     text: '  await rows(on, sql.removeEvents(ids(gone)));\n',
     replacement: '',
-    harm: 'The largest table grows for ever, whatever is set.',
+    harm: 'The largest table grows forever, whatever is set.',
     tests: [{ file: TEST, name: 'loses its old rows if they are to be removed' }],
   },
   {
@@ -194,7 +194,7 @@ export default [
     file: 'src/store/sizes.ts',
     text: '.slice(-KEPT)',
     replacement: '.slice(0)',
-    harm: 'The note of sizes grows for ever and is read every minute.',
-    tests: [{ file: 'test/temporal/doctor.test.ts', name: 'tells how large the installation is' }],
+    harm: 'The note of sizes grows forever and is read every minute.',
+    tests: [{ file: 'test/temporal/doctor.test.ts', name: 'reports how large the installation is' }],
   },
 ] satisfies Mutant[];

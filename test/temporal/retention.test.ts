@@ -115,8 +115,8 @@ it('a namespace keeps ended runs for as long as was set when it was created; one
   await client.schedule.getHandle(`reconcile-${namespace}`).delete();
 });
 
-describe('beside a reader', () => {
-  it('a stream that starts behind the removed events has all others, and numbers go on', async () => {
+describe('next to a reader', () => {
+  it('a stream that starts behind the removed events has all others, and numbers continue', async () => {
     const workflow_id = await here.workflow();
     const [first, kept] = [await run(workflow_id, 'First.'), await run(workflow_id, 'Kept.')];
     const all = await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${kept}&after=0`);

@@ -4,7 +4,7 @@ import { measured } from '../sizes.ts';
 
 /** Of one pass; what is left is removed by the next one. */
 const WITHIN_MS = 10_000;
-/** Between two passes over everything that has ended, once a pass came to its end. */
+/** Between two passes over everything that has ended, once a pass has looked at all of it. */
 const REST_MS = 3_600_000;
 const SAMPLE_EVERY_MS = 3_600_000;
 const DAY_MS = 24 * 3_600_000;
