@@ -20,6 +20,7 @@ const SCRIPTS = {
   test: 'test/support/run-tests.ts',
   bench: 'bench/run.ts',
   'bench:tools': 'bench/tools.ts',
+  'bench:engine-memory': 'bench/engine-memory.ts',
   chaos: 'test/chaos/run.ts',
 };
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];

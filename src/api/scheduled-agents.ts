@@ -1,5 +1,6 @@
 import { scheduledAgents } from '../contracts/scheduled-agents.ts';
 import { AppError, conflict, type FieldError, unprocessable } from '../domain/errors.ts';
+import { timeOfUuid } from '../domain/uuid.ts';
 import type { Store } from '../store/index.ts';
 import type { ScheduleRow, ScheduleValues } from '../store/scheduled-agents.ts';
 import type { Schedules } from '../temporal/schedules.ts';
@@ -58,7 +59,8 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
   );
   mount(api, scheduledAgents.trigger, async ({ params: { id }, reserved_id }, caller) => {
     const row = await owned(id, caller);
-    const due_at = reserved_id === undefined ? new Date() : timeOf(reserved_id);
+    // A retried request keeps its reserved id and so its due time, and a due time is served once.
+    const due_at = reserved_id === undefined ? new Date() : new Date(timeOfUuid(reserved_id));
     await fireNow(row, due_at);
     const fire = (await store.scheduledAgents.runsOf(id, { limit: 50 })).items.find((one) => one.due_at === due_at.toISOString());
     if (!fire?.task_id) throw conflict(fire?.detail ?? 'The schedule made no task', `trigger_${fire?.outcome ?? 'failed'}`);
@@ -70,9 +72,6 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
     return store.scheduledAgents.runsOf(id, query);
   });
 }
-
-/** When a UUIDv7 was created. A retried request keeps its reserved id and so its due time, and a due time is served once. */
-const timeOf = (id: string) => new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
 
 /** Changes the row and the engine's schedule together: if the engine is unreachable, the row is restored. */
 function changer({ store, schedules }: ScheduleServices) {

@@ -127,7 +127,7 @@ export const WorkflowSummary = z
     enabled: z.boolean().meta({ description: 'Whether it takes prompts: false when `status` is inactive' }),
     needs: Needs,
     current_turn: z.int(),
-    task_count: z.int(),
+    task_count: z.int().meta({ description: 'Tasks created so far, including those that were removed since' }),
     last_task_status: z.string().nullable(),
     last_task_at: Timestamp.nullable(),
     created_at: Timestamp,
@@ -139,7 +139,7 @@ export type WorkflowSummary = z.output<typeof WorkflowSummary>;
 export const Workflow = z
   .object({
     ...WorkflowSummary.shape,
-    messages: z.array(TranscriptEntry).meta({ description: 'Of the last run' }),
+    messages: z.array(TranscriptEntry).meta({ description: 'Of the last run; empty if it was removed (`RETENTION_DAYS`)' }),
     logs: z.array(LogEntry),
     usage: UsageTotals,
   })

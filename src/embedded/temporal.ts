@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
-import { SEARCH_ATTRIBUTES } from '../temporal/names.ts';
+import { ENGINE_FILE, SEARCH_ATTRIBUTES } from '../temporal/names.ts';
 import { type Log, readJsonFile, replaceFile, tailOf, trimLog } from './files.ts';
 import { hasOpen, listens } from './listening.ts';
 import { freePort, rememberedPort, rememberPort } from './ports.ts';
@@ -22,6 +22,8 @@ interface TemporalOptions {
   /** The first ports to try, if those of the last start are not known. */
   port?: number;
   ui_port?: number;
+  /** How long the history of a run that has ended is kept. Applies to runs that end from now on. */
+  retention_days?: number;
 }
 
 export interface Temporal extends Restartable {
@@ -64,6 +66,8 @@ const TUNING = [
     'history.transferProcessorMaxPollRPS=10000',
     'history.timerProcessorMaxPollRPS=10000',
     'system.enableActivityEagerExecution=true',
+    // Two for each run in memory, ended ones included: 128,000 by default.
+    'history.hostLevelCacheMaxSize=1000',
     // Its HTTP API has no authentication and is unused here, so it only accepts an impossible host name.
     'frontend.httpAllowedHosts=["closed.invalid"]',
   ].flatMap((value) => ['--dynamic-config-value', value]),
@@ -71,9 +75,12 @@ const TUNING = [
   '--log-level',
   'error',
 ];
+const MEMORY = ['GOGC=400', 'GOMEMLIMIT=384MiB'];
+const SETTINGS = [...MEMORY, ...TUNING].join(' ');
 const UI_PORT = 8_233;
 const ATTEMPTS = 3;
 const START_LIMIT_MS = 60_000;
+const DAY_MS = 24 * 3_600_000;
 
 /** Starts the installation's own Temporal server with its web interface on loopback, or takes over the one that still runs. */
 export async function startTemporal(options: TemporalOptions): Promise<Temporal> {
@@ -81,6 +88,7 @@ export async function startTemporal(options: TemporalOptions): Promise<Temporal>
   const record = join(home, 'temporal/server.json');
   await mkdir(join(home, 'temporal'), { recursive: true, mode: 0o700 });
   const left = await takeOver(record, { database: databaseIn(home), log });
+  if (left) await keepRuns(left, options);
   let server = left ?? (await launch(options, record));
   const ui_port = await freePort((await rememberedPort(home, 'temporal-ui')) ?? options.ui_port ?? UI_PORT);
   const guard = await startUiGuard({ port: ui_port, target: { host: server.ui_ip, port: server.ui_port } });
@@ -108,7 +116,7 @@ export async function startTemporal(options: TemporalOptions): Promise<Temporal>
   };
 }
 
-const databaseIn = (home: string) => join(home, 'temporal/temporal.db');
+const databaseIn = (home: string) => join(home, ENGINE_FILE);
 
 /** One that has just been started has not opened its database yet, but names it. */
 const serves = async (pid: number, database: string) =>
@@ -121,7 +129,7 @@ const serves = async (pid: number, database: string) =>
 async function takeOver(record: string, { database, log }: { database: string; log: Log }): Promise<Server | undefined> {
   const server = await readJsonFile<Server>(record);
   if (!server || !(await isAlive(server)) || !(await serves(server.pid, database))) return undefined;
-  const current = server.settings === TUNING.join(' ');
+  const current = server.settings === SETTINGS;
   if (current && (await answersWithin(server, 10_000))) return server;
   log(`Temporal, process ${server.pid}, ${current ? 'does not answer' : 'has other settings'}; restarting it`);
   await end(server, record, current ? 2_000 : undefined);
@@ -149,7 +157,8 @@ async function launch(options: TemporalOptions, record: string): Promise<Server>
 }
 
 /** Nothing if it did not start: its ports may have been lost since they were found free, to another start on the same machine. */
-async function startOnce({ executable, home }: TemporalOptions, record: string, at: Places): Promise<Server | undefined> {
+async function startOnce(options: TemporalOptions, record: string, at: Places): Promise<Server | undefined> {
+  const { executable, home } = options;
   const log_file = logFileOf(home);
   await trimLog(log_file);
   const { port, ui_ip, ui_port, http_port, metrics_port } = at;
@@ -159,7 +168,7 @@ async function startOnce({ executable, home }: TemporalOptions, record: string, 
     await end(server, record);
     return undefined;
   }
-  await keepRuns(server);
+  await keepRuns(server, options);
   return server;
 }
 
@@ -202,15 +211,15 @@ async function spawnServer(executable: string, { home, log_file, ...places }: La
   ];
   const output = await open(log_file, 'a', 0o600);
   try {
-    // Through env(1), which adds to the environment: fewer collections for more memory.
-    const child = spawn('env', ['GOGC=400', executable, 'server', 'start-dev', ...where, ...TUNING], {
+    // Through env(1), which adds to the environment: fewer collections for more memory, up to a limit.
+    const child = spawn('env', [...MEMORY, executable, 'server', 'start-dev', ...where, ...TUNING], {
       detached: true,
       stdio: ['ignore', output.fd, output.fd],
     });
     await new Promise((done, fail) => child.once('spawn', done).once('error', fail));
     child.unref();
     const mark = (child.pid && (await markOf(child.pid))) || { pid: child.pid ?? 0, started: '' };
-    return { ...mark, ...places, settings: TUNING.join(' ') };
+    return { ...mark, ...places, settings: SETTINGS };
   } finally {
     await output.close();
   }
@@ -223,9 +232,9 @@ async function answersWithin(server: Server, limit_ms: number): Promise<boolean>
   return false;
 }
 
-/** Left alone, a finished run could be looked at for one day only. */
-async function keepRuns({ port }: Server): Promise<void> {
-  const workflowExecutionRetentionTtl = msToTs('7 days');
+/** The server's own setting is read only when its database is created. */
+async function keepRuns({ port }: Server, { retention_days = 1 }: TemporalOptions): Promise<void> {
+  const workflowExecutionRetentionTtl = msToTs(retention_days * DAY_MS);
   await connected(port, ({ workflowService }) =>
     workflowService.updateNamespace({ namespace: 'default', config: { workflowExecutionRetentionTtl } }),
   );

@@ -102,6 +102,8 @@ const Environment = z.object({
   JUDGE_SECONDS: z.coerce.number().positive().default(10),
   READ_SECONDS: z.coerce.number().positive().default(30),
   RECONCILE_SECONDS: z.coerce.number().int().min(5).default(60),
+  RETENTION_DAYS: z.coerce.number().int().min(0).max(36_500).default(0),
+  ENGINE_RETENTION_DAYS: z.coerce.number().min(0.05).max(3_650).default(1),
 });
 
 export type Config = z.output<typeof Environment>;

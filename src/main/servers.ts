@@ -51,14 +51,20 @@ async function databaseOf({ DATABASE_URL, PERDURA_HOME: home }: Config, resource
 }
 
 async function temporalOf(
-  { TEMPORAL_ADDRESS, TEMPORAL_UI_URL, TEMPORAL_CLI_PATH: path, PERDURA_HOME: home }: Config,
+  {
+    TEMPORAL_ADDRESS,
+    TEMPORAL_UI_URL,
+    TEMPORAL_CLI_PATH: path,
+    PERDURA_HOME: home,
+    ENGINE_RETENTION_DAYS: retention_days,
+  }: Config,
   resources: Resources,
   log: Log,
 ) {
   if (TEMPORAL_ADDRESS)
     return { temporal_address: TEMPORAL_ADDRESS, temporal_ui_url: TEMPORAL_UI_URL ?? null, ports: [], started: [] };
   const executable = await findTemporal({ home, log, ...(path ? { path } : {}) });
-  const temporal = resources.hold(await startTemporal({ executable, home, log }), (it) => it.stop());
+  const temporal = resources.hold(await startTemporal({ executable, home, log, retention_days }), (it) => it.stop());
   const { address, ui_url, ports } = temporal;
   return { temporal_address: address, temporal_ui_url: ui_url, ports, started: [temporal] };
 }

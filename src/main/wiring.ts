@@ -187,7 +187,12 @@ export async function openWorker(
   };
   resources.hold(unwatch, (end) => end());
   const { client, epoch } = driver;
-  const housekeeping = { client, task_queue: settings.task_queue, every_seconds: config.RECONCILE_SECONDS };
+  const housekeeping = {
+    client,
+    task_queue: settings.task_queue,
+    every_seconds: config.RECONCILE_SECONDS,
+    retention_days: config.ENGINE_RETENTION_DAYS,
+  };
   await prepareEngine(housekeeping);
   // Before this worker takes any work of a record that was restored.
   await epoch.beat(0);

@@ -29,7 +29,7 @@ const WAITING_PER_CONNECTION = 50;
 const STATEMENT_MS = 15_000;
 /** On the path of a run and of a stream, where rows are found by their keys: a silent connection stalls them for so long. */
 export const RUN_STATEMENT_MS = 4_000;
-/** For statements that go through many rows. */
+/** For statements that go through many rows, and how long the server works on a statement whose client has given up. */
 export const LONG_STATEMENT_MS = 60_000;
 /** How long the server keeps a transaction, with its locks, whose client has fallen silent. */
 const IDLE_IN_TRANSACTION_MS = 5_000;

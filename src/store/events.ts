@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { EventExtent, ReaderPlace, StoredEvent } from '../domain/events.ts';
-import { LONG_STATEMENT_MS, RUN_STATEMENT_MS, row, rows, within } from './database.ts';
+import { RUN_STATEMENT_MS, row, rows, within } from './database.ts';
 import * as sql from './statements/events.ts';
 
 /** The largest number that the record can hold. */
@@ -45,9 +45,6 @@ export function eventStore(pool: pg.Pool) {
     /** The number before the first event of the workflow's current or last run. */
     async beforeLastRun(workflow_id: string): Promise<number> {
       return (await row<{ after: number }>(pool, sql.firstEventOfLastTask({ workflow_id })))?.after ?? 0;
-    },
-    async trimDeltas(before: Date): Promise<void> {
-      await rows(within(pool, LONG_STATEMENT_MS), sql.trimDeltas({ before }));
     },
   };
 }

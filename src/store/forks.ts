@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { notFound } from '../domain/errors.ts';
 import type { AskedCall, ForkEffects, RecordedCall } from '../domain/fork.ts';
 import { FORK_PROMPT_POSITION } from '../domain/fork.ts';
 import type { PlannedCall } from '../domain/run-loop.ts';
@@ -23,9 +24,10 @@ export interface Seed {
   message: string | null;
 }
 
-/** Turns a task into a fork, in the transaction that created it. */
+/** Turns a task into a fork, in the transaction that created it. Throws `not_found` if the source was removed meanwhile. */
 export async function seed(connection: Queryable, fork_id: string, from: Seed): Promise<void> {
   const { task_id, step, effects, turns, copied, message } = from;
+  if (!(await row(connection, sql.holdSource({ source_id: task_id })))) throw notFound('task', task_id);
   await row(connection, sql.markFork({ fork_id, source_id: task_id, step, effects, turns }));
   if (!copied) return;
   for (const copy of [sql.copySteps, sql.copyCalls, sql.copyMessages])

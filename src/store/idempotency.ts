@@ -24,7 +24,8 @@ interface KeyOf {
   key: string;
 }
 
-const KEPT_MS = 24 * 3_600_000;
+/** How long a key is kept. */
+export const KEPT_MS = 24 * 3_600_000;
 /** After this long without a reply, the server of a request counts as dead. */
 const LOST_MS = 30_000;
 
@@ -54,10 +55,6 @@ export function idempotencyStore(prisma: PrismaClient) {
       const seen = { principal, key, created_at: known.created_at };
       const taken = await prisma.idempotencyKey.updateMany({ where: { ...seen, ...lost }, data: { created_at: new Date(now) } });
       return taken.count === 1 && known.reserved_id ? { kind: 'new', reserved_id: known.reserved_id } : { kind: 'busy' };
-    },
-    /** Deletes keys older than a day. */
-    async expire(): Promise<void> {
-      await prisma.idempotencyKey.deleteMany({ where: { created_at: { lt: new Date(Date.now() - KEPT_MS) } } });
     },
     /** The id reserved for the request's record; null if the key is unused. */
     async reserved({ principal, key }: KeyOf): Promise<string | null> {

@@ -29,9 +29,11 @@ import { principalStore } from './principals.ts';
 import { providerRates } from './provider-rates.ts';
 import { quotaStore } from './quotas.ts';
 import { refused, resource } from './resource.ts';
+import { retentionStore } from './retention.ts';
 import { type Publish, runStore } from './runs.ts';
 import { sampleStore } from './samples.ts';
 import { scheduleStore } from './scheduled-agents.ts';
+import { sizeStore } from './sizes.ts';
 import { probeWriting } from './statements/installation.ts';
 import { chatGuardrails, notJoinedByTag } from './statements/snapshots.ts';
 import { taskStore } from './tasks.ts';
@@ -103,6 +105,8 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
     quotas: quotaStore(pool),
     idempotency: idempotencyStore(prisma),
     samples: sampleStore(prisma),
+    retention: retentionStore({ pool }),
+    sizes: sizeStore({ pool }),
     /** The guardrails of a principal's workflows with an agent. They also apply in chats with it. */
     chatGuardrails: (agent_id: string, owner: string) =>
       rows<PinnedGuardrail>(pool, chatGuardrails({ agent_id, owner, admins: trusted })),

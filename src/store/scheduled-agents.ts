@@ -8,6 +8,7 @@ import { row } from './database.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
 import { idOfCursor, type Paging, pageOf, wire, wireAs } from './page.ts';
 import { refused } from './resource.ts';
+import { findFact } from './statements/installation.ts';
 import { settleFire } from './statements/schedules.ts';
 
 export type { Row as ScheduleRow };
@@ -36,6 +37,8 @@ const NOUN = 'scheduled agent';
 const MOST_MISSED = 1_000;
 /** How long after its catch-up window the engine may still fire before a due time counts as missed. */
 const GRACE_MS = 60_000;
+/** Due times up to this one may have been removed; see src/store/statements/retention.ts. */
+const FIRES_REMOVED = 'fires_removed_until';
 const context = (id: string) => `schedule-token:${id}`;
 
 export type ScheduleStore = ReturnType<typeof scheduleStore>;
@@ -138,21 +141,23 @@ function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
       return found?.id ?? null;
     },
     /** Records as missed the due times since the schedule's last change that were not served and no longer will be. */
-    async noteMissed(row: Row, now: number): Promise<void> {
-      if (!row.enabled) return;
-      const until = now - row.catchup_window_seconds * 1000 - GRACE_MS;
-      const due = dueBetween(cadenceOf(row), { after: row.updated_at.getTime(), until, limit: MOST_MISSED });
+    async noteMissed(schedule: Row, now: number): Promise<void> {
+      if (!schedule.enabled) return;
+      const until = now - schedule.catchup_window_seconds * 1000 - GRACE_MS;
+      const due = dueBetween(cadenceOf(schedule), { after: schedule.updated_at.getTime(), until, limit: MOST_MISSED });
       if (due.length === 0) return;
       const span = { gte: new Date(due[0]!), lte: new Date(until) };
       const served = await prisma.scheduleFire.findMany({
-        where: { scheduled_agent_id: row.id, due_at: span },
+        where: { scheduled_agent_id: schedule.id, due_at: span },
         select: { due_at: true },
       });
       const known = new Set(served.map(({ due_at }) => due_at.getTime()));
+      // Read after the due times that were served: whichever of them were removed before, are covered.
+      const removed_until = Date.parse((await row<{ value: string }>(pool, findFact({ name: FIRES_REMOVED })))?.value ?? '') || 0;
       const detail = 'The service was down at the due time, for longer than the catch-up window';
       const data = due
-        .filter((time) => !known.has(time))
-        .map((time) => ({ scheduled_agent_id: row.id, due_at: new Date(time), outcome: 'missed', detail }));
+        .filter((time) => !known.has(time) && time > removed_until)
+        .map((time) => ({ scheduled_agent_id: schedule.id, due_at: new Date(time), outcome: 'missed', detail }));
       if (data.length > 0) await prisma.scheduleFire.createMany({ data, skipDuplicates: true });
     },
     async runsOf(scheduled_agent_id: string, { limit, before }: { limit: number; before?: string | undefined }) {

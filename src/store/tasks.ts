@@ -104,7 +104,8 @@ export function taskStore({
       const values = valuesOf(task, { task_id, created_at, events, keys });
       const write = (on: Queryable) => row<{ holder: string; last: number }>(on, sql.createTask(values));
       const from = task.seed;
-      const created = await (from ? inTransaction(pool, (on) => seeded(on, task_id, { from, write })) : write(pool));
+      const attempt = () => (from ? inTransaction(pool, (on) => seeded(on, task_id, { from, write })) : write(pool));
+      const created = await attempt().catch((error: unknown) => (isWithoutDefinition(error) ? attempt() : Promise.reject(error)));
       if (!created) return (await row<CreatedTask>(pool, sql.createdTask({ task_id, workflow_id: task.workflow_id }))) ?? null;
       publish(task.workflow_id, task_id, { events, last: created.last });
       return { task_id, created_at: created_at.toISOString(), holder: created.holder };
@@ -195,6 +196,9 @@ export function taskStore({
     },
   };
 }
+
+/** The definition was removed as unused while a task was being created with it; the next attempt stores it again. */
+const isWithoutDefinition = (error: unknown) => (error as pg.DatabaseError).constraint === 'tasks_definition_hash_fkey';
 
 const EXCERPT = 200;
 

@@ -18,11 +18,14 @@ interface HousekeepingOptions {
   task_queue: string;
   /** Seconds between two comparisons of tasks with the engine. */
   every_seconds: number;
+  /** How long a namespace that is created here keeps the history of a run that has ended. */
+  retention_days: number;
 }
 
 /** How often a worker looks whether the engine still has what it needs: nothing that lives in the engine survives its loss. */
 const LOOK_MS = 10_000;
 const DEADLINE_MS = 5_000;
+const DAY_MS = 24 * 3_600_000;
 /** gRPC: there is no such thing. */
 const NOT_FOUND = 5;
 
@@ -31,7 +34,7 @@ const NOT_FOUND = 5;
  * schedules on record with the engine's.
  */
 export async function prepareEngine(options: HousekeepingOptions): Promise<void> {
-  await registerNamespace(options.client);
+  await registerNamespace(options);
   await registerSearchAttributes(options.client);
   await keepReconciling(options);
   // This worker may be the first one after a crash.
@@ -103,10 +106,13 @@ async function hasSchedule(client: Client, task_queue: string): Promise<boolean>
   }
 }
 
-async function registerNamespace(client: Client): Promise<void> {
+async function registerNamespace({ client, retention_days }: HousekeepingOptions): Promise<void> {
   if (await hasNamespace(client)) return;
   const { namespace } = client.options;
-  await client.workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: msToTs('7 days') });
+  await client.workflowService.registerNamespace({
+    namespace,
+    workflowExecutionRetentionPeriod: msToTs(retention_days * DAY_MS),
+  });
 }
 
 /** The engine's number for an attribute that is compared as a whole. */

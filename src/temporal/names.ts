@@ -1,6 +1,9 @@
 import type { RunSettings } from '../domain/definition.ts';
 import type { LoopState } from '../domain/run-loop.ts';
 
+/** The embedded engine's data in the home folder. */
+export const ENGINE_FILE = 'temporal/temporal.db';
+
 /** The engine's id of a task's run: unique, so that a second start has no effect. */
 export const runIdOf = (task_id: string) => `task-${task_id}`;
 

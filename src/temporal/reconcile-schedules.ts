@@ -1,4 +1,6 @@
+import { isUuid, timeOfUuid } from '../domain/uuid.ts';
 import type { Store } from '../store/index.ts';
+import { around } from './reconcile-tasks.ts';
 import type { Schedules } from './schedules.ts';
 
 interface ReconciledSchedules {
@@ -46,11 +48,17 @@ async function alike(
   return saved ? 'saved' : null;
 }
 
-/** Workspaces of runs that ended on another machine, or with the worker that had them. */
+/** A younger workspace without a task may belong to a record that is being restored, or to another one that uses the same folder. */
+const UNKNOWN_MS = 24 * 3_600_000;
+
+/** Workspaces of runs that ended on another machine, or with the worker that had them, and of tasks that were removed. */
 export async function reconcileWorkspaces(
   store: Pick<Store, 'tasks'>,
   workspaces: { kept(): Promise<string[]>; remove(task_id: string): Promise<void> },
 ): Promise<void> {
   const kept = await workspaces.kept();
-  for (const task_id of await store.tasks.ended(kept)) await workspaces.remove(task_id);
+  const now = Date.now();
+  const old = kept.filter((name) => isUuid(name) && timeOfUuid(name) < now - UNKNOWN_MS);
+  const over = [...(await store.tasks.ended(kept)), ...(await store.tasks.over(old, around(new Date(now), 0)))];
+  for (const task_id of new Set(over)) await workspaces.remove(task_id);
 }

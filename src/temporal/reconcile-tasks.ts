@@ -6,7 +6,7 @@ import type { Engine } from './engine.ts';
 import type { Settle } from './settle.ts';
 
 interface ReconcilerPorts {
-  store: Pick<Store, 'tasks' | 'continuity' | 'workflows' | 'events' | 'idempotency' | 'webhooks'>;
+  store: Pick<Store, 'tasks' | 'continuity' | 'workflows' | 'webhooks'>;
   engine: Engine;
   settle: Settle;
   definition(hash: string): Promise<Definition>;
@@ -25,11 +25,12 @@ export interface ReconciledTasks {
   behind: number;
   /** Executions without a task, ended. */
   strays: number;
+  /** Old records that were removed, by kind. */
+  removed?: Record<string, number>;
 }
 
 /** The time allowed between the record of a prompt and its start, and between the record of a run's end and its end. */
 const GRACE_MS = 15_000;
-const DELTAS_KEPT_MS = 24 * 3_600_000;
 /** How long a workflow made for one request may exist without its task. */
 const UNUSED_MS = 5 * 60_000;
 const AT_A_TIME = 10;
@@ -50,8 +51,6 @@ export async function reconcile(ports: ReconcilerPorts): Promise<ReconciledTasks
   }
   for (const delivery_id of await store.webhooks.pending()) await ports.engine.deliver(delivery_id);
   done.strays = await endStrays(ports, fresh);
-  await store.events.trimDeltas(new Date(now().getTime() - DELTAS_KEPT_MS));
-  await store.idempotency.expire();
   await store.workflows.removeUnused(new Date(now().getTime() - UNUSED_MS));
   return done;
 }

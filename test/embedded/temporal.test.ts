@@ -1,8 +1,9 @@
-import { cp, rename, rm } from 'node:fs/promises';
+import { cp, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
+import { tsToMs } from '@temporalio/common/lib/time.js';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { endProcess, isAlive, markOf } from '../../src/embedded/processes.ts';
+import { commandOf, endProcess, isAlive, markOf } from '../../src/embedded/processes.ts';
 import { startTemporal, type Temporal } from '../../src/embedded/temporal.ts';
 import { startAndDie, testBench } from '../support/embedded-homes.ts';
 import { temporalForTests } from '../support/embedded-temporal.ts';
@@ -12,8 +13,8 @@ import { rawRequest } from '../support/raw-request.ts';
 const bench = testBench();
 let executable: string;
 // Outside the range where other tests start to look for ports, so that a restarted server finds its ports free.
-const start = async (home: string) =>
-  bench.keep(await startTemporal({ executable, home, log: bench.log, port: 24_633, ui_port: 24_833 }));
+const start = async (home: string, more: { retention_days?: number } = {}) =>
+  bench.keep(await startTemporal({ executable, home, log: bench.log, port: 24_633, ui_port: 24_833, ...more }));
 
 async function using<T>({ address }: Pick<Temporal, 'address'>, work: (client: Client) => Promise<T>): Promise<T> {
   const connection = await Connection.connect({ address });
@@ -56,6 +57,29 @@ describe('the Temporal server of an installation', { timeout: 60_000 }, () => {
     const second = await start(home);
     expect(second).toMatchObject({ reused: false, address: first.address, ui_url: first.ui_url });
     expect(await recall(second)).toBe('RUNNING');
+  });
+
+  it('keeps the history of ended runs for as long as is set, also in a server that it takes over', async () => {
+    const kept = (server: Temporal) =>
+      using(server, async ({ workflowService }) => {
+        const { config } = await workflowService.describeNamespace({ namespace: 'default' });
+        return tsToMs(config?.workflowExecutionRetentionTtl) / 3_600_000;
+      });
+    const home = await bench.home();
+    const first = await start(home);
+    expect(await kept(first)).toBe(24);
+    const other = await start(home, { retention_days: 0.5 });
+    expect(other).toMatchObject({ reused: true, pid: first.pid });
+    expect(await kept(other)).toBe(12);
+    await other.stop();
+    expect(await kept(await start(home, { retention_days: 3 }))).toBe(72);
+  });
+
+  it('limits what it keeps in memory of runs', async () => {
+    const server = await start(await bench.home());
+    // What it reports as the size of this cache is its default.
+    expect(await commandOf(server.pid)).toContain('history.hostLevelCacheMaxSize=1000');
+    expect((await readFile(`/proc/${server.pid}/environ`, 'utf8')).split('\0')).toContain('GOMEMLIMIT=384MiB');
   });
 
   it('restarts after kill -9 without losing data', async () => {

@@ -55,6 +55,27 @@ it('checks the engine if the database is down, and the database if the engine is
   expect(other.said).toMatchObject({ database: expect.stringMatching(/^ok/), engine: expect.stringMatching(/^FAILED: ./) });
 });
 
+it('reports how large the installation is, and how fast it grows once it was measured twice', { timeout: 90_000 }, async () => {
+  const { store } = here.core;
+  await here.core.database.pool.query(`DELETE FROM installation_facts WHERE name = 'size_samples'`);
+  const sample = { engine: null, home: 3_000_000, disk_free: 9e15, database: 1 };
+  await store.sizes.note({ ...sample, at: new Date(Date.now() - 2 * 86_400_000).toISOString() });
+  const { said } = await doctor();
+  expect(said['size of the database']).toMatch(/^ok: [\d.]+ MB, [\d.]+ MB more a day; largest: \w+ [\d.]+ [kM]B, /);
+  expect(said['size of the engine']).toBe('ok: unknown, because it is not the embedded one');
+  expect(said['size of the home']).toMatch(/^ok: [\d.]+ [kMG]B in \/.*, .* a day$/);
+  expect(said.disk).toMatch(/^ok: .* free, .* less a day, full in about \d+ days at this rate$/);
+  for (let noted = 0; noted < 170; noted += 1) await store.sizes.note({ ...sample, at: new Date().toISOString() });
+  expect(await store.sizes.samples()).toHaveLength(168);
+});
+
+it('does not know how fast an installation grows that was measured once', { timeout: 90_000 }, async () => {
+  await here.core.database.pool.query(`DELETE FROM installation_facts WHERE name = 'size_samples'`);
+  const { said } = await doctor();
+  const sizes = ['size of the database', 'size of the home', 'disk'].map((name) => said[name]);
+  for (const verdict of sizes) expect(verdict).toContain('growth unknown yet');
+});
+
 it('names the search attributes that a namespace lacks, until a worker has registered them', { timeout: 120_000 }, async () => {
   const namespace = `foreign-${randomBytes(4).toString('hex')}`;
   const { workflowService } = here.driver.client;

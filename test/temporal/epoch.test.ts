@@ -98,7 +98,12 @@ describe('a record that was set back', () => {
   beforeAll(async () => {
     await begin(false);
     const { config } = here.setting;
-    await prepareEngine({ client: here.driver.client, task_queue: config.TEMPORAL_TASK_QUEUE, every_seconds: 3_600 });
+    await prepareEngine({
+      client: here.driver.client,
+      task_queue: config.TEMPORAL_TASK_QUEUE,
+      every_seconds: 3_600,
+      retention_days: 1,
+    });
   });
 
   it.each([

@@ -5,6 +5,7 @@ import { doctorChecks } from '../doctor-checks.ts';
 import { createResources, type Resources } from '../resources.ts';
 import { runningIn } from '../running.ts';
 import { externalSetting } from '../setting.ts';
+import { sizeChecks } from '../size-checks.ts';
 import { openClientConnection, openRunControl, openSharedServices } from '../wiring.ts';
 
 /** Each check with its verdict; exits with 1 when one fails. */
@@ -34,7 +35,7 @@ async function checksFor(config: Config, resources: Resources): Promise<Checks> 
   try {
     const core = await openSharedServices(setting, resources, () => {});
     const driver = openRunControl(core, connection, false);
-    return { ...checksOf(core, driver), ...doctorChecks(core, driver) };
+    return { ...checksOf(core, driver), ...doctorChecks(core, driver), ...sizeChecks(core) };
   } catch (error) {
     return {
       database: () => Promise.reject(error),

@@ -56,18 +56,11 @@ export const extentOfEvents = statement(
     FROM (SELECT (SELECT seq FROM valid) AS seq) AS valid`,
 );
 
+/** The end of the record if the last task has no event, because it was removed. */
 export const firstEventOfLastTask = statement(
   'first_event_of_last_task',
   ['workflow_id'],
-  `SELECT coalesce(min(e.seq), 1) - 1 AS after
+  `SELECT coalesce(min(e.seq) - 1, (SELECT last_seq FROM event_sequences WHERE workflow_id = :workflow_id), 0) AS after
     FROM workflows w LEFT JOIN events e ON e.task_id = coalesce(w.active_task_id, w.last_task_id)
     WHERE w.id = :workflow_id`,
-);
-
-/** Deletes deltas whose complete message is stored. */
-export const trimDeltas = statement(
-  'trim_deltas',
-  ['before'],
-  `DELETE FROM events WHERE type = 'message_delta' AND timestamp < :before AND task_id IN (
-    SELECT id FROM tasks WHERE completed_at IS NOT NULL AND completed_at < :before)`,
 );

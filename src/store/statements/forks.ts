@@ -8,6 +8,13 @@ export const stepsOfSource = statement(
     FROM task_steps s WHERE s.task_id = :source_id ORDER BY s.step`,
 );
 
+/** Keeps the source from being removed, now or while the fork is there; writers of the source do not wait. */
+export const holdSource = statement(
+  'hold_source',
+  ['source_id'],
+  `SELECT 1 AS held FROM tasks WHERE id = :source_id FOR KEY SHARE`,
+);
+
 /*
  * Copies cost nothing: the source has paid for them. A summary is stored at the last step it covers, but belongs to the step
  * that created it.

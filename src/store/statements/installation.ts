@@ -60,3 +60,12 @@ export const beginNextEpoch = statement(
   ['epoch', 'beat'],
   'SELECT epoch, restored_at, tasks FROM note_restore(:epoch, :beat)',
 );
+
+export const findFact = statement('find_fact', ['name'], `SELECT value FROM installation_facts WHERE name = :name`);
+
+export const writeFact = statement(
+  'write_fact',
+  ['name', 'value'],
+  `INSERT INTO installation_facts (name, value) VALUES (:name, :value)
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value, updated_at = now()`,
+);

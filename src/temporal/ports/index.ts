@@ -25,6 +25,7 @@ import { reconcile } from '../reconcile-tasks.ts';
 import { contextPorts, knowingPorts } from './context.ts';
 import { runSecrets } from './secrets.ts';
 import { runSessions } from './sessions.ts';
+import { tidying } from './tidying.ts';
 import { mcpPorts, openMcpPool, progressReporter, runTools } from './tools.ts';
 import { runWorkspaces } from './workspaces.ts';
 
@@ -58,6 +59,7 @@ export async function activityPorts(
     const selected = await selecting.catch((error: unknown) => Promise.reject(secrets.redact.error(error)));
     return { ...selected, runtime: redactedRuntime(selected.runtime, secrets.redact) };
   };
+  const tidy = tidying(core);
   const sessions = runSessions(core, { definition, runtimeOf });
   const sendWebhook = webhookSender({
     fetch: core.egress.configuration.fetch,
@@ -119,7 +121,7 @@ export async function activityPorts(
       await reconcileSchedules(store, driver.schedules);
       await reconcileWorkspaces(store, workspaces);
       await sessions.endLeft();
-      return done;
+      return { ...done, removed: await tidy() };
     },
     isModelFailure: (error): error is ModelFailure => error instanceof ModelFailure,
     isUnreachable: (error): error is ToolUnreachable => error instanceof ToolUnreachable,

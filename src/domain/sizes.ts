@@ -1,0 +1,43 @@
+/** What an installation took at one time, in bytes; null: unknown. */
+export interface SizeSample {
+  at: string;
+  database: number;
+  /** The embedded engine's file. */
+  engine: number | null;
+  /** Everything in the home folder, the embedded servers included. */
+  home: number | null;
+  /** Left on the disk of the home folder. */
+  disk_free: number | null;
+}
+
+type Measure = Exclude<keyof SizeSample, 'at'>;
+
+const DAY_MS = 24 * 3_600_000;
+
+/** By how many bytes a day a measure changes, from the first sample that has it to the last; null with fewer than two. */
+export function changePerDay(samples: readonly SizeSample[], measure: Measure): number | null {
+  const known = samples.flatMap(({ at, [measure]: bytes }) => (bytes === null ? [] : [{ time: Date.parse(at), bytes }]));
+  const [first, last] = [known[0], known.at(-1)];
+  if (!first || !last || last.time <= first.time) return null;
+  return ((last.bytes - first.bytes) / (last.time - first.time)) * DAY_MS;
+}
+
+const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB', 'PB'];
+
+/** `1.4 GB`. */
+export function bytesText(bytes: number): string {
+  const power = Math.min(UNITS.length - 1, Math.floor(Math.log10(Math.max(1, Math.abs(bytes))) / 3));
+  const value = bytes / 1000 ** power;
+  return `${power === 0 || Math.abs(value) >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[power]}`;
+}
+
+/** `12 MB more a day`. */
+export function changeText(per_day: number | null): string {
+  if (per_day === null) return 'growth unknown yet (it takes two hourly samples)';
+  return `${bytesText(Math.abs(per_day))} ${per_day < 0 ? 'less' : 'more'} a day`;
+}
+
+/** When the disk is full at this rate; null: it is not getting fuller, or nobody knows. */
+export function daysUntilFull(disk_free: number, change_per_day: number | null): number | null {
+  return change_per_day === null || change_per_day >= 0 ? null : disk_free / -change_per_day;
+}

@@ -1,0 +1,30 @@
+import type { SharedServices } from '../../main/core.ts';
+import { sweep } from '../retention.ts';
+import { measured } from '../sizes.ts';
+
+/** Of one pass; what is left is removed by the next one. */
+const WITHIN_MS = 10_000;
+/** Between two passes over everything that has ended, once a pass has looked at all of it. */
+const REST_MS = 3_600_000;
+const SAMPLE_EVERY_MS = 3_600_000;
+const DAY_MS = 24 * 3_600_000;
+
+/** Removes what the installation no longer needs, and notes its size every hour. Returns how many records of each kind were removed. */
+export function tidying({ store, setting: { config } }: SharedServices): () => Promise<Record<string, number>> {
+  let rest_until = 0;
+  return async () => {
+    const now = await store.retention.now();
+    const { removed } = await sweep(store.retention.transient(now), WITHIN_MS);
+    if (config.RETENTION_DAYS > 0 && now.getTime() >= rest_until) {
+      const before = new Date(now.getTime() - config.RETENTION_DAYS * DAY_MS);
+      const ended = await sweep(store.retention.ended(before), WITHIN_MS);
+      Object.assign(removed, ended.removed);
+      if (ended.finished) rest_until = now.getTime() + REST_MS;
+    }
+    const last = (await store.sizes.samples()).at(-1);
+    if (!last || Date.parse(last.at) <= now.getTime() - SAMPLE_EVERY_MS) {
+      await store.sizes.note({ ...(await measured(store, config)), at: now.toISOString() });
+    }
+    return removed;
+  };
+}

@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Database } from '../../src/store/database.ts';
+import { agedRecords, daysAgo } from '../support/aged.ts';
+import { openTestDatabase } from '../support/database.ts';
+import { allStatements } from '../support/statements.ts';
+
+let database: Database;
+const statements = (await allStatements()).filter(({ file }) => file === 'retention.ts');
+
+/** Rows of each of the tables that grow with every run. */
+const TASKS = 20_000;
+const GROWING = [
+  ...['definitions', 'events', 'idempotency_keys', 'memories', 'schedule_fires', 'secret_grants', 'task_messages', 'task_steps'],
+  ...['tasks', 'token_uses', 'tool_calls', 'webhook_attempts', 'webhook_deliveries', 'workflows'],
+];
+
+/** Ids that grow with `n`, as those of new records do. */
+const ID = `lpad(to_hex(1600000000000 + n), 12, '0') || '7000800000000000' || lpad(to_hex(n % 65536), 4, '0')`;
+const FILL = [
+  `INSERT INTO definitions (hash, body) SELECT md5(n::text) || md5(n::text), '{}' FROM generate_series(1, ${TASKS}) n`,
+  `INSERT INTO workflows (id, agent_id, owner, owner_login, single_use)
+    SELECT (${ID})::uuid, (SELECT id FROM agents LIMIT 1), 'o', 'o', n % 2 = 0 FROM generate_series(1, ${TASKS}) n`,
+  `INSERT INTO tasks (id, workflow_id, owner, owner_login, prompt, definition_hash, agent_id, agent_name, status, completed_at)
+    SELECT (${ID})::uuid, (${ID})::uuid, 'o', 'o', 'p', md5(n::text) || md5(n::text), (${ID})::uuid, 'a', 'completed',
+      now() - make_interval(mins => n) FROM generate_series(1, ${TASKS}) n`,
+  `INSERT INTO events (workflow_id, seq, task_id, type, data, timestamp)
+    SELECT id, s, id, CASE WHEN s > 3 THEN 'message_delta' ELSE 'log' END, '{"delta": "text"}', completed_at FROM tasks, generate_series(1, 10) s`,
+  `INSERT INTO task_steps (task_id, step) SELECT id, s FROM tasks, generate_series(1, 3) s`,
+  `INSERT INTO task_messages (task_id, step, position, role, kind, content) SELECT id, s, 0, 'r', 'k', 'c' FROM tasks, generate_series(1, 3) s`,
+  `INSERT INTO tool_calls (task_id, call_id, step, position, name, arguments, effect) SELECT id, '1', 1, 1, 'n', '{}', 'read' FROM tasks`,
+  `INSERT INTO webhook_deliveries (id, task_id, url, payload, status) SELECT id, id, 'u', '{}', 'delivered' FROM tasks`,
+  `INSERT INTO webhook_attempts (delivery_id, attempt) SELECT id, 1 FROM tasks`,
+  `INSERT INTO token_uses (id, token_name, principal, purpose, task_id, granted) SELECT id, 't', 'p', 'x', id, true FROM tasks`,
+  `INSERT INTO secret_grants (id, token_name, granted_by, resource_kind, resource_id, destination, destination_label, superseded_at)
+    SELECT id, 't', 'o', 'k', id, 'd', 'l', completed_at FROM tasks`,
+  `INSERT INTO schedule_fires (scheduled_agent_id, due_at, outcome)
+    SELECT s.id, t.completed_at, 'started' FROM scheduled_agents s, tasks t`,
+  `INSERT INTO memories (id, agent_id, scope, workflow_id, key, value, created_by) SELECT id, agent_id, 'session', id::text, 'k', 'v', 'o' FROM tasks`,
+  `INSERT INTO idempotency_keys (principal, key, request_hash, created_at) SELECT 'p', id::text, 'h', completed_at FROM tasks`,
+];
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  await agedRecords(database).schedule(daysAgo(1));
+  for (const text of FILL) await database.pool.query(text);
+  await database.pool.query('ANALYZE');
+}, 120_000);
+afterAll(() => database.close());
+
+interface PlanNode {
+  'Node Type': string;
+  'Relation Name'?: string;
+  Plans?: PlanNode[];
+}
+
+const nodesOf = (plan: PlanNode): PlanNode[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+
+/** The plan of a statement for values that are not known yet, which the embedded server always uses. */
+async function planOf({ name, text }: { name: string; text: string }): Promise<PlanNode> {
+  const connection = await database.pool.connect();
+  try {
+    await connection.query('SET plan_cache_mode = force_generic_plan');
+    await connection.query(`PREPARE ${name} AS ${text}`);
+    const [parameters] = (await connection.query('SELECT parameter_types FROM pg_prepared_statements WHERE name = $1', [name]))
+      .rows;
+    const nulls = parameters.parameter_types
+      .replace(/^\{|\}$/g, '')
+      .split(',')
+      .filter(Boolean)
+      .map(() => 'NULL');
+    const given = nulls.length > 0 ? `(${nulls.join(', ')})` : '';
+    const { rows } = await connection.query(`EXPLAIN (FORMAT JSON) EXECUTE ${name}${given}`);
+    return rows[0]['QUERY PLAN'][0].Plan;
+  } finally {
+    await connection.query('RESET ALL');
+    await connection.query('DEALLOCATE ALL');
+    connection.release(true);
+  }
+}
+
+const readWhole = (plan: PlanNode): string[] =>
+  nodesOf(plan)
+    .filter((node) => node['Node Type'] === 'Seq Scan' && GROWING.includes(node['Relation Name'] ?? ''))
+    .map((node) => node['Relation Name'] as string);
+
+describe('with large tables', () => {
+  it('every growing table is large here', async () => {
+    for (const table of GROWING) {
+      const { rows } = await database.pool.query(`SELECT count(*)::int AS n FROM ${table}`);
+      expect(rows[0].n, table).toBeGreaterThanOrEqual(TASKS);
+    }
+  });
+
+  it('a statement that reads a whole table is noticed', async () => {
+    expect(readWhole(await planOf({ name: 'whole', text: `DELETE FROM events WHERE data ->> 'x' = $1` }))).toEqual(['events']);
+  });
+
+  for (const listed of statements)
+    it(`${listed.name} reads no growing table as a whole`, async () => {
+      expect(readWhole(await planOf(listed))).toEqual([]);
+    });
+
+  it('every foreign key to a table whose rows are removed has an index', async () => {
+    const { rows } = await database.pool.query(
+      `SELECT c.conrelid::regclass::text AS table, a.attname AS column FROM pg_constraint c
+        JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1]
+        WHERE c.contype = 'f' AND c.confrelid::regclass::text = ANY ($1)
+          AND NOT EXISTS (SELECT 1 FROM pg_index i WHERE i.indrelid = c.conrelid AND i.indkey[0] = c.conkey[1])`,
+      [GROWING],
+    );
+    expect(rows).toEqual([]);
+  });
+});

@@ -1,0 +1,327 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { v7 as uuid } from 'uuid';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Database, inTransaction, rows } from '../../src/store/database.ts';
+import { createStore, type Store } from '../../src/store/index.ts';
+import { keyRing } from '../../src/store/key-ring.ts';
+import { holdSource } from '../../src/store/statements/forks.ts';
+import { takeTurn } from '../../src/store/statements/retention.ts';
+import { sweep } from '../../src/temporal/retention.ts';
+import { agedRecords, daysAgo } from '../support/aged.ts';
+import { openTestDatabase } from '../support/database.ts';
+import { until } from '../support/until.ts';
+
+let database: Database;
+let store: Store;
+let aged: ReturnType<typeof agedRecords>;
+beforeEach(async () => {
+  database = await openTestDatabase();
+  store = createStore({ database, keys: keyRing(`k:${randomBytes(32).toString('base64')}`) });
+  aged = agedRecords(database);
+});
+afterEach(() => database.close());
+
+const WITHIN_MS = 30_000;
+const removeEnded = (days = 30) => sweep(store.retention.ended(daysAgo(days)), WITHIN_MS);
+const removeTransient = () => sweep(store.retention.transient(new Date()), WITHIN_MS);
+const found = async (text: string, ...values: unknown[]) => (await database.pool.query(text, values)).rows;
+const count = async (table: string, where = 'true') =>
+  (await found(`SELECT count(*)::int AS n FROM ${table} WHERE ${where}`))[0].n;
+const has = async (task_id: string) => (await found('SELECT 1 FROM tasks WHERE id = $1', task_id)).length === 1;
+
+/** What is removed when it is old: the table, and which of its rows. */
+const REMOVED: Record<string, string> = {
+  definitions: 'true',
+  events: 'true',
+  idempotency_keys: 'true',
+  memories: `scope = 'session'`,
+  schedule_fires: 'true',
+  secret_grants: 'superseded_at IS NOT NULL',
+  task_messages: 'true',
+  task_steps: 'true',
+  tasks: 'true',
+  token_uses: 'true',
+  tool_calls: 'true',
+  webhook_attempts: 'true',
+  webhook_deliveries: 'true',
+  workflows: 'single_use',
+};
+
+/** Tables whose rows stay, with the reason. A new table is removed from or gets a line here. */
+const KEPT: Record<string, string> = {
+  _prisma_migrations: 'one row a migration',
+  agents: 'configuration',
+  chat_messages: 'deleted by the owner of the chat',
+  chat_sessions: 'deleted by their owner',
+  custom_tools: 'configuration',
+  event_sequences: 'one row a workflow: a number is never given out twice',
+  grant_keys: 'one row',
+  guardrails: 'configuration',
+  installation_facts: 'a row for each fact',
+  knowledge_chunks: 'parts of knowledge',
+  knowledge_items: 'knowledge',
+  knowledge_sources: 'configuration',
+  mcp_servers: 'configuration',
+  principals: 'one row a principal',
+  provider_rates: 'one row a provider',
+  providers: 'configuration',
+  scheduled_agents: 'configuration',
+  skills: 'configuration',
+  stored_tokens: 'configuration',
+  webhook_secrets: 'one row a principal',
+};
+
+/** One of everything that is removed, and some of what stays, made at one time. */
+async function madeAt(at: Date): Promise<void> {
+  const home = await aged.workflow(at);
+  const task_id = await aged.task(at, home);
+  await aged.partsOf(at, task_id);
+  await aged.tokenUse(at, task_id);
+  await aged.grant(at, at);
+  await aged.grant(at, null);
+  await aged.fire(await aged.schedule(at), at);
+  await aged.memory(at, 'agent', home);
+  await aged.memory(at, 'session', await aged.workflow(at, true));
+  const key = [uuid(), at];
+  await aged.sql(`INSERT INTO idempotency_keys (principal, key, request_hash, created_at) VALUES ('p', $1, 'h', $2)`, ...key);
+  const chat_id = uuid();
+  await aged.sql(
+    `INSERT INTO chat_sessions (id, agent_id, owner, title, created_at, updated_at) VALUES ($1, $2, 'local:alice', 't', $3, $3)`,
+    ...[chat_id, home.agent_id, at],
+  );
+  await aged.sql(`INSERT INTO chat_messages (id, session_id, role, content) VALUES ($1, $1, 'user', 'c')`, chat_id);
+}
+
+type Snapshot = Record<string, { removable: string[]; rest: string[] }>;
+
+async function snapshot(): Promise<Snapshot> {
+  const tables = await found(
+    `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' AND table_name <> 'installation_facts' ORDER BY 1`,
+  );
+  const rowsOf = async (table: string, where: string) =>
+    (await found(`SELECT to_jsonb(t)::text AS row FROM ${table} t WHERE ${where} ORDER BY 1`)).map(({ row }) => row);
+  return Object.fromEntries(
+    await Promise.all(
+      tables.map(async ({ name }) => {
+        const where = REMOVED[name] ?? 'false';
+        return [name, { removable: await rowsOf(name, where), rest: await rowsOf(name, `NOT (${where})`) }];
+      }),
+    ),
+  );
+}
+
+describe('every table', () => {
+  it('is either one whose old rows are removed, or is listed with the reason why its rows stay', async () => {
+    const tables = await found(
+      `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1`,
+    );
+    expect(tables.map(({ name }) => name)).toEqual([...Object.keys(REMOVED), ...Object.keys(KEPT)].sort());
+  });
+
+  it('loses its old rows if they are to be removed, and no other row', async () => {
+    await madeAt(daysAgo(0.5));
+    const young = await snapshot();
+    await madeAt(daysAgo(40));
+    const all = await snapshot();
+    expect(Object.keys(REMOVED).filter((table) => all[table]?.removable.length === young[table]?.removable.length)).toEqual([]);
+    await removeTransient();
+    expect((await removeEnded()).finished).toBe(true);
+    const expected = Object.fromEntries(
+      Object.keys(all).map((table) => [table, { removable: young[table]?.removable, rest: all[table]?.rest }]),
+    );
+    expect(await snapshot()).toEqual(expected);
+  });
+});
+
+describe('an old task stays', () => {
+  it('until it has ended', async () => {
+    const open = await Promise.all(['pending', 'running', 'waiting'].map((status) => aged.task(daysAgo(400), { status })));
+    await removeEnded();
+    expect(await Promise.all(open.map(has))).toEqual([true, true, true]);
+  });
+
+  it('as long as a fork of it is there, ended or not', async () => {
+    const source = await aged.task(daysAgo(50));
+    const middle = await aged.task(daysAgo(49), { forked_from: source });
+    const fork = await aged.task(daysAgo(48), { forked_from: middle, status: 'waiting' });
+    await removeEnded();
+    expect(await Promise.all([source, middle, fork].map(has))).toEqual([true, true, true]);
+    await aged.sql(`UPDATE tasks SET status = 'completed', completed_at = $2 WHERE id = $1`, fork, daysAgo(2));
+    await removeEnded();
+    expect(await Promise.all([source, middle, fork].map(has))).toEqual([true, true, true]);
+    for (let pass = 0; pass < 3; pass += 1) await removeEnded(1);
+    expect(await Promise.all([source, middle, fork].map(has))).toEqual([false, false, false]);
+  });
+
+  it('while one of its webhook messages is being delivered', async () => {
+    const task_id = await aged.task(daysAgo(40));
+    await aged.partsOf(daysAgo(40), task_id);
+    await aged.sql(`UPDATE webhook_deliveries SET status = 'pending'`);
+    await removeEnded();
+    expect(await has(task_id)).toBe(true);
+  });
+
+  it('while someone is forking it: nobody waits, and the fork is noticed', async () => {
+    const source = await aged.task(daysAgo(40));
+    const fork = await aged.task(daysAgo(0));
+    await inTransaction(database.pool, async (on) => {
+      await rows(on, holdSource({ source_id: source }));
+      expect((await removeEnded()).removed.tasks).toBeUndefined();
+      await on.query({ text: 'UPDATE tasks SET forked_from = $2 WHERE id = $1', values: [fork, source] });
+    });
+    await removeEnded();
+    expect(await has(source)).toBe(true);
+  });
+});
+
+describe('what old tasks left behind', () => {
+  it('uses of tokens stay as long as the task, which must redact them', async () => {
+    await aged.tokenUse(daysAgo(40), await aged.task(daysAgo(40), { status: 'waiting' }));
+    await aged.tokenUse(daysAgo(40), uuid());
+    await aged.tokenUse(daysAgo(40));
+    expect((await removeEnded()).removed).toEqual({ token_uses: 2 });
+  });
+
+  it('a superseded grant stays while a task that is older than its end is open', async () => {
+    await aged.grant(daysAgo(60), daysAgo(45));
+    const task_id = await aged.task(daysAgo(50), { status: 'waiting' });
+    await aged.grant(daysAgo(60), daysAgo(55));
+    expect((await removeEnded()).removed).toEqual({ secret_grants: 1 });
+    expect(await count('secret_grants', `superseded_at > now() - interval '50 days'`)).toBe(1);
+    await aged.sql(`UPDATE tasks SET status = 'halted', completed_at = now() WHERE id = $1`, task_id);
+    expect((await removeEnded()).removed).toEqual({ secret_grants: 1 });
+  });
+
+  it('a definition stays as long as a task has it, and one that a new task stores at the same moment is stored', async () => {
+    const definition_hash = await aged.definition(daysAgo(40));
+    await aged.task(daysAgo(40), { definition_hash });
+    await aged.task(daysAgo(1), { definition_hash });
+    const unused = await aged.definition(daysAgo(40));
+    const { removed } = await removeEnded();
+    expect(removed).toMatchObject({ tasks: 1, definitions: 1 });
+    expect(await found('SELECT 1 FROM definitions WHERE hash = $1', definition_hash)).toHaveLength(1);
+    expect(await found('SELECT 1 FROM definitions WHERE hash = $1', unused)).toHaveLength(0);
+  });
+
+  it('a workflow for one request goes with its last task, unless a schedule uses it', async () => {
+    const [over, busy, planned] = await Promise.all([1, 2, 3].map(() => aged.workflow(daysAgo(40), true)));
+    await aged.task(daysAgo(1), busy);
+    await aged.schedule(daysAgo(40));
+    await aged.sql('UPDATE scheduled_agents SET workflow_id = $1', planned?.workflow_id);
+    await aged.task(daysAgo(40), over);
+    await removeEnded();
+    const left = await found('SELECT id FROM workflows WHERE single_use ORDER BY id');
+    expect(left.map(({ id }) => id)).toEqual([busy?.workflow_id, planned?.workflow_id].sort());
+  });
+
+  it('due times that were removed are not taken for missed ones, nor are those removed that a schedule may catch up on', async () => {
+    const schedule_id = await aged.schedule(daysAgo(50));
+    const patient = await aged.schedule(daysAgo(50), 45 * 86_400);
+    const start = (await store.scheduledAgents.find(schedule_id))?.start_at.getTime() ?? 0;
+    for (let day = 0; day < 50; day += 1)
+      await aged.fire(schedule_id, new Date(Math.floor(start / 1000) * 1000 + day * 86_400_000));
+    await aged.fire(patient, daysAgo(40));
+    await aged.fire(patient, daysAgo(46));
+    await aged.fire(patient, daysAgo(47), daysAgo(0));
+    expect((await removeEnded()).removed).toEqual({ schedule_fires: 22 });
+    expect(await count('schedule_fires', `scheduled_agent_id = '${patient}'`)).toBe(2);
+    const schedule = await store.scheduledAgents.find(schedule_id);
+    await store.scheduledAgents.noteMissed(schedule!, Date.now());
+    expect(await found(`SELECT due_at FROM schedule_fires WHERE outcome = 'missed'`)).toEqual([]);
+    await aged.sql(`DELETE FROM schedule_fires WHERE scheduled_agent_id = $1 AND due_at > $2`, schedule_id, daysAgo(2.5));
+    await store.scheduledAgents.noteMissed(schedule!, Date.now());
+    expect(await count('schedule_fires', `outcome = 'missed'`)).toBeGreaterThan(0);
+  });
+});
+
+describe('deltas', () => {
+  it('of tasks that ended more than a day ago are removed, other events and other tasks keep theirs', async () => {
+    const [old, young, open] = [
+      await aged.task(daysAgo(2)),
+      await aged.task(daysAgo(0.5)),
+      await aged.task(daysAgo(9), { status: 'running' }),
+    ];
+    for (const task_id of [old, young, open]) {
+      await aged.events(daysAgo(3), task_id, 5, 'message_delta');
+      await aged.events(daysAgo(3), task_id, 2, 'message');
+    }
+    expect((await removeTransient()).removed).toEqual({ deltas: 5 });
+    const left = await found('SELECT task_id, type, count(*)::int AS n FROM events GROUP BY 1, 2');
+    const of = (task_id: string) =>
+      Object.fromEntries(left.filter((row) => row.task_id === task_id).map(({ type, n }) => [type, n]));
+    expect([of(old), of(young), of(open)]).toEqual([
+      { message: 2 },
+      { message: 2, message_delta: 5 },
+      { message: 2, message_delta: 5 },
+    ]);
+  });
+
+  it('are looked for in each task once, and in as many at a time as hold five thousand events', async () => {
+    for (let made = 0; made < 5; made += 1) await aged.events(daysAgo(3), await aged.task(daysAgo(3)), 2_000, 'message_delta');
+    const batch = store.retention.transient(new Date()).deltas!;
+    expect([(await batch()).removed, (await batch()).removed, (await batch()).removed]).toEqual([4_000, 4_000, 2_000]);
+    const [{ task_id }] = await found('SELECT id AS task_id FROM tasks ORDER BY completed_at, id LIMIT 1');
+    await aged.events(daysAgo(3), task_id, 1, 'message_delta');
+    expect(await batch()).toEqual({ removed: 0, next: null });
+  });
+});
+
+describe('two processes that remove at the same time', () => {
+  it('take turns: while one is at it, the other finds nothing to do and does not wait', async () => {
+    await madeAt(daysAgo(40));
+    await inTransaction(database.pool, async (on) => {
+      await rows(on, takeTurn());
+      expect([await removeTransient(), await removeEnded()]).toEqual(Array(2).fill({ removed: {}, finished: true }));
+    });
+    expect((await removeEnded()).removed).toMatchObject({ tasks: 1, schedule_fires: 1, token_uses: 1 });
+  });
+
+  it('remove everything once, while tasks are being created and end', async () => {
+    const home = await aged.workflow(daysAgo(40));
+    for (let made = 0; made < 450; made += 1) {
+      const task_id = await aged.task(daysAgo(40), home);
+      if (made % 10 === 0) await aged.partsOf(daysAgo(40), task_id);
+    }
+    const removing = Array.from({ length: 3 }, async () => {
+      let tasks = 0;
+      while (await count('tasks', `completed_at < now() - interval '30 days'`)) tasks += (await removeEnded()).removed.tasks ?? 0;
+      return tasks;
+    });
+    for (let made = 0; made < 20; made += 1) await aged.partsOf(daysAgo(0), await aged.task(daysAgo(0), home));
+    expect((await Promise.all(removing)).reduce((sum, tasks) => sum + tasks, 0)).toBe(450);
+    expect([await count('tasks'), await count('events'), await count('tool_calls')]).toEqual([20, 60, 20]);
+  });
+});
+
+it('a batch that is interrupted has removed nothing, and the next one removes it', async () => {
+  const task_id = await aged.task(daysAgo(40));
+  await aged.partsOf(daysAgo(40), task_id);
+  const before = await snapshot();
+  const holder = new pg.Client(database.pool.options as pg.ClientConfig);
+  await holder.connect();
+  await holder.query('BEGIN');
+  await holder.query('SELECT 1 FROM events FOR UPDATE');
+  const interrupted = removeEnded();
+  interrupted.catch(() => {});
+  const pid = await until('the batch waits for an event', async () => {
+    const [waiting] = await found(
+      `SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
+    );
+    return waiting?.pid;
+  });
+  await database.pool.query('SELECT pg_terminate_backend($1)', [pid]);
+  await expect(interrupted).rejects.toThrow();
+  await holder.query('ROLLBACK');
+  await holder.end();
+  expect(await snapshot()).toEqual(before);
+  expect((await removeEnded()).removed).toMatchObject({ tasks: 1 });
+  expect(await count('events')).toBe(0);
+});
+
+it('a pass ends in time, and the next one continues', async () => {
+  for (let made = 0; made < 3; made += 1) await aged.tokenUse(daysAgo(40));
+  const sweeps = store.retention.ended(daysAgo(30));
+  expect(await sweep(sweeps, 0)).toEqual({ removed: {}, finished: false });
+  expect(await sweep(sweeps, WITHIN_MS)).toEqual({ removed: { token_uses: 3 }, finished: true });
+});
