@@ -21,6 +21,7 @@ const SCRIPTS = {
   bench: 'bench/run.ts',
   'bench:tools': 'bench/tools.ts',
   chaos: 'test/chaos/run.ts',
+  accidents: 'test/accidents/run.ts',
 };
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const OLDEST_NODE = [22, 12];
