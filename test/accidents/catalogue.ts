@@ -64,6 +64,7 @@ export const ACCIDENTS: readonly Accident[] = [
         'is silent, everything works',
         'is frozen, everything',
       ),
+      ...tests(BUS, 'notices a connection that has fallen silent', 'possibly missed events after its connection breaks'),
       ...tests(STALLS, "the API's Redis", "the workers' Redis"),
       ...tests(KILLED, 'while Redis is killed', 'while Redis is frozen', 'with Redis as the bus'),
     ],

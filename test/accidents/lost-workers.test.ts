@@ -8,6 +8,7 @@ import { rebuilt } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, hangs, says } from '../support/model-server.ts';
 import { envOf, startWorkerProcess } from '../support/processes.ts';
+import { recordHistory } from '../support/recorded-history.ts';
 import { reaches, resultsOf, toolOf } from '../support/run-facts.ts';
 import { until } from '../support/until.ts';
 
@@ -143,6 +144,7 @@ it('a step that loses its worker again and again fails with its own error code',
   expect(task).toMatchObject({ status: 'failed', error_code: 'worker_lost_repeatedly' });
   expect(task.error).toContain('The worker was lost 10 times in step 1');
   expect(here.model.requests.length - before).toBe(10);
+  await recordHistory(here, first, 'worker-lost');
   // The next run in its lane is not held up.
   here.model.always(says('Finished.'));
   expect(await here.ended(second, 60_000)).toMatchObject({ status: 'completed', response: 'Finished.' });
