@@ -6,7 +6,7 @@ export default [
     file: 'src/events/follow.ts',
     text: 'idle_ms: LOOK_MS }',
     replacement: 'idle_ms: LOOK_MS * 1_000 }',
-    harm: 'Whoever watches a run sees nothing any more once the connection for events is silent.',
+    harm: 'The streams of running tasks stand still while the connection for events is silent.',
     tests: [{ file: 'test/temporal/silent-peers.test.ts', name: 'while the connection that events come by is silent' }],
   },
   {
@@ -70,7 +70,7 @@ export default [
     file: 'src/runtimes/chat-completions.ts',
     text: "code: 'model_sent_html'",
     replacement: "code: 'bad_model_response'",
-    harm: 'Whoever gave the address of a web page as that of a model is not told so.',
+    harm: 'The error does not show that the address of the provider leads to a web page.',
     tests: [{ file: 'test/temporal/poison.test.ts', name: 'fails its run with its own error code' }],
   },
   {
