@@ -74,7 +74,7 @@ it('when a worker is lost, a call that reads is repeated without asking, one tha
   expect(await countsIn(reads.file)).toEqual([`${reads.task_id}:1-1`, `${reads.task_id}:1-1`]);
   expect(await resultsOf(here, reads.workflow_id)).toEqual(['{"result": "counted"}']);
   expect(await next.end('SIGTERM')).toBe(0);
-}, 90_000);
+}, 240_000);
 
 it('a worker that was only frozen harms nothing: a call is made once, and a step keeps one text', async () => {
   const worker = await startWorker();
@@ -108,7 +108,7 @@ it('a worker that was only frozen harms nothing: a call is made once, and a step
   expect(rebuilt(await events)).toEqual(one);
   expect(rebuilt(await here.alice.events(stream))).toEqual(one);
   expect(await Promise.all([worker.end('SIGTERM'), next.end('SIGTERM')])).toEqual([0, 0]);
-}, 160_000);
+}, 300_000);
 
 it('halts a run that has lost its worker: it asks no model again, keeps what was said, and is not called failed', async () => {
   const worker = await startWorker();
@@ -127,7 +127,7 @@ it('halts a run that has lost its worker: it asks no model again, keeps what was
   const { messages } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
   expect(messages.at(-1)).toMatchObject({ role: 'assistant', kind: 'partial', content: 'Half of ' });
   expect(await next.end('SIGTERM')).toBe(0);
-}, 90_000);
+}, 240_000);
 
 it('a step that loses its worker again and again fails with its own error code', { timeout: 500_000 }, async () => {
   const env = { ...envOf(here.setting), TOOL_ISOLATION: 'none' };

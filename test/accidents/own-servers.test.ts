@@ -24,7 +24,7 @@ it('npm start restarts with its data after a kill -9 of itself or of any server'
   await end(second.child);
   const third = await start(home);
   expect(await workflowTitles(third.ready)).toEqual([SAMPLE]);
-}, 240_000);
+}, 400_000);
 
 it('npm start restarts its own Postgres and Temporal when they are killed, and continues', async () => {
   const home = await newHome();
@@ -46,4 +46,4 @@ it('npm start restarts its own Postgres and Temporal when they are killed, and c
   const { pids } = await readyIn(home);
   expect(await end(child)).toBe(0);
   await expect.poll(() => Object.values(pids).filter(isAlive)).toEqual([]);
-}, 240_000);
+}, 400_000);

@@ -44,7 +44,7 @@ export function npmStarts() {
     async start(home: string): Promise<{ child: Child; ready: Ready }> {
       const child = command(home, 'dev');
       running.push(child);
-      await child.prints(/Perdura is ready/, 90_000);
+      await child.prints(/Perdura is ready/, 180_000);
       return { child, ready: await readyIn(home) };
     },
     /** Ends what `start` started, as Ctrl-C does if no signal is named. */
