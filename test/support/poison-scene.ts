@@ -5,7 +5,7 @@ import { helpers, startTestInstallation, type TestInstallation } from './install
 import { type Answer, says } from './model-server.ts';
 import { startFloorService } from './processes.ts';
 
-const TIMES = { MODEL_TOTAL_SECONDS: '8', MODEL_SILENCE_SECONDS: '2', MODEL_RETRY_AFTER_MAX_SECONDS: '1' };
+const TIMES = { MODEL_SILENCE_SECONDS: '2', MODEL_RETRY_AFTER_MAX_SECONDS: '1' };
 /** One answer at its largest, parsed, and what Node has not collected of those before. */
 const MOST_GROWTH_MB = 700;
 
@@ -28,9 +28,9 @@ interface Poisoned {
 }
 
 /** API and worker in a separate process, which the output of a model or MCP server may harm. */
-export async function startPoisonScene(): Promise<PoisonScene> {
+export async function startPoisonScene({ total_seconds = 8 } = {}): Promise<PoisonScene> {
   const here = await startTestInstallation({ worker: false });
-  const env = { ...TIMES, ALLOW_STDIO_MCP: 'true', MCP_PATHS: '/:rw' };
+  const env = { ...TIMES, MODEL_TOTAL_SECONDS: String(total_seconds), ALLOW_STDIO_MCP: 'true', MCP_PATHS: '/:rw' };
   const { api, client: user } = await startFloorService(here.setting, env);
   const does = helpers(user, here.model);
   /** The most that it ever had, as the system counts it. */
