@@ -47,5 +47,5 @@ export async function holdsRuns(here: TestInstallation, { code, detail, take, gi
   expect(here.model.requests.length).toBe(asked);
   expect(rebuilt(await here.alice.events(stream))).toEqual({ texts: [text], unfinished: '' });
   expect(await here.alice.ok(here.alice.get(`/api/workflows/${other}`))).toMatchObject({ task_count: 0 });
-  expect((await here.anonymous.get('/health/ready')).status).toBe(200);
+  await until('the installation is ready again', async () => (await here.anonymous.get('/health/ready')).status === 200);
 }
