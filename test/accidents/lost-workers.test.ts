@@ -12,6 +12,9 @@ import { recordHistory } from '../support/recorded-history.ts';
 import { reaches, resultsOf, toolOf } from '../support/run-facts.ts';
 import { until } from '../support/until.ts';
 
+/** Longer than a busy machine needs to start a worker and to notice that another one is lost. */
+const PATIENCE_MS = 90_000;
+
 let here: TestInstallation;
 let folder: string;
 beforeAll(async () => {
@@ -56,7 +59,7 @@ it('when a worker is lost, a call that reads is repeated without asking, one tha
   await worker.end('SIGKILL');
   const next = await startWorker();
   for (const { task_id, file } of [again, done, failed]) {
-    await reaches(here, task_id, { status: 'waiting', timeout_ms: 30_000 });
+    await reaches(here, task_id, { status: 'waiting', timeout_ms: PATIENCE_MS });
     expect(await countsIn(file)).toEqual([`${task_id}:1-1`]);
   }
   const decisions = [
@@ -66,11 +69,11 @@ it('when a worker is lost, a call that reads is repeated without asking, one tha
   ] as const;
   for (const [{ task_id, file, workflow_id }, decision, times, result] of decisions) {
     await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/reconciliations/1-1`, decision));
-    expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'Finished.' });
+    expect(await here.ended(task_id, PATIENCE_MS)).toMatchObject({ status: 'completed', response: 'Finished.' });
     expect(await countsIn(file)).toHaveLength(times);
     expect(await resultsOf(here, workflow_id)).toEqual([result]);
   }
-  expect(await here.ended(reads.task_id, 30_000)).toMatchObject({ status: 'completed' });
+  expect(await here.ended(reads.task_id, PATIENCE_MS)).toMatchObject({ status: 'completed' });
   expect(await countsIn(reads.file)).toEqual([`${reads.task_id}:1-1`, `${reads.task_id}:1-1`]);
   expect(await resultsOf(here, reads.workflow_id)).toEqual(['{"result": "counted"}']);
   expect(await next.end('SIGTERM')).toBe(0);
@@ -122,7 +125,7 @@ it('halts a run that has lost its worker: it asks no model again, keeps what was
   const asked = here.model.requests.length;
   expect((await here.alice.post(`/api/tasks/${task_id}/stop`)).status).toBe(202);
   const next = await startWorker();
-  expect(await here.ended(task_id, 40_000)).toMatchObject({ status: 'halted', error: null });
+  expect(await here.ended(task_id, PATIENCE_MS)).toMatchObject({ status: 'halted', error: null });
   expect(here.model.requests).toHaveLength(asked);
   const { messages } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
   expect(messages.at(-1)).toMatchObject({ role: 'assistant', kind: 'partial', content: 'Half of ' });

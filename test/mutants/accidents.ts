@@ -55,7 +55,7 @@ export default [
     text: '    keys.openQuietly(sample, context);\n',
     replacement: '',
     harm: 'Perdura starts with another key of the same name and can read no stored token.',
-    tests: [{ file: 'test/api/refused-starts.test.ts', name: 'does not start with another key of the same name' }],
+    tests: [{ file: 'test/api/refused-starts.test.ts', name: 'names a key file that holds another key' }],
   },
   {
     id: 'accidents/newer-schema',
@@ -63,7 +63,7 @@ export default [
     text: '!ours.has(migration_name) && (!logs || logs > newest)',
     replacement: '!ours.has(migration_name) && logs > newest',
     harm: 'An older version works on a schema that it does not know.',
-    tests: [{ file: 'test/api/refused-starts.test.ts', name: 'does not start on a newer one' }],
+    tests: [{ file: 'test/api/half-migrations.test.ts', name: 'is refused when it is newer' }],
   },
   {
     id: 'accidents/page-instead-of-an-answer',
