@@ -55,7 +55,7 @@ export default [
     text: '    keys.openQuietly(sample, context);\n',
     replacement: '',
     harm: 'Perdura starts with another key of the same name and can read no stored token.',
-    tests: [{ file: 'test/api/refused-starts.test.ts', name: 'names a key file that holds another key' }],
+    tests: [{ file: 'test/api/refused-starts.test.ts', name: 'does not start with another key of the same name' }],
   },
   {
     id: 'accidents/newer-schema',
@@ -76,9 +76,9 @@ export default [
   {
     id: 'accidents/null-characters',
     file: 'src/domain/normalise.ts',
-    text: '    text: storable(text),\n',
-    replacement: '    text,\n',
-    harm: 'An answer that holds a null character fails its run after it was paid.',
+    text: 'finish: word(finish),',
+    replacement: 'finish,',
+    harm: "A null character in the model's finish reason fails the run after the answer was paid.",
     tests: [{ file: 'test/temporal/poison.test.ts', name: 'null characters and invalid numbers, is still read' }],
   },
   {
