@@ -57,7 +57,7 @@ async function separated({ redis }: { redis: boolean }) {
 interface Case {
   name: string;
   redis?: boolean;
-  /** Why the goal does not hold yet; the stall is measured all the same. */
+  /** Why the goal does not hold yet; the stall is measured anyway. */
   beyond_goal?: string;
   cut(of: { api: Proxies; workers: Proxies[] }): void;
 }
