@@ -22,6 +22,7 @@ const SCRIPTS = {
   'bench:tools': 'bench/tools.ts',
   'bench:engine-memory': 'bench/engine-memory.ts',
   chaos: 'test/chaos/run.ts',
+  accidents: 'test/accidents/run.ts',
 };
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const OLDEST_NODE = [22, 12];

@@ -22,6 +22,11 @@ export interface ChaosOptions {
   clients: number;
   pace_ms: number;
   held_up_ms: number;
+  silent_ms: number;
+  /** Only these faults; null for all. */
+  only: string[] | null;
+  /** Redis carries the events, if it is installed. */
+  redis: boolean;
   verbose: boolean;
   /** Ends it early, with a report on the runs so far. */
   stop: AbortSignal;
@@ -60,7 +65,8 @@ async function setTheScene(options: ChaosOptions, resources: Resources, log: Log
   const { home, seed, clients } = options;
   const random = randomOf(seed);
   const installation = await startInstallation(resources, { ...options, log });
-  const { servers, urls, token, cache } = installation;
+  const { servers, harm, urls, token, cache } = installation;
+  for (const [fault, reason] of harm.left_out) console.log(`left out: ${fault} (${reason})`);
   const client = clientOf({ urls, token, random: random.fork('setting'), dropped() {}, watched: new Set() });
   const tools = await makeTools(client, join(home, 'effects'), cache);
   const model = resources.hold(await startChaosModel(random.fork('model'), tools.names), (it) => it.stop());
@@ -85,16 +91,14 @@ async function setTheScene(options: ChaosOptions, resources: Resources, log: Log
 
 /** Clients send one prompt after the other during the faults. Resolves when every requested run has ended. */
 async function disturb(options: ChaosOptions, scene: Scene, { counts, log }: { counts: Counts; log: Log }): Promise<Watched[]> {
-  const { fleet, servers, urls, tools, recovery, watched, random, token, workflows } = scene;
+  const { fleet, servers, harm, model, urls, tools, recovery, watched, random, token, workflows } = scene;
   const over = new AbortController();
   const until = Date.now() + options.minutes * 60_000;
   const kills = () => killsIn(counts);
   const enough = () => kills() >= options.kills || Date.now() > until || options.stop.aborted;
-  const { pace_ms, held_up_ms } = options;
-  const faults = injectFaults(
-    { ...{ fleet, servers, tools, recovery, counts, pace_ms, held_up_ms, log }, random: random.fork('faults') },
-    over.signal,
-  );
+  const { pace_ms, held_up_ms, silent_ms, only } = options;
+  const settings = { counts, pace_ms, held_up_ms, silent_ms, only, log, random: random.fork('faults') };
+  const faults = injectFaults({ ...{ fleet, servers, harm, model, tools, recovery }, ...settings }, over.signal);
   const runs: Watched[] = [];
   const plans = random.fork('plans');
   let made = 0;

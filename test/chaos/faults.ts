@@ -1,14 +1,29 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Fleet, Member } from './fleet.ts';
+import type { Fleet } from './fleet.ts';
+import type { Harm } from './harm.ts';
+import { type Lasting, lastingFaults } from './lasting.ts';
+import type { ChaosModel } from './model.ts';
 import type { Random } from './random.ts';
 import type { Recovery } from './recovery.ts';
 import type { ChaosServers, Server } from './servers.ts';
 import type { Tools } from './tools.ts';
 
 /** kill -9 of a running process. */
-export const KILLS = ['worker', 'api', 'tool', 'mcp server', 'postgres', 'temporal'] as const;
-/** Faults that pause a process or cut a connection. */
-const OTHERS = ['worker held up', 'api held up', 'postgres stalled', 'temporal stalled', 'client dropped'] as const;
+export const KILLS = ['worker', 'api', 'tool', 'mcp server', 'postgres', 'temporal', 'redis'] as const;
+/** Faults that pause or starve a process, cut a connection or falsify an answer. */
+const OTHERS = [
+  'worker held up',
+  'api held up',
+  'postgres stalled',
+  'temporal stalled',
+  'redis stalled',
+  'redis flushed',
+  'connection silent',
+  'connections used up',
+  'disk full',
+  'model poisoned',
+  'client dropped',
+] as const;
 
 export type Fault = (typeof KILLS)[number] | (typeof OTHERS)[number];
 export type Counts = Record<Fault, number>;
@@ -22,47 +37,67 @@ const PACK: [Fault, number][] = [
   ['mcp server', 6],
   ['worker', 4],
   ['api', 3],
+  ['connection silent', 3],
+  ['model poisoned', 3],
   ['postgres', 1],
   ['temporal', 1],
+  ['redis', 1],
   ['worker held up', 1],
   ['api held up', 1],
   ['postgres stalled', 1],
   ['temporal stalled', 1],
+  ['redis stalled', 1],
+  ['redis flushed', 1],
+  ['connections used up', 1],
+  ['disk full', 1],
 ];
+
+/** The cards that are played: all that this machine allows, or those that are named. */
+function deckOf({ harm, only }: Pick<FaultOptions, 'harm' | 'only'>): Fault[] {
+  const allowed = PACK.filter(([fault]) => !harm.left_out.has(fault) && (!only || only.includes(fault)));
+  return allowed.flatMap(([fault, count]) => Array<Fault>(count).fill(fault));
+}
 
 export interface FaultOptions {
   fleet: Fleet;
   servers: ChaosServers;
+  harm: Harm;
+  model: ChaosModel;
   tools: Tools;
   recovery: Recovery;
   random: Random;
   counts: Counts;
+  /** Only these faults; null for all. */
+  only: readonly string[] | null;
   /** The average number of milliseconds between two faults. */
   pace_ms: number;
   /** The longest pause of a worker. */
   held_up_ms: number;
+  /** The longest silence of a connection. */
+  silent_ms: number;
   log(line: string): void;
 }
 
-/** Injects faults in the order of the seed until the signal. Resolves when every paused process runs again. */
+/** Injects faults in the order of the seed until the signal. Resolves when every fault that lasts has ended. */
 export async function injectFaults(options: FaultOptions, signal: AbortSignal): Promise<void> {
   const { random, counts, pace_ms, log } = options;
-  const held = new Set<Promise<void>>();
+  const lasting = lastingFaults();
+  const deck = deckOf(options);
   let pack: Fault[] = [];
   while (!signal.aborted) {
     await wait(random.between(0.3, 1.7) * pace_ms, undefined, { signal }).catch(() => {});
     if (signal.aborted) break;
-    if (pack.length === 0) pack = random.shuffled(PACK.flatMap(([fault, count]) => Array<Fault>(count).fill(fault)));
+    if (pack.length === 0) pack = random.shuffled(deck);
     const fault = pack.pop()!;
-    const happened = await inflict(fault, options, held);
+    const happened = await inflict(fault, options, lasting);
     if (happened) counts[fault] += 1;
     log(`fault: ${fault}${happened ? '' : ' (nothing to do it to)'}`);
   }
-  await Promise.all(held);
+  await lasting.over();
 }
 
 /** False if the fault had no target. */
-async function inflict(fault: Fault, options: FaultOptions, held: Set<Promise<void>>): Promise<boolean> {
+async function inflict(fault: Fault, options: FaultOptions, lasting: Lasting): Promise<boolean> {
   const { fleet, tools, recovery, random, held_up_ms } = options;
   switch (fault) {
     case 'worker': {
@@ -77,16 +112,44 @@ async function inflict(fault: Fault, options: FaultOptions, held: Set<Promise<vo
     case 'mcp server':
       return patiently(tools.killServer);
     case 'worker held up':
-      return holdUp(random.pick(fleet.workers), random.between(2_000, held_up_ms), held);
+      return lasting.holdUp(random.pick(fleet.workers), random.between(2_000, held_up_ms));
     case 'api held up':
-      return holdUp(random.pick(fleet.apis), random.between(500, 5_000), held);
+      return lasting.holdUp(random.pick(fleet.apis), random.between(500, 5_000));
     case 'postgres':
     case 'temporal':
+    case 'redis':
       return restart(fault, options);
     case 'postgres stalled':
     case 'temporal stalled':
-      await options.servers.stall(fault === 'postgres stalled' ? 'postgres' : 'temporal', random.between(500, 3_000));
+    case 'redis stalled':
+      await options.servers.stall(fault.split(' ')[0] as Server, random.between(500, 3_000));
       return true;
+    case 'redis flushed':
+      await options.servers.flushRedis();
+      return true;
+    case 'model poisoned':
+      options.model.poisonNext();
+      return true;
+    default:
+      return starve(fault, options, lasting);
+  }
+}
+
+/** Takes away for a while what the installation needs from its servers. */
+async function starve(fault: Fault, { harm, random, silent_ms, recovery }: FaultOptions, lasting: Lasting): Promise<boolean> {
+  const silent = random.between(2_000, silent_ms);
+  const short = random.between(1_000, 5_000);
+  const during = (ms: number) => recovery.away(Date.now(), Date.now() + ms);
+  switch (fault) {
+    case 'connection silent':
+      during(silent);
+      return lasting.silence(() => harm.silence(random), silent);
+    case 'connections used up':
+      during(short);
+      return lasting.takeConnections(harm, short);
+    case 'disk full':
+      during(short);
+      return lasting.fillDisk(harm, short);
     default:
       return false;
   }
@@ -111,15 +174,4 @@ async function patiently(kill: () => Promise<boolean>): Promise<boolean> {
     await wait(100);
   }
   return false;
-}
-
-function holdUp(member: Member, ms: number, held: Set<Promise<void>>): boolean {
-  const pid = member.pid();
-  if (!member.signal('SIGSTOP')) return false;
-  const going = wait(ms).then(() => {
-    if (member.pid() === pid) member.signal('SIGCONT');
-    held.delete(going);
-  });
-  held.add(going);
-  return true;
 }

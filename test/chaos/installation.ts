@@ -5,11 +5,15 @@ import type { Resources } from '../../src/main/resources.ts';
 import { applyMigrations } from '../../src/store/migrations.ts';
 import { baseEnv } from '../support/processes.ts';
 import { type Fleet, startFleet } from './fleet.ts';
+import { chaosDatabase, chaosDisk, type Harm, prepareHarm } from './harm.ts';
 import { type ChaosServers, startChaosServers } from './servers.ts';
 import { warmedCache } from './warm.ts';
 
 export interface Installation {
   servers: ChaosServers;
+  /** The database as its superuser sees it, past everything that can harm it. */
+  database_url: string;
+  harm: Harm;
   fleet: Fleet;
   /** The addresses of the API servers. */
   urls: string[];
@@ -23,24 +27,28 @@ export interface InstallationOptions {
   workers: number;
   apis: number;
   env?: Record<string, string>;
+  /** Redis carries the events; otherwise Postgres does. */
+  redis?: boolean;
   log(line: string): void;
 }
 
 /** Postgres, Temporal, API servers and workers, each in a separate process that can be killed. The caller stops the fleet. */
 export async function startInstallation(
   resources: Resources,
-  { home, workers, apis, env: more = {}, log }: InstallationOptions,
+  { home, workers, apis, env: more = {}, redis = false, log }: InstallationOptions,
 ): Promise<Installation> {
   const warming = warmedCache(home);
-  const servers = resources.hold(await startChaosServers(home), (it) => it.stop());
-  await applyMigrations(servers.database_url, MIGRATIONS);
+  const disk = await chaosDisk(resources);
+  const servers = resources.hold(await startChaosServers(home, { redis }), (it) => it.stop());
+  const database_url = await chaosDatabase(servers, disk);
+  await applyMigrations(database_url, MIGRATIONS);
+  const harm = await prepareHarm(resources, { servers, database_url, disk });
   const { token } = await localToken(home);
   const cache = await warming;
   const env = {
     ...baseEnv(),
     ...cache,
-    DATABASE_URL: servers.database_url,
-    TEMPORAL_ADDRESS: servers.temporal_address,
+    ...harm.env,
     ENCRYPTION_KEYS: `chaos:${randomBytes(32).toString('base64')}`,
     PERDURA_HOME: home,
     IDENTITY_PROVIDERS: 'local',
@@ -53,5 +61,5 @@ export async function startInstallation(
     ...more,
   };
   const fleet = await startFleet(env, { workers, apis, log });
-  return { servers, fleet, urls: fleet.apis.map(({ url }) => url), token, cache };
+  return { servers, database_url, harm, fleet, urls: fleet.apis.map(({ url }) => url), token, cache };
 }

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { rebuilt } from '../support/client.ts';
 import type { Watched } from './client.ts';
-import { type ChaosModel, TOKENS_IN, TOKENS_OUT } from './model.ts';
+import type { ChaosModel } from './model.ts';
 import type { Effect } from './tools.ts';
 
 /** The data to compare: Perdura's record, the clients' views, and the records of the tools and the model. */
@@ -32,14 +32,17 @@ function hold(to: Verdict, holds: boolean, otherwise: () => string): void {
   if (!holds) to.violations.push(otherwise());
 }
 
-const statesAreTrue: Check = async ({ database, runs }) => {
+const statesAreTrue: Check = async ({ database, runs, model }) => {
   const found = verdict('every prompt is one task, ended in a state that is true');
   const { rows } = await database.query<Row>('SELECT * FROM tasks');
   hold(found, rows.length === runs.length, () => `${runs.length} prompts made ${rows.length} tasks`);
   for (const run of runs) {
     const task = rows.find(({ id }) => id === run.task_id);
-    const allowed = run.halted ? ['halted', 'completed'] : ['completed'];
-    hold(found, allowed.includes(task?.status), () => `${run.task_id} is ${task?.status}: ${task?.error_code} ${task?.error}`);
+    const code = model.deadly.get(run.plan.id) ?? null;
+    const ending = code ? 'failed' : 'completed';
+    const allowed = run.halted ? ['halted', ending] : [ending];
+    const right = allowed.includes(task?.status) && (task?.status !== 'failed' || task.error_code === code);
+    hold(found, right, () => `${run.task_id} is ${task?.status}: ${task?.error_code} ${task?.error}`);
     const last_status = run.events.findLast(({ type }) => type === 'status')?.data.status;
     hold(found, last_status === task?.status, () => `${run.task_id} is ${task?.status}, its client saw ${last_status}`);
   }
@@ -91,7 +94,9 @@ const usageIsRight: Check = async ({ database, runs, model }) => {
       task_id,
     ]);
     const { rows } = await database.query<Row>('SELECT total_in, total_out FROM tasks WHERE id = $1', [task_id]);
-    const right = rows[0]?.total_in === steps.length * TOKENS_IN && rows[0]?.total_out === steps.length * TOKENS_OUT;
+    const paid = steps.map(({ step }) => model.tokensOf(plan.id, step - 1));
+    const sum = (of: 'total_in' | 'total_out') => paid.reduce((total, tokens) => total + tokens[of], 0);
+    const right = rows[0]?.total_in === sum('total_in') && rows[0]?.total_out === sum('total_out');
     hold(found, right, () => `${task_id} has ${steps.length} steps and ${JSON.stringify(rows[0])}`);
     const served = model.served.filter((it) => it.plan === plan.id).length;
     const { rows: resets } = await database.query<Row>(

@@ -1,5 +1,15 @@
 import type { ServerResponse } from 'node:http';
-import { asks, breaksOff, fails, type ModelRequest, type ModelServer, says, startModelServer } from '../support/model-server.ts';
+import {
+  type Answer,
+  asks,
+  breaksOff,
+  fails,
+  type ModelRequest,
+  type ModelServer,
+  says,
+  startModelServer,
+} from '../support/model-server.ts';
+import { POISONS } from '../support/poison-model.ts';
 import { type Kind, type Plan, planIn } from './plan.ts';
 import type { Random } from './random.ts';
 
@@ -12,9 +22,25 @@ export interface Served {
   step: number;
 }
 
+/** Answers that fail their run with a specific error. */
+const DEADLY = [POISONS['a line of 300 MB'], POISONS['a body that unpacks to 100 MB'], POISONS['a page']];
+/** What a number beyond all measure is counted as. */
+const MOST_TOKENS = 1e8;
+
+export interface Tokens {
+  total_in: number;
+  total_out: number;
+}
+
 export interface ChaosModel {
   url: string;
   served: Served[];
+  /** Poisons the answer to the next request, and to every repetition of it. */
+  poisonNext(): void;
+  /** The error with which a plan that got a deadly answer has to fail. */
+  deadly: Map<number, string>;
+  /** The tokens that the answer to a step of a plan has to be counted as. */
+  tokensOf(plan: number, step: number): Tokens;
   faults(): number;
   stop(): Promise<void>;
 }
@@ -28,6 +54,9 @@ export async function startChaosModel(random: Random, tools: Record<Kind, string
   const server: ModelServer = await startModelServer();
   const served: Served[] = [];
   const failed = new Map<string, number>();
+  const deadly = new Map<number, string>();
+  const poisons = new Map<string, Poison>();
+  let waiting = 0;
   let faults = 0;
   let answers = 0;
 
@@ -41,8 +70,21 @@ export async function startChaosModel(random: Random, tools: Record<Kind, string
       faults += 1;
       return fault()(response, request);
     }
+    const poison = poisonAt(place);
+    if (poison?.code) {
+      deadly.set(plan.id, poison.code);
+      return poison.answer(response, request);
+    }
     response.once('finish', () => served.push({ plan: plan.id, step }));
-    await reply(plan, step)(response, request);
+    await (poison?.answer ?? reply(plan, step))(response, request);
+  }
+  /** Sticks to its place: an attempt whose worker died gives way to one that has to end in the same way. */
+  function poisonAt(place: string): Poison | undefined {
+    if (waiting > 0 && !poisons.has(place)) {
+      waiting -= 1;
+      poisons.set(place, random.pick(poisonsOf(++answers)));
+    }
+    return poisons.get(place);
   }
   const fault = () =>
     random.pick([fails(429, { headers: { 'retry-after-ms': '200' } }), fails(500), breaksOff('Cut off in the mid')]);
@@ -56,5 +98,34 @@ export async function startChaosModel(random: Random, tools: Record<Kind, string
   };
 
   server.always(answer);
-  return { url: server.url, served, faults: () => faults, stop: () => server.stop() };
+  return {
+    url: server.url,
+    served,
+    poisonNext() {
+      waiting += 1;
+    },
+    deadly,
+    tokensOf: (plan, step) => poisons.get(`${plan}/${step}`)?.tokens ?? USUAL,
+    faults: () => faults,
+    stop: () => server.stop(),
+  };
 }
+
+const USUAL: Tokens = { total_in: TOKENS_IN, total_out: TOKENS_OUT };
+
+interface Poison {
+  answer: Answer;
+  /** Null if the run continues. */
+  code: string | null;
+  tokens: Tokens;
+}
+
+const poisonsOf = (number: number): Poison[] => [
+  ...DEADLY.map(([answer, code]) => ({ answer, code, tokens: USUAL })),
+  { answer: says(`${number}: a \0 null character`), code: null, tokens: USUAL },
+  {
+    answer: says(`${number}: wrong usage`, { usage: { prompt_tokens: -5, completion_tokens: 1e300 } }),
+    code: null,
+    tokens: { total_in: 0, total_out: MOST_TOKENS },
+  },
+];

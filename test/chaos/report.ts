@@ -18,8 +18,8 @@ const SHOWN = 5;
 
 /** Checks the final state, prints the report and returns the number of violations. */
 export async function report(outcome: Outcome): Promise<number> {
-  const { servers, options, counts, runs, model, tools, started } = outcome;
-  const database = new pg.Client(servers.database_url);
+  const { database_url, options, counts, runs, model, tools, started } = outcome;
+  const database = new pg.Client(database_url);
   await database.connect();
   const verdicts: Verdict[] = [];
   try {
@@ -41,8 +41,15 @@ export async function report(outcome: Outcome): Promise<number> {
   return violations;
 }
 
-const again = ({ seed, kills, minutes, workers, apis, clients, pace_ms, held_up_ms }: ChaosOptions) =>
-  `--seed ${seed} --kills ${kills} --minutes ${minutes} --workers ${workers} --apis ${apis} --clients ${clients} --pace ${pace_ms} --held-up ${held_up_ms}`;
+function again(options: ChaosOptions): string {
+  const { seed, kills, minutes, workers, apis, clients, pace_ms, held_up_ms, silent_ms, redis, only } = options;
+  const flags = { seed, kills, minutes, workers, apis, clients, pace: pace_ms, 'held-up': held_up_ms, silent: silent_ms };
+  const bus = redis ? 'redis' : 'postgres';
+  const all = { ...flags, bus, ...(only ? { only: `"${only}"` } : {}) };
+  return Object.entries(all)
+    .map(([name, value]) => `--${name} ${value}`)
+    .join(' ');
+}
 
 function print({ invariant, checked, violations }: Verdict): void {
   console.log(`  ${violations.length === 0 ? 'held  ' : 'BROKEN'}  ${invariant} (${checked} checks)`);

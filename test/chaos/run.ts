@@ -15,6 +15,9 @@ const { values } = parseArgs({
     clients: { type: 'string', default: '12' },
     pace: { type: 'string' },
     'held-up': { type: 'string' },
+    silent: { type: 'string' },
+    only: { type: 'string' },
+    bus: { type: 'string' },
     verbose: { type: 'boolean', default: false },
   },
 });
@@ -23,11 +26,15 @@ const { values } = parseArgs({
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
 
+const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
+// Of two seeds one has Redis as the bus, so that both are tested.
+const bus = values.bus ?? (seed % 2 === 1 ? 'redis' : 'postgres');
+
 const home = await mkdtemp(join(tmpdir(), 'perdura-chaos-'));
 try {
   const violations = await chaos({
     home,
-    seed: Number(values.seed ?? Math.floor(Math.random() * 2 ** 31)),
+    seed,
     kills: Number(values.kills ?? (values.short ? 60 : 1_000)),
     minutes: Number(values.minutes ?? (values.short ? 0.75 : 60)),
     workers: Number(values.workers),
@@ -35,6 +42,9 @@ try {
     clients: Number(values.clients),
     pace_ms: Number(values.pace ?? (values.short ? 800 : 1_000)),
     held_up_ms: Number(values['held-up'] ?? (values.short ? 6_000 : 20_000)),
+    silent_ms: Number(values.silent ?? (values.short ? 6_000 : 60_000)),
+    only: values.only?.split(',') ?? null,
+    redis: bus === 'redis',
     verbose: values.verbose,
     stop: stop.signal,
   });

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import pg from 'pg';
 import { inject } from 'vitest';
 import { type Database, openDatabase } from '../../src/store/database.ts';
+import { asOperator } from './operator.ts';
 
 export interface TestDatabase {
   url: string;
@@ -36,12 +36,5 @@ export async function openTestDatabase(): Promise<Database> {
   };
 }
 
-async function command(url: string, sql: string): Promise<void> {
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
-    await client.query(sql);
-  } finally {
-    await client.end();
-  }
-}
+const command = (url: string, sql: string): Promise<void> =>
+  asOperator(url, async (operator) => void (await operator.query(sql)));

@@ -8,9 +8,10 @@ export interface DroppingProxy {
   /**
    * Passes on nothing more in either direction on the connections that are open now, nor their end: to both sides the other one is
    * silent, as when a cable is pulled. With `saying`, only on those whose client began with bytes that hold this text. With `fresh`,
-   * connections that are opened later are silent as well, until `speak` is called.
+   * connections that are opened later are silent as well, until `speak` is called. `which` leaves out some of those that are open.
+   * The result serves again what this call silenced.
    */
-  silence(options?: { fresh?: boolean; saying?: string }): void;
+  silence(options?: { fresh?: boolean; saying?: string; which?: () => boolean }): () => void;
   /** Serves every connection again; what was held back is passed on. */
   speak(): void;
   stop(): Promise<void>;
@@ -60,17 +61,15 @@ export async function startDroppingProxy(target: string): Promise<DroppingProxy>
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     drop,
-    silence({ fresh = false, saying = '' } = {}) {
+    silence({ fresh = false, saying = '', which = () => true } = {}) {
       if (fresh) muted = (opening) => opening.includes(saying);
-      for (const pair of open) if (pair.opening?.includes(saying)) hush(pair);
+      const silenced = [...open].filter((pair) => !pair.silent && pair.opening?.includes(saying) && which());
+      for (const pair of silenced) hush(pair);
+      return () => silenced.forEach(serve);
     },
     speak() {
       muted = () => false;
-      for (const pair of open) {
-        pair.silent = false;
-        if (pair.client.destroyed || pair.upstream.destroyed) for (const [socket] of sidesOf(pair)) socket.destroy();
-        else for (const [socket] of sidesOf(pair)) socket.resume();
-      }
+      open.forEach(serve);
     },
     async stop() {
       server.close();
@@ -84,6 +83,16 @@ function hush(pair: Pair, heard?: Buffer): void {
   pair.silent = true;
   for (const [socket] of sidesOf(pair)) socket.pause();
   if (heard) pair.client.unshift(heard);
+}
+
+function serve(pair: Pair): void {
+  if (!pair.silent) return;
+  pair.silent = false;
+  const gone = pair.client.destroyed || pair.upstream.destroyed;
+  for (const [socket] of sidesOf(pair)) {
+    if (gone) socket.destroy();
+    else socket.resume();
+  }
 }
 
 const sidesOf = ({ client, upstream }: Pair) =>

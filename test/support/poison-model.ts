@@ -62,27 +62,13 @@ export const drips: Answer = async (response) => {
 };
 
 export const POISONS = {
-  'a refusal with a body of 450 MB': [pours(400, JSON_TYPE, { head: '{"error":{"message":"', bytes: 450 * MIB }), 'model_error'],
   'a line of 300 MB': [pours(200, EVENTS, { head: 'data: {"a":"' }), 'model_answer_too_large'],
-  'a JSON body of 300 MB': [pours(200, JSON_TYPE, { head: '{"a":"' }), 'model_answer_too_large'],
-  'a stream of 300 MB': [
-    pours(200, EVENTS, { head: frame({ content: 'x' }), piece: `: ${'x'.repeat(1_000)}\n\n`.repeat(1_000) }),
-    'model_answer_too_large',
-  ],
   'a body that unpacks to 100 MB': [
     answers(200, { ...JSON_TYPE, 'content-encoding': 'gzip' }, gzipSync(Buffer.alloc(100 * MIB, ' '))),
     'model_answer_too_large',
   ],
   'headers of 100 KB': [answers(200, { ...EVENTS, 'x-long': 'x'.repeat(100_000) }), 'model_answer_too_large'],
-  'thought without end': [
-    events(...Array.from({ length: 300 }, () => frame({ reasoning_content: 'x'.repeat(32_768) })), finished()),
-    'model_answer_too_large',
-  ],
   'a call by a name of 3 MB': [events(called('x'.repeat(3 * MIB)), finished('tool_calls')), 'tool_name_too_long'],
-  'a call by a name of 10 MB': [
-    events(...Array.from({ length: 10 }, () => called('x'.repeat(MIB))), finished('tool_calls')),
-    'model_answer_too_large',
-  ],
   '300 calls': [
     events(...Array.from({ length: 300 }, (_, index) => called('look', '{}', index)), finished('tool_calls')),
     'tool_calls_too_many',
@@ -104,4 +90,22 @@ export const POISONS = {
   'choices that are none': [answers(200, JSON_TYPE, '{"choices":5}'), 'bad_model_response'],
   nothing: [answers(200, JSON_TYPE, 'null'), 'bad_model_response'],
   'a word now and then, forever': [drips, 'model_deadline'],
+} satisfies Record<string, [Answer, string]>;
+
+/** As much again, which takes longer. */
+export const LARGE_POISONS = {
+  'a refusal with a body of 450 MB': [pours(400, JSON_TYPE, { head: '{"error":{"message":"', bytes: 450 * MIB }), 'model_error'],
+  'a JSON body of 300 MB': [pours(200, JSON_TYPE, { head: '{"a":"' }), 'model_answer_too_large'],
+  'a stream of 300 MB': [
+    pours(200, EVENTS, { head: frame({ content: 'x' }), piece: `: ${'x'.repeat(1_000)}\n\n`.repeat(1_000) }),
+    'model_answer_too_large',
+  ],
+  'thought without end': [
+    events(...Array.from({ length: 300 }, () => frame({ reasoning_content: 'x'.repeat(32_768) })), finished()),
+    'model_answer_too_large',
+  ],
+  'a call by a name of 10 MB': [
+    events(...Array.from({ length: 10 }, () => called('x'.repeat(MIB))), finished('tool_calls')),
+    'model_answer_too_large',
+  ],
 } satisfies Record<string, [Answer, string]>;

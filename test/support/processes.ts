@@ -43,8 +43,11 @@ export async function startWorkerProcess(setting: InstallationSettings, env: Rec
 }
 
 /** Starts an API server in a separate process, and a client for it that is not Alice. */
-export async function startApiProcess(setting: InstallationSettings): Promise<{ api: Child; client: Client; token: string }> {
-  return clientOfApi(setting, perdura('api', { ...envOf(setting), ...ANYWHERE }));
+export async function startApiProcess(
+  setting: InstallationSettings,
+  env: Record<string, string> = {},
+): Promise<{ api: Child; client: Client; token: string }> {
+  return clientOfApi(setting, perdura('api', { ...envOf(setting), ...ANYWHERE, ...env }));
 }
 
 /** Starts API and worker together in a separate process. */
@@ -59,7 +62,8 @@ async function clientOfApi({ config }: InstallationSettings, api: Child): Promis
   return { api, client: clientOf(/API at (\S+)/.exec(api.output())![1]!, token), token };
 }
 
-const envOf = ({ config, database_url, temporal_address, encryption_keys, default_runtime }: InstallationSettings) => ({
+/** What a process needs to work for an installation. */
+export const envOf = ({ config, database_url, temporal_address, encryption_keys, default_runtime }: InstallationSettings) => ({
   DATABASE_URL: database_url,
   TEMPORAL_ADDRESS: temporal_address,
   TEMPORAL_TASK_QUEUE: config.TEMPORAL_TASK_QUEUE,

@@ -1,26 +1,23 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { Worker } from '@temporalio/worker';
 import { describe, expect, inject, it } from 'vitest';
 import { workflowBundle } from '../../src/temporal/bundle.ts';
-import { runIdOf } from '../../src/temporal/names.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { leftBehind, startRenewing } from '../support/left-behind.ts';
 import { asks, fails, hangs, says } from '../support/model-server.ts';
-
-const FOLDER = join(import.meta.dirname, 'histories');
+import { HISTORIES, recordHistory } from '../support/recorded-history.ts';
 
 /** A run that began on yesterday's workflow code has to be understood by today's. */
 describe('workflow code understands the runs of earlier code', async () => {
-  const files = await readdir(FOLDER).catch(() => []);
+  const files = await readdir(HISTORIES).catch(() => []);
   it.each(files)('%s', async (file) => {
-    const history: unknown = JSON.parse(await readFile(join(FOLDER, file), 'utf8'));
+    const history: unknown = JSON.parse(await readFile(join(HISTORIES, file), 'utf8'));
     await Worker.runReplayHistory({ workflowBundle: await workflowBundle(inject('cache_dir')) }, history);
   });
 
   it('and notices when it does not', async () => {
-    const history = JSON.parse(await readFile(join(FOLDER, 'tools.json'), 'utf8'));
+    const history = JSON.parse(await readFile(join(HISTORIES, 'tools.json'), 'utf8'));
     const scheduled = history.events.find(
       (event: { activityTaskScheduledEventAttributes?: object }) => event.activityTaskScheduledEventAttributes,
     );
@@ -88,17 +85,10 @@ describe.runIf(process.env.RECORD_HISTORIES)('recording', () => {
   it('runs each scene and keeps its history', { timeout: 120_000 }, async () => {
     const here = await startTestInstallation();
     try {
-      await mkdir(FOLDER, { recursive: true });
       for (const [name, scene] of Object.entries(SCENES)) {
         const task_id = await scene(here);
         await here.ended(task_id, 60_000);
-        const handle = here.driver.client.workflow.getHandle(runIdOf(task_id));
-        await handle.result().catch(() => {});
-        const { events } = await handle.fetchHistory();
-        await writeFile(
-          join(FOLDER, `${name}.json`),
-          `${historyToJSON({ events: events ?? [] }).replaceAll(process.cwd(), '/app')}\n`,
-        );
+        await recordHistory(here, task_id, name);
       }
     } finally {
       await here.stop();

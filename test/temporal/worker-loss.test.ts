@@ -1,7 +1,4 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { workspacesOf } from '../../src/tools/workspaces.ts';
 import { rebuilt, type StreamedEvent } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, hangs, says } from '../support/model-server.ts';
@@ -48,31 +45,6 @@ it('continues with another worker when one dies during a model call; the stream 
   expect(here.model.requests.length - before).toBe(3);
 }, 90_000);
 
-it('calls a read tool again when its worker dies, and the run completes', async () => {
-  await startWorker();
-  const LOOK = `
-import os, time
-EFFECT = "read"
-def look() -> str:
-    os.chdir(os.environ["PERDURA_WORKSPACE"])
-    if not os.path.exists("begun"):
-        open("begun", "w").close()
-        time.sleep(25)
-    return "seen"
-`;
-  const workflow_id = await here.workflow({ tools: [LOOK] });
-  const name = await toolOf(workflow_id);
-  here.model.script(asks({ name }), says('I saw it.'));
-  const task_id = await here.prompt(workflow_id);
-  await until('the call', async () => existsSync(join(workspacesOf(here.setting.config), task_id, 'begun')));
-  await loseWorker();
-  await startWorker();
-  expect(await here.ended(task_id, 60_000)).toMatchObject({ status: 'completed', turns: 1 });
-  const events = await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`);
-  expect(events.filter(({ data }) => data.event === 'tool_call')).toHaveLength(2);
-  expect(events.filter(({ data }) => data.event === 'tool_result')).toHaveLength(1);
-}, 90_000);
-
 it('asks for the result of write tools whose worker died, and continues as decided or is halted meanwhile', async () => {
   await startWorker();
   const [task_id, other] = [await paying(), await paying()];
@@ -88,24 +60,6 @@ it('asks for the result of write tools whose worker died, and continues as decid
   await here.alice.ok(here.alice.post(path, { decision: 'done', result: { receipt: 7 } }));
   expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'Settled.' });
   expect(here.model.requests.at(-1)?.messages.at(-1)).toMatchObject({ role: 'tool', content: '{"receipt":7}' });
-}, 90_000);
-
-it('halts a run that has lost its worker: it asks no model again, keeps what was said, and is not called failed', async () => {
-  await startWorker();
-  const workflow_id = await here.workflow();
-  here.model.script(hangs('Half of '));
-  const task_id = await here.prompt(workflow_id);
-  await here.alice.events(`/api/workflows/${workflow_id}/stream?task_id=${task_id}`, {
-    enough: ({ type }) => type === 'message_delta',
-  });
-  await loseWorker();
-  const asked = here.model.requests.length;
-  expect((await here.alice.post(`/api/tasks/${task_id}/stop`)).status).toBe(202);
-  await startWorker();
-  expect(await here.ended(task_id, 40_000)).toMatchObject({ status: 'halted', error: null });
-  expect(here.model.requests).toHaveLength(asked);
-  const { messages } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
-  expect(messages.at(-1)).toMatchObject({ role: 'assistant', kind: 'partial', content: 'Half of ' });
 }, 90_000);
 
 it('hands a step over when its worker is asked to stop, and that is no halt', async () => {

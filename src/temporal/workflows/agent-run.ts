@@ -25,6 +25,7 @@ import {
 import { type PlannedCall, type RunPorts, runLoop, START } from '../../domain/run-loop.ts';
 import type { RunActivities } from '../activities/index.ts';
 import { BUDGET_HALT, deliveryIdOf, type FinalState, type RunEnd, type RunInput, runIdOf } from '../names.ts';
+import { LOST_ATTEMPTS, outliving } from './lost-workers.ts';
 
 /** This run now holds the lane. */
 export const proceed = defineSignal('proceed');
@@ -33,14 +34,14 @@ export const raise = defineSignal('raise');
 /** A person has decided about a call; the decision itself is in the ledger. */
 export const decide = defineSignal<[call_id: string]>('decide');
 
-// Recoverable failures of models and tools are counted by the activities, which end them after two retries; the attempts
-// allowed here are for lost workers and for an unreachable database.
+// Failures of models and tools, and unexpected ones, are counted by the activities, and lost workers by `outliving`. What is left
+// is an unavailable database or engine, for which a run waits as long as it takes.
 const RETRY = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '30s' } as const;
 
 const OPTIONS = {
   heartbeatTimeout: '8s',
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-  retry: { ...RETRY, maximumAttempts: 100 },
+  retry: { ...RETRY, nonRetryableErrorTypes: LOST_ATTEMPTS },
 } as const;
 
 const { callTool } = proxyActivities<RunActivities>({ ...OPTIONS, startToCloseTimeout: '30 minutes' });
@@ -161,8 +162,9 @@ function listen({ queued, decided = [] }: RunInput) {
 function portsOf({ task_id, max_turns, renew_after }: RunInput, signals: Signals, progress: Progress): RunPorts {
   async function act({ call_id, name }: PlannedCall): Promise<void> {
     const summary = `${name} (${call_id})`;
+    const call = () => callTool.executeWithOptions({ summary }, [task_id, call_id]);
     while (true) {
-      const state = await callTool.executeWithOptions({ summary }, [task_id, call_id]);
+      const state = await outliving(`the call ${summary}`, call);
       if (state === 'done') return;
       if (state === 'behind') await parkBehind(progress);
       const details = `waits for a person to decide about ${summary}`;
@@ -176,7 +178,8 @@ function portsOf({ task_id, max_turns, renew_after }: RunInput, signals: Signals
       progress.acts = [];
       setCurrentDetails(`step ${order.step}, ${order.turns} of ${max_turns} turns used`);
       while (true) {
-        const calls = await exchange.executeWithOptions({ summary: `step ${order.step}` }, [task_id, order]);
+        const summary = `step ${order.step}`;
+        const calls = await outliving(summary, () => exchange.executeWithOptions({ summary }, [task_id, order]));
         if (calls === 'behind') await parkBehind(progress);
         else if (calls !== 'waiting') return calls;
         await park(progress, { details: 'waits for a higher budget', status: 'waiting', until: signals.raised });

@@ -1,0 +1,283 @@
+/** An accident and the tests that show what happens in it. Its row in docs/durability.md names its id. */
+export interface Accident {
+  id: string;
+  accident: string;
+  tests: readonly AccidentTest[];
+}
+
+export interface AccidentTest {
+  /** From the root of the repository. What is not in test/accidents is part of `npm test`. */
+  file: string;
+  /** Part of the test's name, as it stands in the file. */
+  name: string;
+}
+
+const tests = (file: string, ...names: string[]): AccidentTest[] => names.map((name) => ({ file, name }));
+
+const PEERS = 'test/accidents/silent-peers.test.ts';
+const STALLS = 'test/accidents/stalls.test.ts';
+const LOST = 'test/accidents/lost-workers.test.ts';
+const OWN = 'test/accidents/own-servers.test.ts';
+const KILLED = 'test/accidents/killed-in-each.test.ts';
+const BUS = 'test/temporal/bus.test.ts';
+const OUTAGE = 'test/temporal/outage.test.ts';
+const POISON = 'test/temporal/poison.test.ts';
+const REFUSED = 'test/api/refused-starts.test.ts';
+const HOME = 'test/embedded/installation.test.ts';
+
+export const ACCIDENTS: readonly Accident[] = [
+  {
+    id: 'silent-listen',
+    accident: 'The connection for events goes silent or breaks',
+    tests: [
+      ...tests('test/temporal/silent-peers.test.ts', 'while the connection that events come by is silent'),
+      ...tests(BUS, 'notices a connection that has fallen silent', 'possibly missed events after its connection breaks'),
+      ...tests(STALLS, "the API's LISTEN"),
+    ],
+  },
+  {
+    id: 'silent-pool',
+    accident: 'Connections of the pool go silent',
+    tests: [
+      ...tests(PEERS, 'on the connections that are open, they are replaced'),
+      ...tests(STALLS, "the API's pool", "the workers' pools"),
+      ...tests(KILLED, 'while connections fall silent'),
+    ],
+  },
+  {
+    id: 'database-down',
+    accident: 'The whole database is silent or down',
+    tests: [
+      ...tests(PEERS, 'on all connections, requests are refused'),
+      ...tests(OUTAGE, 'prompts are refused, text of the model is not lost'),
+      ...tests(KILLED, 'while Postgres is killed'),
+    ],
+  },
+  {
+    id: 'redis-down',
+    accident: 'Redis is silent, frozen or down, or was never there',
+    tests: [
+      ...tests(
+        PEERS,
+        'is not there at the start',
+        'is killed, everything works',
+        'is silent, everything works',
+        'is frozen, everything',
+      ),
+      ...tests(BUS, 'notices a connection that has fallen silent', 'possibly missed events after its connection breaks'),
+      ...tests(STALLS, "the API's Redis", "the workers' Redis"),
+      ...tests(KILLED, 'while Redis is killed', 'while Redis is frozen', 'with Redis as the bus'),
+    ],
+  },
+  {
+    id: 'redis-flushed',
+    accident: 'Redis is flushed',
+    tests: [...tests(PEERS, 'is flushed, nothing is missed'), ...tests(KILLED, 'while Redis is flushed')],
+  },
+  {
+    id: 'silent-engine',
+    accident: 'Connections to Temporal go silent',
+    tests: tests(STALLS, "the API's Temporal", "the workers' Temporal"),
+  },
+  {
+    id: 'engine-down',
+    accident: 'Temporal is down',
+    tests: [
+      ...tests(OUTAGE, 'prompts are refused and leave nothing'),
+      ...tests('test/temporal/engine-down.test.ts', 'leaves nothing half written while the engine is out of reach'),
+      ...tests(KILLED, 'while Temporal is killed'),
+    ],
+  },
+  {
+    id: 'engine-emptied',
+    accident: 'Temporal loses its data while workers run',
+    tests: tests('test/temporal/emptied-engine.test.ts', 'an engine that was emptied under a living worker'),
+  },
+  {
+    id: 'own-server-killed',
+    accident: 'Postgres or Temporal of `npm start` dies',
+    tests: [
+      ...tests('test/embedded/supervision.test.ts', 'restarts a server that died'),
+      ...tests(OWN, 'restarts its own Postgres and Temporal when they are killed'),
+      ...tests('test/accidents/supervision.test.ts', 'a server that dies again and again is given up'),
+    ],
+  },
+  {
+    id: 'installation-killed',
+    accident: '`npm start` is killed with kill -9',
+    tests: [
+      ...tests(OWN, 'after a kill -9 of itself or of any server'),
+      ...tests('test/embedded/postgres.test.ts', 'takes over the server of a killed process'),
+      ...tests('test/embedded/temporal.test.ts', 'takes over the server of a killed process'),
+    ],
+  },
+  {
+    id: 'connections-used-up',
+    accident: 'The database has no connection left',
+    tests: [...tests('test/temporal/room.test.ts', 'used-up connections'), ...tests(KILLED, 'while connections are used up')],
+  },
+  {
+    id: 'disk-full',
+    accident: 'The disk of the database is full',
+    tests: [...tests('test/accidents/disk-full.test.ts', 'a full disk holds runs'), ...tests(KILLED, 'while the disk is full')],
+  },
+  {
+    id: 'log-stuck',
+    accident: 'The disk of the log is full, or nobody reads the pipe',
+    tests: tests(
+      'test/unit/log-destination.test.ts',
+      'drops lines while the disk is full',
+      'does not wait for a reader that does not read',
+    ),
+  },
+  {
+    id: 'worker-killed',
+    accident: 'A worker is killed',
+    tests: [
+      ...tests('test/temporal/worker-loss.test.ts', 'when one dies during a model call', 'asks for the result of write tools'),
+      ...tests(LOST, 'a call that reads is repeated', 'halts a run that has lost its worker'),
+    ],
+  },
+  {
+    id: 'worker-frozen',
+    accident: 'A worker is frozen and continues later',
+    tests: tests(LOST, 'a worker that was only frozen harms nothing'),
+  },
+  {
+    id: 'worker-lost-repeatedly',
+    accident: 'A step ends its worker again and again',
+    tests: tests(LOST, 'a step that loses its worker again and again'),
+  },
+  {
+    id: 'api-killed',
+    accident: 'An API server is killed',
+    tests: tests(
+      'test/api/lost-servers.test.ts',
+      'each request with an Idempotency-Key creates one thing',
+      'a repeated chat request continues from the stored message',
+    ),
+  },
+  {
+    id: 'poisoned-model',
+    accident: 'A model sends what is too large, malformed or without end',
+    tests: [
+      ...tests(POISON, 'fails its run with its own error code', 'null characters and invalid numbers', 'an endless answer'),
+      ...tests('test/accidents/large-poison.test.ts', 'fails its run with its own error code'),
+      ...tests(KILLED, 'while the model sends poison'),
+    ],
+  },
+  {
+    id: 'poisoned-mcp',
+    accident: 'An MCP server sends what is too large or malformed',
+    tests: tests(POISON, 'gets its call answered for the model', '50,000 tools is refused', 'gets its other tools offered'),
+  },
+  {
+    id: 'half-migration',
+    accident: 'A first start or an upgrade is killed',
+    tests: tests(
+      'test/api/half-migrations.test.ts',
+      'a migration killed at any statement is carried out by the next start',
+      'is resumed, whichever migration it is',
+    ),
+  },
+  {
+    id: 'other-schema',
+    accident: 'The database schema is newer or older than the version that starts',
+    tests: tests(REFUSED, 'does not start on a newer one', 'does not start on an older one'),
+  },
+  {
+    id: 'key-missing',
+    accident: 'The encryption key is missing, or another one took its place',
+    tests: tests(REFUSED, 'does not start with another key', 'does not start without the key', 'makes no key file'),
+  },
+  {
+    id: 'home-copied',
+    accident: 'A running home is copied',
+    tests: [
+      ...tests(HOME, 'does not hold for a copy of the home'),
+      ...tests('test/embedded/postgres.test.ts', 'starts from a copy of a running home'),
+      ...tests('test/embedded/temporal.test.ts', 'leaves the server of the home that this one is a copy of alone'),
+    ],
+  },
+  {
+    id: 'home-unusable',
+    accident: 'The home is read-only or of another user',
+    tests: tests(HOME, 'says in one sentence that the home cannot be written to', 'names a file system that is read-only'),
+  },
+  {
+    id: 'port-taken',
+    accident: 'Another program took a port',
+    tests: [
+      ...tests(HOME, 'replaced if another process has them'),
+      ...tests('test/embedded/sample.test.ts', 'follow it to another port'),
+    ],
+  },
+  {
+    id: 'record-older',
+    accident: 'The database is restored to an older state than Temporal',
+    tests: tests(
+      'test/temporal/continuity.test.ts',
+      'waits in a model step, says what the record lacks',
+      'waits in a tool call that the record does not know',
+    ),
+  },
+  {
+    id: 'engine-older',
+    accident: 'Temporal is restored to an older state than the database',
+    tests: tests(
+      'test/temporal/older-engine.test.ts',
+      'when it holds its lane',
+      'when a person has decided, and the call has its result',
+    ),
+  },
+  {
+    id: 'restored',
+    accident: 'The database is restored to an earlier time',
+    tests: [
+      ...tests(
+        'test/temporal/epoch.test.ts',
+        'can be declared by a command',
+        'marks the tasks that had not ended',
+        'gets a reset and the whole run again',
+      ),
+      ...tests('test/e2e/restored-home.test.ts', 'a home begins a new epoch when it was copied back'),
+      ...tests('test/temporal/restored-calls.test.ts', 'are asked about if they write'),
+    ],
+  },
+  {
+    id: 'backup-under-load',
+    accident: 'A backup is made while runs call tools, or its disk fills up, or it is stopped',
+    tests: tests('test/embedded/backup.test.ts', 'takes all that a running installation holds'),
+  },
+  {
+    id: 'backup-restored',
+    accident: 'A backup is restored',
+    tests: tests(
+      'test/embedded/restore.test.ts',
+      'is restored to the same databases, secrets and files',
+      'ends in one sentence and leaves no file when the disk is full',
+    ),
+  },
+  {
+    id: 'clock-jumps',
+    accident: 'The clock of a machine jumps by a day',
+    tests: tests(
+      'test/temporal/clock.test.ts',
+      'a task without an execution is started, and an execution without a task is ended',
+      'a due time is served although it was recorded as missed',
+    ),
+  },
+  {
+    id: 'readers-stop',
+    accident: 'Clients of streams stop reading',
+    tests: [
+      ...tests('test/api/readers.test.ts', 'cost little while a run streams a long text'),
+      ...tests('test/api/stalled.test.ts', 'is cut when the reply is not a stream, too'),
+    ],
+  },
+  {
+    id: 'too-many-requests',
+    accident: 'More requests arrive than the database can serve',
+    tests: tests('test/api/crowded.test.ts', 'accepts prompts or refuses them at once'),
+  },
+];

@@ -1,0 +1,30 @@
+import { rebuilt } from './client.ts';
+import type { TestInstallation } from './installation.ts';
+import { says } from './model-server.ts';
+
+export const WATCHED_TEXT = 'One two three four five six seven eight nine ten.';
+/** Longer than any limit on the time that a peer is waited for, several of them in a row included. */
+export const PATIENCE_MS = 60_000;
+
+const WATCHERS = 5;
+/** What `seen` of a watched run has to be. */
+export const WHOLE = Array.from({ length: WATCHERS }, () => ({ texts: [WATCHED_TEXT], unfinished: '' }));
+
+/** Starts a run whose model is slow. Returns after its first text, with several streams that follow it to its end. */
+export async function startWatchedRun(here: TestInstallation) {
+  const workflow_id = await here.workflow();
+  here.model.always(says(WATCHED_TEXT));
+  here.model.script(says(WATCHED_TEXT, { pause_ms: 500 }));
+  const task_id = await here.prompt(workflow_id);
+  const stream = `/api/workflows/${workflow_id}/stream?task_id=${task_id}`;
+  const reading = Array.from({ length: WATCHERS }, () => here.alice.events(stream, { timeout_ms: PATIENCE_MS }));
+  for (const one of reading) one.catch(() => {});
+  await here.alice.events(stream, { enough: ({ type }) => type === 'message_delta' });
+  return {
+    workflow_id,
+    task_id,
+    reading,
+    /** The texts that each stream gave its reader. */
+    seen: async () => (await Promise.all(reading)).map((events) => rebuilt(events)),
+  };
+}
