@@ -7,7 +7,7 @@ import type { BuiltinTool } from '../contracts/builtin-tools.ts';
 import type { Endpoint } from '../contracts/endpoint.ts';
 import type { HostRule } from '../domain/hosts.ts';
 import type { EventBus } from '../events/bus.ts';
-import type { Waiting } from '../events/waiting.ts';
+import type { StreamBudget } from '../events/waiting.ts';
 import type { Judge } from '../guardrails/judge.ts';
 import type { CachedIdentity } from '../identity/cached-identity.ts';
 import type { KnowledgeService } from '../knowledge/service.ts';
@@ -64,7 +64,7 @@ export interface Services {
   store: Store;
   engine: Engine;
   bus: EventBus;
-  waiting: Waiting;
+  waiting: StreamBudget;
   dispatch: Dispatch;
   runner: ToolRunner;
   models: ModelLists;

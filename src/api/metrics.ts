@@ -3,10 +3,10 @@ import { isIPv4 } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { AppError } from '../domain/errors.ts';
-import type { Waiting } from '../events/waiting.ts';
+import type { StreamBudget } from '../events/waiting.ts';
 
 /** `/metrics` for Prometheus. If METRICS_TOKEN is set it is required as bearer token; otherwise only this machine may read. */
-export function metricsRoute(http: FastifyInstance, { token, waiting }: { token: string | null; waiting: Waiting }): void {
+export function metricsRoute(http: FastifyInstance, { token, waiting }: { token: string | null; waiting: StreamBudget }): void {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   gauge(registry, 'perdura_streams_open', 'Open streams, and requests that wait for a run', waiting.streams);

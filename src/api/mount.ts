@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Endpoint, ReplyKind } from '../contracts/endpoint.ts';
 import { AppError } from '../domain/errors.ts';
-import type { Waiting } from '../events/waiting.ts';
+import type { StreamBudget } from '../events/waiting.ts';
 import type { Caller } from './auth.ts';
 import { unknownFields } from './fields.ts';
 import type { Gate } from './gate.ts';
@@ -81,7 +81,7 @@ export interface Api {
   closing: AbortSignal;
   gates: Gates;
   /** Counts what waits for the clients of open streams. */
-  waiting: Waiting;
+  waiting: StreamBudget;
 }
 
 /** Limits on open streams, uploads and storage; each throws to refuse. */

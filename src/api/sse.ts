@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import type { Waiting } from '../events/waiting.ts';
+import type { StreamBudget } from '../events/waiting.ts';
 
 export interface SseFrame {
   id?: number;
@@ -33,7 +33,7 @@ interface Sending {
   closing: AbortSignal;
   /** Aborted when the client disconnects. */
   gone: AbortSignal;
-  waiting: Waiting;
+  waiting: StreamBudget;
 }
 
 /**

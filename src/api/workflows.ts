@@ -4,7 +4,7 @@ import { conflict, type FieldError, foreign, notFound, unprocessable } from '../
 import type { StoredEvent } from '../domain/events.ts';
 import type { EventBus } from '../events/bus.ts';
 import { type FollowedEvent, followInParts } from '../events/follow.ts';
-import type { Waiting } from '../events/waiting.ts';
+import type { StreamBudget } from '../events/waiting.ts';
 import type { Store } from '../store/index.ts';
 import type { WiredWorkflow } from '../store/workflows.ts';
 import type { Dispatch } from '../temporal/dispatch.ts';
@@ -22,7 +22,7 @@ import { clear, runStatus, switched } from './workflow-states.ts';
 interface Services {
   store: Store;
   bus: EventBus;
-  waiting: Waiting;
+  waiting: StreamBudget;
   dispatch: Dispatch;
   engine: Engine;
   schedules: Schedules;

@@ -4,12 +4,12 @@ import { mailbox } from '../domain/mailbox.ts';
 import { outageOf } from '../domain/outages.ts';
 import { isTerminal } from '../domain/statuses.ts';
 import { type EventBus, MISSED, type Notice } from './bus.ts';
-import type { Account, Waiting } from './waiting.ts';
+import type { StreamAccount, StreamBudget } from './waiting.ts';
 
 type Without<D> = Omit<StoredEvent, 'data'> & { data: D };
 
 /** An event of the record. A large one comes without its data. */
-export type RecordedEvent = Without<StoredEvent['data'] | null>;
+type RecordedEvent = Without<StoredEvent['data'] | null>;
 
 export interface RecordPage {
   events: RecordedEvent[];
@@ -39,14 +39,14 @@ export interface Following {
   task_id?: string | undefined;
 }
 
-export interface Followed {
+interface FollowSource {
   bus: EventBus;
   log: EventLog;
-  waiting: Waiting;
+  waiting: StreamBudget;
 }
 
 /** A large event, which its reader loads when it is about to send it; null if it was deleted. */
-export type LargeEvent = Without<null> & { load(): Promise<StoredEvent | null> };
+type LargeEvent = Without<null> & { load(): Promise<StoredEvent | null> };
 export type FollowedEvent = StoredEvent | LargeEvent;
 
 /** Read at once from the record, in events and in bytes. */
@@ -64,7 +64,7 @@ const PAUSE_MS = 500;
 const NO_EPOCH_BEFORE = 2 ** 31 - 1;
 
 /** The same as `followInParts`, with large events loaded. */
-export async function* follow(from: Followed, place: Following, signal: AbortSignal): AsyncGenerator<StoredEvent> {
+export async function* follow(from: FollowSource, place: Following, signal: AbortSignal): AsyncGenerator<StoredEvent> {
   for await (const event of followInParts(from, place, signal)) {
     const whole = 'load' in event ? await from.waiting.withLarge(event.load, signal).catch(unlessAborted(signal)) : event;
     if (whole) yield whole;
@@ -83,7 +83,7 @@ const unlessAborted = (signal: AbortSignal) => (error: unknown) => {
  * A number that is not from this record, which then was restored, gets `stream_reset`, and everything from the run's start.
  */
 export async function* followInParts(
-  { bus, log, waiting }: Followed,
+  { bus, log, waiting }: FollowSource,
   { workflow_id, after, resumed = false, task_id }: Following,
   signal: AbortSignal,
 ): AsyncGenerator<FollowedEvent> {
@@ -146,7 +146,7 @@ interface Source {
   log: EventLog;
   workflow_id: string;
   task_id: string | undefined;
-  account: Account;
+  account: StreamAccount;
 }
 
 /** The recorded events after a number. */
@@ -182,7 +182,7 @@ const ends = ({ type, data }: FollowedEvent, task_id: string | undefined) =>
   task_id !== undefined && type === 'status' && data !== null && isTerminal(data.status) && data.task_id === task_id;
 
 /** Retries reads while the database is unavailable, so that a stream survives an outage. */
-function patient({ log, waiting }: Omit<Followed, 'bus'>, signal: AbortSignal): EventLog {
+function patient({ log, waiting }: Omit<FollowSource, 'bus'>, signal: AbortSignal): EventLog {
   const asked = async <T>(ask: () => Promise<T>): Promise<T> => {
     for (;;) {
       try {

@@ -1,15 +1,15 @@
 import { gate } from '../domain/queue.ts';
 
 /** What has been counted for one stream. */
-export interface Account {
+export interface StreamAccount {
   add(bytes: number): void;
   /** Takes back everything that was counted. */
   close(): void;
 }
 
 /** Counts the bytes that wait in this process for the clients of its streams. */
-export interface Waiting {
-  account(): Account;
+export interface StreamBudget {
+  account(): StreamAccount;
   /** Counts what an open reply buffers; returns a function that ends this. */
   watch(reply: { readonly writableLength: number }): () => void;
   /** Reads the record for a stream. Few read at a time, so that requests find a database connection however many streams are open. */
@@ -24,7 +24,7 @@ const READS_AT_ONCE = 6;
 const LARGE_AT_ONCE = 4;
 
 /** Lets so many pass at a time, in the order of arrival. */
-function passing(most: number): Waiting['read'] {
+function passing(most: number): StreamBudget['read'] {
   const { enter } = gate(most);
   return async (work, signal) => {
     const leave = await enter(signal);
@@ -36,7 +36,7 @@ function passing(most: number): Waiting['read'] {
   };
 }
 
-export function countWaiting(): Waiting {
+export function countWaiting(): StreamBudget {
   let queued = 0;
   const replies = new Set<{ readonly writableLength: number }>();
   return {

@@ -5,7 +5,7 @@ import { isTerminal } from '../../domain/statuses.ts';
 import { isUuid } from '../../domain/uuid.ts';
 import type { EventBus } from '../../events/bus.ts';
 import { follow, followInParts } from '../../events/follow.ts';
-import type { Waiting } from '../../events/waiting.ts';
+import type { StreamBudget } from '../../events/waiting.ts';
 import type { Store } from '../../store/index.ts';
 import type { Dispatch } from '../../temporal/dispatch.ts';
 import type { Caller } from '../auth.ts';
@@ -13,7 +13,7 @@ import type { Caller } from '../auth.ts';
 export interface CompatServices {
   store: Store;
   bus: EventBus;
-  waiting: Waiting;
+  waiting: StreamBudget;
   dispatch: Dispatch;
 }
 
