@@ -232,7 +232,7 @@ function wiredTask(task: Row) {
   const { total_in, total_out, cache_read, cache_write, premium_requests, cost, started_at, completed_at, created_at, ...rest } =
     task;
   const { caller_token: _token, caller_key_id: _key, cursor: _cursor, toolset: _toolset, forked_from, ...more } = rest;
-  const { fork_step, fork_effects, halt_requested: _halting, ...shown } = more;
+  const { fork_step, fork_effects, halt_requested: _halting, lane_number: _place, ...shown } = more;
   const end = completed_at ?? (started_at ? new Date() : null);
   return {
     ...wireAs<Task>()(shown),

@@ -24,18 +24,19 @@ export const createTask = statement(
     'events',
   ],
   `WITH lane AS (
-      UPDATE workflows SET active_task_id = coalesce(active_task_id, :task_id), task_count = task_count + 1, last_task_id = :task_id,
+      UPDATE workflows SET active_task_id = coalesce(active_task_id, :task_id), task_count = task_count + 1,
+        accepted_tasks = accepted_tasks + 1, last_task_id = :task_id,
         last_task_status = 'pending', last_task_at = :created_at,
         current_turn = CASE WHEN active_task_id IS NULL THEN 0 ELSE current_turn END,
         status = CASE WHEN active_task_id IS NULL THEN 'running' ELSE status END
       WHERE id = :workflow_id AND status <> 'inactive' AND (active_task_id IS NULL OR :on_busy <> 'reject')
-        AND NOT EXISTS (SELECT 1 FROM tasks WHERE id = :task_id) RETURNING active_task_id AS holder),
+        AND NOT EXISTS (SELECT 1 FROM tasks WHERE id = :task_id) RETURNING active_task_id AS holder, accepted_tasks),
     definition AS (INSERT INTO definitions (hash, body) SELECT :definition_hash, :definition::jsonb FROM lane ON CONFLICT DO NOTHING),
     task AS (
       INSERT INTO tasks (id, workflow_id, owner, owner_login, prompt, definition_hash, agent_id, agent_name, on_busy, trigger,
-        scheduled_agent_id, caller_token, caller_key_id, created_at, workflow_title, model)
+        scheduled_agent_id, caller_token, caller_key_id, created_at, workflow_title, model, lane_number)
       SELECT :task_id, :workflow_id, :owner, :owner_login, :prompt, :definition_hash, :agent_id, :agent_name, :on_busy, :trigger,
-        :scheduled_agent_id, :caller_token, :caller_key_id, :created_at, :workflow_title, :model FROM lane RETURNING 1)
+        :scheduled_agent_id, :caller_token, :caller_key_id, :created_at, :workflow_title, :model, accepted_tasks FROM lane RETURNING 1)
     SELECT holder, append_events(:workflow_id, :task_id, :events) AS last FROM lane WHERE (SELECT count(*) FROM task) > 0`,
 );
 

@@ -1,0 +1,84 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Definition } from '../../src/domain/definition.ts';
+import type { Database } from '../../src/store/database.ts';
+import { keyRing } from '../../src/store/key-ring.ts';
+import { runStore } from '../../src/store/runs.ts';
+import { type NewTask, taskStore } from '../../src/store/tasks.ts';
+import { openTestDatabase } from '../support/database.ts';
+
+let database: Database;
+beforeAll(async () => {
+  database = await openTestDatabase();
+});
+afterAll(() => database.close());
+
+const OWNER = { owner: 'local:alice', owner_login: 'alice' };
+
+/** A workflow, and a way to accept tasks of it as an API process does. */
+async function lane() {
+  const { prisma, pool } = database;
+  const [agent_id, workflow_id] = [randomUUID(), randomUUID()];
+  await prisma.agent.create({ data: { id: agent_id, name: agent_id, created_by: 'local:alice' } });
+  await prisma.workflow.create({ data: { id: workflow_id, agent_id, ...OWNER } });
+  const keys = keyRing(`k:${randomBytes(32).toString('base64')}`);
+  const tasks = taskStore({ pool, prisma, keys });
+  const agent = { id: agent_id, name: 'a', system_prompt: '' };
+  const none = { completed: null, error: null };
+  const definition = { agent, workflow: { id: workflow_id, title: null }, model: null, webhooks: none } as Definition;
+  const base = { workflow_id, ...OWNER, prompt: 'x', definition, trigger: 'prompt', caller_token: null };
+  const accept = (task_id: string, on_busy = 'enqueue') => tasks.create({ ...base, task_id, on_busy } satisfies NewTask);
+  return { workflow_id, accept, tasks };
+}
+
+/** Ends the task that holds the lane until none is left; the tasks in the order in which they held it. */
+async function ran(workflow_id: string, first: string): Promise<string[]> {
+  const order: string[] = [];
+  for (let holder: string | null = first; holder; ) {
+    order.push(holder);
+    holder = (await runStore(database.pool).settle(holder, { status: 'completed', error: null, error_code: null, events: [] }))
+      .next;
+  }
+  expect((await database.prisma.workflow.findUniqueOrThrow({ where: { id: workflow_id } })).active_task_id).toBe(null);
+  return order;
+}
+
+/** The order in which tasks were accepted: the order of their first events, which are numbered in the same transaction. */
+async function accepted(workflow_id: string): Promise<string[]> {
+  const events = await database.prisma.event.findMany({ where: { workflow_id, type: 'log' }, orderBy: { seq: 'asc' } });
+  return events.map(({ task_id }) => task_id!);
+}
+
+/** Ids of the same millisecond, in descending order: two processes make such ones, and a repeated request brings an older one. */
+const ids = (count: number) =>
+  Array.from({ length: count }, (_, index) => `0197a0c4-6b1e-7c3a-9f57-${String(1_000 - index).padStart(12, '0')}`);
+
+it('runs the tasks of a lane in the order in which they were accepted, whatever their ids', async () => {
+  const { workflow_id, accept } = await lane();
+  const order = ids(20);
+  for (const id of order) await accept(id);
+  expect(await ran(workflow_id, order[0]!)).toEqual(order);
+});
+
+it('does so for tasks that several clients send at the same time', async () => {
+  const { workflow_id, accept } = await lane();
+  const created = await Promise.all(Array.from({ length: 60 }, () => accept(randomUUID())));
+  expect(await ran(workflow_id, created[0]!.holder)).toEqual(await accepted(workflow_id));
+});
+
+it('lets those that interrupt go first, in their own order, and keeps the order when one is withdrawn', async () => {
+  const { workflow_id, accept, tasks } = await lane();
+  const [holder, first, second, urgent, withdrawn, more] = ids(50).slice(30) as [string, string, string, string, string, string];
+  for (const id of [holder, first, second]) await accept(id);
+  for (const id of [urgent, withdrawn, more]) await accept(id, 'interrupt');
+  await tasks.discard(withdrawn);
+  expect(await ran(workflow_id, holder)).toEqual([holder, urgent, more, first, second]);
+});
+
+it('runs the tasks first that a server of the release before accepted, which gives them no number', async () => {
+  const { workflow_id, accept } = await lane();
+  const [holder, late, early] = ids(80).slice(60) as [string, string, string];
+  for (const id of [holder, late, early]) await accept(id);
+  await database.pool.query('UPDATE tasks SET lane_number = NULL WHERE id = $1', [early]);
+  expect(await ran(workflow_id, holder)).toEqual([holder, early, late]);
+});
