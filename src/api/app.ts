@@ -7,6 +7,7 @@ import type { BuiltinTool } from '../contracts/builtin-tools.ts';
 import type { Endpoint } from '../contracts/endpoint.ts';
 import type { HostRule } from '../domain/hosts.ts';
 import type { EventBus } from '../events/bus.ts';
+import type { StreamBudget } from '../events/waiting.ts';
 import type { Judge } from '../guardrails/judge.ts';
 import type { CachedIdentity } from '../identity/cached-identity.ts';
 import type { KnowledgeService } from '../knowledge/service.ts';
@@ -24,6 +25,7 @@ import { builtinToolRoutes } from './builtin-tools.ts';
 import { type ChatServices, chatRoutes } from './chat.ts';
 import { mcpEndpointRoutes } from './compat/mcp/routes.ts';
 import { openaiRoutes } from './compat/openai/routes.ts';
+import { refuseIfCrowded } from './crowded.ts';
 import type { SharedWrite } from './crud.ts';
 import { customToolRoutes } from './custom-tools.ts';
 import { type DashboardSettings, serveDashboards } from './dashboard.ts';
@@ -48,7 +50,7 @@ import { type ScheduleServices, scheduledAgentRoutes } from './scheduled-agents.
 import { secureHeaders } from './secure-headers.ts';
 import { createSignIns } from './sign-in.ts';
 import { skillRoutes } from './skills.ts';
-import { arrivalLimits, refuseRaw } from './slow-clients.ts';
+import { arrivalLimits, cutStalled, lingerOnClose, refuseRaw } from './slow-clients.ts';
 import { taskRoutes } from './tasks.ts';
 import { tokenRoutes } from './tokens.ts';
 import { transferRoutes } from './transfer.ts';
@@ -61,6 +63,7 @@ export interface Services {
   store: Store;
   engine: Engine;
   bus: EventBus;
+  waiting: StreamBudget;
   dispatch: Dispatch;
   runner: ToolRunner;
   models: ModelLists;
@@ -80,12 +83,14 @@ export interface Services {
   schedules: ScheduleServices['schedules'];
   fireNow: ScheduleServices['fireNow'];
   secrets: RequestSecrets;
+  /** Whether so many statements wait for a database connection that a further request would only time out. */
+  crowded(): boolean;
 }
 
 /** What one caller, or all callers together, may use at once. */
 export interface ApiLimits {
   guardrail: GuardrailLimits;
-  streams: number;
+  streams: GateLimit;
   uploads: GateLimit;
   /** How many values a JSON body may have. */
   json_values: number;
@@ -93,6 +98,8 @@ export interface ApiLimits {
   sign_in_failures: number;
   /** How long a request may take to arrive. */
   request_seconds: number;
+  /** How long a client may take nothing of a reply that waits for it. */
+  reply_stall_seconds: number;
 }
 
 interface ApiSettings {
@@ -133,6 +140,8 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
     },
   });
   secureHeaders(http);
+  lingerOnClose(http.server);
+  cutStalled(http.server, settings.limits.reply_stall_seconds);
   parseJsonBody(http, settings.limits.json_values);
   refuseInOurWords(http);
   redactReplies(http, services.secrets);
@@ -144,11 +153,13 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
   const endpoints: Endpoint[] = [];
   const { limits } = settings;
   const gates = { streams: streamGate(limits.streams), uploads: uploadGate(limits.uploads), stored: services.admitBytes };
-  const shared = { gates, endpoints, idempotency: idempotencyOf(services.store.idempotency), closing: closingOf(http) };
+  const idempotency = idempotencyOf(services.store.idempotency);
+  const shared = { gates, endpoints, idempotency, closing: closingOf(http), waiting: services.waiting };
   healthRoutes({ http, ...shared }, services);
-  metricsRoute(http, settings.metrics_token);
+  metricsRoute(http, { token: settings.metrics_token, waiting: services.waiting });
   await http.register(async (guarded) => {
     const sign_ins = createSignIns(limits.sign_in_failures);
+    refuseIfCrowded(guarded, services.crowded);
     requireCaller(guarded, { identify: services.identify, sign_ins, admins: settings.admins });
     await guarded.register(rateLimit, {
       max: settings.rate_limit,

@@ -38,8 +38,12 @@ function createGate({ each, together = Number.POSITIVE_INFINITY }: GateLimit, { 
   };
 }
 
-export const streamGate = (each: number): Gate =>
-  createGate({ each }, { what: 'streams open', code: 'streams_limit', settings: { each: 'STREAMS_PER_PRINCIPAL' } });
+export const streamGate = (limit: GateLimit): Gate =>
+  createGate(limit, {
+    what: 'streams open',
+    code: 'streams_limit',
+    settings: { each: 'STREAMS_PER_PRINCIPAL', together: 'STREAMS_OPEN' },
+  });
 
 export const uploadGate = (limit: GateLimit): Gate =>
   createGate(limit, {

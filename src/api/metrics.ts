@@ -1,13 +1,16 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIPv4 } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { AppError } from '../domain/errors.ts';
+import type { StreamBudget } from '../events/waiting.ts';
 
 /** `/metrics` for Prometheus. If METRICS_TOKEN is set it is required as bearer token; otherwise only this machine may read. */
-export function metricsRoute(http: FastifyInstance, token: string | null): void {
+export function metricsRoute(http: FastifyInstance, { token, waiting }: { token: string | null; waiting: StreamBudget }): void {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  gauge(registry, 'perdura_streams_open', 'Open streams, and requests that wait for a run', waiting.streams);
+  gauge(registry, 'perdura_stream_bytes_waiting', 'Bytes that wait in this process for the clients of streams', waiting.bytes);
   const duration = new Histogram({
     name: 'http_request_duration_seconds',
     help: 'Time to answer, by route and status',
@@ -24,6 +27,17 @@ export function metricsRoute(http: FastifyInstance, token: string | null): void 
     if (token !== null && !isSame(request.headers.authorization ?? '', `Bearer ${token}`))
       throw new AppError('unauthorized', 'Send the value of METRICS_TOKEN as bearer token');
     return reply.type(registry.contentType).send(await registry.metrics());
+  });
+}
+
+function gauge(registry: Registry, name: string, help: string, value: () => number): void {
+  new Gauge({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.set(value());
+    },
   });
 }
 

@@ -3,11 +3,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Endpoint, ReplyKind } from '../contracts/endpoint.ts';
 import { AppError } from '../domain/errors.ts';
+import type { StreamBudget } from '../events/waiting.ts';
 import type { Caller } from './auth.ts';
 import { unknownFields } from './fields.ts';
 import type { Gate } from './gate.ts';
 import type { Idempotency } from './idempotency.ts';
-import { type SseFrame, sendEvents } from './sse.ts';
+import { type Frames, sendEvents } from './sse.ts';
 import { NO_UPLOAD, type Upload, uploadOf } from './uploads.ts';
 import { judged, judgedQuery } from './validate.ts';
 import { settled, shapeOf, type Warnings, warningsIn, warningsOf, withWarnings } from './warnings.ts';
@@ -39,7 +40,7 @@ interface PageReply<T> {
 
 /** A server-sent event reply of an operation that can also return a value. It gets the signal of a stream. */
 export class EventReply {
-  readonly frames: (signal: AbortSignal) => AsyncIterable<SseFrame>;
+  readonly frames: (signal: AbortSignal) => Frames;
   constructor(frames: EventReply['frames']) {
     this.frames = frames;
   }
@@ -57,7 +58,7 @@ type Body<B> = B extends z.ZodType ? z.output<B> : undefined;
 type Answer<R, K> = K extends 'page'
   ? PageReply<R extends z.ZodType ? z.input<R> : never>
   : K extends 'events'
-    ? AsyncIterable<SseFrame>
+    ? Frames
     : R extends z.ZodType
       ? z.input<R> | EventReply | RawReply
       : // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a reply returns nothing
@@ -79,6 +80,8 @@ export interface Api {
   /** Aborted when the server stops, which ends the streams. */
   closing: AbortSignal;
   gates: Gates;
+  /** Counts what waits for the clients of open streams. */
+  waiting: StreamBudget;
 }
 
 /** Limits on open streams, uploads and storage; each throws to refuse. */
@@ -111,19 +114,23 @@ export function mount<
     ...(endpoint.large ? { bodyLimit: LARGE_BYTES } : {}),
     ...(isUpload(endpoint) ? { onRequest: async (request, reply) => api.gates.uploads(request.caller.key, reply) } : {}),
     async handler(request, reply) {
-      const { closing, gates } = api;
+      const { closing, gates, waiting } = api;
       const { caller } = request;
-      const holdOpen = () => gates.streams(caller.key, reply);
+      const holdOpen = () => {
+        gates.streams(caller.key, reply);
+        reply.raw.once('close', waiting.watch(reply.raw));
+      };
       if (endpoint.kind === 'events') holdOpen();
       const once = onceOf({ api, endpoint, request, reply });
       const input = { ...(await inputOf(endpoint, { request, reply }, closing)), once, holdOpen };
       if (endpoint.stores || isUpload(endpoint)) await gates.stored(caller.key, bytesOf(input.file, request.body));
       await compared(endpoint, { request, input }, current && (() => current(input, caller)));
       const work = async (reserved_id?: string): Promise<unknown> => handler({ ...input, reserved_id }, caller);
-      if (endpoint.kind === 'events' || endpoint.streamed) return send(endpoint, { request, reply, closing }, await work());
+      if (endpoint.kind === 'events' || endpoint.streamed)
+        return send(endpoint, { request, reply, closing, waiting }, await work());
       const { value, replayed } = await input.once(async (reserved_id) => withWarnings(await work(reserved_id), input));
       if (endpoint.kind !== 'value' || Array.isArray(value)) headWarnings(reply, input);
-      return send({ ...endpoint, status: replayed ? 200 : endpoint.status }, { request, reply, closing }, value);
+      return send({ ...endpoint, status: replayed ? 200 : endpoint.status }, { request, reply, closing, waiting }, value);
     },
   });
 }
@@ -197,13 +204,16 @@ interface Exchange {
 
 function send(
   { kind, reply: schema, status }: Endpoint,
-  { request, reply, closing }: Exchange & { closing: AbortSignal },
+  { request, reply, closing, waiting }: Exchange & Pick<Api, 'closing' | 'waiting'>,
   answer: unknown,
 ): FastifyReply | Promise<void> {
   if (answer instanceof RawReply) return answer.write(request.raw, reply.hijack().raw);
   reply.code(status);
-  if (answer instanceof EventReply) return sendEvents(reply, answer.frames(AbortSignal.any([goneOf(reply), closing])), closing);
-  if (kind === 'events') return sendEvents(reply, answer as AsyncIterable<SseFrame>, closing);
+  if (answer instanceof EventReply) {
+    const gone = goneOf(reply);
+    return sendEvents(reply, answer.frames(AbortSignal.any([gone, closing])), { gone, closing, waiting });
+  }
+  if (kind === 'events') return sendEvents(reply, answer as Frames, { gone: goneOf(reply), closing, waiting });
   if (kind === 'none' || !schema) return reply.send();
   if (kind === 'page') return sendPage(schema, { request, reply }, answer as PageReply<unknown>);
   const record = schema.parse(answer);

@@ -16,9 +16,9 @@ const REASONS: Record<number, string> = {
   415: 'Unsupported content type',
   421: 'The service does not answer to this host',
   422: 'Fields are not valid',
-  429: 'Too many requests',
+  429: 'Too many requests, open streams or other things in use; the code says which, Retry-After when to try again',
   502: 'An upstream service failed',
-  503: 'The database or the engine cannot be reached',
+  503: 'The database or the engine cannot be reached, or too many requests wait; Retry-After says when to try again',
 };
 
 /** The OpenAPI 3.1 document, generated from the schemas that validate each endpoint. */

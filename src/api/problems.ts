@@ -47,7 +47,8 @@ const FASTIFY: Record<string, string> = {
   FST_ERR_CTP_INVALID_JSON_BODY: 'The body is not valid JSON',
 };
 
-const RETRY_AFTER_S = '5';
+/** When to try again if nothing better is known. */
+const RETRY_AFTER_S = 5;
 
 export interface ProblemFacts {
   status: number;
@@ -64,7 +65,6 @@ export function sendProblem(
 ): FastifyReply {
   if (status === 401) reply.header('www-authenticate', 'Bearer');
   if (retry_after_s !== undefined) reply.header('retry-after', String(Math.ceil(retry_after_s)));
-  else if (status === 503) reply.header('retry-after', RETRY_AFTER_S);
   const title = TITLES[status] ?? 'Error';
   const body = {
     type: `urn:perdura:problem:${code}`,
@@ -105,6 +105,12 @@ export const unknownRoute = ({ method, url }: { method: string; url: string }): 
 
 /** The one mapping from thrown errors to replies. An unexpected error is a 500 that shows only its request id. */
 export function problemOf(error: FastifyError | AppError | Error): ProblemFacts {
+  const facts = factsOf(error);
+  const { retry_after_s = facts.status === 503 ? RETRY_AFTER_S : undefined } = facts;
+  return { ...facts, retry_after_s };
+}
+
+function factsOf(error: FastifyError | AppError | Error): ProblemFacts {
   if (error instanceof AppError) {
     const { kind, code, message: detail, errors, retry_after_s } = error;
     return { status: STATUS[kind], code, detail, errors, retry_after_s };

@@ -1,3 +1,4 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { v7 as uuid } from 'uuid';
 import { HEADERS } from './secure-headers.ts';
@@ -51,4 +52,52 @@ export function refuseRaw(error: Error & { code?: string }, socket: Socket & { b
     socket.write(`HTTP/1.1 ${line}\r\n${head.join('')}\r\n${body}`);
   }
   socket.destroySoon();
+}
+
+/** How long the rest of a request is read and thrown away after its reply. */
+const LINGER_MS = 30_000;
+
+/**
+ * Closes a connection whose request has not arrived completely only when its client has stopped sending. If data is left unread, the
+ * kernel resets the connection, and a client that is still sending loses the reply.
+ */
+export function lingerOnClose(server: Server): void {
+  const latest = new WeakMap<Socket, IncomingMessage>();
+  server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request;
+    if (!latest.has(socket)) lingering(socket, () => latest.get(socket));
+    latest.set(socket, request);
+    // Otherwise a body that a parser gave up on would stay unread on a connection that is kept open.
+    response.once('finish', () => request.complete || request.resume());
+  });
+}
+
+/** Node calls `destroySoon` after the last reply of a connection. */
+function lingering(socket: Socket, request: () => IncomingMessage | undefined): void {
+  const close = socket.destroySoon.bind(socket);
+  socket.destroySoon = () => {
+    const unread = request();
+    if (!unread || unread.complete || socket.writableEnded) return close();
+    socket.end();
+    unread.resume();
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+    socket.once('close', () => clearTimeout(timer));
+  };
+}
+
+/**
+ * Cuts a connection whose client takes nothing for so long of a reply that waits for it. A period without progress is noticed at its
+ * half and at its end; data that only the kernel holds does not count.
+ */
+export function cutStalled(server: Server, stall_seconds: number): void {
+  const half_ms = stall_seconds * 500;
+  server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+    let before: number | null = null;
+    response.setTimeout(half_ms, () => {
+      const taken = response.writableLength > 0 ? socket.bytesWritten - socket.writableLength : null;
+      if (taken !== null && taken === before) return response.destroy();
+      before = taken;
+      response.setTimeout(half_ms);
+    });
+  });
 }

@@ -1,9 +1,10 @@
 import type { z } from 'zod';
 import { workflows } from '../contracts/workflows.ts';
 import { conflict, type FieldError, foreign, notFound, unprocessable } from '../domain/errors.ts';
-import type { NewEvent } from '../domain/events.ts';
+import type { StoredEvent } from '../domain/events.ts';
 import type { EventBus } from '../events/bus.ts';
-import { follow } from '../events/follow.ts';
+import { type FollowedEvent, followInParts } from '../events/follow.ts';
+import type { StreamBudget } from '../events/waiting.ts';
 import type { Store } from '../store/index.ts';
 import type { WiredWorkflow } from '../store/workflows.ts';
 import type { Dispatch } from '../temporal/dispatch.ts';
@@ -15,12 +16,13 @@ import { type Api, mount } from './mount.ts';
 import { tokenNeeds } from './needs.ts';
 import { ownedWorkflow } from './owned.ts';
 import { unknownReferences } from './references.ts';
-import type { SseFrame } from './sse.ts';
+import { bytesOfFrame, type LateFrame, type SseFrame } from './sse.ts';
 import { clear, runStatus, switched } from './workflow-states.ts';
 
 interface Services {
   store: Store;
   bus: EventBus;
+  waiting: StreamBudget;
   dispatch: Dispatch;
   engine: Engine;
   schedules: Schedules;
@@ -121,8 +123,9 @@ function skillRoutes(
   });
 }
 
-function runRoutes(api: Api, { store, bus, dispatch }: Services): void {
+function runRoutes(api: Api, { store, bus, waiting, dispatch }: Services): void {
   const owned = ownedWorkflow(store);
+  const framesOf = frames();
   mount(api, workflows.prompt, async ({ params: { id }, body, reserved_id: task_id }, caller) => {
     const { prompt = JSON.stringify(body.request), reasoning_effort, on_busy } = body;
     const { key: owner, login: owner_login, access_token } = caller;
@@ -153,7 +156,8 @@ function runRoutes(api: Api, { store, bus, dispatch }: Services): void {
     if (task_id && (await store.tasks.find(task_id))?.workflow_id !== id) throw notFound('task of this workflow', task_id);
     const given = after ?? numberOf(last_event_id);
     const start = given ?? (task_id ? 0 : await store.events.beforeLastRun(id));
-    return framesOf(follow({ bus, log: store.events }, { workflow_id: id, after: start, task_id }, signal));
+    const from = { bus, waiting, log: store.events };
+    return framesOf(followInParts(from, { workflow_id: id, after: start, task_id }, signal));
   });
 }
 
@@ -163,8 +167,19 @@ export const streamUrl = ({ workflow_id, task_id }: { workflow_id: string; task_
 
 const numberOf = (text: string | undefined) => (text && /^\d{1,15}$/.test(text) ? Number(text) : undefined);
 
-async function* framesOf(events: AsyncIterable<NewEvent & { seq: number }>): AsyncGenerator<SseFrame> {
-  for await (const { seq, type, data, timestamp } of events) yield { id: seq, data: { type, data, timestamp } };
+const frameOf = ({ seq, type, data, timestamp }: StoredEvent): SseFrame => ({ id: seq, data: { type, data, timestamp } });
+
+/** Frames of events. The streams of a workflow receive an event at the same time, and share its bytes. */
+function frames() {
+  let last: { of: object; bytes: Buffer } = { of: {}, bytes: Buffer.alloc(0) };
+  const bytesOf = (event: StoredEvent) => {
+    if (last.of !== event.data) last = { of: event.data, bytes: bytesOfFrame(frameOf(event)) };
+    return last.bytes;
+  };
+  return async function* (events: AsyncIterable<FollowedEvent>): AsyncGenerator<Buffer | LateFrame> {
+    for await (const event of events)
+      yield 'load' in event ? () => event.load().then((whole) => whole && frameOf(whole)) : bytesOf(event);
+  };
 }
 
 async function refuseUnknown(

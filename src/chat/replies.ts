@@ -38,37 +38,31 @@ export function chatReplies({ store, ask }: { store: Pick<ChatStore, 'messages' 
   const closing = new AbortController();
   const active = new Map<Promise<void>, { session_id: string; stopping: AbortController }>();
 
-  async function reply(turn: ChatTurn, send: (event: ChatEvent) => void, stopped: AbortSignal): Promise<void> {
+  /** Writes the reply to the tape and returns its last event. */
+  async function reply(turn: ChatTurn, { emit, said }: Tape, stopped: AbortSignal): Promise<ChatEvent> {
     const { session_id, message_id } = turn;
-    let said = '';
-    const emit = (content: string) => {
-      said += content;
-      send({ type: 'delta', content });
-    };
-    const settle = async ({ text, usage }: ChatAnswer) => {
-      await store.answer(session_id, { id: message_id, content: storable(text), usage });
-      send({ type: 'done', usage, message_id });
-    };
     try {
       const history = await store.messages(session_id);
       const signal = AbortSignal.any([closing.signal, stopped]);
-      await settle(await ask(turn, history, { emit, signal }).catch((error: Error) => stoppedAt(said, stopped, error)));
+      const answer = ask(turn, history, { emit, signal });
+      const { text, usage } = await answer.catch((error: Error) => stoppedAt(said(), stopped, error));
+      await store.answer(session_id, { id: message_id, content: storable(text), usage });
+      return { type: 'done', usage, message_id };
     } catch (error) {
-      send({ type: 'error', message: (error as Error).message });
+      return { type: 'error', message: (error as Error).message };
     }
   }
 
   return {
     start(turn) {
-      const events = mailbox<ChatEvent>();
-      events.put({ type: 'session', session_id: turn.session_id });
+      const text = tape();
       const stopping = new AbortController();
-      const work = reply(turn, events.put, stopping.signal).finally(() => {
-        events.end();
+      const work = reply(turn, text, stopping.signal).then((last) => {
+        text.end(last);
         active.delete(work);
       });
       active.set(work, { session_id: turn.session_id, stopping });
-      return events.read();
+      return text.play({ type: 'session', session_id: turn.session_id });
     },
     stop(session_id) {
       for (const one of active.values()) if (one.session_id === session_id) one.stopping.abort();
@@ -77,6 +71,34 @@ export function chatReplies({ store, ask }: { store: Pick<ChatStore, 'messages' 
       const timer = setTimeout(() => closing.abort(new Error('The service is being stopped')), grace_ms);
       await Promise.all(active.keys());
       clearTimeout(timer);
+    },
+  };
+}
+
+type Tape = ReturnType<typeof tape>;
+
+/** The text of a reply, kept once: for the record, and for a reader however far behind it is. */
+function tape() {
+  const pieces: string[] = [];
+  let last: ChatEvent | null = null;
+  // It only says that there is more.
+  const bell = mailbox<true>({ most: 0, sizeOf: () => 1, instead: true });
+  return {
+    emit(content: string) {
+      pieces.push(content);
+      bell.put(true);
+    },
+    said: () => pieces.join(''),
+    end(event: ChatEvent) {
+      last = event;
+      bell.put(true);
+      bell.end();
+    },
+    async *play(first: ChatEvent): AsyncGenerator<ChatEvent> {
+      yield first;
+      let at = 0;
+      for await (const _ of bell.read()) while (at < pieces.length) yield { type: 'delta', content: pieces[at++]! };
+      if (last) yield last;
     },
   };
 }

@@ -1,17 +1,25 @@
 interface Capacity<T> {
-  /** How many items are kept for a slow reader. */
+  /** How much is kept for a slow reader, in the unit of `sizeOf`. */
   most: number;
-  /** Replaces all of them if there would be more. */
+  sizeOf(item: T): number;
+  /** Replaces all items if they would exceed `most`. Until the reader has received it, further items are dropped. */
   instead: T;
   /** The reader receives `instead` when it has waited for so long. */
   idle_ms?: number;
+  /** Called with each change of the kept size. */
+  counted?(change: number): void;
 }
 
 /** A queue with one reader; the writer never waits for it. After `end` the reader receives what is left, and nothing more. */
 export function mailbox<T>(capacity?: Capacity<T>) {
   let waiting: T[] = [];
+  let kept = 0;
   let ended = false;
   let wake = () => {};
+  const count = (change: number) => {
+    kept += change;
+    capacity?.counted?.(change);
+  };
   /** Resolves when something has come, or with true when nothing has for so long. */
   async function woken(idle_ms?: number): Promise<boolean> {
     let idle = false;
@@ -27,10 +35,25 @@ export function mailbox<T>(capacity?: Capacity<T>) {
     clearTimeout(timer);
     return idle;
   }
+  function keep(item: T): void {
+    const size = capacity?.sizeOf(item) ?? 0;
+    if (capacity && waiting.at(-1) === capacity.instead) return;
+    if (capacity && kept + size > capacity.most) {
+      waiting = [capacity.instead];
+      count(-kept);
+    } else {
+      waiting.push(item);
+      count(size);
+    }
+  }
+  function taken(): T {
+    const item = waiting.shift() as T;
+    count(-(item === capacity?.instead ? 0 : (capacity?.sizeOf(item) ?? 0)));
+    return item;
+  }
   return {
     put(item: T) {
-      if (capacity && waiting.length >= capacity.most) waiting = [capacity.instead];
-      else waiting.push(item);
+      keep(item);
       wake();
     },
     end() {
@@ -39,7 +62,7 @@ export function mailbox<T>(capacity?: Capacity<T>) {
     },
     async *read(): AsyncGenerator<T> {
       while (true) {
-        while (waiting.length > 0) yield waiting.shift() as T;
+        while (waiting.length > 0) yield taken();
         if (ended) return;
         const idle = await woken(capacity?.idle_ms);
         if (idle && capacity && waiting.length === 0 && !ended) yield capacity.instead;

@@ -56,6 +56,7 @@ const CODES: Record<string, Outage> = {
   P1008: UNREACHABLE,
   P1017: UNREACHABLE,
   P2024: POOL,
+  P2028: POOL,
   P2034: BUSY,
   P2037: CONNECTIONS,
   DatabaseNotReachable: UNREACHABLE,

@@ -5,6 +5,8 @@ export interface Notice {
   last: number;
   task_id?: string;
   events?: NewEvent[];
+  /** Its size on the wire. */
+  bytes?: number;
 }
 
 /**

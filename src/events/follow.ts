@@ -4,10 +4,30 @@ import { mailbox } from '../domain/mailbox.ts';
 import { outageOf } from '../domain/outages.ts';
 import { isTerminal } from '../domain/statuses.ts';
 import { type EventBus, MISSED, type Notice } from './bus.ts';
+import type { StreamAccount, StreamBudget } from './waiting.ts';
+
+type Without<D> = Omit<StoredEvent, 'data'> & { data: D };
+
+/** An event of the record. A large one comes without its data. */
+type RecordedEvent = Without<StoredEvent['data'] | null>;
+
+export interface RecordPage {
+  events: RecordedEvent[];
+  /** The size of their data. */
+  bytes: number;
+  /** There may be further events. */
+  more: boolean;
+}
 
 /** The part of the event record that following needs. */
 interface EventLog {
-  read(workflow_id: string, from: { after: number; task_id?: string | undefined; limit?: number }): Promise<StoredEvent[]>;
+  /** At most `limit` events, as many as `bytes` allow, and at least one if there is one. */
+  read(
+    workflow_id: string,
+    from: { after: number; task_id?: string | undefined; limit: number; bytes: number },
+  ): Promise<RecordPage>;
+  /** One event with its data; null if it was deleted. */
+  one(workflow_id: string, seq: number): Promise<StoredEvent | null>;
   /** The last assigned number, and whether the task, if given, has ended or was deleted. */
   extent(workflow_id: string, task_id: string | null): Promise<{ last: number; over: boolean }>;
 }
@@ -20,24 +40,52 @@ export interface Following {
   task_id?: string | undefined;
 }
 
-const PAGE = 500;
-/** Notices kept for a slow reader; beyond that it reads from the record. */
-const BACKLOG = 1_000;
+interface FollowSource {
+  bus: EventBus;
+  log: EventLog;
+  waiting: StreamBudget;
+}
+
+/** A large event, which its reader loads when it is about to send it; null if it was deleted. */
+type LargeEvent = Without<null> & { load(): Promise<StoredEvent | null> };
+export type FollowedEvent = StoredEvent | LargeEvent;
+
+/** Read at once from the record, in events and in bytes. */
+const ROWS = { first: 16, most: 500 };
+const PAGE_BYTES = 32 * 1024;
+/** Kept for a reader that is busy; beyond that it reads from the record. */
+const INBOX_BYTES = 32 * 1024;
+const NOTICE_OVERHEAD = 100;
 /** How often the record is read while the bus is silent. */
 const LOOK_MS = 3_000;
 /** Between two attempts to read it while the database is unavailable. */
 const PAUSE_MS = 500;
 
+/** The same as `followInParts`, with large events loaded. */
+export async function* follow(from: FollowSource, place: Following, signal: AbortSignal): AsyncGenerator<StoredEvent> {
+  for await (const event of followInParts(from, place, signal)) {
+    const whole = 'load' in event ? await from.waiting.withLarge(event.load, signal).catch(unlessAborted(signal)) : event;
+    if (whole) yield whole;
+  }
+}
+
+const unlessAborted = (signal: AbortSignal) => (error: unknown) => {
+  if (signal.aborted) return null;
+  throw error;
+};
+
 /**
  * Events after a number: the past from the record, then live, without a gap or a repetition. The bus only makes it faster: whatever
- * it loses, the record is read every few seconds. Waits while the database is unavailable. Ends when the signal is aborted.
+ * it loses, the record is read every few seconds. For a slow reader little is kept in memory; it continues from the record. Waits while
+ * the database is unavailable. Ends when the signal is aborted.
  */
-export async function* follow(
-  { bus, log }: { bus: EventBus; log: EventLog },
+export async function* followInParts(
+  { bus, log, waiting }: FollowSource,
   { workflow_id, after, task_id }: Following,
   signal: AbortSignal,
-): AsyncGenerator<StoredEvent> {
-  const inbox = mailbox<Notice>({ most: BACKLOG, instead: MISSED, idle_ms: LOOK_MS });
+): AsyncGenerator<FollowedEvent> {
+  const account = waiting.account();
+  const inbox = mailbox<Notice>({ most: INBOX_BYTES, sizeOf, instead: MISSED, idle_ms: LOOK_MS, counted: account.add });
   inbox.put(MISSED);
   const unsubscribe = bus.subscribe(workflow_id, inbox.put);
   const leave = () => {
@@ -45,7 +93,7 @@ export async function* follow(
     inbox.end();
   };
   signal.addEventListener('abort', leave, { once: true });
-  const source = { log: patient(log, signal), workflow_id, task_id };
+  const source = { log: patient({ log, waiting }, signal), workflow_id, task_id, account };
   try {
     let seen = after;
     for await (const notice of inbox.read()) {
@@ -70,24 +118,40 @@ export async function* follow(
     if (!signal.aborted) throw error;
   } finally {
     leave();
+    account.close();
   }
 }
+
+const sizeOf = ({ bytes = 0 }: Notice) => bytes + NOTICE_OVERHEAD;
 
 interface Source {
   log: EventLog;
   workflow_id: string;
   task_id: string | undefined;
+  account: StreamAccount;
 }
 
 /** The recorded events after a number. */
-async function* past({ log, workflow_id, task_id }: Source, seen: number): AsyncGenerator<StoredEvent> {
-  for (let after = seen, page = PAGE; page === PAGE; ) {
-    const found = await log.read(workflow_id, { after, task_id, limit: PAGE });
-    yield* found;
-    page = found.length;
-    after = found.at(-1)?.seq ?? after;
+async function* past({ log, workflow_id, task_id, account }: Source, seen: number): AsyncGenerator<FollowedEvent> {
+  let limit = ROWS.first;
+  for (let after = seen, more = true; more; ) {
+    const page = await log.read(workflow_id, { after, task_id, limit, bytes: PAGE_BYTES });
+    after = page.events.at(-1)?.seq ?? after;
+    more = page.more;
+    limit = fitting(page);
+    account.add(page.bytes);
+    // What the reader has taken is not kept until the end of the page.
+    for (let next = page.events.shift(); next; next = page.events.shift()) {
+      const { data, ...event } = next;
+      yield data ? { ...event, data } : { ...event, data, load: () => log.one(workflow_id, event.seq) };
+    }
+    account.add(-page.bytes);
   }
 }
+
+/** How many events of the size of these fill a page. The database measures as many as it is asked for. */
+const fitting = ({ events, bytes }: RecordPage): number =>
+  Math.min(ROWS.most, Math.ceil((PAGE_BYTES * Math.max(1, events.length)) / Math.max(1, bytes)));
 
 /** The new events that a notice carries; null if it carries none, or if earlier ones were missed. */
 function joining({ last, task_id, events }: Notice, seen: number): StoredEvent[] | null {
@@ -96,15 +160,15 @@ function joining({ last, task_id, events }: Notice, seen: number): StoredEvent[]
   return numbered.filter(({ seq }) => seq > seen);
 }
 
-const ends = ({ type, data }: StoredEvent, task_id: string | undefined) =>
-  task_id !== undefined && type === 'status' && isTerminal(data.status) && data.task_id === task_id;
+const ends = ({ type, data }: FollowedEvent, task_id: string | undefined) =>
+  task_id !== undefined && type === 'status' && data !== null && isTerminal(data.status) && data.task_id === task_id;
 
 /** Retries reads while the database is unavailable, so that a stream survives an outage. */
-function patient(log: EventLog, signal: AbortSignal): EventLog {
+function patient({ log, waiting }: Omit<FollowSource, 'bus'>, signal: AbortSignal): EventLog {
   const asked = async <T>(ask: () => Promise<T>): Promise<T> => {
     for (;;) {
       try {
-        return await ask();
+        return await waiting.read(ask, signal);
       } catch (error) {
         if (!outageOf(error)) throw error;
         await wait(PAUSE_MS, undefined, { signal });
@@ -113,6 +177,7 @@ function patient(log: EventLog, signal: AbortSignal): EventLog {
   };
   return {
     read: (...place) => asked(() => log.read(...place)),
+    one: (...place) => asked(() => log.one(...place)),
     extent: (...place) => asked(() => log.extent(...place)),
   };
 }

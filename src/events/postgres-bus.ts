@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import { channelOf, type EventBus, HALT_CHANNEL, PROBE_MS } from './bus.ts';
 import { listeners } from './listeners.ts';
-import { noticeOf } from './notice.ts';
+import { noticeReader } from './notice.ts';
 
 interface PostgresBusOptions {
   /** How to reach the database. */
@@ -77,6 +77,7 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
   }
 
   const served = keepServing();
+  const noticeOf = noticeReader();
   return {
     subscribe: (workflow_id, on_notice) => channels.add(channelOf(workflow_id), (payload) => on_notice(noticeOf(payload))),
     announce() {},

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { channelOf, type EventBus, HALT_CHANNEL, PROBE_MS } from './bus.ts';
 import { listeners } from './listeners.ts';
-import { noticeOf } from './notice.ts';
+import { noticeReader } from './notice.ts';
 
 interface RedisBusOptions {
   url: string;
@@ -54,6 +54,7 @@ export function redisBus({ url, log }: RedisBusOptions): EventBus {
     return setInterval(() => void probe(connection), PROBE_MS).unref();
   });
 
+  const noticeOf = noticeReader();
   return {
     subscribe: (workflow_id, on_notice) => channels.add(channelOf(workflow_id), (payload) => on_notice(noticeOf(payload))),
     announce(workflow_id, notice) {

@@ -84,6 +84,7 @@ const Environment = z.object({
   GUARDRAIL_SCHEMA_CHARACTERS: z.coerce.number().int().min(2).default(65_536),
   RUNNING_TASKS_PER_PRINCIPAL: z.coerce.number().int().min(1).default(1_000),
   STREAMS_PER_PRINCIPAL: z.coerce.number().int().min(1).default(100),
+  STREAMS_OPEN: z.coerce.number().int().min(1).default(4_000),
   STORED_BYTES_PER_PRINCIPAL: z.coerce.number().int().min(1).default(2_147_483_648),
   UPLOADS_PER_PRINCIPAL: z.coerce.number().int().min(1).default(8),
   UPLOADS_IN_PROGRESS: z.coerce.number().int().min(1).default(32),
@@ -91,6 +92,7 @@ const Environment = z.object({
   WORKSPACE_FILES: z.coerce.number().int().min(1).default(100_000),
   JSON_VALUES: z.coerce.number().int().min(1_000).default(50_000),
   REQUEST_SECONDS: z.coerce.number().positive().default(30),
+  REPLY_STALL_SECONDS: z.coerce.number().positive().default(30),
   SIGN_IN_FAILURES_PER_MINUTE: z.coerce.number().int().min(1).default(60),
   TRUST_PROXY: z
     .string()

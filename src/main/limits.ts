@@ -7,9 +7,10 @@ export const apiLimitsOf = (config: Config): ApiLimits => ({
     pattern_characters: config.GUARDRAIL_PATTERN_CHARACTERS,
     schema_characters: config.GUARDRAIL_SCHEMA_CHARACTERS,
   },
-  streams: config.STREAMS_PER_PRINCIPAL,
+  streams: { each: config.STREAMS_PER_PRINCIPAL, together: config.STREAMS_OPEN },
   uploads: { each: config.UPLOADS_PER_PRINCIPAL, together: config.UPLOADS_IN_PROGRESS },
   json_values: config.JSON_VALUES,
   sign_in_failures: config.SIGN_IN_FAILURES_PER_MINUTE,
   request_seconds: config.REQUEST_SECONDS,
+  reply_stall_seconds: config.REPLY_STALL_SECONDS,
 });

@@ -9,6 +9,7 @@ import { chatRepliesOf } from '../chat/ask-model.ts';
 import { openEgress } from '../egress/places.ts';
 import { postgresBus } from '../events/postgres-bus.ts';
 import { redisBus } from '../events/redis-bus.ts';
+import { countWaiting } from '../events/waiting.ts';
 import { createJudge, type Judge } from '../guardrails/judge.ts';
 import { chatGuardOf, promptRefusal } from '../guardrails/ports.ts';
 import { cachedIdentity } from '../identity/cached-identity.ts';
@@ -210,6 +211,8 @@ export async function openApi(
   const services = {
     store,
     bus,
+    waiting: countWaiting(),
+    crowded: core.database.crowded,
     runner,
     ...driver,
     identify,

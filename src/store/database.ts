@@ -7,6 +7,8 @@ import { PrismaClient } from '../generated/prisma/client.ts';
 export interface Database {
   pool: pg.Pool;
   prisma: PrismaClient;
+  /** Whether as many statements wait for a connection as can be served in time. */
+  crowded(): boolean;
   close(): Promise<void>;
 }
 
@@ -21,6 +23,8 @@ interface DatabaseOptions {
 const CONNECT_MS = 5_000;
 /** How long a caller waits for a connection of a pool whose connections are all in use. */
 const POOL_WAIT_MS = 10_000;
+/** How many callers may wait for each connection before further requests are refused. */
+const WAITING_PER_CONNECTION = 50;
 /** How long the answer to a statement may take. */
 const STATEMENT_MS = 15_000;
 /** On the path of a run and of a stream, where rows are found by their keys: a silent connection stalls them for so long. */
@@ -79,6 +83,7 @@ export function openDatabase({ url, max_connections = 20, on_error = () => {} }:
   return {
     pool,
     prisma,
+    crowded: () => pool.waitingCount >= max_connections * WAITING_PER_CONNECTION,
     async close() {
       await prisma.$disconnect();
       if (!pool.ended) await pool.end();

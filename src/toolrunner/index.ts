@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { gate } from '../domain/queue.ts';
 import { failedAnswer, toAnswer } from './answer.ts';
 import { type ConfinedCommand, type ConfinedProcess, startConfined } from './confined.ts';
 import { type Confinement, findConfinement } from './confinement.ts';
@@ -10,7 +11,6 @@ import { findInterpreter, type Interpreter } from './interpreter.ts';
 import { type Job, type Surroundings, toJob, WorkspaceOutside } from './job.ts';
 import type { ToolRunnerOptions } from './options.ts';
 import { runInProcess } from './process-tier.ts';
-import { gate } from './queue.ts';
 import type { ToolAnswer, ToolRun, ToolRunner } from './runner.ts';
 import { makeScratch } from './scratch.ts';
 import type { Isolation } from './settings.ts';

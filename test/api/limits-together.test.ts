@@ -9,7 +9,7 @@ import { until } from '../support/until.ts';
 
 let world: SecretWorld;
 beforeAll(async () => {
-  const env = { UPLOADS_PER_PRINCIPAL: '1', UPLOADS_IN_PROGRESS: '2', WORKSPACE_FILES: '20' };
+  const env = { UPLOADS_PER_PRINCIPAL: '1', UPLOADS_IN_PROGRESS: '2', WORKSPACE_FILES: '20', STREAMS_OPEN: '2' };
   world = await startSecretWorld({ env });
 });
 afterAll(() => world.stop());
@@ -49,6 +49,34 @@ it('refuses an upload when all places of the service are taken, until one is fre
     for (const socket of sockets) socket.destroy();
     await until('a place is free', async () => (await importing(world.root)).status < 300);
   }
+});
+
+it('refuses a stream when as many are open as the service allows, through every interface, until one ends', async () => {
+  const id = await world.workflow();
+  const gone = new AbortController();
+  const open = (token: string) =>
+    fetch(`${world.url}/api/workflows/${id}/stream`, { headers: { authorization: `Bearer ${token}` }, signal: gone.signal });
+  expect((await open(ALICE)).status).toBe(200);
+  expect((await open(ALICE)).status).toBe(200);
+  const { root } = world;
+  const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'x', arguments: { prompt: 'x' } } };
+  const accept = { accept: 'application/json, text/event-stream' };
+  const refusals = [
+    await root.get(`/api/workflows/${id}/stream`),
+    await root.post('/v1/chat/completions', { model: 'x', messages: [{ role: 'user', content: 'x' }], stream: true }),
+    await root.post('/v1/responses', { model: 'x', input: 'x', stream: true }),
+    await root.post('/mcp', call, accept),
+    await root.post(`/api/agents/${(await world.alice.ok(world.alice.get(`/api/workflows/${id}`))).agent_id}/chat`, {
+      message: 'x',
+    }),
+  ];
+  for (const { status, headers, body } of refusals) {
+    expect({ status, body: JSON.stringify(body) }).toEqual({ status: 429, body: expect.stringContaining('STREAMS_OPEN') });
+    expect(JSON.stringify(body)).toContain('streams_limit');
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+  }
+  gone.abort();
+  await until('a place is free', async () => (await root.get(`/api/workflows/${id}/stream`)).status === 403);
 });
 
 it('counts what a tool hides in a closed directory of its workspace', async () => {

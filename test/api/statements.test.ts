@@ -176,11 +176,44 @@ describe("reading a task's events", () => {
   it('finds them among the events of other tasks, and none through another workflow', async () => {
     const { workflow, other, first, second } = await written();
     const events = eventStore(database.pool);
-    const of = (workflow_id: string, task_id?: string) => events.read(workflow_id, { after: 0, task_id });
-    expect((await of(workflow)).map(({ seq }) => seq)).toEqual([1, 2, 3]);
-    expect((await of(workflow, first)).map(({ seq }) => seq)).toEqual([1, 3]);
-    expect((await of(workflow, second)).map(({ seq }) => seq)).toEqual([2]);
+    const of = async (workflow_id: string, task_id?: string) =>
+      (await events.read(workflow_id, { after: 0, task_id, bytes: 10_000 })).events.map(({ seq }) => seq);
+    expect(await of(workflow)).toEqual([1, 2, 3]);
+    expect(await of(workflow, first)).toEqual([1, 3]);
+    expect(await of(workflow, second)).toEqual([2]);
     expect(await of(other, first)).toEqual([]);
+  });
+  it('carries as many as fit into a page, at least one, and large ones without their data', async () => {
+    const { workflow, first } = await written();
+    const large = [...'abcdefghijklmnop'].map((letter) => letter.repeat(10_000)).join('');
+    const texts = ['x'.repeat(5_000), 'y'.repeat(5_000), large, randomBytes(60_000).toString('hex'), 'z'];
+    const added = texts.map((detail) => ({ type: 'log', data: { detail }, timestamp: new Date().toISOString() }));
+    await database.pool.query('SELECT append_events($1, $2, $3)', [workflow, first, JSON.stringify(added)]);
+    const events = eventStore(database.pool);
+    const page = async (bytes: number, limit = 100) => {
+      const { events: found, more, ...rest } = await events.read(workflow, { after: 3, limit, bytes });
+      return { read: found.map(({ seq, data }) => [seq, data !== null]), more, ...rest };
+    };
+    expect(await page(1)).toEqual({ read: [[4, true]], more: true, bytes: 5_014 });
+    expect(await page(5_015)).toEqual({
+      read: [
+        [4, true],
+        [5, true],
+      ],
+      more: true,
+      bytes: 10_028,
+    });
+    const all = [
+      [4, true],
+      [5, true],
+      [6, false],
+      [7, false],
+      [8, true],
+    ];
+    expect(await page(50_000)).toEqual({ read: all, more: false, bytes: 10_043 });
+    expect(await page(50_000, 3)).toEqual({ read: all.slice(0, 3), more: true, bytes: 10_028 });
+    expect((await events.one(workflow, 6))?.data).toEqual({ detail: large });
+    expect(await events.one(workflow, 9)).toBe(null);
   });
 });
 
@@ -195,9 +228,9 @@ async function written() {
     string,
   ];
   const who = { owner: 'local:alice', owner_login: 'alice' };
-  await prisma.agent.create({ data: { id: agent, name: 'reader', created_by: who.owner } });
+  await prisma.agent.create({ data: { id: agent, name: `reader ${agent}`, created_by: who.owner } });
   for (const id of [workflow, other]) await prisma.workflow.create({ data: { id, agent_id: agent, ...who } });
-  await pool.query(`INSERT INTO definitions (hash, body) VALUES ('h', '{}')`);
+  await pool.query(`INSERT INTO definitions (hash, body) VALUES ('h', '{}') ON CONFLICT DO NOTHING`);
   for (const id of [first, second]) {
     const task = { id, workflow_id: workflow, prompt: 'p', definition_hash: 'h', agent_id: agent, agent_name: 'reader' };
     await prisma.task.create({ data: { ...task, ...who, on_busy: 'enqueue', trigger: 'prompt' } });

@@ -44,6 +44,9 @@ async function refused(workflow_id: string, code: string) {
   const answer = await here.alice.post(`/api/workflows/${workflow_id}/prompt`, { prompt: 'Now?' });
   expect([answer.status, answer.body.code]).toEqual([503, code]);
   expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+  const compatible = await here.alice.post('/v1/responses', { model: workflow_id, input: 'Now?', background: true });
+  expect([compatible.status, compatible.body.error.code]).toEqual([503, code]);
+  expect(Number(compatible.headers.get('retry-after'))).toBeGreaterThan(0);
 }
 
 describe('while the engine is down', () => {

@@ -1,10 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import type { NewEvent, StoredEvent } from '../../src/domain/events.ts';
 import { type EventBus, MISSED, type Notice } from '../../src/events/bus.ts';
-import { follow } from '../../src/events/follow.ts';
+import { follow, type RecordPage } from '../../src/events/follow.ts';
+import { countWaiting } from '../../src/events/waiting.ts';
 
 const TASK = 't1';
+const LARGE_BYTES = 64 * 1024;
 const event = (text: string): NewEvent => ({ type: 'log', data: { event: text, detail: '' }, timestamp: 'now' });
+
+interface Asked {
+  after: number;
+  limit: number;
+  bytes: number;
+}
 
 /** A bus and a record in memory that behave like the real ones: an announced event is already recorded. */
 function world() {
@@ -21,12 +29,13 @@ function world() {
     watching: () => listeners.size,
     write(...events: NewEvent[]): Notice {
       for (const fresh of events) record.push({ ...fresh, seq: record.length + 1, task_id: TASK });
-      return { last: record.length, task_id: TASK, events };
+      return { last: record.length, task_id: TASK, events, bytes: JSON.stringify(events).length };
     },
     announce(notice: Notice) {
       for (const listener of listeners) listener(notice);
     },
     source: {
+      waiting: countWaiting(),
       bus: {
         subscribe(_workflow: string, listener: (notice: Notice) => void) {
           listeners.add(listener);
@@ -34,10 +43,19 @@ function world() {
         },
       } as unknown as EventBus,
       log: {
-        async read(_workflow: string, { after, limit = 500 }: { after: number; limit?: number }) {
+        async read(_workflow: string, { after, limit, bytes }: Asked): Promise<RecordPage> {
           reads += 1;
-          return record.filter(({ seq }) => seq > after).slice(0, limit);
+          const page: RecordPage = { events: [], bytes: 0, more: true };
+          const asked = record.filter(({ seq }) => seq > after).slice(0, limit);
+          for (const found of asked) {
+            if (page.bytes >= bytes) return page;
+            const size = JSON.stringify(found.data).length;
+            page.events.push(size > LARGE_BYTES ? { ...found, data: null } : found);
+            page.bytes += size > LARGE_BYTES ? 0 : size;
+          }
+          return { ...page, more: asked.length === limit };
         },
+        one: async (_workflow: string, seq: number) => record[seq - 1] ?? null,
         extent: async () => ({ last: record.length, over }),
       },
     },
@@ -162,5 +180,33 @@ describe('following a workflow', () => {
     expect((await next).value.seq).toBe(3);
     stop.abort();
     await events.return(undefined);
+  });
+});
+
+/** A few bytes, some thousands, and more than a page of the record may carry. */
+const LENGTHS = [10, 4_000, 200, 30_000, 90_000, 1, 7_000];
+
+describe('a reader that falls behind', () => {
+  it('receives every event in order, while little waits for it', async () => {
+    const memory = world();
+    const stop = new AbortController();
+    const events = follow(memory.source, { workflow_id: 'w', after: 0 }, stop.signal);
+    const seen: StoredEvent[] = [];
+    const read = async (count: number) => {
+      for (let taken = 0; taken < count; taken += 1) seen.push((await events.next()).value);
+    };
+    const most = { waiting: 0 };
+    for (let round = 0; round < 200; round += 1) {
+      memory.announce(memory.write(event(`${round} `.padEnd(LENGTHS[round % LENGTHS.length]!, 'x'))));
+      most.waiting = Math.max(most.waiting, memory.source.waiting.bytes());
+      if (round % 20 === 19) await read(5);
+    }
+    await read(memory.record.length - seen.length);
+    expect(seen).toEqual(memory.record);
+    expect(most.waiting).toBeGreaterThan(10_000);
+    expect(most.waiting).toBeLessThan(256 * 1024);
+    stop.abort();
+    await events.return(undefined);
+    expect(memory.source.waiting.bytes()).toBe(0);
   });
 });

@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto';
 import { WorkflowCreate } from '../../contracts/workflows.ts';
 import { AppError, foreign, notFound } from '../../domain/errors.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import { isUuid } from '../../domain/uuid.ts';
 import type { EventBus } from '../../events/bus.ts';
-import { follow } from '../../events/follow.ts';
+import { follow, followInParts } from '../../events/follow.ts';
+import type { StreamBudget } from '../../events/waiting.ts';
 import type { Store } from '../../store/index.ts';
 import type { Dispatch } from '../../temporal/dispatch.ts';
 import type { Caller } from '../auth.ts';
@@ -11,6 +13,7 @@ import type { Caller } from '../auth.ts';
 export interface CompatServices {
   store: Store;
   bus: EventBus;
+  waiting: StreamBudget;
   dispatch: Dispatch;
 }
 
@@ -70,40 +73,79 @@ async function workflowOf(store: Store, model: string, caller: Caller): Promise<
 /** The tool call limit of a run whose workflow sets none. */
 const API_TURNS = 50;
 
-/** Streams the text of a run. Each piece extends the previous ones; the stream ends with the run. */
-export async function* answerText(
-  { bus, store }: CompatServices,
-  { task_id, workflow_id }: CompatRun,
-  signal: AbortSignal,
-): AsyncGenerator<string> {
-  let given = '';
-  let unfinished = '';
+/** The events of a run, from its beginning. */
+export const eventsOfRun = ({ bus, store, waiting }: CompatServices, run: CompatRun, signal: AbortSignal) =>
+  follow({ bus, waiting, log: store.events }, { ...run, after: 0 }, signal);
+
+/** Text whose length and digest are known, but which is not kept. */
+function forgotten() {
+  let hash = createHash('sha256');
+  let length = 0;
+  return {
+    add(text: string) {
+      hash.update(text, 'utf16le');
+      length += text.length;
+    },
+    isEmpty: () => length === 0,
+    /** What a text adds to it; null if it does not begin with it. */
+    restOf(text: string): string | null {
+      const begins = createHash('sha256').update(text.slice(0, length), 'utf16le').digest('hex') === hash.copy().digest('hex');
+      return begins ? text.slice(length) : null;
+    },
+    clear() {
+      hash = createHash('sha256');
+      length = 0;
+    },
+  };
+}
+
+/** The longest text that is sent in one piece. */
+const PIECE = 16 * 1024;
+
+function* piecesOf(text: string): Generator<string> {
+  for (let at = 0, end = 0; at < text.length; at = end) {
+    end = at + PIECE;
+    // Both halves of a pair belong to one piece.
+    if (/[\ud800-\udbff]/.test(text[end - 1] ?? '')) end += 1;
+    yield text.slice(at, end);
+  }
+}
+
+/**
+ * Streams the text of a run. Each piece extends the previous ones; the stream ends with the run. What was sent is not kept: a stream
+ * may be slow, and its text long.
+ */
+export async function* answerText(services: CompatServices, run: CompatRun, signal: AbortSignal): AsyncGenerator<string> {
+  let begun = false;
   let reset = false;
-  for await (const { type, data } of follow({ bus, log: store.events }, { workflow_id, after: 0, task_id }, signal)) {
+  const unfinished = forgotten();
+  const gap = () => (begun && unfinished.isEmpty() ? '\n\n' : '');
+  for await (const { type, data } of eventsOfRun(services, run, signal)) {
     if (type === 'message_delta' && !reset) {
       const delta = String(data.delta);
-      const gap = given !== '' && unfinished === '' ? '\n\n' : '';
-      unfinished += delta;
-      given += delta;
-      yield gap + delta;
+      yield* piecesOf(gap() + delta);
+      unfinished.add(delta);
+      begun ||= delta !== '';
     }
     // Text already sent cannot be withdrawn, so after a reset wait for the whole message.
-    if (type === 'log' && data.event === 'attempt_reset') reset = unfinished !== '';
+    if (type === 'log' && data.event === 'attempt_reset') reset = !unfinished.isEmpty();
     if (type === 'message' && data.role === 'assistant') {
       const content = String(data.content);
-      const rest = content.startsWith(unfinished) ? content.slice(unfinished.length) : `\n\n${content}`;
-      const gap = given !== '' && unfinished === '' && rest !== '' ? '\n\n' : '';
-      if (rest) yield gap + rest;
-      given += rest;
-      unfinished = '';
+      const rest = unfinished.restOf(content) ?? `\n\n${content}`;
+      if (rest) yield* piecesOf(gap() + rest);
+      begun ||= rest !== '';
+      unfinished.clear();
       reset = false;
     }
   }
 }
 
+/** As the number of the last event seen: what was recorded before is not read again. */
+const SEEN_ALL = Number.MAX_SAFE_INTEGER;
+
 /** Waits until a run ends; if the signal aborts first, throws its reason. */
-export async function ended({ bus, store }: CompatServices, run: CompatRun, signal: AbortSignal): Promise<CompatTask> {
-  for await (const _ of follow({ bus, log: store.events }, { ...run, after: 0 }, signal));
+export async function ended({ bus, store, waiting }: CompatServices, run: CompatRun, signal: AbortSignal): Promise<CompatTask> {
+  for await (const _ of followInParts({ bus, waiting, log: store.events }, { ...run, after: SEEN_ALL }, signal));
   signal.throwIfAborted();
   const task = await store.tasks.find(run.task_id);
   if (!task) throw notFound('run', run.task_id);

@@ -1,17 +1,36 @@
 import { statement } from '../statement.ts';
 
+/**
+ * As many of these events as fit into :bytes, at least one; `found` is the number of all. One above :large comes without its data, so
+ * that a page is small whatever it holds. The stored size is known without reading the data, and is never above its size as text by much.
+ */
+const paged = (
+  events: string,
+) => `SELECT seq, task_id, type, timestamp, CASE WHEN carried > 0 THEN data END AS data, carried, found
+  FROM (
+    SELECT sized.*, (count(*) OVER ())::integer AS found, sum(carried) OVER (ORDER BY seq) - carried AS before FROM (
+      SELECT seq, task_id, type, timestamp, data, CASE WHEN pg_column_size(data) > :large THEN 0
+          WHEN octet_length(data::text) > :large THEN 0 ELSE octet_length(data::text) END AS carried
+        FROM events WHERE ${events} ORDER BY seq LIMIT :limit) AS sized) AS page
+  WHERE before < :bytes ORDER BY seq`;
+
 export const readEvents = statement(
   'read_events',
-  ['workflow_id', 'after', 'limit'],
-  `SELECT seq, task_id, type, data, timestamp FROM events WHERE workflow_id = :workflow_id AND seq > :after ORDER BY seq LIMIT :limit`,
+  ['workflow_id', 'after', 'limit', 'bytes', 'large'],
+  paged('workflow_id = :workflow_id AND seq > :after'),
 );
 
 /** A separate statement, so that it uses the task's index and does not scan all earlier runs of the workflow. */
 export const readTaskEvents = statement(
   'read_task_events',
-  ['workflow_id', 'after', 'limit', 'task_id'],
-  `SELECT seq, task_id, type, data, timestamp FROM events
-    WHERE task_id = :task_id AND workflow_id = :workflow_id AND seq > :after ORDER BY seq LIMIT :limit`,
+  ['workflow_id', 'after', 'limit', 'bytes', 'large', 'task_id'],
+  paged('task_id = :task_id AND workflow_id = :workflow_id AND seq > :after'),
+);
+
+export const readEvent = statement(
+  'read_event',
+  ['workflow_id', 'seq'],
+  `SELECT seq, task_id, type, data, timestamp FROM events WHERE workflow_id = :workflow_id AND seq = :seq`,
 );
 
 export const extentOfEvents = statement(

@@ -1,12 +1,15 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { setImmediate as turn } from 'node:timers/promises';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { CallToolRequestSchema, CancelledNotificationSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { v7 as uuid } from 'uuid';
 import { compat } from '../../../contracts/compat.ts';
-import { follow } from '../../../events/follow.ts';
 import type { Caller } from '../../auth.ts';
 import { type Api, mount, RawReply } from '../../mount.ts';
-import { answerOf, type CompatRun, type CompatServices, ended, troubleOf } from '../runs.ts';
+import { problemOf } from '../../problems.ts';
+import { answerOf, type CompatRun, type CompatServices, ended, eventsOfRun, troubleOf } from '../runs.ts';
 import { type McpCallPlace, mcpCalls } from './calls.ts';
 
 const MOST_TOOLS = 1_000;
@@ -30,7 +33,7 @@ export function mcpEndpointRoutes(api: Api, services: CompatServices, version: s
     return new RawReply(async (request, response) => {
       const session_id = request.headers[SESSION] as string | undefined;
       const place = (request_id: string | number) => (session_id ? { session_id, request_id, caller } : null);
-      const server = serverFor(services, { caller, place }, version);
+      const server = serverFor(services, { caller, place, response }, version);
       const transport = new StreamableHTTPServerTransport();
       if (asksFor(body, 'initialize')) response.setHeader(SESSION, uuid());
       response.once('close', () => void server.close());
@@ -54,10 +57,11 @@ const asksFor = (body: { method?: string | undefined } | { method?: string | und
 
 interface Asker {
   caller: Caller;
+  response: ServerResponse;
   place(request_id: string | number): McpCallPlace | null;
 }
 
-function serverFor(services: CompatServices, { caller, place }: Asker, version: string): Server {
+function serverFor(services: CompatServices, { caller, place, response }: Asker, version: string): Server {
   const calls = mcpCalls(services);
   const server = new Server({ name: 'perdura', version }, { capabilities: { tools: {} } });
   server.setRequestHandler(ListToolsRequestSchema, async () => ({
@@ -76,11 +80,13 @@ function serverFor(services: CompatServices, { caller, place }: Asker, version: 
       if (typeof prompt !== 'string' || prompt.trim() === '') return failed('prompt must be a non-empty string');
       const order = { model: tool.id, prompt };
       const run = await calls.begin(place(requestId), order, caller).catch((error: Error) => error);
-      if (run instanceof Error) return failed(run.message);
+      if (run instanceof Error) return failed(refusalOf(run));
       const progressToken = _meta?.progressToken;
       if (progressToken !== undefined) {
-        const send = (progress: number, message: string) =>
-          sendNotification({ method: 'notifications/progress', params: { progressToken, progress, message } });
+        const send = async (progress: number, message: string) => {
+          await sendNotification({ method: 'notifications/progress', params: { progressToken, progress, message } });
+          await taken(response, signal);
+        };
         await report(services, run, { send, signal });
       }
       const task = await ended(services, run, signal);
@@ -89,6 +95,19 @@ function serverFor(services: CompatServices, { caller, place }: Asker, version: 
     },
   );
   return server;
+}
+
+/** Resolves when the client has taken nearly everything. The library itself never waits for a client. */
+async function taken(response: ServerResponse, signal: AbortSignal): Promise<void> {
+  // What was sent reaches the socket in a later turn.
+  await turn();
+  if (response.writableNeedDrain) await once(response, 'drain', { signal });
+}
+
+/** A client sees no status and no headers. */
+function refusalOf(error: Error): string {
+  const { detail, code, retry_after_s } = problemOf(error);
+  return retry_after_s === undefined ? detail : `${detail} (${code}; try again in ${retry_after_s} s)`;
 }
 
 const failed = (text: string) => ({ content: [{ type: 'text' as const, text }], isError: true });
@@ -119,9 +138,9 @@ interface Reporting {
 }
 
 /** Reports the progress of a run until it ends. */
-async function report({ bus, store }: CompatServices, run: CompatRun, { send, signal }: Reporting): Promise<void> {
+async function report(services: CompatServices, run: CompatRun, { send, signal }: Reporting): Promise<void> {
   let progress = 0;
-  for await (const { type, data } of follow({ bus, log: store.events }, { ...run, after: 0 }, signal)) {
+  for await (const { type, data } of eventsOfRun(services, run, signal)) {
     const text = type === 'log' ? PROGRESS_TEXTS[String(data.event)]?.(data) : undefined;
     if (text) await send(++progress, text).catch(() => {});
   }

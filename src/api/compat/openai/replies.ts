@@ -99,10 +99,20 @@ export function response(task: CompatTask, model: string) {
   };
 }
 
+interface ResponseFacts {
+  started: CompatTask;
+  model: string;
+  /** The task and its whole text once the run has ended; `known` is the text, unless it was too long to be kept. */
+  finish(known: string | null): Promise<{ task: CompatTask; text: string } | null>;
+}
+
+/** A longer text is not kept while it is streamed. */
+const KEPT_CHARACTERS = 64 * 1024;
+
 /** The numbered events of one streamed response. If `finish` returns no end, they stop where the text stopped. */
 export async function* responseEvents(
   pieces: AsyncIterable<string>,
-  { started, finish, model }: { started: CompatTask; finish: () => Promise<CompatTask | null>; model: string },
+  { started, finish, model }: ResponseFacts,
 ): AsyncGenerator<Record<string, unknown> & { type: string; sequence_number: number }> {
   let sequence_number = 0;
   const event = (type: string, data: object) => ({ type, sequence_number: sequence_number++, ...data });
@@ -115,13 +125,14 @@ export async function* responseEvents(
     item: { ...outputMessage(started.id, '', 'in_progress'), content: [] },
   });
   yield event('response.content_part.added', { ...place, part: { type: 'output_text', text: '', annotations: [] } });
-  let text = '';
+  let known: string | null = '';
   for await (const delta of pieces) {
-    text += delta;
+    known = known !== null && known.length + delta.length <= KEPT_CHARACTERS ? known + delta : null;
     yield event('response.output_text.delta', { ...place, delta, logprobs: [] });
   }
-  const task = await finish();
-  if (!task) return;
+  const end = await finish(known);
+  if (!end) return;
+  const { task, text } = end;
   yield event('response.output_text.done', { ...place, text, logprobs: [] });
   yield event('response.content_part.done', { ...place, part: { type: 'output_text', text, annotations: [] } });
   yield event('response.output_item.done', { output_index: 0, item: outputMessage(task.id, text) });

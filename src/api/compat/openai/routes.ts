@@ -124,7 +124,12 @@ interface ResponseStream {
 const streamResponse = (services: CompatServices, { task, model, after }: ResponseStream): EventReply =>
   new EventReply(async function* (signal): AsyncGenerator<SseFrame> {
     const run = placeOf(task);
-    const finish = async () => (signal.aborted ? null : ended(services, run, signal));
+    const finish = async (known: string | null) => {
+      if (signal.aborted) return null;
+      let text = known ?? '';
+      if (known === null) for await (const piece of answerText(services, run, signal)) text += piece;
+      return { task: await ended(services, run, signal), text };
+    };
     const events = responseEvents(answerText(services, run, signal), { started: task, finish, model });
     for await (const event of events) if (event.sequence_number > after) yield { event: event.type, data: event };
   });

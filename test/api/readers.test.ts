@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventOf, framesIn, rebuilt } from '../support/client.ts';
+import { DOORS, LONG, metric as metricOf } from '../support/doors.ts';
+import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { says } from '../support/model-server.ts';
+import { unread } from '../support/unread.ts';
+import { until } from '../support/until.ts';
+
+let here: TestInstallation;
+beforeAll(async () => {
+  here = await startTestInstallation({ env: { REPLY_STALL_SECONDS: '600' } });
+});
+afterAll(() => here.stop());
+
+const READERS = 20;
+/** For the queue, a page of the record, and what was written to the socket. */
+const MOST_BYTES = 160 * 1024;
+
+const metric = (name: string) => metricOf(here, name);
+
+describe('readers that take nothing', () => {
+  it('cost little while a run streams a long text, and get every event later', async () => {
+    const workflow_id = await here.workflow();
+    const path = `${here.url}/api/workflows/${workflow_id}/stream`;
+    const live = await Promise.all(Array.from({ length: READERS / 2 }, () => unread(path, { token: ALICE })));
+    here.model.script(says(LONG));
+    const task_id = await here.prompt(workflow_id);
+    await here.ended(task_id, 60_000);
+    const late = await Promise.all(
+      Array.from({ length: READERS / 2 }, () => unread(`${path}?task_id=${task_id}`, { token: ALICE })),
+    );
+    const settled = await until('nothing moves', async () => {
+      const before = await metric('perdura_stream_bytes_waiting');
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      return before > 0 && before === (await metric('perdura_stream_bytes_waiting')) && before;
+    });
+    expect(await metric('perdura_streams_open')).toBe(READERS);
+    expect(settled).toBeLessThan(READERS * MOST_BYTES);
+    for (const reader of late) {
+      const events = framesIn(await reader.read()).map(eventOf);
+      expect(events.map(({ id }) => id)).toEqual(events.map((_, index) => index + 1));
+      expect(rebuilt(events).texts[0] === LONG).toBe(true);
+      expect(events.findLast(({ type }) => type === 'message')?.data.content === LONG).toBe(true);
+    }
+    for (const reader of live) reader.drop();
+    await until('all are gone', async () => (await metric('perdura_streams_open')) === 0);
+    await until('nothing waits', async () => (await metric('perdura_stream_bytes_waiting')) === 0);
+  }, 120_000);
+
+  it.each(Object.keys(DOORS))(
+    'get the whole text later: %s',
+    async (name) => {
+      const { ask, textIn } = DOORS[name]!;
+      here.model.script(says(LONG));
+      const reader = await ask(here);
+      expect(reader.status).toBe(200);
+      await until(
+        'it stands still',
+        async () => {
+          const before = await metric('perdura_stream_bytes_waiting');
+          await new Promise((resolve) => setTimeout(resolve, 1_500));
+          return before > 0 && before === (await metric('perdura_stream_bytes_waiting'));
+        },
+        60_000,
+      );
+      expect(textIn(await reader.read()) === LONG).toBe(true);
+    },
+    120_000,
+  );
+});
