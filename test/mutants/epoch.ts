@@ -105,7 +105,7 @@ export default [
     file: 'src/store/statements/events.ts',
     text: 'CASE WHEN :after > r.last THEN r.last END',
     replacement: 'NULL',
-    harm: 'A reader with a number of the future waits for ever, or loses events of the next run.',
+    harm: 'A reader with a number of the future waits forever, or loses events of the next run.',
     tests: [{ file: NOTICED, name: 'gets a reset for a number of the future' }],
   },
   {
@@ -121,7 +121,7 @@ export default [
     file: 'src/dashboard/api/stream.ts',
     text: 'if (id <= seen.last && !isReset(event)) continue;',
     replacement: 'if (id <= seen.last) continue;',
-    harm: 'The dashboard shows a run as it was before the restore, for ever.',
+    harm: 'The dashboard shows a run as it was before the restore, forever.',
     tests: [{ file: NOTICED, name: 'that stays connected drops its text' }],
   },
   {

@@ -298,8 +298,8 @@ describe('a reader from before a restore', () => {
 
   it('gets no reset without a number, though its run began between the last beat and the restore', async () => {
     const workflow_id = await here.workflow();
-    await ran(workflow_id);
     await here.driver.epoch.beat(0);
+    await ran(workflow_id);
     const { events } = await ran(workflow_id);
     await noteRestore(here.core.database.pool);
     const last = numbers(events).at(-1);
