@@ -34,6 +34,8 @@ const DIALS: Record<string, string> = {
   'egress/places.ts': "the operator's default runtime, embeddings, search endpoint and identity provider",
   'egress/guarded-fetch.ts': 'dials by dialEgress',
   'egress/redirects.ts': 'follows by the fetch it is given',
+  'embedded/backup.ts': "the installation's own Postgres",
+  'embedded/cluster-copy.ts': "the installation's own Postgres",
   'embedded/postgres-access.ts': "the installation's own Postgres",
   'embedded/temporal-guard.ts': "the installation's own Temporal UI",
   'embedded/temporal-obtain.ts': "the releases of Temporal's own site",
