@@ -97,6 +97,8 @@ export interface Attack {
   call?: Partial<ToolRun>;
   /** More than that it did not win. */
   expect?: (answer: ToolAnswer) => void;
+  /** Why the same code cannot be shown to win against what is the attacker's own. */
+  uncontrolled?: string;
 }
 
 /** A table row. */
@@ -105,6 +107,38 @@ export const attack = (name: string, body: string, rest: Omit<Attack, 'name' | '
 export function sourceOf(body: string): string {
   return `${PRELUDE}\ndef attack(h):\n${body.replace(/^/gm, '    ')}\n\ndef tool(h):\n    return attack(h) or False\n`;
 }
+
+/** The attack on things of its own kind that belong to the call: files, processes. There it must win, or its defeat says nothing. */
+export const controlOf = (body: string): string => `${PRELUDE}
+import tempfile
+def own():
+    base = tempfile.mkdtemp()
+    os.makedirs(base + "/workspaces/other")
+    files = [base + "/open.txt", base + "/private.txt", base + "/workspaces/other/file.txt"]
+    for file in files:
+        with open(file, "w") as f: f.write("own")
+    def child():
+        pid = os.fork()
+        if pid == 0:
+            time.sleep(60); os._exit(0)
+        return pid
+    return {"dir": base, "files": files, "node": child(), "neighbour": child()}
+
+def attack(h):
+${body.replace(/^/gm, '    ')}
+
+def tool():
+    h = own()
+    try: return bool(attack(h))
+    finally:
+        for pid in (h["node"], h["neighbour"]):
+            try: os.kill(pid, signal.SIGKILL)
+            except OSError: pass
+`;
+
+/** Those that are aimed at files or processes of the service, by the facts that they use. */
+const isControlled = ({ body, uncontrolled }: Attack) =>
+  !uncontrolled && /h\["(?:files|dir|node|neighbour)"\]|h\['(?:node|neighbour)'\]/.test(body);
 
 const PATIENCE_MS = 20_000;
 
@@ -134,6 +168,16 @@ export function attacks(title: string, table: readonly Attack[], options: ToolRu
         more?.(answer);
         host.check();
         expect(await bench.value('def tool(): return "unharmed"')).toBe('unharmed');
+      },
+      PATIENCE_MS,
+    );
+
+    const controlled = table.filter(isControlled);
+    if (controlled.length === 0) return;
+    it.each(controlled)(
+      'works on what is its own: $name',
+      async ({ body, call = {} }) => {
+        expect(await bench.value(controlOf(body), call)).toBe(true);
       },
       PATIENCE_MS,
     );

@@ -99,10 +99,22 @@ export function response(task: CompatTask, model: string) {
   };
 }
 
-/** The numbered events of one streamed response. If `finish` returns no end, they stop where the text stopped. */
+interface ResponseProgress {
+  started: CompatTask;
+  model: string;
+  /** The client has received the events up to this number. */
+  after: number;
+  /** The ended task; without it the events stop where the text stopped. */
+  finish(): Promise<CompatTask | null>;
+}
+
+/**
+ * The events of one streamed response, with rising numbers. A piece of text has the number of its last character: the record may cut
+ * the text differently when a client resumes, and a piece that the client has in part is sent without that part.
+ */
 export async function* responseEvents(
   pieces: AsyncIterable<string>,
-  { started, finish, model }: { started: CompatTask; finish: () => Promise<CompatTask | null>; model: string },
+  { started, model, after, finish }: ResponseProgress,
 ): AsyncGenerator<Record<string, unknown> & { type: string; sequence_number: number }> {
   let sequence_number = 0;
   const event = (type: string, data: object) => ({ type, sequence_number: sequence_number++, ...data });
@@ -115,10 +127,13 @@ export async function* responseEvents(
     item: { ...outputMessage(started.id, '', 'in_progress'), content: [] },
   });
   yield event('response.content_part.added', { ...place, part: { type: 'output_text', text: '', annotations: [] } });
+  const before_text = sequence_number;
   let text = '';
-  for await (const delta of pieces) {
-    text += delta;
-    yield event('response.output_text.delta', { ...place, delta, logprobs: [] });
+  for await (const piece of pieces) {
+    const known = after + 1 - before_text - text.length;
+    text += piece;
+    sequence_number = before_text + text.length - 1;
+    yield event('response.output_text.delta', { ...place, delta: piece.slice(Math.max(0, known)), logprobs: [] });
   }
   const task = await finish();
   if (!task) return;

@@ -125,7 +125,7 @@ const streamResponse = (services: CompatServices, { task, model, after }: Respon
   new EventReply(async function* (signal): AsyncGenerator<SseFrame> {
     const run = placeOf(task);
     const finish = async () => (signal.aborted ? null : ended(services, run, signal));
-    const events = responseEvents(answerText(services, run, signal), { started: task, finish, model });
+    const events = responseEvents(answerText(services, run, signal), { started: task, model, after, finish });
     for await (const event of events) if (event.sequence_number > after) yield { event: event.type, data: event };
   });
 
