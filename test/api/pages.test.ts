@@ -22,24 +22,35 @@ type Paths = Record<string, { get?: Operation }>;
 const BY_CURSOR = [
   ...['agents', 'skills', 'workflows', 'scheduled-agents', 'custom-tools', 'mcps', 'guardrails', 'knowledge-sources'],
   ...['knowledge-items', 'memories', 'tokens', 'providers', 'tasks', 'tasks/workflow/{workflow_id}'],
+  'tokens/{id}/uses',
 ].map((name) => `/api/${name}`);
 const BY_SKIP = ['/api/agents/{agent_id}/chat/sessions'];
 const BY_TIME = ['/api/scheduled-agents/{id}/runs'];
 
+const USES = '/api/tokens/{id}/uses';
+
 async function create(path: string): Promise<void> {
-  if (path.startsWith('/api/tasks')) {
-    const task_id = await here.prompt(world.ids.workflows as string);
-    await here.ended(task_id);
-  } else
-    await here.alice.ok(
-      here.alice.post(path, world.bodyOf({ section: '', method: 'POST', path, request: '', response: '' })),
-      201,
-    );
+  if (path === USES) {
+    const { name } = await here.alice.ok(here.alice.get(`/api/tokens/${world.ids.tokens}`));
+    await sql(`INSERT INTO token_uses (id, token_name, principal, purpose, granted)
+      VALUES (uuidv7(), '${name}', 'local:alice', 'mcp', true)`);
+  } else if (path.startsWith('/api/tasks')) await here.ended(await here.prompt(world.ids.workflows as string));
+  else {
+    const body = world.bodyOf({ section: '', method: 'POST', path, request: '', response: '' });
+    await here.alice.ok(here.alice.post(path, body), 201);
+  }
 }
 
-const tableOf = (path: string) =>
-  ({ mcps: 'mcp_servers', tokens: 'stored_tokens' })[path.split('/')[2] as string] ??
-  (path.split('/')[2] as string).replace('-', '_');
+/** The column that all rows of a list are given the same moment in. */
+function momentOf(path: string): [table: string, column: string] {
+  const collection = path.split('/')[2] as string;
+  if (path === USES) return ['token_uses', 'used_at'];
+  const table = { mcps: 'mcp_servers', tokens: 'stored_tokens' }[collection] ?? collection.replace('-', '_');
+  return [table, 'created_at'];
+}
+
+const placed = (path: string) =>
+  path.replace('{workflow_id}', world.ids.workflows as string).replace('{id}', world.ids.tokens as string);
 const sql = async (text: string) => (await here.core.database.pool.query(text)).rows;
 
 interface Item {
@@ -72,9 +83,9 @@ describe.each(BY_CURSOR)('%s', (path) => {
   it('gives each row once, newest first, when all were made in the same moment', async () => {
     here.model.always(says('ok'));
     for (let made = 0; made < ROWS; made += 1) await create(path);
-    const table = tableOf(path);
-    await sql(`UPDATE ${table} SET created_at = '2026-01-31T12:00:00Z'`);
-    const list = path.replace('{workflow_id}', world.ids.workflows as string);
+    const [table, column] = momentOf(path);
+    await sql(`UPDATE ${table} SET ${column} = (SELECT max(${column}) FROM ${table})`);
+    const list = placed(path);
     const { ids: all } = await followed(`${list}?limit=1000`);
     expect(all.length).toBeGreaterThanOrEqual(ROWS);
     expect(all).toEqual([...all].sort().reverse());
@@ -86,7 +97,7 @@ describe.each(BY_CURSOR)('%s', (path) => {
   });
 
   it('keeps its place when rows come and go between two pages', async () => {
-    const list = path.replace('{workflow_id}', world.ids.workflows as string);
+    const list = placed(path);
     const before = (await followed(`${list}?limit=1000`)).ids;
     const first = await here.alice.get(`${list}?limit=2`);
     const [, next] = /<([^>]+)>; rel="next"/.exec(first.headers.get('link') ?? '') ?? [];

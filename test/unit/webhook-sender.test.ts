@@ -85,7 +85,7 @@ describe('a receiver that', () => {
     await broken.stop();
   });
 
-  it.each(['http://169.254.169.254/', 'http://10.0.0.1/', 'http://[::1]:9/'])('is at %s is not tried at all', async (url) => {
+  it.each(['http://169.254.169.254/', 'http://10.0.0.1/', 'http://[::1]:8080/'])('is at %s is not tried at all', async (url) => {
     expect(await send(message(url), never())).toMatchObject({ delivered: false, response_status: null, retry: false });
   });
 

@@ -162,7 +162,7 @@ export function attacks(title: string, table: readonly Attack[], options: ToolRu
       'fails: $name',
       async ({ body, call, expect: more }) => {
         const answer = await bench.call(sourceOf(body), { arguments: { h: host.facts }, ...call });
-        if (answer.error === null) expect(JSON.parse(answer.result).result, 'the attack won').toBe(false);
+        expect(answer.error === null && JSON.parse(answer.result).result, 'the attack won').toBe(false);
         expect(`${answer.error} ${answer.stderr}`).not.toMatch(MISTAKE);
         expect(JSON.stringify(answer)).not.toContain(host.canary);
         more?.(answer);
