@@ -28,7 +28,7 @@ export default [
     text: '${seconds % 60} s',
     replacement: '${Math.round((ms % 60_000) / 1000)} s',
     harm: 'Two minutes read as 1 min 60 s.',
-    tests: figures('never has a part that should have been carried over'),
+    tests: figures('a duration'),
   },
   {
     id: 'dashboard/minutes-of-an-hour',
