@@ -134,34 +134,38 @@ describeInBrowser('an error of the service', () => {
   });
 });
 
-/** The records that have a form. */
-const FORMS = [
-  ...['agents', 'providers', 'tokens', 'custom-tools', 'skills', 'guardrails', 'mcps', 'knowledge-sources', 'knowledge-items'],
-  ...['memories', 'scheduled-agents', 'workflows'],
-];
+/** The records that have a form, each with one of its texts. */
+const FORMS: Record<string, string> = {
+  ...{ agents: 'Description', providers: 'Description', tokens: 'Description', 'custom-tools': 'Description' },
+  ...{ skills: 'Description', guardrails: 'Description', mcps: 'Description', 'knowledge-sources': 'Description' },
+  ...{ 'knowledge-items': 'Name', memories: 'Value', 'scheduled-agents': 'Prompt', workflows: 'Title' },
+};
 
 describeInBrowser('a form', () => {
   it('is there for each resource of the API that can be changed', async () => {
     const { paths } = (await here.anonymous.get('/openapi.json')).body as { paths: Record<string, object> };
     const changed = Object.entries(paths).filter(
-      ([path, operations]) => /^\/api\/[\w-]+\/\{\w+\}$/.test(path) && 'put' in operations,
+      ([path, operations]) => /^\/api\/[\w-]+\/\{\w+\}$/.test(path) && ('put' in operations || 'patch' in operations),
     );
     const slugs = changed.map(([path]) => collectionOf({ path } as never));
-    expect([...new Set(slugs)].sort()).toEqual([...FORMS].sort());
+    expect([...new Set(slugs)].sort()).toEqual(Object.keys(FORMS).sort());
   });
 
-  it.for(FORMS)('of %s shows that it could not be saved, and keeps what was typed', async (slug, { page, troubles }) => {
-    troubles.allow(/ERR_INTERNET_DISCONNECTED/);
-    await signIn(page, `/${slug}/${world.ids[slug]}${slug === 'workflows' ? '?tab=settings' : ''}`);
-    const form = page.locator('form').filter({ has: page.getByRole('button', { name: 'Save changes' }) });
-    const typed = form.locator('input[type="text"]:enabled:not([role="combobox"]):not([readonly]), textarea:enabled').first();
-    await typed.fill('typed by a test');
-    await page.context().setOffline(true);
-    await form.getByRole('button', { name: 'Save changes' }).click();
-    await form.getByRole('alert').getByText('The service cannot be reached.').waitFor();
-    expect(await typed.inputValue()).toBe('typed by a test');
-    await page.context().setOffline(false);
-  });
+  it.for(Object.entries(FORMS))(
+    'of %s shows that it could not be saved, and keeps what was typed',
+    async ([slug, name], { page, troubles }) => {
+      troubles.allow(/ERR_INTERNET_DISCONNECTED/);
+      await signIn(page, `/${slug}/${world.ids[slug]}${slug === 'workflows' ? '?tab=settings' : ''}`);
+      const form = page.locator('form').filter({ has: page.getByRole('button', { name: 'Save changes' }) });
+      const typed = form.getByRole('textbox', { name, exact: true }).first();
+      await typed.fill('typed by a test');
+      await page.context().setOffline(true);
+      await form.getByRole('button', { name: 'Save changes' }).click();
+      await form.getByRole('alert').getByText('The service cannot be reached.').waitFor();
+      expect(await typed.inputValue()).toBe('typed by a test');
+      await page.context().setOffline(false);
+    },
+  );
 });
 
 describeInBrowser('a page', () => {
