@@ -28,7 +28,7 @@ export default [
     tests: [{ file: 'test/api/compat-contracts.test.ts', name: 'counts what the model’s cache answered, in its stream too' }],
   },
   {
-    id: 'compat/unasked-usage',
+    id: 'compat/usage-in-every-stream',
     file: 'src/api/compat/openai/routes.ts',
     text: 'if (counts_usage) yield',
     replacement: 'yield',
@@ -69,7 +69,7 @@ export default [
     file: 'src/api/compat/openai/replies.ts',
     text: 'sequence_number = before_text + text.length - 1;',
     replacement: '',
-    harm: 'A client that resumes a response a day later never hears of its end.',
+    harm: 'A client that resumes a response a day later never receives its end.',
     tests: [
       {
         file: 'test/api/compat-contracts.test.ts',
@@ -84,14 +84,6 @@ export default [
     replacement: 'reset = false',
     harm: 'A text that the model broke off and began again arrives garbled.',
     tests: [{ file: 'test/api/compat-contracts.test.ts', name: 'has the whole text once when the model broke off in between' }],
-  },
-  {
-    id: 'compat/workflows-of-others',
-    file: 'src/api/compat/runs.ts',
-    text: "if (workflow && workflow.owner_key !== caller.key) throw foreign('workflow');",
-    replacement: '',
-    harm: 'Whoever knows the id of a workflow runs it under /v1 and reads its answer.',
-    tests: [{ file: 'test/api/compat.test.ts', name: 'report failures in OpenAI' }],
   },
   {
     id: 'compat/tools-of-others',
@@ -114,7 +106,7 @@ export default [
     file: 'src/api/compat/openai/routes.ts',
     text: 'const owned = ownedTask(services.store);',
     replacement: 'const owned = async (id: string) => (await services.store.tasks.find(id)) as never;',
-    harm: 'Whoever knows the id of a response reads it.',
+    harm: 'Anyone who knows the id of a response reads it.',
     tests: [{ file: 'test/api/compat.test.ts', name: 'are created, streamed, and resumed by id' }],
   },
 ] satisfies Mutant[];

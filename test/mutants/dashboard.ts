@@ -99,7 +99,7 @@ export default [
     file: STREAM,
     text: '[401, 403, 404].includes(error.status)',
     replacement: '[401, 404].includes(error.status)',
-    harm: 'The page of a run that belongs to someone else reconnects forever and does not say why.',
+    harm: 'The page of a run that belongs to someone else reconnects forever and shows no reason.',
     tests: stream('stops following and reports a refusal'),
   },
   {

@@ -22,7 +22,7 @@ export default [
     file: 'src/api/transfer.ts',
     text: '(found[0] as { owner?: string }).owner !== caller.key',
     replacement: "(found[0] as { owner?: string }).owner === ''",
-    harm: 'Whoever knows the id of a workflow exports it.',
+    harm: 'Anyone who knows the id of a workflow exports it.',
     tests: [{ file: 'test/api/transfer.test.ts', name: "exports nobody else's workflow" }],
   },
 ] satisfies Mutant[];

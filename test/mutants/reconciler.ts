@@ -67,7 +67,7 @@ export default [
     text: ` AND task_id IN (
     SELECT id FROM tasks WHERE completed_at IS NOT NULL AND completed_at < :before)`,
     replacement: '',
-    harm: 'Whoever opens the page of a long run misses its text so far.',
+    harm: 'The page of a long run misses its text so far.',
     tests: [
       { file: 'test/temporal/reconciler-neighbours.test.ts', name: 'deletes deltas of runs that ended more than a day ago' },
     ],

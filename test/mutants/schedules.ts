@@ -38,7 +38,7 @@ export default [
     file: 'src/temporal/activities/fire.ts',
     text: '!principal || `${principal.provider}:${principal.subject}` !== row.owner',
     replacement: 'false',
-    harm: 'A schedule goes on in the name of somebody whose token was withdrawn.',
+    harm: 'A schedule continues in the name of somebody whose token was withdrawn.',
     tests: [{ file: 'test/temporal/schedules.test.ts', name: 'records a fire as failed when the identity provider refuses' }],
   },
 ] satisfies Mutant[];

@@ -113,7 +113,7 @@ export function sourceOf(body: string): string {
   return `${PRELUDE}\ndef attack(h):\n${body.replace(/^/gm, '    ')}\n\ndef tool(h):\n    return attack(h) or False\n`;
 }
 
-/** The attack on files and processes of its own, and on the service's sockets. Unconfined it must win, or its defeat says nothing. */
+/** The attack on its own files and processes, and on the service's sockets. Unconfined it must win, or its defeat says nothing. */
 const controlOf = (body: string): string => `${PRELUDE}
 import tempfile
 def own(h):
@@ -138,7 +138,7 @@ def tool(h):
             except OSError: pass
 `;
 
-/** Those that are aimed at something of the service, by the facts that they use. What speaks to the proxy has a control of its own. */
+/** Those that are aimed at something of the service, by the facts that they use. What speaks to the proxy has a separate control. */
 const isControlled = ({ body, uncontrolled }: Attack) =>
   !uncontrolled &&
   !body.includes('HTTP_PROXY') &&
