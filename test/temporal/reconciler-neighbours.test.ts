@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { runIdOf } from '../../src/temporal/names.ts';
 import { compareIn } from '../support/comparison.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { leftBehind } from '../support/left-behind.ts';
@@ -17,6 +18,11 @@ const compareLater = () => compareIn(here, 60_000);
 const sql = async (text: string, ...values: unknown[]) => (await here.core.database.pool.query(text, values)).rows;
 const statusOf = async (task_id: string) => (await here.alice.ok(here.alice.get(`/api/tasks/${task_id}`))).status;
 const stateOf = (task_id: string) => here.driver.engine.state(task_id);
+/** Whether the engine has a request to end the run; the run itself may not have noticed yet. */
+async function isAskedToEnd(task_id: string): Promise<boolean> {
+  const { events } = await here.driver.client.workflow.getHandle(runIdOf(task_id)).fetchHistory();
+  return (events ?? []).some((event) => event.workflowExecutionCancelRequestedEventAttributes);
+}
 const REPAIRED_NOTHING = { restarted: 0, lost: 0, strays: 0 };
 
 /** A run in progress whose model has said the first word. */
@@ -64,6 +70,7 @@ describe('the reconciler leaves alone', () => {
     expect(await compareLater()).toMatchObject({ ...REPAIRED_NOTHING, lost: 1 });
     expect(await Promise.all([first, second].map(statusOf))).toEqual(['running', 'pending']);
     expect(await Promise.all([first, second].map(stateOf))).toEqual(['open', 'open']);
+    expect(await Promise.all([first, second].map(isAskedToEnd))).toEqual([false, false]);
     const [{ active_task_id: holder }] = await sql('SELECT active_task_id FROM workflows WHERE id = $1', workflow_id);
     expect(holder).toBe(first);
     await halted(second, first);
@@ -104,6 +111,7 @@ describe('the reconciler', () => {
     expect(await compareLater()).toMatchObject(REPAIRED_NOTHING);
     expect(await here.ended(first)).toMatchObject({ status: 'halted' });
     expect(await here.ended(urgent)).toMatchObject({ status: 'completed', response: 'Urgent.' });
+    expect(await Promise.all([first, other, patient].map(isAskedToEnd))).toEqual([true, false, false]);
     expect(await Promise.all([other, patient].map(statusOf))).toEqual(['running', 'pending']);
     await halted(patient, other);
   });
