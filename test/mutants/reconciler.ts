@@ -31,7 +31,7 @@ export default [
     id: 'reconciler/no-grace-for-ends',
     file: 'src/temporal/reconcile-tasks.ts',
     text: 'const over = await store.tasks.over(batch, settled);',
-    replacement: 'const over = await store.tasks.over(batch, new Date(now().getTime() + 1));',
+    replacement: 'const over = await store.tasks.over(batch, new Date(Date.now() + 86_400_000));',
     harm: 'A run is terminated between its last event and its webhook.',
     tests: [{ file: 'test/temporal/reconciler-neighbours.test.ts', name: 'an execution whose task ended a moment ago' }],
   },
