@@ -17,8 +17,7 @@ export function mapTexts(config: unknown, change: (text: string, place: { secret
 
 const join = (path: string, key: string | number) => (path ? `${path}.${key}` : String(key));
 
-const SECRET_WORDS = 'token|key|secret|passw|passphrase|passcode|pwd|credential|authorization|bearer|cookie|signature';
-export const SECRET_NAME = new RegExp(SECRET_WORDS, 'i');
+export const SECRET_NAME = /token|key|secret|passw|passphrase|passcode|pwd|credential|authorization|bearer|cookie|signature/i;
 export const namesSecret = (name: string) => SECRET_NAME.test(name);
 /** Parts of a configuration that hold secrets under any key. */
 const SECRET_PART = new Set(['env', 'headers']);
@@ -33,15 +32,14 @@ const NAMED = /\{\{\s*token:([\w.-]+)\s*\}\}/g;
 /** Texts that are secret in any place: a password in a URL, a flag with a key, a token of a known format. */
 const looksSecret = (text: string) =>
   /^[a-z][a-z0-9+.-]*:\/\/[^/?#\s]*:[^/?#\s]+@/i.test(text) ||
-  KEYED_URL.test(text) ||
-  KEYED_FLAG.test(text) ||
+  isKeyedUrl(text) ||
+  namesSecret(/^--?([\w-]*)=./.exec(text)?.[1] ?? '') ||
   /^(?:gh[a-z]_|github_pat_|glpat-|sk-|xox[a-z]-|AKIA|eyJ)[\w.-]{8,}/.test(text);
 
-const KEYED_URL = new RegExp(`^[a-z][a-z0-9+.-]*://\\S*[?&][^=&]*(?:${SECRET_WORDS})[^=&]*=`, 'i');
-const KEYED_FLAG = new RegExp(`^--?[\\w-]*(?:${SECRET_WORDS})[\\w-]*=.`, 'i');
-const SECRET_FLAG = new RegExp(`^--?[\\w-]*(?:${SECRET_WORDS})[\\w-]*$`, 'i');
+const isKeyedUrl = (text: string) =>
+  /^[a-z][a-z0-9+.-]*:\/\/\S*[?&]/i.test(text) && [...text.matchAll(/[?&]([^=&]*)=/g)].some(([, name = '']) => namesSecret(name));
 
-const afterFlag = (before: unknown) => typeof before === 'string' && SECRET_FLAG.test(before);
+const afterFlag = (before: unknown) => typeof before === 'string' && namesSecret(/^--?([\w-]*)$/.exec(before)?.[1] ?? '');
 
 /** Names of stored tokens that a configuration refers to, each once. */
 export function tokensIn(config: unknown): string[] {

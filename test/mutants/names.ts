@@ -20,7 +20,7 @@ export default [
   {
     id: 'names/queries',
     file: 'src/domain/secrets.ts',
-    text: `  KEYED_URL.test(text) ||
+    text: `  isKeyedUrl(text) ||
 `,
     replacement: '',
     harm: 'A key in the URL of an MCP server is shown in clear.',
