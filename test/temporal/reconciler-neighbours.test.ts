@@ -23,7 +23,11 @@ async function isAskedToEnd(task_id: string): Promise<boolean> {
   const { events } = await here.driver.client.workflow.getHandle(runIdOf(task_id)).fetchHistory();
   return (events ?? []).some((event) => event.workflowExecutionCancelRequestedEventAttributes);
 }
-const openRuns = () => Array.fromAsync(here.driver.engine.openRuns(new Date(Date.now() + 60_000)));
+async function openRuns(): Promise<string[]> {
+  const found: string[] = [];
+  for await (const task_id of here.driver.engine.openRuns(new Date(Date.now() + 60_000))) found.push(task_id);
+  return found;
+}
 const REPAIRED_NOTHING = { restarted: 0, lost: 0, strays: 0 };
 
 /** A run in progress whose model has said the first word. */
