@@ -17,7 +17,7 @@ export function mapTexts(config: unknown, change: (text: string, place: { secret
 
 const join = (path: string, key: string | number) => (path ? `${path}.${key}` : String(key));
 
-export const SECRET_NAME = /token|key|secret|passw|credential|authorization|cookie|signature/i;
+export const SECRET_NAME = /token|key|secret|passw|passphrase|passcode|pwd|credential|authorization|bearer|cookie|signature/i;
 export const namesSecret = (name: string) => SECRET_NAME.test(name);
 /** Parts of a configuration that hold secrets under any key. */
 const SECRET_PART = new Set(['env', 'headers']);
@@ -32,11 +32,14 @@ const NAMED = /\{\{\s*token:([\w.-]+)\s*\}\}/g;
 /** Texts that are secret in any place: a password in a URL, a flag with a key, a token of a known format. */
 const looksSecret = (text: string) =>
   /^[a-z][a-z0-9+.-]*:\/\/[^/?#\s]*:[^/?#\s]+@/i.test(text) ||
-  /^[a-z][a-z0-9+.-]*:\/\/\S*[?&][^=&]*(?:token|key|secret|passw|signature)[^=&]*=/i.test(text) ||
-  /^--?[\w-]*(?:token|key|secret|passw)[\w-]*=./i.test(text) ||
+  isKeyedUrl(text) ||
+  namesSecret(/^--?([\w-]*)=./.exec(text)?.[1] ?? '') ||
   /^(?:gh[a-z]_|github_pat_|glpat-|sk-|xox[a-z]-|AKIA|eyJ)[\w.-]{8,}/.test(text);
 
-const afterFlag = (before: unknown) => typeof before === 'string' && /^--?[\w-]*(?:token|key|secret|passw)[\w-]*$/i.test(before);
+const isKeyedUrl = (text: string) =>
+  /^[a-z][a-z0-9+.-]*:\/\/\S*[?&]/i.test(text) && [...text.matchAll(/[?&]([^=&]*)=/g)].some(([, name = '']) => namesSecret(name));
+
+const afterFlag = (before: unknown) => typeof before === 'string' && namesSecret(/^--?([\w-]*)$/.exec(before)?.[1] ?? '');
 
 /** Names of stored tokens that a configuration refers to, each once. */
 export function tokensIn(config: unknown): string[] {

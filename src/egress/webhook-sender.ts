@@ -24,13 +24,15 @@ interface SenderOptions {
   /** The signing secrets of an owner, each `whsec_` and the key in base64; receivers accept any of the signatures. */
   secretsOf(owner: string): Promise<string[]>;
   now?: () => number;
+  /** How long a receiver may take to answer. */
+  timeout_ms?: number;
 }
 
 const TIMEOUT_MS = 15_000;
 const GONE = 410;
 
 /** Standard Webhooks: the id, the time and the body are signed together, so none of them can be changed or replayed alone. */
-export function webhookSender({ fetch, secretsOf, now = Date.now }: SenderOptions): SendWebhook {
+export function webhookSender({ fetch, secretsOf, now = Date.now, timeout_ms = TIMEOUT_MS }: SenderOptions): SendWebhook {
   return async ({ id, url, payload, owner }, signal) => {
     const body = JSON.stringify(payload);
     const timestamp = new Date(now());
@@ -43,7 +45,7 @@ export function webhookSender({ fetch, secretsOf, now = Date.now }: SenderOption
       'webhook-signature': signatures.join(' '),
     };
     try {
-      const either = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
+      const either = AbortSignal.any([signal, AbortSignal.timeout(timeout_ms)]);
       const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal: either });
       await response.body?.cancel();
       const { ok, status } = response;

@@ -151,6 +151,15 @@ describe('the MCP server', () => {
     await client.close();
   });
 
+  it('returns the reason of a run that failed as the error of the call', async () => {
+    const workflow_id = await here.workflow({ workflow: { title: 'Fails' } });
+    const client = await connected(ALICE);
+    here.model.script(fails(400, { message: 'bad thing' }));
+    const result = await client.callTool({ name: `Fails_${workflow_id.slice(-8)}`, arguments: { prompt: 'Go' } });
+    expect(result).toMatchObject({ isError: true, content: [{ type: 'text', text: expect.stringContaining('bad thing') }] });
+    await client.close();
+  });
+
   it('shows only the caller’s own, and nothing without a token', async () => {
     const client = await connected(BOB);
     here.model.script(says('Hi.'));

@@ -196,14 +196,29 @@ describe('GET /api/me', () => {
   });
 });
 
+describe('/metrics', () => {
+  it('counts each request by its method, route and status, and names no id', async () => {
+    const counted = async (labels: string) => {
+      const text = String((await here.anonymous.get('/metrics')).body);
+      const line = text.split('\n').find((each) => each.startsWith(`http_request_duration_seconds_count{${labels}}`));
+      return Number(line?.split(' ').at(-1) ?? 0);
+    };
+    const missing = 'method="GET",route="/api/skills/:id",status="404"';
+    const [before, others] = [await counted(missing), await counted('method="GET",route="/api/skills",status="200"')];
+    for (const id of [UNKNOWN, UNKNOWN.replace('1', '2')]) expect((await here.alice.get(`/api/skills/${id}`)).status).toBe(404);
+    await expect.poll(() => counted(missing)).toBe(before + 2);
+    expect(await counted('method="GET",route="/api/skills",status="200"')).toBe(others);
+    expect(String((await here.anonymous.get('/metrics')).body)).not.toContain(UNKNOWN);
+  });
+});
+
 describe('without a token', () => {
-  it('answers health, metrics and the description of the API', async () => {
+  it('answers health and the description of the API', async () => {
     expect((await here.anonymous.get('/health/live')).body).toEqual({ status: 'live' });
     const ready = await here.anonymous.get('/health/ready');
     expect([ready.status, ready.body.status]).toEqual([200, 'ready']);
     expect(ready.body.tool_isolation).toBe(here.core.runner.isolation);
     expect(Object.keys(ready.body.checks)).toEqual(expect.arrayContaining(['database', 'engine', 'bus', 'migrations']));
-    expect((await here.anonymous.get('/metrics')).body).toContain('http_request_duration_seconds');
     expect((await here.anonymous.get('/docs')).status).toBe(200);
     const { body } = await here.anonymous.get('/openapi.json');
     expect(body.openapi).toBe('3.1.0');

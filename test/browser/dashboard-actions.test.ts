@@ -114,7 +114,7 @@ describeInBrowser('an MCP server in the dashboard', () => {
     await expect.poll(allowed).toEqual(others);
     // The form below shows the same selection.
     await expect.poll(() => page.getByText('Allowed tools', { exact: true }).locator('../..').innerText()).toContain('get-sum');
-    expect(await page.evaluate('document.activeElement.type')).toBe('checkbox');
+    await expect.poll(() => page.evaluate('document.activeElement.type')).toBe('checkbox');
     expect(await axe(page)).toEqual([]);
 
     await page.reload();
@@ -171,7 +171,7 @@ describeInBrowser('a schedule in the dashboard', () => {
     await button(page, 'Switch off').focus();
     await page.keyboard.press('Enter');
     await button(page, 'Switch on').waitFor();
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Switch on');
+    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Switch on');
     expect(await state()).toEqual({ enabled: false, due: false });
     await page.reload();
     await page.getByText('Next run').locator('..').getByText('none').waitFor();

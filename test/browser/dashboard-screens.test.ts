@@ -84,7 +84,7 @@ describeInBrowser('the screens of the dashboard', () => {
     const source = page.locator('[aria-invalid="true"]');
     await source.waitFor();
     expect(await source.getAttribute('name')).toMatch(/name|source_code/);
-    expect(await page.evaluate('document.activeElement.name')).toBe(await source.getAttribute('name'));
+    await expect.poll(() => page.evaluate('document.activeElement.name')).toBe(await source.getAttribute('name'));
   });
 
   it('run a tool and show its result', async ({ page }) => {
@@ -148,7 +148,7 @@ describeInBrowser('the screens of the dashboard', () => {
     await page.getByRole('button', { name: 'Delete …' }).click();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Delete …');
+    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Delete …');
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
     await page.getByRole('heading', { name: 'Skills' }).waitFor();

@@ -195,4 +195,12 @@ export default [
     harm: 'The lockfile names a registry that other people cannot reach.',
     tests: [{ file: 'test/unit/supply-chain.test.ts', name: 'names no registry' }],
   },
+  {
+    id: 'surface/routes-of-metrics',
+    file: 'src/api/metrics.ts',
+    text: "request.routeOptions.url ?? 'none'",
+    replacement: 'request.url',
+    harm: 'Each id becomes a separate time series, readable by everyone who reads the metrics, until the memory is full.',
+    tests: [{ file: 'test/api/conventions.test.ts', name: 'counts each request by its method, route and status' }],
+  },
 ] satisfies Mutant[];

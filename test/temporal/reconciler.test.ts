@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ForkSource, plannedFork } from '../../src/temporal/fork.ts';
-import { reconcile } from '../../src/temporal/reconcile-tasks.ts';
+import { compareIn } from '../support/comparison.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { leftBehind } from '../support/left-behind.ts';
 import { asks, fails, hangs, says } from '../support/model-server.ts';
@@ -12,13 +12,8 @@ beforeAll(async () => {
 });
 afterAll(() => here.stop());
 
-/** A comparison as it would be made some time from now, when nothing is on its way any more. */
-const compareLater = () => {
-  const { store } = here.core;
-  const { engine, settle } = here.driver;
-  const definition = (hash: string) => store.definitions.get(hash);
-  return reconcile({ store, engine, settle, definition, now: () => new Date(Date.now() + 60_000) });
-};
+const compareLater = () => compareIn(here, 60_000);
+
 interface Step {
   copied: boolean;
   tool_calls: { status: string; attempts: number }[];

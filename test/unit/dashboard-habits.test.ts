@@ -60,3 +60,10 @@ it('guards every form and field that holds text', () => {
 it('asks before it closes a dialog with a half-filled form', () => {
   expect(using(/<Dialog\b/, 'ui/unsaved.tsx', 'resources/pickers.tsx')).toEqual([]);
 });
+
+it('sends requests also from a browser that is offline: the service may run on the same computer', () => {
+  const [client] = sources.filter(({ text }) => text.includes('new QueryClient('));
+  expect(using(/new QueryClient\(/)).toEqual(['api/context.tsx']);
+  expect(client?.text).toMatch(/mutations: \{[^}]*networkMode: 'always'/);
+  expect(client?.text).toMatch(/queries: \{[^}]*networkMode: 'always'/);
+});

@@ -38,11 +38,16 @@ const warned = (warnings: { path: string; message: string }[]) =>
     styles: { description: { color: 'var(--mantine-color-text)' } },
   });
 
-/** Retries only failures that may be temporary; a refusal is final. */
+/**
+ * Retries only failures that may be temporary; a refusal is final. `always`: the service may run on this machine, so requests are sent,
+ * and their failures shown, even if the browser is offline.
+ */
 const queryClient = () =>
   new QueryClient({
     defaultOptions: {
+      mutations: { networkMode: 'always' },
       queries: {
+        networkMode: 'always',
         staleTime: 5_000,
         retry: (failures, error) => failures < 2 && (!(error instanceof ApiProblem) || error.status === 0 || error.status >= 500),
       },

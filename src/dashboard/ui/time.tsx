@@ -1,3 +1,5 @@
+import { distance } from './figures.ts';
+
 const DAY: Intl.DateTimeFormatOptions = { day: 'numeric', month: 'short' };
 const MINUTE: Intl.DateTimeFormatOptions = { hour: '2-digit', minute: '2-digit', timeZoneName: 'short' };
 const MOMENT: Intl.DateTimeFormatOptions = { ...MINUTE, second: '2-digit', fractionalSecondDigits: 3 };
@@ -36,17 +38,4 @@ export function Moment({ at }: { at: string }) {
       {spelled(at, MOMENT)}
     </time>
   );
-}
-
-const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
-  ['day', 86_400],
-  ['hour', 3_600],
-  ['minute', 60],
-];
-
-function distance(at: string): string {
-  const seconds = (Date.parse(at) - Date.now()) / 1000;
-  const step = STEPS.find(([, size]) => Math.abs(seconds) >= size);
-  if (!step) return seconds > 5 ? 'in under a minute' : 'just now';
-  return new Intl.RelativeTimeFormat('en', { numeric: 'auto' }).format(Math.round(seconds / step[1]), step[0]);
 }

@@ -16,6 +16,7 @@ attacks('an attack on files', [
   attack(
     'finding files of the service by walking',
     'return [f for d in ("/tmp", "/home", "/root", "/var", "/srv", "/opt", h["dir"]) for _, _, fs in os.walk(d) for f in fs if f in ("private.txt", "open.txt", "file.txt")]',
+    { uncontrolled: 'a whole machine takes too long to walk where nothing hides it' },
   ),
   attack('reading the accounts of the host', 'return "root:" in open("/etc/passwd").read() or open("/etc/shadow").read()'),
   attack('writing into /usr', 'open("/usr/lib/attack", "w").close(); return True'),
@@ -35,6 +36,7 @@ attacks('an attack on files', [
   attack(
     'going through the root of another process',
     'return [open(p + h["files"][0]).read() for p in ("/proc/1/root", f"/proc/{os.getppid()}/root", "/proc/self/root")]',
+    { uncontrolled: 'only root may enter the root of process 1' },
   ),
   attack('climbing out with ..', 'return open("../" * 40 + h["files"][0]).read()'),
   attack(
@@ -52,6 +54,7 @@ for fd in range(3, 1024):
         try: found.append(os.open(path.lstrip("/"), os.O_RDONLY, dir_fd=fd))
         except OSError: pass
 return found`,
+    { uncontrolled: 'a fresh process inherits none, confined or not' },
   ),
   attack(
     'reading disks and memory of the machine',

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -51,7 +51,11 @@ export async function openHost(): Promise<Host> {
 }
 
 async function openSockets(dir: string, canary: string) {
-  const canaryServer = () => createServer((socket) => socket.on('error', () => {}).end(`HTTP/1.1 200 OK\r\n\r\n${canary}`));
+  const open = new Set<Socket>();
+  const canaryServer = () =>
+    createServer((socket) => {
+      open.add(socket.on('error', () => {}).end(`HTTP/1.1 200 OK\r\n\r\n${canary}`));
+    });
   const path = join(dir, 'service.sock');
   const abstract = `perdura-${randomBytes(6).toString('hex')}`;
   const servers = [
@@ -70,6 +74,7 @@ async function openSockets(dir: string, canary: string) {
     facts: { port: v4, port6: v6, udp: udp.address().port, path, abstract },
     async close() {
       udp.close();
+      for (const socket of open) socket.destroy();
       await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
     },
   };
@@ -97,6 +102,8 @@ export interface Attack {
   call?: Partial<ToolRun>;
   /** More than that it did not win. */
   expect?: (answer: ToolAnswer) => void;
+  /** Why the same code cannot be shown to win against what is the attacker's own. */
+  uncontrolled?: string;
 }
 
 /** A table row. */
@@ -106,6 +113,63 @@ export function sourceOf(body: string): string {
   return `${PRELUDE}\ndef attack(h):\n${body.replace(/^/gm, '    ')}\n\ndef tool(h):\n    return attack(h) or False\n`;
 }
 
+/** The attack on its own files and processes, and on the service's sockets. Unconfined it must win, or its defeat says nothing. */
+const controlOf = (body: string): string => `${PRELUDE}
+import tempfile
+def own(h):
+    base = tempfile.mkdtemp()
+    os.makedirs(base + "/workspaces/other")
+    files = [base + "/open.txt", base + "/private.txt", base + "/workspaces/other/file.txt"]
+    for file in files:
+        with open(file, "w") as f: f.write("own")
+    children = [subprocess.Popen(["sleep", "60"], env={"CANARY": "own"}).pid for _ in range(2)]
+    time.sleep(0.1)
+    return {**h, "dir": base, "files": files, "node": children[0], "neighbour": children[1]}
+
+def attack(h):
+${body.replace(/^/gm, '    ')}
+
+def tool(h):
+    h = own(h)
+    try: return bool(attack(h))
+    finally:
+        for pid in (h["node"], h["neighbour"]):
+            try: os.kill(pid, signal.SIGKILL)
+            except OSError: pass
+`;
+
+/** Those that are aimed at something of the service, by the facts that they use. What speaks to the proxy has a separate control. */
+const isControlled = ({ body, uncontrolled }: Attack) =>
+  !uncontrolled &&
+  !body.includes('HTTP_PROXY') &&
+  /h\[\\?["'](?:files|dir|node|neighbour|port6?|udp|path|abstract)\\?["']\]/.test(body);
+
+/** Shows that the code of each attack works where nothing confines it. */
+function controls(title: string, table: readonly Attack[]): void {
+  const controlled = table.filter(isControlled);
+  if (controlled.length === 0) return;
+  describe(`${title}, unconfined`, () => {
+    let host: Host;
+    let bench: Bench;
+    beforeAll(async () => {
+      host = await openHost();
+      bench = await openBench({ isolation: 'none', timeout_ms: 10_000 });
+    });
+    afterAll(async () => {
+      await bench.runner.close();
+      await host.close();
+    });
+    it.each(controlled)(
+      'wins: $name',
+      async ({ body }) => {
+        expect(await bench.value(controlOf(body), { arguments: { h: host.facts } })).toBe(true);
+        host.check();
+      },
+      PATIENCE_MS,
+    );
+  });
+}
+
 const PATIENCE_MS = 20_000;
 
 /** Mistakes of an attack, as opposed to its defeat. */
@@ -113,6 +177,7 @@ const MISTAKE = /NameError|SyntaxError|AttributeError|ImportError|UnboundLocalEr
 
 /** Runs every attack in every confined tier; each must fail, change nothing, reveal nothing, and leave the next call unharmed. */
 export function attacks(title: string, table: readonly Attack[], options: ToolRunnerOptions = {}, tiers = CONFINED): void {
+  controls(title, table);
   describe.each(Object.entries(tiers))(`${title} in the tier %s`, (_, tier) => {
     let host: Host;
     let bench: Bench;
@@ -128,7 +193,7 @@ export function attacks(title: string, table: readonly Attack[], options: ToolRu
       'fails: $name',
       async ({ body, call, expect: more }) => {
         const answer = await bench.call(sourceOf(body), { arguments: { h: host.facts }, ...call });
-        if (answer.error === null) expect(JSON.parse(answer.result).result, 'the attack won').toBe(false);
+        expect(answer.error === null && JSON.parse(answer.result).result, 'the attack won').toBe(false);
         expect(`${answer.error} ${answer.stderr}`).not.toMatch(MISTAKE);
         expect(JSON.stringify(answer)).not.toContain(host.canary);
         more?.(answer);

@@ -1,5 +1,6 @@
-import { expect } from 'vitest';
-import { attack, attacks } from './host.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Bench, MAIN_TIERS, openBench } from '../support.ts';
+import { attack, attacks, type Host, openHost, sourceOf } from './host.ts';
 
 const network = { call: { network: true } };
 const tcp = (address: string, port: string) =>
@@ -28,6 +29,35 @@ except OSError: pass
 data = data.decode("latin1")
 print(data)
 return "200" in data.split("\\r\\n")[0]`;
+const PLAIN = speak('f"GET http://127.0.0.1:{h[\'port\']}/ HTTP/1.1\\r\\nHost: x\\r\\nAUTH\\r\\n\\r\\n"');
+const HIDDEN = speak(
+  'f"GET http://example.com@127.0.0.1:{h[\'port\']}/#@example.com HTTP/1.1\\r\\nHost: x\\r\\nAUTH\\r\\n\\r\\n"',
+);
+
+// What these send to the proxy is understood: where loopback is allowed they win.
+describe.each(Object.entries(MAIN_TIERS))(
+  'an attack that speaks to the proxy, with loopback allowed, in the tier %s',
+  (_, tier) => {
+    let host: Host;
+    let bench: Bench;
+    beforeAll(async () => {
+      host = await openHost();
+      bench = await openBench({ ...tier, timeout_ms: 10_000, egress_allow: ['127.0.0.1'] });
+    });
+    afterAll(async () => {
+      await bench.runner.close();
+      await host.close();
+    });
+    it.each([
+      ['a plain request', PLAIN],
+      ['an address hidden behind user and fragment', HIDDEN],
+    ])('wins: %s', async (_name, body) => {
+      const answer = await bench.call(sourceOf(body), { arguments: { h: host.facts }, network: true });
+      expect(answer).toMatchObject({ error: null, result: '{"result": true}' });
+      expect(answer.stdout).toContain(host.canary);
+    });
+  },
+);
 
 attacks('an attack over the network without permission', [
   attack('a connection to loopback', tcp('"127.0.0.1"', 'h["port"]')),
@@ -102,7 +132,7 @@ attacks('an attack over the network with permission', [
   ),
   attack(
     'fast open',
-    's = socket.socket(); s.settimeout(1); s.sendto(b"GET / HTTP/1.0\\r\\n\\r\\n", 0x20000000, ("127.0.0.1", h["port"])); return s.recv(999).decode()',
+    's = socket.socket(); s.sendto(b"GET / HTTP/1.0\\r\\n\\r\\n", 0x20000000, ("127.0.0.1", h["port"])); return s.recv(999).decode()',
     network,
   ),
   attack('loopback through the proxy', get('f"http://127.0.0.1:{h[\'port\']}/"'), refused),
@@ -117,12 +147,11 @@ attacks('an attack over the network with permission', [
   attack('loopback translated (NAT64)', get('"http://[64:ff9b::7f00:1]/"'), refused),
   attack('the metadata service', get('"http://169.254.169.254/latest/meta-data/"'), refused),
   attack('a private network', get('"http://10.0.0.1/"'), refused),
-  attack('loopback inside a tunnel', get('f"https://127.0.0.1:{h[\'port\']}/"'), refused),
-  attack(
-    'an address hidden behind user and fragment',
-    get('f"http://example.com@127.0.0.1:{h[\'port\']}/#@example.com"'),
-    network,
-  ),
+  attack('loopback inside a tunnel', get('f"https://127.0.0.1:{h[\'port\']}/"'), {
+    ...refused,
+    uncontrolled: 'the service speaks no TLS; it is the proxy that must refuse',
+  }),
+  attack('an address hidden behind user and fragment', HIDDEN, network),
   attack('a file through the proxy', speak('"GET file:///etc/passwd HTTP/1.1\\r\\nHost: x\\r\\nAUTH\\r\\n\\r\\n"'), network),
   attack('a unix socket through the proxy', speak('f"CONNECT {h[\'path\']} HTTP/1.1\\r\\nAUTH\\r\\n\\r\\n"'), network),
   attack(

@@ -112,7 +112,7 @@ describe.each(Object.entries(CONFINED))('the real servers, from the tier %s', (_
       const { canary: _known, ...given } = facts;
       const h = body === DISK ? facts : given;
       const answer = await bench.call(sourceOf(body), { arguments: { h } });
-      if (answer.error === null) expect(JSON.parse(answer.result).result).toBe(false);
+      expect(answer.error === null && JSON.parse(answer.result).result).toBe(false);
       expect(answer.error ?? '').not.toMatch(/NameError|SyntaxError|AttributeError|TypeError/);
       expect(JSON.stringify(answer)).not.toContain(canary);
     }),

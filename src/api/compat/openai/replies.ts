@@ -102,6 +102,8 @@ export function response(task: CompatTask, model: string) {
 interface ResponseFacts {
   started: CompatTask;
   model: string;
+  /** The client has received the events up to this number. */
+  after: number;
   /** The task and its whole text once the run has ended; `known` is the text, unless it was too long to be kept. */
   finish(known: string | null): Promise<{ task: CompatTask; text: string } | null>;
 }
@@ -109,10 +111,14 @@ interface ResponseFacts {
 /** A longer text is not kept while it is streamed. */
 const KEPT_CHARACTERS = 64 * 1024;
 
-/** The numbered events of one streamed response. If `finish` returns no end, they stop where the text stopped. */
+/**
+ * The events of one streamed response, with rising numbers. A piece of text has the number of its last character: the record may cut
+ * the text differently when a client resumes, and a piece that the client has in part is sent without that part. If `finish` returns
+ * no end, they stop where the text stopped.
+ */
 export async function* responseEvents(
   pieces: AsyncIterable<string>,
-  { started, finish, model }: ResponseFacts,
+  { started, finish, model, after }: ResponseFacts,
 ): AsyncGenerator<Record<string, unknown> & { type: string; sequence_number: number }> {
   let sequence_number = 0;
   const event = (type: string, data: object) => ({ type, sequence_number: sequence_number++, ...data });
@@ -125,10 +131,15 @@ export async function* responseEvents(
     item: { ...outputMessage(started.id, '', 'in_progress'), content: [] },
   });
   yield event('response.content_part.added', { ...place, part: { type: 'output_text', text: '', annotations: [] } });
+  const before_text = sequence_number;
+  let length = 0;
   let known: string | null = '';
-  for await (const delta of pieces) {
-    known = known !== null && known.length + delta.length <= KEPT_CHARACTERS ? known + delta : null;
-    yield event('response.output_text.delta', { ...place, delta, logprobs: [] });
+  for await (const piece of pieces) {
+    const received = after + 1 - before_text - length;
+    length += piece.length;
+    known = known !== null && length <= KEPT_CHARACTERS ? known + piece : null;
+    sequence_number = before_text + length - 1;
+    yield event('response.output_text.delta', { ...place, delta: piece.slice(Math.max(0, received)), logprobs: [] });
   }
   const end = await finish(known);
   if (!end) return;

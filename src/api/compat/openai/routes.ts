@@ -130,7 +130,7 @@ const streamResponse = (services: CompatServices, { task, model, after }: Respon
       if (known === null) for await (const piece of answerText(services, run, signal)) text += piece;
       return { task: await ended(services, run, signal), text };
     };
-    const events = responseEvents(answerText(services, run, signal), { started: task, finish, model });
+    const events = responseEvents(answerText(services, run, signal), { started: task, finish, model, after });
     for await (const event of events) if (event.sequence_number > after) yield { event: event.type, data: event };
   });
 

@@ -1,0 +1,40 @@
+/** `940 ms`, `59.9 s`, `1 min 0 s`, `2 h 5 min`; a dash if unknown. Rounds before it splits, so that no part reads 60. */
+export function duration(ms: number | null | undefined): string {
+  if (ms === null || ms === undefined) return '—';
+  if (Math.round(ms) < 1_000) return `${Math.round(ms)} ms`;
+  const tenths = Math.round(ms / 100);
+  if (tenths < 600) return `${(tenths / 10).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1_000);
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 60 ? `${minutes} min ${seconds % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+export const count = (value: number) => value.toLocaleString('en');
+
+const SMALLEST = 0.00001;
+const CENTS: Intl.NumberFormatOptions = { minimumFractionDigits: 2, maximumFractionDigits: 2 };
+
+/** US dollars: whole cents, more digits below one cent. A sum that is not zero never reads as zero. */
+export function money(value: number): string {
+  if (value === 0) return '$0';
+  if (value < SMALLEST) return `under $${SMALLEST.toFixed(5)}`;
+  const small = value.toFixed(5);
+  return Number(small) < 0.01 ? `$${small}` : `$${new Intl.NumberFormat('en', CENTS).format(value)}`;
+}
+
+/** `1 tool`, `2 tools`. */
+export const counted = (number: number, noun: string) => `${count(number)} ${noun}${number === 1 ? '' : 's'}`;
+
+const UNITS: [Intl.RelativeTimeFormatUnit, number, number][] = [
+  ['minute', 60, 60],
+  ['hour', 3_600, 24],
+  ['day', 86_400, Number.POSITIVE_INFINITY],
+];
+
+/** `in 5 minutes`, `2 hours ago`. Counts hours and days: what is a day away may be today, tomorrow or the day after. */
+export function distance(at: string, now = Date.now()): string {
+  const seconds = (Date.parse(at) - now) / 1000;
+  if (Math.abs(seconds) < 60) return seconds > 5 ? 'in under a minute' : 'just now';
+  const [unit, size] = UNITS.find(([, length, most]) => Math.round(Math.abs(seconds) / length) < most)!;
+  return new Intl.RelativeTimeFormat('en').format(Math.round(seconds / size), unit);
+}

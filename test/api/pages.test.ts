@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { says } from '../support/model-server.ts';
+import { type World, worldOf } from './contract-world.ts';
+
+let here: TestInstallation;
+let world: World;
+const ROWS = 7;
+
+beforeAll(async () => {
+  here = await startTestInstallation();
+  world = await worldOf(here);
+});
+afterAll(() => here.stop());
+
+interface Operation {
+  parameters?: { name: string; in: string }[];
+}
+type Paths = Record<string, { get?: Operation }>;
+
+/** The lists with pages, by how a client asks for the next one. */
+const BY_CURSOR = [
+  ...['agents', 'skills', 'workflows', 'scheduled-agents', 'custom-tools', 'mcps', 'guardrails', 'knowledge-sources'],
+  ...['knowledge-items', 'memories', 'tokens', 'providers', 'tasks', 'tasks/workflow/{workflow_id}'],
+  'tokens/{id}/uses',
+].map((name) => `/api/${name}`);
+const BY_SKIP = ['/api/agents/{agent_id}/chat/sessions'];
+const BY_TIME = ['/api/scheduled-agents/{id}/runs'];
+
+const USES = '/api/tokens/{id}/uses';
+
+async function create(path: string): Promise<void> {
+  if (path === USES) {
+    const { name } = await here.alice.ok(here.alice.get(`/api/tokens/${world.ids.tokens}`));
+    await sql(`INSERT INTO token_uses (id, token_name, principal, purpose, granted)
+      VALUES (uuidv7(), '${name}', 'local:alice', 'mcp', true)`);
+  } else if (path.startsWith('/api/tasks')) await here.ended(await here.prompt(world.ids.workflows as string));
+  else {
+    const body = world.bodyOf({ section: '', method: 'POST', path, request: '', response: '' });
+    await here.alice.ok(here.alice.post(path, body), 201);
+  }
+}
+
+/** The column that all rows of a list are given the same moment in. */
+function momentOf(path: string): [table: string, column: string] {
+  const collection = path.split('/')[2] as string;
+  if (path === USES) return ['token_uses', 'used_at'];
+  const table = { mcps: 'mcp_servers', tokens: 'stored_tokens' }[collection] ?? collection.replace('-', '_');
+  return [table, 'created_at'];
+}
+
+const placed = (path: string) =>
+  path.replace('{workflow_id}', world.ids.workflows as string).replace('{id}', world.ids.tokens as string);
+const sql = async (text: string) => (await here.core.database.pool.query(text)).rows;
+
+interface Item {
+  id: string;
+}
+
+/** Follows the links of a list to its end. */
+async function followed(first: string): Promise<{ ids: string[]; totals: Set<string | null> }> {
+  const ids: string[] = [];
+  const totals = new Set<string | null>();
+  for (let next: string | undefined = first; next; ) {
+    const { body, headers } = await here.alice.get(next);
+    ids.push(...(body as unknown as Item[]).map(({ id }) => id));
+    totals.add(headers.get('x-total-count'));
+    next = /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1];
+    expect(ids.length).toBeLessThan(1_000);
+  }
+  return { ids, totals };
+}
+
+it('knows every list of the API that has pages', async () => {
+  const { paths } = (await here.anonymous.get('/openapi.json')).body as unknown as { paths: Paths };
+  const paged = Object.entries(paths).filter(([, { get }]) => get?.parameters?.some(({ name }) => name === 'limit'));
+  expect(paged.map(([path]) => path).sort()).toEqual([...BY_CURSOR, ...BY_SKIP, ...BY_TIME].sort());
+  const withCursor = paged.filter(([, { get }]) => get?.parameters?.some(({ name }) => name === 'cursor'));
+  expect(withCursor.map(([path]) => path).sort()).toEqual([...BY_CURSOR].sort());
+});
+
+describe.each(BY_CURSOR)('%s', (path) => {
+  it('gives each row once, newest first, when all were made in the same moment', async () => {
+    here.model.always(says('ok'));
+    for (let made = 0; made < ROWS; made += 1) await create(path);
+    const [table, column] = momentOf(path);
+    await sql(`UPDATE ${table} SET ${column} = (SELECT max(${column}) FROM ${table})`);
+    const list = placed(path);
+    const { ids: all } = await followed(`${list}?limit=1000`);
+    expect(all.length).toBeGreaterThanOrEqual(ROWS);
+    expect(all).toEqual([...all].sort().reverse());
+    for (const limit of [1, 2, 3, all.length - 1, all.length]) {
+      const { ids, totals } = await followed(`${list}?limit=${limit}`);
+      expect(ids, `pages of ${limit}`).toEqual(all);
+      expect([...totals]).toEqual([String(all.length)]);
+    }
+  });
+
+  it('keeps its place when rows come and go between two pages', async () => {
+    const list = placed(path);
+    const before = (await followed(`${list}?limit=1000`)).ids;
+    const first = await here.alice.get(`${list}?limit=2`);
+    const [, next] = /<([^>]+)>; rel="next"/.exec(first.headers.get('link') ?? '') ?? [];
+    await create(path);
+    const { ids: rest } = await followed(next as string);
+    expect([...(first.body as unknown as Item[]).map(({ id }) => id), ...rest]).toEqual(before);
+  });
+});
+
+it('gives each chat session once, when all were made in the same moment', async () => {
+  here.model.always(says('ok'));
+  const path = `/api/agents/${world.ids.agents}/chat`;
+  for (let made = 0; made < ROWS; made += 1) expect((await here.alice.post(path, { message: 'Hello' })).status).toBe(200);
+  await sql(`UPDATE chat_sessions SET created_at = '2026-01-31T12:00:00Z'`);
+  const page = async (skip: number, limit: number) =>
+    ((await here.alice.get(`${path}/sessions?skip=${skip}&limit=${limit}`)).body as unknown as Item[]).map(({ id }) => id);
+  const all = await page(0, 1_000);
+  expect(all.length).toBeGreaterThanOrEqual(ROWS);
+  const pages: string[] = [];
+  for (let skip = 0; skip < all.length; skip += 2) pages.push(...(await page(skip, 2)));
+  expect(pages).toEqual(all);
+});
+
+it('gives each due time of a schedule once', async () => {
+  const id = world.ids['scheduled-agents'] as string;
+  const due = Array.from({ length: ROWS }, (_, hour) => `('${id}', '2026-01-31T0${hour}:00:00Z', 'missed')`);
+  await sql(`INSERT INTO schedule_fires (scheduled_agent_id, due_at, outcome) VALUES ${due.join(', ')}`);
+  const page = async (query: string) =>
+    ((await here.alice.get(`/api/scheduled-agents/${id}/runs?${query}`)).body as unknown as { due_at: string }[]).map(
+      ({ due_at }) => due_at,
+    );
+  const all = await page('limit=1000');
+  expect(all).toHaveLength(ROWS);
+  const pages: string[] = [];
+  for (let part = await page('limit=2'); part.length > 0; part = await page(`limit=2&before=${part.at(-1)}`)) pages.push(...part);
+  expect(pages).toEqual(all);
+});

@@ -1,0 +1,112 @@
+import type { Mutant } from './mutant.ts';
+
+export default [
+  {
+    id: 'compat/finish-reason',
+    file: 'src/api/compat/openai/replies.ts',
+    text: "last: () => choice({}, 'stop')",
+    replacement: 'last: () => choice({})',
+    harm: 'A client of /v1 takes every streamed answer for one that was cut off.',
+    tests: [{ file: 'test/api/compat-contracts.test.ts', name: 'ends its stream with one finish_reason' }],
+  },
+  {
+    id: 'compat/cached-usage',
+    file: 'src/api/compat/openai/replies.ts',
+    text: '{ prompt_tokens_details: { cached_tokens: cache_read } }',
+    replacement: '{ prompt_tokens_details: { cached_tokens: 0 } }',
+    harm: 'A client that computes costs counts cached input at the full price.',
+    tests: [
+      { file: 'test/api/compat-contracts.test.ts', name: 'counts what the model’s cache answered, as a part of the input' },
+    ],
+  },
+  {
+    id: 'compat/cached-usage-of-responses',
+    file: 'src/api/compat/openai/replies.ts',
+    text: 'input_tokens_details: { cached_tokens: cache_read }',
+    replacement: 'input_tokens_details: { cached_tokens: 0 }',
+    harm: 'The same with /v1/responses.',
+    tests: [{ file: 'test/api/compat-contracts.test.ts', name: 'counts what the model’s cache answered, in its stream too' }],
+  },
+  {
+    id: 'compat/usage-in-every-stream',
+    file: 'src/api/compat/openai/routes.ts',
+    text: 'if (counts_usage) yield',
+    replacement: 'yield',
+    harm: 'Clients that read choices[0] of each chunk fail at the last one.',
+    tests: [{ file: 'test/api/compat-contracts.test.ts', name: 'has no usage in its stream unless it is asked for' }],
+  },
+  {
+    id: 'compat/failed-streams',
+    file: 'src/api/compat/openai/routes.ts',
+    text: '{ data: trouble ? { error: trouble } : chunks.last() }',
+    replacement: '{ data: chunks.last() }',
+    harm: 'A run that failed streams as a complete, empty answer.',
+    tests: [{ file: 'test/api/compat-contracts.test.ts', name: 'fails its stream with an error, and without a finish_reason' }],
+  },
+  {
+    id: 'compat/resumed-twice',
+    file: 'src/api/compat/openai/routes.ts',
+    text: 'if (event.sequence_number > after)',
+    replacement: 'if (event.sequence_number >= after)',
+    harm: 'A client that resumes a response gets a piece of its text twice.',
+    tests: [{ file: 'test/api/compat-contracts.test.ts', name: 'is resumed after any of its events' }],
+  },
+  {
+    id: 'compat/resumed-pieces',
+    file: 'src/api/compat/openai/replies.ts',
+    text: 'piece.slice(Math.max(0, known))',
+    replacement: 'piece',
+    harm: 'A client that resumes a response a day later gets its whole text once more.',
+    tests: [
+      {
+        file: 'test/api/compat-contracts.test.ts',
+        name: 'is resumed in the midst of its text when the pieces are no longer on record',
+      },
+    ],
+  },
+  {
+    id: 'compat/numbers-of-pieces',
+    file: 'src/api/compat/openai/replies.ts',
+    text: 'sequence_number = before_text + text.length - 1;',
+    replacement: '',
+    harm: 'A client that resumes a response a day later never receives its end.',
+    tests: [
+      {
+        file: 'test/api/compat-contracts.test.ts',
+        name: 'is resumed in the midst of its text when the pieces are no longer on record',
+      },
+    ],
+  },
+  {
+    id: 'compat/broken-off-text',
+    file: 'src/api/compat/runs.ts',
+    text: "reset = unfinished !== ''",
+    replacement: 'reset = false',
+    harm: 'A text that the model broke off and began again arrives garbled.',
+    tests: [{ file: 'test/api/compat-contracts.test.ts', name: 'has the whole text once when the model broke off in between' }],
+  },
+  {
+    id: 'compat/tools-of-others',
+    file: 'src/api/compat/mcp/routes.ts',
+    text: '{ limit: MOST_TOOLS, owner: caller.key, single_use: false }',
+    replacement: '{ limit: MOST_TOOLS, single_use: false } as never',
+    harm: 'MCP clients see the workflows of everyone as tools.',
+    tests: [{ file: 'test/api/compat.test.ts', name: 'shows only the caller' }],
+  },
+  {
+    id: 'compat/failed-calls',
+    file: 'src/api/compat/mcp/routes.ts',
+    text: 'trouble ? failed(trouble.message) : {',
+    replacement: '{',
+    harm: 'An MCP client takes the call of a run that failed for an empty answer.',
+    tests: [{ file: 'test/api/compat.test.ts', name: 'returns the reason of a run that failed as the error of the call' }],
+  },
+  {
+    id: 'compat/responses-of-others',
+    file: 'src/api/compat/openai/routes.ts',
+    text: 'const owned = ownedTask(services.store);',
+    replacement: 'const owned = async (id: string) => (await services.store.tasks.find(id)) as never;',
+    harm: 'Anyone who knows the id of a response reads it.',
+    tests: [{ file: 'test/api/compat.test.ts', name: 'are created, streamed, and resumed by id' }],
+  },
+] satisfies Mutant[];

@@ -1,0 +1,36 @@
+import type { Mutant } from './mutant.ts';
+
+export default [
+  {
+    id: 'lanes/decision-of-another-run',
+    file: 'src/store/statements/tool-ledger.ts',
+    text: 'WHERE task_id = :task_id AND call_id = :call_id AND status = :waits AND decision IS NULL',
+    replacement: 'WHERE call_id = :call_id AND status = :waits AND decision IS NULL',
+    harm: 'Approving a call approves the calls of the same number in all waiting runs.',
+    tests: [{ file: 'test/temporal/several-at-once.test.ts', name: 'get each its own decision' }],
+  },
+  {
+    id: 'lanes/two-decisions',
+    file: 'src/store/statements/tool-ledger.ts',
+    text: 'AND status = :waits AND decision IS NULL',
+    replacement: 'AND status = :waits',
+    harm: 'A call that was denied is made after all, by a second click.',
+    tests: [{ file: 'test/temporal/several-at-once.test.ts', name: 'take one of two decisions that are made at the same time' }],
+  },
+  {
+    id: 'lanes/interrupts',
+    file: 'src/temporal/dispatch.ts',
+    text: "if (on_busy === 'interrupt' && holder !== task_id) await halt(holder).catch(() => {});",
+    replacement: '',
+    harm: 'An urgent prompt waits until the run in progress has ended.',
+    tests: [{ file: 'test/temporal/several-at-once.test.ts', name: 'overtakes the queue' }],
+  },
+  {
+    id: 'lanes/interrupted-not-queued',
+    file: 'src/temporal/dispatch.ts',
+    text: 'const queued = holder !== task_id;',
+    replacement: 'const queued = false && holder !== task_id;',
+    harm: 'Two runs of a workflow are in progress at once.',
+    tests: [{ file: 'test/temporal/several-at-once.test.ts', name: 'overtakes the queue' }],
+  },
+] satisfies Mutant[];

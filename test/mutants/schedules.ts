@@ -1,0 +1,44 @@
+import type { Mutant } from './mutant.ts';
+
+export default [
+  {
+    id: 'schedules/end',
+    file: 'src/domain/cadence.ts',
+    text: 'due > cadence.end_at ? null',
+    replacement: 'due >= cadence.end_at ? null',
+    harm: 'The last run of a schedule is missing.',
+    tests: [{ file: 'test/unit/cadence.test.ts', name: 'ends with end_at, which is still one of its times' }],
+  },
+  {
+    id: 'schedules/start',
+    file: 'src/domain/cadence.ts',
+    text: 'after < start ? start',
+    replacement: 'after < start ? start + every',
+    harm: 'The first run of a schedule is missing.',
+    tests: [{ file: 'test/unit/cadence.test.ts', name: 'is due at its start' }],
+  },
+  {
+    id: 'schedules/phase',
+    file: 'src/domain/cadence.ts',
+    text: 'wholeSecond(cadence.start_at) % every',
+    replacement: '0',
+    harm: 'A daily report of 9:00 is sent at midnight UTC.',
+    tests: [{ file: 'test/unit/cadence.test.ts', name: 'gives the engine a phase' }],
+  },
+  {
+    id: 'schedules/overlap',
+    file: 'src/temporal/activities/fire.ts',
+    text: "row.overlap_policy === 'skip' ?",
+    replacement: "row.overlap_policy === 'enqueue' ?",
+    harm: 'Runs of a slow schedule pile up.',
+    tests: [{ file: 'test/temporal/schedules.test.ts', name: 'skips a run while the previous one is running' }],
+  },
+  {
+    id: 'schedules/identity',
+    file: 'src/temporal/activities/fire.ts',
+    text: '!principal || `${principal.provider}:${principal.subject}` !== row.owner',
+    replacement: 'false',
+    harm: 'A schedule continues in the name of somebody whose token was withdrawn.',
+    tests: [{ file: 'test/temporal/schedules.test.ts', name: 'records a fire as failed when the identity provider refuses' }],
+  },
+] satisfies Mutant[];

@@ -1,0 +1,68 @@
+import type { Mutant } from './mutant.ts';
+
+export default [
+  {
+    id: 'webhooks/redirects-delivered',
+    file: 'src/egress/webhook-sender.ts',
+    text: 'delivered: ok,',
+    replacement: 'delivered: status < 400,',
+    harm: 'A message that a receiver redirected counts as delivered and is lost.',
+    tests: [{ file: 'test/unit/webhook-sender.test.ts', name: 'is tried again' }],
+  },
+  {
+    id: 'webhooks/refusals-not-retried',
+    file: 'src/egress/webhook-sender.ts',
+    text: 'retry: status !== GONE',
+    replacement: 'retry: status >= 500',
+    harm: 'A message is lost when the receiver answers 429 or 404 during a deploy.',
+    tests: [{ file: 'test/unit/webhook-sender.test.ts', name: 'is tried again' }],
+  },
+  {
+    id: 'webhooks/gone-for-good',
+    file: 'src/egress/webhook-sender.ts',
+    text: 'retry: status !== GONE',
+    replacement: 'retry: true',
+    harm: 'A receiver that is gone is asked for a whole day.',
+    tests: [{ file: 'test/unit/webhook-sender.test.ts', name: '410 is gone for good' }],
+  },
+  {
+    id: 'webhooks/no-timeout',
+    file: 'src/egress/webhook-sender.ts',
+    text: 'AbortSignal.any([signal, AbortSignal.timeout(timeout_ms)])',
+    replacement: 'signal',
+    harm: 'A receiver that never answers holds its delivery forever.',
+    tests: [{ file: 'test/unit/webhook-sender.test.ts', name: 'does not answer in time is tried again' }],
+  },
+  {
+    id: 'webhooks/denied-retried',
+    file: 'src/egress/webhook-sender.ts',
+    text: 'retry: !isDenied(error)',
+    replacement: 'retry: true',
+    harm: 'A webhook to a private address is tried for a whole day.',
+    tests: [{ file: 'test/unit/webhook-sender.test.ts', name: 'is not tried at all' }],
+  },
+  {
+    id: 'webhooks/stopping-worker',
+    file: 'src/egress/webhook-sender.ts',
+    text: 'signal.throwIfAborted();',
+    replacement: '',
+    harm: 'A message that was being sent while its worker stopped is recorded as failed.',
+    tests: [{ file: 'test/unit/webhook-sender.test.ts', name: 'is being asked while the worker stops is left to the next one' }],
+  },
+  {
+    id: 'webhooks/unsigned-time',
+    file: 'src/egress/webhook-sender.ts',
+    text: 'String(Math.floor(timestamp.getTime() / 1000))',
+    replacement: 'String(Math.floor(Date.now() / 1000))',
+    harm: 'Receivers refuse a message whose time differs from the signed one.',
+    tests: [{ file: 'test/unit/webhook-sender.test.ts', name: 'does not verify when it is replayed later' }],
+  },
+  {
+    id: 'webhooks/signature-separator',
+    file: 'src/egress/webhook-sender.ts',
+    text: "signatures.join(' ')",
+    replacement: "signatures.join(',')",
+    harm: 'During a rotation receivers reject each message.',
+    tests: [{ file: 'test/unit/webhook-sender.test.ts', name: 'verifies with each secret of its owner' }],
+  },
+] satisfies Mutant[];

@@ -1,0 +1,11 @@
+import { type ReconciledTasks, reconcile } from '../../src/temporal/reconcile-tasks.ts';
+import type { TestInstallation } from './installation.ts';
+
+/** Compares tasks with the engine as the reconciler would some time from now: after a minute nothing is on its way any more. */
+export function compareIn(
+  { core: { store }, driver: { engine, settle } }: TestInstallation,
+  ms: number,
+): Promise<ReconciledTasks> {
+  const definition = (hash: string) => store.definitions.get(hash);
+  return reconcile({ store, engine, settle, definition, now: () => new Date(Date.now() + ms) });
+}

@@ -1,0 +1,105 @@
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, expect, it } from 'vitest';
+import type { RunEvent } from '../../src/contracts/events.ts';
+import { ApiProblem, type Client } from '../../src/dashboard/api/call.ts';
+import { followRun } from '../../src/dashboard/api/stream.ts';
+import { after, emptyRun } from '../../src/dashboard/runs/run-state.ts';
+
+const timestamp = '2026-01-31T12:00:00.000Z';
+const TASK = 'the-task';
+const event = (type: string, data: object) => ({ type, data, timestamp }) as RunEvent;
+const delta = (text: string) => event('message_delta', { delta: text });
+const status = (word: string, task_id = TASK) => event('status', { task_id, status: word, current_turn: 0 });
+
+const RECORD = [
+  status('running'),
+  // The end of another run of this workflow does not end this stream.
+  status('completed', 'another-task'),
+  delta('One '),
+  event('log', { event: 'attempt_reset', detail: 'again' }),
+  delta('Two '),
+  delta('three.'),
+  event('message', { role: 'assistant', content: 'Two three.' }),
+  status('completed'),
+];
+
+let close = async () => {};
+afterEach(() => close());
+
+/** Serves a record of events as the API does: after `last-event-id`, with comments in between. `cuts`: where connections end, in turn. */
+async function serve(cuts: number[], { refusals = [], repeats = 0 }: { refusals?: number[]; repeats?: number } = {}) {
+  const asked: (string | undefined)[] = [];
+  const server = createServer((request, response) => {
+    const refusal = refusals.shift();
+    if (refusal) return void response.writeHead(refusal).end();
+    asked.push(request.headers['last-event-id'] as string | undefined);
+    send(response, Number(asked.at(-1) ?? 0) - repeats, cuts.shift() ?? RECORD.length);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  close = async () => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  };
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const client = {
+    async send(path: string, init: RequestInit) {
+      const answer = await fetch(`${url}${path}`, init);
+      if (answer.ok) return answer;
+      throw new ApiProblem({ status: answer.status, code: 'refused', detail: 'refused' });
+    },
+  } as Client;
+  return { asked, client };
+}
+
+function send(response: ServerResponse, last: number, upto: number): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.write(': open\n\n');
+  for (const [index, each] of RECORD.entries())
+    if (index >= last && index < upto) response.write(`id: ${index + 1}\ndata: ${JSON.stringify(each)}\n\n`);
+  if (upto < RECORD.length) response.write(': keep-alive\n\n', () => response.destroy());
+  else response.end();
+}
+
+async function followed(client: Client) {
+  const seen: RunEvent[] = [];
+  const states: string[] = [];
+  await followRun(client, {
+    ...{ workflow_id: 'w', task_id: TASK, signal: new AbortController().signal },
+    onEvents: (events) => void seen.push(...events),
+    onConnection: (state) => void states.push(state),
+  });
+  return { seen, states };
+}
+
+it.each(RECORD.map((_, cut) => cut))(
+  'the dashboard loses and repeats nothing when a stream breaks after event %i',
+  async (cut) => {
+    const { asked, client } = await serve([cut]);
+    const { seen, states } = await followed(client);
+    expect(seen).toEqual(RECORD);
+    expect(asked).toEqual([undefined, cut === 0 ? undefined : String(cut)]);
+    expect(states).toEqual(['connecting', 'live', 'reconnecting', 'live', 'ended']);
+    const blocks = [{ kind: 'note' }, { kind: 'text', text: 'Two three.' }];
+    expect(after(emptyRun, seen)).toMatchObject({ status: 'completed', partial: '', blocks });
+  },
+);
+
+it('the dashboard follows a stream that breaks again and again, and past an outage of the service', async () => {
+  const { asked, client } = await serve([2, 3, 5], { refusals: [503] });
+  expect((await followed(client)).seen).toEqual(RECORD);
+  expect(asked).toEqual([undefined, '2', '3', '5']);
+});
+
+it('the dashboard shows what a server repeats once', async () => {
+  const { client } = await serve([3, 6], { repeats: 2 });
+  expect((await followed(client)).seen).toEqual(RECORD);
+});
+
+it.each([401, 403, 404])('the dashboard stops following and reports a refusal with %i', async (refusal) => {
+  const { client } = await serve([], { refusals: [refusal] });
+  await expect(followed(client)).rejects.toMatchObject({ status: refusal });
+});

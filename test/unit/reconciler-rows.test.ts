@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '../..');
+const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
+
+const REPAIRS = 'test/temporal/reconciler.test.ts';
+const NEIGHBOURS = 'test/temporal/reconciler-neighbours.test.ts';
+type Test = [file: string, name: string];
+
+const AS_THEY_ARE: Test = [NEIGHBOURS, 'a run in progress and the one that waits behind it, whatever is wrong elsewhere'];
+const DECISIONS: Test = [NEIGHBOURS, 'a call that nobody has decided about, while it delivers a decision about the same call'];
+const INTERRUPTS: Test = [NEIGHBOURS, 'repeats the halt of an interrupt that was not delivered, and halts no run'];
+const UNUSED: Test = [REPAIRS, 'removes workflows that were made for one request which never came to run, and no others'];
+const MESSAGES: Test = [NEIGHBOURS, 'delivers one that no delivery is in progress for, and repeats none that was delivered'];
+
+/** For each row of the page, by how it begins: the tests that break the world in that way, and those that leave a healthy neighbour alone. */
+const ROWS: Record<string, { breaks: Test[]; spares: Test[] }> = {
+  'a recorded task that the engine does not know': {
+    breaks: [
+      [REPAIRS, 'starts a task that the engine never had'],
+      [REPAIRS, 'starts a fork that the engine never received'],
+    ],
+    spares: [[NEIGHBOURS, 'a task whose run is only just being started'], AS_THEY_ARE],
+  },
+  'a task that has not ended, but whose execution has': {
+    breaks: [[REPAIRS, 'fails a task whose run was ended in the engine, keeps its text, and lets the next one proceed']],
+    spares: [AS_THEY_ARE],
+  },
+  'an open execution whose task has ended or was deleted': {
+    breaks: [[REPAIRS, 'ends an execution whose task is gone']],
+    spares: [[NEIGHBOURS, 'an execution whose task ended a moment ago'], AS_THEY_ARE],
+  },
+  'a lane without a holder': {
+    breaks: [[REPAIRS, 'gives a free lane to the task that waits for it']],
+    spares: [AS_THEY_ARE],
+  },
+  'a decision that its run has not received': {
+    breaks: [[REPAIRS, 'delivers a decision that a run did not receive'], DECISIONS],
+    spares: [DECISIONS],
+  },
+  'an `interrupt` whose halt was not delivered': { breaks: [INTERRUPTS], spares: [INTERRUPTS] },
+  'a webhook message that is to be delivered': { breaks: [MESSAGES], spares: [MESSAGES] },
+  'a workflow that `/v1` or `/mcp` created': { breaks: [UNUSED], spares: [UNUSED] },
+  'deltas and idempotency keys older than a day': {
+    breaks: [
+      [NEIGHBOURS, 'deletes deltas of runs that ended more than a day ago, and of no others'],
+      [NEIGHBOURS, 'deletes idempotency keys older than a day, and of no others'],
+    ],
+    spares: [
+      [NEIGHBOURS, 'deletes deltas of runs that ended more than a day ago, and of no others'],
+      [NEIGHBOURS, 'deletes idempotency keys older than a day, and of no others'],
+    ],
+  },
+};
+
+const page = read('docs/durability.md');
+const section = page.slice(page.indexOf('\n## The reconciler\n') + 1).split('\n## ')[0] as string;
+const found = [...section.matchAll(/^\| (?!found|---)([^|]+) \|/gm)].map(([, row]) => row as string);
+
+it('the page on durability lists what the reconciler repairs', () => expect(found.length).toBeGreaterThan(8));
+
+it.each(found)('the reconciler has tests for: %s', (row) => {
+  const known = Object.keys(ROWS).filter((beginning) => row.startsWith(beginning));
+  expect(known, 'add this row to ROWS, with a test that breaks the world so and one that leaves a neighbour alone').toHaveLength(
+    1,
+  );
+  const { breaks, spares } = ROWS[known[0] as string] as (typeof ROWS)[string];
+  for (const [file, name] of [...breaks, ...spares]) expect(read(file)).toMatch(new RegExp(`it\\('${escaped(name)}`));
+});
+
+it('the reconciler has no tests for rows that the page has lost', () => {
+  expect(Object.keys(ROWS).filter((beginning) => !found.some((row) => row.startsWith(beginning)))).toEqual([]);
+});
+
+const escaped = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');

@@ -1,0 +1,85 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const TEST = resolve(import.meta.dirname, '..');
+
+const sources = readdirSync(TEST, { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+  .map((entry) => relative(TEST, join(entry.parentPath, entry.name)))
+  .filter((file) => file !== 'unit/test-habits.test.ts' && !file.startsWith('mutants/'))
+  .map((file) => ({ file, lines: readFileSync(join(TEST, file), 'utf8').split('\n') }));
+
+interface Habit {
+  /** What is wrong with it, and what to write instead. */
+  what: string;
+  pattern: RegExp;
+  /** Part of a line that does it and may, with the reason. */
+  allowed?: Record<string, string>;
+}
+
+/** Ways of writing an assertion that passes whatever the code does. */
+const HABITS: Habit[] = [
+  {
+    what: 'accepts one of several outcomes: make the scene so that there is one',
+    pattern: /expect\(\[[^\]]*\](?: as const)?\)\.toContain\(|status[^)]*\)\.toBeLessThan\((?:300|400|500)\)|oneOf\(/,
+  },
+  {
+    what: 'accepts any number: a count is never below zero',
+    pattern: /(?:length|count|size|Count)\)\.toBeGreaterThanOrEqual\(0\)|toBeGreaterThan\(-1\)/,
+    allowed: { 'unit/normalise.test.ts': 'these numbers are a model’s, and may be anything' },
+  },
+  {
+    what: 'expects nothing of a value: add a matcher',
+    pattern: /^\s*(?:await )?expect\((?:[^()]|\([^()]*\))*\);?$/,
+  },
+  {
+    what: 'expects within a handler, which may not run or whose failure nobody sees: collect there and expect after it',
+    pattern: /\.(?:on|once|addEventListener)\([^)]*=>[^)]*\bexpect\(/,
+  },
+  {
+    what: 'expects only if an answer was as wished: expect that first',
+    pattern: /\bif \([^)]*(?:status|error|answer|reply|failed|ok)\b[^)]*\) (?:return )?expect\(/,
+    allowed: {
+      'if (answer.status === 204)': 'the line before expects the status',
+      'if (limit.status === 429)': 'the status is the table’s, not the answer’s',
+      'toEqual({ error: answer.error })': 'of any bytes that a tool may answer with; the line before expects an object',
+    },
+  },
+  {
+    what: 'reads the focus once: it moves after the page was drawn, so poll it',
+    pattern: /expect\(await \w+\.evaluate\('document\.activeElement/,
+  },
+  {
+    what: 'compares a value with itself',
+    pattern: /expect\(([\w.[\]]+)\)\.(?:toBe|toEqual)\(\1\)/,
+  },
+  {
+    what: 'is skipped or the only one that runs',
+    pattern: /\b(?:it|test|describe)\.(?:(?:only|todo)\(|skip\([^)]*,)/,
+  },
+];
+
+describe('no test', () => {
+  it.each(HABITS)('$what', ({ pattern, allowed = {} }) => {
+    const found = sources.flatMap(({ file, lines }) =>
+      lines.flatMap((line, index) => (pattern.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : [])),
+    );
+    const exempt = Object.keys(allowed);
+    expect(found.filter((line) => !exempt.some((part) => line.includes(part)))).toEqual([]);
+    expect(exempt.filter((part) => !found.some((line) => line.includes(part)))).toEqual([]);
+  });
+
+  it('expects in a catch without saying how often: a call that does not throw would pass', () => {
+    const found = sources.flatMap(({ file, lines }) => {
+      const text = lines.join('\n');
+      return [...text.matchAll(/^( *)\} catch \(\w+\) \{\n([\s\S]*?)^\1\}/gm)]
+        .filter(([, , body = '']) => /\bexpect\(/.test(body) && !/\+= 1/.test(body))
+        .filter(
+          ({ index }) => !/expect\.(?:assertions|unreachable|hasAssertions)\(/.test(text.slice(Math.max(0, index - 600), index)),
+        )
+        .map(([, , body = '']) => `${file}: ${body.trim().split('\n')[0]}`);
+    });
+    expect(found).toEqual([]);
+  });
+});
