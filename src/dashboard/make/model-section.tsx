@@ -1,6 +1,7 @@
 import { Autocomplete, Button, Group, PasswordInput, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { Picker } from '../resources/pickers.tsx';
-import { counted, TestVerdict } from '../ui/show.tsx';
+import { counted } from '../ui/format.ts';
+import { TestVerdict } from '../ui/show.tsx';
 import { FailureBelow } from '../ui/states.tsx';
 import type { Card, Typed } from './cards.ts';
 import type { ModelChoice } from './use-model.ts';

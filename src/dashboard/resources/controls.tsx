@@ -14,7 +14,7 @@ import {
 import { agents } from '../../contracts/agents.ts';
 import { models } from '../../contracts/models.ts';
 import { useRead } from '../api/queries.ts';
-import { zoneOf } from '../ui/time.tsx';
+import { zoneOf } from '../ui/format.ts';
 import { type Field, nestedFields, type Values } from './fields.ts';
 import { MultiPicker, Picker } from './pickers.tsx';
 import { type FieldFault, fieldFault, toControls } from './values.ts';

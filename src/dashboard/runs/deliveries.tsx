@@ -1,7 +1,8 @@
 import { Button, Group, Stack } from '@mantine/core';
 import { webhooks } from '../../contracts/webhooks.ts';
 import { useAct, useRead } from '../api/queries.ts';
-import { Code, counted, Status } from '../ui/show.tsx';
+import { counted } from '../ui/format.ts';
+import { Code, Status } from '../ui/show.tsx';
 import { Empty, Failure, Loaded } from '../ui/states.tsx';
 import { When } from '../ui/time.tsx';
 

@@ -4,7 +4,8 @@ import { useEffect } from 'react';
 import type { z } from 'zod';
 import { type Task, type TaskStep, tasks } from '../../contracts/tasks.ts';
 import { useRead } from '../api/queries.ts';
-import { Code, count, counted, duration, Facts, money, Status } from '../ui/show.tsx';
+import { count, counted, duration, money } from '../ui/format.ts';
+import { Code, Facts, Status } from '../ui/show.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
 import { ForkButton } from './fork.tsx';
 

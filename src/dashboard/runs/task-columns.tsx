@@ -1,8 +1,9 @@
 import { Anchor } from '@mantine/core';
 import { Link } from 'react-router';
 import type { Task } from '../../contracts/tasks.ts';
+import { count, duration, money } from '../ui/format.ts';
 import type { Column } from '../ui/list.tsx';
-import { count, duration, money, Status } from '../ui/show.tsx';
+import { Status } from '../ui/show.tsx';
 import { When } from '../ui/time.tsx';
 
 export const taskColumns: Column<Task>[] = [

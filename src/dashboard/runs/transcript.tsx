@@ -1,8 +1,9 @@
 import { Text } from '@mantine/core';
 import type { Task } from '../../contracts/tasks.ts';
+import { duration } from '../ui/format.ts';
 import { parsedJson } from '../ui/json.ts';
 import { Markdown } from '../ui/markdown.tsx';
-import { Code, duration, Status } from '../ui/show.tsx';
+import { Code, Status } from '../ui/show.tsx';
 import { Loading } from '../ui/states.tsx';
 import type { Block, CallBlock } from './run-state.ts';
 import type { Followed } from './use-run.ts';

@@ -6,3 +6,10 @@ export function parsedJson(text: string): { value: unknown } | { wrong: string }
     return { wrong: `Not valid JSON: ${(error as Error).message}` };
   }
 }
+
+/** JSON indented, as text or as a value; any other text unchanged. */
+export function pretty(value: unknown): string {
+  if (typeof value !== 'string') return JSON.stringify(value, null, 2) ?? '';
+  const read = /^\s*[{[]/.test(value) ? parsedJson(value) : null;
+  return read && 'value' in read ? JSON.stringify(read.value, null, 2) : value;
+}

@@ -1,7 +1,7 @@
 import { Group, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Copyable } from './copy.tsx';
-import { parsedJson } from './json.ts';
+import { pretty } from './json.ts';
 import { ScrollBox } from './scroll-box.tsx';
 
 const TONES: Record<string, string> = {
@@ -46,22 +46,6 @@ export function TestVerdict({ good, yes, no }: { good: boolean; yes: string; no:
   return <Status of={good ? 'done' : 'failed'}>{good ? yes : (no ?? 'Failed')}</Status>;
 }
 
-export function duration(ms: number | null | undefined): string {
-  if (ms === null || ms === undefined) return '—';
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
-  const minutes = Math.floor(ms / 60_000);
-  return minutes < 60
-    ? `${minutes} min ${Math.round((ms % 60_000) / 1000)} s`
-    : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-}
-
-export const count = (value: number) => value.toLocaleString('en');
-export const money = (value: number) => (value === 0 ? '$0' : `$${value < 0.01 ? value.toFixed(5) : value.toFixed(2)}`);
-
-/** `1 tool`, `2 tools`. */
-export const counted = (number: number, noun: string) => `${number} ${noun}${number === 1 ? '' : 's'}`;
-
 /** Labelled facts on one line. */
 export function Facts({ of }: { of: Record<string, ReactNode> }) {
   return (
@@ -86,12 +70,6 @@ export function Code({ children, label }: { children: unknown; label: string }) 
       </ScrollBox>
     </Copyable>
   );
-}
-
-function pretty(value: unknown): string {
-  if (typeof value !== 'string') return JSON.stringify(value, null, 2) ?? '';
-  const read = /^\s*[{[]/.test(value) ? parsedJson(value) : null;
-  return read && 'value' in read ? JSON.stringify(read.value, null, 2) : value;
 }
 
 export function Labelled({ label, children }: { label: string; children: ReactNode }) {

@@ -1,14 +1,4 @@
-const DAY: Intl.DateTimeFormatOptions = { day: 'numeric', month: 'short' };
-const MINUTE: Intl.DateTimeFormatOptions = { hour: '2-digit', minute: '2-digit', timeZoneName: 'short' };
-const MOMENT: Intl.DateTimeFormatOptions = { ...MINUTE, second: '2-digit', fractionalSecondDigits: 3 };
-
-const spelled = (at: string | Date, options: Intl.DateTimeFormatOptions) =>
-  new Intl.DateTimeFormat('en-GB', options).format(new Date(at));
-
-/** The browser's time zone at the given time, which decides about daylight saving. */
-export const zoneOf = (at: Date) =>
-  new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' }).formatToParts(at).find(({ type }) => type === 'timeZoneName')
-    ?.value;
+import { distance, localMinute, localMoment } from './format.ts';
 
 interface WhenProps {
   at: string | null | undefined;
@@ -20,33 +10,18 @@ interface WhenProps {
 /** A local time with its zone; ISO 8601 in the title. */
 export function When({ at, none = '—', relative = false }: WhenProps) {
   if (!at) return <>{none}</>;
-  const year: Intl.DateTimeFormatOptions = new Date(at).getFullYear() === new Date().getFullYear() ? {} : { year: 'numeric' };
   return (
     <time dateTime={at} title={at} className="nowrap">
-      {spelled(at, { ...DAY, ...year, ...MINUTE })}
+      {localMinute(at)}
       {relative && ` (${distance(at)})`}
     </time>
   );
 }
 
-/** The time of day, to the millisecond. */
 export function Moment({ at }: { at: string }) {
   return (
     <time dateTime={at} title={at} className="nowrap">
-      {spelled(at, MOMENT)}
+      {localMoment(at)}
     </time>
   );
-}
-
-const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
-  ['day', 86_400],
-  ['hour', 3_600],
-  ['minute', 60],
-];
-
-function distance(at: string): string {
-  const seconds = (Date.parse(at) - Date.now()) / 1000;
-  const step = STEPS.find(([, size]) => Math.abs(seconds) >= size);
-  if (!step) return seconds > 5 ? 'in under a minute' : 'just now';
-  return new Intl.RelativeTimeFormat('en', { numeric: 'auto' }).format(Math.round(seconds / step[1]), step[0]);
 }

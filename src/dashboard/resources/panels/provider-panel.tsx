@@ -1,7 +1,7 @@
 import { Group, Stack, Text } from '@mantine/core';
 import { providers } from '../../../contracts/providers.ts';
 import { useAct } from '../../api/queries.ts';
-import { counted } from '../../ui/show.tsx';
+import { counted } from '../../ui/format.ts';
 import type { Stored } from '../resource.ts';
 import { TestButton } from './test-button.tsx';
 
