@@ -100,12 +100,16 @@ export function outageOf(error: unknown): Outage | null {
   if (typeof error !== 'object' || error === null) return null;
   const { code, originalCode, kind, message, cause, meta } = error as Coded;
   const own = [code, originalCode, kind].map(byCode).find((outage) => outage !== undefined);
-  return own ?? UNCODED[String(message)] ?? outageOf(cause) ?? outageOf(meta?.driverAdapterError);
+  return own ?? known(UNCODED, String(message)) ?? outageOf(cause) ?? outageOf(meta?.driverAdapterError);
 }
 
 function byCode(code: unknown): Outage | undefined {
   if (typeof code !== 'string') return undefined;
-  const known = CODES[code];
-  if (known || !/^[0-9A-Z]{5}$/.test(code)) return known;
+  const named = known(CODES, code);
+  if (named || !/^[0-9A-Z]{5}$/.test(code)) return named;
   return SQLSTATE[code] ?? SQLSTATE[code.slice(0, 3)] ?? SQLSTATE[code.slice(0, 2)];
 }
+
+/** Errors come from anywhere: one may be called `constructor`. */
+const known = (table: Record<string, Outage>, name: string): Outage | undefined =>
+  Object.hasOwn(table, name) ? table[name] : undefined;

@@ -42,7 +42,9 @@ export function egressRules(allow: readonly string[] = [], own_ports: ReadonlySe
 
 /** Null for anything but a plain address, including short, octal and hex IPv4 forms and zone ids. Mapped IPv4 becomes IPv4. */
 function parseAddress(address: string): Address | null {
-  return isIP(address) !== 0 && !address.includes('%') ? ipaddr.process(address) : null;
+  if (isIP(address) === 0 || address.includes('%')) return null;
+  // `::8.8.8.8` is another address than `8.8.8.8`, which the library takes it for; as `::808:808` it is not.
+  return ipaddr.process(isIP(address) === 6 ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address);
 }
 
 function isPublic(address: Address): boolean {
@@ -78,7 +80,7 @@ function matcher(host: string, entry: string): Entry['matches'] {
   const [address = '', prefix] = host.split('/');
   if (isIP(address)) return rangeMatcher(address, prefix, entry);
   const name = host.toLowerCase();
-  if (!/^(\*\.)?[a-z0-9_]([a-z0-9._-]*[a-z0-9])?$/.test(name) || prefix !== undefined)
+  if (!/^(\*\.)?[a-z0-9_]([a-z0-9._-]*[a-z0-9])?$/.test(name))
     throw new Error(`"${entry}" is not an address, a range or a host name`);
   if (name.startsWith('*.')) return (target) => (target.hostname ?? '').toLowerCase().endsWith(name.slice(1));
   return (target) => target.hostname?.toLowerCase().replace(/\.$/, '') === name;

@@ -20,8 +20,8 @@ export default [
   {
     id: 'egress/zones',
     file: 'src/egress/rules.ts',
-    text: "isIP(address) !== 0 && !address.includes('%')",
-    replacement: 'isIP(address) !== 0',
+    text: "isIP(address) === 0 || address.includes('%')",
+    replacement: 'isIP(address) === 0',
     harm: 'An address with a zone is judged as something else.',
     tests: [{ file: 'test/toolrunner/egress.test.ts', name: 'refuse ' }],
   },

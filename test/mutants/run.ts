@@ -1,46 +1,80 @@
 import { execFileSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
+import { repeated } from '../mutation/repeat.ts';
+import { filesOf, type RoomName, roomNames } from '../mutation/rooms.ts';
+import { scoreRooms } from '../mutation/stryker.ts';
 import { areaOf, catalogue } from './catalogue.ts';
 import type { Mutant } from './mutant.ts';
 import { atBench, type Outcome, type Verdict } from './trial.ts';
 
-const HELP = `Plants each fault of test/mutants in a worktree and runs the tests that must fail.
+const HELP = `Do the tests fail when the code breaks? Without arguments, for what differs from main: plants its faults, changes every
+expression of its rooms, and repeats its test files under load.
 
-  npm run mutants                        all of them
-  npm run mutants -- --only egress       those whose id begins so; may be given several times
-  npm run mutants -- --changed [--base main]   those in files that differ from another commit
-  npm run mutants -- --list              what there is, without running anything
+  npm run mutants -- --base HEAD~3          what differs from another commit
+  npm run mutants -- --all                  every planted fault and every room
+  npm run mutants -- --only egress          planted faults whose id begins so; may be given several times
+  npm run mutants -- --list                 every planted fault and its harm
+  npm run mutants -- --rooms [domain]       every file of all rooms, or of those named (${roomNames.join(', ')}); also a file
+  npm run mutants -- --repeat 20 test/x.test.ts   test files, again and again next to a busy loop
 
-  --jobs 2          two at a time, in two worktrees
-  --skip-baseline   when the tests have just passed without any fault
+  --jobs 2          that many at a time
+  --skip-baseline   when the tests have just passed without any planted fault
 `;
 
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     only: { type: 'string', multiple: true, default: [] },
-    changed: { type: 'boolean', default: false },
+    all: { type: 'boolean', default: false },
     base: { type: 'string', default: 'main' },
-    jobs: { type: 'string', default: '1' },
+    rooms: { type: 'boolean', default: false },
+    repeat: { type: 'string' },
+    jobs: { type: 'string' },
     'skip-baseline': { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
 
-const selected = values.help ? [] : await selection();
-if (values.help) console.log(HELP);
-else if (values.list) for (const { id, harm } of selected) console.log(`${id}  ${harm}`);
-else if (selected.length === 0) console.log('No mutant is selected.');
-else process.exitCode = (await runAll(selected)) ? 0 : 1;
+const jobs = (usual: number) => Number(values.jobs ?? usual);
 
-async function selection(): Promise<Mutant[]> {
-  const changed = values.changed ? changedFiles(values.base) : null;
-  const named = ({ id }: Mutant) => values.only.length === 0 || values.only.some((start) => id.startsWith(start));
-  return (await catalogue()).filter((mutant) => named(mutant) && (!changed || changed.includes(mutant.file)));
+/** Attempts of a test file that differs. */
+const TIMES = 20;
+
+if (values.help) console.log(HELP);
+else if (values.list) for (const { id, harm } of await catalogue()) console.log(`${id}  ${harm}`);
+else process.exitCode = (await proven()) ? 0 : 1;
+
+async function proven(): Promise<boolean> {
+  if (values.repeat) return repeated(positionals, Number(values.repeat));
+  if (values.rooms) return scoreRooms(isInRooms(positionals), jobs(2));
+  if (values.only.length > 0) return allCaught(({ id }) => values.only.some((start) => id.startsWith(start)));
+  const changed = values.all ? null : changedFiles(values.base);
+  const tests = (changed ?? []).filter((file) => file.endsWith('.test.ts'));
+  const parts = [
+    await allCaught(({ file }) => !changed || changed.includes(file)),
+    await scoreRooms((file) => !changed || changed.includes(file), jobs(2)),
+    tests.length === 0 || (await repeated(tests, TIMES)),
+  ];
+  return parts.every(Boolean);
 }
 
+function isInRooms(named: readonly string[]): (file: string) => boolean {
+  const files = named.flatMap((name) => (roomNames.includes(name as RoomName) ? filesOf(name as RoomName) : [name]));
+  return (file) => files.length === 0 || files.includes(file);
+}
+
+/** Those that still exist. */
 function changedFiles(base: string): string[] {
-  return execFileSync('git', ['diff', '--name-only', '--relative', base], { encoding: 'utf8' }).trim().split('\n');
+  return execFileSync('git', ['diff', '--name-only', '--relative', '--diff-filter=d', base], { encoding: 'utf8' })
+    .trim()
+    .split('\n');
+}
+
+async function allCaught(wanted: (mutant: Mutant) => boolean): Promise<boolean> {
+  const mutants = (await catalogue()).filter(wanted);
+  if (mutants.length === 0) console.log('No planted fault is selected.');
+  return mutants.length === 0 || runAll(mutants);
 }
 
 /** Whether every fault was caught. */
@@ -58,7 +92,7 @@ async function runAll(mutants: readonly Mutant[]): Promise<boolean> {
       }
     });
   };
-  await Promise.all(Array.from({ length: Number(values.jobs) }, work));
+  await Promise.all(Array.from({ length: jobs(1) }, work));
   summarise(verdicts);
   return verdicts.length === mutants.length && verdicts.every(([, { verdict }]) => verdict === 'caught');
 }

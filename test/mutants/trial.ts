@@ -59,7 +59,7 @@ async function linkModules(from: string, to: string): Promise<void> {
 type RunTests = (order: Order) => Promise<FileResult[]>;
 
 /** A process that is replaced when it dies or hangs; then there are no results. */
-function openLaboratory(directory: string): { run: RunTests; close(): Promise<void> } {
+export function openLaboratory(directory: string): { run: RunTests; close(): Promise<void> } {
   const start = () =>
     fork(join(directory, 'test/mutants/laboratory.ts'), { cwd: directory, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
   let child = start();

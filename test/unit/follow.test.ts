@@ -56,7 +56,7 @@ function world() {
           return { ...page, more: asked.length === limit };
         },
         one: async (_workflow: string, seq: number) => record[seq - 1] ?? null,
-        // As the record does: whoever is beyond its end has to begin again.
+        // As the record does: a reader beyond its end has to begin again.
         extent: async (_workflow: string, { after }: { after: number }) => {
           const last = record.length;
           return { last, over, epoch: 0, begin_again_after: after > last ? 0 : null };

@@ -27,7 +27,7 @@ const KINDS: readonly Kind[] = [
   {
     kind: 'IBAN',
     candidate: RE2JS.compile('\\b[A-Z]{2}\\d{2}(?: ?[A-Z0-9]){11,30}\\b'),
-    confirm: (text) => validator.isIBAN(text.replaceAll(' ', '')),
+    confirm: (text) => validator.isIBAN(text),
   },
   {
     kind: 'card number',
@@ -51,14 +51,21 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-/** Personal data in a text, by kind. A match of two kinds counts for the first. */
+/** Personal data in a text, by kind. What is found is taken out for the kinds that follow, so that it cannot be part of their candidates. */
 export function personalDataIn(text: string): PersonalData[] {
   const found: PersonalData[] = [];
+  let rest = text;
   for (const { kind, candidate, confirm } of KINDS) {
-    for (const { start, end } of matchesOf(candidate, text)) {
-      const taken = found.some((other) => start < other.end && other.start < end);
-      if (!taken && confirm(text.slice(start, end))) found.push({ kind, start, end });
-    }
+    const spans = [...matchesOf(candidate, rest)].filter(({ start, end }) => confirm(rest.slice(start, end)));
+    for (const span of spans) found.push({ kind, ...span });
+    rest = blanked(rest, spans);
   }
   return found;
+}
+
+/** No candidate holds a line break. */
+function blanked(text: string, spans: readonly Span[]): string {
+  let out = '';
+  for (const { start, end } of spans) out += text.slice(out.length, start) + '\n'.repeat(end - start);
+  return out + text.slice(out.length);
 }

@@ -1,0 +1,14 @@
+import { join } from 'node:path';
+import { defineConfig } from 'vitest/config';
+import { ROOM_VARIABLE, ROOMS, type RoomName } from './rooms.ts';
+
+/** For Stryker: the tests of one room, which start no server. */
+export default defineConfig({
+  test: {
+    root: join(import.meta.dirname, '../..'),
+    include: ROOMS[process.env[ROOM_VARIABLE] as RoomName].tests,
+    // Each change gets a new process anyway.
+    isolate: false,
+    testTimeout: 30_000,
+  },
+});

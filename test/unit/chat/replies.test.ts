@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest';
+import { type AskModel, chatReplies } from '../../../src/chat/replies.ts';
+
+type Event = Record<string, unknown>;
+const USAGE = { prompt_tokens: 1, completion_tokens: 2 };
+const turn = (session_id = 's') => ({ agent: {}, caller: {}, session_id, message_id: 'm' }) as never;
+
+/** A chat whose store keeps what it is given, and whose model does what the test says. */
+function chat(ask: AskModel, fault?: Error) {
+  const stored: unknown[] = [];
+  const store = {
+    messages: async (session_id: string) => [{ role: 'user', content: `to ${session_id}` }],
+    answer: async (session_id: string, reply: unknown) => {
+      if (fault) throw fault;
+      stored.push([session_id, reply]);
+    },
+  };
+  return { stored, replies: chatReplies({ store: store as never, ask }) };
+}
+
+async function read(events: AsyncIterable<unknown>): Promise<Event[]> {
+  const all: Event[] = [];
+  for await (const event of events) all.push(event as Event);
+  return all;
+}
+
+/** A model that writes a text and then waits until it is stopped. */
+const waits =
+  (text: string): AskModel =>
+  (_turn, _history, { emit, signal }) => {
+    if (text) emit(text);
+    return new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error));
+    });
+  };
+
+describe('a chat reply', () => {
+  it('streams what the model writes, then is stored under its id', async () => {
+    const { replies, stored } = chat(async (_turn, history, { emit }) => {
+      emit('Hel');
+      emit('lo');
+      return { text: `Hello\u0000 ${history[0]?.content}`, usage: USAGE };
+    });
+    expect(await read(replies.start(turn()))).toEqual([
+      { type: 'session', session_id: 's' },
+      { type: 'delta', content: 'Hel' },
+      { type: 'delta', content: 'lo' },
+      { type: 'done', usage: USAGE, message_id: 'm' },
+    ]);
+    expect(stored).toEqual([['s', { id: 'm', content: 'Hello\ufffd to s', usage: USAGE }]]);
+  });
+
+  it('is stored even if nobody reads it', async () => {
+    const { replies, stored } = chat(async () => ({ text: 'x', usage: USAGE }));
+    replies.start(turn());
+    await replies.close(60_000);
+    expect(stored).toHaveLength(1);
+  });
+
+  it.each([
+    ['the model', chat(() => Promise.reject(new Error('The provider failed')))],
+    ['the store', chat(async () => ({ text: 'x', usage: USAGE }), new Error('The provider failed'))],
+  ])('ends with the reason if %s failed', async (_, { replies, stored }) => {
+    expect((await read(replies.start(turn()))).at(-1)).toEqual({ type: 'error', message: 'The provider failed' });
+    expect(stored).toEqual([]);
+  });
+
+  it('that a person stops is stored as far as it came, and no other is stopped', async () => {
+    const { replies, stored } = chat(waits('so far'));
+    const mine = read(replies.start(turn('mine')));
+    const other = read(replies.start(turn('other')));
+    await new Promise(setImmediate);
+    replies.stop('mine');
+    expect((await mine).at(-1)).toEqual({ type: 'done', usage: { prompt_tokens: 0, completion_tokens: 0 }, message_id: 'm' });
+    expect(stored).toEqual([['mine', { id: 'm', content: 'so far', usage: { prompt_tokens: 0, completion_tokens: 0 } }]]);
+    replies.stop('other');
+    await other;
+    expect(stored).toHaveLength(2);
+  });
+
+  it('that a person stops before it began has a reason', async () => {
+    const { replies, stored } = chat(waits(''));
+    const events = read(replies.start(turn()));
+    await new Promise(setImmediate);
+    replies.stop('s');
+    expect((await events).at(-1)).toEqual({ type: 'error', message: 'The reply was stopped before the model wrote anything' });
+    expect(stored).toEqual([]);
+  });
+
+  it('is stopped when the service ends, after a grace period, and is not stored', async () => {
+    const { replies, stored } = chat(waits('so far'));
+    const events = read(replies.start(turn()));
+    await replies.close(5);
+    expect((await events).at(-1)).toEqual({ type: 'error', message: 'The service is being stopped' });
+    expect(stored).toEqual([]);
+  });
+
+  it('that has ended is not stopped, and leaves nothing to wait for', async () => {
+    const signals: AbortSignal[] = [];
+    const { replies } = chat(async (_turn, _history, { signal }) => {
+      signals.push(signal);
+      return { text: 'x', usage: USAGE };
+    });
+    await read(replies.start(turn()));
+    replies.stop('s');
+    await replies.close(1);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
+  });
+});

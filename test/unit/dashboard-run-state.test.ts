@@ -1,0 +1,106 @@
+import { expect, it } from 'vitest';
+import type { RunEvent } from '../../src/contracts/events.ts';
+import { after, emptyRun } from '../../src/dashboard/runs/run-state.ts';
+
+const timestamp = '2026-01-31T12:00:00.000Z';
+const log = (event: string, more: object = {}): RunEvent => ({ type: 'log', data: { event, detail: '', ...more }, timestamp });
+const delta = (text: string): RunEvent => ({ type: 'message_delta', data: { delta: text }, timestamp });
+const message = (role: string, content: string, more: object = {}): RunEvent => ({
+  type: 'message',
+  data: { role, content, ...more },
+  timestamp,
+});
+
+it('takes status, turn and usage from their events', () => {
+  const usage = { total_in: 1, total_out: 2, cost: 3, cache_read: 4, cache_write: 5, premium_requests: 6 };
+  const run = after(emptyRun, [
+    { type: 'status', data: { status: 'running', current_turn: 3, task_id: 't' }, timestamp },
+    { type: 'usage', data: usage, timestamp },
+  ]);
+  expect(run).toEqual({ ...emptyRun, status: 'running', turn: 3, usage });
+  expect(emptyRun).toEqual({ status: null, turn: 0, usage: null, blocks: [], partial: '', logs: [] });
+});
+
+it('keeps every log line, and what came before', () => {
+  const first = after(emptyRun, [log('model_call', { detail: 'a' })]);
+  const second = after(first, [log('progress', { detail: 'b' })]);
+  expect(second.logs).toEqual([
+    { event: 'model_call', detail: 'a', timestamp },
+    { event: 'progress', detail: 'b', timestamp },
+  ]);
+  expect(first.logs).toHaveLength(1);
+  expect(second.blocks).toEqual([]);
+});
+
+it.each([
+  ...['retry', 'rate_limited', 'goal_reminder', 'compaction', 'budget_exhausted', 'guardrail_blocked', 'mcp_error', 'error'],
+  ...['output_guardrail_violation', 'approval_decided', 'reconciliation_decided', 'attempt_reset', 'repo_synced', 'halted'],
+  ...['memory_stored', 'memory_loaded', 'knowledge_loaded', 'forked', 'tools_not_offered'],
+])('shows %s in the conversation', (event) => {
+  expect(after(emptyRun, [log(event, { detail: 'why' })]).blocks).toEqual([{ kind: 'note', event, text: 'why' }]);
+});
+
+it.each(['model_call', 'tool_call', 'tool_result', 'run_started', 'completed', ''])('does not show %s as a note', (event) => {
+  expect(after(emptyRun, [log(event)]).blocks).toEqual([]);
+});
+
+it('shows text by its role, and none that is empty', () => {
+  const run = after(emptyRun, [delta('par'), message('user', 'hi'), message('assistant', ''), message('system', 'so')]);
+  expect(run.blocks).toEqual([
+    { kind: 'text', role: 'user', text: 'hi' },
+    { kind: 'text', role: 'system', text: 'so' },
+  ]);
+  expect(after(emptyRun, [delta('par'), message('user', 'hi')]).partial).toBe('par');
+  expect(run.partial).toBe('');
+});
+
+it('shows a call once, however often it is announced', () => {
+  expect(asked.blocks).toEqual([{ ...blank, arguments: '{}' }]);
+  const again = after(asked, [
+    message('assistant', '', { tool_calls: [call, { ...call, call_id: '1-2' }] }),
+    log('tool_call', call),
+  ]);
+  expect(again.blocks).toMatchObject([
+    { call_id: '1-1', state: 'running' },
+    { call_id: '1-2', state: 'planned' },
+  ]);
+  expect(after(emptyRun, [log('tool_call', { call_id: '1-1', name: 'add' })]).blocks).toEqual([{ ...blank, state: 'running' }]);
+});
+
+it.each<[string, object, object]>([
+  ['tool_denied', {}, { state: 'denied', failed: true, result: 'why' }],
+  ['approval_requested', {}, { state: 'waiting_approval' }],
+  ['reconciliation_requested', {}, { state: 'waiting_reconciliation' }],
+  ['progress', {}, { progress: 'why' }],
+  ['tool_result', {}, { state: 'done' }],
+  ['tool_result', { failed: 'no' }, { state: 'done', failed: false }],
+  [
+    'tool_result',
+    { failed: true, duration_ms: 5, stdout: 'o', stderr: 'e', result: 'r' },
+    { state: 'done', failed: true, duration_ms: 5, stdout: 'o', stderr: 'e', result: 'r' },
+  ],
+  ['tool_result', { result: { a: 1 } }, { state: 'done', result: null }],
+  ['something_else', {}, {}],
+])('changes its call, and no other, by %s %j', (event, more, changed) => {
+  const two = after(asked, [message('assistant', '', { tool_calls: [{ ...call, call_id: '1-2' }] })]);
+  const blocks = after(two, [log(event, { detail: 'why', call_id: '1-1', ...more })]).blocks.filter(
+    ({ kind }) => kind === 'call',
+  );
+  expect(blocks).toEqual([
+    { ...blank, arguments: '{}', ...changed },
+    { ...blank, call_id: '1-2', arguments: '{}' },
+  ]);
+});
+
+it.each(['approval_decided', 'reconciliation_decided'])('plans a call again after %s', (event) => {
+  const waiting = after(asked, [log('approval_requested', { call_id: '1-1' })]);
+  expect(after(waiting, [log(event, { call_id: '1-1' })]).blocks[0]).toMatchObject({ state: 'planned' });
+});
+
+it('leaves calls alone when a log line names none', () => {
+  expect(after(asked, [log('tool_denied')]).blocks).toEqual(asked.blocks);
+});
+
+it('keeps the result that a message brings', () => {
+  expect(after(asked, [message('tool', 'r', { call_id: '1-1' })]).blocks).toEqual([{ ...blank, arguments: '{}', result: 'r' }]);
+});

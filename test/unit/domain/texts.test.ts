@@ -1,0 +1,228 @@
+import { describe, expect, it } from 'vitest';
+import { readArguments } from '../../../src/domain/arguments.ts';
+import { canonicalJson } from '../../../src/domain/canonical-json.ts';
+import { TERSE_ANSWER, terse } from '../../../src/domain/caveman.ts';
+import type { Definition } from '../../../src/domain/definition.ts';
+import { instructionsOf } from '../../../src/domain/instructions.ts';
+import { progressOf, todosOf } from '../../../src/domain/progress.ts';
+import { withDeclared } from '../../../src/domain/tool-env.ts';
+import { callIdOf, reminderOf, responseOf, storable } from '../../../src/domain/transcript.ts';
+import { shorterAsTsv } from '../../../src/domain/tsv.ts';
+import { isUuid } from '../../../src/domain/uuid.ts';
+
+describe('arguments that a model wrote', () => {
+  it.each(['', '  \n', '{}'])('are none in %j', (text) => {
+    expect(readArguments(text)).toEqual({ arguments: {} });
+  });
+  it.each(['[]', '1', '"x"', 'null', 'true'])('are refused in %j', (text) => {
+    expect(readArguments(text)).toEqual({ refusal: 'The arguments must be a JSON object' });
+  });
+  it('are refused with the reason of the parser', () => {
+    expect(readArguments('{"a":1')).toEqual({
+      refusal: expect.stringMatching(/^The arguments are not valid JSON \(.*position 6.*\); send one JSON object$/),
+    });
+    expect(readArguments(' {"a": 1} ')).toEqual({ arguments: { a: 1 } });
+  });
+});
+
+describe('canonical JSON', () => {
+  it.each<[unknown, string]>([
+    [{ b: 1, a: { d: 1, c: [2, 1] } }, '{"a":{"c":[2,1],"d":1},"b":1}'],
+    [[{ b: 1, a: 2 }, null], '[{"a":2,"b":1},null]'],
+    [{ c: 1, a: 1, b: 1 }, '{"a":1,"b":1,"c":1}'],
+    ['x', '"x"'],
+    [null, 'null'],
+    [undefined, 'null'],
+    [{ b: undefined, a: null }, '{"a":null}'],
+  ])('of %j', (value, text) => {
+    expect(canonicalJson(value)).toBe(text);
+  });
+});
+
+describe('terse instructions', () => {
+  it.each([
+    ['Please read the whole file.', 'read whole file.'],
+    ['You should simply answer in order to help.', 'answer to help.'],
+    ['Go in order of size', 'Go in order of size'],
+    ['You must always make sure that you check. Make sure you stop. Make sure to go.', 'check. stop. to go.'],
+    ['It is important that a man and an ox rest. It is important to rest.', 'man and ox rest. rest.'],
+    ['Of course this is very, really, quite just kindly actually basically certainly fine', 'this is , , fine'],
+    ['Another theme, a then-clause', 'Another theme, then-clause'],
+    ['one  two\t\tthree', 'one two three'],
+    ['one \t\ntwo', 'one\ntwo'],
+    ['one\n\n\n\ntwo\n\nthree', 'one\n\ntwo\n\nthree'],
+    ['  the end  ', 'end'],
+    ['Run `the  thing` on the host', 'Run `the  thing` on host'],
+    ['Do:\n```sh\nthe  a\n\n\n\nan\n```\nthe rest', 'Do:\n```sh\nthe  a\n\n\n\nan\n```\nrest'],
+    ['an `open quote\nand the end` of it', '`open quote\nand end` of it'],
+  ])('%j', (text, expected) => {
+    expect(terse(text)).toBe(expected);
+  });
+});
+
+describe('the instructions of a run', () => {
+  const definition = (more: Partial<Definition['settings']>, skills: Definition['skills'] = [], system_prompt = 'Be the best.') =>
+    ({
+      agent: { id: 'a', name: 'A', system_prompt },
+      skills,
+      settings: { output_format: 'markdown', caveman: false, ...more },
+    }) as Definition;
+  const JSON_ONLY = 'Give your final answer as one JSON value and nothing else: no code fence, no text before or after it.';
+
+  it.each<[string, Definition, string]>([
+    ['the persona', definition({}), 'Be the best.'],
+    ['nothing', definition({}, [], '  '), ''],
+    [
+      'the persona, then each skill',
+      definition({}, [
+        { name: 'One', instructions: 'Do one.' },
+        { name: 'Two', instructions: 'Do two.' },
+      ]),
+      'Be the best.\n\n## Skill: One\n\nDo one.\n\n## Skill: Two\n\nDo two.',
+    ],
+    ['the format', definition({ output_format: 'json' }), `Be the best.\n\n${JSON_ONLY}`],
+    ['the format alone', definition({ output_format: 'json' }, [], ''), JSON_ONLY],
+    ['fewer words', definition({ caveman: true }), `Be best.\n\n${TERSE_ANSWER}`],
+  ])('are %s', (_, of, text) => {
+    expect(instructionsOf(of)).toBe(text);
+  });
+
+  it('ask for a short answer where few words are wanted', () => {
+    expect(TERSE_ANSWER).toBe('Answer terse: fewest words that say all. No greeting, no filler, no repeat of question.');
+  });
+});
+
+describe('a to-do list', () => {
+  it.each<[unknown, unknown]>([
+    [null, null],
+    [{}, null],
+    ['x', null],
+    [[], []],
+    [[{ title: 'a' }], [{ id: '1', title: 'a', status: 'not-started' }]],
+    [[{ id: 7, title: 'a', status: 'completed' }], [{ id: '7', title: 'a', status: 'done' }]],
+    [
+      [
+        { id: 'x', title: 'a', status: 'in-progress' },
+        { title: 'b', status: 'done' },
+      ],
+      [
+        { id: 'x', title: 'a', status: 'in-progress' },
+        { id: '2', title: 'b', status: 'done' },
+      ],
+    ],
+    [[{ title: 'a', status: 'later' }], null],
+    [[{ title: 1 }], null],
+    [[{ title: 'a' }, null], null],
+  ])('%j', (value, todos) => {
+    expect(todosOf(value)).toEqual(todos);
+  });
+
+  it('is summed up by its step and its share', () => {
+    const todo = (title: string, status: string) => ({ id: title, title, status });
+    expect(progressOf([])).toEqual({ todos: [], current_step: '', percent_complete: 0 });
+    const todos = [todo('a', 'done'), todo('b', 'in-progress'), todo('c', 'in-progress')];
+    expect(progressOf(todos)).toEqual({ todos, current_step: 'b', percent_complete: 33 });
+    expect(progressOf([todo('a', 'done'), todo('b', 'done')])).toMatchObject({ current_step: '', percent_complete: 100 });
+  });
+});
+
+describe('the answer of a run', () => {
+  it.each<[string, string, unknown]>([
+    ['[1]', 'markdown', '[1]'],
+    ['[1]', 'json', [1]],
+    ['```json\n{"a":1}\n```', 'json', { a: 1 }],
+    [' \n```\n"x"```  ', 'json', 'x'],
+    ['```json   \n[1]\n\n```\n', 'json', [1]],
+    ['so ```json\n[1]\n```', 'json', { response: 'so ```json\n[1]\n```' }],
+    ['```json\n[1]\n``` so', 'json', { response: '```json\n[1]\n``` so' }],
+    ['```jsonx\n[1]\n```', 'json', { response: '```jsonx\n[1]\n```' }],
+    ['```json [1]```', 'json', { response: '```json [1]```' }],
+    ['plain', 'json', { response: 'plain' }],
+  ])('%j as %s', (text, format, response) => {
+    expect(responseOf(text, format)).toEqual(response);
+  });
+
+  it('has a reminder of the goal, call ids and storable text', () => {
+    expect(reminderOf('Win.')).toBe('Reminder: more than half of the allowed tool calls are used. The goal is: Win.');
+    expect(reminderOf('x'.repeat(301))).toBe(reminderOf('x'.repeat(300)));
+    expect(callIdOf(3, 0)).toBe('3-1');
+    expect(storable('a\u0000\ud83d😀')).toBe('a\ufffd\ufffd😀');
+  });
+});
+
+describe('a table instead of JSON', () => {
+  const rows = (...list: unknown[]) => JSON.stringify(list);
+  const wide = { alpha: 1, beta: 2, gamma: 3 };
+
+  it.each<[string, string, string]>([
+    ['rows', rows(wide, wide), 'alpha\tbeta\tgamma\n1\t2\t3\n1\t2\t3'],
+    ['the result of a wrapped tool', JSON.stringify({ result: [wide, wide] }), 'alpha\tbeta\tgamma\n1\t2\t3\n1\t2\t3'],
+    ['a row without a field', rows(wide, { alpha: 4, gamma: null }), 'alpha\tbeta\tgamma\n1\t2\t3\n4\t\tnull'],
+    ['texts', rows({ name: 'a\tb', other: 'c\nd\re' }, { name: 'e\\f', other: '' }), 'name\tother\na\\tb\tc\\nd\\re\ne\\\\f\t""'],
+    [
+      'texts that look like something else',
+      rows({ name: '1', other: 'null' }, { name: 'true', other: 'false' }, { name: ' 2 ', other: true }),
+      'name\tother\n"1"\t"null"\n"true"\t"false"\n" 2 "\ttrue',
+    ],
+    ['a blank text', rows({ name: '  ', other: 'x' }, { name: '  ', other: 'x' }), 'name\tother\n  \tx\n  \tx'],
+  ])('%s', (_, json, table) => {
+    expect(shorterAsTsv(json)).toBe(table);
+  });
+
+  it.each([
+    ['text', 'plain'],
+    ['broken JSON', '[{"alpha":1'],
+    ['no rows', '[]'],
+    ['empty rows', '[{},{}]'],
+    ['rows that are not flat', rows({ a: { b: 1 } }, { a: { b: 1 } })],
+    ['rows and other things', rows(wide, 1)],
+    ['rows that are lists', rows([1, 2], [1, 2])],
+    ['an object of two fields', JSON.stringify({ result: [wide, wide], more: 1 })],
+    ['an object of another field', JSON.stringify({ results: [wide, wide] })],
+    ['a name with a tab', rows({ 'al\tpha': 1, beta: 2 }, { 'al\tpha': 1, beta: 2 })],
+    ['a name with a line break', rows({ 'al\npha': 1, beta: 2 }, { 'al\npha': 1, beta: 2 })],
+    ['a name with a carriage return', rows({ 'al\rpha': 1, beta: 2 }, { 'al\rpha': 1, beta: 2 })],
+    ['what is not shorter as a table', rows(...Array.from({ length: 8 }, (_, index) => ({ [`c${index}`]: 1 })))],
+    ['rows without a common column', rows(...Array.from({ length: 40 }, (_, index) => ({ [`column${index}`]: 1 })))],
+    ['null', 'null'],
+    ['a number', '12'],
+  ])('is not made of %s', (_, text) => {
+    expect(shorterAsTsv(text)).toBe(text);
+  });
+
+  it('is made of JSON with space before it', () => {
+    expect(shorterAsTsv(` \n${rows(wide, wide)}`)).toBe('alpha\tbeta\tgamma\n1\t2\t3\n1\t2\t3');
+  });
+});
+
+describe('an id', () => {
+  const ID = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001';
+  it.each([ID, '00000000-0000-1000-8000-000000000000', 'ffffffff-ffff-8fff-bfff-ffffffffffff'])('is %s', (text) => {
+    expect(isUuid(text)).toBe(true);
+  });
+  it.each([
+    '',
+    ID.toUpperCase(),
+    ` ${ID}`,
+    `${ID}0`,
+    `x${ID}`,
+    ID.replaceAll('-', ''),
+    '00000000-0000-0000-8000-000000000000',
+    '00000000-0000-9000-8000-000000000000',
+    '00000000-0000-1000-7000-000000000000',
+    '00000000-0000-1000-c000-000000000000',
+    '0197a0c4-6b1e-7c3-9f57-0d2c5a1be001',
+    '0197a0g4-6b1e-7c3a-9f57-0d2c5a1be001',
+  ])('is not %j', (text) => {
+    expect(isUuid(text)).toBe(false);
+  });
+});
+
+it('adds the variables that a tool declares, and keeps what is mapped', () => {
+  const config = { A: { token_name: 'a' }, C: { token_name: null } };
+  expect(withDeclared(config, { A: 'first', B: 'second' })).toEqual({
+    A: { token_name: 'a' },
+    B: { token_name: null, description: 'second' },
+    C: { token_name: null },
+  });
+});

@@ -1,0 +1,180 @@
+import { describe, expect, it } from 'vitest';
+import type { PinnedGuardrail } from '../../../src/domain/definition.ts';
+import { createJudge, holdsBack } from '../../../src/guardrails/judge.ts';
+import { chatGuardOf, outputGuardsOf, promptRefusal } from '../../../src/guardrails/ports.ts';
+import { ParserFailure } from '../../../src/parsers/failure.ts';
+import type { ParserPool } from '../../../src/parsers/pool.ts';
+import { jobs } from '../../../src/parsers/room/jobs.ts';
+
+type Run = ParserPool['run'];
+const asked: unknown[] = [];
+/** The parser pool's own jobs, in this process. */
+const here = {
+  run: (async (name: keyof typeof jobs, input: never, rules: unknown) => {
+    asked.push(rules);
+    return jobs[name](input);
+  }) as unknown as Run,
+};
+const failing = (error: Error) => ({ run: (() => Promise.reject(error)) as unknown as Run });
+const LIMITS = { deadline_ms: 10, patience_ms: 20 };
+const judge = createJudge(here, LIMITS);
+const failingWith = (kind: ParserFailure['kind'], message = 'it took long') =>
+  createJudge(failing(new ParserFailure(kind, message)), LIMITS);
+
+const guardrail = (guardrail_type: string, config: Record<string, unknown>, name = guardrail_type): PinnedGuardrail => ({
+  ...{ name, guardrail_type, config },
+});
+const noNumbers = guardrail('prompt', { forbidden_patterns: ['\\d'] }, 'no-numbers');
+const short = guardrail('prompt', { max_length: 3 }, 'short');
+const out = (config: Record<string, unknown>, name = 'out') => guardrail('output', config, name);
+
+describe('a prompt', () => {
+  it('is refused by the first guardrail that objects, by its name', async () => {
+    expect(await judge.refusalOf([], '12345', 'o')).toBeNull();
+    expect(await judge.refusalOf([noNumbers, short], 'abc', 'o')).toBeNull();
+    expect(await judge.refusalOf([noNumbers, short], '12345', 'o')).toEqual({
+      message: 'The guardrail no-numbers refuses this prompt: it matches the forbidden pattern \\d',
+      code: 'guardrail_blocked',
+    });
+    expect(await judge.refusalOf([noNumbers, short], 'abcde', 'o')).toEqual({
+      message: 'The guardrail short refuses this prompt: it has 5 characters, at most 3 are allowed',
+      code: 'guardrail_blocked',
+    });
+  });
+
+  it('is judged by guardrails for prompts and requests only', async () => {
+    const request = guardrail('request', { json_schema: { type: 'object', required: ['a'] } });
+    expect(await judge.promptReasons(out({ forbidden_patterns: ['.'] }), 'x', 'o')).toEqual({ reasons: [], undecided: false });
+    expect(await judge.promptReasons(request, 'x', 'o')).toEqual({ reasons: ['it is not JSON'], undecided: false });
+    expect(await judge.promptReasons(request, '{"a":1}', 'o')).toEqual({ reasons: [], undecided: false });
+    expect((await judge.promptReasons(request, '{}', 'o')).reasons[0]).toMatch(/\ba\b/);
+  });
+
+  it('is judged for its owner, within the limits', async () => {
+    asked.length = 0;
+    await judge.refusalOf([noNumbers], 'x', 'alice');
+    await judge.faultsOf({}, 'alice');
+    await judge.verdictOf([out({})], 'x', { owner: 'alice' });
+    expect(asked).toEqual([
+      { owner: 'alice', ...LIMITS },
+      { owner: 'alice', ...LIMITS },
+      { owner: 'alice', deadline_ms: 10 },
+    ]);
+  });
+
+  const SIMPLER = 'it could not be judged: it took long; simplify the guardrail or send a shorter text';
+  it.each([
+    ['timeout', SIMPLER],
+    ['memory', SIMPLER],
+    ['refused', 'it could not be judged: it took long'],
+  ] as const)('that cannot be judged (%s) is refused', async (kind, reason) => {
+    const unable = failingWith(kind);
+    expect(await unable.refusalOf([noNumbers], 'x', 'o')).toEqual({
+      message: `The guardrail no-numbers refuses this prompt: ${reason}`,
+      code: 'guardrail_timeout',
+    });
+    expect(await unable.promptReasons(noNumbers, 'x', 'o')).toEqual({ reasons: [reason], undecided: true });
+    expect(await unable.verdictOf([out({ action: 'redact' })], 'x', { owner: 'o' })).toEqual({
+      findings: [{ guardrail: 'out', action: 'redact', reasons: [reason] }],
+      text: null,
+    });
+    expect(await unable.faultsOf({}, 'o')).toEqual([{ path: 'config', message: reason }]);
+  });
+
+  it('is not judged while the service is busy, stopping or broken', async () => {
+    await expect(failingWith('busy', 'try later').refusalOf([noNumbers], 'x', 'o')).rejects.toMatchObject({
+      ...{ kind: 'too_many', code: 'parsers_busy', message: 'The service is parsing too much at once: try later' },
+    });
+    await expect(failingWith('ended').refusalOf([noNumbers], 'x', 'o')).rejects.toMatchObject({
+      ...{ kind: 'unavailable', message: 'The service is stopping; try again shortly' },
+    });
+    const broken = createJudge(failing(new TypeError('broken')), LIMITS);
+    await expect(broken.refusalOf([noNumbers], 'x', 'o')).rejects.toThrow('broken');
+    await expect(broken.verdictOf([out({})], 'x', { owner: 'o' })).rejects.toThrow('broken');
+    await expect(broken.faultsOf({}, 'o')).rejects.toThrow('broken');
+  });
+});
+
+describe('an answer', () => {
+  const secret = out({ forbidden_patterns: ['s\\w+t'], action: 'redact' }, 'secret');
+  const numbers = out({ forbidden_patterns: ['\\d+'], action: 'redact' }, 'numbers');
+  const verdict = (list: PinnedGuardrail[], text: string, final?: boolean) =>
+    judge.verdictOf(list, text, { owner: 'o', ...(final === undefined ? {} : { final }) });
+
+  it.each<[string, PinnedGuardrail[], string, string | null, string[]]>([
+    ['passes without guardrails', [], 'secret 1', 'secret 1', []],
+    ['passes what objects to nothing', [secret, numbers], 'fine', 'fine', []],
+    [
+      'is redacted by each in turn',
+      [secret, numbers],
+      'a secret 12',
+      'a [REDACTED] [REDACTED]',
+      ['secret redact', 'numbers redact'],
+    ],
+    ['passes with a warning', [out({ forbidden_patterns: ['a'], action: 'warn' })], 'a', 'a', ['out warn']],
+    ['passes with a warning where no action is set', [out({ forbidden_patterns: ['a'] })], 'a', 'a', ['out warn']],
+    ['is withheld', [out({ forbidden_patterns: ['a'], action: 'block' })], 'a', null, ['out block']],
+    [
+      'is judged by nothing once it is withheld',
+      [out({ forbidden_patterns: ['a'], action: 'block' }), secret],
+      'a secret',
+      null,
+      ['out block'],
+    ],
+    [
+      'is judged as the one before let it through',
+      [secret, out({ forbidden_patterns: ['secret'], action: 'block' })],
+      'secret',
+      '[REDACTED]',
+      ['secret redact'],
+    ],
+    ['is judged by output guardrails only', [guardrail('prompt', { forbidden_patterns: ['.'] })], 'x', 'x', []],
+  ])('%s', async (_, list, answer, text, findings) => {
+    const found = await verdict(list, answer);
+    expect([found.text, found.findings.map(({ guardrail, action }) => `${guardrail} ${action}`)]).toEqual([text, findings]);
+  });
+
+  it('has to be complete only when it is final', async () => {
+    const strict = out({ required_patterns: ['end'], must_be_valid_json: true, max_length: 2, action: 'block' });
+    expect((await verdict([strict], 'abc')).findings[0]?.reasons).toEqual([
+      'it does not match the required pattern end',
+      'it has 3 characters, at most 2 are allowed',
+      'it is not valid JSON',
+    ]);
+    expect((await verdict([strict], 'abc', true)).findings[0]?.reasons).toHaveLength(3);
+    expect((await verdict([strict], 'abc', false)).findings[0]?.reasons).toEqual(['it has 3 characters, at most 2 are allowed']);
+  });
+
+  it('is held back where a guardrail may change or withhold it', () => {
+    expect([[], [out({})], [out({ action: 'warn' })], [guardrail('prompt', { action: 'block' })]].map(holdsBack)).toEqual([
+      ...[false, false, false, false],
+    ]);
+    expect([[out({ action: 'redact' })], [out({}), out({ action: 'block' })]].map(holdsBack)).toEqual([true, true]);
+  });
+});
+
+describe('the ports', () => {
+  it('judge prompts and answers of a run by its own guardrails', async () => {
+    const refuse = promptRefusal(judge);
+    expect(await refuse({ guardrails: [noNumbers] } as never, '1', 'o')).toMatchObject({ code: 'guardrail_blocked' });
+    expect(await refuse({} as never, '1', 'o')).toBeNull();
+    const guards = outputGuardsOf(judge);
+    const blocking = { guardrails: [out({ forbidden_patterns: ['a'], action: 'block' })] } as never;
+    expect((await guards.judge(blocking, 'a', { final: true, owner: 'o' })).text).toBeNull();
+    expect((await guards.judge({} as never, 'a', { final: true, owner: 'o' })).text).toBe('a');
+    expect([guards.holdsBack(blocking), guards.holdsBack({} as never)]).toEqual([true, false]);
+  });
+
+  it('judge a chat message by the guardrails of the caller with this agent', async () => {
+    const chatGuardrails = async (agent: string, caller: string) => (agent === 'a' && caller === 'alice' ? [noNumbers] : []);
+    const guard = chatGuardOf({ store: { chatGuardrails }, judge } as never);
+    const say = (agent: string, caller: string, text = '1') => guard(text, { id: agent } as never, { key: caller } as never);
+    await expect(say('a', 'alice')).rejects.toMatchObject({
+      ...{ kind: 'unprocessable', code: 'guardrail_blocked' },
+      errors: [{ path: 'message', message: expect.stringContaining('The guardrail no-numbers refuses') }],
+    });
+    await expect(say('a', 'bob')).resolves.toBeUndefined();
+    await expect(say('b', 'alice')).resolves.toBeUndefined();
+    await expect(say('a', 'alice', 'x')).resolves.toBeUndefined();
+  });
+});

@@ -1,0 +1,10 @@
+import { defineConfig } from 'vitest/config';
+
+/** The tests that start no server: for the loop of editing. `npm test` runs them, too. */
+export default defineConfig({
+  test: {
+    include: ['test/unit/**/*.test.ts', 'test/runtimes/**/*.test.ts'],
+    testTimeout: 60_000,
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+  },
+});
