@@ -8,3 +8,12 @@ export function noticeOf(payload: string): Notice {
     return MISSED;
   }
 }
+
+/** Parses the texts of several runs from the wire; one that is lost is found in the record. */
+export function textsOf(payload: string): (Notice & { workflow_id: string })[] {
+  try {
+    return JSON.parse(payload) as (Notice & { workflow_id: string })[];
+  } catch {
+    return [];
+  }
+}

@@ -13,6 +13,8 @@ export interface Database {
 interface DatabaseOptions {
   url: string;
   max_connections?: number;
+  /** Whether the database notifies watchers of events; off where another bus does. */
+  notifies?: boolean;
   /** Called when an idle connection breaks; the pool replaces it. */
   on_error?: (error: Error) => void;
 }
@@ -63,7 +65,7 @@ class PooledClient extends pg.Client {
   }
 }
 
-export function openDatabase({ url, max_connections = 20, on_error = () => {} }: DatabaseOptions): Database {
+export function openDatabase({ url, max_connections = 20, notifies = true, on_error = () => {} }: DatabaseOptions): Database {
   const pool = new pg.Pool({
     ...connectionTo(url, 'perdura'),
     Client: PooledClient as never,
@@ -74,6 +76,7 @@ export function openDatabase({ url, max_connections = 20, on_error = () => {} }:
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
   });
   pool.on('error', on_error);
+  if (!notifies) pool.on('connect', (client) => void client.query("SET perdura.notify = 'off'").catch(on_error));
   replaceSilent(pool);
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
   return {
