@@ -143,12 +143,12 @@ it('reaches watchers over Postgres; long texts and full notifications included',
   const got = new Map<string, Notice[]>();
   for (const { workflow_id } of runs)
     bus.subscribe(workflow_id, (notice) => got.set(workflow_id, [...(got.get(workflow_id) ?? []), notice]));
-  await until('every channel is listened to', () => runs.every(({ workflow_id }) => got.get(workflow_id)?.includes(MISSED)));
+  await until('every channel is listened to', async () => runs.every(({ workflow_id }) => got.get(workflow_id)?.includes(MISSED)));
   got.clear();
   const long = 'x'.repeat(9_000);
   const delta = (at: number) => (at === 7 ? long : `${at} ${'y'.repeat(600)}`);
   await Promise.all(runs.map((run, at) => publishText(run, textOf(delta(at)))));
-  await until('every watcher was told', () => got.size === runs.length);
+  await until('every watcher was told', async () => got.size === runs.length);
   for (const [at, { workflow_id, task_id }] of runs.entries()) {
     const [notice] = got.get(workflow_id) as [Notice];
     expect(notice.last).toBe(1);
@@ -171,7 +171,7 @@ it('is silent in Postgres where another bus announces', async () => {
   expect(await publishText(run, textOf('a'))).toBe(true);
   expect(await publishDeltas(run, { step: 1, events: [textOf('b').event] })).toBe(true);
   await quiet.pool.query(`SELECT pg_notify('over', '')`);
-  await until('the end', () => heard.includes('over'));
+  await until('the end', async () => heard.includes('over'));
   expect(heard).toEqual(['over']);
   expect(announced).toEqual([1, 2]);
   await quiet.close();
