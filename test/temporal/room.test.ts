@@ -70,7 +70,7 @@ async function holdsRuns(here: TestInstallation, { code, detail, take, giveBack 
   expect(here.model.requests.length).toBe(asked);
   expect(rebuilt(await here.alice.events(stream))).toEqual({ texts: [text], unfinished: '' });
   expect(await here.alice.ok(here.alice.get(`/api/workflows/${other}`))).toMatchObject({ task_count: 0 });
-  expect((await here.anonymous.get('/health/ready')).status).toBe(200);
+  await until('the installation is ready again', async () => (await here.anonymous.get('/health/ready')).status === 200);
 }
 
 it('used-up connections hold runs, refuse prompts and are named by readiness', { timeout: 120_000 }, async () => {
