@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { PrismaClient } from '../generated/prisma/client.ts';
+import { notifyNobody } from './statements/installation.ts';
 
 /** One pool for both: Prisma for resources, prepared SQL for the statements on a run's hot path. */
 export interface Database {
@@ -74,9 +75,9 @@ export function openDatabase({ url, max_connections = 20, notifies = true, on_er
     query_timeout: STATEMENT_MS,
     statement_timeout: LONG_STATEMENT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    ...(notifies ? {} : { onConnect: (client) => client.query(notifyNobody()) }),
   });
   pool.on('error', on_error);
-  if (!notifies) pool.on('connect', (client) => void client.query("SET perdura.notify = 'off'").catch(on_error));
   replaceSilent(pool);
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
   return {

@@ -29,3 +29,6 @@ export const probeWriting = statement(
   `INSERT INTO installation_facts (name, value) VALUES ('write_probe', :text)
     ON CONFLICT (name) DO UPDATE SET value = excluded.value, updated_at = now()`,
 );
+
+/** From now on events written over this connection notify nobody. */
+export const notifyNobody = statement('notify_nobody', [], "SELECT set_config('perdura.notify', 'off', false)");
