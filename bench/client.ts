@@ -5,7 +5,13 @@ import type { Installation } from '../src/main/dev.ts';
 type Json = Record<string, unknown>;
 
 /** Sends a prompt and follows its stream to the end, as any client would: two requests a run. Throws when its tool fails or the run does not complete. */
-export type Run = (workflow_id: string, prompt: string, on_first?: () => void) => Promise<void>;
+export type Run = (workflow_id: string, prompt: string, watch?: Watch) => Promise<void>;
+
+interface Watch {
+  /** Called with the first piece of text. */
+  on_first?: (() => void) | undefined;
+  on_text?: (text: string) => void;
+}
 
 export interface Client {
   create(path: string, values: Json): Promise<string>;
@@ -23,23 +29,24 @@ export function client({ api_url }: Pick<Installation, 'api_url'>, token: string
   }
   return {
     create: async (path, values) => String((await post(path, values)).id),
-    async run(workflow_id, prompt, on_first = () => {}) {
+    async run(workflow_id, prompt, watch = {}) {
       const { stream_url } = await post(`/api/workflows/${workflow_id}/prompt`, { prompt });
       const stream = await fetch(`${api_url}${stream_url}`, { headers: { authorization } });
       if (!stream.ok || !stream.body) throw new Error(`The stream was answered with ${stream.status}`);
-      await followed(stream.body, on_first);
+      await followed(stream.body, watch);
     },
   };
 }
 
-async function followed(body: NonNullable<Response['body']>, on_first: () => void): Promise<void> {
+async function followed(body: NonNullable<Response['body']>, { on_first, on_text }: Watch): Promise<void> {
   let first = true;
   let status: unknown;
   for await (const frame of body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream())) {
     const { type, data } = JSON.parse(frame.data) as { type: string; data: Json };
-    if (type === 'message_delta' && first) {
+    if (type === 'message_delta') {
+      if (first) on_first?.();
       first = false;
-      on_first();
+      on_text?.(String(data.delta));
     }
     if (type === 'status') status = data.status;
     // A tool that cannot run answers fast.

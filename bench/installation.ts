@@ -31,6 +31,8 @@ export async function startInstallation({ profile_dir }: { profile_dir?: string 
     PERDURA_PORT: '0',
     // The limit is for each caller, and here one caller is everyone.
     RATE_LIMIT_PER_MINUTE: '10000000',
+    RUNNING_TASKS_PER_PRINCIPAL: '100000',
+    STREAMS_PER_PRINCIPAL: '100000',
   };
   const flags = profile_dir ? ['--cpu-prof', `--cpu-prof-dir=${profile_dir}`] : [];
   // Node's own flags are ours, which are those of `npm start`. By the channel it notices our end, whatever kind of end that is.

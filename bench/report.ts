@@ -1,5 +1,6 @@
 import type { Spread } from './load.ts';
 import type { Throughput } from './measure.ts';
+import type { Spoken } from './streams.ts';
 import type { ProcessUse } from './usage.ts';
 
 export interface Report {
@@ -75,6 +76,23 @@ function firstTokenTable({ first_token, labels }: Report): string {
     }),
   );
   return table(['streams', '', 'p50 ms', 'p95 ms', 'added, p50 ms'], body);
+}
+
+/** Streams of spoken answers, the raw client of each number above Perdura. */
+export function streamsTable(found: readonly Spoken[]): string {
+  const body = found.map(({ streams, subject, lag_ms, first_ms, missing, failed, cpu_ms_per_stream_second: cpu }) => [
+    String(streams),
+    subject === RAW ? 'raw client' : 'Perdura',
+    ...[lag_ms.p50, lag_ms.p99, lag_ms.max, first_ms.p50, first_ms.max].map(ms),
+    String(missing),
+    String(failed),
+    Object.entries(cpu)
+      .map(([part, spent]) => `${part} ${spent === null ? '?' : ms(spent)}`)
+      .join(', '),
+  ]);
+  const lag = ['lag p50 ms', 'p99', 'longest'];
+  const first = ['first token p50 ms', 'longest'];
+  return table(['streams', '', ...lag, ...first, 'tokens missing', 'runs failed', 'CPU ms a stream-second'], body);
 }
 
 function idleTable({ idle, idle_seconds }: Report): string {

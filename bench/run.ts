@@ -4,16 +4,18 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { type Model, type Started, startInstallation, startModel } from './installation.ts';
 import { firstToken, sequential, throughput } from './measure.ts';
-import { type Report, tables } from './report.ts';
+import { type Report, streamsTable, tables } from './report.ts';
+import { streams } from './streams.ts';
 import { type Subject, subjectsOf } from './subjects.ts';
 import { type ProcessUse, usesOf } from './usage.ts';
 
-const HELP = `npm run bench -- [--quick] [--json FILE] [--only SUBJECT,…] [--levels N,…] [--profile DIR]
+const HELP = `npm run bench -- [--quick] [--json FILE] [--only SUBJECT,…] [--levels N,…] [--streams N,…] [--profile DIR]
 
   --quick     about a minute, instead of about six
   --json      writes the figures to a file as well
   --only      of raw, engine (a built-in tool) and python (a custom tool)
   --levels    clients of the closed loops (default 1,8,32,64)
+  --streams   only answers spoken at 40 tokens a second, so many at once, such as 16,100,400
   --profile   writes CPU profiles of the installation into a folder
 `;
 
@@ -27,21 +29,20 @@ const { values: given } = parseArgs({
     only: { type: 'string', default: 'raw,engine,python' },
     levels: { type: 'string', default: '1,8,32,64' },
     profile: { type: 'string' },
+    streams: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 });
 const levels = given.levels.split(',').map(Number);
 const say = (line: string) => process.stderr.write(`${line}\n`);
 
-async function bench(): Promise<Report> {
-  const size = given.quick ? QUICK : FULL;
-  const load_before = Number((loadavg()[0] ?? 0).toFixed(2));
+async function inInstallation<T>(work: (started: Started, model: Model) => Promise<T>): Promise<T> {
   const model = await startModel();
   try {
     say('Starting an installation …');
     const started = await startInstallation({ profile_dir: given.profile });
     try {
-      return await measured(started, model, { ...size, load_before });
+      return await work(started, model);
     } finally {
       await started.stop();
     }
@@ -50,7 +51,9 @@ async function bench(): Promise<Report> {
   }
 }
 
-async function measured(started: Started, model: Model, size: typeof FULL & { load_before: number }): Promise<Report> {
+async function measured(started: Started, model: Model): Promise<Report> {
+  const size = given.quick ? QUICK : FULL;
+  const load_before = Number((loadavg()[0] ?? 0).toFixed(2));
   const all = await subjectsOf(started, model, Math.max(16, ...levels));
   const subjects = all.filter(({ name }) => given.only.split(',').includes(name));
   for (const subject of subjects) await warmed(subject);
@@ -70,7 +73,7 @@ async function measured(started: Started, model: Model, size: typeof FULL & { lo
   say('Closed loops …');
   return {
     date: new Date().toISOString(),
-    machine: machineOf(size.load_before),
+    machine: machineOf(load_before),
     quick: given.quick,
     labels: Object.fromEntries(subjects.map(({ name, label }) => [name, label])),
     sequential: one_by_one,
@@ -108,8 +111,16 @@ const machineOf = (load_before: number) => ({
 
 if (given.help) {
   process.stdout.write(HELP);
+} else if (given.streams) {
+  const counts = given.streams.split(',').map(Number);
+  const found = await inInstallation((started, model) => streams(started, model, counts));
+  await show(streamsTable(found), found);
 } else {
-  const report = await bench();
-  process.stdout.write(`${tables(report)}\n`);
-  if (given.json) await writeFile(given.json, `${JSON.stringify(report, null, 2)}\n`);
+  const report = await inInstallation(measured);
+  await show(tables(report), report);
+}
+
+async function show(text: string, figures: unknown): Promise<void> {
+  process.stdout.write(`${text}\n`);
+  if (given.json) await writeFile(given.json, `${JSON.stringify(figures, null, 2)}\n`);
 }

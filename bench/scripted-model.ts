@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 
 /*
  * An OpenAI-style chat completions endpoint in a separate process. The prompt carries its scenario:
- * `[[turns=3;ttft_ms=0;tokens=50;tool=lookup]]`. While a request holds fewer than `turns` - 1 tool results the answer is one tool
+ * `[[turns=3;ttft_ms=0;tokens=50;tool=lookup;every_ms=0]]`. While a request holds fewer than `turns` - 1 tool results the answer is one tool
  * call, then it is text of `tokens` tokens. Answers are built once, so that it costs the measured side as little as it can.
  */
 
@@ -14,6 +14,8 @@ interface Scenario {
   ttft_ms: number;
   tokens: number;
   tool: string;
+  /** Above 0 the answer is spoken: a token each so many milliseconds, which names the time at which it is sent. */
+  every_ms: number;
 }
 
 const ARGUMENTS: Record<string, unknown> = {
@@ -36,6 +38,7 @@ function scenarioOf(body: string): Scenario {
     ttft_ms: number('ttft_ms', 0),
     tokens: number('tokens', 50),
     tool: given.get('tool') ?? 'lookup',
+    every_ms: number('every_ms', 0),
   };
   scenarios.set(marker, scenario);
   return scenario;
@@ -65,14 +68,26 @@ function callOf(name: string): object[] {
   ];
 }
 
-function framesOf(deltas: object[], finish_reason: string): string {
-  const base = { id: 'chatcmpl-scripted', object: 'chat.completion.chunk', created: 1_700_000_000, model: 'scripted' };
-  const chunks = [
-    ...deltas.map((delta) => ({ ...base, choices: [{ index: 0, delta, finish_reason: null }] })),
-    { ...base, choices: [{ index: 0, delta: {}, finish_reason }] },
-    { ...base, choices: [], usage: { prompt_tokens: 100, completion_tokens: deltas.length, total_tokens: 100 + deltas.length } },
-  ];
-  return `${chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('')}data: [DONE]\n\n`;
+const BASE = { id: 'chatcmpl-scripted', object: 'chat.completion.chunk', created: 1_700_000_000, model: 'scripted' };
+const frame = (chunk: object) => `data: ${JSON.stringify({ ...BASE, ...chunk })}\n\n`;
+const frameOf = (delta: object) => frame({ choices: [{ index: 0, delta, finish_reason: null }] });
+
+function lastFrames(tokens: number, finish_reason: string): string {
+  const usage = { prompt_tokens: 100, completion_tokens: tokens, total_tokens: 100 + tokens };
+  return `${frame({ choices: [{ index: 0, delta: {}, finish_reason }] })}${frame({ choices: [], usage })}data: [DONE]\n\n`;
+}
+
+const framesOf = (deltas: object[], finish_reason: string): string =>
+  deltas.map(frameOf).join('') + lastFrames(deltas.length, finish_reason);
+
+/** Each token leaves when it is due, however late the timer was for the one before it. */
+async function speak(response: ServerResponse, { tokens, every_ms }: Scenario): Promise<void> {
+  const start = performance.now();
+  for (let token = 0; token < tokens && !response.destroyed; token += 1) {
+    await wait(Math.max(0, start + (token + 1) * every_ms - performance.now()));
+    response.write(frameOf({ content: `t${Date.now()} ` }));
+  }
+  response.end(lastFrames(tokens, 'stop'));
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -81,6 +96,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   const results = body.match(/"role":"tool"/g)?.length ?? 0;
   if (scenario.ttft_ms > 0) await wait(scenario.ttft_ms);
   response.writeHead(200, { 'content-type': 'text/event-stream' });
+  if (scenario.every_ms > 0) return speak(response, scenario);
   response.end(answerOf(scenario, results < scenario.turns - 1));
 }
 

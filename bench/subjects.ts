@@ -49,13 +49,13 @@ export async function subjectsOf({ installation, token }: Started, model: Model,
       name: 'engine',
       label: 'Perdura, built-in tool',
       three_steps: prompt('manage_todo_list'),
-      run: (slot, text, on_first) => run(engine[slot] as string, text, on_first),
+      run: (slot, text, on_first) => run(engine[slot] as string, text, { on_first }),
     },
     {
       name: 'python',
       label: 'Perdura, Python tool',
       three_steps: prompt('lookup'),
-      run: (slot, text, on_first) => run(python[slot] as string, text, on_first),
+      run: (slot, text, on_first) => run(python[slot] as string, text, { on_first }),
     },
   ];
 }

@@ -1,24 +1,24 @@
 import { MISSED, type Notice } from './bus.ts';
 
-/**
- * Parses notices from the wire. The listeners of a channel get a payload one after the other and share its notice: with thousands of
- * streams of one workflow, copies would need as much memory as thousands of workflows.
- */
-export function noticeReader(): (payload: string) => Notice {
-  let last = '';
-  let notice = MISSED;
-  return (payload) => {
-    if (payload !== last) notice = noticeOf(payload);
-    last = payload;
-    return notice;
-  };
-}
-
-/** An invalid or empty payload means that some notices may have been missed. */
-function noticeOf(payload: string): Notice {
+/** Parses a notice from the wire, once for all its listeners. An invalid or empty one means that some may have been missed. */
+export function noticeOf(payload: string): Notice {
   try {
     return payload ? { ...(JSON.parse(payload) as Notice), bytes: payload.length } : MISSED;
   } catch {
     return MISSED;
+  }
+}
+
+interface TextNotice extends Notice {
+  workflow_id: string;
+}
+
+/** Parses the texts of several runs from the wire; one that is lost is found in the record. */
+export function textsOf(payload: string): TextNotice[] {
+  try {
+    const texts = JSON.parse(payload) as TextNotice[];
+    return texts.map((text) => ({ ...text, bytes: Math.ceil(payload.length / texts.length) }));
+  } catch {
+    return [];
   }
 }

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
-import { channelOf, type EventBus, HALT_CHANNEL, PROBE_MS } from './bus.ts';
+import { channelOf, type EventBus, HALT_CHANNEL, MISSED, type Notice, PROBE_MS } from './bus.ts';
 import { listeners } from './listeners.ts';
-import { noticeReader } from './notice.ts';
+import { noticeOf, textsOf } from './notice.ts';
 
 interface PostgresBusOptions {
   /** How to reach the database. */
@@ -11,6 +11,9 @@ interface PostgresBusOptions {
   pool: pg.Pool;
   log: (message: string) => void;
 }
+
+/** Where the database publishes texts of many runs together: one channel, so that a worker's batch needs few notifications. */
+const TEXTS_CHANNEL = 'perdura:texts';
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
@@ -32,26 +35,38 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
     return mine;
   };
   const listen = async (channel: string) => {
-    await ask(`LISTEN "${channel}"`);
+    await ask(`LISTEN "${TEXTS_CHANNEL}"; LISTEN "${channel}"`);
     // Covers what was written since the listener last read the record.
-    channels.notify(channel, '');
+    channels.notify(channel, MISSED);
   };
-  const channels = listeners<string>({
+  const unlisten = (channel: string) =>
+    ask(`UNLISTEN "${channel}"${channels.names().length === 0 ? `; UNLISTEN "${TEXTS_CHANNEL}"` : ''}`);
+  const channels = listeners<Notice>({
     // After a reconnect, all channels are subscribed again.
     open: (channel) => void listen(channel).catch(() => {}),
+    close: (channel) => void unlisten(channel).catch(() => {}),
+  });
+  const halts = listeners<string>({
+    open: (channel) => void ask(`LISTEN "${channel}"`).catch(() => {}),
     close: (channel) => void ask(`UNLISTEN "${channel}"`).catch(() => {}),
   });
+  const notify = ({ channel, payload = '' }: pg.Notification) => {
+    if (channel === HALT_CHANNEL) halts.notify(channel, payload);
+    else if (channel !== TEXTS_CHANNEL) channels.notify(channel, noticeOf(payload));
+    else for (const text of textsOf(payload)) channels.notify(channelOf(text.workflow_id), text);
+  };
 
   /** Resolves when the connection has ended, whatever ended it. */
   async function serve(): Promise<void> {
     const fresh = new pg.Client({ ...connection, query_timeout: PROBE_MS });
-    fresh.on('notification', ({ channel, payload = '' }) => channels.notify(channel, payload));
+    fresh.on('notification', notify);
     fresh.on('error', () => {});
     const ended = new Promise<void>((resolve) => fresh.once('end', resolve));
     try {
       await fresh.connect();
       client = fresh;
       turn = Promise.resolve();
+      for (const channel of halts.names()) await ask(`LISTEN "${channel}"`);
       for (const channel of channels.names()) await listen(channel);
       while (!closing.signal.aborted) {
         await Promise.race([ended, wait(PROBE_MS, undefined, { ref: false, signal: closing.signal }).catch(() => {})]);
@@ -77,16 +92,15 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
   }
 
   const served = keepServing();
-  const noticeOf = noticeReader();
   return {
-    subscribe: (workflow_id, on_notice) => channels.add(channelOf(workflow_id), (payload) => on_notice(noticeOf(payload))),
+    subscribe: (workflow_id, on_notice) => channels.add(channelOf(workflow_id), on_notice),
     announce() {},
     halt(task_id) {
       pool
         .query('SELECT pg_notify($1, $2)', [HALT_CHANNEL, task_id])
         .catch((error: Error) => log(`The halt request was not published; workers will find it in the record: ${error.message}`));
     },
-    onHalt: (listener) => channels.add(HALT_CHANNEL, (task_id) => task_id && listener(task_id)),
+    onHalt: (listener) => halts.add(HALT_CHANNEL, listener),
     async ping() {
       if (!client) throw new Error(DOWN);
       await ask('SELECT 1');

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
-import { channelOf, type EventBus, HALT_CHANNEL, PROBE_MS } from './bus.ts';
+import { channelOf, type EventBus, HALT_CHANNEL, MISSED, type Notice, PROBE_MS } from './bus.ts';
 import { listeners } from './listeners.ts';
-import { noticeReader } from './notice.ts';
+import { noticeOf } from './notice.ts';
 
 interface RedisBusOptions {
   url: string;
@@ -37,16 +37,21 @@ export function redisBus({ url, log }: RedisBusOptions): EventBus {
   const listen = async (channel: string) => {
     await subscriber.subscribe(channel);
     // Covers what was written since the listener last read the record.
-    channels.notify(channel, '');
+    channels.notify(channel, MISSED);
   };
-  const channels = listeners<string>({
-    // After a reconnect, all channels are subscribed again.
-    open: (channel) => void listen(channel).catch(() => {}),
-    close: (channel) => void subscriber.unsubscribe(channel).catch(() => {}),
+  // After a reconnect, all channels are subscribed again.
+  const door = {
+    open: (channel: string) => void listen(channel).catch(() => {}),
+    close: (channel: string) => void subscriber.unsubscribe(channel).catch(() => {}),
+  };
+  const channels = listeners<Notice>(door);
+  const halts = listeners<string>(door);
+  subscriber.on('message', (channel: string, payload: string) => {
+    if (channel === HALT_CHANNEL) halts.notify(channel, payload);
+    else channels.notify(channel, noticeOf(payload));
   });
-  subscriber.on('message', (channel: string, payload: string) => channels.notify(channel, payload));
   subscriber.on('ready', () => {
-    for (const channel of channels.names()) void listen(channel).catch(() => {});
+    for (const channel of [...halts.names(), ...channels.names()]) door.open(channel);
   });
   const probes = [publisher, subscriber].map((connection) => {
     connection.on('error', (error) => reported(`Redis is unavailable, events are read from the record: ${error.message}`));
@@ -54,9 +59,8 @@ export function redisBus({ url, log }: RedisBusOptions): EventBus {
     return setInterval(() => void probe(connection), PROBE_MS).unref();
   });
 
-  const noticeOf = noticeReader();
   return {
-    subscribe: (workflow_id, on_notice) => channels.add(channelOf(workflow_id), (payload) => on_notice(noticeOf(payload))),
+    subscribe: (workflow_id, on_notice) => channels.add(channelOf(workflow_id), on_notice),
     announce(workflow_id, notice) {
       if (publisher.status !== 'ready') return;
       const whole = JSON.stringify(notice);
@@ -70,7 +74,7 @@ export function redisBus({ url, log }: RedisBusOptions): EventBus {
         .publish(HALT_CHANNEL, task_id)
         .catch((error: Error) => log(`The halt request was not published; workers will find it in the record: ${error.message}`));
     },
-    onHalt: (listener) => channels.add(HALT_CHANNEL, (task_id) => task_id && listener(task_id)),
+    onHalt: (listener) => halts.add(HALT_CHANNEL, listener),
     async ping() {
       await Promise.all([publisher.ping(), subscriber.ping()]);
     },

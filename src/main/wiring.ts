@@ -69,13 +69,11 @@ export async function openSharedServices(
   const log = (message: string) => write(secrets.redact.text(message));
   const { config, database_url: url } = setting;
   const on_error = (error: Error) => log(`A database connection broke: ${error.message}`);
-  const database = resources.hold(openDatabase({ url, max_connections: config.DATABASE_POOL_SIZE, on_error }), (it) =>
-    it.close(),
-  );
+  const { DATABASE_POOL_SIZE: max_connections, REDIS_URL } = config;
+  const database = resources.hold(openDatabase({ url, max_connections, notifies: !REDIS_URL, on_error }), (it) => it.close());
   const keys = keyRing(setting.encryption_keys, secrets.hear);
   await requireOwnSchema(database.pool, MIGRATIONS);
   await requireKeys(database.pool, keys, keySource(config));
-  const { REDIS_URL } = config;
   const connection = connectionTo(url, 'perdura events');
   const bus = resources.hold(
     REDIS_URL ? redisBus({ url: REDIS_URL, log }) : postgresBus({ connection, pool: database.pool, log }),

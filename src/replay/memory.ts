@@ -69,6 +69,7 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
     wait: async () => true,
     publish: async () => true,
     publishDeltas: async () => true,
+    publishText: async () => true,
     noteError: async () => true,
   };
 

@@ -101,14 +101,23 @@ function noticing(fetch: Fetch, touch: () => void): Fetch {
     const response = await fetch(input, init);
     touch();
     if (!response.body) return response;
-    const noticed = response.body.pipeThrough(
-      new TransformStream<Uint8Array, Uint8Array>({
-        transform(chunk, controller) {
-          touch();
-          controller.enqueue(chunk);
-        },
-      }),
-    );
-    return new Response(noticed, response);
+    return new Response(noticed(response.body, touch), response);
   };
+}
+
+/** A TransformStream would do, at several times the cost of a chunk. */
+function noticed(body: ReadableStream<Uint8Array>, touch: () => void): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await reader.read();
+        touch();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
 }

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { PrismaClient } from '../generated/prisma/client.ts';
+import { notifyNobody } from './statements/installation.ts';
 
 /** One pool for both: Prisma for resources, prepared SQL for the statements on a run's hot path. */
 export interface Database {
@@ -15,6 +16,8 @@ export interface Database {
 interface DatabaseOptions {
   url: string;
   max_connections?: number;
+  /** Whether the database notifies watchers of events; off where another bus does. */
+  notifies?: boolean;
   /** Called when an idle connection breaks; the pool replaces it. */
   on_error?: (error: Error) => void;
 }
@@ -67,7 +70,7 @@ class PooledClient extends pg.Client {
   }
 }
 
-export function openDatabase({ url, max_connections = 20, on_error = () => {} }: DatabaseOptions): Database {
+export function openDatabase({ url, max_connections = 20, notifies = true, on_error = () => {} }: DatabaseOptions): Database {
   const pool = new pg.Pool({
     ...connectionTo(url, 'perdura'),
     Client: PooledClient as never,
@@ -76,6 +79,7 @@ export function openDatabase({ url, max_connections = 20, on_error = () => {} }:
     query_timeout: STATEMENT_MS,
     statement_timeout: LONG_STATEMENT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    ...(notifies ? {} : { onConnect: (client) => client.query(notifyNobody()) }),
   });
   pool.on('error', on_error);
   replaceSilent(pool);

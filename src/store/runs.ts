@@ -8,6 +8,7 @@ import type { TerminalStatus } from '../domain/statuses.ts';
 import { type ModelCall, NOT_CALLED, OUTCOME_UNKNOWN, type TranscriptMessage } from '../domain/transcript.ts';
 import type { Usage } from '../domain/usage.ts';
 import { type Queryable, row } from './database.ts';
+import { groupedTexts, type RunText } from './grouped-texts.ts';
 import { compactTranscript, waitForBudget } from './statements/pauses.ts';
 import * as sql from './statements/runs.ts';
 import { settleTask } from './statements/settlement.ts';
@@ -109,6 +110,17 @@ export type Publish = (workflow_id: string, task_id: string, written: { events: 
 export type RunStore = ReturnType<typeof runStore>;
 
 export function runStore(pool: Queryable, publish: Publish = () => {}) {
+  const writeText = groupedTexts(pool, {
+    onWritten: ({ workflow_id, task_id, event }, last) => publish(workflow_id, task_id, { events: [event], last }),
+    alone: (text) => writeDeltas(text, [text.event]),
+  });
+  async function writeDeltas({ task_id, workflow_id, step, attempt }: Omit<RunText, 'event'>, events: NewEvent[]) {
+    const place = { task_id, workflow_id, step, attempt };
+    const written = await row<{ last: number }>(pool, sql.appendDeltas({ ...place, events: JSON.stringify(events) }));
+    if (written) publish(workflow_id, task_id, { events, last: written.last });
+    return written !== undefined;
+  }
+
   async function write(query: pg.QueryConfig, run: OpenRun, events: NewEvent[]) {
     const written = await row<{ last: number }>(pool, query);
     if (written) publish(run.workflow_id, run.task_id, { events, last: written.last });
@@ -124,9 +136,13 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
       return write(sql.beginAttempt({ ...values, seen_attempts: run.attempts }), run, events);
     },
 
-    /** Emits text of the attempt that `run` began. False if a later attempt owns the step. */
+    /** Emits events of the attempt that `run` began. False if a later attempt owns the step. */
     publishDeltas: (run: OpenRun, { step, events }: { step: number; events: NewEvent[] }) =>
-      write(sql.appendDeltas(attemptParameters(run, step, events)), run, events),
+      writeDeltas({ ...run, step, attempt: run.attempts + 1 }, events),
+
+    /** The same for a piece of its text, written together with the texts of other runs. */
+    publishText: ({ task_id, workflow_id, attempts }: OpenRun, { step, event }: { step: number; event: NewEvent }) =>
+      writeText({ task_id, workflow_id, step, attempt: attempts + 1, event }),
 
     /** Writes the reply of a step once. False if another attempt has written it or owns the step. */
     record(run: OpenRun, { step, model, finish, usage, message, calls, cursor, response, events }: StepRecord) {

@@ -32,6 +32,7 @@ const recordOf = (run: OpenRun, calls: never[] = []) => ({
 const OF_A_STEP: Record<string, (run: OpenRun) => Promise<boolean>> = {
   begin,
   publishDeltas: (run) => here.core.store.runs.publishDeltas(run, { step, events: eventsFor(run) }),
+  publishText: (run) => here.core.store.runs.publishText(run, { step, event: eventsFor(run)[0]! }),
   record: (run) => here.core.store.runs.record(run, recordOf(run)),
   compact: (run) => here.core.store.runs.compact(run, { step, message: message('summary'), usage, events: eventsFor(run) }),
   wait: (run) => here.core.store.runs.wait(run, { step, events: eventsFor(run) }),

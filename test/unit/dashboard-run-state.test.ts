@@ -11,6 +11,13 @@ const message = (role: string, content: string, more: object = {}): RunEvent => 
   timestamp,
 });
 
+const blank = {
+  ...{ kind: 'call', call_id: '1-1', name: 'add', arguments: '', state: 'planned', failed: false, result: null },
+  ...{ progress: null, stdout: null, stderr: null, duration_ms: null },
+};
+const call = { call_id: '1-1', name: 'add', arguments: '{}' };
+const asked = after(emptyRun, [message('assistant', '', { tool_calls: [call] })]);
+
 it('takes status, turn and usage from their events', () => {
   const usage = { total_in: 1, total_out: 2, cost: 3, cache_read: 4, cache_write: 5, premium_requests: 6 };
   const run = after(emptyRun, [

@@ -131,6 +131,9 @@ export const appendDeltas = statement(
       FOR SHARE OF t, s) AS mine`,
 );
 
+/** Texts of many runs at once; the rows say which were written, and under which number. */
+export const appendTexts = statement('append_texts', ['texts'], 'SELECT ord, last FROM append_texts(:texts)');
+
 export const noteError = statement(
   'note_error',
   ['task_id', 'workflow_id', 'step', 'error', 'events', 'attempt'],

@@ -35,8 +35,8 @@ export async function beginStep(work: ExchangeAttempt, outer: AbortSignal): Prom
     transcript: [...run.messages, ...opening.messages],
     signal: AbortSignal.any([outer, stale.signal]),
     async publishDelta(delta) {
-      const events = [eventsOf(run.task_id, ports.now).delta(delta)];
-      if (!(await ports.runs.publishDeltas(run, { step: order.step, events }))) giveWay(stale);
+      const event = eventsOf(run.task_id, ports.now).delta(delta);
+      if (!(await ports.runs.publishText(run, { step: order.step, event }))) giveWay(stale);
     },
   };
 }

@@ -1,0 +1,51 @@
+-- Writes the texts that many runs have to tell, each under its workflow's next sequence number. p_texts: [{ord, task_id, workflow_id,
+-- step, attempt, event}], at most a few hundred. Returns the number of each text by its ord. A text is left out if its attempt does
+-- not own its step, or if its task or step is locked: append it alone, which waits and decides.
+-- Locks: tasks and task_steps FOR SHARE as far as they are free, then event_sequences by workflow. Call it alone in a transaction.
+CREATE OR REPLACE FUNCTION append_texts(p_texts jsonb) RETURNS TABLE (ord integer, last integer) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  told record;
+  notice text;
+  packet text := '';
+BEGIN
+  FOR told IN
+    WITH given AS (
+        SELECT * FROM jsonb_to_recordset(p_texts)
+          AS g (ord integer, task_id uuid, workflow_id uuid, step integer, attempt integer, event jsonb)),
+      mine AS MATERIALIZED (
+        SELECT g.* FROM given g JOIN tasks t ON t.id = g.task_id JOIN task_steps s ON s.task_id = g.task_id AND s.step = g.step
+          WHERE t.status IN ('pending', 'running', 'waiting') AND s.attempts = g.attempt AND s.ended_at IS NULL
+          FOR SHARE OF t, s SKIP LOCKED),
+      numbered AS MATERIALIZED (
+        SELECT m.*, row_number() OVER (PARTITION BY workflow_id ORDER BY ord)::integer AS place,
+          count(*) OVER (PARTITION BY workflow_id)::integer AS places FROM mine m),
+      sequences AS (
+        INSERT INTO event_sequences AS s (workflow_id, last_seq)
+          SELECT workflow_id, places FROM numbered WHERE place = 1 ORDER BY workflow_id
+          ON CONFLICT (workflow_id) DO UPDATE SET last_seq = s.last_seq + excluded.last_seq
+          RETURNING s.workflow_id, s.last_seq),
+      placed AS MATERIALIZED (
+        SELECT n.ord, n.task_id, n.workflow_id, n.event, q.last_seq - n.places + n.place AS seq
+          FROM numbered n JOIN sequences q ON q.workflow_id = n.workflow_id),
+      written AS (
+        INSERT INTO events (workflow_id, seq, task_id, type, data, "timestamp")
+          SELECT workflow_id, seq, task_id, event ->> 'type', event -> 'data', (event ->> 'timestamp')::timestamptz FROM placed
+          RETURNING 1)
+    SELECT p.* FROM placed p WHERE (SELECT count(*) FROM written) >= 0 ORDER BY p.ord
+  LOOP
+    ord := told.ord;
+    last := told.seq;
+    RETURN NEXT;
+    CONTINUE WHEN current_setting('perdura.notify', true) = 'off';
+    notice := jsonb_build_object('workflow_id', told.workflow_id, 'task_id', told.task_id, 'last', told.seq,
+      'events', jsonb_build_array(told.event))::text;
+    IF octet_length(notice) > 7900 THEN notice := jsonb_build_object('workflow_id', told.workflow_id, 'last', told.seq)::text; END IF;
+    IF octet_length(packet) + octet_length(notice) > 7900 THEN
+      PERFORM pg_notify('perdura:texts', '[' || packet || ']');
+      packet := '';
+    END IF;
+    packet := packet || CASE WHEN packet = '' THEN '' ELSE ',' END || notice;
+  END LOOP;
+  IF packet <> '' THEN PERFORM pg_notify('perdura:texts', '[' || packet || ']'); END IF;
+END $$;

@@ -1,0 +1,79 @@
+import type { NewEvent } from '../domain/events.ts';
+import { outageOf } from '../domain/outages.ts';
+import { type Queryable, rows } from './database.ts';
+import { appendTexts } from './statements/runs.ts';
+
+/** A piece of text that an attempt of a step has to tell. */
+export interface RunText {
+  task_id: string;
+  workflow_id: string;
+  step: number;
+  attempt: number;
+  event: NewEvent;
+}
+
+interface Waiting {
+  text: RunText;
+  resolve(written: boolean): void;
+  reject(error: unknown): void;
+}
+
+/** A longer batch makes Postgres plan for many rows, and one that grew in a stall would take long. */
+const MOST = 256;
+
+interface Writers {
+  /** Told of each text that a batch has written. */
+  onWritten(text: RunText, last: number): void;
+  /** Writes a text in a statement of its own, which waits for locks; false if its attempt does not own the step. */
+  alone(text: RunText): Promise<boolean>;
+}
+
+/**
+ * Writes the texts of all runs of this process: while a statement is under way the next batch collects, so a text waits for one
+ * statement at most, and a busy process needs few. Each text is written or refused on its own; one run's texts keep their order if it
+ * waits for each.
+ */
+export function groupedTexts(pool: Queryable, { onWritten, alone }: Writers): (text: RunText) => Promise<boolean> {
+  let waiting: Waiting[] = [];
+  let writing = false;
+
+  async function writeAll(): Promise<void> {
+    // Everything that comes in the same turn of the event loop shares the first batch.
+    await new Promise(setImmediate);
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, MOST);
+      waiting = waiting.slice(MOST);
+      await writeBatch(batch);
+    }
+    writing = false;
+  }
+
+  async function writeBatch(batch: Waiting[]): Promise<void> {
+    const texts = JSON.stringify(batch.map(({ text }, ord) => ({ ...text, ord })));
+    try {
+      const written = await rows<{ ord: number; last: number }>(pool, appendTexts({ texts }));
+      const numbers = new Map(written.map(({ ord, last }) => [ord, last]));
+      for (const [ord, one] of batch.entries()) {
+        const last = numbers.get(ord);
+        if (last === undefined) void writeAlone(one);
+        else {
+          onWritten(one.text, last);
+          one.resolve(true);
+        }
+      }
+    } catch (error) {
+      // Whether they were written is unknown. Another error wrote nothing, and concerns one of them: each is tried by itself.
+      for (const one of batch) outageOf(error) ? one.reject(error) : void writeAlone(one);
+    }
+  }
+
+  const writeAlone = ({ text, resolve, reject }: Waiting) => alone(text).then(resolve, reject);
+
+  return (text) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ text, resolve, reject });
+      if (writing) return;
+      writing = true;
+      void writeAll();
+    });
+}

@@ -1,0 +1,182 @@
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { StoredEvent } from '../../src/domain/events.ts';
+import { MISSED, type Notice } from '../../src/events/bus.ts';
+import { postgresBus } from '../../src/events/postgres-bus.ts';
+import { connectionTo, openDatabase } from '../../src/store/database.ts';
+import { eventStore } from '../../src/store/events.ts';
+import { groupedTexts } from '../../src/store/grouped-texts.ts';
+import { type OpenRun, runStore } from '../../src/store/runs.ts';
+import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { until } from '../support/until.ts';
+
+const AGENT = '0197a0c4-0000-7000-8000-000000000002';
+let place: TestDatabase;
+let pool: pg.Pool;
+/** How many statements wrote texts of a group, and how many texts each got. */
+let batches: number[] = [];
+
+beforeAll(async () => {
+  place = await testDatabase();
+  pool = new pg.Pool({ connectionString: place.url });
+  await pool.query(`INSERT INTO agents (id, name, created_by) VALUES ($1, 'a', 'local:alice')`, [AGENT]);
+  await pool.query(`INSERT INTO definitions (hash, body) VALUES ('h', '{}')`);
+});
+afterAll(async () => {
+  await pool.end();
+  await place.drop();
+});
+beforeEach(() => {
+  batches = [];
+});
+
+const counted = {
+  query(statement: pg.QueryConfig) {
+    if (statement.name === 'append_texts') batches.push(JSON.parse(statement.values?.[0]).length);
+    return pool.query(statement);
+  },
+};
+
+/** A run in its first step, whose first attempt has begun. */
+async function running(workflow_id: string = randomUUID()): Promise<OpenRun> {
+  const task_id = randomUUID();
+  await pool.query(
+    `INSERT INTO workflows (id, agent_id, owner, owner_login, status) VALUES ($1, $2, 'local:alice', 'alice', 'running') ON CONFLICT DO NOTHING`,
+    [workflow_id, AGENT],
+  );
+  await pool.query(
+    `INSERT INTO tasks (id, workflow_id, owner, owner_login, prompt, definition_hash, agent_id, agent_name, status)
+     VALUES ($1, $2, 'local:alice', 'alice', 'p', 'h', $3, 'a', 'running')`,
+    [task_id, workflow_id, AGENT],
+  );
+  await pool.query('INSERT INTO task_steps (task_id, step, attempts) VALUES ($1, 1, 1)', [task_id]);
+  return { task_id, workflow_id, attempts: 0 } as OpenRun;
+}
+
+const textOf = (delta: string) => ({
+  step: 1,
+  event: { type: 'message_delta' as const, data: { delta }, timestamp: new Date().toISOString() },
+});
+const written = async ({ workflow_id }: OpenRun) =>
+  (await eventStore(pool).read(workflow_id, { after: 0, bytes: 1_000_000 })).events as StoredEvent[];
+const said = (events: StoredEvent[]) => events.map(({ data }) => data.delta);
+const numbers = (events: StoredEvent[]) => events.map(({ seq }) => seq);
+
+it('writes the texts of many runs in few statements, each run’s in order and without a gap', async () => {
+  const { publishText } = runStore(counted);
+  const runs = await Promise.all(Array.from({ length: 40 }, () => running()));
+  const words = Array.from({ length: 25 }, (_, at) => `word ${at}`);
+  await Promise.all(
+    runs.map(async (run) => {
+      for (const word of words) expect(await publishText(run, textOf(word))).toBe(true);
+    }),
+  );
+  for (const run of runs) {
+    const events = await written(run);
+    expect(said(events)).toEqual(words);
+    expect(numbers(events)).toEqual(words.map((_, at) => at + 1));
+  }
+  expect(batches.reduce((sum, size) => sum + size, 0)).toBe(1_000);
+  expect(batches.length).toBeLessThan(200);
+});
+
+it('gives two tasks of one workflow numbers of their own', async () => {
+  const { publishText } = runStore(counted);
+  const first = await running();
+  const second = await running(first.workflow_id);
+  await Promise.all([publishText(first, textOf('a')), publishText(second, textOf('b'))]);
+  const events = await written(first);
+  expect(batches).toEqual([2]);
+  expect(numbers(events)).toEqual([1, 2]);
+  expect(events.map(({ task_id, data }) => [task_id, data.delta])).toEqual([
+    [first.task_id, 'a'],
+    [second.task_id, 'b'],
+  ]);
+});
+
+it('refuses in a batch what it refuses alone: an attempt that has a successor, a recorded step, an ended task', async () => {
+  const told: [string, number][] = [];
+  const { publishText } = runStore(counted, (_, task_id, { last }) => told.push([task_id, last]));
+  const [stale, recorded, ended, mine] = (await Promise.all(Array.from({ length: 4 }, () => running()))) as OpenRun[];
+  await pool.query('UPDATE task_steps SET attempts = 2 WHERE task_id = $1', [stale!.task_id]);
+  await pool.query('UPDATE task_steps SET ended_at = now() WHERE task_id = $1', [recorded!.task_id]);
+  await pool.query(`UPDATE tasks SET status = 'halted', completed_at = now() WHERE id = $1`, [ended!.task_id]);
+  const all = [stale!, recorded!, ended!, mine!];
+  expect(await Promise.all(all.map((run) => publishText(run, textOf('late'))))).toEqual([false, false, false, true]);
+  expect(batches).toEqual([4]);
+  expect((await Promise.all(all.map(written))).map((events) => events.length)).toEqual([0, 0, 0, 1]);
+  expect(told).toEqual([[mine!.task_id, 1]]);
+});
+
+it('lets no locked task hold up the others; its own text waits', async () => {
+  const { publishText } = runStore(counted);
+  const [locked, free] = (await Promise.all([running(), running()])) as [OpenRun, OpenRun];
+  const other = await pool.connect();
+  await other.query('BEGIN');
+  await other.query('SELECT 1 FROM tasks WHERE id = $1 FOR NO KEY UPDATE', [locked.task_id]);
+  const waits = publishText(locked, textOf('waits'));
+  expect(await publishText(free, textOf('goes'))).toBe(true);
+  expect(await publishText(free, textOf('goes on'))).toBe(true);
+  expect(await written(locked)).toEqual([]);
+  await other.query('COMMIT');
+  other.release();
+  expect(await waits).toBe(true);
+  expect(said(await written(locked))).toEqual(['waits']);
+});
+
+it('an outage fails every text of the batch; another error only the text that causes it', async () => {
+  const run = { task_id: 't', workflow_id: 'w', step: 1, attempt: 1 };
+  const alone = async ({ task_id }: { task_id: string }) => task_id === 'good';
+  const failing = (error: Error) => groupedTexts({ query: () => Promise.reject(error) }, { alone, onWritten: () => {} });
+  const texts = ['good', 'bad'].map((task_id) => ({ ...run, task_id, event: textOf('x').event }));
+  const down = failing(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }));
+  const answers = await Promise.allSettled(texts.map(down));
+  expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  const malformed = failing(Object.assign(new Error('invalid input syntax'), { code: '22P02' }));
+  expect(await Promise.all(texts.map(malformed))).toEqual([true, false]);
+});
+
+it('reaches watchers over Postgres; long texts and full notifications included', async () => {
+  const bus = postgresBus({ connection: connectionTo(place.url, 'perdura events'), pool, log: () => {} });
+  const { publishText } = runStore(counted);
+  const runs = await Promise.all(Array.from({ length: 30 }, () => running()));
+  const got = new Map<string, Notice[]>();
+  for (const { workflow_id } of runs)
+    bus.subscribe(workflow_id, (notice) => got.set(workflow_id, [...(got.get(workflow_id) ?? []), notice]));
+  await until('every channel is listened to', async () =>
+    runs.every(({ workflow_id }) => got.get(workflow_id)?.includes(MISSED)),
+  );
+  got.clear();
+  const long = 'x'.repeat(9_000);
+  const delta = (at: number) => (at === 7 ? long : `${at} ${'y'.repeat(600)}`);
+  await Promise.all(runs.map((run, at) => publishText(run, textOf(delta(at)))));
+  await until('every watcher was told', async () => got.size === runs.length);
+  for (const [at, { workflow_id, task_id }] of runs.entries()) {
+    const [notice] = got.get(workflow_id) as [Notice];
+    expect(notice.last).toBe(1);
+    if (at === 7) expect(notice.events).toBeUndefined();
+    else expect([notice.task_id, notice.events?.[0]?.data.delta]).toEqual([task_id, delta(at)]);
+  }
+  await bus.close();
+});
+
+it('is silent in Postgres where another bus announces', async () => {
+  const watcher = new pg.Client(place.url);
+  await watcher.connect();
+  const run = await running();
+  const heard: string[] = [];
+  watcher.on('notification', ({ channel }) => heard.push(channel));
+  await watcher.query(`LISTEN "perdura:texts"; LISTEN "workflow:events:${run.workflow_id}"; LISTEN over`);
+  const quiet = openDatabase({ url: place.url, notifies: false });
+  const announced: number[] = [];
+  const { publishText, publishDeltas } = runStore(quiet.pool, (_, __, { last }) => announced.push(last));
+  expect(await publishText(run, textOf('a'))).toBe(true);
+  expect(await publishDeltas(run, { step: 1, events: [textOf('b').event] })).toBe(true);
+  await quiet.pool.query(`SELECT pg_notify('over', '')`);
+  await until('the end', async () => heard.includes('over'));
+  expect(heard).toEqual(['over']);
+  expect(announced).toEqual([1, 2]);
+  await quiet.close();
+  await watcher.end();
+});
