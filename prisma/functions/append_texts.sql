@@ -1,15 +1,15 @@
--- Writes the texts that many runs have to tell, each under its workflow's next sequence number. p_texts: [{ord, task_id, workflow_id,
+-- Writes the texts that many runs publish, each under its workflow's next sequence number. p_texts: [{ord, task_id, workflow_id,
 -- step, attempt, event}], at most a few hundred. Returns the number of each text by its ord. A text is left out if its attempt does
 -- not own its step, or if its task or step is locked: append it alone, which waits and decides.
 -- Locks: tasks and task_steps FOR SHARE as far as they are free, then event_sequences by workflow. Call it alone in a transaction.
 CREATE OR REPLACE FUNCTION append_texts(p_texts jsonb) RETURNS TABLE (ord integer, last integer) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-  told record;
+  placed_text record;
   notice text;
   packet text := '';
 BEGIN
-  FOR told IN
+  FOR placed_text IN
     WITH given AS (
         SELECT * FROM jsonb_to_recordset(p_texts)
           AS g (ord integer, task_id uuid, workflow_id uuid, step integer, attempt integer, event jsonb)),
@@ -34,13 +34,13 @@ BEGIN
           RETURNING 1)
     SELECT p.* FROM placed p WHERE (SELECT count(*) FROM written) >= 0 ORDER BY p.ord
   LOOP
-    ord := told.ord;
-    last := told.seq;
+    ord := placed_text.ord;
+    last := placed_text.seq;
     RETURN NEXT;
     CONTINUE WHEN current_setting('perdura.notify', true) = 'off';
-    notice := jsonb_build_object('workflow_id', told.workflow_id, 'task_id', told.task_id, 'last', told.seq,
-      'events', jsonb_build_array(told.event))::text;
-    IF octet_length(notice) > 7900 THEN notice := jsonb_build_object('workflow_id', told.workflow_id, 'last', told.seq)::text; END IF;
+    notice := jsonb_build_object('workflow_id', placed_text.workflow_id, 'task_id', placed_text.task_id, 'last', placed_text.seq,
+      'events', jsonb_build_array(placed_text.event))::text;
+    IF octet_length(notice) > 7900 THEN notice := jsonb_build_object('workflow_id', placed_text.workflow_id, 'last', placed_text.seq)::text; END IF;
     IF octet_length(packet) + octet_length(notice) > 7900 THEN
       PERFORM pg_notify('perdura:texts', '[' || packet || ']');
       packet := '';

@@ -3,7 +3,7 @@ import { outageOf } from '../domain/outages.ts';
 import { type Queryable, rows } from './database.ts';
 import { appendTexts } from './statements/runs.ts';
 
-/** A piece of text that an attempt of a step has to tell. */
+/** A piece of text that an attempt of a step publishes. */
 export interface RunText {
   task_id: string;
   workflow_id: string;
@@ -22,14 +22,14 @@ interface Waiting {
 const MOST = 256;
 
 interface Writers {
-  /** Told of each text that a batch has written. */
+  /** Called with each text that a batch has written. */
   onWritten(text: RunText, last: number): void;
-  /** Writes a text in a statement of its own, which waits for locks; false if its attempt does not own the step. */
+  /** Writes a text in a separate statement, which waits for locks; false if its attempt does not own the step. */
   alone(text: RunText): Promise<boolean>;
 }
 
 /**
- * Writes the texts of all runs of this process: while a statement is under way the next batch collects, so a text waits for one
+ * Writes the texts of all runs of this process: while a statement is in progress the next batch collects, so a text waits for one
  * statement at most, and a busy process needs few. Each text is written or refused on its own; one run's texts keep their order if it
  * waits for each.
  */

@@ -81,7 +81,7 @@ it('writes the texts of many runs in few statements, each run’s in order and w
   expect(batches.length).toBeLessThan(200);
 });
 
-it('gives two tasks of one workflow numbers of their own', async () => {
+it('gives two tasks of one workflow separate numbers', async () => {
   const { publishText } = runStore(counted);
   const first = await running();
   const second = await running(first.workflow_id);
@@ -96,8 +96,8 @@ it('gives two tasks of one workflow numbers of their own', async () => {
 });
 
 it('refuses in a batch what it refuses alone: an attempt that has a successor, a recorded step, an ended task', async () => {
-  const told: [string, number][] = [];
-  const { publishText } = runStore(counted, (_, task_id, { last }) => told.push([task_id, last]));
+  const published: [string, number][] = [];
+  const { publishText } = runStore(counted, (_, task_id, { last }) => published.push([task_id, last]));
   const [stale, recorded, ended, mine] = (await Promise.all(Array.from({ length: 4 }, () => running()))) as OpenRun[];
   await pool.query('UPDATE task_steps SET attempts = 2 WHERE task_id = $1', [stale!.task_id]);
   await pool.query('UPDATE task_steps SET ended_at = now() WHERE task_id = $1', [recorded!.task_id]);
@@ -106,7 +106,7 @@ it('refuses in a batch what it refuses alone: an attempt that has a successor, a
   expect(await Promise.all(all.map((run) => publishText(run, textOf('late'))))).toEqual([false, false, false, true]);
   expect(batches).toEqual([4]);
   expect((await Promise.all(all.map(written))).map((events) => events.length)).toEqual([0, 0, 0, 1]);
-  expect(told).toEqual([[mine!.task_id, 1]]);
+  expect(published).toEqual([[mine!.task_id, 1]]);
 });
 
 it('lets no locked task hold up the others; its own text waits', async () => {
@@ -117,7 +117,7 @@ it('lets no locked task hold up the others; its own text waits', async () => {
   await other.query('SELECT 1 FROM tasks WHERE id = $1 FOR NO KEY UPDATE', [locked.task_id]);
   const waits = publishText(locked, textOf('waits'));
   expect(await publishText(free, textOf('goes'))).toBe(true);
-  expect(await publishText(free, textOf('goes on'))).toBe(true);
+  expect(await publishText(free, textOf('continues'))).toBe(true);
   expect(await written(locked)).toEqual([]);
   await other.query('COMMIT');
   other.release();
@@ -151,7 +151,7 @@ it('reaches watchers over Postgres; long texts and full notifications included',
   const long = 'x'.repeat(9_000);
   const delta = (at: number) => (at === 7 ? long : `${at} ${'y'.repeat(600)}`);
   await Promise.all(runs.map((run, at) => publishText(run, textOf(delta(at)))));
-  await until('every watcher was told', async () => got.size === runs.length);
+  await until('every watcher was notified', async () => got.size === runs.length);
   for (const [at, { workflow_id, task_id }] of runs.entries()) {
     const [notice] = got.get(workflow_id) as [Notice];
     expect(notice.last).toBe(1);
