@@ -4,15 +4,15 @@ export default [
   {
     id: 'accidents/record-while-the-bus-is-silent',
     file: 'src/events/follow.ts',
-    text: 'idle_ms: LOOK_MS }',
-    replacement: 'idle_ms: LOOK_MS * 1_000 }',
+    text: 'idle_ms: LOOK_MS, counted',
+    replacement: 'idle_ms: LOOK_MS * 1_000, counted',
     harm: 'The streams of running tasks stand still while the connection for events is silent.',
     tests: [{ file: 'test/temporal/silent-peers.test.ts', name: 'while the connection that events come by is silent' }],
   },
   {
     id: 'accidents/event-number-of-the-future',
     file: 'src/events/follow.ts',
-    text: 'if (extent) seen = Math.min(seen, extent.last);',
+    text: 'seen = begin ?? seen;',
     replacement: '',
     harm: 'A browser that knows an event of a record that was lost waits forever for the run.',
     tests: [{ file: 'test/temporal/silent-peers.test.ts', name: 'at an event number that does not exist yet' }],

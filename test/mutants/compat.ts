@@ -54,7 +54,7 @@ export default [
   {
     id: 'compat/resumed-pieces',
     file: 'src/api/compat/openai/replies.ts',
-    text: 'piece.slice(Math.max(0, known))',
+    text: 'piece.slice(Math.max(0, received))',
     replacement: 'piece',
     harm: 'A client that resumes a response a day later gets its whole text once more.',
     tests: [
@@ -67,7 +67,7 @@ export default [
   {
     id: 'compat/numbers-of-pieces',
     file: 'src/api/compat/openai/replies.ts',
-    text: 'sequence_number = before_text + text.length - 1;',
+    text: 'sequence_number = before_text + length - 1;',
     replacement: '',
     harm: 'A client that resumes a response a day later never receives its end.',
     tests: [
@@ -80,7 +80,7 @@ export default [
   {
     id: 'compat/broken-off-text',
     file: 'src/api/compat/runs.ts',
-    text: "reset = unfinished !== ''",
+    text: 'reset = !unfinished.isEmpty()',
     replacement: 'reset = false',
     harm: 'A text that the model broke off and began again arrives garbled.',
     tests: [{ file: 'test/api/compat-contracts.test.ts', name: 'has the whole text once when the model broke off in between' }],

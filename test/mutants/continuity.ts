@@ -112,7 +112,7 @@ export default [
   {
     id: 'continuity/waiting-without-execution',
     file: 'src/temporal/reconcile-tasks.ts',
-    text: "if (task.record_behind && state !== 'open') return null;",
+    text: "if (task.record_behind && (state === 'closed' || state === 'unknown')) return null;",
     replacement: '',
     harm: 'A run that waits for a decision is ended or resumed without one.',
     tests: [{ file: RESTORED, name: 'is not made for a run that waits when the engine loses it' }],

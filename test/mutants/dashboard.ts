@@ -73,7 +73,7 @@ export default [
   {
     id: 'dashboard/repeated-events',
     file: STREAM,
-    text: 'if (id <= seen.last) continue;',
+    text: 'if (id <= seen.last && !isReset(event)) continue;',
     replacement: '',
     harm: 'What a server sends twice is shown twice.',
     tests: stream('shows what a server repeats once'),

@@ -143,7 +143,7 @@ export default [
   {
     id: 'epoch/compat-messages',
     file: 'src/api/compat/runs.ts',
-    text: 'again !== null && sent[again] === content',
+    text: 'again !== null && sent[again] === digest',
     replacement: 'sent.length < 0',
     harm: 'A client of /v1 gets every text of a run twice.',
     tests: [{ file: NOTICED, name: 'gets each text once' }],

@@ -118,8 +118,8 @@ export default [
   {
     id: 'readers/lane-order',
     file: 'src/store/statements/tasks.ts',
-    text: ':model, accepted_tasks FROM lane',
-    replacement: ':model, NULL::integer FROM lane',
+    text: ':workflow_title, :model, accepted_tasks,',
+    replacement: ':workflow_title, :model, NULL::integer,',
     harm: 'Prompts to one workflow run in another order than they were accepted in.',
     tests: [LANES],
   },

@@ -22,16 +22,16 @@ export default [
   {
     id: 'reconciler/no-grace',
     file: 'src/temporal/reconcile-tasks.ts',
-    text: 'const tasks = await store.tasks.unfinished(settled);',
-    replacement: 'const tasks = await store.tasks.unfinished(now());',
+    text: 'const tasks = await store.tasks.unfinished(fresh);',
+    replacement: 'const tasks = await store.tasks.unfinished(around(now(), 0));',
     harm: 'A prompt that is only just being started is started twice, or fails with run_lost.',
     tests: [{ file: 'test/temporal/reconciler-neighbours.test.ts', name: 'a task whose run is only just being started' }],
   },
   {
     id: 'reconciler/no-grace-for-ends',
     file: 'src/temporal/reconcile-tasks.ts',
-    text: 'const over = await store.tasks.over(batch, settled);',
-    replacement: 'const over = await store.tasks.over(batch, new Date(Date.now() + 86_400_000));',
+    text: 'const over = await store.tasks.over(batch, fresh);',
+    replacement: 'const over = await store.tasks.over(batch, around(new Date(0)));',
     harm: 'A run is terminated between its last event and its webhook.',
     tests: [{ file: 'test/temporal/reconciler-neighbours.test.ts', name: 'an execution whose task ended a moment ago' }],
   },
@@ -42,35 +42,6 @@ export default [
     replacement: '',
     harm: 'A webhook message whose worker died is never sent.',
     tests: [{ file: 'test/temporal/reconciler-neighbours.test.ts', name: 'delivers one that no delivery is in progress for' }],
-  },
-  {
-    id: 'reconciler/kept-keys',
-    file: 'src/temporal/reconcile-tasks.ts',
-    text: 'await store.idempotency.expire();',
-    replacement: '',
-    harm: 'Idempotency keys are kept forever.',
-    tests: [{ file: 'test/temporal/reconciler-neighbours.test.ts', name: 'deletes idempotency keys older than a day' }],
-  },
-  {
-    id: 'reconciler/kept-deltas',
-    file: 'src/temporal/reconcile-tasks.ts',
-    text: 'await store.events.trimDeltas(new Date(now().getTime() - DELTAS_KEPT_MS));',
-    replacement: '',
-    harm: 'The table of events grows without end.',
-    tests: [
-      { file: 'test/temporal/reconciler-neighbours.test.ts', name: 'deletes deltas of runs that ended more than a day ago' },
-    ],
-  },
-  {
-    id: 'reconciler/deltas-of-live-runs',
-    file: 'src/store/statements/events.ts',
-    text: ` AND task_id IN (
-    SELECT id FROM tasks WHERE completed_at IS NOT NULL AND completed_at < :before)`,
-    replacement: '',
-    harm: 'The page of a long run misses its text so far.',
-    tests: [
-      { file: 'test/temporal/reconciler-neighbours.test.ts', name: 'deletes deltas of runs that ended more than a day ago' },
-    ],
   },
   {
     id: 'reconciler/undecided-calls',

@@ -123,39 +123,6 @@ describe('the reconciler', () => {
     expect(await Promise.all([other, patient].map(statusOf))).toEqual(['running', 'pending']);
     await halted(patient, other);
   });
-
-  it('deletes deltas of runs that ended more than a day ago, and of no others', async () => {
-    const ended = async () => {
-      here.model.script(says('Some words.'));
-      const task_id = await here.prompt(await here.workflow());
-      await here.ended(task_id);
-      return task_id;
-    };
-    const [old, recent] = [await ended(), await ended()];
-    const running = await streaming(await here.workflow());
-    await sql(`UPDATE events SET timestamp = now() - interval '25 hours' WHERE task_id = ANY($1)`, [old, recent, running]);
-    await sql(`UPDATE tasks SET completed_at = now() - interval '25 hours' WHERE id = $1`, old);
-    await compareLater();
-    const kinds = async (task_id: string) =>
-      (await sql('SELECT DISTINCT type FROM events WHERE task_id = $1', task_id)).map(({ type }) => type);
-    expect(await kinds(old)).not.toContain('message_delta');
-    expect(await kinds(old)).toEqual(expect.arrayContaining(['message', 'status', 'log', 'usage']));
-    for (const task_id of [recent, running]) expect(await kinds(task_id)).toContain('message_delta');
-    await halted(running);
-  });
-
-  it('deletes idempotency keys older than a day, and of no others', async () => {
-    const once = async (name: string) => {
-      await here.alice.ok(here.alice.post('/api/skills', { name, instructions: 'x' }, { 'idempotency-key': name }), 201);
-    };
-    await once('key of yesterday');
-    await once('key of today');
-    await sql(`UPDATE idempotency_keys SET created_at = now() - interval '25 hours' WHERE key = 'key of yesterday'`);
-    await sql(`UPDATE idempotency_keys SET created_at = now() - interval '23 hours' WHERE key = 'key of today'`);
-    await compareLater();
-    const kept = await sql(`SELECT key FROM idempotency_keys WHERE key LIKE 'key of %'`);
-    expect(kept).toEqual([{ key: 'key of today' }]);
-  });
 });
 
 describe('the reconciler and messages to webhooks', () => {

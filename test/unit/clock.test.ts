@@ -15,7 +15,7 @@ const TIME_OF_DAY: Record<string, RegExp> = {
   'the deadline of a call to the engine': /withDeadline\(Date\.now\(\) \+/,
   'times that a schedule is due at': /noteMissed\(\w+, Date\.now\(\)\)|scheduleOfRow\(row, Date\.now\(\)\)/,
   'a date in an answer from outside': /Date\.parse\(text\) - Date\.now\(\)/,
-  'the timestamp of a webhook message': /now = Date\.now \}: SenderOptions/,
+  'the timestamp of a webhook message': /now = Date\.now, timeout_ms = TIMEOUT_MS \}: SenderOptions/,
   'a time that is stored and compared with another stored one':
     /previous_until\.getTime\(\) (<=|>) Date\.now\(\)|Date\.parse\(ttl\) <= Date\.now\(\)/,
   'the time of a chat message': /Math\.max\(Date\.now\(\), /,

@@ -13,7 +13,7 @@ const message = (role: string, content: string, more: object = {}): RunEvent => 
 
 const blank = {
   ...{ kind: 'call', call_id: '1-1', name: 'add', arguments: '', state: 'planned', failed: false, result: null },
-  ...{ progress: null, stdout: null, stderr: null, duration_ms: null },
+  ...{ restored: false, progress: null, stdout: null, stderr: null, duration_ms: null },
 };
 const call = { call_id: '1-1', name: 'add', arguments: '{}' };
 const asked = after(emptyRun, [message('assistant', '', { tool_calls: [call] })]);
@@ -25,7 +25,7 @@ it('takes status, turn and usage from their events', () => {
     { type: 'usage', data: usage, timestamp },
   ]);
   expect(run).toEqual({ ...emptyRun, status: 'running', turn: 3, usage });
-  expect(emptyRun).toEqual({ status: null, turn: 0, usage: null, blocks: [], partial: '', logs: [] });
+  expect(emptyRun).toEqual({ status: null, turn: 0, usage: null, blocks: [], partial: '', logs: [], behind: null });
 });
 
 it('keeps every log line, and what came before', () => {

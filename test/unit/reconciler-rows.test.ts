@@ -7,12 +7,17 @@ const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 
 const REPAIRS = 'test/temporal/reconciler.test.ts';
 const NEIGHBOURS = 'test/temporal/reconciler-neighbours.test.ts';
+const CONTINUITY = 'test/temporal/continuity.test.ts';
+const OLDER = 'test/temporal/older-engine.test.ts';
 type Test = [file: string, name: string];
 
 const AS_THEY_ARE: Test = [NEIGHBOURS, 'a run in progress and the one that waits behind it, whatever is wrong elsewhere'];
 const DECISIONS: Test = [NEIGHBOURS, 'a call that nobody has decided about, while it delivers a decision about the same call'];
 const INTERRUPTS: Test = [NEIGHBOURS, 'repeats the halt of an interrupt that was not delivered, and halts no run'];
 const UNUSED: Test = [REPAIRS, 'removes workflows that were made for one request which never came to run, and no others'];
+const DELTAS: Test = ['test/api/retention.test.ts', 'of tasks that ended more than a day ago are removed'];
+const TABLES: Test = ['test/api/retention.test.ts', 'loses its old rows if they are to be removed, and no other row'];
+const TIDYING: Test = ['test/temporal/retention.test.ts', 'removes old tasks, and what they kept on disk'];
 const MESSAGES: Test = [NEIGHBOURS, 'delivers one that no delivery is in progress for, and repeats none that was delivered'];
 
 /** For each row of the page, by how it begins: the tests that break the world in that way, and those that leave a healthy neighbour alone. */
@@ -24,9 +29,21 @@ const ROWS: Record<string, { breaks: Test[]; spares: Test[] }> = {
     ],
     spares: [[NEIGHBOURS, 'a task whose run is only just being started'], AS_THEY_ARE],
   },
-  'a task that has not ended, but whose execution has': {
+  'a task that has not ended, but whose execution was ended from outside': {
     breaks: [[REPAIRS, 'fails a task whose run was ended in the engine, keeps its text, and lets the next one proceed']],
     spares: [AS_THEY_ARE],
+  },
+  'a task that has not ended, but whose execution has ended by itself': {
+    breaks: [[CONTINUITY, 'waits if the engine has seen its end']],
+    spares: [AS_THEY_ARE],
+  },
+  'a decision to resume or fail a run that was not carried out': {
+    breaks: [[CONTINUITY, 'is carried out by the reconciler if the engine did not get it, and once']],
+    spares: [[CONTINUITY, 'is not made for a run that waits when the engine loses it']],
+  },
+  'a run that waits in the engine for a lane, a decision or a budget': {
+    breaks: [[OLDER, 'when a person has decided, and the call has its result']],
+    spares: [[OLDER, 'and one that waits for a person on record too is left alone']],
   },
   'an open execution whose task has ended or was deleted': {
     breaks: [[REPAIRS, 'ends an execution whose task is gone']],
@@ -43,16 +60,9 @@ const ROWS: Record<string, { breaks: Test[]; spares: Test[] }> = {
   'an `interrupt` whose halt was not delivered': { breaks: [INTERRUPTS], spares: [INTERRUPTS] },
   'a webhook message that is to be delivered': { breaks: [MESSAGES], spares: [MESSAGES] },
   'a workflow that `/v1` or `/mcp` created': { breaks: [UNUSED], spares: [UNUSED] },
-  'deltas and idempotency keys older than a day': {
-    breaks: [
-      [NEIGHBOURS, 'deletes deltas of runs that ended more than a day ago, and of no others'],
-      [NEIGHBOURS, 'deletes idempotency keys older than a day, and of no others'],
-    ],
-    spares: [
-      [NEIGHBOURS, 'deletes deltas of runs that ended more than a day ago, and of no others'],
-      [NEIGHBOURS, 'deletes idempotency keys older than a day, and of no others'],
-    ],
-  },
+  'deltas of tasks that ended more than a day ago, idempotency keys': { breaks: [DELTAS, TABLES], spares: [DELTAS, TABLES] },
+  'what ended longer ago than `RETENTION_DAYS`': { breaks: [TABLES, TIDYING], spares: [TABLES, TIDYING] },
+  'a workspace of a task that has ended': { breaks: [TIDYING], spares: [TIDYING] },
 };
 
 const page = read('docs/durability.md');
