@@ -55,6 +55,7 @@ const KEPT: Record<string, string> = {
   chat_messages: 'deleted by the owner of the chat',
   chat_sessions: 'deleted by their owner',
   custom_tools: 'configuration',
+  event_gaps: 'one row a workflow and restore: it goes with its workflow',
   event_sequences: 'one row a workflow: a number is never given out twice',
   grant_keys: 'one row',
   guardrails: 'configuration',

@@ -95,7 +95,7 @@ describe('a run whose record was restored to an older state', () => {
     expect(await logged(task_id, 'record_behind')).toMatchObject([
       { missing: 'step 2', detail: expect.stringContaining('lacks step 2') },
     ]);
-    expect(await here.driver.engine.state(task_id)).toBe('open');
+    expect(await here.driver.engine.state(task_id)).toBe('waiting');
     const listed = (await here.alice.get('/api/tasks?status=waiting')).body as unknown as { id: string }[];
     expect(listed.map(({ id }) => id)).toContain(task_id);
     const asked = here.model.requests.length;

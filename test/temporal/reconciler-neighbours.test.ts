@@ -75,7 +75,7 @@ describe('the reconciler leaves alone', () => {
     await here.driver.engine.terminate(broken, 'by an operator');
     expect(await compareLater()).toMatchObject({ ...REPAIRED_NOTHING, lost: 1 });
     expect(await Promise.all([first, second].map(statusOf))).toEqual(['running', 'pending']);
-    expect(await Promise.all([first, second].map(stateOf))).toEqual(['open', 'open']);
+    expect(await Promise.all([first, second].map(stateOf))).toEqual(['open', 'waiting']);
     expect(await Promise.all([first, second].map(isAskedToEnd))).toEqual([false, false]);
     const [{ active_task_id: holder }] = await sql('SELECT active_task_id FROM workflows WHERE id = $1', workflow_id);
     expect(holder).toBe(first);
