@@ -39,7 +39,7 @@ export default [
     tests: [{ file: TEXTS, name: 'reaches watchers over Postgres' }],
   },
   {
-    id: 'texts/silent-beside-redis',
+    id: 'texts/silent-with-redis',
     file: 'src/store/database.ts',
     text: '...(notifies ? {} :',
     replacement: '...(notifies || true ? {} :',
