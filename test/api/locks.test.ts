@@ -38,6 +38,8 @@ const CALLS: Record<string, string> = {
   settle_task: `SELECT settle_task('${TASK}', 'halted', NULL, NULL, '${EVENT}')`,
   discard_task: `SELECT discard_task('${TASK}')`,
   settle_lanes: 'SELECT settle_lanes()',
+  note_restore: `INSERT INTO installation_facts (name, value) VALUES ('epoch', '{"epoch": 1, "beat": 1}') ON CONFLICT DO NOTHING;
+    SELECT note_restore(NULL, NULL)`,
 };
 
 it('knows every database function that locks a row', async () => {

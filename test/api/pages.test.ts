@@ -32,8 +32,8 @@ const USES = '/api/tokens/{id}/uses';
 async function create(path: string): Promise<void> {
   if (path === USES) {
     const { name } = await here.alice.ok(here.alice.get(`/api/tokens/${world.ids.tokens}`));
-    await sql(`INSERT INTO token_uses (id, token_name, principal, purpose, granted)
-      VALUES (uuidv7(), '${name}', 'local:alice', 'mcp', true)`);
+    await sql(`INSERT INTO token_uses (id, token_name, principal, purpose, granted, resource_kind, resource_id, resource_name, destination_label)
+      VALUES (uuidv7(), '${name}', 'local:alice', 'mcp', true, 'mcp_server', uuidv7(), 'tools', 'https://tools.example')`);
   } else if (path.startsWith('/api/tasks')) await here.ended(await here.prompt(world.ids.workflows as string));
   else {
     const body = world.bodyOf({ section: '', method: 'POST', path, request: '', response: '' });
