@@ -24,7 +24,7 @@ it('while the connection that events come by is silent, for good, every stream e
   expect(await here.ended(halted, PATIENCE_MS)).toMatchObject({ status: 'halted' });
 });
 
-it('a stream that is resumed at an event number that does not exist yet ends if the task has ended, and otherwise continues from the newest event', {
+it('a stream that is resumed at an event number that does not exist yet is reset, has the whole run and ends with it', {
   timeout: 90_000,
 }, async () => {
   const here = await startTestInstallation();
@@ -33,9 +33,12 @@ it('a stream that is resumed at an event number that does not exist yet ends if 
   const stream = `/api/workflows/${workflow_id}/stream?task_id=${task_id}`;
   const headers = { 'last-event-id': '1000000' };
   const rest = await here.alice.events(stream, { headers, timeout_ms: PATIENCE_MS });
-  expect(rest.at(-1)).toMatchObject({ type: 'status', data: { status: 'completed', task_id } });
-  const last = (await Promise.all(reading))[0]!.at(-1)!.id;
-  expect(rest.at(-1)!.id).toBe(last);
-  for (const id of [last, last + 1, 1_000_000])
-    expect(await here.alice.events(stream, { headers: { 'last-event-id': String(id) } })).toEqual([]);
+  const whole = (await Promise.all(reading))[0]!;
+  const idsOf = (events: typeof whole) => events.map(({ id }) => id);
+  const last = whole.at(-1)!.id;
+  for (const events of [rest, await here.alice.events(stream, { headers: { 'last-event-id': String(last + 1) } })]) {
+    expect(events[0]).toMatchObject({ id: 0, type: 'log', data: { event: 'stream_reset' } });
+    expect(idsOf(events.slice(1))).toEqual(idsOf(whole));
+  }
+  expect(await here.alice.events(stream, { headers: { 'last-event-id': String(last) } })).toEqual([]);
 });
