@@ -20,6 +20,8 @@ interface Waiting {
 
 /** A longer batch makes Postgres plan for many rows, and one that grew in a stall would take long. */
 const MOST = 256;
+/** So that a statement that waits for a connection or a lock does not hold up all others. */
+const MOST_STATEMENTS = 4;
 
 interface Writers {
   /** Called with each text that a batch has written. */
@@ -29,13 +31,12 @@ interface Writers {
 }
 
 /**
- * Writes the texts of all runs of this process: while a statement is in progress the next batch collects, so a text waits for one
- * statement at most, and a busy process needs few. Each text is written or refused on its own; one run's texts keep their order if it
- * waits for each.
+ * Writes the texts of all runs of this process: while statements are in progress the next batch collects, so a busy process needs few.
+ * Each text is written or refused separately. The texts of one run keep their order if it waits for each.
  */
 export function groupedTexts(pool: Queryable, { onWritten, alone }: Writers): (text: RunText) => Promise<boolean> {
   let waiting: Waiting[] = [];
-  let writing = false;
+  let writing = 0;
 
   async function writeAll(): Promise<void> {
     // Everything that comes in the same turn of the event loop shares the first batch.
@@ -45,7 +46,7 @@ export function groupedTexts(pool: Queryable, { onWritten, alone }: Writers): (t
       waiting = waiting.slice(MOST);
       await writeBatch(batch);
     }
-    writing = false;
+    writing -= 1;
   }
 
   async function writeBatch(batch: Waiting[]): Promise<void> {
@@ -72,8 +73,8 @@ export function groupedTexts(pool: Queryable, { onWritten, alone }: Writers): (t
   return (text) =>
     new Promise((resolve, reject) => {
       waiting.push({ text, resolve, reject });
-      if (writing) return;
-      writing = true;
+      if (writing === MOST_STATEMENTS) return;
+      writing += 1;
       void writeAll();
     });
 }
