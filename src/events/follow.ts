@@ -21,12 +21,14 @@ export interface RecordPage {
 
 /** The part of the event record that following needs. */
 interface EventLog {
+  /** At most `limit` events, as many as `bytes` allow, and at least one if there is one. */
   read(
     workflow_id: string,
     from: { after: number; task_id?: string | undefined; limit: number; bytes: number },
   ): Promise<RecordPage>;
   /** One event with its data; null if it was deleted. */
   one(workflow_id: string, seq: number): Promise<StoredEvent | null>;
+  /** The end of the record, and where a reader whose number is not from it has to begin again. */
   extent(workflow_id: string, place: ReaderPlace): Promise<EventExtent>;
 }
 

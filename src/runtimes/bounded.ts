@@ -2,6 +2,7 @@ import type { ExchangeLimits } from '../domain/definition.ts';
 import { deltaJoiner, normalReply, storableValue } from '../domain/normalise.ts';
 import type { Config } from '../main/config.ts';
 import { refusedFailure } from './failures.ts';
+import { relayedBody } from './relayed-body.ts';
 import type { Fetch } from './reusing-fetch.ts';
 import { ModelFailure, type ModelRuntime } from './runtime.ts';
 
@@ -101,23 +102,6 @@ function noticing(fetch: Fetch, touch: () => void): Fetch {
     const response = await fetch(input, init);
     touch();
     if (!response.body) return response;
-    return new Response(noticed(response.body, touch), response);
+    return new Response(relayedBody(response.body, { onRead: touch }), response);
   };
-}
-
-/** A TransformStream would do, at several times the cost of a chunk. */
-function noticed(body: ReadableStream<Uint8Array>, touch: () => void): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { done, value } = await reader.read();
-        touch();
-        if (done) controller.close();
-        else controller.enqueue(value);
-      },
-      cancel: (reason) => reader.cancel(reason),
-    },
-    { highWaterMark: 0 },
-  );
 }

@@ -1,3 +1,5 @@
+import { relayedBody } from './relayed-body.ts';
+
 export type Fetch = typeof globalThis.fetch;
 
 /** After the end mark only the end of the transfer follows; a server that keeps it open longer loses its connection. */
@@ -12,27 +14,14 @@ export function reusingFetch(fetch: Fetch): Fetch {
     const response = await fetch(input, init);
     const { body, headers } = response;
     if (!body || !headers.get('content-type')?.includes('text/event-stream')) return response;
-    return new Response(readToItsEnd(body), response);
+    return new Response(relayedBody(body, { onCancel: readRest }), response);
   };
 }
 
-/** Passes the bytes through; if the reader stops, reads and drops the rest. */
-function readToItsEnd(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { done, value } = await reader.read();
-        if (done) controller.close();
-        else controller.enqueue(value);
-      },
-      cancel(reason) {
-        const late = setTimeout(() => reader.cancel(reason).catch(() => {}), REST_MS);
-        void drained(reader).finally(() => clearTimeout(late));
-      },
-    },
-    { highWaterMark: 0 },
-  );
+/** If the reader of the answer stops, the rest is read and dropped. */
+function readRest(source: ReadableStreamDefaultReader<Uint8Array>, reason: unknown): void {
+  const late = setTimeout(() => source.cancel(reason).catch(() => {}), REST_MS);
+  void drained(source).finally(() => clearTimeout(late));
 }
 
 async function drained(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {

@@ -51,20 +51,19 @@ export function groupedTexts(pool: Queryable, { onWritten, alone }: Writers): (t
 
   async function writeBatch(batch: Waiting[]): Promise<void> {
     const texts = JSON.stringify(batch.map(({ text }, ord) => ({ ...text, ord })));
-    try {
-      const written = await rows<{ ord: number; last: number }>(pool, appendTexts({ texts }));
-      const numbers = new Map(written.map(({ ord, last }) => [ord, last]));
-      for (const [ord, one] of batch.entries()) {
-        const last = numbers.get(ord);
-        if (last === undefined) void writeAlone(one);
-        else {
-          onWritten(one.text, last);
-          one.resolve(true);
-        }
-      }
-    } catch (error) {
+    const written = await rows<{ ord: number; last: number }>(pool, appendTexts({ texts })).catch((error: unknown) => {
       // Whether they were written is unknown. Another error wrote nothing, and concerns one of them: each is tried by itself.
       for (const one of batch) outageOf(error) ? one.reject(error) : void writeAlone(one);
+    });
+    if (!written) return;
+    const numbers = new Map(written.map(({ ord, last }) => [ord, last]));
+    for (const [ord, one] of batch.entries()) {
+      const last = numbers.get(ord);
+      if (last === undefined) void writeAlone(one);
+      else {
+        one.resolve(true);
+        onWritten(one.text, last);
+      }
     }
   }
 
