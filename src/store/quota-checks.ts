@@ -12,19 +12,8 @@ export interface Quotas {
 
 export function quotasOf(store: QuotaStore, config: Config): Quotas {
   const { STORED_BYTES_PER_PRINCIPAL: most_bytes, RUNNING_TASKS_PER_PRINCIPAL: most_tasks } = config;
-  // Admitted tasks that may not be stored yet, by owner: many prompts may arrive at once.
-  const making = new Map<string, Set<Promise<unknown>>>();
-  const makingOf = (owner: string) => [...(making.get(owner) ?? [])];
-
-  function record<T>(owner: string, task: Promise<T>): Promise<T> {
-    const others = making.get(owner) ?? new Set();
-    const settled: Promise<unknown> = Promise.allSettled([task]).then(() => {
-      others.delete(settled);
-      if (others.size === 0) making.delete(owner);
-    });
-    making.set(owner, others.add(settled));
-    return task;
-  }
+  // By owner: callers being served, tasks being made, and how many were admitted.
+  const owners = new Map<string, { callers: number; making: Set<Promise<unknown>>; admitted: number }>();
 
   return {
     async admitBytes(owner, bytes) {
@@ -40,14 +29,26 @@ export function quotasOf(store: QuotaStore, config: Config): Quotas {
       );
     },
     async admitTask(owner, make) {
-      for (;;) {
-        const before = makingOf(owner);
-        const open = await store.openTasks(owner, most_tasks);
-        if (open >= most_tasks) throw tasksLimit(most_tasks);
-        // A concurrent task is counted by the query, here, or twice; never missed.
-        const uncertain = new Set([...before, ...makingOf(owner)]);
-        if (open + uncertain.size < most_tasks) return record(owner, make());
-        await Promise.race(uncertain);
+      const of = owners.get(owner) ?? { callers: 0, making: new Set(), admitted: 0 };
+      owners.set(owner, of);
+      of.callers++;
+      try {
+        for (;;) {
+          const [making, admitted] = [of.making.size, of.admitted];
+          const open = await store.openTasks(owner, most_tasks);
+          if (open >= most_tasks) throw tasksLimit(most_tasks);
+          // The query may or may not have seen what was being made, or was admitted, while it ran.
+          const uncertain = making + of.admitted - admitted;
+          if (open + uncertain < most_tasks) break;
+          if (of.making.size > 0) await Promise.race(of.making);
+        }
+        const made = make();
+        const settled: Promise<unknown> = Promise.allSettled([made]).then(() => of.making.delete(settled));
+        of.making.add(settled);
+        of.admitted++;
+        return await made;
+      } finally {
+        if (--of.callers === 0) owners.delete(owner);
       }
     },
   };
