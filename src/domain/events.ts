@@ -31,6 +31,9 @@ export interface EventExtent {
   begin_again_after: number | null;
 }
 
+/** What is published as the model of a step whose definition names none. */
+export const DEFAULT_MODEL = 'default model';
+
 /** Makes the events of one task; the clock is an argument, so that domain code needs none. */
 export function eventsOf(task_id: string, now: () => string) {
   const event = (type: NewEvent['type'], data: Record<string, unknown>): NewEvent => ({ type, data, timestamp: now() });

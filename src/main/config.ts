@@ -75,7 +75,7 @@ const Environment = z.object({
   BASH_NETWORK: z.stringbool().default(false),
   SEARCH_API_URL: Url.optional(),
   ANTHROPIC_API_URL: Url.optional(),
-  WORKER_MAX_ACTIVITIES: z.coerce.number().int().min(1).default(100),
+  WORKER_MAX_ACTIVITIES: z.coerce.number().int().min(1).optional(),
   WORKER_CACHED_RUNS: z.coerce.number().int().min(2).default(500),
   WORKER_SHUTDOWN_SECONDS: z.coerce.number().min(0).default(20),
   WORKER_BUILD_ID: z.string().optional(),

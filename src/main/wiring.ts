@@ -37,6 +37,7 @@ import { keepPrepared, prepareEngine } from '../temporal/housekeeping.ts';
 import { activityPorts, firePortsOf } from '../temporal/ports/index.ts';
 import { createSchedules } from '../temporal/schedules.ts';
 import { settler } from '../temporal/settle.ts';
+import { slotsWithin } from '../temporal/slots.ts';
 import { type RunningWorker, startWorker } from '../temporal/worker.ts';
 import { startToolRunner } from '../toolrunner/index.ts';
 import { builtinSpecs } from '../tools/builtin/index.ts';
@@ -178,7 +179,7 @@ export async function openWorker(
     namespace: config.TEMPORAL_NAMESPACE,
     task_queue: config.TEMPORAL_TASK_QUEUE,
     cache_dir: `${config.PERDURA_HOME}/cache`,
-    max_activities: config.WORKER_MAX_ACTIVITIES,
+    max_activities: config.WORKER_MAX_ACTIVITIES ?? slotsWithin(),
     cached_runs: config.WORKER_CACHED_RUNS,
     shutdown_seconds: config.WORKER_SHUTDOWN_SECONDS,
     build_id: config.WORKER_BUILD_ID ?? null,

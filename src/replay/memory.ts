@@ -46,6 +46,9 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
       const seconds = run.started_at && (Date.parse(recording.timeAt(step)) - run.started_at.getTime()) / 1000;
       return { ...run, seconds, recorded: done.has(step), messages: inOrder(), calls: planned };
     },
+    async openAndBegin(task_id, { step }) {
+      return { run: await runs.open(task_id, step), begun: false };
+    },
     async begin(_, { step, turns, messages: added }: Begin) {
       run = { ...run, status: 'running', turns };
       for (const message of added) write(message);
@@ -101,8 +104,8 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
     return true;
   }
   const ledger: CallToolPorts['ledger'] = {
-    async open(_, call_id) {
-      return calls.get(call_id);
+    async openAndStart(_, call_id) {
+      return { call: calls.get(call_id), started: false };
     },
     start: async (call) => move(call, { status: 'started', attempts: call.attempts + 1, decision: null }),
     end: async (call, result) => end(call, result),

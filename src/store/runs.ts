@@ -50,6 +50,18 @@ export interface OpenRun extends Usage {
   calls: PlannedCall[];
 }
 
+/** A run, and the first event of its step if the step was begun with it. */
+interface OpenedRun extends OpenRun {
+  events: NewEvent[] | null;
+  last: number | null;
+}
+
+interface OpenedStep {
+  run: OpenRun | undefined;
+  /** This attempt has the step. */
+  begun: boolean;
+}
+
 export interface Begin {
   step: number;
   turns: number;
@@ -129,6 +141,15 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
 
   return {
     open: (task_id: string, step: number) => row<OpenRun>(pool, sql.openRun({ task_id, step })),
+
+    /** Opens a run and, if nothing has to be decided or written before, begins its next step in the same statement. */
+    async openAndBegin(task_id: string, place: { step: number; turns: number; at: string }): Promise<OpenedStep> {
+      const found = await row<OpenedRun>(pool, sql.openAndBegin({ task_id, ...place }));
+      if (!found) return { run: undefined, begun: false };
+      const { events, last, ...run } = found;
+      if (last !== null) publish(run.workflow_id, task_id, { events: events!, last });
+      return { run, begun: last !== null };
+    },
 
     /** Starts the next attempt of a step and writes its input to the model. False if another attempt was faster. */
     begin(run: OpenRun, { step, turns, denied, messages, events }: Begin) {

@@ -54,6 +54,17 @@ interface TaskFilter extends Paging {
 /** The seal context that ties an access token to its task. */
 export const callerContext = (task_id: string) => `caller-token:${task_id}`;
 
+/** A caller's access token as it is stored with a task. */
+interface SealedCaller {
+  caller_token: Uint8Array | null;
+  caller_key_id: string | null;
+}
+
+interface TaskSecrets extends SealedCaller {
+  owner: string;
+  definition_hash: string;
+}
+
 export interface UnfinishedTask {
   task_id: string;
   workflow_id: string;
@@ -175,22 +186,10 @@ export function taskStore({
     async settleLanes(): Promise<void> {
       await row(pool, sql.settleLanes());
     },
-    /** What is needed to open the secrets that a task's run may see; null if there is no such task. */
-    secretsOf: (task_id: string) =>
-      prisma.task.findUnique({
-        where: { id: task_id },
-        select: { owner: true, definition_hash: true, caller_token: true, caller_key_id: true },
-      }),
+    /** What is needed to open the secrets that a task's run may see; undefined if there is no such task. */
+    secretsOf: (task_id: string) => row<TaskSecrets>(pool, sql.secretsOfTask({ task_id })),
     /** Opens the access token of a task's caller; null if the task has ended or had none. */
-    callerToken({
-      task_id,
-      caller_token,
-      caller_key_id,
-    }: {
-      task_id: string;
-      caller_token: Uint8Array | null;
-      caller_key_id: string | null;
-    }) {
+    callerToken({ task_id, caller_token, caller_key_id }: { task_id: string } & SealedCaller) {
       if (!caller_token || !caller_key_id) return null;
       return keys.open({ sealed: caller_token, key_id: caller_key_id } as Sealed, callerContext(task_id));
     },

@@ -121,11 +121,6 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
       return (await prisma.storedToken.findMany({ where, select: { name: true } })).map(({ name }) => name);
     },
     open,
-    /** Values that a run has used, for redaction only. */
-    async metBy(task_id: string): Promise<string[]> {
-      const found = await rows<Sealed & { name: string }>(pool, sql.tokensMet({ task_id }));
-      return found.map((token) => keys.open(token, context(token.name)));
-    },
     /** Uses and attempted uses of a token, newest first. Excludes uses of an earlier token with the same name. */
     async uses({ name, created_at }: { name: string; created_at: string }, paging: Paging) {
       const where = { token_name: name, used_at: { gte: new Date(created_at) }, resource_kind: { not: null } };
@@ -137,15 +132,12 @@ export function tokenStore({ pool, prisma, fingerprints }: Parts, keys: KeyRing)
       return { ...page, items: page.items.map((use) => ({ ...use, used_by: logins.get(use.principal) ?? use.principal })) };
     },
     /**
-     * Opens tokens for redaction. They are not sent, so this is not recorded as a use. A token that cannot be opened is skipped:
-     * no run can open it either.
+     * Opens for redaction the tokens that a run has used, and those of these names. They are not sent, so this is not recorded as a
+     * use. A token that was not used and cannot be opened is skipped: no run can open it either.
      */
-    async openForRedaction(names: string[], principal: string): Promise<void> {
-      if (names.length === 0) return;
-      const where = { name: { in: names }, OR: [{ created_by: principal }, { shared: true }] };
-      for (const token of await prisma.storedToken.findMany({ where })) {
-        if (keys.holds(token.key_id)) keys.open(token as Sealed, context(token.name));
-      }
+    async openForRedaction(task_id: string, names: string[], principal: string): Promise<void> {
+      const found = await rows<Sealed & { name: string; met: boolean }>(pool, sql.tokensOfRun({ task_id, names, principal }));
+      for (const token of found) if (token.met || keys.holds(token.key_id)) keys.open(token, context(token.name));
     },
     /** Seals every value again with the active key. Returns how many changed. */
     async rotate(): Promise<number> {

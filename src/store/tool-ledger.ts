@@ -38,6 +38,18 @@ export interface OpenCall extends CallPlace, LedgerEntry {
   fork: ForkOrigin | null;
 }
 
+/** A call, and the first event of its attempt if it was started. */
+interface StartedCall extends OpenCall {
+  events: NewEvent[] | null;
+  last: number | null;
+}
+
+interface OpenedCall {
+  call: OpenCall | undefined;
+  /** This attempt executes the call. */
+  started: boolean;
+}
+
 export interface CallEnd {
   content: string;
   failed: boolean;
@@ -69,10 +81,20 @@ export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
     /** A call as its task has it on record; undefined if there is no such task. */
     open: (task_id: string, call_id: string) => row<OpenCall>(pool, sql.openCall({ task_id, call_id })),
 
+    /** The same, and starts the call in the same statement if it is to be run without asking anyone. */
+    async openAndStart(task_id: string, call_id: string, at: string): Promise<OpenedCall> {
+      const found = await row<StartedCall>(pool, sql.openAndStart({ task_id, call_id, at }));
+      if (!found) return { call: undefined, started: false };
+      const { events, last, ...call } = found;
+      if (last === null) return { call, started: false };
+      publish(call.workflow_id, task_id, { events: events!, last });
+      return { call: startedCall(call), started: true };
+    },
+
     /** Marks a call as started and returns its current state. Null if another attempt changed it in the meantime. */
     async start(call: OpenCall, events: NewEvent[]): Promise<OpenCall | null> {
       const started = await write(sql.startCall(seenParameters(call, events)), call, events);
-      return started ? { ...call, status: 'started', attempts: call.attempts + 1, decision: null } : null;
+      return started ? startedCall(call) : null;
     },
 
     /** Writes a call's result, once, with its ledger entry. False if the call has changed since it was read. */
@@ -117,6 +139,13 @@ export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
     },
   };
 }
+
+const startedCall = (call: OpenCall): OpenCall => ({
+  ...call,
+  status: 'started',
+  attempts: call.attempts + 1,
+  decision: null,
+});
 
 const runParameters = ({ task_id, workflow_id }: CallPlace, events: NewEvent[]) => ({
   task_id,

@@ -39,7 +39,7 @@ const OF_A_STEP: Record<string, (run: OpenRun) => Promise<boolean>> = {
   noteError: (run) => here.core.store.runs.noteError(run, { step, error: 'late', events: eventsFor(run) }),
 };
 /** Of a run, whichever attempt it is; and what only reads. */
-const OF_A_RUN = ['open', 'publish', 'freezeToolset', 'note', 'settle'];
+const OF_A_RUN = ['open', 'openAndBegin', 'publish', 'freezeToolset', 'note', 'settle'];
 
 const ending = { content: 'x', failed: false, kind: 'result', stdout: null, stderr: null, duration_ms: 1 } as const;
 const OF_A_CALL: Record<string, (call: OpenCall) => Promise<unknown>> = {
@@ -51,7 +51,7 @@ const OF_A_CALL: Record<string, (call: OpenCall) => Promise<unknown>> = {
   release: (call) => here.core.store.ledger.release(call, { reached: false, events: eventsFor(call) }),
 };
 /** Of a call as it is, of its run, or of a person. */
-const OF_ANY_CALL = ['open', 'resume', 'publish', 'setTodos', 'decide'];
+const OF_ANY_CALL = ['open', 'openAndStart', 'resume', 'publish', 'setTodos', 'decide'];
 
 /** A run whose first step was begun twice: by a worker that is taken for lost, and by its successor. */
 async function twice() {

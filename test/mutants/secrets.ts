@@ -73,7 +73,7 @@ export default [
   {
     id: 'secrets/of-a-run-not-opened',
     file: 'src/temporal/ports/secrets.ts',
-    text: 'await store.tokens.metBy(task_id);\n  await store.tokens.openForRedaction(',
+    text: 'await store.tokens.openForRedaction(',
     replacement: 'void (',
     harm: 'A worker that did not open a secret itself shows it when a tool reads it back from a file.',
     tests: [{ file: 'test/temporal/canaries-of-two.test.ts', name: 'a worker that never opened a secret' }],

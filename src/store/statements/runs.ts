@@ -1,3 +1,4 @@
+import { DEFAULT_MODEL } from '../../domain/events.ts';
 import { LIVE_STATUSES } from '../../domain/statuses.ts';
 import { statement } from '../statement.ts';
 
@@ -18,10 +19,7 @@ export const messagesFrom = (
   FROM jsonb_to_recordset(${json}::jsonb) AS m
     (step int, position int, role text, kind text, content text, tool_calls jsonb, call_id text, extra jsonb)`;
 
-export const openRun = statement(
-  'open_run',
-  ['task_id', 'step'],
-  `SELECT t.id AS task_id, t.workflow_id, t.owner, t.owner_login, t.prompt, t.status, t.halt_requested, t.definition_hash,
+const RUN_AT_STEP = `SELECT t.id AS task_id, t.workflow_id, t.owner, t.owner_login, t.prompt, t.status, t.halt_requested, t.definition_hash,
       t.cursor, t.toolset, t.turns, t.started_at, extract(epoch FROM now() - t.started_at)::float8 AS seconds, t.budget, t.caller_token, t.caller_key_id,
       t.total_in, t.total_out, t.cache_read, t.cache_write, t.cost, t.premium_requests,
       coalesce(s.attempts, 0) AS attempts, coalesce(s.errors, 0) AS errors, s.ended_at IS NOT NULL AS recorded,
@@ -35,7 +33,36 @@ export const openRun = statement(
       coalesce((SELECT json_agg(json_build_object('call_id', c.call_id, 'name', c.name) ORDER BY c.position)
         FROM tool_calls c WHERE c.task_id = t.id AND c.step = :step), '[]'::json) AS calls
     FROM tasks t LEFT JOIN task_steps s ON s.task_id = t.id AND s.step = :step
-    WHERE t.id = :task_id`,
+    WHERE t.id = :task_id`;
+
+export const openRun = statement('open_run', ['task_id', 'step'], RUN_AT_STEP);
+
+/**
+ * Opens a run and begins its next step at once, if this is the first attempt and there is nothing to decide or to add before: the run
+ * goes on from a recorded step whose calls have all ended. A provider with a rate is asked first, so its steps begin later.
+ */
+export const openAndBegin = statement(
+  'open_and_begin',
+  ['task_id', 'step', 'turns', 'at'],
+  `WITH seen AS MATERIALIZED (${RUN_AT_STEP}),
+    plain AS MATERIALIZED (
+      SELECT seen.workflow_id, jsonb_build_array(jsonb_build_object('type', 'log', 'timestamp', :at::text, 'data', jsonb_build_object(
+          'event', 'model_call', 'detail', coalesce(d.body ->> 'model', '${DEFAULT_MODEL}'), 'step', :step::int))) AS events
+      FROM seen JOIN definitions d ON d.hash = seen.definition_hash
+      WHERE :step > 1 AND seen.attempts = 0 AND NOT seen.recorded AND seen.follows AND cardinality(seen.unended) = 0
+        AND seen.status = 'running' AND NOT seen.halt_requested AND d.body #>> '{provider,requests_per_minute}' IS NULL),
+    lane AS (
+      UPDATE workflows SET status = 'running', current_turn = :turns
+      WHERE id = (SELECT workflow_id FROM plain) AND active_task_id = :task_id AND status <> 'inactive'
+        AND (status <> 'running' OR current_turn <> :turns) RETURNING 1),
+    run AS (
+      UPDATE tasks SET turns = :turns, steps = :step
+      WHERE id = :task_id AND status = 'running' AND NOT halt_requested AND EXISTS (SELECT 1 FROM plain)
+        AND (SELECT count(*) FROM lane) >= 0 RETURNING 1),
+    step AS (
+      INSERT INTO task_steps (task_id, step, attempts) SELECT :task_id, :step, 1 FROM run ON CONFLICT DO NOTHING RETURNING 1)
+    SELECT seen.*, plain.events, (SELECT append_events(plain.workflow_id, :task_id, plain.events) FROM step) AS last
+    FROM seen LEFT JOIN plain ON true`,
 );
 
 /**

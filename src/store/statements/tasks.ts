@@ -53,6 +53,12 @@ export const createdTask = statement(
     FROM tasks t JOIN workflows w ON w.id = t.workflow_id WHERE t.id = :task_id AND w.id = :workflow_id`,
 );
 
+export const secretsOfTask = statement(
+  'secrets_of_task',
+  ['task_id'],
+  `SELECT owner, definition_hash, caller_token, caller_key_id FROM tasks WHERE id = :task_id`,
+);
+
 export const discardTask = statement('discard_task', ['task_id'], `SELECT discard_task(:task_id) AS holder`);
 
 export const settleLanes = statement('settle_lanes', [], `SELECT settle_lanes() AS freed`);

@@ -34,13 +34,19 @@ export const openToken = statement(
     SELECT sealed, key_id, login, verdict FROM token`,
 );
 
-/** The stored tokens that a run and the runs it was forked from have used. */
-export const tokensMet = statement(
-  'tokens_met',
-  ['task_id'],
+/**
+ * The stored tokens whose values a run may see: those that it and the runs it was forked from have used (`met`), and those of these
+ * names that its owner may use. One statement, because every run executes it.
+ */
+export const tokensOfRun = statement(
+  'tokens_of_run',
+  ['task_id', 'names', 'principal'],
   `WITH RECURSIVE runs AS (
       SELECT id, forked_from FROM tasks WHERE id = :task_id
-      UNION SELECT t.id, t.forked_from FROM tasks t JOIN runs r ON t.id = r.forked_from)
-    SELECT DISTINCT s.name, s.sealed, s.key_id FROM runs r JOIN token_uses u ON u.task_id = r.id AND u.granted
-      JOIN stored_tokens s ON s.name = u.token_name`,
+      UNION SELECT t.id, t.forked_from FROM tasks t JOIN runs r ON t.id = r.forked_from),
+    used AS (SELECT DISTINCT u.token_name AS name FROM runs r JOIN token_uses u ON u.task_id = r.id AND u.granted)
+    SELECT s.name, s.sealed, s.key_id, true AS met FROM used JOIN stored_tokens s ON s.name = used.name
+    UNION ALL SELECT s.name, s.sealed, s.key_id, false FROM stored_tokens s
+      WHERE s.name = ANY (:names::text[]) AND (s.shared OR s.created_by = :principal)
+        AND NOT EXISTS (SELECT 1 FROM used WHERE used.name = s.name)`,
 );

@@ -14,7 +14,7 @@ import { type ParkBehind, parkedBehind } from './continuity.ts';
 import { retryDelay } from './failure.ts';
 
 export interface CallToolPorts extends AnswerPorts {
-  ledger: Omit<ToolLedger, 'publish' | 'setTodos'>;
+  ledger: Omit<ToolLedger, 'open' | 'publish' | 'setTodos'>;
   halts: Halts;
   definition(hash: string): Promise<Definition>;
   /** Executes the call. Reports the tool's own failure in the outcome; throws if its source is unreachable. */
@@ -40,8 +40,9 @@ export async function callStep(
   { task_id, call_id }: { task_id: string; call_id: string },
   signal: AbortSignal,
 ): Promise<CallState> {
-  const call = await ports.ledger.open(task_id, call_id);
+  const { call, started } = await ports.ledger.openAndStart(task_id, call_id, ports.now());
   if (!call || isTerminal(call.task_status)) throw taskEnded(task_id);
+  if (started) return execute(ports, call, signal);
   if (call.halt_requested) throw halted();
   const missing = missingForCall(call_id, call);
   if (missing) return parkedBehind(ports, call, missing);
@@ -67,6 +68,10 @@ async function run(ports: CallToolPorts, call: OpenCall, signal: AbortSignal): P
   const started = await ports.ledger.start(call, [begun]);
   if (!started) throw staleAttempt();
   await resume(ports, call);
+  return execute(ports, started, signal);
+}
+
+async function execute(ports: CallToolPorts, started: OpenCall, signal: AbortSignal): Promise<'done'> {
   const start = performance.now();
   try {
     const outcome = await toolOutcome(ports, started, signal);

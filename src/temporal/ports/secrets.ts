@@ -51,7 +51,6 @@ export async function openAll({ store }: Pick<SharedServices, 'store'>, task_id:
     ...tools.flatMap((tool) => (tool.kind === 'custom' ? Object.values(tool.env) : [])),
     ...[...configs, ...sources.map(({ connection_config }) => connection_config)].flatMap(tokensIn),
   ];
-  // Secrets that the run received earlier and could not get any more.
-  await store.tokens.metBy(task_id);
-  await store.tokens.openForRedaction([...new Set(names.filter((name) => typeof name === 'string'))], run.owner);
+  // Also secrets that the run received earlier and could not get any more.
+  await store.tokens.openForRedaction(task_id, [...new Set(names.filter((name) => typeof name === 'string'))], run.owner);
 }

@@ -1,4 +1,4 @@
-import { eventsOf, type NewEvent } from '../../../domain/events.ts';
+import { DEFAULT_MODEL, eventsOf, type NewEvent } from '../../../domain/events.ts';
 import type { TranscriptMessage } from '../../../domain/transcript.ts';
 import { DENIAL, REMINDER_POSITION, reminderOf } from '../../../domain/transcript.ts';
 import { staleAttempt } from '../attempt.ts';
@@ -19,14 +19,14 @@ export interface StartedStep {
   publishDelta(delta: string): Promise<void>;
 }
 
-/** Starts to write the beginning of the step without waiting for it: the model can be prepared meanwhile. */
+/** Starts to write the beginning of the step, if it is not written yet, without waiting for it: the model can be prepared meanwhile. */
 export async function beginStep(work: ExchangeAttempt, outer: AbortSignal): Promise<StartedStep> {
   const { ports, run, definition, order } = work;
   const first = order.step === 1 && run.messages.length === 0;
-  const context = first ? await contextOf(ports, run, definition) : { messages: [], events: [] };
-  const opening = openingOf(work, context);
+  const context = first ? await contextOf(ports, run, definition) : NOTHING;
+  const opening = work.begun ? NOTHING : openingOf(work, context);
   const stale = new AbortController();
-  const begun = claimStep(work, opening, stale);
+  const begun = work.begun ? Promise.resolve() : claimStep(work, opening, stale);
   // Awaited later. Attach a handler now so that a model failure cannot leave this rejection unhandled.
   begun.catch(() => {});
   return {
@@ -40,6 +40,8 @@ export async function beginStep(work: ExchangeAttempt, outer: AbortSignal): Prom
     },
   };
 }
+
+const NOTHING: Context = { messages: [], events: [] };
 
 /** Claims the step for this attempt; aborts if another was quicker. */
 async function claimStep({ ports, run, order }: ExchangeAttempt, opening: Context, stale: AbortController): Promise<void> {
@@ -83,6 +85,6 @@ function openingOf({ ports, run, definition, order }: ExchangeAttempt, context: 
   }
   if (run.status !== 'running' && run.messages.length > 0) events.push(status('running', order.turns));
   if (run.attempts > 0) events.push(log('attempt_reset', 'The step is retried; drop its unfinished text', { step: order.step }));
-  events.push(log('model_call', definition.model ?? 'default model', { step: order.step }));
+  events.push(log('model_call', definition.model ?? DEFAULT_MODEL, { step: order.step }));
   return { messages, events };
 }

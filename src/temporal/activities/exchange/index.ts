@@ -48,6 +48,8 @@ export interface ExchangeAttempt {
   run: OpenRun;
   definition: Definition;
   order: ExchangeOrder;
+  /** The attempt got the step when the run was opened. */
+  begun: boolean;
 }
 
 /** One exchange with the model, recorded once per (task, step): a recorded step is not paid for again. */
@@ -65,13 +67,13 @@ export async function exchangeStep(
   [task_id, order]: [string, ExchangeOrder],
   signal: AbortSignal,
 ): Promise<ExchangeEnd> {
-  const run = await ports.runs.open(task_id, order.step);
+  const { run, begun } = await opened(ports, task_id, order);
   if (!run || isTerminal(run.status)) throw taskEnded(task_id);
   if (run.recorded) return recordedCalls(run, order.step);
   if (run.halt_requested) throw halted();
   const missing = missingFor(order, run);
   if (missing) return parkedBehind(ports, run, missing);
-  const work: ExchangeAttempt = { ports, run, definition: await ports.definition(run.definition_hash), order };
+  const work: ExchangeAttempt = { ports, run, definition: await ports.definition(run.definition_hash), order, begun };
   await admitted(ports, run, { provider: work.definition.provider, step: order.step });
   try {
     const answer = await askModel(work, await beginStep(work, signal));
@@ -80,6 +82,12 @@ export async function exchangeStep(
     if (signal.aborted || !ports.isModelFailure(error)) throw error;
     throw await noteFailure(work, error, signal);
   }
+}
+
+/** A step that writes something before its model call is begun by itself, once the run has been read. */
+async function opened({ runs, now }: ExchangePorts, task_id: string, { step, turns, denied, remind }: ExchangeOrder) {
+  if (step > 1 && denied.length === 0 && !remind) return runs.openAndBegin(task_id, { step, turns, at: now() });
+  return { run: await runs.open(task_id, step), begun: false };
 }
 
 async function noteFailure(

@@ -43,7 +43,7 @@ async function entryOf(
   { reply, cursor, offered, selected, published }: ModelAnswer,
 ) {
   const { log, message, usage, delta } = eventsOf(run.task_id, ports.now);
-  const judged = await judgedOf({ ports, run, definition, order }, reply);
+  const judged = await judgedOf({ ports, run, definition }, reply);
   const made = judged.withheld ? [] : reply.calls;
   const calls = made.map((call, index) => ({
     call_id: callIdOf(order.step, index),
@@ -89,7 +89,10 @@ async function entryOf(
 }
 
 /** A reply's text after the guardrails, or why it is withheld. */
-async function judgedOf({ ports, run, definition }: ExchangeAttempt, { text, calls }: ModelReply) {
+async function judgedOf(
+  { ports, run, definition }: Pick<ExchangeAttempt, 'ports' | 'run' | 'definition'>,
+  { text, calls }: ModelReply,
+) {
   const { log } = eventsOf(run.task_id, ports.now);
   const verdict = await ports.judge(definition, storable(text), { final: calls.length === 0, owner: run.owner });
   const events = verdict.findings.map(({ guardrail, action, reasons }) =>

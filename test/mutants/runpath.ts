@@ -1,0 +1,82 @@
+import type { Mutant } from './mutant.ts';
+
+const OPENED = 'test/api/opened-at-once.test.ts';
+const CALLS = 'src/store/statements/tool-ledger.ts';
+const STEPS = 'src/store/statements/runs.ts';
+const CALL_RULE = [{ file: OPENED, name: 'is started in the same statement only where the rules run it' }];
+const STEP_RULE = [{ file: OPENED, name: 'is begun in the same statement only where nothing has to be decided' }];
+
+export default [
+  {
+    id: 'runpath/started-without-approval',
+    file: CALLS,
+    text: 'AND attempts = 0 AND NOT approval AND decision IS NULL',
+    replacement: 'AND attempts = 0 AND decision IS NULL',
+    harm: 'A tool that needs approval is called without asking.',
+    tests: CALL_RULE,
+  },
+  {
+    id: 'runpath/started-after-a-restore',
+    file: CALLS,
+    text: 'AND restored_at IS NULL AND fork_step IS NULL',
+    replacement: 'AND fork_step IS NULL',
+    harm: 'A write of a restored run, which may have been made before, is made again without asking.',
+    tests: CALL_RULE,
+  },
+  {
+    id: 'runpath/started-in-a-fork',
+    file: CALLS,
+    text: 'AND restored_at IS NULL AND fork_step IS NULL',
+    replacement: 'AND restored_at IS NULL',
+    harm: 'A fork that should answer from the record pays for real.',
+    tests: CALL_RULE,
+  },
+  {
+    id: 'runpath/started-although-halted',
+    file: CALLS,
+    text: `status = 'running' AND NOT halt_requested AND restored_at`,
+    replacement: `status = 'running' AND restored_at`,
+    harm: 'A run that was halted still calls its tool.',
+    tests: CALL_RULE,
+  },
+  {
+    id: 'runpath/begun-over-open-calls',
+    file: STEPS,
+    text: ' AND cardinality(seen.unended) = 0',
+    replacement: '',
+    harm: 'The model is asked to go on without the result of its call.',
+    tests: STEP_RULE,
+  },
+  {
+    id: 'runpath/begun-over-a-gap',
+    file: STEPS,
+    text: ' AND seen.follows AND',
+    replacement: ' AND',
+    harm: 'A run whose record was restored goes on over a hole.',
+    tests: STEP_RULE,
+  },
+  {
+    id: 'runpath/begun-over-the-rate',
+    file: STEPS,
+    text: ` AND d.body #>> '{provider,requests_per_minute}' IS NULL`,
+    replacement: '',
+    harm: 'A step that waits for the rate of its provider is shown as being asked, and then as retried.',
+    tests: [{ file: OPENED, name: 'of a provider with a rate is begun only when the rate allows it' }],
+  },
+  {
+    id: 'runpath/slots-not-respected',
+    file: 'src/main/wiring.ts',
+    text: 'config.WORKER_MAX_ACTIVITIES ?? slotsWithin()',
+    replacement: 'slotsWithin()',
+    harm: 'A worker on a small machine takes more steps at once than its operator allowed.',
+    tests: [{ file: 'test/temporal/slots.test.ts', name: 'takes no more steps at once than WORKER_MAX_ACTIVITIES' }],
+  },
+  {
+    id: 'runpath/few-slots',
+    file: 'src/main/wiring.ts',
+    text: 'config.WORKER_MAX_ACTIVITIES ?? slotsWithin()',
+    replacement: 'config.WORKER_MAX_ACTIVITIES ?? 100',
+    harm: 'Half of 200 people who write at once wait until the other half has its answers.',
+    tests: [{ file: 'test/temporal/slots.test.ts', name: 'lets many more runs wait for their models at once' }],
+  },
+] satisfies Mutant[];
