@@ -37,8 +37,10 @@ export function periodOf({ from, to }: Period): { from: number; to: number } {
   return { from: from ? Date.parse(from) : end - 7 * DAY_MS, to: end };
 }
 
-const isInOrder = (period: Period) => periodOf(period).from < periodOf(period).to;
-const isShort = (period: Period) => periodOf(period).to - periodOf(period).from <= MOST_DAYS * DAY_MS;
+const lengthOf = (period: Period) => periodOf(period).to - periodOf(period).from;
+// What is not a time has no length, and its own refusal.
+const isInOrder = (period: Period) => !(lengthOf(period) <= 0);
+const isShort = (period: Period) => !(lengthOf(period) > MOST_DAYS * DAY_MS);
 const inOrder = { message: '`from` must be before `to`', path: ['from'] };
 const short = { message: `A period may have ${MOST_DAYS} days`, path: ['from'] };
 
@@ -54,11 +56,10 @@ const UsageQuery = PeriodQuery.extend({
 })
   .refine(isInOrder, inOrder)
   .refine(isShort, short)
-  .refine(
-    ({ interval, ...period }) =>
-      interval !== 'hour' || periodOf(period).to - periodOf(period).from <= (MOST_INTERVALS * DAY_MS) / 24,
-    { message: `A period by the hour may have ${MOST_INTERVALS} hours`, path: ['interval'] },
-  );
+  .refine(({ interval, ...period }) => interval !== 'hour' || !(lengthOf(period) > (MOST_INTERVALS * DAY_MS) / 24), {
+    message: `A period by the hour may have ${MOST_INTERVALS} hours`,
+    path: ['interval'],
+  });
 
 const counts = {
   runs: z.int().meta({ description: 'Runs that ended' }),
@@ -90,9 +91,9 @@ const CallRow = z.object({
   calls: z.int(),
   failed: z.int(),
   error_rate: z.number().meta({ description: 'failed / calls' }),
-  p50_ms: z.number().meta({ description: 'At most 5 % off, as the other percentiles' }),
-  p95_ms: z.number(),
-  p99_ms: z.number(),
+  p50_ms: z.int().meta({ description: 'At most 5 % off, as the other percentiles' }),
+  p95_ms: z.int(),
+  p99_ms: z.int(),
 });
 const ToolRow = CallRow.meta({ id: 'ToolUsageRow' });
 const ModelRow = CallRow.extend({ total_in: counts.total_in, total_out: counts.total_out, cost: counts.cost }).meta({

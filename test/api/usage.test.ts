@@ -124,6 +124,7 @@ describe('usage', () => {
     expect(await refused('by=owner')).toContain('scope=all');
     expect(await refused('zone=Mars/Base')).toContain('Europe/Berlin');
     expect(await refused('from=2026-02-01T00:00:00Z&to=2026-01-01T00:00:00Z')).toContain('before');
+    expect(await refused('from=yesterday')).toBe('`from` must be a time in ISO 8601, such as 2026-01-31T12:00:00Z');
     expect(await refused('from=2020-01-01T00:00:00Z&to=2026-01-01T00:00:00Z')).toContain('400 days');
     expect(await refused('from=2026-01-01T00:00:00Z&to=2026-06-01T00:00:00Z&interval=hour')).toContain('1000 hours');
   });

@@ -63,7 +63,7 @@ export const spentBy = Object.fromEntries(
 ) as Record<UsageGroup, ReturnType<typeof usageBy>>;
 
 /** A duration is known by its class, which is 10 % wide: its middle is at most 5 % off. */
-const middleOf = (share: number) => `power(1.1, min(duration_class) FILTER (WHERE upto >= ${share} * total) - 0.5)`;
+const middleOf = (share: number) => `round(power(1.1, min(duration_class) FILTER (WHERE upto >= ${share} * total) - 0.5))::int`;
 
 export const usageOfCalls = statement(
   'usage_of_calls',
@@ -77,7 +77,7 @@ export const usageOfCalls = statement(
     ranked AS (
       SELECT *, sum(calls) OVER (PARTITION BY name ORDER BY duration_class) AS upto, sum(calls) OVER (PARTITION BY name) AS total
       FROM found)
-    SELECT name, sum(calls)::int AS calls, sum(failed)::int AS failed, ${middleOf(0.5)}::float8 AS p50_ms, ${middleOf(0.95)}::float8 AS p95_ms,
-      ${middleOf(0.99)}::float8 AS p99_ms, sum(total_in)::float8 AS total_in, sum(total_out)::float8 AS total_out, sum(cost) AS cost
+    SELECT name, sum(calls)::int AS calls, sum(failed)::int AS failed, ${middleOf(0.5)} AS p50_ms, ${middleOf(0.95)} AS p95_ms,
+      ${middleOf(0.99)} AS p99_ms, sum(total_in)::float8 AS total_in, sum(total_out)::float8 AS total_out, sum(cost) AS cost
     FROM ranked GROUP BY name ORDER BY calls DESC, name LIMIT :most`,
 );
