@@ -44,7 +44,7 @@ export default [
     file: STEPS,
     text: ' AND cardinality(seen.unended) = 0',
     replacement: '',
-    harm: 'The model is asked to go on without the result of its call.',
+    harm: 'The model is asked to continue without the result of its call.',
     tests: STEP_RULE,
   },
   {
@@ -52,7 +52,7 @@ export default [
     file: STEPS,
     text: ' AND seen.follows AND',
     replacement: ' AND',
-    harm: 'A run whose record was restored goes on over a hole.',
+    harm: 'A run whose record was restored continues over a hole.',
     tests: STEP_RULE,
   },
   {

@@ -39,7 +39,7 @@ export const openRun = statement('open_run', ['task_id', 'step'], RUN_AT_STEP);
 
 /**
  * Opens a run and begins its next step at once, if this is the first attempt and there is nothing to decide or to add before: the run
- * goes on from a recorded step whose calls have all ended. A provider with a rate is asked first, so its steps begin later.
+ * continues from a recorded step whose calls have all ended. A provider with a rate is asked first, so its steps begin later.
  */
 export const openAndBegin = statement(
   'open_and_begin',
