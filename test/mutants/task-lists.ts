@@ -25,7 +25,7 @@ export default [
     text: '(${by}, id) < (${value}, ${id}::uuid)',
     replacement: '${by} < ${value}',
     harm: 'Runs that cost the same are missing from the next page.',
-    tests: tests('pages in the order cost show each task once'),
+    tests: tests('pages in the order'),
   },
   {
     id: 'task-lists/cursor-of-another-order',
