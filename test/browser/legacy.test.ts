@@ -156,8 +156,8 @@ describeInBrowser('the legacy dashboard', () => {
     const parked = async () => {
       await send(page);
       await shows(page, '#partial', 'Half');
-      const [task] = await here.alice.ok(here.alice.get(`/api/tasks/workflow/${workflow_id}?limit=1`));
-      await parkBehind(here, { task_id: task.id, workflow_id });
+      const tasks = await here.alice.ok(here.alice.get(`/api/tasks/workflow/${workflow_id}?limit=1`));
+      await parkBehind(here, { task_id: tasks[0].id, workflow_id });
       const asked = page.getByRole('group', { name: 'Resume this run from its record?' });
       await asked.waitFor();
       return asked;
