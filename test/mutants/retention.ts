@@ -160,8 +160,8 @@ export default [
   {
     id: 'retention/clock',
     file: 'src/temporal/ports/tidying.ts',
-    text: 'const now = await store.retention.now();',
-    replacement: 'const now = new Date();',
+    text: 'aged_to ??= await store.retention.advanceAgingClock();',
+    replacement: 'aged_to ??= new Date();',
     harm: 'A worker whose clock is a year ahead removes every run that has ended.',
     tests: [{ file: RUNS, name: 'goes by the clock of the database' }],
   },
