@@ -5,6 +5,8 @@ const CONTINUITY = {
   choices: { resume: 'Resume the run', fail: 'Fail the run' },
 };
 
+const RESUMED = 'A resumed run repeats no recorded step and asks about each call that may already have taken effect.';
+
 const APPROVAL = {
   kind: 'approvals',
   title: (name) => `Approve the call to ${name}?`,
@@ -36,10 +38,7 @@ export async function questionsOf(api, task_id, decided) {
 function aboutRecord({ record_behind }, { api, path, decided }) {
   const { title, choices } = CONTINUITY;
   return question(title, {
-    details: [
-      make('p', {}, `The record of the run lacks ${record_behind}.`),
-      make('p', {}, 'A resumed run repeats no recorded step and asks about each call that may already have taken effect.'),
-    ],
+    details: [make('p', {}, `The record of the run lacks ${record_behind}. ${RESUMED}`)],
     choices,
     send: (decision) => api.send('POST', `${path}/continuity`, { decision }),
     decided,

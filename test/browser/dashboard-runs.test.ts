@@ -183,7 +183,7 @@ describeInBrowser('a run in the dashboard', () => {
     await page.getByTestId('partial').getByText('Half').waitFor();
     const [task] = (await here.alice.get(`/api/tasks/workflow/${workflow_id}`)).body as unknown as { id: string }[];
     await parkBehind(here, { task_id: task!.id, workflow_id });
-    await page.getByText('it lacks step 2').first().waitFor();
+    await page.getByText('The record of the run lacks step 2.').waitFor();
     const another = await page.context().newPage();
     await signIn(another);
     await another.getByText('Resume the run from its record?').waitFor();
