@@ -152,8 +152,8 @@ export default [
   {
     id: 'retention/for-ever',
     file: 'src/temporal/ports/tidying.ts',
-    text: 'config.RETENTION_DAYS > 0 && ',
-    replacement: '',
+    text: 'config.RETENTION_DAYS > 0',
+    replacement: 'config.RETENTION_DAYS > -1',
     harm: 'An installation that is to keep everything loses every run that has ended.',
     tests: [{ file: RUNS, name: 'removes nothing that has ended if nothing is to be removed' }],
   },
