@@ -47,8 +47,8 @@ function Continuity({ task, missing }: { task: Task; missing: string }) {
     <Stack gap="xs" className="panel">
       <Text fw={600}>The installation was restored. Resume this run from its record?</Text>
       <Text>
-        The record of the run lacks {missing}. A resumed run repeats no recorded step and asks about each call that may already have
-        taken effect.
+        The record of the run lacks {missing}. A resumed run repeats no recorded step and asks about each call that may already
+        have taken effect.
       </Text>
       <Group gap="xs">
         <Button loading={decide.isPending} onClick={() => send('resume')}>
