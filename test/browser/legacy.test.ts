@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { axe, describeInBrowser, it } from '../support/browser.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, hangs, says, sends } from '../support/model-server.ts';
@@ -265,7 +265,8 @@ describeInBrowser('the legacy dashboard of an installation without tool isolatio
       return steps[0]?.tool_calls[0]?.status === 'started';
     });
     await worker.end('SIGKILL');
-    await startWorkerProcess(bare.setting, { TOOL_ISOLATION: 'none' });
+    const next = await startWorkerProcess(bare.setting, { TOOL_ISOLATION: 'none' });
+    onTestFinished(async () => void (await next.end('SIGKILL')));
     await signIn(page, { url: bare.url });
     await page.getByRole('button', { name: 'Lost', exact: true }).click();
     const asked = page.getByRole('group', { name: /Did the call to .*pay take effect\?/ });
