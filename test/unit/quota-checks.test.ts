@@ -7,7 +7,7 @@ it('admits no task beyond the limit when others are admitted and stored while it
   const counts: (() => void)[] = [];
   const store = {
     storedBytes: async () => 0,
-    // The count is of the moment at which the query began, and arrives when the test says so.
+    // The count is of the moment at which the query began, and arrives when the test lets it.
     openTasks: async () => {
       const open = stored.length;
       await new Promise<void>((resolve) => counts.push(resolve));
@@ -16,10 +16,12 @@ it('admits no task beyond the limit when others are admitted and stored while it
   };
   const quotas = quotasOf(store, readConfig({ RUNNING_TASKS_PER_PRINCIPAL: '2' }));
   const prompt = (name: string) =>
-    quotas.admitTask('alice', async () => stored.push(name)).then(
-      () => 'admitted',
-      ({ code }) => code,
-    );
+    quotas
+      .admitTask('alice', async () => stored.push(name))
+      .then(
+        () => 'admitted',
+        ({ code }) => code,
+      );
 
   const slow = prompt('slow');
   const first = prompt('first');
