@@ -57,7 +57,11 @@ export const callerContext = (task_id: string) => `caller-token:${task_id}`;
 export interface UnfinishedTask {
   task_id: string;
   workflow_id: string;
+  /** The owner's login. */
   owner: string;
+  /** The owner's id. */
+  principal: string;
+  trigger: string;
   agent: string;
   model: string | null;
   status: string;
