@@ -1,5 +1,8 @@
 import type { Mutant } from './mutant.ts';
 
+const HOMES = 'test/temporal/separate-homes.test.ts';
+const LAYERS = 'test/tools/snapshots.test.ts';
+const FENCED = 'test/api/fenced-statements.test.ts';
 const FAIRNESS = 'test/temporal/fairness.test.ts';
 
 export default [
@@ -8,7 +11,7 @@ export default [
     file: 'src/temporal/engine.ts',
     text: '    priority: runPriority(labels),\n',
     replacement: '',
-    harm: 'One owner's thousand runs make everyone else wait for all of them.',
+    harm: 'The thousand runs of one owner make everyone else wait for all of them.',
     tests: [{ file: FAIRNESS, name: 'lets the few runs of another one through' }],
   },
   {
@@ -58,5 +61,109 @@ export default [
     replacement: "`SELECT ${has('task_queues_v2')} OR ${has('task_queues')} AS fair`",
     harm: 'After an upgrade, runs whose next step waited in the engine never continue.',
     tests: [{ file: 'test/embedded/temporal.test.ts', name: 'keeps the queues of a database in which work waits' }],
+  },
+  {
+    id: 'fleet/files-not-stored',
+    file: 'src/temporal/ports/index.ts',
+    text: 'held.release(reads ? null : { call_id, name, ...call }, signal)',
+    replacement: 'held.release(reads ? { call_id, name, ...call } : null, signal)',
+    harm: 'When a worker is lost with its disk, its runs continue without their files.',
+    tests: [{ file: HOMES, name: 'a run finds every file after each of its workers was lost' }],
+  },
+  {
+    id: 'fleet/copy-out-of-date',
+    file: 'src/tools/snapshots/stored-workspaces.ts',
+    text: 'String(copy.numbers) === String(layers.map(({ number }) => number))',
+    replacement: 'copy.numbers.length > 0',
+    harm: 'A run does not find the files of its calls that another worker made.',
+    tests: [{ file: HOMES, name: 'calls of one round on two workers leave the files of both' }],
+  },
+  {
+    id: 'fleet/result-before-files',
+    file: 'src/tools/snapshots/stored-workspaces.ts',
+    text: 'if (!(error instanceof ObjectStoreDown) && !outageOf(error)) throw error;',
+    replacement: 'if (error instanceof ObjectStoreDown) return;',
+    harm: 'A call counts as done although its files are on one disk only.',
+    tests: [{ file: HOMES, name: 'a call whose files cannot be stored is not done until they can' }],
+  },
+  {
+    id: 'fleet/objects-left',
+    file: 'src/tools/snapshots/stored-workspaces.ts',
+    text: '        await objects.remove(keyOf(task_id));\n',
+    replacement: '',
+    harm: 'The bucket grows with the files of all runs since the beginning.',
+    tests: [{ file: HOMES, name: 'nothing is left when the run has ended' }],
+  },
+  {
+    id: 'fleet/shared-copies',
+    file: 'src/main/wiring.ts',
+    text: '  if (config.S3_BUCKET) await takeHome(config, resources);\n',
+    replacement: '',
+    harm: 'Two workers with one home delete the files that the other one works on.',
+    tests: [{ file: HOMES, name: 'a second worker with the same home does not start' }],
+  },
+  {
+    id: 'fleet/repository-not-stored',
+    file: 'src/tools/snapshots/stored-workspaces.ts',
+    text: 'if (layers.length === 0 && fill) return first(task_id, fill, signal);',
+    replacement: 'if (layers.length === 0 && fill) return made(task_id, [], fill);',
+    harm: 'Each worker checks the repository out again, maybe at another commit.',
+    tests: [{ file: HOMES, name: 'the repository is checked out once' }],
+  },
+  {
+    id: 'fleet/late-layer',
+    file: 'src/store/statements/workspace-layers.ts',
+    text: 'FROM tool_calls WHERE ${SEEN} FOR SHARE',
+    replacement: 'FROM tool_calls WHERE task_id = :task_id AND call_id = :call_id AND (${SEEN} OR true) FOR SHARE',
+    harm: 'A worker that was taken for lost overwrites the files of its successor.',
+    tests: [{ file: FENCED, name: 'writes nothing of a call after its successor has begun' }],
+  },
+  {
+    id: 'fleet/two-beginnings',
+    file: 'src/store/statements/workspace-layers.ts',
+    text: 'AND NOT EXISTS (SELECT 1 FROM workspace_layers WHERE task_id = :task_id)',
+    replacement: '',
+    harm: 'A late checkout lies over what the calls of the run have written.',
+    tests: [{ file: FENCED, name: 'gives a workspace its first layer once' }],
+  },
+  {
+    id: 'fleet/oldest-wins',
+    file: 'src/tools/snapshots/layer.ts',
+    text: 'of layers.toReversed()',
+    replacement: 'of layers',
+    harm: 'A run that moves to another worker finds its files as they were at first.',
+    tests: [{ file: LAYERS, name: 'bring back' }],
+  },
+  {
+    id: 'fleet/through-links',
+    file: 'src/tools/snapshots/layer.ts',
+    text: "(kind === 'directory' || !parents.has(path)) &&",
+    replacement: '',
+    harm: 'A workspace in which a link and a directory have the same name cannot be restored, so its run never continues.',
+    tests: [{ file: LAYERS, name: 'write nothing through a link' }],
+  },
+  {
+    id: 'fleet/changed-objects',
+    file: 'src/tools/snapshots/layer.ts',
+    text: "if (createHash('sha256').update(content).digest('hex') !== name)",
+    replacement: "if (createHash('sha256').update(content).digest('hex') === '')",
+    harm: 'A run works on files that somebody has put into the bucket.',
+    tests: [{ file: LAYERS, name: 'that are lost or changed in the store' }],
+  },
+  {
+    id: 'fleet/set-back-times',
+    file: 'src/tools/snapshots/tree.ts',
+    text: '[kind, mode, size, target, ino, mtimeNs, ctimeNs]',
+    replacement: '[kind, mode, size, target, ino, mtimeNs]',
+    harm: 'Files that a tool writes with their former time, as archives and copies do, are lost with the worker.',
+    tests: [{ file: LAYERS, name: 'bring back' }],
+  },
+  {
+    id: 'fleet/permissions',
+    file: 'src/tools/snapshots/layer.ts',
+    text: "    if (node.kind !== 'link') await chmod(place, node.mode);\n",
+    replacement: '',
+    harm: 'A script that a tool has made executable is not executable on the next worker.',
+    tests: [{ file: LAYERS, name: 'bring back' }],
   },
 ] satisfies Mutant[];

@@ -5,14 +5,14 @@ import { LIVE_TASK, SEEN } from './tool-ledger.ts';
 /* Locks in the order of runs.ts. */
 
 export const layersOfTask = statement(
-  'workspace_layers',
+  'layers_of_task',
   ['task_id'],
   `SELECT number, chunks, bytes::float8 AS bytes FROM workspace_layers WHERE task_id = :task_id ORDER BY number`,
 );
 
 /** The layer of a call, if this attempt still owns the call. */
 export const addLayer = statement(
-  'add_workspace_layer',
+  'add_layer',
   ['task_id', 'call_id', 'seen_status', 'seen_attempts', 'chunks', 'bytes'],
   `WITH ${LIVE_TASK},
     call AS (SELECT 1 FROM tool_calls WHERE ${SEEN} FOR SHARE)
@@ -21,7 +21,7 @@ export const addLayer = statement(
 
 /** The layer that a run starts with; nothing if it has one. */
 export const firstLayer = statement(
-  'first_workspace_layer',
+  'first_layer',
   ['task_id', 'chunks', 'bytes'],
   `INSERT INTO workspace_layers (task_id, first, chunks, bytes)
     SELECT :task_id, true, :chunks::text[], :bytes FROM tasks WHERE id = :task_id AND status IN (${LIVE})
@@ -30,7 +30,7 @@ export const firstLayer = statement(
 );
 
 export const forgetLayers = statement(
-  'forget_workspace_layers',
+  'forget_layers',
   ['task_id'],
   `DELETE FROM workspace_layers WHERE task_id = :task_id`,
 );
