@@ -104,7 +104,11 @@ describe('the Temporal server of an installation', { timeout: 60_000 }, () => {
 
   it('keeps the queues of a database in which work waits, and makes those of any other fair for good', async () => {
     const home = await bench.home();
-    const isFair = async ({ pid }: Temporal) => (await commandOf(pid)).includes('matching.enableFairness=true');
+    const settings = ['enableFairness=true', 'numTaskqueueReadPartitions=1', 'numTaskqueueWritePartitions=1'];
+    const isFair = async ({ pid }: Temporal) => {
+      const command = await commandOf(pid);
+      return settings.every((setting) => command.includes(`matching.${setting}`));
+    };
     await withFormer(home, remember);
     const second = await start(home);
     expect(await isFair(second)).toBe(false);

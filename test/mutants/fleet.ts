@@ -1,5 +1,6 @@
 import type { Mutant } from './mutant.ts';
 
+const SERVER = 'test/embedded/temporal.test.ts';
 const HOMES = 'test/temporal/separate-homes.test.ts';
 const LAYERS = 'test/tools/snapshots.test.ts';
 const FENCED = 'test/api/fenced-statements.test.ts';
@@ -20,7 +21,7 @@ export default [
     text: "  'matching.enableFairness=true',\n",
     replacement: '',
     harm: 'Owners are known to the engine of npm start, and it serves runs in the order of their arrival.',
-    tests: [{ file: FAIRNESS, name: 'lets the few runs of another one through' }],
+    tests: [{ file: SERVER, name: 'makes those of any other fair for good' }],
   },
   {
     id: 'fleet/several-partitions',
@@ -28,7 +29,7 @@ export default [
     text: "  'matching.numTaskqueueReadPartitions=1',\n  'matching.numTaskqueueWritePartitions=1',\n",
     replacement: '',
     harm: 'A few runs of an owner wait for most of the flood of another one, depending on the partition that each is put in.',
-    tests: [{ file: FAIRNESS, name: 'come before runs that a schedule started' }],
+    tests: [{ file: SERVER, name: 'makes those of any other fair for good' }],
   },
   {
     id: 'fleet/scheduled-first-come',
@@ -60,7 +61,7 @@ export default [
     text: "`SELECT ${has('task_queues_v2')} OR NOT ${has('tasks')} AS fair`",
     replacement: "`SELECT ${has('task_queues_v2')} OR ${has('task_queues')} AS fair`",
     harm: 'After an upgrade, runs whose next step waited in the engine never continue.',
-    tests: [{ file: 'test/embedded/temporal.test.ts', name: 'keeps the queues of a database in which work waits' }],
+    tests: [{ file: SERVER, name: 'keeps the queues of a database in which work waits' }],
   },
   {
     id: 'fleet/files-not-stored',
