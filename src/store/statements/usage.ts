@@ -17,7 +17,7 @@ export const countUsage = statement(
     SELECT coalesce(array_agg(id), '{}') AS ids FROM counted`,
 );
 
-export const addToUsage = statement('add_usage', ['task_ids'], `SELECT add_usage(:task_ids::uuid[])`);
+export const addToUsage = statement('add_to_usage', ['task_ids'], `SELECT add_usage(:task_ids::uuid[])`);
 
 /** What usage is grouped by, and the name that people know a group by. */
 const GROUPS = {

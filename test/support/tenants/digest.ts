@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** Tables without owned rows, or only with the audit trail, or with sums that whoever reads first brings up to date. */
+/** Tables without owned rows, or only with the audit trail, or with sums that any reader brings up to date. */
 const NOBODYS = new Set(
   [
     '_prisma_migrations principals definitions provider_rates',
