@@ -141,7 +141,7 @@ export default [
     text: "(kind === 'directory' || !parents.has(path)) &&",
     replacement: '',
     harm: 'A workspace in which a link and a directory have the same name cannot be restored, so its run never continues.',
-    tests: [{ file: LAYERS, name: 'write nothing through a link' }],
+    tests: [{ file: LAYERS, name: 'keep what is in a directory that one of them replaced by a link' }],
   },
   {
     id: 'fleet/changed-objects',

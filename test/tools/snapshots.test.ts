@@ -141,6 +141,18 @@ describe('layers of a workspace', () => {
     expect(readlinkSync(join(await restored(layers.toReversed(), where), 'way'))).toBe(outside);
   });
 
+  it('of two workers at once keep what is in a directory that one of them replaced by a link', async () => {
+    const where = place();
+    const { directory, layers } = await stored(['mkdir way; echo 1 > way/file'], where);
+    const other = await restored(layers, where);
+    const [before, there] = [await treeOf(directory), await treeOf(other)];
+    sh(directory, 'rm -r way; ln -s /etc way');
+    sh(other, 'echo 2 > way/file');
+    layers.push(await storeLayer(directory, treeChange(before, await treeOf(directory)), where));
+    layers.push(await storeLayer(other, treeChange(there, await treeOf(other)), where));
+    expect(sh(await restored(layers, where), 'ls -ld way | cut -c1; cat way/file')).toBe('d\n2\n');
+  });
+
   it('that are lost or changed in the store are not taken for a workspace', async () => {
     const { layers, where } = await stored(['echo a > a']);
     const [name] = layers[0]!.chunks as [string];
