@@ -29,8 +29,4 @@ export const firstLayer = statement(
     ON CONFLICT DO NOTHING RETURNING number`,
 );
 
-export const forgetLayers = statement(
-  'forget_layers',
-  ['task_id'],
-  `DELETE FROM workspace_layers WHERE task_id = :task_id`,
-);
+export const forgetLayers = statement('forget_layers', ['task_id'], `DELETE FROM workspace_layers WHERE task_id = :task_id`);
