@@ -13,13 +13,13 @@ export function webhookRoutes(api: Api, { store, engine }: { store: Store; engin
     return { items, total: items.length, next: null };
   });
   mount(api, webhooks.redeliver, async ({ params: { id, delivery_id } }, caller) => {
-    await owned(id, caller);
+    const task = await owned(id, caller);
     const delivery = (await store.webhooks.ofTask(id)).find((known) => known.id === delivery_id);
     if (!delivery) throw notFound('webhook delivery of this task', delivery_id);
     if (!(await store.webhooks.reopen(delivery_id)))
       throw conflict('This message is being delivered already', 'delivery_under_way');
     try {
-      await engine.deliver(delivery_id, { restart: true });
+      await engine.deliver({ id: delivery_id, owner: task.owner }, { restart: true });
     } catch (error) {
       await store.webhooks.restore(delivery_id, delivery.status);
       throw error;

@@ -14,6 +14,8 @@ export interface Egress {
   tools: GuardedFetch;
   /** Addresses that the operator set: the default runtime, embeddings, web search. Counted as the others are, and not judged. */
   installation: typeof globalThis.fetch;
+  /** The operator's object store: its own files, in parts of a known size. */
+  objects: typeof globalThis.fetch;
   /** Of what is read of any answer. */
   limits: ByteLimits;
   /** Ports of this machine that are Perdura's own. The API adds its own when it listens. */
@@ -31,7 +33,7 @@ type Setup = Pick<
   | 'database_url'
   | 'temporal_address'
   | 'temporal_ui_url'
-> & { config: Pick<InstallationSettings['config'], 'REDIS_URL'> & LimitSettings };
+> & { config: Pick<InstallationSettings['config'], 'REDIS_URL' | 'S3_ENDPOINT'> & LimitSettings };
 
 type LimitSettings = Pick<
   InstallationSettings['config'],
@@ -62,6 +64,7 @@ export function openEgress(setting: Setup, resources: Resources): Egress {
     providers: open(...egress_allow, ...configuration_allow, ...provider_allow),
     tools: open(...egress_allow),
     installation: installationFetch(setting.config),
+    objects: countedFetch(globalThis.fetch),
     limits,
     own_ports,
     tools_allow: egress_allow,
@@ -80,11 +83,13 @@ const HERE = /^(localhost|127\..*|\[::1?\]|0\.0\.0\.0|)$/;
 
 /** Ports of servers that are configured with an address of this machine, and of servers known to run here. */
 function ownPorts({ own_ports, database_url, temporal_address, temporal_ui_url, config }: Setup): Set<number> {
-  const named = [database_url, `tcp://${temporal_address}`, temporal_ui_url, config.REDIS_URL].flatMap((url) => {
-    if (!url || !URL.canParse(url)) return [];
-    const { protocol, hostname, port } = new URL(url);
-    return HERE.test(hostname) ? [Number(port) || (DEFAULT_PORTS[protocol] ?? 0)] : [];
-  });
+  const named = [database_url, `tcp://${temporal_address}`, temporal_ui_url, config.REDIS_URL, config.S3_ENDPOINT].flatMap(
+    (url) => {
+      if (!url || !URL.canParse(url)) return [];
+      const { protocol, hostname, port } = new URL(url);
+      return HERE.test(hostname) ? [Number(port) || (DEFAULT_PORTS[protocol] ?? 0)] : [];
+    },
+  );
   return new Set([...own_ports, ...named]);
 }
 

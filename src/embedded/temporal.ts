@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { ENGINE_FILE, SEARCH_ATTRIBUTES } from '../temporal/names.ts';
+import { FAIR_QUEUES, mayBeFair } from './fair-queues.ts';
 import { type Log, readJsonFile, replaceFile, tailOf, trimLog } from './files.ts';
 import { hasOpen, listens } from './listening.ts';
 import { freePort, rememberedPort, rememberPort } from './ports.ts';
@@ -76,7 +77,12 @@ const TUNING = [
   'error',
 ];
 const MEMORY = ['GOGC=400', 'GOMEMLIMIT=384MiB'];
-const SETTINGS = [...MEMORY, ...TUNING].join(' ');
+/** What it is started with for its database as it is. */
+const tuningOf = async (database: string): Promise<string[]> => [
+  ...TUNING,
+  ...((await mayBeFair(database)) ? FAIR_QUEUES.flatMap((value) => ['--dynamic-config-value', value]) : []),
+];
+const settingsOf = (tuning: readonly string[]) => [...MEMORY, ...tuning].join(' ');
 const UI_PORT = 8_233;
 const ATTEMPTS = 3;
 const START_LIMIT_MS = 60_000;
@@ -129,7 +135,7 @@ const serves = async (pid: number, database: string) =>
 async function takeOver(record: string, { database, log }: { database: string; log: Log }): Promise<Server | undefined> {
   const server = await readJsonFile<Server>(record);
   if (!server || !(await isAlive(server)) || !(await serves(server.pid, database))) return undefined;
-  const current = server.settings === SETTINGS;
+  const current = server.settings === settingsOf(await tuningOf(database));
   if (current && (await answersWithin(server, 10_000))) return server;
   log(`Temporal, process ${server.pid}, ${current ? 'does not answer' : 'has other settings'}; restarting it`);
   await end(server, record, current ? 2_000 : undefined);
@@ -209,17 +215,18 @@ async function spawnServer(executable: string, { home, log_file, ...places }: La
     '--db-filename',
     databaseIn(home),
   ];
+  const tuning = await tuningOf(databaseIn(home));
   const output = await open(log_file, 'a', 0o600);
   try {
     // Through env(1), which adds to the environment: fewer collections for more memory, up to a limit.
-    const child = spawn('env', [...MEMORY, executable, 'server', 'start-dev', ...where, ...TUNING], {
+    const child = spawn('env', [...MEMORY, executable, 'server', 'start-dev', ...where, ...tuning], {
       detached: true,
       stdio: ['ignore', output.fd, output.fd],
     });
     await new Promise((done, fail) => child.once('spawn', done).once('error', fail));
     child.unref();
     const mark = (child.pid && (await markOf(child.pid))) || { pid: child.pid ?? 0, started: '' };
-    return { ...mark, ...places, settings: SETTINGS };
+    return { ...mark, ...places, settings: settingsOf(tuning) };
   } finally {
     await output.close();
   }

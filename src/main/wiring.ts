@@ -7,6 +7,7 @@ import { buildApp } from '../api/app.ts';
 import type { DashboardSettings } from '../api/dashboard.ts';
 import { chatRepliesOf } from '../chat/ask-model.ts';
 import { openEgress } from '../egress/places.ts';
+import { takeLock } from '../embedded/lock-file.ts';
 import { postgresBus } from '../events/postgres-bus.ts';
 import { redisBus } from '../events/redis-bus.ts';
 import { withSharedPages } from '../events/shared-pages.ts';
@@ -173,6 +174,7 @@ export async function openWorker(
   resources: Resources,
 ): Promise<RunningWorker> {
   const { config } = core.setting;
+  if (config.S3_BUCKET) await takeHome(config, resources);
   const driver = openRunControl(core, connection, true);
   const { ports, unwatch } = await activityPorts(core, driver);
   const settings = {
@@ -198,6 +200,16 @@ export async function openWorker(
   await epoch.beat(0);
   resources.hold(keepPrepared({ ...housekeeping, epoch, log: core.log }), (it) => it.stop());
   return resources.hold(await startWorker(ports, settings), (it) => it.stop());
+}
+
+/** A worker's copies of workspaces are its own. */
+async function takeHome({ PERDURA_HOME: home }: Config, resources: Resources): Promise<void> {
+  const lock = await takeLock(`${home}/workspaces.lock`);
+  if (!lock.held)
+    throw new Error(
+      `Process ${lock.holder.pid} is a worker with the home ${home}: with S3_BUCKET each worker needs a separate PERDURA_HOME`,
+    );
+  resources.hold(lock, (it) => it.release());
 }
 
 /** How long chat replies may take to end when the service stops. */

@@ -45,6 +45,7 @@ import { type Used, usersOf } from './uses.ts';
 import { webhookSecretStore } from './webhook-secrets.ts';
 import { webhookStore } from './webhooks.ts';
 import { workflowStore } from './workflows.ts';
+import { workspaceLayers } from './workspace-layers.ts';
 
 const PROBE_BYTES = 12_288;
 
@@ -85,6 +86,7 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
     tasks: taskStore({ pool, prisma, keys, ...(publish ? { publish } : {}) }),
     runs: runStore(quick, publish),
     ledger: toolLedger(quick, publish),
+    workspaceLayers: workspaceLayers(quick),
     continuity: continuityStore(quick, publish),
     skills: resource<Skill>(prisma.skill, { noun: 'skill' }),
     guardrails: resource<Guardrail>(prisma.guardrail, { noun: 'guardrail' }),

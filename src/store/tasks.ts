@@ -60,7 +60,11 @@ interface TaskSecrets extends SealedCaller {
 export interface UnfinishedTask {
   task_id: string;
   workflow_id: string;
+  /** The owner's login. */
   owner: string;
+  /** The owner's id. */
+  principal: string;
+  trigger: string;
   agent: string;
   model: string | null;
   status: string;

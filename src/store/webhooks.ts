@@ -14,6 +14,12 @@ interface PendingDelivery {
   owner: string;
 }
 
+/** A message whose delivery is due, and the owner of its task. */
+export interface DueDelivery {
+  id: string;
+  owner: string;
+}
+
 interface AttemptRecord {
   response_status: number | null;
   error: string | null;
@@ -39,7 +45,7 @@ export function webhookStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaCl
       await row(pool, sql.giveUpWebhook({ delivery_id: id }));
     },
     /** Messages that should have a delivery in progress. */
-    pending: async () => (await rows<{ id: string }>(pool, sql.pendingWebhooks())).map(({ id }) => id),
+    pending: () => rows<DueDelivery>(pool, sql.pendingWebhooks()),
     async ofTask(task_id: string) {
       const found = await prisma.webhookDelivery.findMany({
         where: { task_id },

@@ -26,10 +26,13 @@ export async function carryOut(ports: ContinuityPorts, task: UnfinishedTask): Pr
   await store.continuity.done(task_id, behind_run_id);
 }
 
-async function fail({ engine, settle }: ContinuityPorts, { task_id, record_behind, turns }: UnfinishedTask): Promise<void> {
+async function fail(
+  { engine, settle }: ContinuityPorts,
+  { task_id, principal, record_behind, turns }: UnfinishedTask,
+): Promise<void> {
   const error = behindSentence(record_behind ?? END);
   const { next, webhook } = await settle(task_id, { status: 'failed', error, error_code: RECORD_BEHIND, turns });
-  if (webhook) await engine.deliver(webhook);
+  if (webhook) await engine.deliver({ id: webhook, owner: principal });
   if (next) await engine.proceed(next);
   await engine.terminate(task_id, 'A person failed the run, because its record is behind');
 }
@@ -37,9 +40,10 @@ async function fail({ engine, settle }: ContinuityPorts, { task_id, record_behin
 /** The record holds every finished step and call: the loop passes over them without repeating any. */
 export async function restart({ store, engine, definition }: ContinuityPorts, task: UnfinishedTask): Promise<void> {
   const { settings } = await definition(task.definition_hash);
-  const { task_id, holder, owner, agent, workflow, workflow_id, model } = task;
+  const { task_id, holder, owner, principal, trigger, agent, workflow, workflow_id, model } = task;
   const queued = holder !== null && holder !== task_id;
-  await engine.restart({ task_id, queued, ...rulesOf(settings) }, { owner, agent, workflow, workflow_id, model });
+  const labels = { owner, principal, trigger, agent, workflow, workflow_id, model };
+  await engine.restart({ task_id, queued, ...rulesOf(settings) }, labels);
   // If the task was settled while its run was being started, the run would wait for its lane forever.
   if (isTerminal((await store.tasks.find(task_id))?.status ?? 'halted')) await engine.halt(task_id);
 }

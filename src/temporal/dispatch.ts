@@ -85,9 +85,9 @@ export function createDispatch({ admitTask, store, engine, bus, settle, definiti
 
   async function start(order: PromptOrder, { definition, state }: Begins, { task_id, holder }: CreatedTask): Promise<void> {
     const queued = holder !== task_id;
-    const { owner_login: owner, workflow_id } = order;
+    const { owner_login: owner, owner: principal, trigger, workflow_id } = order;
     const { agent, workflow, model, settings } = definition;
-    const labels = { owner, agent: agent.name, workflow: workflow.title ?? workflow_id, workflow_id, model };
+    const labels = { owner, principal, trigger, agent: agent.name, workflow: workflow.title ?? workflow_id, workflow_id, model };
     try {
       await engine.start({ task_id, queued, ...rulesOf(settings), ...(state ? { state } : {}) }, labels);
     } catch (error) {
@@ -114,9 +114,9 @@ export function createDispatch({ admitTask, store, engine, bus, settle, definiti
 
   async function halt(task_id: string): Promise<void> {
     if (await requestEnd(task_id)) return;
-    const turns = (await store.tasks.find(task_id))?.turns ?? 0;
+    const { turns = 0, owner = '' } = (await store.tasks.find(task_id)) ?? {};
     const { next, webhook } = await settle(task_id, { status: 'halted', error: null, error_code: null, turns });
-    if (webhook) await engine.deliver(webhook);
+    if (webhook) await engine.deliver({ id: webhook, owner });
     if (next) await engine.proceed(next);
     // Its run may have begun before the task was settled. A run that starts later finds that the task has ended.
     await requestEnd(task_id);

@@ -3,13 +3,19 @@ import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } 
 import { AppError } from '../domain/errors.ts';
 import { engineIsOutOfReach } from '../domain/outages.ts';
 import type { TimeSpan } from '../store/tasks.ts';
+import type { DueDelivery } from '../store/webhooks.ts';
 import { deliveryIdOf, type RunInput, runIdOf, SEARCH_ATTRIBUTES, taskIdOfExecution } from './names.ts';
+import { runPriority, sharedBy } from './priority.ts';
 import type { agentRun } from './workflows/agent-run.ts';
 import type { webhookDelivery } from './workflows/webhook-delivery.ts';
 
-/** The search attributes of a run in the Temporal UI. */
+/** What the engine knows of a run besides its input: its search attributes in the Temporal UI, and its place among waiting work. */
 interface RunLabels {
+  /** The owner's login. */
   owner: string;
+  /** The owner's id. */
+  principal: string;
+  trigger: string;
   agent: string;
   workflow: string;
   workflow_id: string;
@@ -34,7 +40,7 @@ export interface Engine {
   /** Notifies a run that waits for its budget that the budget was raised. */
   raise(task_id: string): Promise<boolean>;
   /** Starts the delivery of a webhook message; `restart` ends one that is in progress. */
-  deliver(delivery_id: string, options?: { restart?: boolean }): Promise<void>;
+  deliver(delivery: DueDelivery, options?: { restart?: boolean }): Promise<void>;
   /** The state of a task's execution. */
   state(task_id: string): Promise<ExecutionState>;
   /** Ids of the tasks whose executions are running and were not started within this time, according to the engine's index, which may lag. */
@@ -86,6 +92,7 @@ export function createEngine({ client, task_queue, ui_url, eager }: EngineOption
     staticSummary: `${labels.workflow} · ${labels.agent}`,
     staticDetails: `Task ${run.task_id} of ${labels.owner}`,
     typedSearchAttributes: attributesOf(labels),
+    priority: runPriority(labels),
   });
   return {
     async start(run, labels) {
@@ -102,10 +109,15 @@ export function createEngine({ client, task_queue, ui_url, eager }: EngineOption
     decide: (task_id, call_id) => soon(() => known(handle(task_id).signal('decide', call_id))),
     proceed: (task_id) => soon(() => known(handle(task_id).signal('proceed'))),
     raise: (task_id) => soon(() => known(handle(task_id).signal('raise'))),
-    async deliver(delivery_id, { restart = false } = {}) {
+    async deliver({ id, owner }, { restart = false } = {}) {
       const workflowIdConflictPolicy = restart ? ('TERMINATE_EXISTING' as const) : ('USE_EXISTING' as const);
-      const options = { workflowId: deliveryIdOf(delivery_id), taskQueue: task_queue, workflowIdConflictPolicy };
-      await soon(() => client.workflow.start<typeof webhookDelivery>('webhookDelivery', { ...options, args: [delivery_id] }));
+      const options = {
+        workflowId: deliveryIdOf(id),
+        taskQueue: task_queue,
+        workflowIdConflictPolicy,
+        priority: sharedBy(owner),
+      };
+      await soon(() => client.workflow.start<typeof webhookDelivery>('webhookDelivery', { ...options, args: [id] }));
     },
     async state(task_id) {
       try {

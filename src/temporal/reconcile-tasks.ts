@@ -49,7 +49,7 @@ export async function reconcile(ports: ReconcilerPorts): Promise<ReconciledTasks
     const moves = await Promise.all(tasks.slice(from, from + AT_A_TIME).map((task) => compare(ports, task)));
     for (const move of moves) if (move) done[move] += 1;
   }
-  for (const delivery_id of await store.webhooks.pending()) await ports.engine.deliver(delivery_id);
+  for (const delivery of await store.webhooks.pending()) await ports.engine.deliver(delivery);
   done.strays = await endStrays(ports, fresh);
   await store.workflows.removeUnused(new Date(now().getTime() - UNUSED_MS));
   return done;

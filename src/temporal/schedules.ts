@@ -8,9 +8,11 @@ import {
 import { cadenceOf, phaseOf, type StoredCadence } from '../domain/cadence.ts';
 import { soonOf } from './engine.ts';
 import { SCHEDULE_PREFIX, scheduleIdOf } from './names.ts';
+import { sharedBy } from './priority.ts';
 
 interface EngineSchedule extends StoredCadence {
   id: string;
+  owner: string;
   name: string;
   enabled: boolean;
   catchup_window_seconds: number;
@@ -82,7 +84,7 @@ const noneIfUnknown = (error: unknown): null => {
 };
 
 /** Overlap is decided when a run is due, by the state of the previous task: the engine only sees that the task was created. */
-function optionsOf({ id, name, enabled, catchup_window_seconds, ...stored }: EngineSchedule, task_queue: string) {
+function optionsOf({ id, owner, name, enabled, catchup_window_seconds, ...stored }: EngineSchedule, task_queue: string) {
   return {
     spec: {
       intervals: [phaseOf(cadenceOf(stored))],
@@ -96,6 +98,8 @@ function optionsOf({ id, name, enabled, catchup_window_seconds, ...stored }: Eng
       taskQueue: task_queue,
       args: [id],
       staticSummary: name,
+      // Not that of the run: a due time that waits for too long is recorded as failed.
+      priority: sharedBy(owner),
     },
     policies: { overlap: ScheduleOverlapPolicy.ALLOW_ALL, catchupWindow: catchup_window_seconds * 1000 },
     state: { paused: !enabled },

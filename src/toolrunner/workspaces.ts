@@ -19,6 +19,13 @@ export async function shareWorkspace(dir: string): Promise<void> {
   }
 }
 
+/** The same for a workspace whose files have been shared before and have kept their permissions. */
+export async function shareTop(dir: string): Promise<void> {
+  if (process.getuid?.() !== 0) return;
+  await chmod(dir, ((await lstat(dir)).mode & 0o7777) | GROUP_DIRECTORY);
+  await lchown(dir, 0, TOOL_GID);
+}
+
 async function share(path: string): Promise<void> {
   const found = await lstat(path);
   if (found.isDirectory()) {

@@ -23,6 +23,7 @@ const BUS = 'test/temporal/bus.test.ts';
 const OUTAGE = 'test/temporal/outage.test.ts';
 const POISON = 'test/temporal/poison.test.ts';
 const REFUSED = 'test/api/refused-starts.test.ts';
+const HOMES = 'test/temporal/separate-homes.test.ts';
 const HOME = 'test/embedded/installation.test.ts';
 
 export const ACCIDENTS: readonly Accident[] = [
@@ -137,6 +138,20 @@ export const ACCIDENTS: readonly Accident[] = [
       ...tests('test/temporal/worker-loss.test.ts', 'when one dies during a model call', 'asks for the result of write tools'),
       ...tests(LOST, 'a call that reads is repeated', 'halts a run that has lost its worker'),
     ],
+  },
+  {
+    id: 'disk-lost',
+    accident: 'a worker is lost with its disk',
+    tests: tests(
+      HOMES,
+      'a run finds every file after each of its workers was lost with its disk',
+      'the repository is checked out once, and its files go where the run goes',
+    ),
+  },
+  {
+    id: 'object-store-down',
+    accident: 'the object store is unreachable',
+    tests: tests(HOMES, 'a call whose files cannot be stored is not done until they can'),
   },
   {
     id: 'worker-frozen',

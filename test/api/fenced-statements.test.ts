@@ -50,6 +50,9 @@ const OF_A_CALL: Record<string, (call: OpenCall) => Promise<unknown>> = {
   park: (call) => here.core.store.ledger.park(call, { status: 'waiting_reconciliation', events: eventsFor(call) }),
   release: (call) => here.core.store.ledger.release(call, { reached: false, events: eventsFor(call) }),
 };
+const OF_ITS_WORKSPACE: Record<string, (call: OpenCall) => Promise<unknown>> = {
+  add: (call) => here.core.store.workspaceLayers.add(call, { chunks: ['chunk'], bytes: 1 }),
+};
 /** Of a call as it is, of its run, or of a person. */
 const OF_ANY_CALL = ['open', 'openAndStart', 'resume', 'publish', 'setTodos', 'decide'];
 
@@ -80,7 +83,8 @@ async function callTwice() {
 /** Everything that is kept of a task. */
 async function kept(task_id: string): Promise<string> {
   const { pool } = here.core.database;
-  const tables = ['tasks WHERE id', 'task_steps WHERE task_id', 'task_messages WHERE task_id', 'tool_calls WHERE task_id'];
+  const ofTask = ['task_steps', 'task_messages', 'tool_calls', 'workspace_layers'].map((table) => `${table} WHERE task_id`);
+  const tables = ['tasks WHERE id', ...ofTask];
   const found = await Promise.all(
     [...tables, 'events WHERE task_id'].map((from) => pool.query(`SELECT * FROM ${from} = $1`, [task_id])),
   );
@@ -89,7 +93,8 @@ async function kept(task_id: string): Promise<string> {
 
 describe('an attempt that was taken for lost', () => {
   it('has every statement tried that is given an attempt', () => {
-    const { runs, ledger } = here.core.store;
+    const { runs, ledger, workspaceLayers } = here.core.store;
+    expect(Object.keys(workspaceLayers).sort()).toEqual([...Object.keys(OF_ITS_WORKSPACE), 'first', 'forget', 'of'].sort());
     expect(Object.keys(runs).sort()).toEqual([...Object.keys(OF_A_STEP), ...OF_A_RUN].sort());
     expect(Object.keys(ledger).sort()).toEqual([...Object.keys(OF_A_CALL), ...OF_ANY_CALL].sort());
   });
@@ -104,23 +109,40 @@ describe('an attempt that was taken for lost', () => {
     expect(await write(next)).toBe(true);
   });
 
-  it.each(Object.entries(OF_A_CALL))('writes nothing of a call after its successor has begun: %s', async (_, write) => {
-    const { stale, later } = await callTwice();
-    const before = await kept(stale.task_id);
-    expect(await write(stale)).toBeFalsy();
-    expect(await kept(stale.task_id)).toBe(before);
-    expect(await write(later)).toBeTruthy();
+  it.each(Object.entries({ ...OF_A_CALL, ...OF_ITS_WORKSPACE }))(
+    'writes nothing of a call after its successor has begun: %s',
+    async (_, write) => {
+      const { stale, later } = await callTwice();
+      const before = await kept(stale.task_id);
+      expect(await write(stale)).toBeFalsy();
+      expect(await kept(stale.task_id)).toBe(before);
+      expect(await write(later)).toBeTruthy();
+    },
+  );
+
+  it('gives a workspace its first layer once, and only if it has none', async () => {
+    const { workspaceLayers } = here.core.store;
+    const { task_id } = (await twice()).current;
+    const layer = { chunks: ['chunk'], bytes: 1 };
+    const numbers = await Promise.all([1, 2, 3].map(() => workspaceLayers.first(task_id, layer)));
+    expect(numbers.filter((number) => number !== null)).toHaveLength(1);
+    expect(await workspaceLayers.of(task_id)).toHaveLength(1);
+    const { later } = await callTwice();
+    expect(await workspaceLayers.add(later, layer)).not.toBeNull();
+    expect(await workspaceLayers.first(later.task_id, layer)).toBeNull();
   });
 
   it('writes nothing once its run has ended', async () => {
-    const { runs, tasks } = here.core.store;
+    const { runs, tasks, workspaceLayers } = here.core.store;
     const { current } = await twice();
     const { later } = await callTwice();
     for (const { task_id } of [current, later])
       await runs.settle(task_id, { status: 'halted', error: null, error_code: null, events: [] });
     const before = [await kept(current.task_id), await kept(later.task_id)];
     for (const [name, write] of Object.entries(OF_A_STEP)) if (write !== begin) expect(await write(current), name).toBe(false);
-    for (const [name, write] of Object.entries(OF_A_CALL)) expect(await write(later), name).toBeFalsy();
+    for (const [name, write] of Object.entries({ ...OF_A_CALL, ...OF_ITS_WORKSPACE }))
+      expect(await write(later), name).toBeFalsy();
+    expect(await workspaceLayers.first(later.task_id, { chunks: [], bytes: 0 })).toBeNull();
     expect([await kept(current.task_id), await kept(later.task_id)]).toEqual(before);
     expect(await tasks.find(current.task_id)).toMatchObject({ status: 'halted' });
   });

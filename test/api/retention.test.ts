@@ -46,6 +46,7 @@ const REMOVED: Record<string, string> = {
   webhook_attempts: 'true',
   webhook_deliveries: 'true',
   workflows: 'single_use',
+  workspace_layers: 'true',
 };
 
 /** Tables whose rows stay, with the reason. A new table is removed from or gets a line here. */

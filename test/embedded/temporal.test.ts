@@ -1,4 +1,6 @@
-import { cp, readFile, rename, rm } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { tsToMs } from '@temporalio/common/lib/time.js';
@@ -8,7 +10,9 @@ import { startTemporal, type Temporal } from '../../src/embedded/temporal.ts';
 import { startAndDie, testBench } from '../support/embedded-homes.ts';
 import { temporalForTests } from '../support/embedded-temporal.ts';
 import { listeningSockets } from '../support/listening-sockets.ts';
+import { freePort } from '../support/processes.ts';
 import { rawRequest } from '../support/raw-request.ts';
+import { until } from '../support/until.ts';
 
 const bench = testBench();
 let executable: string;
@@ -28,6 +32,22 @@ async function using<T>({ address }: Pick<Temporal, 'address'>, work: (client: C
 /** Starts a workflow that no worker executes; the server only has to remember it. */
 const remember = (server: Pick<Temporal, 'address'>) =>
   using(server, ({ workflow }) => workflow.start('kept', { workflowId: 'kept', taskQueue: 'nobody' }));
+/** A server on a home's database as Perdura started it before its queues were fair, for as long as `use` takes. */
+async function withFormer(home: string, use: (server: Pick<Temporal, 'address'>) => Promise<unknown>): Promise<void> {
+  await mkdir(join(home, 'temporal'));
+  const port = await freePort();
+  const where = ['--headless', '--ip', '127.0.0.1', '--port', String(port), '--db-filename', join(home, 'temporal/temporal.db')];
+  const server = spawn(executable, ['server', 'start-dev', ...where, '--log-level', 'error'], { stdio: 'ignore' });
+  const ended = once(server, 'exit');
+  try {
+    const address = `127.0.0.1:${port}`;
+    await until('the server answers', () => using({ address }, async () => true).catch(() => false));
+    await use({ address });
+  } finally {
+    server.kill('SIGTERM');
+    await ended;
+  }
+}
 const recall = (server: Pick<Temporal, 'address'>) =>
   using(server, async ({ workflow }) => (await workflow.getHandle('kept').describe()).status.name);
 
@@ -80,6 +100,33 @@ describe('the Temporal server of an installation', { timeout: 60_000 }, () => {
     // What it reports as the size of this cache is its default.
     expect(await commandOf(server.pid)).toContain('history.hostLevelCacheMaxSize=1000');
     expect((await readFile(`/proc/${server.pid}/environ`, 'utf8')).split('\0')).toContain('GOMEMLIMIT=384MiB');
+  });
+
+  it('keeps the queues of a database in which work waits, and makes those of any other fair for good', async () => {
+    const home = await bench.home();
+    const settings = ['enableFairness=true', 'numTaskqueueReadPartitions=1', 'numTaskqueueWritePartitions=1'];
+    const isFair = async ({ pid }: Temporal) => {
+      const command = await commandOf(pid);
+      return settings.every((setting) => command.includes(`matching.${setting}`));
+    };
+    await withFormer(home, remember);
+    const second = await start(home);
+    expect(await isFair(second)).toBe(false);
+    // The work of before is found.
+    const worked = await using(second, ({ connection }) =>
+      connection.withDeadline(Date.now() + 30_000, () =>
+        connection.workflowService.pollWorkflowTaskQueue({ namespace: 'default', taskQueue: { name: 'nobody' } }),
+      ),
+    );
+    expect(worked.workflowExecution?.workflowId).toBe('kept');
+    const other = await bench.home();
+    await withFormer(other, async () => {});
+    const third = await start(other);
+    expect(await isFair(third)).toBe(true);
+    // From now on, whatever waits.
+    await remember(third);
+    await third.stop();
+    expect(await isFair(await start(other))).toBe(true);
   });
 
   it('restarts after kill -9 without losing data', async () => {

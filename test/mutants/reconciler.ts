@@ -38,7 +38,7 @@ export default [
   {
     id: 'reconciler/lost-messages',
     file: 'src/temporal/reconcile-tasks.ts',
-    text: 'for (const delivery_id of await store.webhooks.pending()) await ports.engine.deliver(delivery_id);',
+    text: 'for (const delivery of await store.webhooks.pending()) await ports.engine.deliver(delivery);',
     replacement: '',
     harm: 'A webhook message whose worker died is never sent.',
     tests: [{ file: 'test/temporal/reconciler-neighbours.test.ts', name: 'delivers one that no delivery is in progress for' }],

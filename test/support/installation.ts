@@ -111,12 +111,12 @@ export async function startTestInstallation({
   };
 }
 
-/** The same through another server's client. */
-export function helpers(alice: Client, model: ModelServer): Pick<TestInstallation, 'ended' | 'workflow' | 'prompt'> {
+/** The same through another server's client, or for another user, whose `names` begin differently. */
+export function helpers(alice: Client, model: ModelServer, names = ''): Pick<TestInstallation, 'ended' | 'workflow' | 'prompt'> {
   let made = 0;
   const providerOf = async () => {
     const values = {
-      name: `scripted ${++made}`,
+      name: `${names}scripted ${++made}`,
       provider_type: 'openai_compatible',
       base_url: model.url,
       default_model: 'scripted',
@@ -140,7 +140,7 @@ export function helpers(alice: Client, model: ModelServer): Pick<TestInstallatio
         const renamed = source_code.replace(/def \w+/, `def ${name}`);
         custom_tool_ids.push((await alice.ok(alice.post('/api/custom-tools', { name, source_code: renamed }))).id);
       }
-      const values = { name: `agent ${++made}`, provider_id: await providerOf(), custom_tool_ids, ...agent };
+      const values = { name: `${names}agent ${++made}`, provider_id: await providerOf(), custom_tool_ids, ...agent };
       const { id: agent_id } = await alice.ok(alice.post('/api/agents', values));
       return (await alice.ok(alice.post('/api/workflows', { agent_id, output_format: 'markdown', ...workflow }))).id as string;
     },

@@ -25,6 +25,14 @@ export async function startRenewing(
   task_id: string,
   { max_turns, renew_after }: { max_turns: number; renew_after: number },
 ) {
-  const labels = { owner: 'alice', agent: 'test', workflow: 'test', workflow_id: 'test', model: null };
+  const labels = {
+    owner: 'alice',
+    principal: 'alice',
+    trigger: 'prompt',
+    agent: 'test',
+    workflow: 'test',
+    workflow_id: 'test',
+    model: null,
+  };
   await driver.engine.start({ task_id, max_turns, queued: false, renew_after }, labels);
 }

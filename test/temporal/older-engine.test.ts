@@ -29,7 +29,15 @@ describe('a run that waits in the engine for what is on record continues', () =>
   it('when it holds its lane', async () => {
     const workflow_id = await here.workflow();
     const task_id = await leftBehind(here, workflow_id);
-    const labels = { owner: 'alice', agent: 'test', workflow: 'test', workflow_id, model: null };
+    const labels = {
+      owner: 'alice',
+      principal: 'alice',
+      trigger: 'prompt',
+      agent: 'test',
+      workflow: 'test',
+      workflow_id,
+      model: null,
+    };
     await here.driver.engine.start({ task_id, max_turns: 5, queued: true }, labels);
     await parked(task_id);
     await sql(`UPDATE tasks SET status = 'running', started_at = now() WHERE id = $1`, task_id);

@@ -11,7 +11,8 @@ const PLACES = {
   'runtimes/model-list-service.ts': ['installation', 'providers'],
   'tools/mcp/probe-service.ts': ['configuration', 'limits'],
   'temporal/ports/tools.ts': ['configuration', 'limits'],
-  'temporal/ports/workspaces.ts': ['configuration'],
+  // Repositories; the operator's object store.
+  'temporal/ports/workspaces.ts': ['configuration', 'objects'],
   // What models choose (web_fetch); webhooks; the search endpoint.
   'temporal/ports/index.ts': ['configuration', 'installation', 'tools'],
   // Knowledge sources; the sandbox's proxy: custom tools, bash, stdio MCP servers; the API's own port; embeddings.
@@ -31,7 +32,7 @@ const MADE = {
 /** Every file that imports what dials, or calls the global fetch: why that is not a way past the rules. */
 const DIALS: Record<string, string> = {
   'egress/counted-fetch.ts': 'counts what the fetch it is given brings',
-  'egress/places.ts': "the operator's default runtime, embeddings, search endpoint and identity provider",
+  'egress/places.ts': "the operator's default runtime, embeddings, search endpoint, identity provider and object store",
   'egress/guarded-fetch.ts': 'dials by dialEgress',
   'egress/redirects.ts': 'follows by the fetch it is given',
   'embedded/backup.ts': "the installation's own Postgres",

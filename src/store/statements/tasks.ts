@@ -64,7 +64,7 @@ export const discardTask = statement('discard_task', ['task_id'], `SELECT discar
 export const settleLanes = statement('settle_lanes', [], `SELECT settle_lanes() AS freed`);
 
 /** A task that should have a run, with the data to start it again and the calls whose decisions it may have missed. */
-const UNFINISHED = `SELECT t.id AS task_id, t.workflow_id, t.owner_login AS owner, t.agent_name AS agent, t.model, t.status, t.on_busy, t.turns,
+const UNFINISHED = `SELECT t.id AS task_id, t.workflow_id, t.owner_login AS owner, t.owner AS principal, t.trigger, t.agent_name AS agent, t.model, t.status, t.on_busy, t.turns,
       coalesce(t.workflow_title, t.workflow_id::text) AS workflow, t.definition_hash, w.active_task_id AS holder,
       t.record_behind, t.behind_run_id, t.continuity,
       ARRAY(SELECT c.call_id FROM tool_calls c WHERE c.task_id = t.id AND c.status LIKE 'waiting%' AND c.decision IS NOT NULL) AS decided

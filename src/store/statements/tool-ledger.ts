@@ -36,8 +36,8 @@ export const openAndStart = statement(
 );
 
 /* A call moves on only from where its attempt saw it, and only while its task lives. */
-const LIVE_TASK = `live AS (SELECT 1 FROM tasks WHERE id = :task_id AND status IN (${LIVE}) FOR SHARE)`;
-const SEEN = `task_id = :task_id AND call_id = :call_id AND status = :seen_status AND attempts = :seen_attempts
+export const LIVE_TASK = `live AS (SELECT 1 FROM tasks WHERE id = :task_id AND status IN (${LIVE}) FOR SHARE)`;
+export const SEEN = `task_id = :task_id AND call_id = :call_id AND status = :seen_status AND attempts = :seen_attempts
         AND EXISTS (SELECT 1 FROM live)`;
 
 export const startCall = statement(

@@ -20,7 +20,7 @@ export const giveUpWebhook = statement(
 export const pendingWebhooks = statement(
   'pending_webhooks',
   [],
-  `SELECT id FROM webhook_deliveries WHERE status = 'pending' ORDER BY id LIMIT 1000`,
+  `SELECT d.id, t.owner FROM webhook_deliveries d JOIN tasks t ON t.id = d.task_id WHERE d.status = 'pending' ORDER BY d.id LIMIT 1000`,
 );
 
 /** One statement: of two concurrent rotations, the second makes the first one's secret the previous one. */

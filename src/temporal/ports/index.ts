@@ -1,6 +1,6 @@
 import { activityInfo } from '@temporalio/activity';
 import { ANSWER, behindEvents } from '../../domain/continuity.ts';
-import type { Definition, WorkspaceOwner } from '../../domain/definition.ts';
+import type { Definition } from '../../domain/definition.ts';
 import { providerDestination } from '../../domain/destinations.ts';
 import { eventsOf } from '../../domain/events.ts';
 import { webhookSender } from '../../egress/webhook-sender.ts';
@@ -45,13 +45,8 @@ export async function activityPorts(
   const unsubscribe = bus.onHalt(halts.halt);
   const pool = openMcpPool(core);
   const tools = { ...toolPorts(core), mcp: mcpPorts(core, pool) };
-  const workspaces = runWorkspaces(core);
+  const workspaces = await runWorkspaces(core);
   const limits = workspaceLimitsOf(setting.config);
-  const directoryOf = (run: WorkspaceOwner) => (signal: AbortSignal) =>
-    workspaces.open(run, signal).then(
-      ({ directory }) => directory,
-      (error: Error) => Promise.reject(new ToolUnreachable(error.message)),
-    );
   const definition = (hash: string) => store.definitions.get(hash);
   const { secrets } = core;
   const runtimeOf = async (run: OpenRun, pinned: Parameters<typeof selectRuntime>[0]) => {
@@ -83,7 +78,9 @@ export async function activityPorts(
       const pinned = await definition(call.definition_hash);
       const { task_id, workflow_id, owner } = call;
       const { definition_hash } = call;
-      const workspace = directoryOf({ task_id, owner, repository: pinned.repository, workflow: pinned.workflow });
+      const held = workspaces.hold({ task_id, owner, repository: pinned.repository, workflow: pinned.workflow });
+      const workspace = (until: AbortSignal) =>
+        held.directory(until).catch((error: Error) => Promise.reject(new ToolUnreachable(error.message)));
       const run = { task_id, workflow_id, owner, agent_id: pinned.agent.id, definition_hash, workspace };
       const { redact } = secrets;
       const report = progressReporter(core, { task_id, workflow_id, call_id });
@@ -91,16 +88,19 @@ export async function activityPorts(
       const asked: ToolCall = { call_id, name, arguments: args, call_key: `${task_id}:${call_id}`, run, progress };
       const rules = { custom_tools: pinned.provider !== null, toolset: call.toolset as Toolset | null };
       const box = toolsFor(pinned, tools, rules);
-      if (READERS.includes(name)) return redactedOutcome(box.call(asked, signal), redact);
-      const outcome = withinLimits(limits, ({ enter, full }) => {
-        const entered = async (until: AbortSignal) => {
-          const directory = await workspace(until);
-          await enter(directory);
-          return directory;
-        };
-        return box.call({ ...asked, run: { ...run, workspace: entered } }, AbortSignal.any([signal, full]));
-      });
-      return redactedOutcome(outcome, redact);
+      const reads = READERS.includes(name);
+      const outcome = reads
+        ? box.call(asked, signal)
+        : withinLimits(limits, ({ enter, full }) => {
+            const entered = async (until: AbortSignal) => {
+              const directory = await workspace(until);
+              await enter(directory);
+              return directory;
+            };
+            return box.call({ ...asked, run: { ...run, workspace: entered } }, AbortSignal.any([signal, full]));
+          });
+      const released = outcome.finally(() => held.release(reads ? null : { call_id, name, ...call }, signal));
+      return redactedOutcome(released, redact);
     },
     ...firePortsOf(core, driver),
     ...contextPorts(core),
@@ -129,6 +129,7 @@ export async function activityPorts(
   const unwatch = async () => {
     unsubscribe();
     await pool.close();
+    await workspaces.close();
   };
   return { ports, unwatch };
 }

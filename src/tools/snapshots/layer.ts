@@ -1,0 +1,204 @@
+import { createHash } from 'node:crypto';
+import { chmod, constants, type FileHandle, lchown, lutimes, mkdir, open, symlink } from 'node:fs/promises';
+import { pipeline, Readable } from 'node:stream';
+import { createGunzip, createGzip } from 'node:zlib';
+import { TOOL_GID } from '../../toolrunner/settings.ts';
+import type { ObjectStore } from './object-store.ts';
+import { at, type Change, type Node, type Path } from './tree.ts';
+
+/*
+ * A layer is what one call changed: a line of JSON (the change), then the contents of its files in that order, all compressed and cut
+ * into chunks. A chunk is named by its content.
+ */
+
+const CHUNK = 4 * 1024 * 1024;
+const READ = 256 * 1024;
+/** The longest line of a change: 100,000 paths of some hundred bytes. */
+const MOST_LINE = 256 * 1024 * 1024;
+
+export interface Layer {
+  chunks: string[];
+  bytes: number;
+}
+
+interface Place {
+  objects: ObjectStore;
+  /** Begins the keys of the chunks. */
+  prefix: string;
+  signal: AbortSignal;
+}
+
+/** Stores a change with the files of the directory. A file that changes meanwhile is stored as it is found; the next layer has it again. */
+export async function storeLayer(directory: string, change: Change, { objects, prefix, signal }: Place): Promise<Layer> {
+  const chunks: string[] = [];
+  let bytes = 0;
+  async function put(content: Buffer): Promise<void> {
+    const name = createHash('sha256').update(content).digest('hex');
+    await objects.put(prefix + name, content, signal);
+    chunks.push(name);
+    bytes += content.length;
+  }
+  let held: Buffer[] = [];
+  let size = 0;
+  const packed = pipeline(Readable.from(contentsOf(directory, change)), createGzip({ level: 1 }), () => {});
+  for await (const part of packed as AsyncIterable<Buffer>) {
+    held.push(part);
+    size += part.length;
+    if (size < CHUNK) continue;
+    await put(Buffer.concat(held));
+    [held, size] = [[], 0];
+  }
+  if (size > 0) await put(Buffer.concat(held));
+  return { chunks, bytes };
+}
+
+async function* contentsOf(directory: string, change: Change): AsyncGenerator<Buffer> {
+  yield Buffer.from(`${JSON.stringify(change)}\n`);
+  for (const node of change.nodes) if (node.kind === 'file') yield* contentOf(at(directory, node.path), node.size);
+}
+
+/** Exactly so many bytes: of a file that has shrunk or vanished since, zeros. */
+async function* contentOf(file: Buffer, size: number): AsyncGenerator<Buffer> {
+  const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => null);
+  try {
+    for (let left = size; left > 0; ) {
+      const part = Buffer.alloc(Math.min(READ, left));
+      const read = handle ? (await handle.read(part, 0, part.length)).bytesRead : 0;
+      const taken = read > 0 ? part.subarray(0, read) : part;
+      yield taken;
+      left -= taken.length;
+    }
+  } finally {
+    await handle?.close();
+  }
+}
+
+/**
+ * Makes the tree that layers lead to in an empty directory, from the latest layer back, so that each path is written once. Links come
+ * last: nothing is written through one.
+ */
+export async function restoreLayers(directory: string, layers: readonly Pick<Layer, 'chunks'>[], place: Place): Promise<void> {
+  const decided = decisions();
+  for (const { chunks } of layers.toReversed()) {
+    const source = reader(pipeline(Readable.from(chunksOf(chunks, place)), createGunzip(), () => {}));
+    const { nodes, removed } = JSON.parse(await source.line()) as Change;
+    for (const node of nodes) {
+      const wanted = decided.take(node);
+      if (node.kind === 'file') await copy(source, node, wanted ? directory : null);
+    }
+    decided.remove(removed);
+  }
+  await finish(directory, decided.nodes());
+}
+
+/** What the layers say about each path, from the latest back: the first that says something decides. */
+function decisions() {
+  const decided = new Map<Path, Node | null>();
+  /** Paths with something in them. */
+  const parents = new Set<Path>();
+  const isFree = ({ path, kind }: Node) =>
+    !decided.has(path) &&
+    (kind === 'directory' || !parents.has(path)) &&
+    parentsOf(path).every((parent) => !decided.has(parent) || decided.get(parent)?.kind === 'directory');
+  return {
+    /** False if a later layer has decided about the path, or about what leads to it. */
+    take(node: Node): boolean {
+      if (!isFree(node)) return false;
+      decided.set(node.path, node);
+      for (const parent of parentsOf(node.path)) parents.add(parent);
+      return true;
+    },
+    remove(paths: readonly Path[]): void {
+      for (const path of paths) if (!decided.has(path) && !parents.has(path)) decided.set(path, null);
+    },
+    nodes: () => [...decided.values()].filter((node) => node !== null),
+  };
+}
+
+function parentsOf(path: Path): Path[] {
+  const found: Path[] = [];
+  for (let slash = path.lastIndexOf('/'); slash > 0; slash = path.lastIndexOf('/', slash - 1)) found.push(path.slice(0, slash));
+  return found;
+}
+
+async function* chunksOf(names: readonly string[], { objects, prefix, signal }: Place): AsyncGenerator<Uint8Array> {
+  for (const name of names) {
+    const content = await objects.get(prefix + name, signal);
+    if (!content) throw new Error(`The object store has lost ${prefix}${name}, a part of this run's workspace`);
+    if (createHash('sha256').update(content).digest('hex') !== name)
+      throw new Error(`The object store has changed ${prefix}${name}, a part of this run's workspace`);
+    yield content;
+  }
+}
+
+/** Reads a stream by lines and lengths. */
+function reader(stream: AsyncIterable<Buffer>) {
+  const parts = stream[Symbol.asyncIterator]();
+  let rest: Buffer = Buffer.alloc(0);
+  const more = async () => {
+    const { done, value } = await parts.next();
+    if (done) throw new Error('A part of the workspace ends early');
+    return value as Buffer;
+  };
+  return {
+    async line(): Promise<string> {
+      const held: Buffer[] = [];
+      for (let bytes = 0; ; ) {
+        const end = rest.indexOf(0x0a);
+        if (end >= 0) {
+          held.push(rest.subarray(0, end));
+          rest = rest.subarray(end + 1);
+          return Buffer.concat(held).toString();
+        }
+        held.push(rest);
+        bytes += rest.length;
+        if (bytes > MOST_LINE) throw new Error('A part of the workspace has no end of its list');
+        rest = await more();
+      }
+    },
+    async *take(size: number): AsyncGenerator<Buffer> {
+      for (let left = size; left > 0; ) {
+        if (rest.length === 0) rest = await more();
+        const taken = rest.subarray(0, left);
+        rest = rest.subarray(taken.length);
+        left -= taken.length;
+        yield taken;
+      }
+    },
+  };
+}
+
+/** Reads a file's content, and writes it if there is a directory. */
+async function copy({ take }: ReturnType<typeof reader>, { path, size }: Node, directory: string | null): Promise<void> {
+  const file = directory === null ? null : await created(directory, path);
+  try {
+    for await (const part of take(size)) await file?.write(part);
+  } finally {
+    await file?.close();
+  }
+}
+
+async function created(directory: string, path: Path): Promise<FileHandle> {
+  await mkdir(at(directory, parentOf(path)), { recursive: true, mode: 0o700 });
+  return open(at(directory, path), constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600);
+}
+
+const parentOf = (path: Path): Path => path.slice(0, Math.max(0, path.lastIndexOf('/')));
+
+/** Owners, modes and times, of directories after what is in them. */
+async function finish(directory: string, nodes: Node[]): Promise<void> {
+  const byDepth = nodes.sort((one, other) => (one.path < other.path ? 1 : -1));
+  for (const { kind, path } of byDepth)
+    if (kind === 'directory') await mkdir(at(directory, path), { recursive: true, mode: 0o700 });
+  for (const node of byDepth) {
+    const place = at(directory, node.path);
+    if (node.kind === 'link') {
+      await mkdir(at(directory, parentOf(node.path)), { recursive: true, mode: 0o700 });
+      await symlink(Buffer.from(node.target as string, 'latin1'), place);
+    }
+    // A tool's files stay the tool's, and the service's are shared with it.
+    if (process.getuid?.() === 0) await lchown(place, node.uid, TOOL_GID);
+    if (node.kind !== 'link') await chmod(place, node.mode);
+    await lutimes(place, node.mtime, node.mtime);
+  }
+}

@@ -1,0 +1,154 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { AwsV4Signer } from 'aws4fetch';
+import type { Config } from '../../main/config.ts';
+
+/** Objects by name, in a place that every worker reaches. Each call throws if the place is unreachable for a while. */
+export interface ObjectStore {
+  /** Resolves when the object is stored durably. */
+  put(key: string, content: Uint8Array, signal: AbortSignal): Promise<void>;
+  /** Null if there is no such object. */
+  get(key: string, signal: AbortSignal): Promise<Uint8Array | null>;
+  /** The parts that follow `prefix` in the keys, up to the next slash. */
+  folders(prefix: string): Promise<string[]>;
+  /** Removes all objects whose keys begin like this. */
+  remove(prefix: string): Promise<void>;
+}
+
+export interface S3Settings {
+  endpoint: string;
+  bucket: string;
+  region: string;
+  access_key_id: string;
+  secret_access_key: string;
+  /** Begins every key: two installations may share a bucket. */
+  prefix: string;
+}
+
+/** Null: workspaces stay in the home, which all workers share. Throws a sentence if the settings are incomplete. */
+export function s3SettingsOf(config: Config): S3Settings | null {
+  const { S3_BUCKET: bucket, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY, S3_REGION: region, S3_PREFIX: prefix } = config;
+  if (!bucket) return null;
+  if (!S3_ACCESS_KEY_ID || !S3_SECRET_ACCESS_KEY)
+    throw new Error('S3_BUCKET is set: set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY too, or unset S3_BUCKET');
+  const endpoint = config.S3_ENDPOINT ?? `https://s3.${region}.amazonaws.com`;
+  return { endpoint, bucket, region, prefix, access_key_id: S3_ACCESS_KEY_ID, secret_access_key: S3_SECRET_ACCESS_KEY };
+}
+
+const REQUEST_MS = 60_000;
+const ATTEMPTS = 4;
+const FIRST_PAUSE_MS = 200;
+
+/** An S3 bucket, addressed by path, with any server that speaks S3. */
+export function s3Store({ prefix: root, ...settings }: S3Settings, fetch: typeof globalThis.fetch): ObjectStore {
+  const ask = requester(settings, fetch);
+
+  async function page(prefix: string, more: Record<string, string>): Promise<string> {
+    const query = new URLSearchParams({ 'list-type': '2', prefix: root + prefix, ...more });
+    return (await ask({ method: 'GET', path: `?${query}` })).toString();
+  }
+
+  async function* pagesOfFolders(prefix: string): AsyncGenerator<string> {
+    for (let token: string | undefined, last = false; !last; last = token === undefined) {
+      const text = await page(prefix, { delimiter: '/', ...(token ? { 'continuation-token': token } : {}) });
+      yield text;
+      token = valuesOf(text, 'NextContinuationToken')[0];
+    }
+  }
+
+  const keysOf = async (prefix: string) => valuesOf(await page(prefix, {}), 'Key');
+
+  return {
+    async put(key, content, signal) {
+      await ask({ method: 'PUT', path: `/${root}${key}`, content, signal });
+    },
+    get: (key, signal) =>
+      ask({ method: 'GET', path: `/${root}${key}`, signal }).catch((error: unknown) => {
+        if (error instanceof Refused && error.status === 404 && !/NoSuchBucket/.test(error.message)) return null;
+        throw error;
+      }),
+    async folders(prefix) {
+      const found: string[] = [];
+      for await (const text of pagesOfFolders(prefix)) {
+        const commons = valuesOf(text, 'CommonPrefixes').flatMap((inner) => valuesOf(inner, 'Prefix'));
+        found.push(...commons.map((folder) => folder.slice(root.length + prefix.length, -1)));
+      }
+      return found;
+    },
+    async remove(prefix) {
+      // From the start again: what a page continues after is removed.
+      for (let keys = await keysOf(prefix); keys.length > 0; keys = await keysOf(prefix)) {
+        for (const key of keys) await ask({ method: 'DELETE', path: `/${key}` });
+      }
+    },
+  };
+}
+
+/** Our keys contain nothing that XML would escape. */
+const ELEMENTS = {
+  Key: /<Key>([^<]*)<\/Key>/g,
+  Prefix: /<Prefix>([^<]*)<\/Prefix>/g,
+  CommonPrefixes: /<CommonPrefixes>(.*?)<\/CommonPrefixes>/gs,
+  NextContinuationToken: /<NextContinuationToken>([^<]*)<\/NextContinuationToken>/g,
+  Code: /<Code>([^<]*)<\/Code>/g,
+};
+
+const valuesOf = (xml: string, name: keyof typeof ELEMENTS): string[] =>
+  [...xml.matchAll(ELEMENTS[name])].map(([, value]) => value as string);
+
+interface Ask {
+  method: 'GET' | 'PUT' | 'DELETE';
+  /** Below the bucket. */
+  path: string;
+  content?: Uint8Array;
+  signal?: AbortSignal;
+}
+
+/** The object store is unreachable, or refuses what it has to accept, until an operator repairs it. */
+export class ObjectStoreDown extends Error {
+  override readonly name: string = 'ObjectStoreDown';
+}
+
+/** An answer that a repetition would not change. */
+class Refused extends ObjectStoreDown {
+  readonly status: number;
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+function requester(settings: Omit<S3Settings, 'prefix'>, fetch: typeof globalThis.fetch) {
+  const { endpoint, bucket, region, access_key_id: accessKeyId, secret_access_key: secretAccessKey } = settings;
+  const base = `${endpoint.replace(/\/$/, '')}/${bucket}`;
+
+  async function once({ method, path, content, signal }: Ask): Promise<Buffer> {
+    const signing = { method, url: base + path, accessKeyId, secretAccessKey, service: 's3', region };
+    const { url, headers } = await new AwsV4Signer(signing).sign();
+    const limit = AbortSignal.timeout(REQUEST_MS);
+    const options = { method, headers, signal: signal ? AbortSignal.any([signal, limit]) : limit };
+    const response = await fetch(url, { ...options, ...(content ? { body: Buffer.from(content) } : {}) });
+    const body = Buffer.from(await response.arrayBuffer());
+    if (response.ok) return body;
+    const reason = `${response.status} ${valuesOf(body.toString(), 'Code')[0] ?? response.statusText}`;
+    const message = `The object store ${base} answered ${method} with ${reason}`;
+    throw response.status < 500 && response.status !== 429 ? new Refused(response.status, message) : new Error(message);
+  }
+
+  return async (ask: Ask): Promise<Buffer> => {
+    for (let attempt = 1, pause = FIRST_PAUSE_MS; ; attempt += 1, pause *= 2) {
+      try {
+        return await once(ask);
+      } catch (error) {
+        ask.signal?.throwIfAborted();
+        if (error instanceof Refused) throw error;
+        if (attempt === ATTEMPTS) throw new ObjectStoreDown(`The object store ${base} is unreachable: ${reasonOf(error)}`);
+        await wait(pause, undefined, { ...(ask.signal && { signal: ask.signal }) });
+      }
+    }
+  };
+}
+
+const reasonOf = (error: unknown): string => {
+  const { message, cause } = error as Error;
+  return cause instanceof Error ? `${message}: ${cause.message || (cause as NodeJS.ErrnoException).code}` : message;
+};

@@ -1,0 +1,218 @@
+import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { outageOf } from '../../domain/outages.ts';
+import { shareTop, shareWorkspace } from '../../toolrunner/workspaces.ts';
+import { type Layer, restoreLayers, storeLayer } from './layer.ts';
+import { type ObjectStore, ObjectStoreDown } from './object-store.ts';
+import { isEmpty, type Tree, treeChange, treeOf } from './tree.ts';
+
+/** A layer on record, with its place in the order. */
+interface StoredLayer extends Layer {
+  number: string;
+}
+
+/** The record of which layers make up a run's workspace. */
+interface LayerRecord {
+  /** In their order. */
+  of(task_id: string): Promise<StoredLayer[]>;
+  /** Records the first layer, which nobody's call made. Null if there is one. */
+  first(task_id: string, layer: Layer): Promise<string | null>;
+  forget(task_id: string): Promise<void>;
+}
+
+/** Records what a call changed. Null if another attempt has taken the call over, or its task has ended. */
+type RecordLayer = (layer: Layer) => Promise<string | null>;
+
+/** A copy of a run's workspace on this worker's disk. */
+interface Copy {
+  directory: string;
+  /** The layers that it holds. */
+  numbers: string[];
+  /** As the layers have it. */
+  tree: Tree;
+  /** Calls that use it. */
+  users: number;
+  used_at: number;
+  /** It differs from the layers, and saving it would not change that. */
+  spoilt: boolean;
+}
+
+interface StoredWorkspaces {
+  /** The run's directory on this disk, up to date unless another call uses it. Each `enter` is followed by one `leave`. */
+  enter(task_id: string, fill: ((into: string) => Promise<void>) | null, signal: AbortSignal): Promise<string>;
+  /** Stores what has changed; with null, nothing is stored. Resolves when another worker would find it. */
+  leave(task_id: string, record: RecordLayer | null, signal: AbortSignal): Promise<void>;
+  /** Removes a run's workspace everywhere but on the disks of other workers, which drop unused copies by themselves. */
+  remove(task_id: string): Promise<void>;
+  /** Ids of the runs that have objects. */
+  kept(): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+interface Options {
+  /** Directory for the copies, of this process alone: what is in it is removed. */
+  parent: string;
+  objects: ObjectStore;
+  record: LayerRecord;
+  log(message: string): void;
+}
+
+const ROOT = 'workspaces/';
+const keyOf = (task_id: string) => `${ROOT}${task_id}/`;
+const DRAFT = '.draft-';
+/** After so long without a call, a copy is dropped; the next call restores it. */
+const UNUSED_MS = 10 * 60_000;
+const LOOK_MS = 60_000;
+/** A file that was changed so shortly before it was read may be changed again without another mark. */
+const SAME_MARK_MS = 1_000;
+
+/** Workspaces that are kept in an object store: workers need no file system in common, and one that dies takes nothing with it. */
+export async function storedWorkspaces({ parent, objects, record, log }: Options): Promise<StoredWorkspaces> {
+  const copies = new Map<string, Copy>();
+  const inTurn = turns();
+  const placeOf = (task_id: string, signal: AbortSignal) => ({ objects, prefix: keyOf(task_id), signal });
+  await mkdir(parent, { recursive: true, mode: 0o711 });
+  for (const name of await readdir(parent)) await rm(join(parent, name), { recursive: true, force: true });
+
+  async function drop(task_id: string): Promise<void> {
+    const copy = copies.get(task_id);
+    copies.delete(task_id);
+    if (copy) await rm(copy.directory, { recursive: true, force: true });
+  }
+
+  /** Makes the directory in a place that no tool sees, then moves it to its own. */
+  async function made(task_id: string, numbers: string[], fill: (draft: string) => Promise<void>): Promise<Copy> {
+    await drop(task_id);
+    const draft = await mkdtemp(join(parent, `${DRAFT}${task_id}-`));
+    try {
+      await fill(draft);
+      const directory = join(parent, task_id);
+      await rename(draft, directory);
+      const tree = await treeOf(directory);
+      const copy = { directory, numbers, tree, users: 0, used_at: performance.now(), spoilt: false };
+      copies.set(task_id, copy);
+      return copy;
+    } finally {
+      await rm(draft, { recursive: true, force: true });
+    }
+  }
+
+  const restored = (task_id: string, layers: StoredLayer[], signal: AbortSignal): Promise<Copy> =>
+    made(
+      task_id,
+      layers.map(({ number }) => number),
+      async (draft) => {
+        await restoreLayers(draft, layers, placeOf(task_id, signal));
+        await shareTop(draft);
+      },
+    );
+
+  /** The first copy of a run. If another worker was faster, its files are used. */
+  async function first(task_id: string, fill: (into: string) => Promise<void>, signal: AbortSignal): Promise<Copy> {
+    const copy = await made(task_id, [], async (draft) => {
+      await fill(draft);
+      await shareWorkspace(draft);
+    });
+    const change = treeChange(new Map(), copy.tree);
+    const number = await record.first(task_id, await storeLayer(copy.directory, change, placeOf(task_id, signal)));
+    if (number === null) return restored(task_id, await record.of(task_id), signal);
+    copy.numbers = [number];
+    return copy;
+  }
+
+  async function current(task_id: string, fill: ((into: string) => Promise<void>) | null, signal: AbortSignal): Promise<Copy> {
+    const copy = copies.get(task_id);
+    if (copy && copy.users > 0) return copy;
+    const layers = await record.of(task_id);
+    if (layers.length === 0 && fill) return first(task_id, fill, signal);
+    const same = copy && !copy.spoilt && String(copy.numbers) === String(layers.map(({ number }) => number));
+    return same ? copy : restored(task_id, layers, signal);
+  }
+
+  async function store(task_id: string, copy: Copy, { save, signal }: { save: RecordLayer; signal: AbortSignal }): Promise<void> {
+    const found = await treeOf(copy.directory);
+    const change = treeChange(copy.tree, found);
+    if (isEmpty(change)) return;
+    const number = await save(await storeLayer(copy.directory, change, placeOf(task_id, signal)));
+    if (number === null) {
+      copy.spoilt = true;
+      return;
+    }
+    copy.numbers.push(number);
+    copy.tree = copy.users > 1 ? withoutRecent(found) : found;
+  }
+
+  const look = setInterval(() => {
+    for (const [task_id, { users, used_at }] of copies) {
+      if (users > 0 || used_at > performance.now() - UNUSED_MS) continue;
+      void inTurn(task_id, async () => (copies.get(task_id)?.users === 0 ? drop(task_id) : undefined)).catch(() => {});
+    }
+  }, LOOK_MS);
+  look.unref();
+
+  return {
+    enter: (task_id, fill, signal) =>
+      inTurn(task_id, async () => {
+        const copy = await current(task_id, fill, signal);
+        copy.users += 1;
+        return copy.directory;
+      }),
+    leave: (task_id, save, signal) =>
+      inTurn(task_id, async () => {
+        const copy = copies.get(task_id);
+        if (!copy) return;
+        try {
+          if (save) await lasting(() => store(task_id, copy, { save, signal }), signal, log);
+        } finally {
+          copy.users -= 1;
+          copy.used_at = performance.now();
+        }
+      }),
+    remove: (task_id) =>
+      inTurn(task_id, async () => {
+        await drop(task_id);
+        await record.forget(task_id);
+        await objects.remove(keyOf(task_id));
+      }),
+    kept: () => objects.folders(ROOT),
+    async close() {
+      clearInterval(look);
+      for (const task_id of copies.keys()) await drop(task_id);
+    },
+  };
+}
+
+/** Without the marks of the files that were changed last: another call may be changing them. */
+function withoutRecent(tree: Tree): Tree {
+  const settled = [...tree.values()].reduce((last, { changed_at }) => Math.max(last, changed_at), 0) - SAME_MARK_MS;
+  return new Map([...tree].map(([path, found]) => [path, found.changed_at > settled ? { ...found, mark: '' } : found]));
+}
+
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 10_000;
+
+/** Tries again for as long as the object store or the database is unavailable, so that what a call has made is not lost. */
+async function lasting(store: () => Promise<void>, signal: AbortSignal, log: Options['log']): Promise<void> {
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+    try {
+      return await store();
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof ObjectStoreDown) && !outageOf(error)) throw error;
+      log(`A workspace is not stored yet, trying again: ${(error as Error).message}`);
+      await wait(pause, undefined, { signal }).catch(() => {});
+    }
+  }
+}
+
+/** Work on the same thing happens one after the other. */
+function turns() {
+  const last = new Map<string, Promise<unknown>>();
+  return <T>(key: string, work: () => Promise<T>): Promise<T> => {
+    const turn = (last.get(key) ?? Promise.resolve()).then(work, work);
+    const settled = turn.catch(() => {}).finally(() => last.get(key) === settled && last.delete(key));
+    last.set(key, settled);
+    return turn;
+  };
+}

@@ -1,0 +1,48 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import S3rver from 's3rver';
+import { readConfig } from '../../src/main/config.ts';
+import { type ObjectStore, s3SettingsOf, s3Store } from '../../src/tools/snapshots/object-store.ts';
+
+export interface TestObjectStore {
+  /** Settings of a worker that uses it. */
+  env: Record<string, string>;
+  objects: ObjectStore;
+  /** Where the server keeps what it is given. */
+  directory: string;
+  /** Until `resume`, nobody answers at its address. */
+  pause(): Promise<void>;
+  resume(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** A server that speaks S3. It knows one key. */
+export async function startObjectStore(): Promise<TestObjectStore> {
+  const directory = await mkdtemp(join(tmpdir(), 'perdura-s3-'));
+  const serve = (port: number) =>
+    new S3rver({ address: '127.0.0.1', port, silent: true, directory, configureBuckets: [{ name: 'workspaces', configs: [] }] });
+  let server = serve(0);
+  const { port }: AddressInfo = await server.run();
+  const env = {
+    S3_BUCKET: 'workspaces',
+    S3_ENDPOINT: `http://127.0.0.1:${port}`,
+    S3_ACCESS_KEY_ID: 'S3RVER',
+    S3_SECRET_ACCESS_KEY: 'S3RVER',
+  };
+  return {
+    env,
+    directory,
+    objects: s3Store(s3SettingsOf(readConfig(env))!, fetch),
+    pause: () => server.close(),
+    async resume() {
+      server = serve(port);
+      await server.run();
+    },
+    async stop() {
+      await server.close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,215 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readConfig } from '../../src/main/config.ts';
+import { type Layer, restoreLayers, storeLayer } from '../../src/tools/snapshots/layer.ts';
+import { s3SettingsOf, s3Store } from '../../src/tools/snapshots/object-store.ts';
+import { isEmpty, type Tree, treeChange, treeOf } from '../../src/tools/snapshots/tree.ts';
+import { startObjectStore, type TestObjectStore } from '../support/object-store.ts';
+
+let store: TestObjectStore;
+let home: string;
+beforeAll(async () => {
+  home = mkdtempSync(join(tmpdir(), 'perdura-snapshots-'));
+  store = await startObjectStore();
+});
+afterAll(async () => {
+  await store.stop();
+  rmSync(home, { recursive: true, force: true });
+});
+
+const signal = new AbortController().signal;
+let made = 0;
+const folder = () => mkdtempSync(join(home, `${++made}-`));
+const place = () => ({ objects: store.objects, prefix: `workspaces/${++made}/`, signal });
+const sh = (cwd: string, script: string) => execFileSync('/bin/sh', ['-c', script], { cwd }).toString();
+
+/** What a directory looks like from outside: every path with its kind, mode, time, content and target. */
+const look = (directory: string) =>
+  sh(
+    directory,
+    `find . -mindepth 1 -printf '%P %y %m %Ts %l ' -a '(' -type f -exec sha256sum '{}' ';' -o -printf '\\n' ')' | LC_ALL=C sort`,
+  );
+
+/** A workspace that is stored after each of several scripts. */
+async function stored(
+  scripts: string[],
+  where = place(),
+): Promise<{ directory: string; layers: Layer[]; where: ReturnType<typeof place> }> {
+  const directory = folder();
+  const layers: Layer[] = [];
+  let tree: Tree = new Map();
+  for (const script of scripts) {
+    sh(directory, script);
+    const found = await treeOf(directory);
+    const change = treeChange(tree, found);
+    if (!isEmpty(change)) layers.push(await storeLayer(directory, change, where));
+    tree = found;
+  }
+  return { directory, layers, where };
+}
+
+async function restored(layers: Pick<Layer, 'chunks'>[], where: ReturnType<typeof place>): Promise<string> {
+  const directory = folder();
+  await restoreLayers(directory, layers, where);
+  return directory;
+}
+
+describe('layers of a workspace', () => {
+  it.each<[string, string[]]>([
+    [
+      'files, directories and modes',
+      ['mkdir -p a/b empty; echo one > a/b/c; echo two > d; chmod 755 d; chmod 500 empty; chmod 400 a/b/c'],
+    ],
+    [
+      'names of any bytes',
+      [`printf x > "$(printf 'caf\\351 \\n\\\\ "')"; mkdir "$(printf '\\377')"; printf y > "$(printf '\\377')/z"`],
+    ],
+    ['links, also to nowhere and to outside', ['ln -s /etc/passwd out; ln -s nowhere gone; mkdir d; ln -s d in; echo x > d/f']],
+    [
+      'changes of content, mode and time',
+      ['echo 1 > a; echo 2 > b; echo 3 > c', 'echo 4 > a; chmod 700 b; touch -d 2001-01-01 c'],
+    ],
+    ['removals', ['mkdir -p x/y; echo 1 > x/y/z; echo 2 > w; echo 3 > v', 'rm -r x; rm w', 'echo 5 > w']],
+    [
+      'a file that becomes a directory, and back',
+      [
+        'echo 1 > a; mkdir b; echo 2 > b/c',
+        'rm -r a b; mkdir a; echo 3 > a/d; echo 4 > b',
+        'rm -r a b; ln -s x a; mkdir -p b/c; echo 5 > b/c/d',
+      ],
+    ],
+    [
+      'a file that is rewritten with its old size and time',
+      ['echo aaaa > f; touch -d 2001-01-01 f', 'echo bbbb > f; touch -d 2001-01-01 f'],
+    ],
+    [
+      'content beyond one chunk',
+      ['head -c 9000000 /dev/urandom > big; head -c 5000000 /dev/zero > zeros', 'head -c 10 /dev/urandom >> big'],
+    ],
+    ['nothing', ['true']],
+  ])('bring back %s', async (_, scripts) => {
+    const { directory, layers, where } = await stored(scripts);
+    expect(look(await restored(layers, where))).toBe(look(directory));
+  });
+
+  it('hold only what has changed', async () => {
+    const { layers } = await stored([
+      'head -c 3000000 /dev/urandom > big; echo a > small',
+      'echo b > small',
+      'cat big > /dev/null',
+      'touch .',
+    ]);
+    expect(layers).toHaveLength(2);
+    expect(layers[1]!.bytes).toBeLessThan(1_000);
+  });
+
+  it('of two workers at once are joined, path by path', async () => {
+    const where = place();
+    const { directory, layers } = await stored(['echo 1 > both; echo 2 > old; mkdir d; echo 3 > d/e'], where);
+    const other = await restored(layers, where);
+    const [before, there] = [await treeOf(directory), await treeOf(other)];
+    sh(directory, 'echo mine > mine; rm old');
+    sh(other, 'echo yours > yours; rm -r d; echo later > both');
+    layers.push(await storeLayer(directory, treeChange(before, await treeOf(directory)), where));
+    layers.push(await storeLayer(other, treeChange(there, await treeOf(other)), where));
+    expect(sh(await restored(layers, where), 'ls; cat both mine yours').split('\n')).toEqual([
+      'both',
+      'mine',
+      'yours',
+      'later',
+      'mine',
+      'yours',
+      '',
+    ]);
+  });
+
+  it('write nothing through a link', async () => {
+    const outside = folder();
+    const where = place();
+    const [one, other] = [folder(), folder()];
+    symlinkSync(outside, join(one, 'way'));
+    mkdirSync(join(other, 'way'));
+    writeFileSync(join(other, 'way/file'), 'x');
+    const layer = async (directory: string) => storeLayer(directory, treeChange(new Map(), await treeOf(directory)), where);
+    const layers = [await layer(one), await layer(other)];
+    for (const order of [layers, layers.toReversed()]) await restored(order, where);
+    expect(look(outside)).toBe('');
+    expect(lstatSync(join(await restored(layers, where), 'way')).isDirectory()).toBe(true);
+    expect(readlinkSync(join(await restored(layers.toReversed(), where), 'way'))).toBe(outside);
+  });
+
+  it('of two workers at once keep what is in a directory that one of them replaced by a link', async () => {
+    const where = place();
+    const { directory, layers } = await stored(['mkdir way; echo 1 > way/file'], where);
+    const other = await restored(layers, where);
+    const [before, there] = [await treeOf(directory), await treeOf(other)];
+    sh(directory, 'rm -r way; ln -s /etc way');
+    sh(other, 'echo 2 > way/file');
+    layers.push(await storeLayer(directory, treeChange(before, await treeOf(directory)), where));
+    layers.push(await storeLayer(other, treeChange(there, await treeOf(other)), where));
+    expect(sh(await restored(layers, where), 'ls -ld way | cut -c1; cat way/file')).toBe('d\n2\n');
+  });
+
+  it('that are lost or changed in the store are not taken for a workspace', async () => {
+    const { layers, where } = await stored(['echo a > a']);
+    const [name] = layers[0]!.chunks as [string];
+    await store.objects.put(where.prefix + name, Buffer.from('something else'), signal);
+    await expect(restored(layers, where)).rejects.toThrow(/has changed workspaces.*, a part of this run's workspace/);
+    await store.objects.remove(where.prefix);
+    await expect(restored(layers, where)).rejects.toThrow(/has lost workspaces.*, a part of this run's workspace/);
+  });
+
+  it('are read of directories that a tool has closed', async () => {
+    const directory = folder();
+    mkdirSync(join(directory, 'closed'));
+    writeFileSync(join(directory, 'closed/file'), 'x');
+    chmodSync(join(directory, 'closed'), 0);
+    expect([...(await treeOf(directory)).keys()]).toEqual(['closed', 'closed/file']);
+  });
+});
+
+describe('an object store', () => {
+  it('returns what was put, lists folders, and removes by prefix', async () => {
+    const { objects } = store;
+    for (const name of ['one/a', 'one/b', 'two/a']) await objects.put(`list/${name}`, Buffer.from(name), signal);
+    expect((await objects.get('list/one/b', signal))?.toString()).toBe('one/b');
+    expect(await objects.get('list/none', signal)).toBeNull();
+    expect((await objects.folders('list/')).sort()).toEqual(['one', 'two']);
+    await objects.remove('list/one/');
+    expect(await objects.folders('list/')).toEqual(['two']);
+    expect(await objects.get('list/one/a', signal)).toBeNull();
+  });
+
+  it.each([
+    ['an unknown key', { S3_ACCESS_KEY_ID: 'unknown' }, /answered PUT with 403 InvalidAccessKeyId/],
+    ['no such bucket', { S3_BUCKET: 'missing' }, /missing answered PUT with 404 NoSuchBucket/],
+    [
+      'nobody at its address',
+      { S3_ENDPOINT: 'http://127.0.0.1:29999' },
+      /127.0.0.1:29999\/workspaces is unreachable: .*ECONNREFUSED/,
+    ],
+  ])('reports %s, without the key', async (_, env, sentence) => {
+    const settings = s3SettingsOf(readConfig({ ...store.env, ...env }))!;
+    const failure = await s3Store(settings, fetch)
+      .put('key', Buffer.from('x'), signal)
+      .catch((error: Error) => error);
+    expect((failure as Error).message).toMatch(sentence);
+    expect((failure as Error).message).not.toContain('S3RVER');
+  });
+
+  it('needs its credentials', () => {
+    expect(() => s3SettingsOf(readConfig({ S3_BUCKET: 'b' }))).toThrow(/set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY/);
+    expect(s3SettingsOf(readConfig({}))).toBeNull();
+  });
+
+  it('keeps objects under its prefix', async () => {
+    const other = s3Store(s3SettingsOf(readConfig({ ...store.env, S3_PREFIX: 'other/' }))!, fetch);
+    await other.put('mine/x', Buffer.from('x'), signal);
+    expect(await store.objects.get('mine/x', signal)).toBeNull();
+    await store.objects.remove('mine/');
+    expect((await other.get('mine/x', signal))?.toString()).toBe('x');
+  });
+});
