@@ -50,7 +50,7 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
       run = { ...run, status: 'running', turns };
       for (const message of added) write(message);
       closeRound(step - 1);
-      return true;
+      return 0;
     },
     async record(_, entry: StepRecord) {
       recordStep(entry);
@@ -68,8 +68,8 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
     },
     wait: async () => true,
     publish: async () => true,
-    publishDeltas: async () => true,
-    publishText: async () => true,
+    publishDeltas: async () => 0,
+    publishText: async () => 0,
     noteError: async () => true,
   };
 
