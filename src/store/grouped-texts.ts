@@ -4,7 +4,7 @@ import { type Queryable, rows } from './database.ts';
 import { appendTexts } from './statements/runs.ts';
 
 /** A piece of text that an attempt of a step publishes. */
-export interface RunText {
+interface RunText {
   task_id: string;
   workflow_id: string;
   step: number;

@@ -57,27 +57,7 @@ interface Wait {
  * Returns a function that ends the watch.
  */
 export function replaceSilent(pool: pg.Pool, config: pg.ClientConfig): () => void {
-  const idle = new Set<PooledClient>();
-  const busy = new Map<PooledClient, Wait | null>();
-  const dropIdle = () => {
-    for (const client of idle) client.drop();
-  };
-  const on = (event: string, react: (client: PooledClient) => void) => pool.on(event as 'acquire', react as never);
-  on('acquire', (client) => {
-    idle.delete(client);
-    busy.set(client, null);
-  });
-  on('remove', (client) => {
-    idle.delete(client);
-    busy.delete(client);
-  });
-  pool.on('release', (error, released) => {
-    const client = released as unknown as PooledClient;
-    busy.delete(client);
-    if (!error) idle.add(client);
-    else if (SILENT.test(error.message)) dropIdle();
-  });
-
+  const { busy, dropIdle } = connectionsOf(pool);
   let asking = false;
   async function look(): Promise<void> {
     const doubted = [...busy].filter(([client, wait]) => isDoubted(client, wait));
@@ -98,6 +78,31 @@ export function replaceSilent(pool: pg.Pool, config: pg.ClientConfig): () => voi
   }
   const watch = setInterval(() => void look(), LOOK_MS).unref();
   return () => clearInterval(watch);
+}
+
+/** The connections of a pool that are in use. One that came to its time limit takes those that are idle with it. */
+function connectionsOf(pool: pg.Pool) {
+  const idle = new Set<PooledClient>();
+  const busy = new Map<PooledClient, Wait | null>();
+  const dropIdle = () => {
+    for (const client of idle) client.drop();
+  };
+  const on = (event: string, react: (client: PooledClient) => void) => pool.on(event as 'acquire', react as never);
+  on('acquire', (client) => {
+    idle.delete(client);
+    busy.set(client, null);
+  });
+  on('remove', (client) => {
+    idle.delete(client);
+    busy.delete(client);
+  });
+  pool.on('release', (error, released) => {
+    const client = released as unknown as PooledClient;
+    busy.delete(client);
+    if (!error) idle.add(client);
+    else if (SILENT.test(error.message)) dropIdle();
+  });
+  return { busy, dropIdle };
 }
 
 /** Whether nobody works on the statement, and no answer came while that was asked. Otherwise it is asked again later. */
