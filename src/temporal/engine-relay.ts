@@ -12,7 +12,7 @@ interface RelayOptions {
   log(message: string): void;
 }
 
-export interface RelayedConnection {
+interface RelayedConnection {
   connection: NativeConnection;
   close(): Promise<void>;
 }
