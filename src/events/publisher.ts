@@ -1,4 +1,5 @@
 import { outageOf } from '../domain/outages.ts';
+import { DELTA_CHARACTERS, piecesOfText } from '../domain/pieces.ts';
 
 /** Text waits this long for more, so that a fast model does not cause one write per token. */
 const PAUSE_MS = 50;
@@ -28,6 +29,9 @@ export function deltaPublisher(send: (delta: string) => Promise<unknown>, ready:
     if (!outageOf(error)) throw error;
     complete = false;
   };
+  const sendPieces = async (batch: string) => {
+    for (const piece of piecesOfText(batch, DELTA_CHARACTERS)) await send(piece);
+  };
   const sendWaiting = () => {
     clearTimeout(timer);
     timer = undefined;
@@ -35,7 +39,7 @@ export function deltaPublisher(send: (delta: string) => Promise<unknown>, ready:
     chain = chain.then(() => {
       const batch = waiting;
       waiting = '';
-      return batch && complete ? send(batch).catch(giveUp) : undefined;
+      return complete ? sendPieces(batch).catch(giveUp) : undefined;
     });
     chain.catch(() => {});
   };

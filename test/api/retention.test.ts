@@ -135,6 +135,45 @@ describe('every table', () => {
   });
 });
 
+describe('the time that ages are counted up to', () => {
+  const DAY_MS = 86_400_000;
+  const setTo = (at: Date) =>
+    aged.sql(
+      `INSERT INTO installation_facts (name, value) VALUES ('aging_clock', $1)
+      ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+      at.toISOString(),
+    );
+  const advanced = async () => (await store.retention.advanceAgingClock()).getTime();
+  const isNow = async () => expect(Math.abs((await advanced()) - (await store.retention.now()).getTime())).toBeLessThan(60_000);
+
+  it('is now in a new installation, and in one that is used', async () => {
+    expect(await store.retention.agingClock()).toBeNull();
+    await isNow();
+    await setTo(daysAgo(0.5));
+    await isNow();
+  });
+
+  it('begins a day after the newest end of a task', async () => {
+    await aged.task(daysAgo(900));
+    const newest = daysAgo(400);
+    await aged.task(newest);
+    expect(await advanced()).toBe(newest.getTime() + DAY_MS);
+    expect((await store.retention.agingClock())?.at.getTime()).toBe(newest.getTime() + DAY_MS);
+  });
+
+  it('moves by a day at most each time, until it is now', async () => {
+    const noted = daysAgo(2.5);
+    await setTo(noted);
+    expect([await advanced(), await advanced()]).toEqual([noted.getTime() + DAY_MS, noted.getTime() + 2 * DAY_MS]);
+    await isNow();
+  });
+
+  it('goes back with a clock that was ahead', async () => {
+    await setTo(daysAgo(-3_000));
+    await isNow();
+  });
+});
+
 describe('an old task stays', () => {
   it('until it has ended', async () => {
     const open = await Promise.all(['pending', 'running', 'waiting'].map((status) => aged.task(daysAgo(400), { status })));
