@@ -146,10 +146,10 @@ function runRoutes(api: Api, { store, following, dispatch }: Services): void {
     return { status: 'halt_requested' as const, workflow_id: id, task_id: active_task_id };
   });
   mount(api, workflows.stream, async ({ params: { id }, query: { after, task_id }, last_event_id, signal }, caller) => {
-    const owner = await store.workflows.ownerOf(id);
-    if (!owner) throw notFound('workflow', id);
-    if (owner !== caller.key) throw foreign('workflow');
-    if (task_id && (await store.tasks.find(task_id))?.workflow_id !== id) throw notFound('task of this workflow', task_id);
+    const watched = await store.workflows.watched(id, task_id ?? null);
+    if (!watched) throw notFound('workflow', id);
+    if (watched.owner !== caller.key) throw foreign('workflow');
+    if (task_id && !watched.has_task) throw notFound('task of this workflow', task_id);
     const given = after ?? numberOf(last_event_id);
     const start = given ?? (task_id ? 0 : await store.events.beforeLastRun(id));
     const resumed = given !== undefined;

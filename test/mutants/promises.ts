@@ -213,7 +213,7 @@ export default [
   {
     id: 'promises/streams-of-unknown-tasks',
     file: 'src/api/workflows.ts',
-    text: 'if (task_id && (await store.tasks.find(task_id))?.workflow_id !== id) throw',
+    text: 'if (task_id && !watched.has_task) throw',
     replacement: 'if (task_id === "") throw',
     harm: 'A stream of a task that does not exist stays open and silent.',
     tests: [{ file: 'test/api/no-silence.test.ts', name: 'are right for missing, refused and malformed requests' }],
