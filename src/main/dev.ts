@@ -109,7 +109,7 @@ async function startApiAndWorker(
   await core.store.grants.grantExisting();
   await registerPlugins(core);
   await prepareSample(core, { demo_model_url, owner: localPrincipal(config) });
-  const connection = await openWorkerConnection(setting, resources);
+  const connection = await openWorkerConnection(setting, resources, log);
   const worker = await openWorker(core, connection, resources);
   const app = await openApi(core, openRunControl(core, connection, true), { resources });
   const host = config.PERDURA_HOST ?? HOST;

@@ -34,6 +34,7 @@ import { serve } from '../temporal/activities/fire.ts';
 import { createDispatch } from '../temporal/dispatch.ts';
 import { createEngine } from '../temporal/engine.ts';
 import { engineMark } from '../temporal/engine-mark.ts';
+import { openRelayedConnection } from '../temporal/engine-relay.ts';
 import { epochKeeper } from '../temporal/epoch.ts';
 import { keepPrepared, prepareEngine } from '../temporal/housekeeping.ts';
 import { activityPorts, firePortsOf } from '../temporal/ports/index.ts';
@@ -138,8 +139,16 @@ function connectOptions({ temporal_address: address }: InstallationSettings) {
 }
 
 /** A connection that a worker can live on; a client on it can hand the worker its first step. */
-export const openWorkerConnection = async (setting: InstallationSettings, resources: Resources): Promise<NativeConnection> =>
-  resources.hold(await NativeConnection.connect(connectOptions(setting)), (it) => it.close());
+export async function openWorkerConnection(
+  setting: InstallationSettings,
+  resources: Resources,
+  log: (message: string) => void,
+): Promise<NativeConnection> {
+  const options = connectOptions(setting);
+  if (setting.config.WORKER_ENGINE_RELAY)
+    return resources.hold(await openRelayedConnection({ options, log }), (it) => it.close()).connection;
+  return resources.hold(await NativeConnection.connect(options), (it) => it.close());
+}
 
 export const openClientConnection = (setting: InstallationSettings, resources: Resources): Connection =>
   resources.hold(Connection.lazy(connectOptions(setting)), (it) => it.close());

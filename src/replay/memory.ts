@@ -47,13 +47,13 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
       return { ...run, seconds, recorded: done.has(step), messages: inOrder(), calls: planned };
     },
     async openAndBegin(task_id, { step }) {
-      return { run: await runs.open(task_id, step), begun: false };
+      return { run: await runs.open(task_id, step), first_event: null };
     },
     async begin(_, { step, turns, messages: added }: Begin) {
       run = { ...run, status: 'running', turns };
       for (const message of added) write(message);
       closeRound(step - 1);
-      return true;
+      return 0;
     },
     async record(_, entry: StepRecord) {
       recordStep(entry);
@@ -71,8 +71,8 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
     },
     wait: async () => true,
     publish: async () => true,
-    publishDeltas: async () => true,
-    publishText: async () => true,
+    publishDeltas: async () => 0,
+    publishText: async () => 0,
     noteError: async () => true,
   };
 

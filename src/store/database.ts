@@ -1,7 +1,7 @@
-import type { Socket } from 'node:net';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { PrismaClient } from '../generated/prisma/client.ts';
+import { CONNECT_MS, PooledClient, replaceSilent } from './silent-connections.ts';
 import { notifyNobody } from './statements/installation.ts';
 
 /** One pool for both: Prisma for resources, prepared SQL for the statements on a run's hot path. */
@@ -22,8 +22,6 @@ interface DatabaseOptions {
   on_error?: (error: Error) => void;
 }
 
-/** How long a connection may take to open. */
-const CONNECT_MS = 5_000;
 /** How long a caller waits for a connection of a pool whose connections are all in use. */
 const POOL_WAIT_MS = 10_000;
 /** How many callers may wait for each connection before further requests are refused. */
@@ -46,30 +44,6 @@ export const connectionTo = (url: string, name: string): pg.ClientConfig => ({
   keepAliveInitialDelayMillis: CONNECT_MS,
 });
 
-/** What `pg` says of a connection that did not answer in time, and of one that was closed for it. */
-const SILENT = /^Query read timeout|^Client was closed/;
-
-/** A connection that did not answer in time is closed: the next statement on it would wait behind the first. */
-class PooledClient extends pg.Client {
-  constructor(config: pg.ClientConfig) {
-    super({ ...config, connectionTimeoutMillis: CONNECT_MS });
-    const query = this.query.bind(this) as (...args: unknown[]) => unknown;
-    const closeIfSilent = (error: Error) => {
-      if (SILENT.test(error.message)) void this.end();
-    };
-    this.query = ((...args: unknown[]) => {
-      const answer = query(...args);
-      if (answer instanceof Promise) answer.catch(closeIfSilent);
-      return answer;
-    }) as typeof this.query;
-  }
-
-  /** Closes without a goodbye, which a silent server would not answer. */
-  drop(): void {
-    (this as unknown as { connection: { stream: Socket } }).connection.stream.destroy();
-  }
-}
-
 export function openDatabase({ url, max_connections = 20, notifies = true, on_error = () => {} }: DatabaseOptions): Database {
   const pool = new pg.Pool({
     ...connectionTo(url, 'perdura'),
@@ -82,28 +56,18 @@ export function openDatabase({ url, max_connections = 20, notifies = true, on_er
     ...(notifies ? {} : { onConnect: (client) => client.query(notifyNobody()) }),
   });
   pool.on('error', on_error);
-  replaceSilent(pool);
+  const unwatch = replaceSilent(pool, connectionTo(url, 'perdura probe'));
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
   return {
     pool,
     prisma,
     crowded: () => pool.waitingCount >= max_connections * WAITING_PER_CONNECTION,
     async close() {
+      unwatch();
       await prisma.$disconnect();
       if (!pool.ended) await pool.end();
     },
   };
-}
-
-/** Where one connection did not answer in time, those that are idle are replaced as well, before anyone waits for them. */
-function replaceSilent(pool: pg.Pool): void {
-  const idle = new Set<pg.PoolClient>();
-  pool.on('acquire', (client) => idle.delete(client));
-  pool.on('remove', (client) => idle.delete(client));
-  pool.on('release', (error, client) => {
-    if (!error) idle.add(client);
-    else if (SILENT.test(error.message)) for (const other of idle) (other as unknown as PooledClient).drop();
-  });
 }
 
 /** The pool, or a connection of it in a transaction. */

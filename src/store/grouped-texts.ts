@@ -4,17 +4,19 @@ import { type Queryable, rows } from './database.ts';
 import { appendTexts } from './statements/runs.ts';
 
 /** A piece of text that an attempt of a step publishes. */
-export interface RunText {
+interface RunText {
   task_id: string;
   workflow_id: string;
   step: number;
   attempt: number;
+  /** The number of an event before it, and after all earlier texts of the attempt: whatever of its text is above is this text. */
+  after: number;
   event: NewEvent;
 }
 
 interface Waiting {
   text: RunText;
-  resolve(written: boolean): void;
+  resolve(number: number | null): void;
   reject(error: unknown): void;
 }
 
@@ -26,15 +28,16 @@ const MOST_STATEMENTS = 4;
 interface Writers {
   /** Called with each text that a batch has written. */
   onWritten(text: RunText, last: number): void;
-  /** Writes a text in a separate statement, which waits for locks; false if its attempt does not own the step. */
-  alone(text: RunText): Promise<boolean>;
+  /** Writes a text in a separate statement, which waits for locks; null if its attempt does not own the step. */
+  alone(text: RunText): Promise<number | null>;
 }
 
 /**
  * Writes the texts of all runs of this process: while statements are in progress the next batch collects, so a busy process needs few.
- * Each text is written or refused separately. The texts of one run keep their order if it waits for each.
+ * Each text is written or refused separately. The texts of one run keep their order if it waits for each. Returns the number of the
+ * text; null if it was refused. If the database failed, the text may have been written: sent again, it is written at most once.
  */
-export function groupedTexts(pool: Queryable, { onWritten, alone }: Writers): (text: RunText) => Promise<boolean> {
+export function groupedTexts(pool: Queryable, { onWritten, alone }: Writers): (text: RunText) => Promise<number | null> {
   let waiting: Waiting[] = [];
   let writing = 0;
 
@@ -61,7 +64,7 @@ export function groupedTexts(pool: Queryable, { onWritten, alone }: Writers): (t
       const last = numbers.get(ord);
       if (last === undefined) void writeAlone(one);
       else {
-        one.resolve(true);
+        one.resolve(last);
         onWritten(one.text, last);
       }
     }

@@ -8,7 +8,7 @@ import type { TerminalStatus } from '../domain/statuses.ts';
 import { type ModelCall, NOT_CALLED, OUTCOME_UNKNOWN, type TranscriptMessage } from '../domain/transcript.ts';
 import type { Usage } from '../domain/usage.ts';
 import { type Queryable, row } from './database.ts';
-import { groupedTexts, type RunText } from './grouped-texts.ts';
+import { groupedTexts } from './grouped-texts.ts';
 import { compactTranscript, waitForBudget } from './statements/pauses.ts';
 import * as sql from './statements/runs.ts';
 import { settleTask } from './statements/settlement.ts';
@@ -58,8 +58,8 @@ interface OpenedRun extends OpenRun {
 
 interface OpenedStep {
   run: OpenRun | undefined;
-  /** This attempt has the step. */
-  begun: boolean;
+  /** The number of the event that began the step for this attempt; null: it has not begun. */
+  first_event: number | null;
 }
 
 export interface Begin {
@@ -124,20 +124,17 @@ export type RunStore = ReturnType<typeof runStore>;
 export function runStore(pool: Queryable, publish: Publish = () => {}) {
   const writeText = groupedTexts(pool, {
     onWritten: ({ workflow_id, task_id, event }, last) => publish(workflow_id, task_id, { events: [event], last }),
-    alone: (text) => writeDeltas(text, [text.event]),
+    alone: ({ event, ...place }) => writeNumbered(sql.appendText({ ...place, event: JSON.stringify(event) }), place, [event]),
   });
-  async function writeDeltas({ task_id, workflow_id, step, attempt }: Omit<RunText, 'event'>, events: NewEvent[]) {
-    const place = { task_id, workflow_id, step, attempt };
-    const written = await row<{ last: number }>(pool, sql.appendDeltas({ ...place, events: JSON.stringify(events) }));
-    if (written) publish(workflow_id, task_id, { events, last: written.last });
-    return written !== undefined;
+
+  async function writeNumbered(query: pg.QueryConfig, run: Pick<OpenRun, 'task_id' | 'workflow_id'>, events: NewEvent[]) {
+    const last = (await row<{ last: number | null }>(pool, query))?.last ?? null;
+    if (last !== null) publish(run.workflow_id, run.task_id, { events, last });
+    return last;
   }
 
-  async function write(query: pg.QueryConfig, run: OpenRun, events: NewEvent[]) {
-    const written = await row<{ last: number }>(pool, query);
-    if (written) publish(run.workflow_id, run.task_id, { events, last: written.last });
-    return written !== undefined;
-  }
+  const write = async (query: pg.QueryConfig, run: OpenRun, events: NewEvent[]) =>
+    (await writeNumbered(query, run, events)) !== null;
 
   return {
     open: (task_id: string, step: number) => row<OpenRun>(pool, sql.openRun({ task_id, step })),
@@ -145,25 +142,30 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
     /** Opens a run and, if nothing has to be decided or written before, begins its next step in the same statement. */
     async openAndBegin(task_id: string, place: { step: number; turns: number; at: string }): Promise<OpenedStep> {
       const found = await row<OpenedRun>(pool, sql.openAndBegin({ task_id, ...place }));
-      if (!found) return { run: undefined, begun: false };
+      if (!found) return { run: undefined, first_event: null };
       const { events, last, ...run } = found;
       if (last !== null) publish(run.workflow_id, task_id, { events: events!, last });
-      return { run, begun: last !== null };
+      return { run, first_event: last };
     },
 
-    /** Starts the next attempt of a step and writes its input to the model. False if another attempt was faster. */
+    /** Starts the next attempt of a step and writes its input to the model. Returns the last event's number; null if another was faster. */
     begin(run: OpenRun, { step, turns, denied, messages, events }: Begin) {
       const values = { ...runParameters(run, events), step, turns, denied, messages: JSON.stringify(messages) };
-      return write(sql.beginAttempt({ ...values, seen_attempts: run.attempts }), run, events);
+      return writeNumbered(sql.beginAttempt({ ...values, seen_attempts: run.attempts }), run, events);
     },
 
-    /** Emits events of the attempt that `run` began. False if a later attempt owns the step. */
+    /** Emits events of the attempt that `run` began. Returns the last one's number; null if a later attempt owns the step. */
     publishDeltas: (run: OpenRun, { step, events }: { step: number; events: NewEvent[] }) =>
-      writeDeltas({ ...run, step, attempt: run.attempts + 1 }, events),
+      writeNumbered(sql.appendDeltas(attemptParameters(run, step, events)), run, events),
 
-    /** The same for a piece of its text, written together with the texts of other runs. */
-    publishText: ({ task_id, workflow_id, attempts }: OpenRun, { step, event }: { step: number; event: NewEvent }) =>
-      writeText({ task_id, workflow_id, step, attempt: attempts + 1, event }),
+    /**
+     * The same for a piece of its text, written together with the texts of other runs. `after` is the number of the attempt's event
+     * before it. If the database failed, send the same text again: it is written once.
+     */
+    publishText: (
+      { task_id, workflow_id, attempts }: OpenRun,
+      { step, after, event }: { step: number; after: number; event: NewEvent },
+    ) => writeText({ task_id, workflow_id, step, attempt: attempts + 1, after, event }),
 
     /** Writes the reply of a step once. False if another attempt has written it or owns the step. */
     record(run: OpenRun, { step, model, finish, usage, message, calls, cursor, response, events }: StepRecord) {

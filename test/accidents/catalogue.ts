@@ -78,7 +78,7 @@ export const ACCIDENTS: readonly Accident[] = [
   {
     id: 'silent-engine',
     accident: 'Connections to Temporal go silent',
-    tests: tests(STALLS, "the API's Temporal", "the workers' Temporal"),
+    tests: tests(STALLS, "the API's Temporal", "the workers' Temporal", "the relayed workers' Temporal"),
   },
   {
     id: 'engine-down',

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { StoredEvent } from '../../src/domain/events.ts';
 import { MISSED, type Notice } from '../../src/events/bus.ts';
 import { postgresBus } from '../../src/events/postgres-bus.ts';
@@ -8,6 +8,7 @@ import { connectionTo, openDatabase } from '../../src/store/database.ts';
 import { eventStore } from '../../src/store/events.ts';
 import { groupedTexts } from '../../src/store/grouped-texts.ts';
 import { type OpenRun, runStore } from '../../src/store/runs.ts';
+import { appendText } from '../../src/store/statements/runs.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { until } from '../support/until.ts';
 
@@ -56,12 +57,23 @@ async function running(workflow_id: string = randomUUID()): Promise<OpenRun> {
   return { task_id, workflow_id, attempts: 0 } as OpenRun;
 }
 
-const textOf = (delta: string) => ({
+const textOf = (delta: string, after = 0) => ({
   step: 1,
+  after,
   event: { type: 'message_delta' as const, data: { delta }, timestamp: new Date().toISOString() },
 });
 const written = async ({ workflow_id }: OpenRun) =>
   (await eventStore(pool).read(workflow_id, { after: 0, bytes: 1_000_000 })).events as StoredEvent[];
+/** Sends a text in the statement for those that a batch leaves out. */
+const alone = async ({ task_id, workflow_id }: OpenRun, { event, ...place }: ReturnType<typeof textOf>) => {
+  const values = { ...place, task_id, workflow_id, attempt: 1, event: JSON.stringify(event) };
+  return (await pool.query(appendText(values))).rows[0]?.last as number | null;
+};
+const waitingForLocks = async () =>
+  Number(
+    (await pool.query(`SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`))
+      .rows[0].count,
+  );
 const said = (events: StoredEvent[]) => events.map(({ data }) => data.delta);
 const numbers = (events: StoredEvent[]) => events.map(({ seq }) => seq);
 
@@ -71,7 +83,7 @@ it('writes the texts of many runs in few statements, each run’s in order and w
   const words = Array.from({ length: 25 }, (_, at) => `word ${at}`);
   await Promise.all(
     runs.map(async (run) => {
-      for (const word of words) expect(await publishText(run, textOf(word))).toBe(true);
+      for (const [at, word] of words.entries()) expect(await publishText(run, textOf(word, at))).toBe(at + 1);
     }),
   );
   for (const run of runs) {
@@ -81,6 +93,44 @@ it('writes the texts of many runs in few statements, each run’s in order and w
   }
   expect(batches.reduce((sum, size) => sum + size, 0)).toBe(1_000);
   expect(batches.length).toBeLessThan(200);
+});
+
+describe('a text that is sent again, because nobody knows whether it was written', () => {
+  it('is written once, and has the number of its first sending', async () => {
+    const { publishText } = runStore(counted);
+    const run = await running();
+    expect(await publishText(run, textOf('a'))).toBe(1);
+    expect(await publishText(run, textOf('b', 1))).toBe(2);
+    expect(await publishText(run, textOf('b', 1))).toBe(2);
+    expect(await publishText(run, textOf('c', 2))).toBe(3);
+    expect(said(await written(run))).toEqual(['a', 'b', 'c']);
+  });
+
+  it('is written once although other events of the workflow come between', async () => {
+    const { publishText, publishDeltas } = runStore(counted);
+    const run = await running();
+    const other = await running(run.workflow_id);
+    expect(await publishDeltas(other, { step: 1, events: [textOf('of another task').event] })).toBe(1);
+    expect(await publishText(run, textOf('a'))).toBe(2);
+    expect(await publishDeltas(other, { step: 1, events: [textOf('of another task').event] })).toBe(3);
+    expect(await publishText(run, textOf('a'))).toBe(2);
+    expect(said((await written(run)).filter(({ task_id }) => task_id === run.task_id))).toEqual(['a']);
+  });
+
+  it('is written once if the first sending arrives while the second is being written', async () => {
+    const run = await running();
+    expect(await runStore(pool).publishText(run, textOf('a'))).toBe(1);
+    const other = await pool.connect();
+    await other.query('BEGIN');
+    await other.query('SELECT 1 FROM event_sequences WHERE workflow_id = $1 FOR NO KEY UPDATE', [run.workflow_id]);
+    const again = () => runStore(pool).publishText(run, textOf('b', 1));
+    const numbers = Promise.all([again(), again(), alone(run, textOf('b', 1)), alone(run, textOf('b', 1))]);
+    await until('all wait', async () => (await waitingForLocks()) === 4);
+    await other.query('COMMIT');
+    other.release();
+    expect(await numbers).toEqual([2, 2, 2, 2]);
+    expect(said(await written(run))).toEqual(['a', 'b']);
+  });
 });
 
 it('gives two tasks of one workflow separate numbers', async () => {
@@ -105,7 +155,7 @@ it('refuses in a batch what it refuses alone: an attempt that has a successor, a
   await pool.query('UPDATE task_steps SET ended_at = now() WHERE task_id = $1', [recorded!.task_id]);
   await pool.query(`UPDATE tasks SET status = 'halted', completed_at = now() WHERE id = $1`, [ended!.task_id]);
   const all = [stale!, recorded!, ended!, mine!];
-  expect(await Promise.all(all.map((run) => publishText(run, textOf('late'))))).toEqual([false, false, false, true]);
+  expect(await Promise.all(all.map((run) => publishText(run, textOf('late'))))).toEqual([null, null, null, 1]);
   expect(batches).toEqual([4]);
   expect((await Promise.all(all.map(written))).map((events) => events.length)).toEqual([0, 0, 0, 1]);
   expect(published).toEqual([[mine!.task_id, 1]]);
@@ -118,25 +168,25 @@ it('lets no locked task hold up the others; its own text waits', async () => {
   await other.query('BEGIN');
   await other.query('SELECT 1 FROM tasks WHERE id = $1 FOR NO KEY UPDATE', [locked.task_id]);
   const waits = publishText(locked, textOf('waits'));
-  expect(await publishText(free, textOf('goes'))).toBe(true);
-  expect(await publishText(free, textOf('continues'))).toBe(true);
+  expect(await publishText(free, textOf('goes'))).toBe(1);
+  expect(await publishText(free, textOf('continues', 1))).toBe(2);
   expect(await written(locked)).toEqual([]);
   await other.query('COMMIT');
   other.release();
-  expect(await waits).toBe(true);
+  expect(await waits).toBe(1);
   expect(said(await written(locked))).toEqual(['waits']);
 });
 
 it('an outage fails every text of the batch; another error only the text that causes it', async () => {
-  const run = { task_id: 't', workflow_id: 'w', step: 1, attempt: 1 };
-  const alone = async ({ task_id }: { task_id: string }) => task_id === 'good';
+  const run = { task_id: 't', workflow_id: 'w', step: 1, attempt: 1, after: 0 };
+  const alone = async ({ task_id }: { task_id: string }) => (task_id === 'good' ? 1 : null);
   const failing = (error: Error) => groupedTexts({ query: () => Promise.reject(error) }, { alone, onWritten: () => {} });
   const texts = ['good', 'bad'].map((task_id) => ({ ...run, task_id, event: textOf('x').event }));
   const down = failing(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }));
   const answers = await Promise.allSettled(texts.map(down));
   expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   const malformed = failing(Object.assign(new Error('invalid input syntax'), { code: '22P02' }));
-  expect(await Promise.all(texts.map(malformed))).toEqual([true, false]);
+  expect(await Promise.all(texts.map(malformed))).toEqual([1, null]);
 });
 
 it('reaches watchers over Postgres; long texts and full notifications included', async () => {
@@ -173,8 +223,8 @@ it('is silent in Postgres where another bus announces', async () => {
   const quiet = openDatabase({ url: place.url, notifies: false });
   const announced: number[] = [];
   const { publishText, publishDeltas } = runStore(quiet.pool, (_, __, { last }) => announced.push(last));
-  expect(await publishText(run, textOf('a'))).toBe(true);
-  expect(await publishDeltas(run, { step: 1, events: [textOf('b').event] })).toBe(true);
+  expect(await publishText(run, textOf('a'))).toBe(1);
+  expect(await publishDeltas(run, { step: 1, events: [textOf('b').event] })).toBe(2);
   await quiet.pool.query(`SELECT pg_notify('over', '')`);
   await until('the end', async () => heard.includes('over'));
   expect(heard).toEqual(['over']);

@@ -168,7 +168,7 @@ describe('a step that is opened', () => {
       const opened = await runs.openAndBegin(task_id, { step: 2, turns: 1, at });
       const after = (await runs.open(task_id, 2)) as OpenRun;
       expect({ ...opened.run, seconds: 0 }, JSON.stringify(state)).toEqual({ ...before, seconds: 0 });
-      if (!opened.begun) {
+      if (opened.first_event === null) {
         expect({ ...after, seconds: 0 }, JSON.stringify(state)).toEqual({ ...before, seconds: 0 });
         expect(await eventsFrom(task_id)).toHaveLength(written);
         continue;
@@ -205,15 +205,15 @@ describe('a step that is opened', () => {
       await redefined(task_id, '{model}', model);
       const place = { step: 2, turns: 1, at };
       const both = await Promise.all([runs.openAndBegin(task_id, place), runs.openAndBegin(task_id, place)]);
-      expect(both.map(({ begun }) => begun).sort()).toEqual([false, true]);
+      expect(both.filter(({ first_event }) => first_event === null)).toHaveLength(1);
       const { type, data } = eventsOf(task_id, () => at).log('model_call', model ?? DEFAULT_MODEL, { step: 2 });
       expect((await eventsFrom(task_id)).slice(-1)).toMatchObject([{ type, data }]);
-      const run = both.find(({ begun }) => begun)!.run!;
-      const more = { step: 2, event: eventsOf(task_id, () => at).delta('a') };
-      expect(await runs.publishText(run, more)).toBe(true);
+      const { run, first_event: after } = both.find(({ first_event }) => first_event !== null) as { run: OpenRun; first_event: number };
+      const more = { step: 2, after, event: eventsOf(task_id, () => at).delta('a') };
+      expect(await runs.publishText(run, more)).toBe(after + 1);
       const again = (await runs.open(task_id, 2)) as OpenRun;
-      expect(await runs.begin(again, { step: 2, turns: 1, denied: [], messages: [], events: [] })).toBe(true);
-      expect(await runs.publishText(run, more)).toBe(false);
+      expect(await runs.begin(again, { step: 2, turns: 1, denied: [], messages: [], events: [] })).not.toBeNull();
+      expect(await runs.publishText(run, more)).toBeNull();
     },
   );
 
@@ -221,12 +221,12 @@ describe('a step that is opened', () => {
     const { runs } = here.core.store;
     const task_id = await atStepTwo(plain);
     await redefined(task_id, '{provider,requests_per_minute}', 9);
-    expect(await runs.openAndBegin(task_id, { step: 2, turns: 1, at })).toMatchObject({ begun: false, run: { attempts: 0 } });
+    expect(await runs.openAndBegin(task_id, { step: 2, turns: 1, at })).toMatchObject({ first_event: null, run: { attempts: 0 } });
   });
 
   it('the first of a run is begun by itself: it has a prompt and a context to write', async () => {
     const task_id = await aTask({ status: 'running', halted: false });
     const opened = await here.core.store.runs.openAndBegin(task_id, { step: 1, turns: 0, at });
-    expect(opened).toMatchObject({ begun: false, run: { attempts: 0 } });
+    expect(opened).toMatchObject({ first_event: null, run: { attempts: 0 } });
   });
 });

@@ -11,7 +11,7 @@ const ended = untilSignal();
 const resources = createResources((error) => console.error(error));
 const setting = await externalSetting(readConfig());
 const core = await openSharedServices(setting, resources, () => {});
-const connection = await openWorkerConnection(setting, resources);
+const connection = await openWorkerConnection(setting, resources, () => {});
 await openWorker(core, connection, resources);
 const app = await openApi(core, openRunControl(core, connection, true), { resources });
 console.error(`API at ${await app.listen({ host: '127.0.0.1', port: 0 })}`);

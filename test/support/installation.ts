@@ -92,7 +92,7 @@ export async function startTestInstallation({
     ...overrides,
   };
   const core = await openSharedServices(setting, resources, log);
-  const connection = await openWorkerConnection(setting, resources);
+  const connection = await openWorkerConnection(setting, resources, log);
   if (worker) await openWorker(core, connection, resources);
   const driver = openRunControl(core, connection, worker);
   const app = await openApi(core, driver, {

@@ -80,7 +80,10 @@ describe('while the database is down', () => {
     await servers.start('postgres');
     expect(await here.ended(task_id, 60_000)).toMatchObject({ status: 'completed', response: TEXT });
     expect(here.model.requests.length).toBe(asked);
-    expect(rebuilt(await here.alice.events(stream))).toEqual({ texts: [TEXT], unfinished: '' });
+    const events = await here.alice.events(stream);
+    expect(rebuilt(events)).toEqual({ texts: [TEXT], unfinished: '' });
+    // The text continues where it stopped: readers do not get it again.
+    expect(events.filter(({ data }) => data.event === 'attempt_reset')).toEqual([]);
     expect(await here.alice.ok(here.alice.get(`/api/workflows/${other}`))).toMatchObject({ task_count: 0 });
   });
 });

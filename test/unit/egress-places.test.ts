@@ -51,6 +51,8 @@ const DIALS: Record<string, string> = {
   'runtimes/reusing-fetch.ts': 'is given a fetch',
   'store/database.ts': "the operator's Postgres",
   'store/migrations.ts': "the operator's Postgres",
+  'store/silent-connections.ts': "the operator's Postgres",
+  'temporal/engine-relay.ts': "the operator's Temporal",
   'egress/dial.ts': 'the one that judges and dials',
   'egress/proxy.ts': 'asks over a socket that dialEgress made',
   'toolrunner/zygote.ts': "the sandbox's own socket file",

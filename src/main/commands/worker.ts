@@ -17,7 +17,7 @@ export default async function runWorker(config: Config): Promise<void> {
     const setting = await externalSetting(config);
     const core = await openSharedServices(setting, resources, log);
     await core.store.grants.grantExisting();
-    const worker = await openWorker(core, await openWorkerConnection(setting, resources), resources);
+    const worker = await openWorker(core, await openWorkerConnection(setting, resources, log), resources);
     log(`Perdura worker ${process.pid} takes work from ${setting.temporal_address}`);
     await Promise.race([ended, worker.done]);
   } finally {

@@ -161,6 +161,12 @@ export const appendDeltas = statement(
 /** Texts of many runs at once; the rows say which were written, and under which number. */
 export const appendTexts = statement('append_texts', ['texts'], 'SELECT ord, last FROM append_texts(:texts)');
 
+export const appendText = statement(
+  'append_text',
+  ['task_id', 'workflow_id', 'step', 'attempt', 'after', 'event'],
+  'SELECT append_text(:task_id, :workflow_id, :step, :attempt, :after, :event) AS last',
+);
+
 export const noteError = statement(
   'note_error',
   ['task_id', 'workflow_id', 'step', 'error', 'events', 'attempt'],

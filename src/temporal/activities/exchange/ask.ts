@@ -40,15 +40,12 @@ export async function askModel(work: ExchangeAttempt, started: StartedStep): Pro
 }
 
 /** The runtime that asks the model, and the tools offered to it; the first exchange records them. */
-async function equip(work: ExchangeAttempt, { begun, first, signal }: StartedStep) {
+async function equip(work: ExchangeAttempt, { begun, first, signal, publish }: StartedStep) {
   const { ports, run, definition, order } = work;
   const selected = await ports.runtimeOf(run, definition);
   const asked = { run, definition, runtime: selected, ready: begun };
   const offered = order.tools_off ? [] : await (await ports.toolsOf(asked, signal)).list(signal);
-  if (first) {
-    await begun;
-    await ports.runs.publishDeltas(run, { step: 1, events: offeredEvents(work, { offered, selected }) });
-  }
+  if (first) await publish(offeredEvents(work, { offered, selected }));
   return { selected, offered };
 }
 
@@ -70,9 +67,9 @@ function exchangeOf(
 
 /** Fetches the repository that the run works on, before the first model call. */
 async function checkOut(
-  { ports, run, definition: { workflow }, order: { step } }: ExchangeAttempt,
+  { ports, run, definition: { workflow } }: ExchangeAttempt,
   repository: PinnedRepository,
-  { signal, begun }: StartedStep,
+  { signal, begun, publish }: StartedStep,
 ): Promise<void> {
   await begun;
   const { commit } = await ports.workspaces.open({ ...run, repository, workflow }, signal).catch((error: Error) => {
@@ -81,5 +78,5 @@ async function checkOut(
   });
   const { url, branch } = repository;
   const { log } = eventsOf(run.task_id, ports.now);
-  if (commit) await ports.runs.publishDeltas(run, { step, events: [log('repo_synced', url, { branch, commit })] });
+  if (commit) await publish([log('repo_synced', url, { branch, commit })]);
 }

@@ -1,7 +1,7 @@
 import { DEFAULT_MODEL, eventsOf, type NewEvent } from '../../../domain/events.ts';
 import type { TranscriptMessage } from '../../../domain/transcript.ts';
 import { DENIAL, REMINDER_POSITION, reminderOf } from '../../../domain/transcript.ts';
-import { staleAttempt } from '../attempt.ts';
+import { staleAttempt, written } from '../attempt.ts';
 import { type Context, contextOf } from '../context.ts';
 import type { ExchangeAttempt } from './index.ts';
 
@@ -15,7 +15,9 @@ export interface StartedStep {
   transcript: TranscriptMessage[];
   /** Aborts with the activity, and if another attempt has claimed the step. */
   signal: AbortSignal;
-  /** Publishes text of this attempt; ends it if another attempt has claimed the step. */
+  /** Publishes events of this attempt, once the step has begun; ends it if another attempt has claimed the step. */
+  publish(events: NewEvent[]): Promise<void>;
+  /** The same for text. Waits while the database is unavailable, until the signal aborts. */
   publishDelta(delta: string): Promise<void>;
 }
 
@@ -24,34 +26,44 @@ export async function beginStep(work: ExchangeAttempt, outer: AbortSignal): Prom
   const { ports, run, definition, order } = work;
   const first = order.step === 1 && run.messages.length === 0;
   const context = first ? await contextOf(ports, run, definition) : NOTHING;
-  const opening = work.begun ? NOTHING : openingOf(work, context);
+  const opening = work.first_event === null ? openingOf(work, context) : NOTHING;
   const stale = new AbortController();
-  const begun = work.begun ? Promise.resolve() : claimStep(work, opening, stale);
+  const signal = AbortSignal.any([outer, stale.signal]);
+  /** The number of the last event of this attempt. */
+  let last = 0;
+  const advance = (number: number | null) => {
+    last = number ?? giveWay(stale);
+  };
+  const claimed = work.first_event === null ? claimStep(work, opening, stale) : Promise.resolve(work.first_event);
+  const begun = claimed.then(advance);
   // Awaited later. Attach a handler now so that a model failure cannot leave this rejection unhandled.
   begun.catch(() => {});
   return {
     begun,
     first,
     transcript: [...run.messages, ...opening.messages],
-    signal: AbortSignal.any([outer, stale.signal]),
+    signal,
+    async publish(events) {
+      await begun;
+      advance(await ports.runs.publishDeltas(run, { step: order.step, events }));
+    },
     async publishDelta(delta) {
-      const event = eventsOf(run.task_id, ports.now).delta(delta);
-      if (!(await ports.runs.publishText(run, { step: order.step, event }))) giveWay(stale);
+      const text = { step: order.step, after: last, event: eventsOf(run.task_id, ports.now).delta(delta) };
+      advance(await written(() => ports.runs.publishText(run, text), signal));
     },
   };
 }
 
 const NOTHING: Context = { messages: [], events: [] };
 
-/** Claims the step for this attempt; aborts if another was quicker. */
-async function claimStep({ ports, run, order }: ExchangeAttempt, opening: Context, stale: AbortController): Promise<void> {
+/** Claims the step for this attempt. Returns the number of its last event; null if another attempt was quicker. */
+function claimStep({ ports, run, order }: ExchangeAttempt, opening: Context, stale: AbortController): Promise<number | null> {
   const { step, turns, denied } = order;
-  const begun = await ports.runs.begin(run, { step, turns, denied, ...opening }).catch((error) => {
+  return ports.runs.begin(run, { step, turns, denied, ...opening }).catch((error) => {
     // The step may not be recorded, so nothing may be published: stop the model call.
     stale.abort(error);
     throw error;
   });
-  if (!begun) giveWay(stale);
 }
 
 function giveWay(stale: AbortController): never {

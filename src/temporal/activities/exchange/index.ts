@@ -48,8 +48,8 @@ export interface ExchangeAttempt {
   run: OpenRun;
   definition: Definition;
   order: ExchangeOrder;
-  /** The attempt got the step when the run was opened. */
-  begun: boolean;
+  /** The number of the event that began the step when the run was opened; null: it is still to be begun. */
+  first_event: number | null;
 }
 
 /** One exchange with the model, recorded once per (task, step): a recorded step is not paid for again. */
@@ -67,13 +67,13 @@ export async function exchangeStep(
   [task_id, order]: [string, ExchangeOrder],
   signal: AbortSignal,
 ): Promise<ExchangeEnd> {
-  const { run, begun } = await opened(ports, task_id, order);
+  const { run, first_event } = await opened(ports, task_id, order);
   if (!run || isTerminal(run.status)) throw taskEnded(task_id);
   if (run.recorded) return recordedCalls(run, order.step);
   if (run.halt_requested) throw halted();
   const missing = missingFor(order, run);
   if (missing) return parkedBehind(ports, run, missing);
-  const work: ExchangeAttempt = { ports, run, definition: await ports.definition(run.definition_hash), order, begun };
+  const work: ExchangeAttempt = { ports, run, definition: await ports.definition(run.definition_hash), order, first_event };
   await admitted(ports, run, { provider: work.definition.provider, step: order.step });
   try {
     const answer = await askModel(work, await beginStep(work, signal));
@@ -87,7 +87,7 @@ export async function exchangeStep(
 /** A step that writes something before its model call is begun by itself, once the run has been read. */
 async function opened({ runs, now }: ExchangePorts, task_id: string, { step, turns, denied, remind }: ExchangeOrder) {
   if (step > 1 && denied.length === 0 && !remind) return runs.openAndBegin(task_id, { step, turns, at: now() });
-  return { run: await runs.open(task_id, step), begun: false };
+  return { run: await runs.open(task_id, step), first_event: null };
 }
 
 async function noteFailure(

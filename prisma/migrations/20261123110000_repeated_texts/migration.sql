@@ -1,0 +1,74 @@
+-- Serves versions from: 20261122195900_installation_facts
+-- A text that is sent again because its answer was lost is written once.
+
+-- Writes the texts that many runs publish, each under its workflow's next sequence number. p_texts: [{ord, task_id, workflow_id,
+-- step, attempt, after, event}], at most a few hundred. Returns the number of each text by its ord. A text is left out if its attempt
+-- does not own its step, if its task or step is locked, if another text of its workflow comes first, or if its workflow has an event
+-- above `after`, which may be the same text, sent before: pass it to append_text, which waits and decides.
+-- Locks: tasks and task_steps FOR SHARE as far as they are free, then event_sequences by workflow. Call it alone in a transaction.
+CREATE OR REPLACE FUNCTION append_texts(p_texts jsonb) RETURNS TABLE (ord integer, last integer) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  placed_text record;
+  notice text;
+  packet text := '';
+BEGIN
+  FOR placed_text IN
+    WITH given AS (
+        SELECT * FROM jsonb_to_recordset(p_texts)
+          AS g (ord integer, task_id uuid, workflow_id uuid, step integer, attempt integer, after integer, event jsonb)),
+      mine AS MATERIALIZED (
+        SELECT g.* FROM given g JOIN tasks t ON t.id = g.task_id JOIN task_steps s ON s.task_id = g.task_id AND s.step = g.step
+          WHERE t.status IN ('pending', 'running', 'waiting') AND s.attempts = g.attempt AND s.ended_at IS NULL
+          FOR SHARE OF t, s SKIP LOCKED),
+      chosen AS MATERIALIZED (
+        SELECT DISTINCT ON (workflow_id) * FROM mine WHERE after IS NOT NULL ORDER BY workflow_id, ord),
+      sequences AS (
+        INSERT INTO event_sequences AS s (workflow_id, last_seq) SELECT workflow_id, after + 1 FROM chosen ORDER BY workflow_id
+          ON CONFLICT (workflow_id) DO UPDATE SET last_seq = excluded.last_seq WHERE s.last_seq = excluded.last_seq - 1
+          RETURNING s.workflow_id, s.last_seq),
+      placed AS MATERIALIZED (
+        SELECT c.ord, c.task_id, c.workflow_id, c.event, q.last_seq AS seq
+          FROM chosen c JOIN sequences q ON q.workflow_id = c.workflow_id),
+      written AS (
+        INSERT INTO events (workflow_id, seq, task_id, type, data, "timestamp")
+          SELECT workflow_id, seq, task_id, event ->> 'type', event -> 'data', (event ->> 'timestamp')::timestamptz FROM placed
+          RETURNING 1)
+    SELECT p.* FROM placed p WHERE (SELECT count(*) FROM written) >= 0 ORDER BY p.ord
+  LOOP
+    ord := placed_text.ord;
+    last := placed_text.seq;
+    RETURN NEXT;
+    CONTINUE WHEN current_setting('perdura.notify', true) = 'off';
+    notice := jsonb_build_object('workflow_id', placed_text.workflow_id, 'task_id', placed_text.task_id, 'last', placed_text.seq,
+      'events', jsonb_build_array(placed_text.event))::text;
+    IF octet_length(notice) > 7900 THEN notice := jsonb_build_object('workflow_id', placed_text.workflow_id, 'last', placed_text.seq)::text; END IF;
+    IF octet_length(packet) + octet_length(notice) > 7900 THEN
+      PERFORM pg_notify('perdura:texts', '[' || packet || ']');
+      packet := '';
+    END IF;
+    packet := packet || CASE WHEN packet = '' THEN '' ELSE ',' END || notice;
+  END LOOP;
+  IF packet <> '' THEN PERFORM pg_notify('perdura:texts', '[' || packet || ']'); END IF;
+END $$;
+
+-- Writes a text that a run publishes, once however often it is sent: a text of the task above p_after is this one, since an attempt
+-- sends the next text after it knows the number of the one before. Returns its number; null if the attempt does not own its step.
+-- Waits for the locks, which an earlier sending of the same text may have.
+-- Locks: tasks and task_steps FOR SHARE, then the row of event_sequences, and what append_events locks.
+CREATE OR REPLACE FUNCTION append_text(p_task uuid, p_workflow uuid, p_step integer, p_attempt integer, p_after integer, p_event jsonb)
+RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+  written integer;
+BEGIN
+  PERFORM 1 FROM tasks t JOIN task_steps s ON s.task_id = t.id
+    WHERE t.id = p_task AND t.status IN ('pending', 'running', 'waiting') AND s.step = p_step AND s.attempts = p_attempt
+      AND s.ended_at IS NULL
+    FOR SHARE OF t, s;
+  IF NOT FOUND THEN RETURN NULL; END IF;
+  PERFORM 1 FROM event_sequences WHERE workflow_id = p_workflow FOR NO KEY UPDATE;
+  -- A statement that begins under the lock sees what its last holder wrote.
+  SELECT max(seq) INTO written FROM events WHERE task_id = p_task AND seq > p_after AND type = 'message_delta';
+  IF written IS NOT NULL THEN RETURN written; END IF;
+  RETURN append_events(p_workflow, p_task, jsonb_build_array(p_event));
+END $$;

@@ -1,0 +1,130 @@
+import type { Socket } from 'node:net';
+import pg from 'pg';
+import { workingBackends } from './statements/installation.ts';
+
+/** How long a statement may go unanswered before the server is asked whether it works on it. Asked again each time that it has doubled. */
+const DOUBT_MS = 500;
+const LOOK_MS = 250;
+/** How long the server may take to say on which statements it works. */
+const REPLY_MS = 1_000;
+/** How long a connection may take to open. */
+export const CONNECT_MS = 5_000;
+
+/** What `pg` says of a connection that did not answer in time, and of one that was closed for it. */
+const SILENT = /^Query read timeout|^Client was closed/;
+
+/** A connection that did not answer in time is closed: the next statement on it would wait behind the first. */
+export class PooledClient extends pg.Client {
+  constructor(config: pg.ClientConfig) {
+    super({ ...config, connectionTimeoutMillis: CONNECT_MS });
+    const query = this.query.bind(this) as (...args: unknown[]) => unknown;
+    const closeIfSilent = (error: Error) => {
+      if (SILENT.test(error.message)) void this.end();
+    };
+    this.query = ((...args: unknown[]) => {
+      const answer = query(...args);
+      if (answer instanceof Promise) answer.catch(closeIfSilent);
+      return answer;
+    }) as typeof this.query;
+  }
+
+  /** The statement whose answer is awaited. */
+  get unanswered(): unknown {
+    return (this as unknown as { _getActiveQuery(): unknown })._getActiveQuery();
+  }
+
+  /** The server's process for this connection. */
+  get backend(): number {
+    return (this as unknown as { processID: number }).processID;
+  }
+
+  /** Closes without a goodbye, which a silent server would not answer. */
+  drop(): void {
+    (this as unknown as { connection: { stream: Socket } }).connection.stream.destroy();
+  }
+}
+
+interface Wait {
+  statement: unknown;
+  since: number;
+  ask_at: number;
+}
+
+/**
+ * Replaces connections that have fallen silent, before their time limits. If a statement waits for its answer, a new connection asks
+ * the server whether it works on that statement: if it does not, either the statement or its answer was lost. The waiting caller gets
+ * an error as from a broken connection. As soon as one connection is known to be silent, those that are idle are replaced as well.
+ * Returns a function that ends the watch.
+ */
+export function replaceSilent(pool: pg.Pool, config: pg.ClientConfig): () => void {
+  const { busy, dropIdle } = connectionsOf(pool);
+  let asking = false;
+  async function look(): Promise<void> {
+    const doubted = [...busy].filter(([client, wait]) => isDoubted(client, wait));
+    if (asking || doubted.length === 0) return;
+    asking = true;
+    const working = await backendsAtWork(config);
+    asking = false;
+    const silent = doubted.filter(([client, wait]) => working && isLost(client, wait as Wait, working));
+    for (const [client] of silent) client.drop();
+    if (silent.length > 0) dropIdle();
+  }
+  function isDoubted(client: PooledClient, wait: Wait | null): boolean {
+    const statement = client.unanswered;
+    const now = performance.now();
+    if (wait && wait.statement === statement) return wait.ask_at <= now;
+    busy.set(client, statement ? { statement, since: now, ask_at: now + DOUBT_MS } : null);
+    return false;
+  }
+  const watch = setInterval(() => void look(), LOOK_MS).unref();
+  return () => clearInterval(watch);
+}
+
+/** The connections of a pool that are in use. One that came to its time limit takes those that are idle with it. */
+function connectionsOf(pool: pg.Pool) {
+  const idle = new Set<PooledClient>();
+  const busy = new Map<PooledClient, Wait | null>();
+  const dropIdle = () => {
+    for (const client of idle) client.drop();
+  };
+  const on = (event: string, react: (client: PooledClient) => void) => pool.on(event as 'acquire', react as never);
+  on('acquire', (client) => {
+    idle.delete(client);
+    busy.set(client, null);
+  });
+  on('remove', (client) => {
+    idle.delete(client);
+    busy.delete(client);
+  });
+  pool.on('release', (error, released) => {
+    const client = released as unknown as PooledClient;
+    busy.delete(client);
+    if (!error) idle.add(client);
+    else if (SILENT.test(error.message)) dropIdle();
+  });
+  return { busy, dropIdle };
+}
+
+/** Whether nobody works on the statement, and no answer came while that was asked. Otherwise it is asked again later. */
+function isLost(client: PooledClient, wait: Wait, working: ReadonlySet<number>): boolean {
+  if (client.unanswered !== wait.statement) return false;
+  const now = performance.now();
+  wait.ask_at = now + (now - wait.since);
+  return !working.has(client.backend);
+}
+
+/** The server's processes that work on a statement. Null if it does not answer, or if a pooler in between has its own numbers. */
+async function backendsAtWork(config: pg.ClientConfig): Promise<ReadonlySet<number> | null> {
+  const client = new PooledClient({ ...config, query_timeout: REPLY_MS });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ pid: number }>(workingBackends());
+    const pids = new Set(rows.map(({ pid }) => pid));
+    void client.end();
+    return pids.has(client.backend) ? pids : null;
+  } catch {
+    client.drop();
+    return null;
+  }
+}
