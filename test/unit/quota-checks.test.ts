@@ -16,10 +16,12 @@ it('admits no task beyond the limit when others are admitted and stored while it
   };
   const quotas = quotasOf(store, readConfig({ RUNNING_TASKS_PER_PRINCIPAL: '2' }));
   const prompt = (name: string) =>
-    quotas.admitTask('alice', async () => stored.push(name)).then(
-      () => 'admitted',
-      ({ code }) => code,
-    );
+    quotas
+      .admitTask('alice', async () => stored.push(name))
+      .then(
+        () => 'admitted',
+        ({ code }) => code,
+      );
 
   const slow = prompt('slow');
   const first = prompt('first');
