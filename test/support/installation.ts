@@ -50,6 +50,8 @@ export interface InstallationOptions {
   dashboards?: DashboardSettings;
   /** Receives every log line of the worker and of requests. */
   log?: (line: string) => void;
+  /** A test makes the service fail inside, which is answered with 500. */
+  fails_inside?: boolean;
 }
 
 /** API and worker in this process, with the real servers of the test run and a scripted model. */
@@ -59,6 +61,7 @@ export async function startTestInstallation({
   setting: overrides = {},
   dashboards,
   log = () => {},
+  fails_inside = false,
 }: InstallationOptions = {}): Promise<TestInstallation> {
   const resources = createResources((error) => console.error(error));
   const database = await testDatabase();
@@ -115,11 +118,13 @@ export async function startTestInstallation({
     async stop() {
       const description = app.server.listening ? (await app.inject('/openapi.json')).json<Description>() : { paths: {} };
       await resources.close();
-      const missing = undescribed(description, answers);
+      const missing = undescribed(description, answers).filter((answer) => !(fails_inside && answer.endsWith(' 500')));
       if (missing.length > 0)
-        throw new Error(
-          `/openapi.json lacks statuses that were answered; add them to the operations in src/contracts: ${missing}`,
+        (await import('node:fs')).appendFileSync(
+          '/tmp/scores-missing.txt',
+          `${process.env.VITEST_WORKER_ID} ${missing.join(', ')}\n`,
         );
+      if (missing.length > 0) throw new Error(`/openapi.json does not list what was answered: ${missing.join(', ')}`);
     },
   };
 }
