@@ -35,6 +35,12 @@ export function taskRoutes(api: Api, { store, engine, dispatch, bundleOf }: Serv
   };
 
   mount(api, tasks.list, ({ query }, caller) => page({ ...query, owner: caller.key }));
+  mount(api, tasks.errors, async ({ query }, caller) =>
+    (await store.tasks.errors({ ...query, owner: caller.key })).map((group) => ({
+      ...group,
+      last_at: group.last_at.toISOString(),
+    })),
+  );
   mount(api, tasks.ofWorkflow, async ({ params: { workflow_id }, query }, caller) => {
     await ownedWorkflow(store)(workflow_id, caller);
     return page({ ...query, workflow_id });

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { TASK_STATUSES } from '../domain/statuses.ts';
-import { Id, ListQuery, Timestamp } from './common.ts';
+import { Id, Timestamp } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
+import { ErrorGroup, TaskFilterQuery, TaskQuery } from './task-lists.ts';
 import { Budget, LogEntry, ON_BUSY, PromptAccepted, TranscriptEntry, UsageCounts, UsageTotals } from './workflows.ts';
 
 export const FORK_EFFECTS = ['recorded', 'stub', 'live'] as const;
@@ -56,12 +57,6 @@ const TaskProgress = z
   .object({ todos: z.array(Todo), current_step: z.string(), percent_complete: z.int().min(0).max(100) })
   .meta({ id: 'TaskProgress' });
 
-const TaskQuery = ListQuery.extend({
-  status: z.enum(TASK_STATUSES).optional(),
-  workflow_id: Id.optional(),
-  agent_id: Id.optional(),
-  since: z.iso.datetime({ offset: true }).optional(),
-});
 export const ToolCallRecord = z
   .object({
     call_id: z.string(),
@@ -161,6 +156,13 @@ export const tasks = {
     summary: "List runs of the caller's workflows, newest first",
     query: TaskQuery,
     kind: 'page',
+  }),
+  errors: endpoint('GET /api/tasks/errors', {
+    operation: 'list_task_errors',
+    tag,
+    summary: 'Why runs ended early: their error codes, the most frequent first',
+    query: TaskFilterQuery,
+    reply: z.array(ErrorGroup),
   }),
   get: endpoint('GET /api/tasks/{id}', {
     ...base,

@@ -18,6 +18,7 @@ const ListPage = lazy(() => import('./resources/pages.tsx').then((it) => ({ defa
 const CreatePage = lazy(() => import('./resources/pages.tsx').then((it) => ({ default: it.CreatePage })));
 const EditPage = lazy(() => import('./resources/pages.tsx').then((it) => ({ default: it.EditPage })));
 const Chat = lazy(() => import('./chat/chat.tsx'));
+const Usage = lazy(() => import('./usage/usage.tsx'));
 const Transfer = lazy(() => import('./transfer/transfer.tsx'));
 
 const CreateDialog = lazy(() => import('./resources/create-dialog.tsx'));
@@ -52,6 +53,7 @@ function Screens() {
       <Route path="/chat" element={<Chat />} />
       <Route path="/chat/:agent_id" element={<Chat />} />
       <Route path="/chat/:agent_id/:session_id" element={<Chat />} />
+      <Route path="/usage" element={<Usage />} />
       <Route path="/transfer" element={<Transfer />} />
       <Route path="/workflows/new" element={<CreatePage />} />
       <Route path="/:resource" element={<ListPage />} />

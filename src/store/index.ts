@@ -40,6 +40,7 @@ import { taskStore } from './tasks.ts';
 import { tokenStore } from './tokens.ts';
 import { toolLedger } from './tool-ledger.ts';
 import { transferStore } from './transfer.ts';
+import { usageStore } from './usage.ts';
 import { type Used, usersOf } from './uses.ts';
 import { webhookSecretStore } from './webhook-secrets.ts';
 import { webhookStore } from './webhooks.ts';
@@ -107,6 +108,7 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
     samples: sampleStore(prisma),
     retention: retentionStore({ pool }),
     sizes: sizeStore({ pool }),
+    usage: usageStore({ pool }),
     /** The guardrails of a principal's workflows with an agent. They also apply in chats with it. */
     chatGuardrails: (agent_id: string, owner: string) =>
       rows<PinnedGuardrail>(pool, chatGuardrails({ agent_id, owner, admins: trusted })),

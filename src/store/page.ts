@@ -19,12 +19,13 @@ export const cursorOf = (id: string) => Buffer.from(id, 'utf8').toString('base64
 export function idOfCursor(cursor: string | undefined): string | undefined {
   if (cursor === undefined) return undefined;
   const id = Buffer.from(cursor, 'base64url').toString('utf8');
-  if (!isUuid(id))
-    throw new AppError('unprocessable', 'cursor: Not a cursor of this service; use the one in the Link header', {
-      code: 'bad_cursor',
-    });
+  if (!isUuid(id)) throw badCursor();
   return id;
 }
+
+/** 422: the cursor is not from this list. */
+export const badCursor = () =>
+  new AppError('unprocessable', 'cursor: Not a cursor of this list; use the one in the Link header', { code: 'bad_cursor' });
 
 /** Cuts a page from rows, of which one more than `limit` was queried. */
 export function pageOf<T extends { id: string }>(found: T[], total: number, limit: number): RowPage<T> {

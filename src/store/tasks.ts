@@ -13,10 +13,11 @@ import { inTransaction, type Queryable, row, rows } from './database.ts';
 import { hashOf } from './definitions.ts';
 import { type Seed, seed } from './forks.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
-import { listed, type Paging, wireAs } from './page.ts';
+import { wireAs } from './page.ts';
 import type { Publish } from './runs.ts';
 import { setTaskBudget } from './statements/pauses.ts';
 import * as sql from './statements/tasks.ts';
+import { errorGroups, listTasks, type TaskFilter, type TaskListQuery } from './task-lists.ts';
 
 export interface NewTask {
   task_id: string;
@@ -40,15 +41,6 @@ export interface CreatedTask {
   created_at: string;
   /** The task that holds the workflow's lane: this one, or the one it waits for. */
   holder: string;
-}
-
-interface TaskFilter extends Paging {
-  owner?: string | undefined;
-  status?: string | undefined;
-  workflow_id?: string | undefined;
-  agent_id?: string | undefined;
-  scheduled_agent_id?: string | undefined;
-  since?: string | undefined;
 }
 
 /** The seal context that ties an access token to its task. */
@@ -147,10 +139,11 @@ export function taskStore({
       return found?.active_task_id ?? null;
     },
 
-    list({ limit, cursor, owner, since, ...same }: TaskFilter) {
-      const where = { ...same, ...(owner ? { owner } : {}), ...(since ? { created_at: { gte: new Date(since) } } : {}) };
-      return listed(prisma.task, { where, paging: { limit, cursor }, shown: wiredTask });
+    async list(query: TaskListQuery) {
+      const page = await listTasks(prisma, query);
+      return { ...page, items: page.items.map(wiredTask) };
     },
+    errors: (filter: TaskFilter) => errorGroups(prisma, filter),
     async find(id: string) {
       const found = await prisma.task.findUnique({ where: { id } });
       return found && wiredTask(found);

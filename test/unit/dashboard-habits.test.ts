@@ -48,6 +48,7 @@ it('guards every form and field that holds text', () => {
     'shell/sign-in.tsx',
     'transfer/transfer.tsx',
     'resources/pages.tsx',
+    'runs/tasks.tsx',
     // The state of these is guarded where it is held: in form.tsx, make-page.tsx and chat.tsx.
     'resources/controls.tsx',
     'make/model-section.tsx',

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { count, counted, distance, duration, money } from '../../src/dashboard/ui/figures.ts';
+import { count, counted, distance, duration, money, share } from '../../src/dashboard/ui/figures.ts';
 
 const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000];
 
@@ -91,4 +91,16 @@ describe('the distance of a time', () => {
     [35 * HOUR, 'in 1 day'],
     [10 * DAY, 'in 10 days'],
   ])('that is %s ms from now reads %s', (away, text) => expect(distance(new Date(now + away).toISOString(), now)).toBe(text));
+});
+
+describe('a share', () => {
+  it.each([
+    [0, 10, '0 %'],
+    [0, 0, '0 %'],
+    [1, 3, '33 %'],
+    [1, 1, '100 %'],
+    [1, 200, '0.5 %'],
+    [1, 1_000, '0.1 %'],
+    [1, 100_000, 'under 0.1 %'],
+  ])('of %s in %s reads %s', (part, whole, text) => expect(share(part, whole)).toBe(text));
 });

@@ -7,7 +7,7 @@ it('admits no task beyond the limit when others are admitted and stored while it
   const counts: (() => void)[] = [];
   const store = {
     storedBytes: async () => 0,
-    // The count is of the moment at which the query began, and arrives when the test says so.
+    // The count is of the moment at which the query began, and arrives when the test lets it.
     openTasks: async () => {
       const open = stored.length;
       await new Promise<void>((resolve) => counts.push(resolve));

@@ -1,4 +1,4 @@
-import { Anchor } from '@mantine/core';
+import { Anchor, Text } from '@mantine/core';
 import { Link } from 'react-router';
 import type { Task } from '../../contracts/tasks.ts';
 import { count, duration, money } from '../ui/figures.ts';
@@ -7,7 +7,26 @@ import { Status } from '../ui/show.tsx';
 import { When } from '../ui/time.tsx';
 
 export const taskColumns: Column<Task>[] = [
-  { label: 'Status', show: ({ status }) => <Status of={status} /> },
+  {
+    label: 'Status',
+    show: ({ status, error, error_code }) => (
+      <>
+        <Status of={status} />
+        {error_code && (
+          <Anchor
+            component={Link}
+            to={`/tasks?error_code=${error_code}`}
+            size="xs"
+            title={error ?? ''}
+            className="nowrap"
+            display="block"
+          >
+            {error_code}
+          </Anchor>
+        )}
+      </>
+    ),
+  },
   {
     label: 'Prompt',
     show: ({ id, prompt }) => (
@@ -19,9 +38,29 @@ export const taskColumns: Column<Task>[] = [
   {
     label: 'Workflow',
     show: ({ workflow_id, workflow_title, agent_name }) => (
-      <Anchor component={Link} to={`/workflows/${workflow_id}`} className="clip clip-short">
-        {workflow_title ?? agent_name}
-      </Anchor>
+      <>
+        <Anchor component={Link} to={`/workflows/${workflow_id}`} className="clip clip-short">
+          {workflow_title ?? agent_name}
+        </Anchor>
+        {workflow_title && (
+          <Text size="xs" c="dimmed" className="clip clip-short">
+            {agent_name}
+          </Text>
+        )}
+      </>
+    ),
+  },
+  {
+    label: 'Model',
+    show: ({ model, trigger }) => (
+      <>
+        <span className="clip clip-short">{model ?? '—'}</span>
+        {trigger !== 'prompt' && (
+          <Text size="xs" c="dimmed">
+            {trigger}
+          </Text>
+        )}
+      </>
     ),
   },
   {

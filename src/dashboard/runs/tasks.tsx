@@ -1,9 +1,11 @@
-import { Button, Group, NativeSelect } from '@mantine/core';
+import { Button, Group, NativeSelect, TextInput } from '@mantine/core';
 import { Link } from 'react-router';
+import { TASK_SORTS } from '../../contracts/task-lists.ts';
 import { tasks } from '../../contracts/tasks.ts';
 import { TASK_STATUSES } from '../../domain/statuses.ts';
-import { useList } from '../api/queries.ts';
+import { useList, useRead } from '../api/queries.ts';
 import { type Option, useNames } from '../resources/references.ts';
+import { count } from '../ui/figures.ts';
 import { useFilters } from '../ui/filters.ts';
 import { ListTable } from '../ui/list.tsx';
 import { Page } from '../ui/page.tsx';
@@ -11,6 +13,7 @@ import { Empty } from '../ui/states.tsx';
 import { taskColumns } from './task-columns.tsx';
 
 const EVERY_MS = 5_000;
+const TRIGGERS = ['prompt', 'schedule', 'fork', 'api'];
 const HOURS = { '1': 'last hour', '24': 'last day', '168': 'last week' };
 
 export default function Tasks() {
@@ -25,6 +28,7 @@ export default function Tasks() {
   return (
     <Page title="Tasks">
       <Filters wanted={wanted} />
+      <Errors wanted={wanted} />
       <ListTable
         query={query}
         columns={taskColumns}
@@ -55,15 +59,58 @@ function Filters({ wanted: { filters, filtered, set, clear } }: { wanted: Return
   );
   return (
     <Group align="end" gap="sm">
+      <TextInput
+        label="Search"
+        placeholder="prompt, answer or error"
+        size="xs"
+        type="search"
+        value={filters.q ?? ''}
+        onChange={(event) => set('q', event.currentTarget.value)}
+      />
       {select('status', 'Status', optionsOf(TASK_STATUSES.map((status) => [status, status])))}
       {select('workflow_id', 'Workflow', workflows.options)}
       {select('agent_id', 'Agent', agents.options)}
       {select('hours', 'Created', optionsOf(Object.entries(HOURS)))}
+      {select('trigger', 'Trigger', optionsOf(TRIGGERS.map((trigger) => [trigger, trigger])))}
+      <NativeSelect
+        label="Order"
+        size="xs"
+        value={filters.sort ?? 'newest'}
+        onChange={(event) => set('sort', event.currentTarget.value)}
+        data={TASK_SORTS.map((sort) => ({ value: sort, label: sort }))}
+      />
       {filtered && (
         <Button variant="default" onClick={clear}>
           Clear filters
         </Button>
       )}
+    </Group>
+  );
+}
+
+/** Why the listed tasks failed; each code is a filter. */
+function Errors({ wanted: { filters, set } }: { wanted: ReturnType<typeof useFilters> }) {
+  const { hours, sort: _sort, error_code: chosen, ...rest } = filters;
+  const query = useRead(
+    tasks.errors,
+    { query: { ...rest, ...(hours ? { since: since(hours) } : {}) } as object },
+    { every_ms: EVERY_MS },
+  );
+  if (!query.data || query.data.length === 0) return null;
+  return (
+    <Group gap="xs" role="group" aria-label="Errors">
+      {query.data.map(({ error_code, runs, last_error }) => (
+        <Button
+          key={error_code}
+          size="compact-xs"
+          variant={chosen === error_code ? 'filled' : 'default'}
+          aria-pressed={chosen === error_code}
+          title={last_error ?? ''}
+          onClick={() => set('error_code', chosen === error_code ? '' : error_code)}
+        >
+          {`${error_code} · ${count(runs)}`}
+        </Button>
+      ))}
     </Group>
   );
 }

@@ -26,8 +26,11 @@ export function DownloadButton({ name, endpoint, input, children, ...look }: Dow
   );
 }
 
-function save(name: string, value: unknown): void {
-  const url = URL.createObjectURL(new Blob([JSON.stringify(value, null, 2)], { type: 'application/json' }));
+const save = (name: string, value: unknown) => saveText(name, JSON.stringify(value, null, 2), 'application/json');
+
+/** Saves a text as a file of this browser's user. */
+export function saveText(name: string, text: string, type: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type }));
   const link = Object.assign(document.createElement('a'), { href: url, download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);

@@ -11,6 +11,14 @@ export function duration(ms: number | null | undefined): string {
 
 export const count = (value: number) => value.toLocaleString('en');
 
+/** `12 %` of a whole, `0.4 %` below one percent; a share that is not zero never reads as zero. */
+export function share(part: number, whole: number): string {
+  if (part === 0 || whole === 0) return '0 %';
+  const percent = (part / whole) * 100;
+  if (percent < 0.1) return 'under 0.1 %';
+  return `${percent < 1 ? percent.toFixed(1) : Math.round(percent)} %`;
+}
+
 const SMALLEST = 0.00001;
 const CENTS: Intl.NumberFormatOptions = { minimumFractionDigits: 2, maximumFractionDigits: 2 };
 

@@ -8,8 +8,13 @@ export function useFilters() {
     filters,
     filtered: Object.keys(filters).length > 0,
     set(name: string, value: string) {
-      const { [name]: _, ...others } = filters;
-      setSearch(value ? { ...others, [name]: value } : others, { replace: true });
+      setSearch(
+        (before) => {
+          const { [name]: _, ...others } = Object.fromEntries(before);
+          return value ? { ...others, [name]: value } : others;
+        },
+        { replace: true },
+      );
     },
     clear: () => setSearch({}, { replace: true }),
   };

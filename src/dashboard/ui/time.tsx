@@ -12,6 +12,14 @@ export const zoneOf = (at: Date) =>
   new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' }).formatToParts(at).find(({ type }) => type === 'timeZoneName')
     ?.value;
 
+/** The IANA name of the browser's time zone. */
+export const ownZone = () => Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+const MARKS = { hour: { hour: '2-digit', minute: '2-digit' }, day: DAY } as const;
+
+/** A local hour or day, as short as the mark of an axis has to be. */
+export const axisMark = (at: string, interval: keyof typeof MARKS) => spelled(at, MARKS[interval]);
+
 interface WhenProps {
   at: string | null | undefined;
   none?: string;

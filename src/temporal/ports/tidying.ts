@@ -9,10 +9,11 @@ const REST_MS = 3_600_000;
 const SAMPLE_EVERY_MS = 3_600_000;
 const DAY_MS = 24 * 3_600_000;
 
-/** Removes what the installation no longer needs, and notes its size every hour. Returns how many records of each kind were removed. */
+/** Removes what the installation no longer needs, adds what has ended to the usage, and notes the size every hour. Returns how many records of each kind were removed. */
 export function tidying({ store, setting: { config } }: SharedServices): () => Promise<Record<string, number>> {
   let rest_until = 0;
   return async () => {
+    await store.usage.count();
     const now = await store.retention.now();
     const { removed } = await sweep(store.retention.transient(now), WITHIN_MS);
     if (config.RETENTION_DAYS > 0 && now.getTime() >= rest_until) {

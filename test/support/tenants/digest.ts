@@ -1,10 +1,11 @@
 import pg from 'pg';
 
-/** Tables without owned rows, or only with the audit trail. */
+/** Tables without owned rows, or only with the audit trail, or with sums that any reader brings up to date. */
 const NOBODYS = new Set(
   [
     '_prisma_migrations principals definitions provider_rates',
     'token_uses idempotency_keys installation_facts grant_keys',
+    'usage_runs usage_calls',
   ].flatMap((line) => line.split(' ')),
 );
 
@@ -20,6 +21,9 @@ const OWNING: [column: string, rows: string][] = [
   ['delivery_id', 'IN (SELECT d.id FROM webhook_deliveries d JOIN tasks t ON t.id = d.task_id WHERE t.owner = $1)'],
   ['scheduled_agent_id', 'IN (SELECT id FROM scheduled_agents WHERE owner = $1)'],
 ];
+
+/** Whether a task is in the sums is nobody's. */
+const ROW = "(to_jsonb(t) - 'usage_counted')::text";
 
 export interface Digest {
   /** A hash per table of all rows that a principal owns. */
@@ -39,7 +43,7 @@ export async function openDigest(database_url: string): Promise<Digest> {
     .map(({ name, columns }) => {
       const [column, condition] = OWNING.find(([candidate]) => columns.includes(candidate)) ?? [];
       if (!column) throw new Error(`The tenant matrix does not know whose the rows of ${name} are: add it to OWNING or NOBODYS`);
-      return `SELECT '${name}' AS name, md5(coalesce(string_agg(t::text, '|' ORDER BY t::text), '')) AS hash FROM ${name} t WHERE t.${column} ${condition}`;
+      return `SELECT '${name}' AS name, md5(coalesce(string_agg(${ROW}, '|' ORDER BY ${ROW}), '')) AS hash FROM ${name} t WHERE t.${column} ${condition}`;
     });
   return {
     async of(principal) {

@@ -54,6 +54,7 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
       `POST /api/${collection}/import`,
     ]),
     ...['GET /api/export', 'POST /api/import', 'POST /api/mcps/import', 'GET /api/me', 'GET /api/builtin-tools'],
+    ...['GET /api/tasks/errors', 'GET /api/usage', 'GET /api/usage/tools', 'GET /api/usage/models'],
     ...['GET /api/models', 'GET /api/tokens', 'POST /api/tokens', 'GET /api/memories', 'POST /api/memories'],
     ...['POST /api/memories/search', 'GET /api/memories/stm/{agent_id}', 'POST /api/knowledge-items/query'],
     ...['POST /api/knowledge-items/upload', 'POST /api/custom-tools/upload', 'POST /api/custom-tools/validate'],
@@ -130,7 +131,7 @@ export const PLAIN = new Set(
     'reasoning_effort infinite_session bypass_memory auto_memory tsv_tool_results caveman repo_url repo_branch webhook_url',
     'error_webhook_url budget max_cost_usd max_tokens max_seconds on_exhausted on_busy status prompt request from_step effects',
     'decision message result interval_value interval_unit start_at end_at overlap_policy catchup_window_seconds messages role refusal',
-    'stream stream_options include_usage background reasoning effort jsonrpc method shared cursor q since after before skip dry_run',
+    'stream stream_options include_usage background reasoning effort jsonrpc method shared cursor q since from to by interval zone most until error_code trigger min_cost max_cost sort after before skip dry_run',
     'model_total_seconds model_silence_seconds starting_after resource_type destination api_key force include guardrails',
   ].flatMap((line) => line.split(' ')),
 );

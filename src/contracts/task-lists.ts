@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { TASK_STATUSES } from '../domain/statuses.ts';
+import { Id, ListQuery, Timestamp } from './common.ts';
+
+export const TASK_SORTS = ['newest', 'oldest', 'cost', 'duration', 'tokens'] as const;
+export type TaskSort = (typeof TASK_SORTS)[number];
+
+const Cost = z.coerce.number().min(0).optional();
+
+export const TaskFilterQuery = z.object({
+  status: z.enum(TASK_STATUSES).optional(),
+  workflow_id: Id.optional(),
+  agent_id: Id.optional(),
+  since: z.iso.datetime({ offset: true }).optional().meta({ description: 'Created then or later' }),
+  until: z.iso.datetime({ offset: true }).optional().meta({ description: 'Created before' }),
+  error_code: z.string().optional(),
+  model: z.string().optional(),
+  trigger: z.string().optional(),
+  min_cost: Cost.meta({ description: 'US dollars' }),
+  max_cost: Cost.meta({ description: 'US dollars' }),
+  q: z
+    .string()
+    .optional()
+    .meta({
+      description:
+        'Words of the prompt, the answer or the error, as in search engines: all of them, `"a phrase"`, `-without`, `this or that`. ' +
+        'The first 50,000 characters of a text are searched',
+    }),
+});
+export const TaskQuery = ListQuery.extend(TaskFilterQuery.shape).extend({
+  sort: z.enum(TASK_SORTS).default('newest').meta({ description: 'By cost, duration or tokens: the largest first' }),
+});
+
+export const ErrorGroup = z
+  .object({
+    error_code: z.string(),
+    runs: z.int(),
+    last_task_id: Id,
+    last_error: z.string().nullable(),
+    last_at: Timestamp,
+  })
+  .meta({ id: 'ErrorGroup' });

@@ -1,0 +1,150 @@
+import { Button, Group, NativeSelect, SimpleGrid, Text } from '@mantine/core';
+import { lazy, Suspense } from 'react';
+import { me } from '../../contracts/me.ts';
+import { USAGE_GROUPS, type UsageRow, usage } from '../../contracts/usage.ts';
+import { useRead } from '../api/queries.ts';
+import { saveText } from '../ui/download.tsx';
+import { count, money, share } from '../ui/figures.ts';
+import { useFilters } from '../ui/filters.ts';
+import { ColumnTable } from '../ui/list.tsx';
+import { Page, Section } from '../ui/page.tsx';
+import { Empty, Loaded, Loading } from '../ui/states.tsx';
+import { ownZone } from '../ui/time.tsx';
+import { groupColumns, modelColumns, toolColumns } from './columns.tsx';
+import { csvOf } from './csv.ts';
+import { MEASURES, type Measure } from './measures.ts';
+
+const Chart = lazy(() => import('./chart.tsx'));
+
+const EVERY_MS = 30_000;
+const PERIODS: Record<string, string> = { '1': 'last day', '7': 'last 7 days', '30': 'last 30 days', '90': 'last 90 days' };
+const DAY_MS = 24 * 3_600_000;
+const MINUTE_MS = 60_000;
+const CHARTS = { '': 'usual', ...Object.fromEntries(Object.entries(MEASURES).map(([name, { label }]) => [name, label])) };
+const zone = ownZone();
+
+type Wanted = ReturnType<typeof useFilters>;
+type By = (typeof USAGE_GROUPS)[number];
+
+/** What the address asks for; rounded to the minute, so that polling keeps the same query. */
+function periodOf({ days = '7', scope }: Record<string, string>) {
+  const to = (Math.floor(Date.now() / MINUTE_MS) + 1) * MINUTE_MS;
+  const from = to - Number(days) * DAY_MS;
+  return {
+    from: new Date(from).toISOString(),
+    to: new Date(to).toISOString(),
+    ...(scope === 'all' && { scope: 'all' as const }),
+  };
+}
+
+export default function Usage() {
+  const wanted = useFilters();
+  const { by = 'workflow', days = '7', measure } = wanted.filters;
+  const period = periodOf(wanted.filters);
+  const interval = days === '1' ? 'hour' : 'day';
+  const groups = useRead(usage.get, { query: { ...period, by: by as By } }, { every_ms: EVERY_MS });
+  const times = useRead(usage.get, { query: { ...period, by: by as By, interval, zone, most: 6 } }, { every_ms: EVERY_MS });
+  const tools = useRead(usage.tools, { query: period }, { every_ms: EVERY_MS });
+  const models = useRead(usage.models, { query: period }, { every_ms: EVERY_MS });
+  return (
+    <Page title="Usage">
+      <Filters wanted={wanted} />
+      <Loaded query={groups} what="Loading usage">
+        {({ rows }) => (rows.length === 0 ? <Empty>No run ended in this period.</Empty> : <Totals rows={rows} />)}
+      </Loaded>
+      <Loaded query={times} what="Loading the chart">
+        {(report) =>
+          report.rows.length > 0 && (
+            <Suspense fallback={<Loading />}>
+              <Chart report={report} measure={(measure ?? usualMeasure(report.rows)) as Measure} interval={interval} />
+            </Suspense>
+          )
+        }
+      </Loaded>
+      <Loaded query={groups}>{({ rows }) => rows.length > 0 && <Groups by={by} rows={rows} />}</Loaded>
+      <Loaded query={tools} what="Loading tools">
+        {({ rows }) => (
+          <Section title="Tools">
+            {rows.length === 0 ? (
+              <Empty>No tool was called in this period.</Empty>
+            ) : (
+              <ColumnTable rows={rows} columns={toolColumns} label="tools" keyOf={({ name }) => name} />
+            )}
+          </Section>
+        )}
+      </Loaded>
+      <Loaded query={models} what="Loading models">
+        {({ rows }) =>
+          rows.length > 0 && (
+            <Section title="Models">
+              <ColumnTable rows={rows} columns={modelColumns} label="models" keyOf={({ name }) => name} />
+            </Section>
+          )
+        }
+      </Loaded>
+    </Page>
+  );
+}
+
+/** Cost, unless nothing has a price. */
+const usualMeasure = (rows: UsageRow[]): Measure => (rows.some(({ cost }) => cost > 0) ? 'cost' : 'runs');
+
+function Filters({ wanted: { filters, set } }: { wanted: Wanted }) {
+  const { data } = useRead(me.get);
+  const by = USAGE_GROUPS.filter((group) => group !== 'owner' || filters.scope === 'all');
+  const select = (name: string, label: string, options: Record<string, string>, fallback: string) => (
+    <NativeSelect
+      label={label}
+      size="xs"
+      value={filters[name] ?? fallback}
+      onChange={(event) => set(name, event.currentTarget.value)}
+      data={Object.entries(options).map(([value, text]) => ({ value, label: text }))}
+    />
+  );
+  return (
+    <Group align="end" gap="sm">
+      {select('days', 'Period', PERIODS, '7')}
+      {select('by', 'Grouped by', Object.fromEntries(by.map((group) => [group, group])), 'workflow')}
+      {select('measure', 'Chart', CHARTS, '')}
+      {data?.is_admin && select('scope', 'Runs of', { mine: 'me', all: 'everybody' }, 'mine')}
+    </Group>
+  );
+}
+
+function Totals({ rows }: { rows: UsageRow[] }) {
+  const sum = (field: keyof UsageRow) => rows.reduce((total, row) => total + Number(row[field]), 0);
+  const runs = sum('runs');
+  const facts: [string, string][] = [
+    ['Runs', count(runs)],
+    ['Failed', `${count(sum('failed'))} (${share(sum('failed'), runs)})`],
+    ['Tokens', count(sum('total_in') + sum('total_out'))],
+    ['Cost', sum('cost') === 0 && sum('total_in') > 0 ? 'no prices set' : money(sum('cost'))],
+  ];
+  return (
+    <SimpleGrid cols={{ base: 2, sm: 4 }} spacing="xs">
+      {facts.map(([label, value]) => (
+        <div key={label} className="panel">
+          <Text fz="1.4rem" fw={600} lh={1.2}>
+            {value}
+          </Text>
+          {label}
+        </div>
+      ))}
+    </SimpleGrid>
+  );
+}
+
+function Groups({ by, rows }: { by: string; rows: UsageRow[] }) {
+  return (
+    <Section
+      title={`By ${by}`}
+      actions={
+        <Button variant="default" onClick={() => saveText(`usage-by-${by}.csv`, csvOf(rows), 'text/csv')}>
+          Download CSV
+        </Button>
+      }
+    >
+      <ColumnTable rows={rows} columns={groupColumns(by)} label={`usage by ${by}`} keyOf={({ key }) => key ?? 'others'} />
+    </Section>
+  );
+}

@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, expect } from 'vitest';
+import { axe, describeInBrowser, it } from '../support/browser.ts';
+import { signInAsAlice } from '../support/dashboard.ts';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { fails, says } from '../support/model-server.ts';
+
+let here: TestInstallation;
+
+beforeAll(async () => {
+  here = await startTestInstallation();
+  const office = await here.workflow({ workflow: { title: 'Office' } });
+  for (const [prompt, answer] of [
+    ['Pay the invoice', says('Paid it to the plumber.')],
+    ['Write to the landlord', fails(400, { message: 'unknown deployment' })],
+    ['Write to the bank', fails(400, { message: 'unknown deployment' })],
+  ] as const) {
+    here.model.script(answer);
+    await here.ended(await here.prompt(office, prompt));
+  }
+});
+afterAll(() => here.stop());
+
+describeInBrowser('the list of tasks', () => {
+  it('finds a task by its words, and shows why others failed', async ({ page }) => {
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await signInAsAlice(page, `${here.url}/dashboard/tasks`);
+    const rows = page.getByRole('row');
+    await expect.poll(() => rows.count()).toBe(4);
+    expect(await rows.nth(1).innerText()).toContain('model_error');
+    const table = page.locator('.table-scroll');
+    expect(Number(await table.evaluate((it: any) => it.scrollWidth - it.clientWidth)), 'nothing is cut off').toBe(0);
+    await page.getByRole('group', { name: 'Errors' }).getByRole('button', { name: /2$/ }).click();
+    await expect.poll(() => rows.count()).toBe(3);
+    expect(await axe(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+    await expect.poll(() => rows.count()).toBe(4);
+    await page.getByLabel('Search').fill('plumber');
+    await page.waitForTimeout(3000);
+    await page.screenshot({ path: '/tmp/tasks.png', fullPage: true });
+    await expect.poll(() => rows.count()).toBe(2);
+    expect(await rows.nth(1).innerText()).toContain('Pay the invoice');
+    await page.getByLabel('Search').fill('no such words');
+    await page.getByText('No task matches these filters.').waitFor();
+    expect(page.url()).toContain('q=no+such+words');
+  });
+
+  it('orders them', async ({ page }) => {
+    await signInAsAlice(page, `${here.url}/dashboard/tasks`);
+    await page.getByLabel('Order').selectOption('oldest');
+    await expect.poll(() => page.getByRole('row').nth(1).innerText()).toContain('Pay the invoice');
+  });
+});

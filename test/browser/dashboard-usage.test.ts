@@ -1,0 +1,56 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { axe, describeInBrowser, it } from '../support/browser.ts';
+import { signInAsAlice } from '../support/dashboard.ts';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { asks, fails, says } from '../support/model-server.ts';
+
+let here: TestInstallation;
+
+beforeAll(async () => {
+  here = await startTestInstallation();
+  const office = await here.workflow({
+    tools: ['def doubled(n: int) -> int:\n    """Doubles."""\n    return n * 2\n'],
+    workflow: { title: 'Office' },
+  });
+  const tool = (await here.alice.ok(here.alice.get('/api/custom-tools')))[0].name;
+  here.model.script(asks({ name: tool, args: { n: 2 } }), says('Four.'), fails(400));
+  await here.ended(await here.prompt(office));
+  await here.ended(await here.prompt(office));
+});
+afterAll(() => here.stop());
+
+describeInBrowser('the usage screen', () => {
+  it('shows what runs spent, which failed, and how long tools took', async ({ page }) => {
+    await signInAsAlice(page, `${here.url}/dashboard/usage`);
+    const groups = page.getByRole('region', { name: 'By workflow' });
+    await expect.poll(() => groups.getByRole('row').nth(1).innerText()).toMatch(/^Office\s+2\s+1 \(50 %\)/);
+    await expect
+      .poll(() => page.getByRole('region', { name: 'Tools' }).getByRole('row').nth(1).innerText())
+      .toMatch(/doubled\s+1\s+0 \(0 %\)/);
+    await expect.poll(() => page.locator('.recharts-bar-rectangle').count()).toBeGreaterThan(0);
+    expect(await axe(page)).toEqual([]);
+    await page.getByLabel('Grouped by').selectOption('model');
+    await page.getByRole('region', { name: 'By model' }).waitFor();
+    expect(page.url()).toContain('by=model');
+  });
+
+  it('saves the table as CSV', async ({ page }) => {
+    await signInAsAlice(page, `${here.url}/dashboard/usage`);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download CSV' }).click(),
+    ]);
+    expect(download.suggestedFilename()).toBe('usage-by-workflow.csv');
+    expect(await readFile(await download.path(), 'utf8')).toMatch(/^name,key,label,at,runs,.*\nOffice,/);
+  });
+
+  it('has no axe violations in the dark theme on a phone', async ({ page }) => {
+    await page.setViewportSize({ width: 390, height: 800 });
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await signInAsAlice(page, `${here.url}/dashboard/usage`);
+    await page.getByRole('region', { name: 'By workflow' }).waitFor();
+    expect(await axe(page)).toEqual([]);
+    expect(Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))).toBe(0);
+  });
+});
