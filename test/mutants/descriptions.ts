@@ -34,7 +34,7 @@ export default [
     file: 'src/contracts/custom-tools.ts',
     text: "example: { API_KEY: { token_name: 'weather-key',",
     replacement: "example: { 'API-KEY': { token_name: 'weather-key',",
-    harm: 'Whoever sends the example from /docs is refused.',
+    harm: 'A request with the example from /docs is refused.',
     tests: [{ file: DESCRIPTION, name: 'fits its schema' }],
   },
   {
@@ -51,7 +51,7 @@ export default [
     text: "operation: 'set_env_mapping'",
     replacement: "operation: 'get_env_mapping'",
     harm: 'A generated client loses one of two operations with the same name.',
-    tests: [{ file: DESCRIPTION, name: 'has a name of its own' }],
+    tests: [{ file: DESCRIPTION, name: 'has its own name' }],
   },
   {
     id: 'descriptions/event-source-resumes',

@@ -69,7 +69,7 @@ describe('a text that comes in pieces', () => {
     expect(redactor(['abcdefghij'], redactor(['abcdef'])).text('abcdefghij!')).toBe('[redacted]!');
     expect(redactor(['abcdef'], redactor(['abcdefghij'])).text('abcdefghij!')).toBe('[redacted]!');
   });
-  it('holds back the beginning of the longest secret, whoever knows it', () => {
+  it('holds back the beginning of the longest secret of the run and of the installation', () => {
     const [short, long] = ['hunter22', SECRET];
     for (const known of [redactor([short], redactor([long])), redactor([long], redactor([short]))]) {
       const out: string[] = [];

@@ -61,7 +61,7 @@ describe('every operation', () => {
     expect(endpoints.filter(({ kind }) => !['value', 'page', 'events', 'none'].includes(kind))).toEqual([]);
   });
 
-  it('has a name of its own, a tag, and a summary that reads as a title', () => {
+  it('has its own name, a tag, and a summary that reads as a title', () => {
     const ids = operations.map(({ operation }) => operation.operationId as string);
     expect(ids.filter((id, index) => !/^[a-z]+(?:_[a-z]+)*$/.test(id) || ids.indexOf(id) !== index)).toEqual([]);
     const named = ({ operation: { summary, tags } }: (typeof operations)[number]) =>

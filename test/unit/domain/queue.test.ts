@@ -15,7 +15,7 @@ function crowd(size: number) {
   return { enter, inside };
 }
 
-/** Until everything that can go on has done so. */
+/** Until everybody who may enter is inside. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 it('lets so many in at once, and the next in the order of arrival', async () => {
