@@ -6,8 +6,7 @@ import { v7 as uuid } from 'uuid';
 import type { BuiltinTool } from '../contracts/builtin-tools.ts';
 import type { Endpoint } from '../contracts/endpoint.ts';
 import type { HostRule } from '../domain/hosts.ts';
-import type { EventBus } from '../events/bus.ts';
-import type { StreamBudget } from '../events/waiting.ts';
+import type { FollowSource } from '../events/follow.ts';
 import type { Judge } from '../guardrails/judge.ts';
 import type { CachedIdentity } from '../identity/cached-identity.ts';
 import type { KnowledgeService } from '../knowledge/service.ts';
@@ -64,8 +63,8 @@ import { workflowRoutes } from './workflows.ts';
 export interface Services {
   store: Store;
   engine: Engine;
-  bus: EventBus;
-  waiting: StreamBudget;
+  /** What streams of runs read from. */
+  following: FollowSource;
   dispatch: Dispatch;
   runner: ToolRunner;
   models: ModelLists;
@@ -154,11 +153,12 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
 
   const endpoints: Endpoint[] = [];
   const { limits } = settings;
+  const { waiting } = services.following;
   const gates = { streams: streamGate(limits.streams), uploads: uploadGate(limits.uploads), stored: services.admitBytes };
   const idempotency = idempotencyOf(services.store.idempotency);
-  const shared = { gates, endpoints, idempotency, closing: closingOf(http), waiting: services.waiting };
+  const shared = { gates, endpoints, idempotency, closing: closingOf(http), waiting };
   healthRoutes({ http, ...shared }, services);
-  metricsRoute(http, { token: settings.metrics_token, waiting: services.waiting });
+  metricsRoute(http, { token: settings.metrics_token, waiting });
   await http.register(async (guarded) => {
     const sign_ins = createSignIns(limits.sign_in_failures);
     refuseIfCrowded(guarded, services.crowded);

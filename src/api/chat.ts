@@ -1,14 +1,14 @@
 import { v7 as uuid } from 'uuid';
-import type { ChatReplies } from '../chat/replies.ts';
+import type { ChatReplies, StoredText } from '../chat/replies.ts';
 import type { Agent } from '../contracts/agents.ts';
-import { type ChatEvent, chat } from '../contracts/chat.ts';
+import { type ChatEvent, type ChatMessage, chat } from '../contracts/chat.ts';
 import type { Warning } from '../contracts/common.ts';
 import { AppError, conflict, notFound } from '../domain/errors.ts';
 import type { Store } from '../store/index.ts';
 import type { Caller } from './auth.ts';
 import { type Api, mount } from './mount.ts';
 import { ownedSession } from './owned.ts';
-import type { SseFrame } from './sse.ts';
+import type { LateFrame, SseFrame } from './sse.ts';
 
 export interface ChatServices {
   store: Store;
@@ -57,36 +57,49 @@ export function chatRoutes(api: Api, { store, replies, stopReply, guard }: ChatS
     if (session_id !== undefined) await owned({ agent_id, session_id }, caller);
     await guard(message, agent, caller);
     const question = { session_id, agent_id, owner: caller.key, content: message };
-    const { value: begun, replayed } = await once(
+    const { value: begun, replayed: again } = await once(
       async (id): Promise<Begun> => ({ session_id: await store.chat.ask({ id, ...question }), message_id: uuid() }),
     );
     // Only after the key is tied to this reply, so that the key never produces a second one.
-    return numbered(replayed ? await stored(store, begun) : replies.start({ agent, caller, ...begun }), warnings);
+    return numbered(again ? await stored(store, begun) : replies.start({ agent, caller, ...begun }), warnings);
   });
 }
 
-/** Replays a stored reply. */
-async function stored(store: Store, { session_id, message_id }: Begun): Promise<AsyncIterable<ChatEvent>> {
+/** Replays a stored reply. Its text is loaded when it is sent. */
+async function stored(store: Store, { session_id, message_id }: Begun): Promise<AsyncIterable<ChatEvent | StoredText>> {
   const message = await store.chat.message(message_id);
   if (!message)
     throw conflict(
       'The reply to the first request with this Idempotency-Key is not stored: it is on its way, or its model failed',
       'reply_missing',
     );
-  const { content, usage } = message;
-  return (async function* () {
-    yield { type: 'session', session_id };
-    yield { type: 'delta', content };
-    yield { type: 'done', usage: usage ?? { prompt_tokens: 0, completion_tokens: 0 }, message_id };
-  })();
+  return replayed(store, { session_id, message_id, usage: message.usage ?? { prompt_tokens: 0, completion_tokens: 0 } });
+}
+
+async function* replayed(
+  store: Store,
+  { session_id, message_id, usage }: Begun & { usage: NonNullable<ChatMessage['usage']> },
+): AsyncGenerator<ChatEvent | StoredText> {
+  yield { type: 'session', session_id };
+  yield { load: async () => (await store.chat.message(message_id))?.content ?? null };
+  yield { type: 'done', usage, message_id };
 }
 
 /** The first frame is the session, with the warnings about the request. */
-async function* numbered(events: AsyncIterable<ChatEvent>, warnings: readonly Warning[]): AsyncGenerator<SseFrame> {
-  let id = 0;
-  for await (const data of events)
-    yield { id: ++id, data: data.type === 'session' && warnings.length > 0 ? { ...data, warnings } : data };
+async function* numbered(
+  events: AsyncIterable<ChatEvent | StoredText>,
+  warnings: readonly Warning[],
+): AsyncGenerator<SseFrame | LateFrame> {
+  let last = 0;
+  for await (const data of events) {
+    const id = ++last;
+    if ('load' in data) yield async () => deltaOf(id, await data.load());
+    else yield { id, data: data.type === 'session' && warnings.length > 0 ? { ...data, warnings } : data };
+  }
 }
+
+const deltaOf = (id: number, content: string | null): SseFrame | null =>
+  content === null ? null : { id, data: { type: 'delta', content } };
 
 /** 404 if unknown, 403 if someone else's, 400 if it is with another agent. */
 const ownedWithAgent =

@@ -11,7 +11,7 @@ export interface SseFrame {
 }
 
 /** A frame too large to be kept for a slow client. It may be asked for several times and is then always the same; null: it is gone. */
-export type LateFrame = () => Promise<SseFrame | null>;
+export type LateFrame = () => Promise<SseFrame | Buffer | null>;
 
 /** A buffer is a frame as `bytesOfFrame` writes it, which several streams may share. */
 export type Frames = AsyncIterable<SseFrame | LateFrame | Buffer>;
@@ -58,7 +58,7 @@ interface Outlet extends Omit<Sending, 'closing'> {
 }
 
 async function pump(outlet: Outlet, frames: Frames, closing: AbortSignal): Promise<void> {
-  const { raw } = outlet;
+  const { raw, waiting } = outlet;
   // A comment in the middle of a frame would break it in two.
   let between = true;
   const beat = setInterval(() => {
@@ -67,9 +67,10 @@ async function pump(outlet: Outlet, frames: Frames, closing: AbortSignal): Promi
   try {
     await sent(raw, ': open\n\n');
     for await (const frame of frames) {
+      await waiting.turn();
       between = false;
       if (typeof frame === 'function') await sendLate(outlet, frame);
-      else await sent(raw, Buffer.isBuffer(frame) ? frame : bytesOfFrame(frame));
+      else await sent(raw, bytesOf(frame));
       between = true;
       if (raw.destroyed) return;
     }
@@ -123,7 +124,7 @@ async function sendLate({ raw, gone, waiting }: Outlet, load: LateFrame): Promis
 /** Writes parts until one is not taken in time. Returns the place to continue from, and what to wait for. */
 async function sendParts(raw: ServerResponse, load: LateFrame, start: number) {
   const frame = await load();
-  const text = frame ? bytesOfFrame(frame) : Buffer.alloc(0);
+  const text = frame ? bytesOf(frame) : Buffer.alloc(0);
   const size = Math.min(PARTS.largest, Math.max(PARTS.smallest, Math.ceil(text.length / PARTS.most)));
   let from = start;
   let taken: Taken = async () => true;
@@ -136,6 +137,8 @@ async function sendParts(raw: ServerResponse, load: LateFrame, start: number) {
   }
   return { from, length: text.length, taken };
 }
+
+const bytesOf = (frame: SseFrame | Buffer) => (Buffer.isBuffer(frame) ? frame : bytesOfFrame(frame));
 
 /** As bytes: of a string that waits for its socket, Node keeps a copy of three times its length. */
 export function bytesOfFrame({ id, event, data }: SseFrame): Buffer {

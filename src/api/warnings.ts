@@ -54,12 +54,12 @@ export function settled(body: unknown, schemas: { body: z.ZodType | null; reply:
   const taken = shapeOf(schemas.body);
   if (!isObject(body)) return [];
   return Object.keys(body)
-    .filter((name) => name in replyShape && !(name in taken) && !SILENT.has(name))
+    .filter((name) => name in replyShape && !(name in taken) && !NEVER_WARNED_OF.has(name))
     .filter((name) => !isObject(now) || !isDeepStrictEqual(body[name], now[name]))
     .map((name) => ({ path: name, message: `\`${name}\` is set by the service; the value sent was ignored` }));
 }
 
-const SILENT = new Set(['warnings', 'updated_at']);
+const NEVER_WARNED_OF = new Set(['warnings', 'updated_at']);
 
 /** The fields of the record in a reply. */
 export const shapeOf = (schema: z.ZodType | null): object => (schema instanceof z.ZodObject ? schema.shape : {});

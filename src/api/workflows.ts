@@ -1,10 +1,7 @@
 import type { z } from 'zod';
 import { workflows } from '../contracts/workflows.ts';
 import { conflict, type FieldError, foreign, notFound, unprocessable } from '../domain/errors.ts';
-import type { StoredEvent } from '../domain/events.ts';
-import type { EventBus } from '../events/bus.ts';
-import { type FollowedEvent, followInParts } from '../events/follow.ts';
-import type { StreamBudget } from '../events/waiting.ts';
+import { type FollowSource, followInParts } from '../events/follow.ts';
 import type { Store } from '../store/index.ts';
 import type { WiredWorkflow } from '../store/workflows.ts';
 import type { Dispatch } from '../temporal/dispatch.ts';
@@ -12,17 +9,16 @@ import type { Engine } from '../temporal/engine.ts';
 import type { Schedules } from '../temporal/schedules.ts';
 import type { Caller } from './auth.ts';
 import { madeOnce } from './crud.ts';
+import { sharedFrames } from './event-frames.ts';
 import { type Api, mount } from './mount.ts';
 import { tokenNeeds } from './needs.ts';
 import { ownedWorkflow } from './owned.ts';
 import { unknownReferences } from './references.ts';
-import { bytesOfFrame, type LateFrame, type SseFrame } from './sse.ts';
 import { clear, runStatus, switched } from './workflow-states.ts';
 
 interface Services {
   store: Store;
-  bus: EventBus;
-  waiting: StreamBudget;
+  following: FollowSource;
   dispatch: Dispatch;
   engine: Engine;
   schedules: Schedules;
@@ -123,9 +119,9 @@ function skillRoutes(
   });
 }
 
-function runRoutes(api: Api, { store, bus, waiting, dispatch }: Services): void {
+function runRoutes(api: Api, { store, following, dispatch }: Services): void {
   const owned = ownedWorkflow(store);
-  const framesOf = frames();
+  const framesOf = sharedFrames();
   mount(api, workflows.prompt, async ({ params: { id }, body, reserved_id: task_id }, caller) => {
     const { prompt = JSON.stringify(body.request), reasoning_effort, on_busy } = body;
     const { key: owner, login: owner_login, access_token } = caller;
@@ -150,15 +146,14 @@ function runRoutes(api: Api, { store, bus, waiting, dispatch }: Services): void 
     return { status: 'halt_requested' as const, workflow_id: id, task_id: active_task_id };
   });
   mount(api, workflows.stream, async ({ params: { id }, query: { after, task_id }, last_event_id, signal }, caller) => {
-    const owner = await store.workflows.ownerOf(id);
-    if (!owner) throw notFound('workflow', id);
-    if (owner !== caller.key) throw foreign('workflow');
-    if (task_id && (await store.tasks.find(task_id))?.workflow_id !== id) throw notFound('task of this workflow', task_id);
+    const watched = await store.workflows.watched(id, task_id ?? null);
+    if (!watched) throw notFound('workflow', id);
+    if (watched.owner !== caller.key) throw foreign('workflow');
+    if (task_id && !watched.has_task) throw notFound('task of this workflow', task_id);
     const given = after ?? numberOf(last_event_id);
     const start = given ?? (task_id ? 0 : await store.events.beforeLastRun(id));
-    const from = { bus, waiting, log: store.events };
     const resumed = given !== undefined;
-    return framesOf(followInParts(from, { workflow_id: id, after: start, resumed, task_id }, signal));
+    return framesOf(followInParts(following, { workflow_id: id, after: start, resumed, task_id }, signal));
   });
 }
 
@@ -167,21 +162,6 @@ export const streamUrl = ({ workflow_id, task_id }: { workflow_id: string; task_
   `/api/workflows/${workflow_id}/stream?task_id=${task_id}`;
 
 const numberOf = (text: string | undefined) => (text && /^\d{1,15}$/.test(text) ? Number(text) : undefined);
-
-const frameOf = ({ seq, type, data, timestamp }: StoredEvent): SseFrame => ({ id: seq, data: { type, data, timestamp } });
-
-/** Frames of events. The streams of a workflow receive an event at the same time, and share its bytes. */
-function frames() {
-  let last: { of: object; bytes: Buffer } = { of: {}, bytes: Buffer.alloc(0) };
-  const bytesOf = (event: StoredEvent) => {
-    if (last.of !== event.data) last = { of: event.data, bytes: bytesOfFrame(frameOf(event)) };
-    return last.bytes;
-  };
-  return async function* (events: AsyncIterable<FollowedEvent>): AsyncGenerator<Buffer | LateFrame> {
-    for await (const event of events)
-      yield 'load' in event ? () => event.load().then((whole) => whole && frameOf(whole)) : bytesOf(event);
-  };
-}
 
 async function refuseUnknown(
   store: Store,

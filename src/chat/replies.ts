@@ -25,21 +25,34 @@ export type AskModel = (
   hear: { emit: (delta: string) => void; signal: AbortSignal },
 ) => Promise<ChatAnswer>;
 
+/** Text of a stored reply, which its reader loads when it is about to send it; null if it was deleted. */
+export interface StoredText {
+  load(): Promise<string | null>;
+}
+
 export interface ChatReplies {
   /** Starts a reply. It is finished and stored even if nobody reads the stream to its end. */
-  start(turn: ChatTurn): AsyncIterable<ChatEvent>;
+  start(turn: ChatTurn): AsyncIterable<ChatEvent | StoredText>;
   /** Stops the replies of a session that this process is writing. The text so far is stored as the reply. */
   stop(session_id: string): void;
   /** Gives replies in progress `grace_ms` to end, then stops them. */
   close(grace_ms: number): Promise<void>;
 }
 
-export function chatReplies({ store, ask }: { store: Pick<ChatStore, 'messages' | 'answer'>; ask: AskModel }): ChatReplies {
+/** Kept in memory of a stored reply for a reader that is behind. */
+export const MOST_KEPT = 64 * 1024;
+
+interface ChatPorts {
+  store: Pick<ChatStore, 'messages' | 'message' | 'answer'>;
+  ask: AskModel;
+}
+
+export function chatReplies({ store, ask }: ChatPorts): ChatReplies {
   const closing = new AbortController();
   const active = new Map<Promise<void>, { session_id: string; stopping: AbortController }>();
 
   /** Writes the reply to the tape and returns its last event. */
-  async function reply(turn: ChatTurn, { emit, said }: Tape, stopped: AbortSignal): Promise<ChatEvent> {
+  async function reply(turn: ChatTurn, { emit, said, stored }: Tape, stopped: AbortSignal): Promise<ChatEvent> {
     const { session_id, message_id } = turn;
     try {
       const history = await store.messages(session_id);
@@ -47,6 +60,7 @@ export function chatReplies({ store, ask }: { store: Pick<ChatStore, 'messages' 
       const answer = ask(turn, history, { emit, signal });
       const { text, usage } = await answer.catch((error: Error) => stoppedAt(said(), stopped, error));
       await store.answer(session_id, { id: message_id, content: storable(text), usage });
+      stored(async () => (await store.message(message_id))?.content ?? null);
       return { type: 'done', usage, message_id };
     } catch (error) {
       return { type: 'error', message: (error as Error).message };
@@ -77,27 +91,44 @@ export function chatReplies({ store, ask }: { store: Pick<ChatStore, 'messages' 
 
 type Tape = ReturnType<typeof tape>;
 
-/** The text of a reply, kept once: for the record, and for a reader however far behind it is. */
+/** The text of a reply, kept once, until it is stored: for the record, and for a reader however far behind it is. */
 function tape() {
-  const pieces: string[] = [];
+  let unread: string[] = [];
+  let said = '';
+  let read = 0;
+  let rest: StoredText | null = null;
   let last: ChatEvent | null = null;
   // It only says that there is more.
   const bell = mailbox<true>({ most: 0, sizeOf: () => 1, instead: true });
   return {
     emit(content: string) {
-      pieces.push(content);
+      said += content;
+      unread.push(content);
       bell.put(true);
     },
-    said: () => pieces.join(''),
+    said: () => said,
+    /** A reader that is far behind gets the rest of the text from the record. */
+    stored(load: StoredText['load']) {
+      if (said.length - read > MOST_KEPT) {
+        const from = read;
+        rest = { load: async () => (await load())?.slice(from) ?? null };
+        unread = [];
+      }
+      said = '';
+    },
     end(event: ChatEvent) {
       last = event;
       bell.put(true);
       bell.end();
     },
-    async *play(first: ChatEvent): AsyncGenerator<ChatEvent> {
+    async *play(first: ChatEvent): AsyncGenerator<ChatEvent | StoredText> {
       yield first;
-      let at = 0;
-      for await (const _ of bell.read()) while (at < pieces.length) yield { type: 'delta', content: pieces[at++]! };
+      for await (const _ of bell.read())
+        for (let content = unread.shift(); content !== undefined; content = unread.shift()) {
+          read += content.length;
+          yield { type: 'delta', content };
+        }
+      if (rest) yield rest;
       if (last) yield last;
     },
   };

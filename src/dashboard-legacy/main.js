@@ -1,4 +1,5 @@
 import { createApi } from './api.js';
+import { questionsOf } from './decisions.js';
 import { $, attempt, button, make, notify, shorter, textOf } from './elements.js';
 
 const KEY = 'perdura-access-token';
@@ -162,42 +163,8 @@ function askWhatWaits() {
 }
 
 async function showDecisions(status, id) {
-  const steps = status === 'waiting' ? await api.send('GET', `/api/tasks/${id}/steps`) : [];
-  if (id !== task_id || status !== $('status').textContent) return;
-  const calls = steps.flatMap(({ tool_calls }) => tool_calls).filter(({ status: it }) => it.startsWith('waiting_'));
-  $('decisions').replaceChildren(...calls.map(decisionOf));
-  if (status === 'waiting' && calls.length === 0)
-    $('decisions').append('The budget is used up. Raise it in the full dashboard to resume the run.');
-}
-
-/** The question about one call: whether to approve it, or whether it took effect. */
-function decisionOf({ call_id, name, arguments: given, status }) {
-  const approval = status === 'waiting_approval';
-  const note = make('input', { id: `note-${call_id}` });
-  const decide = (decision) => async () => {
-    const said = note.value && { [approval ? 'message' : 'result']: note.value };
-    const kind = approval ? 'approvals' : 'reconciliations';
-    await api.send('POST', `/api/tasks/${task_id}/${kind}/${encodeURIComponent(call_id)}`, { decision, ...said });
-    asked.remove();
-    $('run').focus();
-  };
-  const choices = approval
-    ? { approve: 'Approve', deny: 'Deny' }
-    : { retry: 'Retry the call', done: 'Mark as done', fail: 'Mark as failed' };
-  const asked = make(
-    'fieldset',
-    {},
-    make(
-      'legend',
-      {},
-      approval ? `Approve the call to ${name}?` : `The worker was lost while ${name} ran. Did the call take effect?`,
-    ),
-    make('pre', { tabIndex: 0 }, given),
-    make('label', { htmlFor: note.id }, approval ? 'Message to the model (optional)' : 'Result, if you mark it as done'),
-    note,
-    make('div', { className: 'row' }, ...Object.entries(choices).map(([decision, label]) => button(label, decide(decision)))),
-  );
-  return asked;
+  const questions = status === 'waiting' ? await questionsOf(api, id, () => $('run').focus()) : [];
+  if (id === task_id && status === $('status').textContent) $('decisions').replaceChildren(...questions);
 }
 
 async function showOutcome(id) {

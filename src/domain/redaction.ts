@@ -70,6 +70,8 @@ export function redactor(values: Iterable<string> = [], base?: Redactor): Redact
 /** Spellings by their first two characters, the longest first. */
 interface Index {
   spellings: Map<number, string[]>;
+  /** The first characters of those that are longer than one. */
+  firsts: Set<number>;
   longest: number;
 }
 
@@ -77,7 +79,8 @@ const keyAt = (text: string, at: number) => (text.charCodeAt(at) << 16) | text.c
 
 function indexOf(secrets: Iterable<string>): Index {
   const all = [...new Set([...secrets].flatMap(secretSpellings))].sort((a, b) => b.length - a.length);
-  return { spellings: Map.groupBy(all, (spelling) => keyAt(spelling, 0)), longest: all[0]?.length ?? 0 };
+  const firsts = new Set(all.filter(({ length }) => length > 1).map((spelling) => spelling.charCodeAt(0)));
+  return { spellings: Map.groupBy(all, (spelling) => keyAt(spelling, 0)), firsts, longest: all[0]?.length ?? 0 };
 }
 
 /** The text without secrets. If more may follow, a possible beginning of a secret is returned as `rest`. */
@@ -113,14 +116,17 @@ function lengthAt(input: string, at: number, indexes: readonly Index[]): number 
 /** The index from which the end of a text may be the beginning of a secret. */
 function heldFrom(input: string, indexes: readonly Index[]): number {
   const longest = Math.max(...indexes.map((index) => index.longest));
-  for (let at = Math.max(0, input.length - longest + 1); at < input.length; at += 1)
-    if (begins(input.slice(at), indexes)) return at;
+  for (let at = Math.max(0, input.length - longest + 1); at < input.length; at += 1) if (begins(input, at, indexes)) return at;
   return input.length;
 }
 
-function begins(piece: string, indexes: readonly Index[]): boolean {
+/** Every token of every stream is asked this for each of its characters: most are answered by the first one. */
+function begins(input: string, at: number, indexes: readonly Index[]): boolean {
+  const first = input.charCodeAt(at);
+  if (!indexes.some(({ firsts }) => firsts.has(first))) return false;
+  const piece = input.slice(at);
+  if (piece.length === 1) return true;
   const longer = (spelling: string) => spelling.length > piece.length && spelling.startsWith(piece);
-  if (piece.length === 1) return indexes.some(({ spellings }) => [...spellings.values()].some((some) => some.some(longer)));
   return indexes.some(({ spellings }) => spellings.get(keyAt(piece, 0))?.some(longer));
 }
 

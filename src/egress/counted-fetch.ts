@@ -1,4 +1,5 @@
 import { ANSWER_TOO_LARGE, OutsideRefused } from '../domain/outside.ts';
+import { type ByteSource, relayedBody } from '../domain/relayed-body.ts';
 
 type Fetch = typeof globalThis.fetch;
 
@@ -28,7 +29,11 @@ export function countedFetch(fetch: Fetch, limits: ByteLimits = BYTE_LIMITS): Fe
     const { body, url, redirected } = response;
     if (!body) return response;
     const method = (init?.method ?? (input instanceof Request ? input.method : 'GET')).toUpperCase();
-    const counted = new Response(countedBody(body, admissionOf(response, { method, limits })), response);
+    const admit = admissionOf(response, { method, limits });
+    const counted = new Response(
+      relayedBody(body, (source) => admitted(source, admit)),
+      response,
+    );
     return Object.defineProperties(counted, { url: { value: url }, redirected: { value: redirected } });
   };
 }
@@ -98,25 +103,31 @@ export const tooLarge = (what: string, most: number) =>
   new OutsideRefused(`${what} of more than ${sizeOf(most)} is not read`, ANSWER_TOO_LARGE);
 
 /** Passes on the bytes that the limits admit. */
-function countedBody(body: ReadableStream<Uint8Array>, admit: Admission): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { done, value } = await reader.read();
-        if (done) return controller.close();
-        try {
-          const { passed, more } = admit(value);
-          if (passed.length > 0) controller.enqueue(passed);
-          if (more) return;
-          controller.close();
-        } catch (error) {
-          controller.error(error);
-        }
-        await reader.cancel().catch(() => {});
-      },
-      cancel: (reason) => reader.cancel(reason),
+function admitted(source: ByteSource, admit: Admission): ByteSource {
+  let ended = false;
+  const end = () => {
+    ended = true;
+    source.cancel().catch(() => {});
+  };
+  const judged = (chunk: Uint8Array) => {
+    try {
+      return admit(chunk);
+    } catch (error) {
+      end();
+      throw error;
+    }
+  };
+  return {
+    async read() {
+      while (!ended) {
+        const { done, value } = await source.read();
+        if (done) break;
+        const { passed, more } = judged(value);
+        if (!more) end();
+        if (passed.length > 0) return { done: false, value: passed };
+      }
+      return { done: true };
     },
-    { highWaterMark: 0 },
-  );
+    cancel: (reason) => source.cancel(reason),
+  };
 }

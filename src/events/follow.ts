@@ -20,7 +20,7 @@ export interface RecordPage {
 }
 
 /** The part of the event record that following needs. */
-interface EventLog {
+export interface EventLog {
   /** At most `limit` events, as many as `bytes` allow, and at least one if there is one. */
   read(
     workflow_id: string,
@@ -41,7 +41,7 @@ export interface Following {
   task_id?: string | undefined;
 }
 
-interface FollowSource {
+export interface FollowSource {
   bus: EventBus;
   log: EventLog;
   waiting: StreamBudget;
@@ -112,8 +112,8 @@ export async function* followInParts(
       if (begin !== null) yield resetTo(begin, task_id);
       seen = begin ?? seen;
       // Most looks at an idle stream find nothing new, and cost one read.
-      const isIdle = extent !== null && extent.last === seen;
-      for await (const event of carried ?? (isIdle ? [] : past(source, seen))) {
+      const news = extent && extent.last !== seen ? past(source, { after: seen, until: extent.last }) : [];
+      for await (const event of carried ?? news) {
         seen = event.seq;
         if (task_id && event.task_id !== task_id) continue;
         yield event;
@@ -151,18 +151,19 @@ interface Source {
   account: StreamAccount;
 }
 
-/** The recorded events after a number. */
-async function* past({ log, workflow_id, task_id, account }: Source, seen: number): AsyncGenerator<FollowedEvent> {
+/** The recorded events after a number, up to another. Pages are shared with other readers. */
+async function* past(
+  { log, workflow_id, task_id, account }: Source,
+  { after, until }: { after: number; until: number },
+): AsyncGenerator<FollowedEvent> {
   let limit = ROWS.first;
-  for (let after = seen, more = true; more; ) {
-    const page = await log.read(workflow_id, { after, task_id, limit, bytes: PAGE_BYTES });
-    after = page.events.at(-1)?.seq ?? after;
+  for (let seen = after, more = true; more && seen < until; ) {
+    const page = await log.read(workflow_id, { after: seen, task_id, limit, bytes: PAGE_BYTES });
     more = page.more;
     limit = fitting(page);
     account.add(page.bytes);
-    // What the reader has taken is not kept until the end of the page.
-    for (let next = page.events.shift(); next; next = page.events.shift()) {
-      const { data, ...event } = next;
+    for (const { data, ...event } of page.events) {
+      seen = event.seq;
       yield data ? { ...event, data } : { ...event, data, load: () => log.one(workflow_id, event.seq) };
     }
     account.add(-page.bytes);

@@ -29,18 +29,40 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
   let client: pg.Client | null = null;
   // A connection runs one statement at a time; the others queue.
   let turn: Promise<unknown> = Promise.resolve();
-  const ask = (statement: string, on = client): Promise<unknown> => {
-    const mine = turn.then(() => (on && on === client ? on.query(statement) : Promise.reject(new Error(DOWN))));
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const mine = turn.then(work);
     turn = mine.catch(() => {});
     return mine;
   };
-  const listen = async (channel: string) => {
-    await ask(`LISTEN "${TEXTS_CHANNEL}"; LISTEN "${channel}"`);
-    // Covers what was written since the listener last read the record.
-    channels.notify(channel, MISSED);
+  const send = (statement: string, on: pg.Client | null): Promise<unknown> =>
+    on && on === client ? on.query(statement) : Promise.reject(new Error(DOWN));
+  const ask = (statement: string, on = client): Promise<unknown> => inTurn(() => send(statement, on));
+  /** Channels that wait for their turn. Streams that begin at once share one statement. */
+  let opening: string[] | null = null;
+  const listen = (...names: string[]): Promise<void> => {
+    if (opening) {
+      opening.push(...names);
+      return Promise.resolve();
+    }
+    const all = [...names];
+    const on = client;
+    opening = all;
+    return inTurn(async () => {
+      if (opening === all) opening = null;
+      await send([TEXTS_CHANNEL, ...all].map((channel) => `LISTEN "${channel}"`).join('; '), on);
+      // Covers what was written since the listener last read the record.
+      for (const channel of all) channels.notify(channel, MISSED);
+    });
   };
-  const unlisten = (channel: string) =>
-    ask(`UNLISTEN "${channel}"${channels.names().length === 0 ? `; UNLISTEN "${TEXTS_CHANNEL}"` : ''}`);
+  const unlisten = (channel: string): Promise<unknown> => {
+    const on = client;
+    return inTurn(async () => {
+      const names = channels.names();
+      // A stream may have begun again, and share a statement that is sent before this.
+      if (names.includes(channel)) return;
+      await send(`UNLISTEN "${channel}"${names.length === 0 ? `; UNLISTEN "${TEXTS_CHANNEL}"` : ''}`, on);
+    });
+  };
   const channels = listeners<Notice>({
     // After a reconnect, all channels are subscribed again.
     open: (channel) => void listen(channel).catch(() => {}),
@@ -67,7 +89,8 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
       client = fresh;
       turn = Promise.resolve();
       for (const channel of halts.names()) await ask(`LISTEN "${channel}"`);
-      for (const channel of channels.names()) await listen(channel);
+      opening = null;
+      if (channels.names().length > 0) await listen(...channels.names());
       while (!closing.signal.aborted) {
         await Promise.race([ended, wait(PROBE_MS, undefined, { ref: false, signal: closing.signal }).catch(() => {})]);
         await ask('SELECT 1', fresh);

@@ -1,10 +1,14 @@
 import { outageOf } from '../domain/outages.ts';
+import { DELTA_CHARACTERS, piecesOfText } from '../domain/pieces.ts';
 
 /** Text waits this long for more, so that a fast model does not cause one write per token. */
 const PAUSE_MS = 50;
+/** The more runs speak, the longer: each text costs a row, a notification and a write to every reader, however short it is. */
+const PAUSE_MS_PER_RUN = 1;
+const LONGEST_PAUSE_MS = 150;
 const BATCH_CHARACTERS = 4_096;
 
-export interface DeltaPublisher {
+interface DeltaPublisher {
   /** Accepts text as it arrives. It is published in order, in batches, the first one immediately. */
   push(delta: string): void;
   /** Resolves when everything pushed so far has been published or given up. */
@@ -17,40 +21,82 @@ export interface DeltaPublisher {
  * Calls `send` one at a time, and not before `ready`. If the database is unavailable it is unknown what was published, so nothing
  * more is sent; other failures surface in `flush`.
  */
-export function deltaPublisher(send: (delta: string) => Promise<unknown>, ready: Promise<unknown>): DeltaPublisher {
-  let complete = true;
-  let waiting = '';
-  let chain: Promise<unknown> = ready;
-  let timer: NodeJS.Timeout | undefined;
-  let last = 0;
+export type PublishDeltas = (send: (delta: string) => Promise<unknown>, ready: Promise<unknown>) => DeltaPublisher;
 
-  const giveUp = (error: unknown) => {
-    if (!outageOf(error)) throw error;
-    complete = false;
-  };
-  const sendWaiting = () => {
-    clearTimeout(timer);
-    timer = undefined;
-    last = performance.now();
-    chain = chain.then(() => {
+/** Publishers that send at the same moments, so that texts of many runs are written together. */
+export function deltaPublishers(): PublishDeltas {
+  const clock = sharedClock();
+  return (send, ready) => {
+    let complete = true;
+    let waiting = '';
+    let queued = false;
+    let chain: Promise<unknown> = ready;
+    let last = Number.NEGATIVE_INFINITY;
+
+    const giveUp = (error: unknown) => {
+      if (!outageOf(error)) throw error;
+      complete = false;
+    };
+    const sendPieces = async (batch: string) => {
+      for (const piece of piecesOfText(batch, DELTA_CHARACTERS)) await send(piece);
+    };
+    const sendBatch = () => {
       const batch = waiting;
+      queued = false;
       waiting = '';
-      return batch && complete ? send(batch).catch(giveUp) : undefined;
-    });
-    chain.catch(() => {});
-  };
+      return complete ? sendPieces(batch).catch(giveUp) : undefined;
+    };
+    const sendWaiting = () => {
+      last = performance.now();
+      if (queued) return;
+      queued = true;
+      chain = chain.then(sendBatch);
+      chain.catch(() => {});
+    };
 
+    return {
+      push(delta) {
+        // Otherwise it goes with the text that waits already.
+        const alone = waiting === '';
+        waiting += delta;
+        if (waiting.length >= BATCH_CHARACTERS) sendWaiting();
+        else if (alone && performance.now() - last >= clock.pause()) sendWaiting();
+        else if (alone) clock.onTick(sendWaiting);
+      },
+      async flush() {
+        sendWaiting();
+        await chain;
+      },
+      complete: () => complete,
+    };
+  };
+}
+
+interface Clock {
+  /** Calls a function at the next tick. */
+  onTick(work: () => void): void;
+  /** The time between two ticks. */
+  pause(): number;
+}
+
+/** Stops while nothing is asked of it. */
+function sharedClock(): Clock {
+  let asked: (() => void)[] = [];
+  let pause = PAUSE_MS;
+  let last = Number.NEGATIVE_INFINITY;
+  const tick = () => {
+    const due = asked;
+    asked = [];
+    last = performance.now();
+    pause = Math.min(LONGEST_PAUSE_MS, Math.max(PAUSE_MS, due.length * PAUSE_MS_PER_RUN));
+    for (const work of due) work();
+  };
   return {
-    push(delta) {
-      waiting += delta;
-      const pause = last + PAUSE_MS - performance.now();
-      if (pause <= 0 || waiting.length >= BATCH_CHARACTERS) sendWaiting();
-      else timer ??= setTimeout(sendWaiting, pause);
+    onTick(work) {
+      const rest = last + pause - performance.now();
+      if (asked.length === 0) setTimeout(tick, rest > 0 ? rest : pause);
+      asked.push(work);
     },
-    async flush() {
-      sendWaiting();
-      await chain;
-    },
-    complete: () => complete,
+    pause: () => pause,
   };
 }

@@ -8,6 +8,7 @@ import type { RunControl, SharedServices } from './core.ts';
 const SETTLED_MS = 120_000;
 const LOOKED_AT = 200;
 const PATIENCE_MS = 5_000;
+const DAY_MS = 24 * 3_600_000;
 
 /** The checks of `doctor` beyond readiness: whether work is being done, and whether the records are true. */
 export function doctorChecks({ store, setting }: SharedServices, { engine, client, epoch }: RunControl): Checks {
@@ -44,6 +45,18 @@ export function doctorChecks({ store, setting }: SharedServices, { engine, clien
       return apart.length === 0
         ? 'what they join was made by the same people or an administrator'
         : `${apart.join(', ')}: others made them, so they are to be named by id`;
+    },
+    async 'age of records'() {
+      const clock = await store.retention.agingClock();
+      if (!clock) return 'not counted yet; a worker does this every hour';
+      const behind_days = Math.floor((clock.now.getTime() - clock.at.getTime()) / DAY_MS);
+      const counted = `counted up to ${clock.at.toISOString()}`;
+      if (behind_days < 2 || setting.config.RETENTION_DAYS === 0) return counted;
+      throw new Error(
+        `${counted}, ${behind_days} days before the time of the database: no worker ran for so long, or its clock is wrong. ` +
+          'If the clock is right, do nothing: each hour counts a day until then. If it is wrong, correct it now, or stop the workers: ' +
+          'records would be removed too early',
+      );
     },
     async runs() {
       const tasks = await store.tasks.unfinished(around(new Date(), SETTLED_MS));

@@ -9,6 +9,7 @@ import { chatRepliesOf } from '../chat/ask-model.ts';
 import { openEgress } from '../egress/places.ts';
 import { postgresBus } from '../events/postgres-bus.ts';
 import { redisBus } from '../events/redis-bus.ts';
+import { withSharedPages } from '../events/shared-pages.ts';
 import { countWaiting } from '../events/waiting.ts';
 import { createJudge, type Judge } from '../guardrails/judge.ts';
 import { chatGuardOf, promptRefusal } from '../guardrails/ports.ts';
@@ -220,8 +221,7 @@ export async function openApi(
   resources.hold(bus.onHalt(replies.stop), (end) => end());
   const services = {
     store,
-    bus,
-    waiting: countWaiting(),
+    following: { bus, waiting: countWaiting(), log: withSharedPages(store.events) },
     crowded: core.database.crowded,
     runner,
     ...driver,

@@ -1,8 +1,8 @@
 import type { ExchangeLimits } from '../domain/definition.ts';
 import { deltaJoiner, normalReply, storableValue } from '../domain/normalise.ts';
+import { type ByteSource, relayedBody } from '../domain/relayed-body.ts';
 import type { Config } from '../main/config.ts';
 import { refusedFailure } from './failures.ts';
-import { relayedBody } from './relayed-body.ts';
 import type { Fetch } from './reusing-fetch.ts';
 import { ModelFailure, type ModelRuntime } from './runtime.ts';
 
@@ -102,6 +102,18 @@ function noticing(fetch: Fetch, touch: () => void): Fetch {
     const response = await fetch(input, init);
     touch();
     if (!response.body) return response;
-    return new Response(relayedBody(response.body, { onRead: touch }), response);
+    return new Response(
+      relayedBody(response.body, (source) => noticed(source, touch)),
+      response,
+    );
   };
 }
+
+const noticed = (source: ByteSource, touch: () => void): ByteSource => ({
+  async read() {
+    const chunk = await source.read();
+    touch();
+    return chunk;
+  },
+  cancel: (reason) => source.cancel(reason),
+});

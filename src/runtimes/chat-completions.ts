@@ -1,5 +1,6 @@
 import type OpenAI from 'openai';
-import { type Chunk, replyOf } from './chat-reply.ts';
+import { readChunks } from './chat-chunks.ts';
+import { type Chunk, collectReply } from './chat-reply.ts';
 import { chatRequest } from './chat-request.ts';
 import { modelFailureOf } from './failures.ts';
 import { ModelFailure, type ModelRuntime } from './runtime.ts';
@@ -26,10 +27,12 @@ export function chatCompletions({ client, default_model }: ChatCompletionsOption
       }
       try {
         const asked = client.chat.completions.create(chatRequest(input, model), { signal, timeout: NO_TIMEOUT });
-        const { data, response } = await asked.withResponse();
-        const chunks = isOf(response, 'application/json') ? wholeAnswer(response) : data;
+        const response = await asked.asResponse();
         await refuseOther(response);
-        return { reply: await replyOf(chunks, emit), cursor: null };
+        const answer = collectReply(emit);
+        if (isOf(response, 'application/json')) answer.add(await wholeAnswer(response));
+        else await readChunks(response, answer.add);
+        return { reply: answer.reply(), cursor: null };
       } catch (error) {
         signal.throwIfAborted();
         throw modelFailureOf(error);
@@ -56,8 +59,8 @@ async function refuseOther(response: Response): Promise<void> {
       });
 }
 
-/** Reads the reply of an endpoint that does not stream as a stream of one chunk. */
-async function* wholeAnswer(response: Response): AsyncGenerator<Chunk> {
+/** The reply of an endpoint that does not stream as the one chunk of a stream. */
+async function wholeAnswer(response: Response): Promise<Chunk> {
   const { choices, error, ...rest } = (await response.json()) as OpenAI.Chat.Completions.ChatCompletion & {
     error?: { message?: string };
   };
@@ -69,5 +72,5 @@ async function* wholeAnswer(response: Response): AsyncGenerator<Chunk> {
   if (!choice) throw new TypeError('the answer has no choices');
   const tool_calls = choice.message.tool_calls?.map((call, index) => ({ index, ...call }));
   const delta = { ...choice.message, tool_calls };
-  yield { ...rest, choices: [{ index: 0, delta, finish_reason: choice.finish_reason }] } as unknown as Chunk;
+  return { ...rest, choices: [{ index: 0, delta, finish_reason: choice.finish_reason }] } as unknown as Chunk;
 }

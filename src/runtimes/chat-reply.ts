@@ -7,32 +7,46 @@ export type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;
 type Delta = Chunk['choices'][number]['delta'] & { reasoning_content?: unknown; reasoning?: unknown };
 type CallPart = NonNullable<Delta['tool_calls']>[number];
 
-/** Collects a streamed reply. Throws a ModelFailure if the result is not a usable answer. */
-export async function replyOf(stream: AsyncIterable<Chunk>, emit: (delta: string) => void): Promise<ModelReply> {
+interface ReplyCollector {
+  /** Throws if the reply becomes too large. */
+  add(chunk: Chunk): void;
+  /** After the last chunk. Throws a ModelFailure if the result is not a usable answer. */
+  reply(): ModelReply;
+}
+
+/** Collects the chunks of a streamed reply, and emits its text. */
+export function collectReply(emit: (delta: string) => void): ReplyCollector {
   const reply: ModelReply = { text: '', calls: [], finish: '', model: null, usage: NO_USAGE, extra: null };
-  const gathered = { calls: callGatherer(), reasoning: '', refused: false, characters: 0 };
-  for await (const chunk of stream) {
-    reply.model ??= textOf(chunk.model) || null;
-    if (chunk.usage) reply.usage = usageOf(chunk.usage);
-    const [choice] = chunk.choices ?? [];
-    if (!choice) continue;
-    const delta = (choice.delta ?? {}) as Delta;
-    const text = deltaText(delta);
-    if (text) {
-      reply.text += text;
-      emit(text);
-    }
-    gathered.refused ||= Boolean(delta.refusal);
-    gathered.reasoning += reasoningOf(delta);
-    for (const part of delta.tool_calls ?? []) gathered.calls.add(part);
-    gathered.characters += sizeOf(delta, text);
-    if (gathered.characters > REPLY_CHARACTERS) throw answerTooLarge();
-    reply.finish = textOf(choice.finish_reason) || reply.finish;
-  }
-  reply.calls = gathered.calls.all();
-  if (gathered.refused && reply.finish === 'stop') reply.finish = 'refusal';
-  if (gathered.reasoning && reply.calls.length > 0) reply.extra = { reasoning_content: gathered.reasoning };
-  return checked(reply);
+  const calls = callGatherer();
+  let reasoning = '';
+  let refused = false;
+  let characters = 0;
+  return {
+    add(chunk) {
+      reply.model ??= textOf(chunk.model) || null;
+      if (chunk.usage) reply.usage = usageOf(chunk.usage);
+      const [choice] = chunk.choices ?? [];
+      if (!choice) return;
+      const delta = (choice.delta ?? {}) as Delta;
+      const text = deltaText(delta);
+      if (text) {
+        reply.text += text;
+        emit(text);
+      }
+      refused ||= Boolean(delta.refusal);
+      reasoning += reasoningOf(delta);
+      for (const part of delta.tool_calls ?? []) calls.add(part);
+      characters += sizeOf(delta, text);
+      if (characters > REPLY_CHARACTERS) throw answerTooLarge();
+      reply.finish = textOf(choice.finish_reason) || reply.finish;
+    },
+    reply() {
+      reply.calls = calls.all();
+      if (refused && reply.finish === 'stop') reply.finish = 'refusal';
+      if (reasoning && reply.calls.length > 0) reply.extra = { reasoning_content: reasoning };
+      return checked(reply);
+    },
+  };
 }
 
 /** Endpoints are typed by their documentation alone. */

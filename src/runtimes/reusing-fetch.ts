@@ -1,4 +1,4 @@
-import { relayedBody } from './relayed-body.ts';
+import { type ByteSource, relayedBody } from '../domain/relayed-body.ts';
 
 export type Fetch = typeof globalThis.fetch;
 
@@ -6,7 +6,7 @@ export type Fetch = typeof globalThis.fetch;
 const REST_MS = 1_000;
 
 /**
- * A fetch that reuses connections after a streamed answer. The client stops reading at the `[DONE]` mark, and abandoning a body
+ * A fetch that reuses connections after a streamed answer. Reading stops at the `[DONE]` mark, and abandoning a body
  * before its last byte closes the connection: the next step of a run would need a new one, TLS included.
  */
 export function reusingFetch(fetch: Fetch): Fetch {
@@ -14,19 +14,23 @@ export function reusingFetch(fetch: Fetch): Fetch {
     const response = await fetch(input, init);
     const { body, headers } = response;
     if (!body || !headers.get('content-type')?.includes('text/event-stream')) return response;
-    return new Response(relayedBody(body, { onCancel: readRest }), response);
+    return new Response(relayedBody(body, reusable), response);
   };
 }
 
-/** If the reader of the answer stops, the rest is read and dropped. */
-function readRest(source: ReadableStreamDefaultReader<Uint8Array>, reason: unknown): void {
-  const late = setTimeout(() => source.cancel(reason).catch(() => {}), REST_MS);
-  void drained(source).finally(() => clearTimeout(late));
-}
+/** If its reader stops without giving a reason, it has what it wanted: the rest is read and dropped. */
+const reusable = (source: ByteSource): ByteSource => ({
+  read: () => source.read(),
+  async cancel(reason) {
+    if (reason !== undefined) return source.cancel(reason);
+    const late = setTimeout(() => source.cancel().catch(() => {}), REST_MS);
+    void drained(source).finally(() => clearTimeout(late));
+  },
+});
 
-async function drained(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+async function drained(source: ByteSource): Promise<void> {
   try {
-    while (!(await reader.read()).done);
+    while (!(await source.read()).done);
   } catch {
     // The connection broke, and its remaining data was not needed.
   }

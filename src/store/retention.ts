@@ -40,6 +40,14 @@ export function retentionStore({ pool }: Pick<Database, 'pool'>) {
   return {
     /** By the clock that the ends of tasks were written with: a worker with a wrong one must not remove what is young. */
     now: async () => (await row<{ now: Date }>(pool, sql.databaseTime()))?.now ?? new Date(0),
+    /** Moves the time up to which ages are counted: to `now`, but by a day at most, so that a wrong clock is noticed before it removes much. */
+    async advanceAgingClock(): Promise<Date> {
+      return (await row<{ at: Date }>(pool, sql.advanceAgingClock()))?.at ?? new Date(0);
+    },
+    /** That time, and the time of the database; null before it was first moved. */
+    async agingClock(): Promise<{ at: Date; now: Date } | null> {
+      return (await row<{ at: Date; now: Date }>(pool, sql.readAgingClock())) ?? null;
+    },
     /** What is removed in every installation, whatever the operator wants to keep. */
     transient: (now: Date): Record<string, Sweep> => ({
       deltas: () => taking((on) => deltas(on, new Date(now.getTime() - DELTAS_KEPT_MS))),

@@ -110,6 +110,8 @@ describe('statuses', () => {
   it('are right for missing, refused and malformed requests', async () => {
     const { alice } = here;
     expect((await alice.get(`/api/workflows/${world.ids.workflows}/stream?task_id=${world.ids.agents}`)).status).toBe(404);
+    const other = await alice.ok(alice.post('/api/workflows', { agent_id: world.ids.agents }), 201);
+    expect((await alice.get(`/api/workflows/${other.id}/stream?task_id=${world.ids.tasks}`)).status).toBe(404);
     const patched = await alice.patch(`/api/skills/${world.ids.skills}`, {});
     expect([patched.status, patched.headers.get('allow')]).toEqual([405, 'DELETE, GET, PUT']);
     expect((await alice.get('/api/no-such-thing')).status).toBe(404);

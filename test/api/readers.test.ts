@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DELTA_CHARACTERS } from '../../src/domain/pieces.ts';
 import { eventOf, framesIn, rebuilt } from '../support/client.ts';
 import { DOORS, LONG, metric as metricOf } from '../support/doors.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
@@ -40,6 +41,8 @@ describe('readers that take nothing', () => {
       const events = framesIn(await reader.read()).map(eventOf);
       expect(events.map(({ id }) => id)).toEqual(events.map((_, index) => index + 1));
       expect(rebuilt(events).texts[0] === LONG).toBe(true);
+      const deltas = events.filter(({ type }) => type === 'message_delta').map(({ data }) => data.delta.length);
+      expect(Math.max(...deltas)).toBeLessThanOrEqual(DELTA_CHARACTERS + 1);
       expect(events.findLast(({ type }) => type === 'message')?.data.content === LONG).toBe(true);
     }
     for (const reader of live) reader.drop();

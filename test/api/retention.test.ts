@@ -70,6 +70,8 @@ const KEPT: Record<string, string> = {
   scheduled_agents: 'configuration',
   skills: 'configuration',
   stored_tokens: 'configuration',
+  usage_calls: 'sums by the hour, without texts: what was spent stays known',
+  usage_runs: 'sums by the hour, without texts: what was spent stays known',
   webhook_secrets: 'one row a principal',
 };
 
@@ -96,9 +98,13 @@ async function madeAt(at: Date): Promise<void> {
 
 type Snapshot = Record<string, { removable: string[]; rest: string[] }>;
 
+/** Facts change by themselves; the deletion of a task adds what it spent to the sums. */
+const CHANGING = ['installation_facts', 'usage_calls', 'usage_runs'];
+
 async function snapshot(): Promise<Snapshot> {
   const tables = await found(
-    `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' AND table_name <> 'installation_facts' ORDER BY 1`,
+    `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' AND NOT table_name = ANY ($1) ORDER BY 1`,
+    CHANGING,
   );
   const rowsOf = async (table: string, where: string) =>
     (await found(`SELECT to_jsonb(t)::text AS row FROM ${table} t WHERE ${where} ORDER BY 1`)).map(({ row }) => row);
@@ -132,6 +138,45 @@ describe('every table', () => {
       Object.keys(all).map((table) => [table, { removable: young[table]?.removable, rest: all[table]?.rest }]),
     );
     expect(await snapshot()).toEqual(expected);
+  });
+});
+
+describe('the time that ages are counted up to', () => {
+  const DAY_MS = 86_400_000;
+  const setTo = (at: Date) =>
+    aged.sql(
+      `INSERT INTO installation_facts (name, value) VALUES ('aging_clock', $1)
+      ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+      at.toISOString(),
+    );
+  const advanced = async () => (await store.retention.advanceAgingClock()).getTime();
+  const isNow = async () => expect(Math.abs((await advanced()) - (await store.retention.now()).getTime())).toBeLessThan(60_000);
+
+  it('is now in a new installation, and in one that is used', async () => {
+    expect(await store.retention.agingClock()).toBeNull();
+    await isNow();
+    await setTo(daysAgo(0.5));
+    await isNow();
+  });
+
+  it('begins a day after the newest end of a task', async () => {
+    await aged.task(daysAgo(900));
+    const newest = daysAgo(400);
+    await aged.task(newest);
+    expect(await advanced()).toBe(newest.getTime() + DAY_MS);
+    expect((await store.retention.agingClock())?.at.getTime()).toBe(newest.getTime() + DAY_MS);
+  });
+
+  it('moves by a day at most each time, until it is now', async () => {
+    const noted = daysAgo(2.5);
+    await setTo(noted);
+    expect([await advanced(), await advanced()]).toEqual([noted.getTime() + DAY_MS, noted.getTime() + 2 * DAY_MS]);
+    await isNow();
+  });
+
+  it('goes back with a clock that was ahead', async () => {
+    await setTo(daysAgo(-3_000));
+    await isNow();
   });
 });
 

@@ -1,12 +1,11 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { behindEvents } from '../../src/domain/continuity.ts';
-import { runIdOf } from '../../src/temporal/names.ts';
 import { describeInBrowser, it } from '../support/browser.ts';
 import { signInAsAlice } from '../support/dashboard.ts';
 import { startDroppingProxy } from '../support/dropping-proxy.ts';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, breaksOff, hangs, says } from '../support/model-server.ts';
+import { parkBehind } from '../support/park-behind.ts';
 import { startWorkerProcess } from '../support/processes.ts';
 
 let here: TestInstallation;
@@ -183,12 +182,8 @@ describeInBrowser('a run in the dashboard', () => {
     await send(page, 'Talk.');
     await page.getByTestId('partial').getByText('Half').waitFor();
     const [task] = (await here.alice.get(`/api/tasks/workflow/${workflow_id}`)).body as unknown as { id: string }[];
-    const { runId: run_id } = await here.driver.client.workflow.getHandle(runIdOf(task!.id)).describe();
-    const place = { task_id: task!.id, workflow_id };
-    const missing = 'step 2';
-    const events = behindEvents(task!.id, { missing, turns: 0, now: () => new Date().toISOString() });
-    await here.core.store.continuity.park(place, { run_id, missing, events });
-    await page.getByText('it lacks step 2').first().waitFor();
+    await parkBehind(here, { task_id: task!.id, workflow_id });
+    await page.getByText('The record of the run lacks step 2.').waitFor();
     const another = await page.context().newPage();
     await signIn(another);
     await another.getByText('Resume the run from its record?').waitFor();

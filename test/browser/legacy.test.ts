@@ -1,8 +1,9 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { axe, describeInBrowser, it } from '../support/browser.ts';
 import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, hangs, says, sends } from '../support/model-server.ts';
+import { parkBehind } from '../support/park-behind.ts';
 import { startWorkerProcess } from '../support/processes.ts';
 import { until } from '../support/until.ts';
 
@@ -150,6 +151,30 @@ describeInBrowser('the legacy dashboard', () => {
     expect(JSON.stringify(here.model.requests.at(-1)?.messages)).toContain('too dear');
   });
 
+  it('asks whether to resume or fail a run whose record is behind', async ({ page }) => {
+    const workflow_id = await opened(page, { title: 'Behind' });
+    const parked = async () => {
+      await send(page);
+      await shows(page, '#partial', 'Half');
+      const tasks = await here.alice.ok(here.alice.get(`/api/tasks/workflow/${workflow_id}?limit=1`));
+      await parkBehind(here, { task_id: tasks[0].id, workflow_id });
+      const asked = page.getByRole('group', { name: 'Resume this run from its record?' });
+      await asked.waitFor();
+      return asked;
+    };
+    here.model.script(hangs('Half'), says('The whole.'), hangs('Half'));
+    const resumed = await parked();
+    expect(await resumed.innerText()).toContain('The record of the run lacks step 2.');
+    expect(await page.locator('#decisions').innerText()).not.toContain('budget');
+    expect(await axe(page)).toEqual([]);
+    await resumed.getByRole('button', { name: 'Resume the run' }).click();
+    await shows(page, '#result', 'The whole.');
+    expect(await resumed.isVisible()).toBe(false);
+
+    await (await parked()).getByRole('button', { name: 'Fail the run' }).click();
+    await shows(page, '#status', 'failed');
+  });
+
   it('shows data as text, never as markup', async ({ page }) => {
     const markup = '<img src=x onerror="document.title=1"><b>bold</b>';
     await here.alice.ok(here.alice.post('/api/skills', { name: markup, instructions: markup, description: markup }));
@@ -240,10 +265,11 @@ describeInBrowser('the legacy dashboard of an installation without tool isolatio
       return steps[0]?.tool_calls[0]?.status === 'started';
     });
     await worker.end('SIGKILL');
-    await startWorkerProcess(bare.setting, { TOOL_ISOLATION: 'none' });
+    const next = await startWorkerProcess(bare.setting, { TOOL_ISOLATION: 'none' });
+    onTestFinished(async () => void (await next.end('SIGKILL')));
     await signIn(page, { url: bare.url });
     await page.getByRole('button', { name: 'Lost', exact: true }).click();
-    const asked = page.getByRole('group', { name: /The worker was lost while .*pay ran/ });
+    const asked = page.getByRole('group', { name: /Did the call to .*pay take effect\?/ });
     await asked.waitFor({ timeout: 40_000 });
     await asked.getByLabel('Result, if you mark it as done').fill('receipt 7');
     await asked.getByRole('button', { name: 'Mark as done' }).click();

@@ -134,4 +134,12 @@ export default [
     harm: 'A form spins forever on a computer without a network, although Perdura runs on it.',
     tests: [{ file: 'test/unit/dashboard-habits.test.ts', name: 'sends requests also from a browser that is offline' }],
   },
+  {
+    id: 'dashboard/legacy-continuity',
+    file: 'src/dashboard-legacy/decisions.js',
+    text: '...(task.record_behind ? [aboutRecord(task, ask)] : []), ',
+    replacement: '',
+    harm: 'The older dashboard says of a run whose record is behind that its budget is used up.',
+    tests: [{ file: 'test/browser/legacy.test.ts', name: 'asks whether to resume or fail a run whose record is behind' }],
+  },
 ] satisfies Mutant[];

@@ -33,4 +33,12 @@ export default [
     harm: '`doctor` does not mention that runs cannot be searched for.',
     tests: [{ file: 'test/temporal/doctor.test.ts', name: 'names the search attributes that a namespace lacks' }],
   },
+  {
+    id: 'doctor/age-of-records',
+    file: 'src/main/doctor-checks.ts',
+    text: 'if (behind_days < 2 ||',
+    replacement: 'if (behind_days < 2_000 ||',
+    harm: 'Nobody learns that a clock years ahead is making all records old.',
+    tests: [{ file: 'test/temporal/doctor.test.ts', name: 'fails while ages are counted up to a time long ago' }],
+  },
 ] satisfies Mutant[];

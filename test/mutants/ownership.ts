@@ -68,7 +68,7 @@ export default [
   {
     id: 'ownership/streams',
     file: 'src/api/workflows.ts',
-    text: "if (owner !== caller.key) throw foreign('workflow');",
+    text: "if (watched.owner !== caller.key) throw foreign('workflow');",
     replacement: '',
     harm: 'Everyone follows the runs of others.',
     tests: [{ file: 'test/api/conventions.test.ts', name: 'keeps workflows, tasks and streams to their owner' }],

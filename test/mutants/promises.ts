@@ -60,8 +60,8 @@ export default [
   {
     id: 'promises/fields-written-back',
     file: 'src/api/warnings.ts',
-    text: "const SILENT = new Set(['warnings', 'updated_at']);",
-    replacement: "const SILENT = new Set(['warnings']);",
+    text: "const NEVER_WARNED_OF = new Set(['warnings', 'updated_at']);",
+    replacement: "const NEVER_WARNED_OF = new Set(['warnings']);",
     harm: 'A client that writes back what it has read is warned about what it never meant.',
     tests: [{ file: 'test/api/warnings.test.ts', name: 'let a client write back what it has read' }],
   },
@@ -213,7 +213,7 @@ export default [
   {
     id: 'promises/streams-of-unknown-tasks',
     file: 'src/api/workflows.ts',
-    text: 'if (task_id && (await store.tasks.find(task_id))?.workflow_id !== id) throw',
+    text: 'if (task_id && !watched.has_task) throw',
     replacement: 'if (task_id === "") throw',
     harm: 'A stream of a task that does not exist stays open and silent.',
     tests: [{ file: 'test/api/no-silence.test.ts', name: 'are right for missing, refused and malformed requests' }],

@@ -1,6 +1,8 @@
 import type { Mutant } from './mutant.ts';
 
 const BEHIND = { file: 'test/unit/follow.test.ts', name: 'receives every event in order, while little waits for it' };
+const SHARED = { file: 'test/unit/follow.test.ts', name: 'share what is read for them' };
+const NEWER = { file: 'test/unit/follow.test.ts', name: 'receive what was written after a page was read' };
 const CUT = { file: 'test/api/stalled.test.ts', name: 'is cut, and what waited for it is dropped' };
 const NOT_CUT = { file: 'test/api/stalled.test.ts', name: 'is not cut while it takes something, or while nothing waits for it' };
 const TOO_LARGE = { file: 'test/api/stalled.test.ts', name: 'gets its 413 although its client is still sending' };
@@ -34,6 +36,62 @@ export default [
     replacement: 'more = page.events.length === limit;',
     harm: 'A stream skips what did not fit into a page of the record.',
     tests: [BEHIND],
+  },
+  {
+    id: 'readers/shared-pages',
+    file: 'src/events/shared-pages.ts',
+    text: 'if (found) return found;',
+    replacement: '',
+    harm: 'Each of 2,000 readers that fall behind a run reads and parses all of it.',
+    tests: [SHARED],
+  },
+  {
+    id: 'readers/shared-page-goes-on',
+    file: 'src/events/shared-pages.ts',
+    text: 'events: rest, bytes: Math.ceil((bytes * rest.length) / events.length), more: true }',
+    replacement: 'events: rest, bytes: Math.ceil((bytes * rest.length) / events.length), more: false }',
+    harm: 'A reader gets what was written after a shared page seconds late, or never.',
+    tests: [NEWER],
+  },
+  {
+    id: 'readers/shared-after-restore',
+    file: 'src/events/shared-pages.ts',
+    text: 'if (extent.begin_again_after !== null) {',
+    replacement: 'if (extent.begin_again_after === -1) {',
+    harm: 'After a restore readers get events that the record no longer has.',
+    tests: [NEWER],
+  },
+  {
+    id: 'readers/shared-bytes',
+    file: 'src/api/event-frames.ts',
+    text: '    written.set(event.data, bytes);\n',
+    replacement: '',
+    harm: 'Each event is serialised and kept once for each reader.',
+    tests: [SHARED],
+  },
+  {
+    id: 'readers/turns',
+    file: 'src/events/waiting.ts',
+    text: 'if (left > 0) {',
+    replacement: 'if (left > -10_000) {',
+    harm: 'No request is answered while an event is sent to 2,000 readers.',
+    tests: [{ file: 'test/unit/follow.test.ts', name: 'over several turns of the event loop' }],
+  },
+  {
+    id: 'readers/chat-reply',
+    file: 'src/chat/replies.ts',
+    text: '        unread = [];\n',
+    replacement: '',
+    harm: 'A chat reply of 60 MB stays in memory for each client that does not read it, and reaches it twice.',
+    tests: [{ file: 'test/unit/chat/replies.test.ts', name: 'is kept by the record, not in memory' }],
+  },
+  {
+    id: 'readers/delta-size',
+    file: 'src/events/publisher.ts',
+    text: 'piecesOfText(batch, DELTA_CHARACTERS)',
+    replacement: 'piecesOfText(batch, Number.MAX_SAFE_INTEGER)',
+    harm: 'Text that collected while the database was slow is one event of megabytes, which every reader loads by itself.',
+    tests: [LITTLE],
   },
   {
     id: 'readers/page-bytes',

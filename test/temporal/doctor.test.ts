@@ -69,6 +69,20 @@ it('reports how large the installation is, and how fast it grows once it was mea
   expect(await store.sizes.samples()).toHaveLength(168);
 });
 
+it('fails while ages are counted up to a time long ago, because the clock may be wrong', { timeout: 90_000 }, async () => {
+  const { database, store } = here.core;
+  await store.retention.advanceAgingClock();
+  const aging = async (days: number) => {
+    await database.pool.query(
+      `UPDATE installation_facts SET value = (now() - make_interval(days => $1))::text WHERE name = 'aging_clock'`,
+      [days],
+    );
+    return (await doctor({ RETENTION_DAYS: '30' })).said['age of records'];
+  };
+  expect(await aging(1)).toMatch(/^ok: counted up to /);
+  expect(await aging(400)).toMatch(/^FAILED: counted up to .*, 400 days before the time of the database/);
+});
+
 it('does not know how fast an installation grows that was measured once', { timeout: 90_000 }, async () => {
   await here.core.database.pool.query(`DELETE FROM installation_facts WHERE name = 'size_samples'`);
   const { said } = await doctor();

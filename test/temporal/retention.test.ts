@@ -85,6 +85,17 @@ describe('housekeeping', () => {
     expect((await here.alice.get(`/api/tasks/${task_id}`)).status).toBe(200);
   });
 
+  it('keeps what a clock that jumped ahead makes old, and removes it some hours later', async () => {
+    const task_id = await run(await here.workflow());
+    await age(task_id);
+    // As if the clock had jumped by 12.5 days since the last look: the task was 27.5 days old then.
+    await sql(`UPDATE installation_facts SET value = (now() - interval '12.5 days')::text WHERE name = 'aging_clock'`);
+    expect(await tidying(here.core)()).not.toHaveProperty('tasks');
+    await tidying(here.core)();
+    expect(await tidying(here.core)()).toMatchObject({ tasks: 1 });
+    expect((await here.alice.get(`/api/tasks/${task_id}`)).status).toBe(404);
+  });
+
   it('of a worker notes how large the installation is', async () => {
     const [first] = await until('a sample', async () => {
       const samples = await here.core.store.sizes.samples();

@@ -119,7 +119,7 @@ it('begins again after a reset of the stream, and keeps partial text after any o
   expect(after(before, [log('stream_reset')])).toEqual({ ...emptyRun, logs: [{ event: 'stream_reset', detail: '', timestamp }] });
 });
 
-it('reads JSON that a person entered, or says why it cannot', () => {
+it('reads JSON that a person entered, or reports what is wrong with it', () => {
   expect([parsedJson('{"a":1}'), parsedJson('null')]).toEqual([{ value: { a: 1 } }, { value: null }]);
   expect(parsedJson('{"a"')).toEqual({ wrong: expect.stringMatching(/^Not valid JSON: ./) });
 });

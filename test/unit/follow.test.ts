@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { sharedFrames } from '../../src/api/event-frames.ts';
 import type { NewEvent, StoredEvent } from '../../src/domain/events.ts';
 import { type EventBus, MISSED, type Notice } from '../../src/events/bus.ts';
-import { follow, type RecordPage } from '../../src/events/follow.ts';
+import { follow, followInParts, type RecordPage } from '../../src/events/follow.ts';
+import { withSharedPages } from '../../src/events/shared-pages.ts';
 import { countWaiting } from '../../src/events/waiting.ts';
 
 const TASK = 't1';
@@ -232,4 +234,89 @@ describe('a reader that falls behind', () => {
     await events.return(undefined);
     expect(memory.source.waiting.bytes()).toBe(0);
   });
+});
+
+describe('readers of one run that are behind', () => {
+  const shared = () => {
+    const memory = world();
+    const log = { ...memory.source.log, one: (workflow: string, seq: number) => memory.source.log.one(workflow, seq) };
+    const source = { ...memory.source, log: withSharedPages(log) };
+    const stop = new AbortController();
+    const framesOf = sharedFrames();
+    return { memory, frames: () => framesOf(followInParts(source, { workflow_id: 'w', after: 0 }, stop.signal)), stop };
+  };
+  const taken = async (frames: AsyncGenerator<unknown>, count: number) => {
+    const seen: unknown[] = [];
+    while (seen.length < count) seen.push((await frames.next()).value);
+    return seen;
+  };
+
+  it('share what is read for them, and the bytes that are sent', async () => {
+    const { memory, frames, stop } = shared();
+    const COUNT = 60;
+    for (let written = 0; written < COUNT; written += 1) memory.write(event(`${written} `.padEnd(4_000, 'x')));
+    const [first, ...others] = await Promise.all(Array.from({ length: 30 }, () => taken(frames(), COUNT)));
+    const reads = memory.reads();
+    expect(first!.map((frame) => /^id: (\d+)\n/.exec(String(frame))?.[1])).toEqual(memory.record.map(({ seq }) => String(seq)));
+    for (const other of others) expect(other.every((frame, index) => frame === first![index])).toBe(true);
+    expect(reads).toBeLessThan(COUNT / 4);
+    const behind = frames();
+    expect(await taken(behind, 3)).toEqual(first!.slice(0, 3));
+    expect(memory.reads()).toBe(reads);
+    stop.abort();
+  });
+
+  it('share a large event while they send it', async () => {
+    const { memory, frames, stop } = shared();
+    let loads = 0;
+    const { one } = memory.source.log;
+    memory.source.log.one = (...asked) => {
+      loads += 1;
+      return one(...asked);
+    };
+    memory.write(event('x'.repeat(LARGE_BYTES + 1)));
+    const late = (await Promise.all([taken(frames(), 1), taken(frames(), 1)])).flat() as (() => Promise<Buffer>)[];
+    const [first, second] = [await late[0]!(), await late[1]!()];
+    expect(first.length).toBeGreaterThan(LARGE_BYTES);
+    expect(first === second).toBe(true);
+    expect(loads).toBe(1);
+    stop.abort();
+  });
+
+  it('receive what was written after a page was read, and what a restored record has', async () => {
+    const { memory, frames, stop } = shared();
+    memory.write(event('a'), event('b'));
+    const [early, late] = [frames(), frames()];
+    await taken(early, 2);
+    memory.write(event('c'));
+    expect(String((await taken(late, 3))[2])).toContain('id: 3');
+    memory.announce(MISSED);
+    expect(String((await taken(early, 1))[0])).toContain('id: 3');
+    memory.record.length = 1;
+    memory.announce(MISSED);
+    expect(String((await taken(early, 1))[0])).toContain('stream_reset');
+    memory.write(event('other b'));
+    expect((await taken(frames(), 2)).join()).toMatch(/other b/);
+    stop.abort();
+  });
+});
+
+it('frames of many streams are sent over several turns of the event loop, in the order of the streams', async () => {
+  const { turn } = countWaiting();
+  const sent: number[] = [];
+  for (let stream = 0; stream < 200; stream += 1)
+    void (async () => {
+      await turn();
+      sent.push(stream);
+    })();
+  const turns: number[] = [];
+  while (sent.length < 200) {
+    const before = sent.length;
+    await new Promise((resolve) => setImmediate(resolve));
+    turns.push(sent.length - before);
+  }
+  expect(Math.max(...turns)).toBeLessThanOrEqual(64);
+  expect(turns.length).toBeGreaterThan(3);
+  expect(sent).toEqual(sent.toSorted((a, b) => a - b));
+  expect(turn()).toBeUndefined();
 });

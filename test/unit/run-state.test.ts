@@ -37,8 +37,8 @@ it('follows a call from being asked for to its result', () => {
 });
 
 it('waits for the decision about its record until that is made, and knows a call that is asked about after a restore', () => {
-  const parked = after(emptyRun, [log('record_behind', { detail: 'It lacks step 2' })]);
-  expect(parked.behind).toBe('It lacks step 2');
+  const parked = after(emptyRun, [log('record_behind', { missing: 'step 2' })]);
+  expect(parked.behind).toBe('step 2');
   expect(after(parked, [log('continuity_decided')]).behind).toBeNull();
   const call = { call_id: '1-1', name: 'pay', arguments: '{}' };
   const asked = after(emptyRun, [

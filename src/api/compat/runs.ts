@@ -1,19 +1,17 @@
 import { createHash } from 'node:crypto';
 import { WorkflowCreate } from '../../contracts/workflows.ts';
 import { AppError, foreign, notFound } from '../../domain/errors.ts';
+import { piecesOfText } from '../../domain/pieces.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import { isUuid } from '../../domain/uuid.ts';
-import type { EventBus } from '../../events/bus.ts';
-import { follow, followInParts } from '../../events/follow.ts';
-import type { StreamBudget } from '../../events/waiting.ts';
+import { type FollowSource, follow, followInParts } from '../../events/follow.ts';
 import type { Store } from '../../store/index.ts';
 import type { Dispatch } from '../../temporal/dispatch.ts';
 import type { Caller } from '../auth.ts';
 
 export interface CompatServices {
   store: Store;
-  bus: EventBus;
-  waiting: StreamBudget;
+  following: FollowSource;
   dispatch: Dispatch;
 }
 
@@ -74,8 +72,8 @@ async function workflowOf(store: Store, model: string, caller: Caller): Promise<
 const API_TURNS = 50;
 
 /** The events of a run, from its beginning. */
-export const eventsOfRun = ({ bus, store, waiting }: CompatServices, run: CompatRun, signal: AbortSignal) =>
-  follow({ bus, waiting, log: store.events }, { ...run, after: 0 }, signal);
+export const eventsOfRun = ({ following }: CompatServices, run: CompatRun, signal: AbortSignal) =>
+  follow(following, { ...run, after: 0 }, signal);
 
 const digestOf = (text: string) => createHash('sha256').update(text, 'utf16le').digest('hex');
 
@@ -104,15 +102,6 @@ function forgotten() {
 /** The longest text that is sent in one piece. */
 const PIECE = 16 * 1024;
 
-function* piecesOf(text: string): Generator<string> {
-  for (let at = 0, end = 0; at < text.length; at = end) {
-    end = at + PIECE;
-    // Both halves of a pair belong to one piece.
-    if (/[\ud800-\udbff]/.test(text[end - 1] ?? '')) end += 1;
-    yield text.slice(at, end);
-  }
-}
-
 /**
  * Streams the text of a run. Each piece extends the previous ones; the stream ends with the run. What was sent is not kept: a stream
  * may be slow, and its text long.
@@ -128,7 +117,7 @@ export async function* answerText(services: CompatServices, run: CompatRun, sign
   for await (const { type, data } of eventsOfRun(services, run, signal)) {
     if (type === 'message_delta' && !reset) {
       const delta = String(data.delta);
-      yield* piecesOf(gap() + delta);
+      yield* piecesOfText(gap() + delta, PIECE);
       unfinished.add(delta);
       begun ||= delta !== '';
     }
@@ -148,7 +137,7 @@ export async function* answerText(services: CompatServices, run: CompatRun, sign
       again = null;
       sent.push(digest);
       const rest = unfinished.restOf(content) ?? `\n\n${content}`;
-      if (rest) yield* piecesOf(gap() + rest);
+      if (rest) yield* piecesOfText(gap() + rest, PIECE);
       begun ||= rest !== '';
       unfinished.clear();
       reset = false;
@@ -160,8 +149,8 @@ export async function* answerText(services: CompatServices, run: CompatRun, sign
 const SEEN_ALL = Number.MAX_SAFE_INTEGER;
 
 /** Waits until a run ends; if the signal aborts first, throws its reason. */
-export async function ended({ bus, store, waiting }: CompatServices, run: CompatRun, signal: AbortSignal): Promise<CompatTask> {
-  for await (const _ of followInParts({ bus, waiting, log: store.events }, { ...run, after: SEEN_ALL }, signal));
+export async function ended({ store, following }: CompatServices, run: CompatRun, signal: AbortSignal): Promise<CompatTask> {
+  for await (const _ of followInParts(following, { ...run, after: SEEN_ALL }, signal));
   signal.throwIfAborted();
   const task = await store.tasks.find(run.task_id);
   if (!task) throw notFound('run', run.task_id);

@@ -27,7 +27,7 @@ export function Pauses({ task, status, calls, behind }: PausesOf) {
   const open = calls.filter(({ state }) => state.startsWith('waiting'));
   return (
     <Stack gap="sm" aria-label="Waiting for you" component="section">
-      {behind !== null && <Continuity task={task} reason={behind} />}
+      {behind !== null && <Continuity task={task} missing={behind} />}
       {open.map((call) =>
         call.state === 'waiting_approval' ? (
           <Approval key={call.call_id} task={task} call={call} />
@@ -40,14 +40,16 @@ export function Pauses({ task, status, calls, behind }: PausesOf) {
   );
 }
 
-function Continuity({ task, reason }: { task: Task; reason: string }) {
+function Continuity({ task, missing }: { task: Task; missing: string }) {
   const decide = useAct(tasks.continuity);
   const send = (decision: 'resume' | 'fail') => decide.mutate({ params: { id: task.id }, body: { decision } });
   return (
     <Stack gap="xs" className="panel">
       <Text fw={600}>The installation was restored. Resume this run from its record?</Text>
-      <Text>{reason}.</Text>
-      <Text>A resumed run repeats no recorded step and asks about each call that may already have taken effect.</Text>
+      <Text>
+        The record of the run lacks {missing}. A resumed run repeats no recorded step and asks about each call that may already
+        have taken effect.
+      </Text>
       <Group gap="xs">
         <Button loading={decide.isPending} onClick={() => send('resume')}>
           Resume the run

@@ -32,7 +32,7 @@ export interface LiveRun {
   /** Text of the current attempt. A reset clears it; the complete message replaces it. */
   partial: string;
   logs: LogLine[];
-  /** Why a person has to decide whether the run is resumed from its record. */
+  /** What the record lacks, while a person has to decide whether the run is resumed from it. */
   behind: string | null;
 }
 
@@ -127,7 +127,7 @@ type Log = Extract<RunEvent, { type: 'log' }>['data'];
 
 function takeLog(run: LiveRun, data: Log): void {
   if (data.event === 'attempt_reset') run.partial = '';
-  if (data.event === 'record_behind') run.behind = data.detail;
+  if (data.event === 'record_behind') run.behind = data.missing as string;
   if (data.event === 'continuity_decided') run.behind = null;
   if (NOTES.includes(data.event)) run.blocks.push({ kind: 'note', event: data.event, text: data.detail });
   const call_id = data.call_id as string | undefined;

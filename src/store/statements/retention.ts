@@ -12,6 +12,27 @@ export const BATCH = 200;
 
 export const databaseTime = statement('database_time', [], `SELECT now() AS now`);
 
+/**
+ * Moves the time that ages are counted up to: to now, but by no more than a day. The first time it is at most a day after the newest
+ * end of a task. So a clock that is far ahead does not make everything old at once.
+ */
+export const advanceAgingClock = statement(
+  'advance_aging_clock',
+  [],
+  `WITH reached AS (SELECT coalesce((SELECT value::timestamptz FROM installation_facts WHERE name = 'aging_clock'),
+      (SELECT max(completed_at) FROM tasks), now()) AS at)
+    INSERT INTO installation_facts (name, value)
+      SELECT 'aging_clock', to_char(least(now(), at + interval '1 day') AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') FROM reached
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value, updated_at = now()
+    RETURNING value::timestamptz AS at`,
+);
+
+export const readAgingClock = statement(
+  'read_aging_clock',
+  [],
+  `SELECT value::timestamptz AS at, now() AS now FROM installation_facts WHERE name = 'aging_clock'`,
+);
+
 /** Until the end of the transaction only its holder removes old records: two would delete the same rows, in different orders. */
 export const takeTurn = statement('take_turn', [], `SELECT pg_try_advisory_xact_lock(7215011840) AS taken`);
 

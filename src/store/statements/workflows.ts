@@ -8,5 +8,12 @@ export const removeUnusedWorkflows = statement(
     AND NOT EXISTS (SELECT 1 FROM scheduled_agents s WHERE s.workflow_id = w.id)`,
 );
 
-/** Every stream runs this; reading a whole row through Prisma would be noticeably slower. */
 export const ownerOfWorkflow = statement('owner_of_workflow', ['id'], `SELECT owner FROM workflows WHERE id = :id`);
+
+/** Every stream runs this; reading whole rows through Prisma would be noticeably slower. */
+export const watchedWorkflow = statement(
+  'watched_workflow',
+  ['id', 'task_id'],
+  `SELECT owner, :task_id::uuid IS NULL OR EXISTS (SELECT 1 FROM tasks WHERE id = :task_id AND workflow_id = :id) AS has_task
+    FROM workflows WHERE id = :id`,
+);

@@ -4,7 +4,7 @@ import type { Definition, WorkspaceOwner } from '../../domain/definition.ts';
 import { providerDestination } from '../../domain/destinations.ts';
 import { eventsOf } from '../../domain/events.ts';
 import { webhookSender } from '../../egress/webhook-sender.ts';
-import { deltaPublisher } from '../../events/publisher.ts';
+import { deltaPublishers } from '../../events/publisher.ts';
 import type { RunControl, SharedServices } from '../../main/core.ts';
 import { runtimeOptionsOf, windowOf } from '../../runtimes/of-installation.ts';
 import { redactedOutcome, redactedRuntime } from '../../runtimes/redacted.ts';
@@ -77,7 +77,7 @@ export async function activityPorts(
     endSession: sessions.endSession,
     admit: (provider) => admit(core, provider),
     toolsOf: runTools(core, tools),
-    publisher: deltaPublisher,
+    publisher: deltaPublishers(),
     longest_wait_ms: setting.config.MODEL_RETRY_AFTER_MAX_SECONDS * 1_000,
     async perform({ call_id, name, ...call }, args, signal) {
       const pinned = await definition(call.definition_hash);

@@ -12,15 +12,21 @@ const DAY_MS = 24 * 3_600_000;
 /** Removes what the installation no longer needs, adds what has ended to the usage, and notes the size every hour. Returns how many records of each kind were removed. */
 export function tidying({ store, setting: { config } }: SharedServices): () => Promise<Record<string, number>> {
   let rest_until = 0;
+  /** Of a pass that has not looked at everything yet. */
+  let aged_to: Date | null = null;
   return async () => {
     await store.usage.count();
     const now = await store.retention.now();
     const { removed } = await sweep(store.retention.transient(now), WITHIN_MS);
-    if (config.RETENTION_DAYS > 0 && now.getTime() >= rest_until) {
-      const before = new Date(now.getTime() - config.RETENTION_DAYS * DAY_MS);
-      const ended = await sweep(store.retention.ended(before), WITHIN_MS);
+    if (performance.now() >= rest_until) {
+      aged_to ??= await store.retention.advanceAgingClock();
+      const before = new Date(aged_to.getTime() - config.RETENTION_DAYS * DAY_MS);
+      const ended = config.RETENTION_DAYS > 0 ? await sweep(store.retention.ended(before), WITHIN_MS) : NOTHING_TO_REMOVE;
       Object.assign(removed, ended.removed);
-      if (ended.finished) rest_until = now.getTime() + REST_MS;
+      if (ended.finished) {
+        rest_until = performance.now() + REST_MS;
+        aged_to = null;
+      }
     }
     const last = (await store.sizes.samples()).at(-1);
     if (!last || Date.parse(last.at) <= now.getTime() - SAMPLE_EVERY_MS) {
@@ -29,3 +35,5 @@ export function tidying({ store, setting: { config } }: SharedServices): () => P
     return removed;
   };
 }
+
+const NOTHING_TO_REMOVE = { removed: {}, finished: true };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type AskModel, chatReplies } from '../../../src/chat/replies.ts';
+import { type AskModel, chatReplies, MOST_KEPT } from '../../../src/chat/replies.ts';
 
 type Event = Record<string, unknown>;
 const USAGE = { prompt_tokens: 1, completion_tokens: 2 };
@@ -14,6 +14,7 @@ function chat(ask: AskModel, fault?: Error) {
       if (fault) throw fault;
       stored.push([session_id, reply]);
     },
+    message: async () => (stored.at(-1) as [string, { content: string }])[1],
   };
   return { stored, replies: chatReplies({ store: store as never, ask }) };
 }
@@ -48,6 +49,26 @@ describe('a chat reply', () => {
       { type: 'done', usage: USAGE, message_id: 'm' },
     ]);
     expect(stored).toEqual([['s', { id: 'm', content: 'Hello\ufffd to s', usage: USAGE }]]);
+  });
+
+  it('is kept by the record, not in memory, for a reader that is far behind', async () => {
+    const pieces = Array.from({ length: 10 }, (_, index) => `${index} `.padEnd(MOST_KEPT / 4, 'x'));
+    const begun = Promise.withResolvers<void>();
+    const { replies } = chat(async (_turn, _history, { emit }) => {
+      for (const piece of pieces) emit(piece);
+      await begun.promise;
+      return { text: pieces.join(''), usage: USAGE };
+    });
+    const events = replies.start(turn())[Symbol.asyncIterator]();
+    const next = async () => (await events.next()).value;
+    await next();
+    expect((await next()).content === pieces[0]).toBe(true);
+    begun.resolve();
+    await replies.close(60_000);
+    const rest = (await next()) as { load(): Promise<string> };
+    expect((await rest.load()) === pieces.slice(1).join('')).toBe(true);
+    expect(await next()).toMatchObject({ type: 'done' });
+    expect((await events.next()).done).toBe(true);
   });
 
   it('is stored even if nobody reads it', async () => {

@@ -5,7 +5,7 @@ import { eventsOf } from '../../../domain/events.ts';
 import type { ExchangeOrder, PlannedCall } from '../../../domain/run-loop.ts';
 import { isTerminal } from '../../../domain/statuses.ts';
 import { storable } from '../../../domain/transcript.ts';
-import type { DeltaPublisher } from '../../../events/publisher.ts';
+import type { PublishDeltas } from '../../../events/publisher.ts';
 import type { Verdict } from '../../../guardrails/judge.ts';
 import type { ModelFailure } from '../../../runtimes/runtime.ts';
 import type { SelectedRuntime } from '../../../runtimes/select.ts';
@@ -31,7 +31,7 @@ export interface ExchangePorts extends AdmissionPorts, ContextPorts, Omit<FitPor
   /** MCP tools are listed once per run; nothing is published about them before `ready`. */
   toolsOf(asked: ToolsAsked, signal: AbortSignal): Promise<Toolbox>;
   /** Forwards text in batches; nothing before `ready`. */
-  publisher(send: (delta: string) => Promise<unknown>, ready: Promise<unknown>): DeltaPublisher;
+  publisher: PublishDeltas;
   workspaces: { open(run: WorkspaceOwner, signal: AbortSignal): Promise<{ commit: string | null }> };
   /** The longest that a provider may ask to be left alone. */
   longest_wait_ms: number;

@@ -1,6 +1,7 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import type { ToolSpec } from '../../../domain/definition.ts';
 import { eventsOf } from '../../../domain/events.ts';
+import { DELTA_CHARACTERS, piecesOfText } from '../../../domain/pieces.ts';
 import type { PlannedCall } from '../../../domain/run-loop.ts';
 import { callIdOf, responseOf, storable } from '../../../domain/transcript.ts';
 import { addUsage, costOf } from '../../../domain/usage.ts';
@@ -57,7 +58,8 @@ async function entryOf(
   const asked = calls.map(({ call_id, name, arguments: args }) => ({ call_id, name, arguments: args }));
   const model = reply.model ?? definition.model;
   const spent = { ...reply.usage, cost: costOf(reply.usage, model, selected.prices), premium_requests: 0 };
-  const resent = [log('attempt_reset', 'The whole text is sent again', { step: order.step }), delta(content)];
+  const texts = [...piecesOfText(content, DELTA_CHARACTERS)].map((piece) => delta(piece));
+  const resent = [log('attempt_reset', 'The whole text is sent again', { step: order.step }), ...texts];
   const entry: StepRecord = {
     step: order.step,
     model,

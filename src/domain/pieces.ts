@@ -1,0 +1,11 @@
+/** Of one delta event. A page of the record holds several, which readers share; text that collected while the database was slow fills more. */
+export const DELTA_CHARACTERS = 16 * 1024;
+
+/** Splits a text into pieces of so many characters, or of one more: both halves of a surrogate pair belong to one piece. */
+export function* piecesOfText(text: string, characters: number): Generator<string> {
+  for (let at = 0, end = 0; at < text.length; at = end) {
+    end = at + characters;
+    if (/[\ud800-\udbff]/.test(text[end - 1] ?? '')) end += 1;
+    yield text.slice(at, end);
+  }
+}

@@ -1,0 +1,38 @@
+type Body = ReadableStream<Uint8Array>;
+type Read = { done: true; value?: undefined } | { done: false; value: Uint8Array };
+
+/** The bytes of a body, for one reader. `cancel` says that no more are wanted. */
+export interface ByteSource {
+  read(): Promise<Read>;
+  cancel(reason?: unknown): Promise<void>;
+}
+
+/** The sources of relayed bodies. */
+const sources = new WeakMap<Body, ByteSource>();
+
+/**
+ * Takes a body over from everybody else. A relayed body is read at its source: each stream in between would cost several times as much
+ * as parsing a token. Keep the body while reading: the client that asked for it may have tied the end of the request to it.
+ */
+export function sourceOf(body: Body): ByteSource {
+  const reader = body.getReader() as ByteSource;
+  return sources.get(body) ?? reader;
+}
+
+/** The same body with another source, read no faster than its reader reads. */
+export function relayedBody(body: Body, relay: (source: ByteSource) => ByteSource): Body {
+  const source = relay(sourceOf(body));
+  const relayed: Body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await source.read();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: (reason) => source.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+  sources.set(relayed, source);
+  return relayed;
+}

@@ -1,0 +1,82 @@
+import type { StoredEvent } from '../domain/events.ts';
+import type { EventLog, RecordPage } from './follow.ts';
+
+interface KeptPage {
+  stream: string;
+  /** It has the events after this number, up to its last one. */
+  after: number;
+  page: RecordPage;
+  until: number;
+}
+
+/** Large events that readers share while they send them. */
+const LARGE_KEPT = 4;
+const MOST_KEPT = 32;
+/** Long enough for the readers of one run. Events do not change, but they can be deleted. */
+const KEPT_MS = 5_000;
+
+/**
+ * The same record, of which the latest pages and large events are kept for a moment. Readers of a run that fall behind are at about the
+ * same place, so they share them: each is read and parsed once.
+ */
+export function withSharedPages(log: EventLog): EventLog {
+  let kept: KeptPage[] = [];
+  const reading = new Map<string, Promise<RecordPage>>();
+  const large = new Map<string, Promise<StoredEvent | null>>();
+
+  function find(stream: string, after: number): RecordPage | null {
+    const now = performance.now();
+    kept = kept.filter(({ until }) => until > now);
+    const found = kept.find((one) => one.stream === stream && one.after <= after && lastOf(one.page, one.after) > after);
+    return found ? behind(found.page, after) : null;
+  }
+
+  function load(name: string, work: () => Promise<StoredEvent | null>): Promise<StoredEvent | null> {
+    const event = work();
+    const forget = () => large.get(name) === event && large.delete(name);
+    large.set(name, event);
+    event.catch(forget);
+    setTimeout(forget, KEPT_MS).unref();
+    for (const oldest of [...large.keys()].slice(0, -LARGE_KEPT)) large.delete(oldest);
+    return event;
+  }
+
+  return {
+    one(workflow_id, seq) {
+      const name = `${workflow_id} ${seq}`;
+      return large.get(name) ?? load(name, () => log.one(workflow_id, seq));
+    },
+    async read(workflow_id, place) {
+      const { after, task_id = '' } = place;
+      const stream = `${workflow_id} ${task_id}`;
+      const found = find(stream, after);
+      if (found) return found;
+      const name = `${stream} ${after}`;
+      const begun = reading.get(name);
+      // It may have been read before the newest events were written.
+      if (begun) return { ...(await begun), more: true };
+      const own = log.read(workflow_id, place).finally(() => reading.delete(name));
+      reading.set(name, own);
+      const page = await own;
+      if (page.events.length > 0) kept = [...kept, { stream, after, page, until: performance.now() + KEPT_MS }].slice(-MOST_KEPT);
+      return page;
+    },
+    async extent(workflow_id, place) {
+      const extent = await log.extent(workflow_id, place);
+      // The record was restored: what was read before may not be part of it.
+      if (extent.begin_again_after !== null) {
+        kept = kept.filter(({ stream }) => !stream.startsWith(workflow_id));
+        for (const name of large.keys()) if (name.startsWith(workflow_id)) large.delete(name);
+      }
+      return extent;
+    },
+  };
+}
+
+const lastOf = ({ events }: RecordPage, after: number) => events.at(-1)?.seq ?? after;
+
+/** The rest of a page behind a number. There may be newer events than when it was read. */
+function behind({ events, bytes }: RecordPage, after: number): RecordPage {
+  const rest = events.filter(({ seq }) => seq > after);
+  return { events: rest, bytes: Math.ceil((bytes * rest.length) / events.length), more: true };
+}

@@ -1,0 +1,50 @@
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
+import { APIError } from 'openai';
+import { sourceOf } from '../domain/relayed-body.ts';
+import type { Chunk } from './chat-reply.ts';
+
+const END = '[DONE]';
+
+/**
+ * Passes each chunk of a streamed answer to `add`, up to the end mark. The client could iterate over them, through five iterators a
+ * token; this is one loop over the bytes. Failures are the client's: an `APIError` for an error within the stream.
+ */
+export async function readChunks(response: Response, add: (chunk: Chunk) => void): Promise<void> {
+  const body = response.body as ReadableStream<Uint8Array>;
+  const source = sourceOf(body);
+  const decoder = new TextDecoder();
+  let ended = false;
+  const onEvent = (event: EventSourceMessage) => {
+    if (event.data === END) ended = true;
+    else if (!ended) add(chunkOf(event, response));
+  };
+  const parser = createParser({ onEvent });
+  try {
+    while (!ended) {
+      const { done, value } = await source.read();
+      // Some endpoints leave out the empty line after their last event.
+      parser.feed(done ? `${decoder.decode()}\n\n` : decoder.decode(value, { stream: true }));
+      ended ||= done;
+    }
+    source.cancel().catch(() => {});
+  } catch (error) {
+    source.cancel(error).catch(() => {});
+    throw error;
+  }
+}
+
+function chunkOf({ event, data }: EventSourceMessage, { headers }: Response): Chunk {
+  const chunk = parsed(data);
+  const { error } = (chunk ?? {}) as { error?: object };
+  if (error || event === 'error') throw new APIError(undefined, error ?? chunk ?? undefined, undefined, headers);
+  return chunk as Chunk;
+}
+
+/** Without the message of `JSON.parse`, which quotes the text. */
+function parsed(data: string): object | null {
+  try {
+    return JSON.parse(data) as object | null;
+  } catch {
+    throw new SyntaxError('an event of its stream is not valid JSON');
+  }
+}
