@@ -114,7 +114,7 @@ it('keeps the result that a message brings', () => {
 });
 
 it('begins again after a reset of the stream, and keeps partial text after any other log line', () => {
-  const before = after(asked, [delta('par'), log('record_behind', { detail: 'step 2' }), log('progress')]);
+  const before = after(asked, [delta('par'), log('record_behind', { missing: 'step 2' }), log('progress')]);
   expect(before).toMatchObject({ partial: 'par', behind: 'step 2' });
   expect(after(before, [log('stream_reset')])).toEqual({ ...emptyRun, logs: [{ event: 'stream_reset', detail: '', timestamp }] });
 });
