@@ -15,7 +15,7 @@ const REASONS: Record<number, string> = {
   413: 'Body too large',
   415: 'Unsupported content type',
   421: 'The service does not answer to this host',
-  422: 'Fields are not valid',
+  422: 'Fields, or filters of the query, are not valid',
   429: 'Too many requests, open streams or other things in use; the code says which, Retry-After when to try again',
   502: 'An upstream service failed',
   503: 'The database or the engine cannot be reached, or too many requests wait; Retry-After says when to try again',
@@ -100,8 +100,9 @@ function operationOf(endpoint: Endpoint): ZodOpenApiOperationObject {
     responses: {
       [endpoint.status]: successOf(endpoint),
       ...(endpoint.idempotent && endpoint.status !== 200 ? { 200: { ...successOf(endpoint), description: 'Replayed' } } : {}),
+      ...(endpoint.notifiable ? { 202: { description: 'Accepted: only notifications, which need no answer' } } : {}),
       ...(endpoint.method === 'GET' && endpoint.kind === 'value' ? { 304: { description: REASONS[304] } } : {}),
-      ...(open ? unready(endpoint) : refusalsOf(endpoint)),
+      ...(open ? { ...unready(endpoint), ...problems([403, 421, 422]) } : refusalsOf(endpoint)),
     },
   } as ZodOpenApiOperationObject;
 }
@@ -166,23 +167,25 @@ const problem = (status: number, refusal?: z.ZodType) => ({
   content: refusal ? { 'application/json': { schema: refusal } } : { 'application/problem+json': { schema: Problem } },
 });
 
+const problems = (statuses: number[], refusal?: z.ZodType): Record<number, object> =>
+  Object.fromEntries(statuses.map((status) => [status, problem(status, refusal)]));
+
 /** The readiness check's 503 has the same body as its 200. */
 const unready = (endpoint: Endpoint) =>
   endpoint.operation === 'ready' ? { 503: { ...successOf(endpoint), description: 'Not ready' } } : {};
 
-function refusalsOf({ refuses, params, body, upload, query, refusal }: Endpoint): Record<number, object> {
+function refusalsOf({ refuses, params, body, upload, refusal }: Endpoint): Record<number, object> {
   const named = Object.keys((params as z.ZodObject).shape).length > 0;
-  const judged = body || upload || Object.keys((query as z.ZodObject).shape).length > 0;
   const statuses = new Set([
     401,
     403,
     421,
+    422,
     429,
     503,
     ...(named ? [404] : []),
-    ...(judged ? [422] : []),
     ...(body || upload ? [400, 408, 413, 415] : []),
     ...refuses,
   ]);
-  return Object.fromEntries([...statuses].sort().map((status) => [status, problem(status, refusal)]));
+  return problems([...statuses].sort(), refusal);
 }

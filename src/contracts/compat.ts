@@ -186,5 +186,6 @@ export const compat = {
     body: z.union([JsonRpc, z.array(JsonRpc)]),
     reply: JsonRpc,
     streamed: JsonRpc,
+    notifiable: true,
   }),
 };

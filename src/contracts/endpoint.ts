@@ -32,7 +32,7 @@ export interface Endpoint<
   reply: R;
   kind: K;
   status: number;
-  /** Statuses this operation refuses with, beyond 401, 404 and 422. */
+  /** Statuses this operation refuses with, beyond those of every operation. */
   refuses: number[];
   /** Honours an Idempotency-Key. */
   idempotent: boolean;
@@ -44,6 +44,8 @@ export interface Endpoint<
   streamed?: z.ZodType;
   /** Refusals of this shape, instead of problem details. */
   refusal?: z.ZodType;
+  /** Answers 202 without a body to a message that needs no answer. */
+  notifiable?: boolean;
 }
 
 const None = z.object({});
@@ -68,6 +70,7 @@ interface Facts<P, Q, B, R, K> {
   stores?: boolean;
   streamed?: z.ZodType;
   refusal?: z.ZodType;
+  notifiable?: boolean;
 }
 
 /** Declares an endpoint: `endpoint('GET /api/skills/{id}', {...})`. Parameters named in the path are ids unless declared otherwise. */

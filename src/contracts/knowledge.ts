@@ -132,17 +132,6 @@ const KnowledgeAnswer = z
     warnings: z.array(Warning).meta({ description: 'Such as a search without vectors' }),
   })
   .meta({ id: 'KnowledgeAnswer' });
-const TagList = z
-  .string()
-  .transform((text, { addIssue }): unknown => {
-    try {
-      return JSON.parse(text);
-    } catch {
-      addIssue({ code: 'custom', message: 'Not JSON' });
-      return [];
-    }
-  })
-  .pipe(z.array(z.string()));
 
 /** The same as fields of a form, for the OpenAPI document. */
 const UploadForm = z.object({
@@ -160,10 +149,12 @@ export const KnowledgeUpload = z.object({
     .default('')
     .transform((text, { addIssue }) => {
       if (!text.trim().startsWith('[')) return text.split(',');
-      const listed = TagList.safeParse(text);
-      if (listed.success) return listed.data;
-      addIssue({ code: 'custom', message: '`tags` must be comma separated, or a JSON array of text' });
-      return [];
+      try {
+        return z.array(z.string()).parse(JSON.parse(text));
+      } catch {
+        addIssue({ code: 'custom', message: '`tags` must be comma separated, or a JSON array of text' });
+        return [];
+      }
     })
     .transform((tags) => tags.map((tag) => tag.trim()).filter(Boolean)),
 });

@@ -24,6 +24,6 @@ export const models = {
       "The models of the default runtime, requested with the caller's token; with `provider_id`, those of that provider.",
     query: z.object({ provider_id: Id.optional() }),
     reply: z.array(Model),
-    refuses: [502],
+    refuses: [404, 502],
   }),
 };

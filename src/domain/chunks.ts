@@ -13,7 +13,8 @@ export function chunksOf(text: string): string[] {
     const chunk = clean.slice(start, end).trim();
     if (chunk) chunks.push(chunk);
     if (end === clean.length) break;
-    start = Math.max(startOfWord(clean, end - OVERLAP), start + 1);
+    // Later than before, because a cut is at more than half of a chunk.
+    start = startOfWord(clean, end - OVERLAP);
   }
   return chunks;
 }
@@ -32,5 +33,5 @@ function cutOf(window: string): number {
 function startOfWord(text: string, from: number): number {
   const space = text.indexOf(' ', from);
   const start = space !== -1 && space < from + OVERLAP ? space + 1 : from;
-  return /[\uDC00-\uDFFF]/.test(text[start] ?? '') ? start + 1 : start;
+  return /[\uDC00-\uDFFF]/.test(text.charAt(start)) ? start + 1 : start;
 }

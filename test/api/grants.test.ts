@@ -10,7 +10,7 @@ import { HOLDERS, type SecretWorld, startSecretWorld, unique } from '../support/
 
 let world: SecretWorld;
 beforeAll(async () => {
-  world = await startSecretWorld({ worker: false, env: { SHARED_WRITE: 'everyone' } });
+  world = await startSecretWorld({ fails_inside: true, worker: false, env: { SHARED_WRITE: 'everyone' } });
 });
 afterAll(() => world.stop());
 

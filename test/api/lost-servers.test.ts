@@ -7,7 +7,7 @@ import { until } from '../support/until.ts';
 
 let here: TestInstallation;
 beforeAll(async () => {
-  here = await startTestInstallation();
+  here = await startTestInstallation({ fails_inside: true });
   here.model.always(says('Said once.'));
 });
 afterAll(() => here?.stop());

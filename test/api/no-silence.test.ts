@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { answered } from '../support/client.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, says } from '../support/model-server.ts';
-import { undescribed } from '../support/statuses.ts';
 import { type World, worldOf } from './contract-world.ts';
 
 let here: TestInstallation;
@@ -165,13 +163,6 @@ describe('refusals', () => {
       }
     }
     expect((await here.alice.post('/api/skills', {})).body.errors[0].message).toBe('`name` is required');
-  });
-});
-
-describe('the description', () => {
-  it('lists every status that was answered', async () => {
-    const api = (await here.anonymous.get('/openapi.json')).body;
-    expect(undescribed(api as Parameters<typeof undescribed>[0], answered)).toEqual([]);
   });
 });
 

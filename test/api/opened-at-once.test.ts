@@ -208,7 +208,10 @@ describe('a step that is opened', () => {
       expect(both.filter(({ first_event }) => first_event === null)).toHaveLength(1);
       const { type, data } = eventsOf(task_id, () => at).log('model_call', model ?? DEFAULT_MODEL, { step: 2 });
       expect((await eventsFrom(task_id)).slice(-1)).toMatchObject([{ type, data }]);
-      const { run, first_event: after } = both.find(({ first_event }) => first_event !== null) as { run: OpenRun; first_event: number };
+      const { run, first_event: after } = both.find(({ first_event }) => first_event !== null) as {
+        run: OpenRun;
+        first_event: number;
+      };
       const more = { step: 2, after, event: eventsOf(task_id, () => at).delta('a') };
       expect(await runs.publishText(run, more)).toBe(after + 1);
       const again = (await runs.open(task_id, 2)) as OpenRun;
@@ -221,7 +224,10 @@ describe('a step that is opened', () => {
     const { runs } = here.core.store;
     const task_id = await atStepTwo(plain);
     await redefined(task_id, '{provider,requests_per_minute}', 9);
-    expect(await runs.openAndBegin(task_id, { step: 2, turns: 1, at })).toMatchObject({ first_event: null, run: { attempts: 0 } });
+    expect(await runs.openAndBegin(task_id, { step: 2, turns: 1, at })).toMatchObject({
+      first_event: null,
+      run: { attempts: 0 },
+    });
   });
 
   it('the first of a run is begun by itself: it has a prompt and a context to write', async () => {

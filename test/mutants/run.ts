@@ -18,6 +18,7 @@ expression of its rooms, and repeats its test files under load.
   npm run mutants -- --repeat 20 test/x.test.ts   test files, again and again next to a busy loop
 
   --jobs 2          that many at a time
+  --constants       also changes tables, schemas and what else runs while a module loads; slow
   --skip-baseline   when the tests have just passed without any planted fault
 `;
 
@@ -30,6 +31,7 @@ const { values, positionals } = parseArgs({
     rooms: { type: 'boolean', default: false },
     repeat: { type: 'string' },
     jobs: { type: 'string' },
+    constants: { type: 'boolean', default: false },
     'skip-baseline': { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -37,6 +39,7 @@ const { values, positionals } = parseArgs({
 });
 
 const jobs = (usual: number) => Number(values.jobs ?? usual);
+const effort = { jobs: jobs(2), constants: values.constants };
 
 /** Attempts of a test file that differs. */
 const TIMES = 20;
@@ -47,13 +50,13 @@ else process.exitCode = (await proven()) ? 0 : 1;
 
 async function proven(): Promise<boolean> {
   if (values.repeat) return repeated(positionals, Number(values.repeat));
-  if (values.rooms) return scoreRooms(isInRooms(positionals), jobs(2));
+  if (values.rooms) return scoreRooms(isInRooms(positionals), effort);
   if (values.only.length > 0) return allCaught(({ id }) => values.only.some((start) => id.startsWith(start)));
   const changed = values.all ? null : changedFiles(values.base);
   const tests = (changed ?? []).filter((file) => file.endsWith('.test.ts'));
   const parts = [
     await allCaught(({ file }) => !changed || changed.includes(file)),
-    await scoreRooms((file) => !changed || changed.includes(file), jobs(2)),
+    await scoreRooms((file) => !changed || changed.includes(file), effort),
     tests.length === 0 || (await repeated(tests, TIMES)),
   ];
   return parts.every(Boolean);

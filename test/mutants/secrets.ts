@@ -158,4 +158,12 @@ export default [
     harm: 'An embedding endpoint that echoes its key puts the key of the operator into warnings that users read.',
     tests: [{ file: 'test/api/knowledge.test.ts', name: 'the key of the embedding endpoint' }],
   },
+  {
+    id: 'secrets/longest-held-back',
+    file: 'src/domain/redaction.ts',
+    text: 'const longest = Math.max(',
+    replacement: 'const longest = Math.min(',
+    harm: 'A stream shows the first half of a token that is longer than the secrets of the run.',
+    tests: [{ file: 'test/unit/redaction.test.ts', name: 'holds back the beginning of the longest secret' }],
+  },
 ] satisfies Mutant[];

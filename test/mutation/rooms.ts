@@ -14,7 +14,10 @@ interface Room {
 export const ROOMS = {
   domain: {
     files: ['src/domain/*.ts'],
-    tests: ['test/unit/domain/*.test.ts', 'test/unit/{cadence,chunks,hosts,normalise,redaction,run-loop,shorter}.test.ts'],
+    tests: [
+      'test/unit/domain/*.test.ts',
+      'test/unit/{cadence,chunks,destinations,hosts,normalise,redaction,run-loop,shorter,sizes}.test.ts',
+    ],
   },
   guardrails: {
     files: ['src/guardrails/*.ts', 'src/parsers/room/{breaches,patterns,pii}.ts'],

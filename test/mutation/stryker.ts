@@ -15,21 +15,28 @@ interface Score {
 /** Unchanged code with unchanged tests is not tried again. Git ignores the folder. */
 const RESULTS = 'node_modules/.cache/perdura-mutants';
 
+export interface Effort {
+  /** How many changes are tried at a time. */
+  jobs: number;
+  /** Also changes what runs while a module loads, such as tables and schemas. For each of these all tests of the room run. */
+  constants: boolean;
+}
+
 /** Changes every expression of some files of the rooms, one at a time. Whether each room's tests notice enough of the changes. */
-export async function scoreRooms(wanted: (file: string) => boolean, jobs: number): Promise<boolean> {
+export async function scoreRooms(wanted: (file: string) => boolean, effort: Effort): Promise<boolean> {
   const scores: Score[] = [];
   for (const room of roomNames) {
     const files = filesOf(room).filter(wanted);
     if (files.length === 0) continue;
     console.log(`Changing every expression of ${room} (${files.length} files) …`);
-    scores.push(...scored(room, await mutated(room, files, jobs)));
+    scores.push(...scored(room, await mutated(room, files, effort)));
   }
   if (scores.length === 0) console.log('No file of the rooms is selected.');
   else console.log(`\n| file | caught | of | % |\n|---|---|---|---|\n${scores.map(rowOf).join('\n')}`);
   return scores.filter(({ name }) => (roomNames as string[]).includes(name)).every((score) => percent(score) >= LEAST);
 }
 
-async function mutated(room: RoomName, files: string[], jobs: number): Promise<Result[]> {
+async function mutated(room: RoomName, files: string[], { jobs, constants }: Effort): Promise<Result[]> {
   await mkdir(RESULTS, { recursive: true });
   process.env[ROOM_VARIABLE] = room;
   const stryker = new Stryker({
@@ -41,6 +48,7 @@ async function mutated(room: RoomName, files: string[], jobs: number): Promise<R
     // Vitest removes the types itself.
     tsconfigFile: 'none',
     concurrency: jobs,
+    ignoreStatic: !constants,
     // A busy machine must not turn a surviving change into one that timed out.
     timeoutMS: 30_000,
     incremental: true,

@@ -12,6 +12,7 @@ import { quietSdk } from '../../src/temporal/worker.ts';
 import { type Client, clientOf } from './client.ts';
 import { testDatabase } from './database.ts';
 import { type ModelServer, startModelServer } from './model-server.ts';
+import { type Description, undescribed, watchAnswers } from './statuses.ts';
 
 export const ALICE = 'token-of-alice';
 export const WEBHOOK_SECRET = `whsec_${Buffer.alloc(24, 'k').toString('base64')}`;
@@ -32,6 +33,9 @@ export interface TestInstallation {
   workflow(options?: { agent?: object; workflow?: object; tools?: string[] }): Promise<string>;
   /** Sends a prompt as Alice; returns the task's id. */
   prompt(workflow_id: string, prompt?: string, more?: object): Promise<string>;
+  /** Every response of the API so far, to whatever client: `GET /api/agents/x 404`. */
+  answers: ReadonlySet<string>;
+  /** Rejects if the API answered with a status that `/openapi.json` does not list for the operation. */
   stop(): Promise<void>;
 }
 
@@ -46,6 +50,8 @@ export interface InstallationOptions {
   dashboards?: DashboardSettings;
   /** Receives every log line of the worker and of requests. */
   log?: (line: string) => void;
+  /** A test makes the service fail inside, which is answered with 500. */
+  fails_inside?: boolean;
 }
 
 /** API and worker in this process, with the real servers of the test run and a scripted model. */
@@ -55,6 +61,7 @@ export async function startTestInstallation({
   setting: overrides = {},
   dashboards,
   log = () => {},
+  fails_inside = false,
 }: InstallationOptions = {}): Promise<TestInstallation> {
   const resources = createResources((error) => console.error(error));
   const database = await testDatabase();
@@ -100,14 +107,20 @@ export async function startTestInstallation({
     log_to: { write: log },
     ...(dashboards && { dashboards }),
   });
+  const answers = watchAnswers(app.server);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const alice = clientOf(url, ALICE);
   return {
-    ...{ url, setting, core, driver, model, alice },
+    ...{ url, setting, core, driver, model, alice, answers },
     bob: clientOf(url, BOB),
     anonymous: clientOf(url, null),
     ...helpers(alice, model),
-    stop: () => resources.close(),
+    async stop() {
+      const description = app.server.listening ? (await app.inject('/openapi.json')).json<Description>() : { paths: {} };
+      await resources.close();
+      const missing = undescribed(description, answers).filter((answer) => !(fails_inside && answer.endsWith(' 500')));
+      if (missing.length > 0) throw new Error(`/openapi.json does not list what was answered: ${missing.join(', ')}`);
+    },
   };
 }
 

@@ -1,5 +1,18 @@
-interface Description {
+import type { Server } from 'node:http';
+
+export interface Description {
   paths: Record<string, Record<string, { responses: Record<string, unknown> }>>;
+}
+
+/** Every response of a server so far, to whatever client: `GET /api/agents/x 404`. */
+export function watchAnswers(server: Server): ReadonlySet<string> {
+  const answers = new Set<string>();
+  server.on('request', ({ method, url }, response) =>
+    response.once('close', () => {
+      if (response.headersSent) answers.add(`${method} ${url?.split('?')[0]} ${response.statusCode}`);
+    }),
+  );
+  return answers;
 }
 
 const patternOf = (path: string) => new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`);

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { RunEvent } from '../../src/contracts/events.ts';
 import { after, emptyRun } from '../../src/dashboard/runs/run-state.ts';
+import { parsedJson } from '../../src/dashboard/ui/json.ts';
 
 const timestamp = '2026-01-31T12:00:00.000Z';
 const log = (event: string, more: object = {}): RunEvent => ({ type: 'log', data: { event, detail: '', ...more }, timestamp });
@@ -110,4 +111,15 @@ it('leaves calls alone when a log line names none', () => {
 
 it('keeps the result that a message brings', () => {
   expect(after(asked, [message('tool', 'r', { call_id: '1-1' })]).blocks).toEqual([{ ...blank, arguments: '{}', result: 'r' }]);
+});
+
+it('begins again after a reset of the stream, and keeps partial text after any other log line', () => {
+  const before = after(asked, [delta('par'), log('record_behind', { missing: 'step 2' }), log('progress')]);
+  expect(before).toMatchObject({ partial: 'par', behind: 'step 2' });
+  expect(after(before, [log('stream_reset')])).toEqual({ ...emptyRun, logs: [{ event: 'stream_reset', detail: '', timestamp }] });
+});
+
+it('reads JSON that a person entered, or reports what is wrong with it', () => {
+  expect([parsedJson('{"a":1}'), parsedJson('null')]).toEqual([{ value: { a: 1 } }, { value: null }]);
+  expect(parsedJson('{"a"')).toEqual({ wrong: expect.stringMatching(/^Not valid JSON: ./) });
 });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, expect, it } from 'vitest';
+import { describe, expect, it, type TestContext } from 'vitest';
 import type { RunEvent } from '../../src/contracts/events.ts';
 import { ApiProblem, type Client } from '../../src/dashboard/api/call.ts';
 import { followRun } from '../../src/dashboard/api/stream.ts';
@@ -25,11 +25,15 @@ const RECORD = [
   status('completed'),
 ];
 
-let close = async () => {};
-afterEach(() => close());
+interface Serving {
+  /** Where connections end, in turn. */
+  cuts: number[];
+  refusals?: number[];
+  repeats?: number;
+}
 
-/** Serves a record of events as the API does: after `last-event-id`, with comments in between. `cuts`: where connections end, in turn. */
-async function serve(cuts: number[], { refusals = [], repeats = 0 }: { refusals?: number[]; repeats?: number } = {}) {
+/** Serves a record of events as the API does, until the test ends: after `last-event-id`, with comments in between. */
+async function serve({ onTestFinished }: TestContext, { cuts, refusals = [], repeats = 0 }: Serving) {
   const asked: (string | undefined)[] = [];
   const server = createServer((request, response) => {
     const refusal = refusals.shift();
@@ -39,11 +43,11 @@ async function serve(cuts: number[], { refusals = [], repeats = 0 }: { refusals?
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  close = async () => {
+  onTestFinished(async () => {
     server.closeAllConnections();
     server.close();
     await once(server, 'close');
-  };
+  });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const client = {
     async send(path: string, init: RequestInit) {
@@ -75,31 +79,31 @@ async function followed(client: Client) {
   return { seen, states };
 }
 
-it.each(RECORD.map((_, cut) => cut))(
-  'the dashboard loses and repeats nothing when a stream breaks after event %i',
-  async (cut) => {
-    const { asked, client } = await serve([cut]);
+// Together, because each waits before it reconnects.
+describe.concurrent('the dashboard', () => {
+  it.for(RECORD.map((_, cut) => cut))('loses and repeats nothing when a stream breaks after event %i', async (cut, context) => {
+    const { asked, client } = await serve(context, { cuts: [cut] });
     const { seen, states } = await followed(client);
     expect(seen).toEqual(RECORD);
     expect(asked).toEqual([undefined, cut === 0 ? undefined : String(cut)]);
     expect(states).toEqual(['connecting', 'live', 'reconnecting', 'live', 'ended']);
     const blocks = [{ kind: 'note' }, { kind: 'text', text: 'Two three.' }];
     expect(after(emptyRun, seen)).toMatchObject({ status: 'completed', partial: '', blocks });
-  },
-);
+  });
 
-it('the dashboard follows a stream that breaks again and again, and past an outage of the service', async () => {
-  const { asked, client } = await serve([2, 3, 5], { refusals: [503] });
-  expect((await followed(client)).seen).toEqual(RECORD);
-  expect(asked).toEqual([undefined, '2', '3', '5']);
-});
+  it('follows a stream that breaks again and again, and past an outage of the service', async (context) => {
+    const { asked, client } = await serve(context, { cuts: [2, 3, 5], refusals: [503] });
+    expect((await followed(client)).seen).toEqual(RECORD);
+    expect(asked).toEqual([undefined, '2', '3', '5']);
+  });
 
-it('the dashboard shows what a server repeats once', async () => {
-  const { client } = await serve([3, 6], { repeats: 2 });
-  expect((await followed(client)).seen).toEqual(RECORD);
-});
+  it('shows what a server repeats once', async (context) => {
+    const { client } = await serve(context, { cuts: [3, 6], repeats: 2 });
+    expect((await followed(client)).seen).toEqual(RECORD);
+  });
 
-it.each([401, 403, 404])('the dashboard stops following and reports a refusal with %i', async (refusal) => {
-  const { client } = await serve([], { refusals: [refusal] });
-  await expect(followed(client)).rejects.toMatchObject({ status: refusal });
+  it.for([401, 403, 404])('stops following and reports a refusal with %i', async (refusal, context) => {
+    const { client } = await serve(context, { cuts: [], refusals: [refusal] });
+    await expect(followed(client)).rejects.toMatchObject({ status: refusal });
+  });
 });

@@ -69,6 +69,16 @@ describe('a text that comes in pieces', () => {
     expect(redactor(['abcdefghij'], redactor(['abcdef'])).text('abcdefghij!')).toBe('[redacted]!');
     expect(redactor(['abcdef'], redactor(['abcdefghij'])).text('abcdefghij!')).toBe('[redacted]!');
   });
+  it('holds back the beginning of the longest secret of the run and of the installation', () => {
+    const [short, long] = ['hunter22', SECRET];
+    for (const known of [redactor([short], redactor([long])), redactor([long], redactor([short]))]) {
+      const out: string[] = [];
+      const stream = known.stream((piece) => out.push(piece));
+      for (const piece of `It is ${long} or ${short}.`) stream.push(piece);
+      stream.end({ cut: false });
+      expect(out.join('')).toBe('It is [redacted] or [redacted].');
+    }
+  });
 });
 
 describe('what a secret is found as', () => {

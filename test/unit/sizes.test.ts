@@ -15,7 +15,8 @@ describe('how fast an installation grows', () => {
     expect(changePerDay([], 'database')).toBeNull();
     expect(changePerDay([sample('01T00', { database: 5 })], 'database')).toBeNull();
     expect(changePerDay([sample('01T00', { engine: 5 }), sample('02T00', {})], 'engine')).toBeNull();
-    expect(changeText(null)).toContain('unknown yet');
+    expect(changePerDay([sample('01T00', { database: 5 }), sample('01T00', { database: 9 })], 'database')).toBeNull();
+    expect(changeText(null)).toBe('growth unknown yet (it takes two hourly samples)');
   });
 
   it('is what the first and the last sample differ by, for one day', () => {
@@ -25,7 +26,13 @@ describe('how fast an installation grows', () => {
       sample('03T00', { database: 5_000 }),
     ];
     expect(changePerDay(samples, 'database')).toBe(2_000);
-    expect([changeText(2_000), changeText(-2_000)]).toEqual(['2.0 kB more a day', '2.0 kB less a day']);
+    expect([2_000, -2_000, 0].map(changeText)).toEqual(['2.0 kB more a day', '2.0 kB less a day', '0 bytes more a day']);
+  });
+
+  it('is measured between the samples that have it', () => {
+    const engines = [null, 1_000, 2_000, null];
+    const samples = engines.map((engine, day) => sample(`0${day + 1}T00`, { engine }));
+    expect(changePerDay(samples, 'engine')).toBe(1_000);
   });
 
   it('says when the disk is full, unless it is not getting fuller', () => {
@@ -34,13 +41,22 @@ describe('how fast an installation grows', () => {
   });
 });
 
-it('sizes are written with three digits at most', () => {
-  expect([0, 999, 1_400, 123_456, 1.46e9, 69e9].map(bytesText)).toEqual([
-    '0 bytes',
-    '999 bytes',
-    '1.4 kB',
-    '123 kB',
-    '1.5 GB',
-    '69.0 GB',
-  ]);
+it.each([
+  [0, '0 bytes'],
+  [0.4, '0 bytes'],
+  [999, '999 bytes'],
+  [1_000, '1.0 kB'],
+  [1_400, '1.4 kB'],
+  [-1_400, '-1.4 kB'],
+  [99_900, '99.9 kB'],
+  [100_000, '100 kB'],
+  [123_456, '123 kB'],
+  [2.5e6, '2.5 MB'],
+  [1.46e9, '1.5 GB'],
+  [69e9, '69.0 GB'],
+  [3e12, '3.0 TB'],
+  [3e15, '3.0 PB'],
+  [3e18, '3000 PB'],
+])('a size of %s bytes is written with three digits: %s', (bytes, text) => {
+  expect(bytesText(bytes)).toBe(text);
 });

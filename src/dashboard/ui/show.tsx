@@ -1,4 +1,4 @@
-import { Group, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Copyable } from './copy.tsx';
 import { parsedJson } from './json.ts';
@@ -87,8 +87,4 @@ export function Labelled({ label, children }: { label: string; children: ReactNo
       {children}
     </div>
   );
-}
-
-export function TagList({ of }: { of: readonly string[] }) {
-  return of.length === 0 ? <>—</> : <Group gap={4}>{of.join(', ')}</Group>;
 }

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { AgentCreate } from '../../../src/contracts/agents.ts';
 import {
   alsoTaken,
+  FilterQuery,
   fieldAliases,
   isProtective,
   isStorable,
@@ -12,7 +13,7 @@ import {
   toolSchema,
 } from '../../../src/contracts/common.ts';
 import { CustomToolCreate, EnvConfig } from '../../../src/contracts/custom-tools.ts';
-import { crud, endpoint } from '../../../src/contracts/endpoint.ts';
+import { crud, endpoint, IdParams } from '../../../src/contracts/endpoint.ts';
 import { GuardrailCreate } from '../../../src/contracts/guardrails.ts';
 import { KnowledgeSourceCreate, KnowledgeUpload } from '../../../src/contracts/knowledge.ts';
 import { UrlConfig } from '../../../src/contracts/mcps.ts';
@@ -150,6 +151,7 @@ describe('another spelling', () => {
     expect(read(variable, '{{token:a}}')).toEqual({ token_name: 'a' });
     expect(read(variable, '{{  token:a  }}')).toEqual({ token_name: 'a' });
     expect(read(variable, 'a')).toEqual({ token_name: 'a' });
+    expect(read(variable, '{{token:weather-key}}')).toEqual({ token_name: 'weather-key' });
     expect(read(variable, 'x {{token:a}}')).toEqual({ token_name: 'x {{token:a}}' });
     expect(read(variable, '{{token:a}} x')).toEqual({ token_name: '{{token:a}} x' });
     expect(read(variable, { token_name: 'a' })).toEqual({ token_name: 'a' });
@@ -224,6 +226,33 @@ describe('helpers of contracts', () => {
     const made = crud({ path: '/api/x', noun, tag: 'X' }, { record: z.string(), create: z.string(), update: z.string() });
     expect(made.create).toMatchObject({ summary, operation, status: 201 });
     expect(made.list.operation).toBe(list);
+  });
+
+  it('declare what each of the five operations takes, answers and refuses', () => {
+    const [record, create, update] = [z.object({ a: z.string() }), z.object({ b: z.string() }), z.object({ c: z.string() })];
+    const made = crud({ path: '/api/x', noun: 'skill', tag: 'X' }, { record, create, update });
+    const one = { tag: 'X', path: '/api/x/{id}', params: IdParams, query: made.get.query, idempotent: false };
+    expect(made).toEqual({
+      noun: 'skill',
+      list: expect.objectContaining({ path: '/api/x', kind: 'page', reply: record, query: FilterQuery, refuses: [] }),
+      create: expect.objectContaining({
+        ...{ path: '/api/x', body: create, reply: record, status: 201, refuses: [409, 413], idempotent: true, stores: true },
+      }),
+      get: {
+        ...{ ...one, method: 'GET', operation: 'get_skill', summary: 'Get a skill' },
+        ...{ body: null, reply: record, kind: 'value', status: 200, refuses: [] },
+      },
+      update: {
+        ...{ ...one, method: 'PUT', operation: 'update_skill', summary: 'Change a skill', stores: true },
+        description: 'A field left out is unchanged; a null clears a field that may be null.',
+        ...{ body: update, reply: record, kind: 'value', status: 200, refuses: [409, 412, 413] },
+      },
+      remove: {
+        ...{ ...one, method: 'DELETE', operation: 'delete_skill', summary: 'Delete a skill' },
+        ...{ body: null, reply: null, kind: 'none', status: 204, refuses: [409, 412] },
+      },
+    });
+    expect(made.get.query.parse({ more: 1 })).toEqual({});
   });
 
   it('name several of a resource by their own plural', () => {

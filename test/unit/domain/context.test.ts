@@ -35,6 +35,7 @@ describe('tokens', () => {
     ['\u0080'.repeat(2), 1],
     ['\u0080'.repeat(3), 2],
     ['\u07ff'.repeat(4), 2],
+    ['\u07ff'.repeat(8), 4],
     // In this estimate three bytes of one character count like those of a half of a pair.
     ['\u0800'.repeat(8), 3],
     ['😀', 1],
@@ -64,6 +65,9 @@ describe('the window of a model', () => {
     ['gpt-4.1-mini-2025', 1_047_576],
     // Not a release of gpt-4, but one of its family.
     ['claude-opus-9', 200_000],
+    // Most of a family have it; of several that are as frequent it is the smallest.
+    ['gemini-9', 1_048_576],
+    ['mistral-medium-9', 128_000],
     ['xyz', 9],
     ['', 9],
   ])('%s', (model, window) => {
@@ -120,6 +124,8 @@ describe('a summary', () => {
     const rest = [message({ kind: 'summary', step: 1 }), message({ kind: 'reply', step: 2 })];
     expect(sinceSummary([...standing, ...older, ...rest])).toEqual([...standing, ...rest]);
     expect(sinceSummary([...standing, ...older])).toEqual([...standing, ...older]);
+    const fork = message({ kind: 'prompt', step: 2 });
+    expect(sinceSummary([...standing, ...older, ...rest, fork])).toEqual([...standing, ...rest, fork]);
     expect([...standing, ...older].map(isStanding)).toEqual([true, true, false, false]);
   });
 
@@ -250,7 +256,11 @@ describe('memories', () => {
   it.each<[string, unknown[], unknown]>([
     ['trimmed', [{ key: ' a ', value: ' b ' }], [{ key: 'a', value: 'b' }]],
     ['without more fields', [{ key: 'a', value: 'b', more: 1 }], [{ key: 'a', value: 'b' }]],
-    ['only if both are texts', [{ key: 'a' }, { value: 'b' }, { key: 1, value: 'b' }, null, 'x'], []],
+    [
+      'only if both are texts',
+      [{ key: 'a' }, { value: 'b' }, { key: 1, value: 'b' }, { key: 'a', value: 1 }, null, 'x', { key: 'a', value: 'b' }],
+      [{ key: 'a', value: 'b' }],
+    ],
     [
       'only if neither is empty',
       [

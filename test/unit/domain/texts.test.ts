@@ -8,7 +8,7 @@ import { progressOf, todosOf } from '../../../src/domain/progress.ts';
 import { withDeclared } from '../../../src/domain/tool-env.ts';
 import { callIdOf, reminderOf, responseOf, storable } from '../../../src/domain/transcript.ts';
 import { shorterAsTsv } from '../../../src/domain/tsv.ts';
-import { isUuid } from '../../../src/domain/uuid.ts';
+import { firstUuidOf, isUuid, timeOfUuid } from '../../../src/domain/uuid.ts';
 
 describe('arguments that a model wrote', () => {
   it.each(['', '  \n', '{}'])('are none in %j', (text) => {
@@ -215,6 +215,15 @@ describe('an id', () => {
     '0197a0g4-6b1e-7c3a-9f57-0d2c5a1be001',
   ])('is not %j', (text) => {
     expect(isUuid(text)).toBe(false);
+  });
+
+  it('holds the time of its creation', () => {
+    expect(timeOfUuid(ID)).toBe(0x0197a0c46b1e);
+    expect(firstUuidOf(0x0197a0c46b1e + 0.9)).toBe('0197a0c4-6b1e-7000-8000-000000000000');
+    expect([firstUuidOf(-1), firstUuidOf(1)]).toEqual([
+      '00000000-0000-7000-8000-000000000000',
+      '00000000-0001-7000-8000-000000000000',
+    ]);
   });
 });
 

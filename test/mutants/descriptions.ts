@@ -1,0 +1,72 @@
+import type { Mutant } from './mutant.ts';
+
+const CONTRACT = 'test/api/contract.test.ts';
+const DESCRIPTION = 'test/unit/contracts/description.test.ts';
+const EVENT_SOURCE = 'test/api/event-source.test.ts';
+
+export default [
+  {
+    id: 'descriptions/undeclared-conflict',
+    file: 'src/contracts/tasks.ts',
+    text: '    status: 202,\n    refuses: [403, 409, 503],',
+    replacement: '    status: 202,\n    refuses: [403, 503],',
+    harm: 'A generated client has no type for the refusal to stop a run that has ended.',
+    tests: [{ file: CONTRACT, name: 'describes every status that it answered' }],
+  },
+  {
+    id: 'descriptions/undeclared-host',
+    file: 'src/api/openapi.ts',
+    text: '...problems([403, 421, 422])',
+    replacement: '...problems([403, 422])',
+    harm: 'Nobody learns from the description why a health check by another name is refused.',
+    tests: [{ file: CONTRACT, name: 'describes every status that it answered' }],
+  },
+  {
+    id: 'descriptions/limit',
+    file: 'src/contracts/memories.ts',
+    text: '.min(1).max(500)',
+    replacement: '.min(1).max(50)',
+    harm: 'A memory with a key of two words is refused.',
+    tests: [{ file: DESCRIPTION, name: 'has limits that leave room' }],
+  },
+  {
+    id: 'descriptions/example',
+    file: 'src/contracts/custom-tools.ts',
+    text: "example: { API_KEY: { token_name: 'weather-key',",
+    replacement: "example: { 'API-KEY': { token_name: 'weather-key',",
+    harm: 'A request with the example from /docs is refused.',
+    tests: [{ file: DESCRIPTION, name: 'fits its schema' }],
+  },
+  {
+    id: 'descriptions/unnamed-type',
+    file: 'src/contracts/custom-tools.ts',
+    text: ".meta({ id: 'ToolRunResult' })",
+    replacement: '.meta({})',
+    harm: 'A generated client has no name for the result of a tool.',
+    tests: [{ file: DESCRIPTION, name: 'has named types for what it takes and returns' }],
+  },
+  {
+    id: 'descriptions/operation-twice',
+    file: 'src/contracts/custom-tools.ts',
+    text: "operation: 'set_env_mapping'",
+    replacement: "operation: 'get_env_mapping'",
+    harm: 'A generated client loses one of two operations with the same name.',
+    tests: [{ file: DESCRIPTION, name: 'has its own name' }],
+  },
+  {
+    id: 'descriptions/event-source-resumes',
+    file: 'src/api/mount.ts',
+    text: "request.headers['last-event-id']",
+    replacement: "request.headers['x-last-event-id']",
+    harm: 'After a lost connection a page shows everything that it has shown already.',
+    tests: [{ file: EVENT_SOURCE, name: 'is resumed by the EventSource after a lost connection' }],
+  },
+  {
+    id: 'descriptions/event-source-frames',
+    file: 'src/api/sse.ts',
+    text: "typeof data === 'string' ? data : JSON.stringify(data)",
+    replacement: "typeof data === 'string' ? data : JSON.stringify(data, null, 1)",
+    harm: 'A page cannot read the events, whose JSON ends with its first line.',
+    tests: [{ file: EVENT_SOURCE, name: 'is read as the record has it' }],
+  },
+] satisfies Mutant[];

@@ -1,0 +1,160 @@
+import { globSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { describe, expect, it } from 'vitest';
+import { describeApi } from '../../../src/api/openapi.ts';
+import type { Endpoint } from '../../../src/contracts/endpoint.ts';
+import { describedBodies } from '../../support/described-bodies.ts';
+
+const CONTRACTS = resolve(import.meta.dirname, '../../../src/contracts');
+
+/** Every endpoint that a contract declares, however deep it is among its exports. */
+function endpointsIn(value: unknown): Endpoint[] {
+  if (typeof value !== 'object' || value === null || '_zod' in value) return [];
+  if ('operation' in value && 'path' in value) return [value as Endpoint];
+  return Object.values(value).flatMap(endpointsIn);
+}
+
+const files = globSync('*.ts', { cwd: CONTRACTS });
+const modules = await Promise.all(files.map((file) => import(resolve(CONTRACTS, file)) as Promise<object>));
+const endpoints = [...new Set(modules.flatMap((module) => endpointsIn({ ...module })))];
+
+interface Schema {
+  [keyword: string]: any;
+}
+interface Described {
+  parameters?: { name: string; in: string; schema: Schema }[];
+  requestBody?: { content: Record<string, { schema: Schema }> };
+  responses: Record<string, { description: string; content?: Record<string, { schema: Schema }> }>;
+  [field: string]: any;
+}
+
+const document = describeApi(endpoints, 'test') as unknown as {
+  paths: Record<string, Record<string, Described>>;
+  components: { schemas: Record<string, Schema> };
+};
+const { schemas } = document.components;
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({
+    name: `${method.toUpperCase()} ${path}`,
+    keys: ['paths', path, method],
+    path,
+    operation,
+  })),
+);
+
+/** Every schema of the document, and where it is. */
+function schemasIn(value: unknown, at: string): { at: string; schema: Schema }[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const inner = Object.entries(value)
+    .filter(([key]) => key !== 'example' && key !== 'examples')
+    .flatMap(([key, more]) => schemasIn(more, `${at}/${key}`));
+  const isSchema = !Array.isArray(value) && !/\/(?:properties|schemas)$/.test(at);
+  return isSchema ? [{ at, schema: value }, ...inner] : inner;
+}
+const all = schemasIn(document, '');
+const faulty = (isRight: (schema: Schema) => boolean) => all.filter(({ schema }) => !isRight(schema)).map(({ at }) => at);
+
+describe('every operation', () => {
+  it('is found', () => {
+    expect(operations.length).toBeGreaterThan(100);
+    expect(endpoints.filter(({ kind }) => !['value', 'page', 'events', 'none'].includes(kind))).toEqual([]);
+  });
+
+  it('has its own name, a tag, and a summary that reads as a title', () => {
+    const ids = operations.map(({ operation }) => operation.operationId as string);
+    expect(ids.filter((id, index) => !/^[a-z]+(?:_[a-z]+)*$/.test(id) || ids.indexOf(id) !== index)).toEqual([]);
+    const named = ({ operation: { summary, tags } }: (typeof operations)[number]) =>
+      /^[A-Z][^\n]*[^.\s]$/.test(summary) && tags.every((tag: string) => /^[A-Z]/.test(tag));
+    expect(operations.filter((operation) => !named(operation)).map(({ name }) => name)).toEqual([]);
+  });
+
+  it('names the parameters of its path, and no others', () => {
+    const parametersOf = ({ parameters = [] }: Described) =>
+      parameters.filter((one) => one.in === 'path').map(({ name }) => name);
+    for (const { name, path, operation } of operations)
+      expect([name, ...parametersOf(operation)]).toEqual([name, ...[...path.matchAll(/\{(\w+)\}/g)].map(([, part]) => part)]);
+  });
+
+  it('has named types for what it takes and returns, from which clients are generated', () => {
+    const isNamed = (schema: Schema): boolean =>
+      '$ref' in schema || (schema.type === 'array' && isNamed(schema.items)) || (schema.anyOf?.every(isNamed) ?? false);
+    const unnamed = operations.flatMap(({ name, operation: { requestBody, responses } }) =>
+      [requestBody, ...Object.values(responses)].flatMap((body) =>
+        Object.entries(body?.content ?? {})
+          .filter(([type, { schema }]) => type !== 'multipart/form-data' && !isNamed(schema))
+          .map(([type]) => `${name} ${type}`),
+      ),
+    );
+    expect(unnamed).toEqual([]);
+  });
+
+  it('returns a body, except where there is nothing to return', () => {
+    const isSilent = ({ responses }: Described) => {
+      const [success = ''] = Object.keys(responses).sort();
+      return success !== '204' && !responses[success]?.content;
+    };
+    expect(operations.filter(({ operation }) => isSilent(operation)).map(({ name }) => name)).toEqual([]);
+  });
+});
+
+describe('every schema', () => {
+  it('says something in each of its descriptions', () => {
+    expect(faulty(({ description }) => typeof description !== 'string' || /\w{2}/.test(description))).toEqual([]);
+  });
+
+  it('names each value that it takes', () => {
+    const isWord = (value: unknown) => typeof value !== 'string' || /^[\w.*-]+$/.test(value);
+    expect(faulty(({ enum: values = [], const: one }) => [...(Array.isArray(values) ? values : []), one].every(isWord))).toEqual(
+      [],
+    );
+  });
+
+  it('has limits that leave room', () => {
+    const leavesRoom = ({ minLength, maxLength, minItems, maxItems, minimum, maximum }: Schema) =>
+      (minLength ?? 0) <= 1 &&
+      (maxLength ?? 100) >= 64 &&
+      (minItems ?? 0) <= 1 &&
+      (maxItems ?? 100) >= 64 &&
+      !(minimum >= maximum);
+    expect(faulty(leavesRoom)).toEqual([]);
+  });
+
+  it('of an object has fields, unless it takes any', () => {
+    const isEmpty = ({ type, properties = {}, additionalProperties: more = false, oneOf }: Schema) =>
+      type === 'object' && Object.keys(properties).length === 0 && more === false && !oneOf;
+    expect(faulty((schema) => !isEmpty(schema))).toEqual([]);
+  });
+});
+
+describe('every example', () => {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  ajv.addSchema(document, 'api');
+  const { sampleOf } = describedBodies(schemas);
+  const reference = (keys: string[]) =>
+    `api#/${keys.map((key) => encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`;
+
+  it('fits its schema', () => {
+    // What is both sent and returned is described twice; its example is of what is sent.
+    const isReturned = (at: string) => at.endsWith('Output') && at.slice(0, -'Output'.length).split('/').at(-1)! in schemas;
+    const examples = all.filter(
+      ({ at, schema }) => /^\/components\/schemas\//.test(at) && 'example' in schema && !isReturned(at),
+    );
+    expect(examples.length).toBeGreaterThan(30);
+    for (const { at, schema } of examples) {
+      const fits = ajv.compile({ $ref: reference(at.slice(1).split('/')) });
+      fits(schema.example);
+      expect([at, fits.errors]).toEqual([at, null]);
+    }
+  });
+
+  it('makes a body that its operation takes', () => {
+    for (const { name, keys, operation } of operations) {
+      const schema = operation.requestBody?.content['application/json']?.schema;
+      if (!schema) continue;
+      const fits = ajv.compile({ $ref: reference([...keys, 'requestBody', 'content', 'application/json', 'schema']) });
+      fits(sampleOf(schema));
+      expect([name, fits.errors]).toEqual([name, null]);
+    }
+  });
+});

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { behindEvents, behindSentence, missingFor, missingForCall } from '../../../src/domain/continuity.ts';
+import { isBehind, type Mark, parsedMark, textOfMark } from '../../../src/domain/epoch.ts';
+
+describe('what the record lacks for a step', () => {
+  const place = (more: object = {}) => ({ follows: true, unended: [], defined: true, ...more });
+  it.each<[string, Parameters<typeof missingFor>, string | null]>([
+    ['nothing', [{ step: 3, denied: [] }, place()], null],
+    ['the definition, whatever else', [{ step: 3, denied: [] }, place({ defined: false, follows: false })], 'its definition'],
+    ['the step before', [{ step: 3, denied: [] }, place({ follows: false, unended: ['2-1'] })], 'step 2'],
+    ['one result', [{ step: 3, denied: [] }, place({ unended: ['2-1'] })], 'the result of the call 2-1'],
+    ['several results', [{ step: 3, denied: [] }, place({ unended: ['2-1', '2-2'] })], 'the result of the calls 2-1, 2-2'],
+    ['no result of a call that was denied', [{ step: 3, denied: ['2-1'] }, place({ unended: ['2-1'] })], null],
+    [
+      'only results of calls that were made',
+      [{ step: 3, denied: ['2-1'] }, place({ unended: ['2-1', '2-2'] })],
+      'the result of the call 2-2',
+    ],
+  ])('is %s', (_, [order, found], missing) => {
+    expect(missingFor(order, found)).toBe(missing);
+  });
+
+  it.each([
+    [{ known: true, defined: true }, null],
+    [{ known: true, defined: false }, 'its definition'],
+    [{ known: false, defined: true }, 'the call 2-1'],
+    [{ known: false, defined: false }, 'the call 2-1'],
+  ])('and for a call with %j', (found, missing) => {
+    expect(missingForCall('2-1', found)).toBe(missing);
+  });
+
+  it('is published with what a person can do, and the run waits', () => {
+    const sentence =
+      'The record of this run is older than its execution: it lacks step 2. Resume the run from its record, or fail it';
+    expect(behindSentence('step 2')).toBe(sentence);
+    const timestamp = '2026-01-31T12:00:00.000Z';
+    expect(behindEvents('t', { missing: 'step 2', turns: 4, now: () => timestamp })).toEqual([
+      { type: 'log', data: { event: 'record_behind', detail: sentence, missing: 'step 2' }, timestamp },
+      { type: 'status', data: { status: 'waiting', current_turn: 4, task_id: 't' }, timestamp },
+    ]);
+  });
+});
+
+describe('the mark of an installation', () => {
+  const mark = (epoch: number, beat: number, installation = 'one'): Mark => ({ installation, epoch, beat });
+  const without = (field: string) => JSON.stringify({ ...mark(2, 5), [field]: undefined });
+
+  it.each<[string, Mark, boolean]>([
+    ['the same', mark(2, 5), false],
+    ['a later beat', mark(2, 6), true],
+    ['an earlier beat', mark(2, 4), false],
+    ['a later epoch, whatever its beat', mark(3, 0), true],
+    ['an earlier epoch, whatever its beat', mark(1, 9), false],
+    ['another installation', mark(3, 9, 'other'), false],
+  ])('is behind another or not: %s', (_, other, behind) => {
+    expect(isBehind(mark(2, 5), other)).toBe(behind);
+  });
+
+  it('is read as it was written, and from nothing else', () => {
+    expect(parsedMark(textOfMark({ ...mark(2, 5), more: 1 } as Mark))).toEqual(mark(2, 5));
+    const wrong = [undefined, '', 'text', 'null', '{}', ...['installation', 'epoch', 'beat'].map(without)];
+    expect(wrong.map(parsedMark)).toEqual(wrong.map(() => null));
+    for (const half of [{ epoch: 1.5 }, { beat: '5' }, { installation: 1 }])
+      expect(parsedMark(JSON.stringify({ ...mark(2, 5), ...half }))).toBeNull();
+  });
+});
