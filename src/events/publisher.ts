@@ -18,8 +18,8 @@ interface DeltaPublisher {
 }
 
 /**
- * Calls `send` one at a time, and not before `ready`. If the database is unavailable it is unknown what was published, so nothing
- * more is sent; other failures surface in `flush`.
+ * Calls `send` one at a time, and not before `ready`. After a `send` that gave up because the database is unavailable it is unknown
+ * what was published, so nothing more is sent; other failures surface in `flush`.
  */
 export type PublishDeltas = (send: (delta: string) => Promise<unknown>, ready: Promise<unknown>) => DeltaPublisher;
 
