@@ -34,12 +34,23 @@ export async function recordCopy(pool: pg.Pool, workflow_id: string): Promise<Re
   const restore = () =>
     transaction(pool, 'READ COMMITTED', async (on) => {
       await on.query('DELETE FROM workflows WHERE id = $1', [workflow_id]);
-      for (const [table] of TABLES)
-        await on.query(`INSERT INTO ${table} SELECT * FROM jsonb_populate_recordset(NULL::${table}, $1)`, [
-          JSON.stringify(rows.get(table)),
-        ]);
+      for (const [table] of TABLES) {
+        const columns = await storedColumns(on, table);
+        const text = `INSERT INTO ${table} (${columns}) SELECT ${columns} FROM jsonb_populate_recordset(NULL::${table}, $1)`;
+        await on.query(text, [JSON.stringify(rows.get(table))]);
+      }
     });
   return { rows, restore };
+}
+
+/** Without those that the database generates. */
+async function storedColumns(on: pg.PoolClient, table: string): Promise<string> {
+  const { rows } = await on.query<{ name: string }>(
+    `SELECT quote_ident(column_name) AS name FROM information_schema.columns
+     WHERE table_schema = 'public' AND table_name = $1 AND is_generated = 'NEVER'`,
+    [table],
+  );
+  return rows.map(({ name }) => name).join(', ');
 }
 
 async function transaction(
