@@ -31,10 +31,13 @@ const NOT_COUNTED: Record<string, string> = {
   tasks: 'history',
   token_uses: 'history',
   tool_calls: 'history',
+  usage_calls: 'sums of history',
+  usage_runs: 'sums of history',
   webhook_attempts: 'history',
   webhook_deliveries: 'history',
   webhook_secrets: 'two rows a principal',
   workflows: 'settings of limited length',
+  workspace_layers: 'names of objects: a workspace has limits, and goes with its run',
 };
 
 const TEXTS = `SELECT table_name, array_agg(column_name::text ORDER BY column_name) AS columns FROM information_schema.columns
