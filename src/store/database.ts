@@ -56,16 +56,15 @@ export function openDatabase({ url, max_connections = 20, notifies = true, on_er
     ...(notifies ? {} : { onConnect: (client) => client.query(notifyNobody()) }),
   });
   pool.on('error', on_error);
-  const unwatch = replaceSilent(pool, connectionTo(url, 'perdura probe'));
+  const end = replaceSilent(pool, connectionTo(url, 'perdura probe'));
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
   return {
     pool,
     prisma,
     crowded: () => pool.waitingCount >= max_connections * WAITING_PER_CONNECTION,
     async close() {
-      unwatch();
       await prisma.$disconnect();
-      if (!pool.ended) await pool.end();
+      await end();
     },
   };
 }

@@ -38,6 +38,11 @@ export class PooledClient extends pg.Client {
     return (this as unknown as { processID: number }).processID;
   }
 
+  /** Lets the process end although the connection is open. */
+  unref(): void {
+    (this as unknown as { connection: { stream: Socket } }).connection.stream.unref();
+  }
+
   /** Closes without a goodbye, which a silent server would not answer. */
   drop(): void {
     (this as unknown as { connection: { stream: Socket } }).connection.stream.destroy();
@@ -54,10 +59,10 @@ interface Wait {
  * Replaces connections that have fallen silent, before their time limits. If a statement waits for its answer, a new connection asks
  * the server whether it works on that statement: if it does not, either the statement or its answer was lost. The waiting caller gets
  * an error as from a broken connection. As soon as one connection is known to be silent, those that are idle are replaced as well.
- * Returns a function that ends the watch.
+ * Returns a function that closes the pool.
  */
-export function replaceSilent(pool: pg.Pool, config: pg.ClientConfig): () => void {
-  const { busy, dropIdle } = connectionsOf(pool);
+export function replaceSilent(pool: pg.Pool, config: pg.ClientConfig): () => Promise<void> {
+  const { busy, dropIdle, all } = connectionsOf(pool);
   let asking = false;
   async function look(): Promise<void> {
     const doubted = [...busy].filter(([client, wait]) => isDoubted(client, wait));
@@ -77,7 +82,13 @@ export function replaceSilent(pool: pg.Pool, config: pg.ClientConfig): () => voi
     return false;
   }
   const watch = setInterval(() => void look(), LOOK_MS).unref();
-  return () => clearInterval(watch);
+  return async () => {
+    clearInterval(watch);
+    const open = all();
+    if (!pool.ended) await pool.end();
+    // A silent server does not answer the goodbye, and must not keep this process alive.
+    for (const client of open) client.unref();
+  };
 }
 
 /** The connections of a pool that are in use. One that came to its time limit takes those that are idle with it. */
@@ -102,7 +113,7 @@ function connectionsOf(pool: pg.Pool) {
     if (!error) idle.add(client);
     else if (SILENT.test(error.message)) dropIdle();
   });
-  return { busy, dropIdle };
+  return { busy, dropIdle, all: () => [...idle, ...busy.keys()] };
 }
 
 /** Whether nobody works on the statement, and no answer came while that was asked. Otherwise it is asked again later. */
@@ -121,10 +132,10 @@ async function backendsAtWork(config: pg.ClientConfig): Promise<ReadonlySet<numb
     await client.connect();
     const { rows } = await client.query<{ pid: number }>(workingBackends());
     const pids = new Set(rows.map(({ pid }) => pid));
-    void client.end();
     return pids.has(client.backend) ? pids : null;
   } catch {
-    client.drop();
     return null;
+  } finally {
+    client.drop();
   }
 }

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { afterEach, expect, inject, it } from 'vitest';
 import { outageOf } from '../../src/domain/outages.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
@@ -90,4 +92,30 @@ it('leaves a statement to its time limit if the database does not say on what it
   proxy.silence({ fresh: true });
   const asked = { text: 'SELECT 1', query_timeout: 8_000 };
   expect(await endOf(pool.query(asked))).toBe('Query read timeout');
+});
+
+const PROCESS = `
+  const { openDatabase } = await import(process.argv[1]);
+  const { pool, close } = openDatabase({ url: process.argv[2] });
+  await Promise.all([1, 2, 3].map(() => pool.query('SELECT pg_sleep(0.1)')));
+  process.on('SIGTERM', close);
+  console.log('open');
+  setInterval(() => {}, 1_000).unref();
+`;
+
+it('lets the process end although the server does not answer the goodbye', async () => {
+  const database = await testDatabase();
+  endings.push(() => database.drop());
+  const proxy = await startDroppingProxy(inject('postgres_url'));
+  endings.push(() => proxy.stop());
+  const module = new URL('../../src/store/database.ts', import.meta.url).href;
+  const flags = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', PROCESS];
+  const child = spawn(process.execPath, [...flags, module, throughProxy(database.url, proxy)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  endings.push(async () => child.kill('SIGKILL'));
+  await once(child.stdout, 'data');
+  proxy.silence({ fresh: true });
+  child.kill('SIGTERM');
+  expect(await once(child, 'exit')).toEqual([0, null]);
 });

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import type { ChaosOptions, Scene } from './chaos.ts';
 import type { Watched } from './client.ts';
@@ -64,6 +65,20 @@ function recoveries(seconds: number[]): string {
   return `${seconds.length} steps and calls, p50 ${at(0.5)} s, p95 ${at(0.95)} s, longest ${at(1)} s`;
 }
 
+/** How long the server may take to notice that a client has gone. */
+const GOODBYE_MS = 3_000;
+
+/** The connections of the installation's processes that outlive them, each with what it did last. */
+async function connectionsLeft(database: pg.Client): Promise<string[]> {
+  for (let end = performance.now() + GOODBYE_MS; ; await wait(100)) {
+    const { rows } = await database.query<{ found: string }>(
+      `SELECT format('%s, %s since %s: %s', application_name, state, state_change, left(query, 60)) AS found FROM pg_stat_activity
+       WHERE application_name LIKE 'perdura%' AND datname = current_database()`,
+    );
+    if (rows.length === 0 || performance.now() > end) return rows.map(({ found }) => found);
+  }
+}
+
 async function nothingIsLeft({ exits, tools }: Outcome, database: pg.Client): Promise<Verdict> {
   const found: Verdict = {
     invariant: 'SIGTERM ends every process with 0; no tool process and no connection is left',
@@ -76,9 +91,7 @@ async function nothingIsLeft({ exits, tools }: Outcome, database: pg.Client): Pr
   for (const { pid, argv } of await livingProcesses())
     if (pids.has(pid) && /perdura|toolrunner/.test(argv.join(' '))) found.violations.push(`tool process ${pid} is left`);
   for (const pid of await tools.servers()) found.violations.push(`MCP server ${pid} is left`);
-  const { rows } = await database.query<{ n: number }>(
-    `SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name LIKE 'perdura%' AND datname = current_database()`,
-  );
-  if (rows[0]?.n) found.violations.push(`${rows[0].n} database connections are left`);
+  const left = await connectionsLeft(database);
+  if (left.length > 0) found.violations.push(`${left.length} database connections are left: ${left.join('; ')}`);
   return found;
 }

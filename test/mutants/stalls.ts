@@ -87,4 +87,12 @@ export default [
     harm: 'Every process of the machine reaches Temporal through the worker.',
     tests: [{ file: RELAYED, name: 'serves nobody without its password' }],
   },
+  {
+    id: 'stalls/process-kept-by-a-silent-connection',
+    file: 'src/store/silent-connections.ts',
+    text: 'for (const client of open) client.unref();',
+    replacement: '',
+    harm: 'A worker whose connection has fallen silent does not end on SIGTERM: the deploy hangs until it is killed.',
+    tests: [{ file: 'test/api/silent-connections.test.ts', name: 'lets the process end although the server does not answer' }],
+  },
 ] satisfies Mutant[];

@@ -89,9 +89,11 @@ function serve(pair: Pair): void {
   if (!pair.silent) return;
   pair.silent = false;
   const gone = pair.client.destroyed || pair.upstream.destroyed;
-  for (const [socket] of sidesOf(pair)) {
-    if (gone) socket.destroy();
-    else socket.resume();
+  for (const [from, to] of sidesOf(pair)) {
+    if (gone) from.destroy();
+    else from.resume();
+    // A paused socket reports its end as well, and only once.
+    if (from.readableEnded) to.end();
   }
 }
 
