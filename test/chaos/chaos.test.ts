@@ -8,7 +8,7 @@ const SEED = '20261121';
 const RUN = fileURLToPath(new URL('run.ts', import.meta.url));
 
 it('no run is lost, no effect repeated unnoticed and no stream wrong, regardless of what is killed', {
-  timeout: 300_000,
+  timeout: 480_000,
 }, async () => {
   const flags = ['--disable-warning=ExperimentalWarning', RUN, '--short', '--seed', SEED];
   const child = spawn(process.execPath, flags, { stdio: ['ignore', 'pipe', 'inherit'] });
