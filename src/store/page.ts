@@ -27,10 +27,20 @@ export function idOfCursor(cursor: string | undefined): string | undefined {
 export const badCursor = () =>
   new AppError('unprocessable', 'cursor: Not a cursor of this list; use the one in the Link header', { code: 'bad_cursor' });
 
+interface Cut<T> {
+  total: number;
+  limit: number;
+  /** The cursor behind a row; by default of a list in the order of ids. */
+  cursorAt?: (last: T) => string;
+}
+
 /** Cuts a page from rows, of which one more than `limit` was queried. */
-export function pageOf<T extends { id: string }>(found: T[], total: number, limit: number): RowPage<T> {
+export function pageOf<T extends { id: string }>(
+  found: T[],
+  { total, limit, cursorAt = ({ id }) => cursorOf(id) }: Cut<T>,
+): RowPage<T> {
   const items = found.slice(0, limit);
-  return { items, total, next: found.length > limit ? cursorOf(items.at(-1)!.id) : null };
+  return { items, total, next: found.length > limit ? cursorAt(items.at(-1)!) : null };
 }
 
 /** The part of a Prisma model that a list needs. */
@@ -55,7 +65,7 @@ export async function listed<Row, T extends { id: string }>(
     }),
     table.count({ where }),
   ]);
-  return pageOf(found.map(shown), total, limit);
+  return pageOf(found.map(shown), { total, limit });
 }
 
 /** The wire format of rows: dates as ISO 8601 in UTC. */

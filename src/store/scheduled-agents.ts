@@ -64,7 +64,7 @@ export function scheduleStore({ pool, prisma, keys }: { pool: pg.Pool; prisma: P
         table.findMany({ where: { AND: [where, after ? { id: { lt: after } } : {}] }, orderBy: { id: 'desc' }, take: limit + 1 }),
         table.count({ where }),
       ]);
-      const page = pageOf(found, total, limit);
+      const page = pageOf(found, { total, limit });
       return { ...page, items: page.items.map((row) => scheduleOfRow(row, Date.now())) };
     },
     find: (id: string): Promise<Row | null> => table.findUnique({ where: { id } }),

@@ -38,10 +38,8 @@ export class PooledClient extends pg.Client {
     return (this as unknown as { processID: number }).processID;
   }
 
-  /** Lets the process end although the connection is open. */
-  unref(): void {
-    (this as unknown as { connection: { stream: Socket } }).connection.stream.unref();
-  }
+  /** Lets the process end although the connection is open. The types of `pg` lack it. */
+  declare unref: () => void;
 
   /** Closes without a goodbye, which a silent server would not answer. */
   drop(): void {
@@ -98,17 +96,18 @@ function connectionsOf(pool: pg.Pool) {
   const dropIdle = () => {
     for (const client of idle) client.drop();
   };
-  const on = (event: string, react: (client: PooledClient) => void) => pool.on(event as 'acquire', react as never);
-  on('acquire', (client) => {
-    idle.delete(client);
-    busy.set(client, null);
+  // The class that the pool was given.
+  const own = (client: pg.PoolClient) => client as unknown as PooledClient;
+  pool.on('acquire', (acquired) => {
+    idle.delete(own(acquired));
+    busy.set(own(acquired), null);
   });
-  on('remove', (client) => {
-    idle.delete(client);
-    busy.delete(client);
+  pool.on('remove', (removed) => {
+    idle.delete(own(removed));
+    busy.delete(own(removed));
   });
   pool.on('release', (error, released) => {
-    const client = released as unknown as PooledClient;
+    const client = own(released);
     busy.delete(client);
     if (!error) idle.add(client);
     else if (SILENT.test(error.message)) dropIdle();

@@ -1,7 +1,7 @@
 import type { TaskSort } from '../contracts/task-lists.ts';
 import { isUuid } from '../domain/uuid.ts';
 import { Prisma, type PrismaClient, type Task as Row } from '../generated/prisma/client.ts';
-import { badCursor, cursorOf, idOfCursor, type Paging, type RowPage } from './page.ts';
+import { badCursor, cursorOf, idOfCursor, type Paging, pageOf, type RowPage } from './page.ts';
 
 export interface TaskFilter {
   owner?: string | undefined;
@@ -50,10 +50,8 @@ export async function listTasks(prisma: PrismaClient, query: TaskListQuery): Pro
       ORDER BY ${by ? Prisma.sql`${by} DESC, ` : Prisma.empty}${order} LIMIT ${limit + 1}`,
     prisma.$queryRaw<{ total: number }[]>`SELECT count(*)::int AS total FROM tasks WHERE ${matching}`,
   ]);
-  const shown = rows.slice(0, limit);
-  const last = shown.at(-1);
-  const next = rows.length > limit && last ? cursorAt(last, sort) : null;
-  return { items: shown.map(({ sorted_by: _, ...row }) => row), total: counted?.total ?? 0, next };
+  const page = pageOf(rows, { total: counted?.total ?? 0, limit, cursorAt: (last) => cursorAt(last, sort) });
+  return { ...page, items: page.items.map(({ sorted_by: _, ...row }) => row) };
 }
 
 interface CountedError {

@@ -6,7 +6,7 @@ interface Period {
   to: string;
   /** Null: everybody. */
   owner: string | null;
-  /** Groups that are told apart. */
+  /** How many groups have rows; all others are one group. */
   most: number;
 }
 

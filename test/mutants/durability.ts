@@ -189,8 +189,8 @@ export default [
   {
     id: 'durability/last-page',
     file: 'src/store/page.ts',
-    text: 'found.length > limit ? cursorOf',
-    replacement: 'found.length >= limit ? cursorOf',
+    text: 'found.length > limit ? cursorAt',
+    replacement: 'found.length >= limit ? cursorAt',
     harm: 'A client that follows Link ends with an empty page.',
     tests: [{ file: 'test/api/conventions.test.ts', name: 'page newest first' }],
   },

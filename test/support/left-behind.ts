@@ -19,20 +19,17 @@ export async function leftBehind({ core }: TestInstallation, workflow_id: string
   return task.task_id;
 }
 
+/** What the engine shows of a run that a test starts by itself. */
+export const labelsOf = (workflow_id: string) => ({
+  ...{ owner: 'alice', principal: 'alice', trigger: 'prompt', agent: 'test', workflow: 'test', model: null },
+  workflow_id,
+});
+
 /** Starts the run of such a task; its history continues as new after so many rounds. */
 export async function startRenewing(
   { driver }: TestInstallation,
   task_id: string,
   { max_turns, renew_after }: { max_turns: number; renew_after: number },
 ) {
-  const labels = {
-    owner: 'alice',
-    principal: 'alice',
-    trigger: 'prompt',
-    agent: 'test',
-    workflow: 'test',
-    workflow_id: 'test',
-    model: null,
-  };
-  await driver.engine.start({ task_id, max_turns, queued: false, renew_after }, labels);
+  await driver.engine.start({ task_id, max_turns, queued: false, renew_after }, labelsOf('test'));
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reconcile } from '../../src/temporal/reconcile-tasks.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { leftBehind } from '../support/left-behind.ts';
+import { labelsOf, leftBehind } from '../support/left-behind.ts';
 import { asks, says } from '../support/model-server.ts';
 import { until } from '../support/until.ts';
 
@@ -29,16 +29,7 @@ describe('a run that waits in the engine for what is on record continues', () =>
   it('when it holds its lane', async () => {
     const workflow_id = await here.workflow();
     const task_id = await leftBehind(here, workflow_id);
-    const labels = {
-      owner: 'alice',
-      principal: 'alice',
-      trigger: 'prompt',
-      agent: 'test',
-      workflow: 'test',
-      workflow_id,
-      model: null,
-    };
-    await here.driver.engine.start({ task_id, max_turns: 5, queued: true }, labels);
+    await here.driver.engine.start({ task_id, max_turns: 5, queued: true }, labelsOf(workflow_id));
     await parked(task_id);
     await sql(`UPDATE tasks SET status = 'running', started_at = now() WHERE id = $1`, task_id);
     here.model.script(says('Continued.'));
