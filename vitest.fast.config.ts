@@ -5,6 +5,8 @@ export default defineConfig({
   test: {
     include: ['test/unit/**/*.test.ts', 'test/runtimes/**/*.test.ts'],
     testTimeout: 60_000,
+    maxWorkers: '100%',
+    pool: 'threads',
     execArgv: ['--disable-warning=ExperimentalWarning'],
   },
 });
