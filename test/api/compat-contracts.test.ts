@@ -55,6 +55,7 @@ describe('a completion', () => {
     const chunks = await collected(
       await openai.chat.completions.create({ model: await here.workflow(), messages, stream: true }),
     );
+    expect(chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('')).toBe('Hello.');
     expect(chunks.every(({ usage, choices }) => !usage && choices.length === 1)).toBe(true);
   });
 
@@ -110,6 +111,7 @@ describe('a response', () => {
   it('is resumed in the midst of its text when the pieces are no longer on record', async () => {
     const text = 'One two three four five six.';
     const events = await streamed(says(text, { pause_ms: 70 }));
+    expect(textOf(events)).toBe(text);
     await here.core.database.pool.query(`DELETE FROM events WHERE type = 'message_delta'`);
     for (const [index, { sequence_number }] of events.slice(0, -1).entries()) {
       const rest = await resumed(idOf(events), sequence_number);

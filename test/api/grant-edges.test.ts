@@ -46,6 +46,17 @@ it('grants end when their owner saves the resource with another destination', as
   expect(grants.map(({ status }) => status)).toEqual(['granted']);
 });
 
+it.each(HOLDERS)('grants are deleted with their resource: a $kind', async ({ make }) => {
+  const { alice } = world;
+  const token = await tokenOf(alice);
+  const held = await make(world, alice, token.name);
+  const grants = async () =>
+    (await world.core.database.pool.query('SELECT 1 FROM secret_grants WHERE resource_id = $1', [held.id])).rowCount;
+  expect(await grants()).toBe(1);
+  await alice.ok(alice.del(held.path), 204);
+  expect(await grants()).toBe(0);
+});
+
 it("grants are taken back by their token's owner alone, and by the path of that token", async () => {
   const { alice, bob } = world;
   const [alices, bobs, other] = [await tokenOf(alice), await tokenOf(bob), await tokenOf(alice)];

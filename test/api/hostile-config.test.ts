@@ -112,7 +112,7 @@ describe('the address of a knowledge source elsewhere', () => {
       searchRemote({ source_type: 'pgvector', connection_config: { url, table: 'no_such_table' } }, [1], { limit: 1, ports });
     const good = `postgres://${username}:${password}@database.example:${port}${pathname}`;
     // It is connected and signed in: what is missing is the table.
-    await expect(search(good)).rejects.toThrow(/no_such_table|vector/);
+    await expect(search(good)).rejects.toThrow('no_such_table');
     expect(dialled).toEqual([['database.example', Number(port)]]);
     const [{ unix_socket_directories: sockets }] = (await here.core.database.pool.query('SHOW unix_socket_directories')).rows;
     await expect(search(`${good}?host=${sockets || '/tmp'}`)).rejects.toThrow('The parameter host is not supported');

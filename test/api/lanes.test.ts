@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Definition } from '../../src/domain/definition.ts';
 import type { Database } from '../../src/store/database.ts';
 import { keyRing } from '../../src/store/key-ring.ts';
@@ -31,6 +31,8 @@ async function lane() {
   return { workflow_id, accept, tasks };
 }
 
+const rowOf = (id: string) => database.prisma.workflow.findUniqueOrThrow({ where: { id } });
+
 /** Ends the task that holds the lane until none is left; the tasks in the order in which they held it. */
 async function ran(workflow_id: string, first: string): Promise<string[]> {
   const order: string[] = [];
@@ -39,7 +41,7 @@ async function ran(workflow_id: string, first: string): Promise<string[]> {
     holder = (await runStore(database.pool).settle(holder, { status: 'completed', error: null, error_code: null, events: [] }))
       .next;
   }
-  expect((await database.prisma.workflow.findUniqueOrThrow({ where: { id: workflow_id } })).active_task_id).toBe(null);
+  expect((await rowOf(workflow_id)).active_task_id).toBe(null);
   return order;
 }
 
@@ -81,4 +83,58 @@ it('runs the tasks first that a server of the release before accepted, which giv
   for (const id of [holder, late, early]) await accept(id);
   await database.pool.query('UPDATE tasks SET lane_number = NULL WHERE id = $1', [early]);
   expect(await ran(workflow_id, holder)).toEqual([holder, early, late]);
+});
+
+describe('a task that is withdrawn', () => {
+  it('leaves its workflow as if it had not been asked for', async () => {
+    const { workflow_id, accept, tasks } = await lane();
+    const [kept, withdrawn] = ids(90).slice(80) as [string, string];
+    await accept(kept);
+    await accept(withdrawn);
+    expect(await tasks.discard(withdrawn)).toBe(kept);
+    expect(await accepted(workflow_id)).toEqual([kept]);
+    expect(await rowOf(workflow_id)).toMatchObject({ task_count: 1, last_task_id: kept, active_task_id: kept });
+  });
+
+  it('is not one that has begun', async () => {
+    const { workflow_id, accept, tasks } = await lane();
+    const [begun] = ids(92).slice(91) as [string];
+    await accept(begun);
+    await database.prisma.task.update({ where: { id: begun }, data: { status: 'running' } });
+    expect(await tasks.discard(begun)).toBeNull();
+    expect(await accepted(workflow_id)).toEqual([begun]);
+    expect(await rowOf(workflow_id)).toMatchObject({ task_count: 1, active_task_id: begun });
+  });
+});
+
+describe('a lane whose holder ended without passing it on', () => {
+  it.each(['completed', 'failed', 'halted'])('goes to the next task: the holder %s', async (status) => {
+    const { workflow_id, accept, tasks } = await lane();
+    const [holder, next] = [randomUUID(), randomUUID()];
+    await accept(holder);
+    await accept(next);
+    await database.prisma.task.update({ where: { id: holder }, data: { status } });
+    await tasks.settleLanes();
+    expect(await rowOf(workflow_id)).toMatchObject({ active_task_id: next, status: 'running' });
+  });
+
+  it.each(['pending', 'running', 'waiting'])('stays with a holder that is %s', async (status) => {
+    const { workflow_id, accept, tasks } = await lane();
+    const holder = randomUUID();
+    await accept(holder);
+    await accept(randomUUID());
+    await database.prisma.task.update({ where: { id: holder }, data: { status } });
+    await tasks.settleLanes();
+    expect(await rowOf(workflow_id)).toMatchObject({ active_task_id: holder });
+  });
+});
+
+it('keeps a workflow inactive that was paused while its tasks ran', async () => {
+  const { workflow_id, accept } = await lane();
+  const [first, second] = [randomUUID(), randomUUID()];
+  await accept(first);
+  await accept(second);
+  await database.prisma.workflow.update({ where: { id: workflow_id }, data: { status: 'inactive' } });
+  expect(await ran(workflow_id, first)).toEqual([first, second]);
+  expect(await rowOf(workflow_id)).toMatchObject({ status: 'inactive', last_task_status: 'completed' });
 });

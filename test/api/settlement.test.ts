@@ -189,10 +189,61 @@ describe('the end of a task', () => {
     expect(ends.map(({ webhook }) => webhook)).toEqual([again.webhook, again.webhook]);
   });
 
+  it('returns no delivery that has been made', async () => {
+    const task_id = await running();
+    const { webhook } = await settle(task_id, ENDS[0]!);
+    await database.prisma.webhookDelivery.update({ where: { id: webhook! }, data: { status: 'delivered' } });
+    expect((await settle(task_id, ENDS[0]!)).webhook).toBeNull();
+  });
+
   it('opens none when the workflow has no webhook, and none when the task is gone', async () => {
     const task_id = await running('no_webhooks');
     expect(await settle(task_id, ENDS[0]!)).toEqual({ next: null, webhook: null, definition_hash: 'no_webhooks' });
     expect((await leftBy(task_id)).deliveries).toEqual([]);
     expect(await settle(randomUUID(), ENDS[0]!)).toEqual({ next: null, webhook: null, definition_hash: null });
+  });
+});
+
+describe('what a halted run had said', () => {
+  const said = async (task_id: string, events: [type: string, data: object][]) => {
+    const { workflow_id } = await database.prisma.task.findUniqueOrThrow({ where: { id: task_id } });
+    const timestamp = new Date().toISOString();
+    const written = JSON.stringify(events.map(([type, data]) => ({ type, data, timestamp })));
+    await database.pool.query('SELECT append_events($1, $2, $3)', [workflow_id, task_id, written]);
+  };
+  const kept = async (task_id: string) => {
+    await settle(task_id, ENDS[2]!);
+    const { task, messages } = await leftBy(task_id);
+    return { response: task.response, partial: messages.filter(({ kind }) => kind === 'partial').map(({ content }) => content) };
+  };
+
+  it('is the text of its last attempt alone, in the order in which it was said', async () => {
+    const task_id = await running();
+    await said(task_id, [
+      ['log', { event: 'attempt_reset' }],
+      ['message_delta', { delta: 'So ' }],
+      ['message_delta', { delta: 'far' }],
+    ]);
+    expect(await kept(task_id)).toEqual({ response: 'So far', partial: ['So far'] });
+  });
+
+  it('is the text since its last reply', async () => {
+    const task_id = await running();
+    await said(task_id, [
+      ['message', { role: 'assistant', content: 'Well' }],
+      ['message', { role: 'tool', content: 'done' }],
+      ['message_delta', { delta: 'Next' }],
+    ]);
+    expect(await kept(task_id)).toEqual({ response: 'Next', partial: ['Next'] });
+  });
+
+  it('is its last reply if it was saying nothing', async () => {
+    const task_id = await running();
+    await said(task_id, [['message', { role: 'assistant', content: 'Well' }]]);
+    for (const [step, content] of ['First', 'Second', ''].entries())
+      await database.prisma.taskMessage.create({
+        data: { task_id, step: step + 1, position: 9, role: 'assistant', kind: 'reply', content },
+      });
+    expect(await kept(task_id)).toEqual({ response: 'Second', partial: [] });
   });
 });

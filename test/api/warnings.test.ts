@@ -186,7 +186,7 @@ describe('a guardrail that guards nothing', () => {
     const strict = await here.alice.post('/api/guardrails', body, { prefer: 'handling=strict' });
     expect([strict.status, strict.body.errors?.[0]?.path]).toEqual([422, path]);
     const { id, warnings } = await here.alice.ok(here.alice.post('/api/guardrails', body), 201);
-    expect(warnings).toEqual([{ path, message: expect.stringMatching(/guards nothing|any JSON/) }]);
+    expect(warnings).toEqual([{ path, message: expect.stringContaining(path === 'config' ? 'guards nothing' : 'any JSON') }]);
     const of = `/api/guardrails/${id}`;
     expect((await here.alice.get(of)).body.warnings).toEqual(warnings);
     expect((await here.alice.put(of, { tags: ['x'] })).body.warnings).toEqual(warnings);

@@ -228,7 +228,9 @@ describe('the Temporal server of an installation', { timeout: 60_000 }, () => {
     async () => {
       const server = await start(await bench.home());
       const answering: string[] = [];
-      for (const { address, port } of await listeningSockets(server.pid)) {
+      const sockets = await listeningSockets(server.pid);
+      expect(sockets.map(({ port }) => port)).toContain(Number(server.address.split(':')[1]));
+      for (const { address, port } of sockets) {
         expect(address).toMatch(/^127\./);
         // With sixteen million addresses times all ports, no page finds the interface behind the guard.
         if (address !== '127.0.0.1') continue;

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Mutant } from './mutant.ts';
@@ -14,3 +15,10 @@ export async function catalogue(): Promise<Mutant[]> {
 }
 
 export const areaOf = ({ id }: Mutant): string => id.split('/')[0] as string;
+
+/** A random sample, the same for the same seed. A fault that is added later changes one place of it at most. */
+export function sampleOf(mutants: readonly Mutant[], size: number, seed: string): Mutant[] {
+  const ranked = mutants.map((mutant) => ({ mutant, rank: createHash('sha256').update(`${seed} ${mutant.id}`).digest('hex') }));
+  ranked.sort((a, b) => (a.rank < b.rank ? -1 : 1));
+  return ranked.slice(0, size).map(({ mutant }) => mutant);
+}

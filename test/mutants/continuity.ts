@@ -186,7 +186,7 @@ export default [
   },
   {
     id: 'continuity/open-calls-of-a-restored-run',
-    file: 'prisma/migrations/20261123010000_continuity/migration.sql',
+    file: 'prisma/functions/close_open_work.sql',
     text: 'CASE WHEN restored OR may_have_run OR status',
     replacement: 'CASE WHEN may_have_run OR status',
     harm: 'A call whose effect happened before a restore is recorded as never made.',

@@ -22,6 +22,10 @@ await vitest.standalone();
 process.once('disconnect', () => vitest.close().finally(() => process.exit()));
 process.on('message', ({ tests, changed }: Order) => {
   for (const file of changed) vitest.invalidateFile(join(process.cwd(), file));
+  vitest.provide(
+    'changed_functions',
+    changed.filter((file) => file.startsWith('prisma/functions/')),
+  );
   run(tests).then(
     (results) => process.send?.(results),
     (error: Error) => process.send?.([{ file: 'vitest', errors: [error.message], tests: [] } satisfies FileResult]),

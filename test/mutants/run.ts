@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { repeated } from '../mutation/repeat.ts';
 import { filesOf, type RoomName, roomNames } from '../mutation/rooms.ts';
 import { scoreRooms } from '../mutation/stryker.ts';
-import { areaOf, catalogue } from './catalogue.ts';
+import { areaOf, catalogue, sampleOf } from './catalogue.ts';
 import type { Mutant } from './mutant.ts';
 import { atBench, type Outcome, type Verdict } from './trial.ts';
 
@@ -13,6 +13,7 @@ expression of its rooms, and repeats its test files under load.
   npm run mutants -- --base HEAD~3          what differs from another commit
   npm run mutants -- --all                  every planted fault and every room
   npm run mutants -- --only egress          planted faults whose id begins so; may be given several times
+  npm run mutants -- --sample 60 --seed 7   a random sample of all planted faults; also with --list
   npm run mutants -- --list                 every planted fault and its harm
   npm run mutants -- --rooms [domain]       every file of all rooms, or of those named (${roomNames.join(', ')}); also a file
   npm run mutants -- --repeat 20 test/x.test.ts   test files, again and again next to a busy loop
@@ -27,6 +28,8 @@ const { values, positionals } = parseArgs({
   options: {
     only: { type: 'string', multiple: true, default: [] },
     all: { type: 'boolean', default: false },
+    sample: { type: 'string' },
+    seed: { type: 'string', default: '1' },
     base: { type: 'string', default: 'main' },
     rooms: { type: 'boolean', default: false },
     repeat: { type: 'string' },
@@ -45,12 +48,13 @@ const effort = { jobs: jobs(2), constants: values.constants };
 const TIMES = 20;
 
 if (values.help) console.log(HELP);
-else if (values.list) for (const { id, harm } of await catalogue()) console.log(`${id}  ${harm}`);
+else if (values.list) for (const { id, harm } of await sampled()) console.log(`${id}  ${harm}`);
 else process.exitCode = (await proven()) ? 0 : 1;
 
 async function proven(): Promise<boolean> {
   if (values.repeat) return repeated(positionals, Number(values.repeat));
   if (values.rooms) return scoreRooms(isInRooms(positionals), effort);
+  if (values.sample) return runAll(await sampled());
   if (values.only.length > 0) return allCaught(({ id }) => values.only.some((start) => id.startsWith(start)));
   const changed = values.all ? null : changedFiles(values.base);
   const tests = (changed ?? []).filter((file) => file.endsWith('.test.ts'));
@@ -60,6 +64,11 @@ async function proven(): Promise<boolean> {
     tests.length === 0 || (await repeated(tests, TIMES)),
   ];
   return parts.every(Boolean);
+}
+
+async function sampled(): Promise<Mutant[]> {
+  const all = await catalogue();
+  return values.sample ? sampleOf(all, Number(values.sample), values.seed) : all;
 }
 
 function isInRooms(named: readonly string[]): (file: string) => boolean {

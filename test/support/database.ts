@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { inject } from 'vitest';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { asOperator } from './operator.ts';
@@ -9,7 +10,11 @@ export interface TestDatabase {
 }
 
 /** Creates a migrated, empty database that is dropped at the end. */
-export const testDatabase = (): Promise<TestDatabase> => createDatabase('template_perdura');
+export async function testDatabase(): Promise<TestDatabase> {
+  const database = await createDatabase('template_perdura');
+  for (const file of inject('changed_functions') ?? []) await command(database.url, await readFile(file, 'utf8'));
+  return database;
+}
 
 /** The same, before its first migration. */
 export const unmigratedDatabase = (): Promise<TestDatabase> => createDatabase('template0');

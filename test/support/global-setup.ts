@@ -20,6 +20,8 @@ declare module 'vitest' {
     cache_dir: string;
     /** The path of the browser; '' if there is none. */
     chromium: string;
+    /** Database functions whose files have changed since the template was migrated. */
+    changed_functions?: string[];
   }
 }
 

@@ -137,7 +137,7 @@ describe('a tool', () => {
     here.model.script(asks({ name }), says('Too much.'));
     expect(await here.ended(await here.prompt(workflow_id))).toMatchObject({ status: 'completed', response: 'Too much.' });
     expect(results()[0]?.length).toBeLessThan(1_200_000);
-    expect(results()[0]).toMatch(/larger|limit|MiB|cut/);
+    expect(results()[0]).toContain('the result is larger than');
   });
 });
 

@@ -16,8 +16,9 @@ const LARGEST_PAYLOAD = 256 * 1024;
 
 /** Bytes of history between one step and the next. */
 async function bytesOfSteps(task_id: string): Promise<number[]> {
-  const { events = [] } = await here.driver.client.workflow.getHandle(runIdOf(task_id)).fetchHistory();
+  const { events } = await here.driver.client.workflow.getHandle(runIdOf(task_id)).fetchHistory();
   const sizes: number[] = [];
+  expect(events).not.toHaveLength(0);
   for (const event of events ?? []) {
     const size = JSON.stringify(event).length;
     expect(size).toBeLessThan(LARGEST_PAYLOAD);

@@ -72,7 +72,7 @@ describe("what a model chooses does not reach this machine's loopback", () => {
     const command = `exec 3<>/dev/tcp/127.0.0.1/${new URL(receiver.url).port}; echo "direct $?"
       python3 -c "import urllib.request; urllib.request.urlopen('${receiver.url}')" 2>&1 | tail -1; echo "$http_proxy" | cut -c1-4`;
     const said = await used({ agent: { builtin_tools: ['bash'] } }, 'bash', { command });
-    expect(said).toMatch(/403|not allowed/i);
+    expect(said).toContain('403');
     expect(said).not.toContain('direct 0');
     expect(receiver.received).toEqual([]);
   });

@@ -137,6 +137,78 @@ describe.each(SECRET_HOLDERS)('the destination of a %s', (kind) => {
   });
 });
 
+describe('what a resource asks for', () => {
+  const HIDDEN = 'an address that is not shown';
+  const labels = (list: { token: string; destination: Destination }[]) =>
+    list.map(({ token, destination }) => [token, destination.label]);
+  const provider = ROWS.provider.row as unknown as Parameters<typeof asked.provider>[0];
+  const server = { id: 'm', name: 'm', transport_type: 'http', network: false, paths: [] };
+  const source = { id: 's', name: 's', source_type: 'vector_db' };
+
+  it('is nothing where no token is named', () => {
+    expect(asked.provider({ ...provider, api_key_token_name: null })).toEqual([]);
+    expect(asked.mcp_server({ ...server, connection_config: { url: 'https://one.example' } })).toEqual([]);
+    expect(asked.custom_tool({ ...TOOL, env_config: undefined })).toEqual([]);
+    expect(asked.workflow({ ...WORKFLOW, repo_token_name: null }, [TOOL])).toEqual([]);
+    expect(asked.workflow({ ...WORKFLOW, repo_url: null }, [TOOL])).toEqual([]);
+  });
+
+  it('has the kind, the id and the name of the resource', () => {
+    const places = SECRET_HOLDERS.map((kind) => ROWS[kind].destination(ROWS[kind].row));
+    expect(places.map((place) => [place?.kind, place?.id, place?.name])).toEqual([
+      ['provider', 'p', 'p'],
+      ['custom_tool', 't', 'look'],
+      ['mcp_server', 'm', 'm'],
+      ['knowledge_source', 's', 's'],
+      ['workflow', 'w', 'w'],
+    ]);
+    const [untitled] = asked.workflow({ ...WORKFLOW, title: null }, []);
+    expect(untitled?.destination.name).toBe('w');
+  });
+
+  it.each([
+    ['https://one.example:8443/v1?key=x', 'one.example:8443'],
+    [null, 'the address of openai itself'],
+    ['not an address', HIDDEN],
+    ['mailto:alice@one.example', HIDDEN],
+  ])('of a provider at %j is shown as %j', (base_url, label) => {
+    expect(labels(asked.provider({ ...provider, provider_type: 'openai', base_url }))).toEqual([['k', label]]);
+  });
+
+  it.each([
+    ['http', { url: 'https://one.example/{{token:k}}' }, 'one.example'],
+    ['http', { url: 7, headers: { key: '{{token:k}}' } }, HIDDEN],
+    ['stdio', { command: 'npx', env: { KEY: '{{token:k}}' } }, 'the command npx'],
+  ])('of an MCP server over %s with %j is shown as %j', (transport_type, connection_config, label) => {
+    expect(labels(asked.mcp_server({ ...server, transport_type, connection_config }))).toEqual([['k', label]]);
+  });
+
+  it.each([
+    [{ url: 'https://one.example:6333/x', api_key: '{{token:k}}' }, 'one.example:6333'],
+    [{ host: 'db.example', url: 'https://one.example', password: '{{token:k}}' }, 'db.example'],
+    [{ host: 5, password: '{{token:k}}' }, HIDDEN],
+  ])('of a knowledge source with %j is shown as %j', (connection_config, label) => {
+    expect(labels(asked.knowledge_source({ ...source, connection_config }))).toEqual([['k', label]]);
+  });
+
+  it('of a custom tool is each variable that has a token', () => {
+    const env_config = { KEY: { token_name: 'k' }, NONE: { token_name: null }, EMPTY: {}, OTHER: { token_name: 'o' } };
+    expect(labels(asked.custom_tool({ ...TOOL, env_config }))).toEqual([
+      ['k', 'KEY of look'],
+      ['o', 'OTHER of look'],
+    ]);
+  });
+
+  it('of a workflow is its repository, and each override of a variable that a tool has', () => {
+    const credential_overrides = { KEY: 'mine', ABSENT: 'other' };
+    const tools = [TOOL, { ...TOOL, id: 'u', name: 'plain', env_config: undefined }];
+    expect(labels(asked.workflow({ ...WORKFLOW, credential_overrides }, tools))).toEqual([
+      ['k', 'the repository at one.example'],
+      ['mine', 'KEY of the tool look'],
+    ]);
+  });
+});
+
 it('of an override is the tool: its id, name, source and network', () => {
   const overriding = { ...WORKFLOW, repo_token_name: null, credential_overrides: { KEY: 'k' } };
   const of = (tool: object) => canonicalJson(first(asked.workflow(overriding, [{ ...TOOL, ...tool }]))?.facts);

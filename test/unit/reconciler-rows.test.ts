@@ -77,6 +77,7 @@ it.each(found)('the reconciler has tests for: %s', (row) => {
     1,
   );
   const { breaks, spares } = ROWS[known[0] as string] as (typeof ROWS)[string];
+  expect(Math.min(breaks.length, spares.length), 'name a test that breaks the world and one that spares it').toBeGreaterThan(0);
   for (const [file, name] of [...breaks, ...spares]) expect(read(file)).toMatch(new RegExp(`it\\('${escaped(name)}`));
 });
 

@@ -34,10 +34,6 @@ const HABITS: Habit[] = [
     pattern: /^\s*(?:await )?expect\((?:[^()]|\([^()]*\))*\);?$/,
   },
   {
-    what: 'expects within a handler, which may not run or whose failure nobody sees: collect there and expect after it',
-    pattern: /\.(?:on|once|addEventListener)\([^)]*=>[^)]*\bexpect\(/,
-  },
-  {
     what: 'expects only if an answer was as wished: expect that first',
     pattern: /\bif \([^)]*(?:status|error|answer|reply|failed|ok)\b[^)]*\) (?:return )?expect\(/,
     allowed: {

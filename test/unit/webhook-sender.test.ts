@@ -68,7 +68,7 @@ describe('a receiver that', () => {
     const silent = await listening(() => {});
     expect(await send(message(silent.url), never())).toEqual({
       ...{ delivered: false, response_status: null, retry: true },
-      error: expect.stringMatching(/timeout|timed out/i),
+      error: expect.stringContaining('timeout'),
     });
     await silent.stop();
   });
