@@ -195,6 +195,7 @@ describeInBrowser('the legacy dashboard', () => {
     await here.alice.ok(here.alice.post('/api/skills', { name: 'short-lived', instructions: 'x' }));
     await signIn(page);
     const kinds = (await page.evaluate("[...document.querySelectorAll('#kind option')].map((it) => it.value)")) as string[];
+    expect(kinds).toContain('skills');
     for (const kind of kinds.reverse()) {
       const answer = page.waitForResponse(`**/api/${kind}`);
       await page.getByLabel('Show').selectOption(kind);

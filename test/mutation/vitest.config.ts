@@ -9,6 +9,7 @@ export default defineConfig({
     include: ROOMS[process.env[ROOM_VARIABLE] as RoomName].tests,
     // Each change gets a new process anyway.
     isolate: false,
-    testTimeout: 30_000,
+    // Each expression is counted, on a machine that may be busy.
+    testTimeout: 120_000,
   },
 });

@@ -8,6 +8,7 @@ interface Node {
 }
 
 export interface Unreached {
+  rule: RuleName;
   line: number;
   text: string;
 }
@@ -23,15 +24,17 @@ interface Scene {
   expects(names: readonly string[], node: Node): boolean;
 }
 
-/** Where a source breaks a rule. */
-export function unreached(rule: keyof typeof RULES, file: string, source: string): Unreached[] {
+/** Where a source breaks the rules. */
+export function unreached(file: string, source: string): Unreached[] {
   const { program, errors } = parseSync(file, source);
   if (errors[0]) throw new Error(`${file} cannot be parsed: ${errors[0].message}`);
   const found: Unreached[] = [];
   const visit = (node: Node, scene: Scene) => {
     const own = opensScene(node) ? sceneOf(node) : scene;
-    const fault = RULES[rule](node, own);
-    if (fault) found.push({ line: source.slice(0, node.start).split('\n').length, text: textOf(fault, source) });
+    for (const rule of RULE_NAMES) {
+      const fault = RULES[rule](node, own);
+      if (fault) found.push({ rule, line: source.slice(0, node.start).split('\n').length, text: textOf(fault, source) });
+    }
     for (const child of childrenOf(node)) visit(child, own);
   };
   visit(program as unknown as Node, sceneOf(program as unknown as Node));
@@ -104,8 +107,8 @@ function hasEntries(node: Node | null | undefined, { values }: Scene): boolean {
     if (called.type === 'MemberExpression' && /^(?:map|entries|keys|values|reverse|sort|toSorted)$/.test(called.property.name))
       return inner(called.object);
   }
-  if (/^(?:TS.*Expression|AwaitExpression|ParenthesizedExpression|ChainExpression)$/.test(node.type))
-    return inner(node.expression ?? node.argument);
+  if (node.type === 'AwaitExpression') return node.argument.callee?.object?.name === 'Promise' && inner(node.argument);
+  if (/^(?:TS.*Expression|ParenthesizedExpression|ChainExpression)$/.test(node.type)) return inner(node.expression);
   // What is made of tables alone; an answer is none.
   if (nodesIn(node).some(({ type }) => type === 'AwaitExpression')) return false;
   return namesIn(node).length > 0 && namesIn(node).every((name) => !values.has(name));
@@ -165,4 +168,5 @@ const RULES = {
   },
 } satisfies Record<string, Rule>;
 
-export const RULE_NAMES = Object.keys(RULES) as (keyof typeof RULES)[];
+export type RuleName = keyof typeof RULES;
+export const RULE_NAMES = Object.keys(RULES) as RuleName[];

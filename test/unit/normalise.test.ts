@@ -7,7 +7,8 @@ function randomOf(seed: number) {
   let state = seed;
   return (below: number) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state % below;
+    // Its low bits repeat after few steps.
+    return Math.floor((state / 2 ** 32) * below);
   };
 }
 type Random = ReturnType<typeof randomOf>;

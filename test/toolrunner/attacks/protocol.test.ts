@@ -13,7 +13,8 @@ function numbers(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state % below;
+    // Its low bits repeat after few steps.
+    return Math.floor((state / 2 ** 32) * below);
   };
 }
 

@@ -231,13 +231,20 @@ describe('helpers of contracts', () => {
   it('declare what each of the five operations takes, answers and refuses', () => {
     const [record, create, update] = [z.object({ a: z.string() }), z.object({ b: z.string() }), z.object({ c: z.string() })];
     const made = crud({ path: '/api/x', noun: 'skill', tag: 'X' }, { record, create, update });
-    const one = { tag: 'X', path: '/api/x/{id}', params: IdParams, query: made.get.query, idempotent: false };
+    const every = { tag: 'X', idempotent: false };
+    const one = { ...every, path: '/api/x/{id}', params: IdParams, query: made.get.query };
+    const all = { ...every, path: '/api/x', params: made.list.params };
     expect(made).toEqual({
       noun: 'skill',
-      list: expect.objectContaining({ path: '/api/x', kind: 'page', reply: record, query: FilterQuery, refuses: [] }),
-      create: expect.objectContaining({
-        ...{ path: '/api/x', body: create, reply: record, status: 201, refuses: [409, 413], idempotent: true, stores: true },
-      }),
+      list: {
+        ...{ ...all, method: 'GET', operation: 'list_skills', summary: 'List skills, newest first', query: FilterQuery },
+        ...{ body: null, reply: record, kind: 'page', status: 200, refuses: [] },
+      },
+      create: {
+        ...{ ...all, method: 'POST', operation: 'create_skill', summary: 'Create a skill', query: made.create.query },
+        ...{ stores: true, idempotent: true, body: create, reply: record, kind: 'value', status: 201, refuses: [409, 413] },
+        params: made.create.params,
+      },
       get: {
         ...{ ...one, method: 'GET', operation: 'get_skill', summary: 'Get a skill' },
         ...{ body: null, reply: record, kind: 'value', status: 200, refuses: [] },
@@ -252,7 +259,15 @@ describe('helpers of contracts', () => {
         ...{ body: null, reply: null, kind: 'none', status: 204, refuses: [409, 412] },
       },
     });
+    for (const { params } of [made.list, made.create]) expect(params.parse({ id: 'x' })).toEqual({});
+    expect(made.create.query.parse({ more: 1 })).toEqual({});
     expect(made.get.query.parse({ more: 1 })).toEqual({});
+  });
+
+  it('list a resource by its own filters, if it has any', () => {
+    const query = z.object({ kind: z.string() });
+    const schemas = { record: z.any(), create: z.any(), update: z.any(), query };
+    expect(crud({ path: '/api/x', noun: 'skill', tag: 'X' }, schemas).list.query).toBe(query);
   });
 
   it('name several of a resource by their own plural', () => {
