@@ -17,6 +17,8 @@ let place: TestDatabase;
 let pool: pg.Pool;
 /** How many statements wrote texts of a group, and how many texts each got. */
 let batches: number[] = [];
+/** How many texts were written by a statement of their own. */
+let singles = 0;
 
 beforeAll(async () => {
   place = await testDatabase();
@@ -32,10 +34,12 @@ afterAll(async () => {
 });
 beforeEach(() => {
   batches = [];
+  singles = 0;
 });
 
 const counted = {
   query(statement: pg.QueryConfig) {
+    if (statement.name === 'append_text') singles += 1;
     if (statement.name === 'append_texts') batches.push(JSON.parse(statement.values?.[0]).length);
     return pool.query(statement);
   },
@@ -191,7 +195,7 @@ it('an outage fails every text of the batch; another error only the text that ca
 
 it('reaches watchers over Postgres; long texts and full notifications included', async () => {
   const bus = postgresBus({ connection: connectionTo(place.url, 'perdura events'), pool, log: () => {} });
-  const { publishText } = runStore(counted);
+  const { publishText, publishDeltas } = runStore(counted);
   const runs = await Promise.all(Array.from({ length: 30 }, () => running()));
   const got = new Map<string, Notice[]>();
   for (const { workflow_id } of runs)
@@ -210,6 +214,13 @@ it('reaches watchers over Postgres; long texts and full notifications included',
     if (at === 7) expect(notice.events).toBeUndefined();
     else expect([notice.task_id, notice.events?.[0]?.data.delta]).toEqual([task_id, delta(at)]);
   }
+  expect(singles).toBe(0);
+
+  got.clear();
+  const [first] = runs as [OpenRun];
+  expect(await publishDeltas(first, { step: 1, events: [textOf(long).event] })).toBe(2);
+  await until('its watcher was notified', async () => got.has(first.workflow_id));
+  expect(got.get(first.workflow_id)?.map(({ last, events }) => [last, events])).toEqual([[2, undefined]]);
   await bus.close();
 });
 

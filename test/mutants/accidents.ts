@@ -89,4 +89,12 @@ export default [
     harm: 'A model that sends a line without end takes the memory of the worker.',
     tests: [{ file: 'test/unit/counted-fetch.test.ts', name: 'what is read' }],
   },
+  {
+    id: 'accidents/split-characters',
+    file: 'src/domain/normalise.ts',
+    text: ".test(text) ? text.slice(-1) : '';",
+    replacement: ".test(text) ? '' : '';",
+    harm: 'A watcher sees two marks of damage where a model sent an emoji in two pieces.',
+    tests: [{ file: 'test/temporal/poison.test.ts', name: 'a character in two deltas, is emitted as it is recorded' }],
+  },
 ] satisfies Mutant[];

@@ -137,7 +137,7 @@ export default [
     text: 'IF octet_length(notice) > 7900 THEN',
     replacement: 'IF octet_length(notice) > 79000 THEN',
     harm: 'A run fails at its first tool result of more than eight kilobytes.',
-    tests: [{ file: 'test/api/statements.test.ts', name: 'carries as many as fit into a page' }],
+    tests: texts('reaches watchers over Postgres'),
   },
   {
     id: 'functions/response-of-a-former-attempt',
