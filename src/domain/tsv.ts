@@ -19,7 +19,7 @@ function rowsOf(text: string): Record<string, Scalar>[] | null {
   try {
     const value: unknown = JSON.parse(text);
     const list = isRecord(value) && Object.keys(value).length === 1 ? value.result : value;
-    return Array.isArray(list) && list.length > 0 && list.every(isFlat) ? list : null;
+    return Array.isArray(list) && list.every(isFlat) ? list : null;
   } catch {
     return null;
   }

@@ -175,25 +175,30 @@ describe('the rule of tool effects', () => {
 });
 
 describe('an event', () => {
-  const event = eventsOf('t', () => 'now');
+  const event = () => eventsOf('t', () => 'now');
+
   it.each([
-    [event.log('a', 'b'), 'log', { event: 'a', detail: 'b' }],
-    [event.log('a', 'b', { c: 1 }), 'log', { event: 'a', detail: 'b', c: 1 }],
-    [event.message('user', 'x', { c: 1 }), 'message', { role: 'user', content: 'x', c: 1 }],
-    [event.message('user', 'x'), 'message', { role: 'user', content: 'x' }],
-    [event.delta('d'), 'message_delta', { delta: 'd' }],
-    [event.status('running', 3), 'status', { status: 'running', current_turn: 3, task_id: 't' }],
-    [event.status('failed', 3, { error: 'e' }), 'status', { status: 'failed', current_turn: 3, task_id: 't', error: 'e' }],
+    ['log', { event: 'a', detail: 'b' }, () => event().log('a', 'b')],
+    ['log', { event: 'a', detail: 'b', c: 1 }, () => event().log('a', 'b', { c: 1 })],
+    ['message', { role: 'user', content: 'x', c: 1 }, () => event().message('user', 'x', { c: 1 })],
+    ['message', { role: 'user', content: 'x' }, () => event().message('user', 'x')],
+    ['message_delta', { delta: 'd' }, () => event().delta('d')],
+    ['status', { status: 'running', current_turn: 3, task_id: 't' }, () => event().status('running', 3)],
     [
-      event.usage({ total_in: 1, total_out: 2, cost: 3, cache_read: 4, cache_write: 5, premium_requests: 6 }),
+      'status',
+      { status: 'failed', current_turn: 3, task_id: 't', error: 'e' },
+      () => event().status('failed', 3, { error: 'e' }),
+    ],
+    [
       'usage',
       {
         ...{ total_in: 1, total_out: 2, cost: 3, cache_read: 4, cache_write: 5, premium_requests: 6 },
         ...{ total_input_tokens: 1, total_output_tokens: 2 },
       },
+      () => event().usage({ total_in: 1, total_out: 2, cost: 3, cache_read: 4, cache_write: 5, premium_requests: 6 }),
     ],
-  ])('%j', (made, type, data) => {
-    expect(made).toEqual({ type, data, timestamp: 'now' });
+  ])('of the type %s has %j, and the time', (type, data, make) => {
+    expect(make()).toEqual({ type, data, timestamp: 'now' });
   });
 
   it('ends a run with one of three statuses', () => {
