@@ -23,7 +23,7 @@ afterAll(async () => {
 
 const inFolder = (file: string, args: string[]) => run(file, args, { cwd: folder, maxBuffer: 16 * 1024 * 1024 });
 
-it('runs from the package alone: packed, installed into an empty folder, started by npx', { timeout: 420_000 }, async () => {
+it('runs from the package alone: packed, installed into an empty folder, started', { timeout: 420_000 }, async () => {
   const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: ROOT });
   const tarball = stdout.trim().split('\n').at(-1)!;
   const { stdout: listed } = await inFolder('tar', ['tzf', tarball]);
@@ -38,21 +38,21 @@ it('runs from the package alone: packed, installed into an empty folder, started
   const home = join(folder, 'home');
   await mkdir(home);
   const env = { ...process.env, PERDURA_HOME: home, PERDURA_PORT: String(await freePort()), OPENAI_API_KEY: '' };
-  installed = childOf(spawn('npx', ['perdura', 'dev'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] }));
+  const command = join(folder, 'node_modules/.bin/perdura');
+  installed = childOf(spawn(command, ['dev'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] }));
   await installed.prints(/Perdura is ready/, 180_000);
   const ready: Ready = JSON.parse(await readFile(join(home, 'ready.json'), 'utf8'));
   expect(ready.api_url).toBe(`http://127.0.0.1:${env.PERDURA_PORT}`);
   expect(await (await fetch(ready.dashboard_url)).text()).toContain('<div id="root">');
   expect((await fetch(`${ready.dashboard_url}-legacy`)).status).toBe(200);
 
-  const demo = childOf(spawn('npx', ['perdura', 'demo'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] }));
+  const demo = childOf(spawn(command, ['demo'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] }));
   await demo.prints(/status {5}completed/, 120_000);
   expect(demo.output()).toMatch(/"words": 6/);
 
   // A process of the parser pool, and a bundled tool.
   const client = clientOf(ready.api_url, (await readFile(ready.token_file, 'utf8')).trim());
-  const source = { name: 'pages', source_type: 'local' };
-  const { id } = await client.ok(client.post('/api/knowledge-sources', source), 201);
+  const { id } = await client.ok(client.post('/api/knowledge-sources', { name: 'pages' }), 201);
   const form = new FormData();
   form.set('file', new File(['<h1>Title</h1><p>A page of <b>HTML</b>.</p>'], 'page.html', { type: 'text/html' }));
   form.set('source_id', id);
