@@ -2,7 +2,7 @@ import { failedAnswer } from './answer.ts';
 import type { PythonToolRunner } from './index.ts';
 import { NoInterpreter } from './interpreter.ts';
 
-/** The runner of a machine without Python: it refuses everything that needs it, and every refusal says so. */
+/** The runner of a machine without Python: everything that needs it is refused, with this reason. */
 export function runnerWithoutPython({ message: reason }: NoInterpreter): PythonToolRunner {
   const refuse = async () => {
     throw new NoInterpreter(reason);
