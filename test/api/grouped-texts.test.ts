@@ -17,7 +17,7 @@ let place: TestDatabase;
 let pool: pg.Pool;
 /** How many statements wrote texts of a group, and how many texts each got. */
 let batches: number[] = [];
-/** How many texts were written by a statement of their own. */
+/** How many texts were written alone, outside a batch. */
 let singles = 0;
 
 beforeAll(async () => {
