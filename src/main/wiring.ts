@@ -34,7 +34,7 @@ import { serve } from '../temporal/activities/fire.ts';
 import { createDispatch } from '../temporal/dispatch.ts';
 import { createEngine } from '../temporal/engine.ts';
 import { engineMark } from '../temporal/engine-mark.ts';
-import { openRelayedConnection } from '../temporal/engine-relay.ts';
+import { isOnThisMachine, openRelayedConnection } from '../temporal/engine-relay.ts';
 import { epochKeeper } from '../temporal/epoch.ts';
 import { keepPrepared, prepareEngine } from '../temporal/housekeeping.ts';
 import { activityPorts, firePortsOf } from '../temporal/ports/index.ts';
@@ -145,7 +145,7 @@ export async function openWorkerConnection(
   log: (message: string) => void,
 ): Promise<NativeConnection> {
   const options = connectOptions(setting);
-  if (setting.config.WORKER_ENGINE_RELAY)
+  if (setting.config.WORKER_ENGINE_RELAY ?? !isOnThisMachine(options.address))
     return resources.hold(await openRelayedConnection({ options, log }), (it) => it.close()).connection;
   return resources.hold(await NativeConnection.connect(options), (it) => it.close());
 }

@@ -17,21 +17,30 @@ interface RelayedConnection {
   close(): Promise<void>;
 }
 
-/** How often the connection is probed, and when an answer is so late that a new connection is tried. */
+/** How often the connection is probed. */
 const PROBE_MS = 1_000;
+/**
+ * When an answer is so late that a new connection is tried. An engine that probes as often and waits as long has noticed the silence
+ * by then as well: what is sent on the new connection does not cause work that it gives to a request on the old one.
+ */
+const PATIENCE_MS = 2_000;
 /** How long each of the two may take. */
 const DEADLINE_MS = 5_000;
+/** Temporal's, if an address has none. */
+const PORT = 7233;
 
 /**
  * A connection to the engine that is replaced within seconds if it falls silent. The client library itself notices that after 45 s, and
  * has no option for it and no way to break a connection. So its bytes pass through a relay in this process, which can: the library
- * then connects again at once and repeats what was not answered. Encryption is the library's, from end to end.
+ * then connects again at once and repeats what was not answered. Encryption is the library's, from end to end. Throws a sentence that
+ * names the address if the engine cannot be reached.
  */
 export async function openRelayedConnection({ options, log }: RelayOptions): Promise<RelayedConnection> {
   const relay = await startRelay(options.address);
-  const connection = await NativeConnection.connect({ ...options, proxy: relay.proxy }).catch(async (error) => {
+  const connection = await NativeConnection.connect({ ...options, proxy: relay.proxy }).catch(async (cause: Error) => {
     await relay.close();
-    throw error;
+    const reason = relay.failure()?.message ?? cause.message;
+    throw new Error(`No connection to Temporal at ${options.address}: ${reason}. Check TEMPORAL_ADDRESS.`, { cause });
   });
   const closing = new AbortController();
   const probed = keepProbing();
@@ -40,7 +49,7 @@ export async function openRelayedConnection({ options, log }: RelayOptions): Pro
     while (!closing.signal.aborted) {
       await wait(PROBE_MS, undefined, { signal: closing.signal, ref: false }).catch(() => {});
       const probe = ask(connection);
-      await Promise.race([probe.ended, wait(PROBE_MS, undefined, { ref: false })]);
+      await Promise.race([probe.ended, wait(PATIENCE_MS, undefined, { ref: false })]);
       if (probe.is_open && (await engineAnswers(options)) && probe.is_open && !closing.signal.aborted) {
         log('The connection to the workflow engine is silent, connecting again');
         relay.drop();
@@ -79,18 +88,26 @@ async function engineAnswers(options: NativeConnectionOptions): Promise<boolean>
   return Promise.race([fresh.then(() => true), wait(DEADLINE_MS, false, { ref: false })]).catch(() => false);
 }
 
+/** Whether an address is on this machine, where a connection does not fall silent while both ends live. */
+export const isOnThisMachine = (address: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/i.test(address);
+
 /** Passes bytes on to one address. Only who knows the password may use it. `drop` breaks every connection. */
 export async function startRelay(address: string) {
   const password = randomBytes(24).toString('base64url');
   const expected = `Basic ${Buffer.from(`worker:${password}`).toString('base64')}`;
-  const { hostname, port } = new URL(`http://${address}`);
+  // Not `http:`, which leaves out port 80.
+  const { hostname, port } = new URL(`tcp://${address}`);
   const open = new Set<Duplex>();
+  let failure: Error | null = null;
   const server = createServer((_, reply) => void reply.writeHead(405).end());
   server.on('connect', ({ headers }, client: Duplex) => {
     client.on('error', () => {});
     if (headers['proxy-authorization'] !== expected) return client.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n');
-    const upstream = connect({ host: hostname.replaceAll(/[[\]]/g, ''), port: Number(port), noDelay: true });
+    const upstream = connect({ host: hostname.replaceAll(/[[\]]/g, ''), port: Number(port || PORT), noDelay: true });
     upstream.once('connect', () => client.write('HTTP/1.1 200 Connection Established\r\n\r\n'));
+    upstream.once('error', (error) => {
+      failure = error;
+    });
     join(client, upstream, open);
     join(upstream, client, open);
   });
@@ -106,6 +123,8 @@ export async function startRelay(address: string) {
       basicAuth: { username: 'worker', password },
     },
     drop,
+    /** Why the address could not be reached, or a connection to it broke, the last time. */
+    failure: () => failure,
     async close() {
       server.close();
       drop();
