@@ -20,10 +20,10 @@ interface RelayedConnection {
 /** How often the connection is probed. */
 const PROBE_MS = 1_000;
 /**
- * When an answer is so late that a new connection is tried. An engine that probes as often and waits as long has noticed the silence
- * by then as well: what is sent on the new connection does not cause work that it gives to a request on the old one.
+ * When an answer is so late that a new connection is tried. Longer than an engine with the recommended keep-alive takes to close a silent
+ * connection: it would answer what is sent on a new connection with work for the requests on the old one.
  */
-const PATIENCE_MS = 2_000;
+const PATIENCE_MS = 3_000;
 /** How long each of the two may take. */
 const DEADLINE_MS = 5_000;
 /** Temporal's, if an address has none. */
