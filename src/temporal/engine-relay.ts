@@ -12,7 +12,7 @@ interface RelayOptions {
   log(message: string): void;
 }
 
-interface RelayedConnection {
+interface EngineConnection {
   connection: NativeConnection;
   close(): Promise<void>;
 }
@@ -26,21 +26,18 @@ const PROBE_MS = 1_000;
 const PATIENCE_MS = 3_000;
 /** How long each of the two may take. */
 const DEADLINE_MS = 5_000;
-/** Temporal's, if an address has none. */
-const PORT = 7233;
 
 /**
  * A connection to the engine that is replaced within seconds if it falls silent. The client library itself notices that after 45 s, and
  * has no option for it and no way to break a connection. So its bytes pass through a relay in this process, which can: the library
- * then connects again at once and repeats what was not answered. Encryption is the library's, from end to end. Throws a sentence that
- * names the address if the engine cannot be reached.
+ * then connects again at once and repeats what was not answered. Encryption is the library's, from end to end. Throws the
+ * reason if the engine cannot be reached.
  */
-export async function openRelayedConnection({ options, log }: RelayOptions): Promise<RelayedConnection> {
+export async function openRelayedConnection({ options, log }: RelayOptions): Promise<EngineConnection> {
   const relay = await startRelay(options.address);
   const connection = await NativeConnection.connect({ ...options, proxy: relay.proxy }).catch(async (cause: Error) => {
     await relay.close();
-    const reason = relay.failure()?.message ?? cause.message;
-    throw new Error(`No connection to Temporal at ${options.address}: ${reason}. Check TEMPORAL_ADDRESS.`, { cause });
+    throw new Error(relay.failure()?.message ?? cause.message, { cause });
   });
   const closing = new AbortController();
   const probed = keepProbing();
@@ -66,6 +63,12 @@ export async function openRelayedConnection({ options, log }: RelayOptions): Pro
       await relay.close();
     },
   };
+}
+
+/** A connection that is left to the client library. */
+export async function openConnection(options: NativeConnectionOptions): Promise<EngineConnection> {
+  const connection = await NativeConnection.connect(options);
+  return { connection, close: () => connection.close() };
 }
 
 /** Asks the engine for a small thing. An error ends the question too: a connection that is known to be broken is not silent. */
@@ -103,7 +106,7 @@ export async function startRelay(address: string) {
   server.on('connect', ({ headers }, client: Duplex) => {
     client.on('error', () => {});
     if (headers['proxy-authorization'] !== expected) return client.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n');
-    const upstream = connect({ host: hostname.replaceAll(/[[\]]/g, ''), port: Number(port || PORT), noDelay: true });
+    const upstream = connect({ host: hostname.replaceAll(/[[\]]/g, ''), port: Number(port), noDelay: true });
     upstream.once('connect', () => client.write('HTTP/1.1 200 Connection Established\r\n\r\n'));
     upstream.once('error', (error) => {
       failure = error;
