@@ -111,7 +111,7 @@ export default [
     text: 'relay.failure()?.message ?? cause.message',
     replacement: 'cause.message',
     harm: 'A worker that cannot reach Temporal does not report why.',
-    tests: [{ file: RELAYED, name: 'names the address and the cause' }],
+    tests: [{ file: RELAYED, name: 'reports why the engine cannot be reached' }],
   },
   {
     id: 'stalls/void-requests-for-work',

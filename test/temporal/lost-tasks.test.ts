@@ -53,6 +53,9 @@ it('every workflow gets a lost task again after 4 seconds, whoever starts it', {
   expect([...new Set(found)].sort()).toEqual(WORKFLOWS.map((name) => `${name} 4000`).sort());
 });
 
+/** Requests for work on the silent connection. */
+const LOST = 50;
+
 it('the embedded engine gives no work to a connection that is silent', { timeout: 120_000 }, async () => {
   const proxy = held(await startDroppingProxy(`http://${inject('temporal_address')}`), (it) => it.stop());
   const open = async (address: string) => held(await Connection.connect({ address }), (it) => it.close());
@@ -64,10 +67,10 @@ it('the embedded engine gives no work to a connection that is silent', { timeout
       connection.workflowService.pollWorkflowTaskQueue({ namespace: 'default', taskQueue: { name: taskQueue }, identity }),
     );
   // Each may take one task with it.
-  for (let made = 0; made < 100; made += 1) poll(cut, 'cut', 60_000).catch(() => {});
+  for (let made = 0; made < LOST; made += 1) poll(cut, `cut ${made}`, 60_000).catch(() => {});
   const { workflowService } = client;
   const asked = { namespace: 'default', taskQueue: { name: taskQueue }, taskQueueType: 1 };
-  await until('the requests for work', async () => (await workflowService.describeTaskQueue(asked)).pollers?.length);
+  await until('the requests for work', async () => (await workflowService.describeTaskQueue(asked)).pollers?.length === LOST);
   proxy.silence();
 
   const isGiven = async () => {
