@@ -13,7 +13,7 @@ import type { LateFrame, SseFrame } from './sse.ts';
 export interface ChatServices {
   store: Store;
   replies: Pick<ChatReplies, 'start'>;
-  /** Stops the reply of a session, whichever process is writing it. */
+  /** Notifies the process that writes the reply of a session of a stop that is on record. The notice may be lost. */
   stopReply(session_id: string): void;
   /** Checks a text against the guardrails before anything is stored; throws to refuse it. */
   guard(text: string, agent: Agent, caller: Caller): Promise<void>;
@@ -49,6 +49,7 @@ export function chatRoutes(api: Api, { store, replies, stopReply, guard }: ChatS
   mount(api, chat.stop, async ({ params }, caller) => {
     await agentOf(params.agent_id);
     const { id: session_id } = await owned(params, caller);
+    await store.chat.noteStop(session_id);
     stopReply(session_id);
     return { status: 'stop_requested' as const, session_id };
   });

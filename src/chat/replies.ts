@@ -33,7 +33,10 @@ export interface StoredText {
 export interface ChatReplies {
   /** Starts a reply. It is finished and stored even if nobody reads the stream to its end. */
   start(turn: ChatTurn): AsyncIterable<ChatEvent | StoredText>;
-  /** Stops the replies of a session that this process is writing. The text so far is stored as the reply. */
+  /**
+   * Stops the replies of a session that this process is writing at once. The text so far is stored as the reply. A stop that is on
+   * record, and the end of the session, are noticed within seconds.
+   */
   stop(session_id: string): void;
   /** Gives replies in progress `grace_ms` to end, then stops them. */
   close(grace_ms: number): Promise<void>;
@@ -41,20 +44,35 @@ export interface ChatReplies {
 
 /** Kept in memory of a stored reply for a reader that is behind. */
 export const MOST_KEPT = 64 * 1024;
+/** How often the record is asked for stops while replies are written. */
+const LOOK_MS = 2_000;
 
 interface ChatPorts {
-  store: Pick<ChatStore, 'messages' | 'message' | 'answer'>;
+  store: Pick<ChatStore, 'messages' | 'message' | 'answer' | 'stops'>;
   ask: AskModel;
 }
 
+interface ActiveReply {
+  session_id: string;
+  stopping: AbortController;
+  /** How often the session was stopped before this reply; null until that is known. */
+  stops: number | null;
+}
+
+/** Why a reply was aborted: a person stopped it. */
+const STOPPED = new Error('The reply was stopped');
+
 export function chatReplies({ store, ask }: ChatPorts): ChatReplies {
   const closing = new AbortController();
-  const active = new Map<Promise<void>, { session_id: string; stopping: AbortController }>();
+  const active = new Map<Promise<void>, ActiveReply>();
+  let watch: NodeJS.Timeout | undefined;
 
   /** Writes the reply to the tape and returns its last event. */
-  async function reply(turn: ChatTurn, { emit, said, stored }: Tape, stopped: AbortSignal): Promise<ChatEvent> {
+  async function reply(turn: ChatTurn, { emit, said, stored }: Tape, begun: ActiveReply): Promise<ChatEvent> {
     const { session_id, message_id } = turn;
+    const stopped = begun.stopping.signal;
     try {
+      begun.stops = (await store.stops([session_id])).get(session_id) ?? 0;
       const history = await store.messages(session_id);
       const signal = AbortSignal.any([closing.signal, stopped]);
       const answer = ask(turn, history, { emit, signal });
@@ -67,19 +85,41 @@ export function chatReplies({ store, ask }: ChatPorts): ChatReplies {
     }
   }
 
+  /** Stops what is stopped on record: the notice of another process may be lost. */
+  async function look(): Promise<void> {
+    const known = [...active.values()].filter(({ stops }) => stops !== null);
+    const now = await store.stops(known.map(({ session_id }) => session_id));
+    for (const { session_id, stopping, stops } of known) {
+      const count = now.get(session_id);
+      if (count === undefined) stopping.abort(new Error('The chat session was deleted'));
+      else if (count > (stops ?? 0)) stopping.abort(STOPPED);
+    }
+  }
+
+  /** Looks as long as replies are being written. A database that cannot be reached is asked again. */
+  function keepLooking(): void {
+    if (active.size > 0) watch ??= setInterval(() => void look().catch(() => {}), LOOK_MS).unref();
+    else {
+      clearInterval(watch);
+      watch = undefined;
+    }
+  }
+
   return {
     start(turn) {
       const text = tape();
-      const stopping = new AbortController();
-      const work = reply(turn, text, stopping.signal).then((last) => {
+      const begun: ActiveReply = { session_id: turn.session_id, stopping: new AbortController(), stops: null };
+      const work = reply(turn, text, begun).then((last) => {
         text.end(last);
         active.delete(work);
+        keepLooking();
       });
-      active.set(work, { session_id: turn.session_id, stopping });
+      active.set(work, begun);
+      keepLooking();
       return text.play({ type: 'session', session_id: turn.session_id });
     },
     stop(session_id) {
-      for (const one of active.values()) if (one.session_id === session_id) one.stopping.abort();
+      for (const one of active.values()) if (one.session_id === session_id) one.stopping.abort(STOPPED);
     },
     async close(grace_ms) {
       const timer = setTimeout(() => closing.abort(new Error('The service is being stopped')), grace_ms);
@@ -137,6 +177,7 @@ function tape() {
 /** The reply to store when a person stopped it. Its usage is unknown, since the model's stream was not read to its end. */
 function stoppedAt(text: string, stopped: AbortSignal, error: Error): ChatAnswer {
   if (!stopped.aborted) throw error;
+  if (stopped.reason !== STOPPED) throw stopped.reason;
   if (!text) throw new Error('The reply was stopped before the model wrote anything');
   return { text, usage: { prompt_tokens: 0, completion_tokens: 0 } };
 }

@@ -85,7 +85,7 @@ export const chat = {
     tag,
     summary: 'Stop the reply that is being written',
     description:
-      'The text so far is stored as the reply and its stream ends with `done`; before the first word it ends with `error`. Does nothing if no reply is being written.',
+      'The text so far is stored as the reply and its stream ends with `done`; before the first word it ends with `error`. The stop is on record when it is answered: the server that writes the reply notices it within seconds. Does nothing if no reply is being written.',
     params: SessionParams,
     reply: z.object({ status: z.literal('stop_requested'), session_id: Id }).meta({ id: 'ChatStop' }),
     refuses: [400, 403],

@@ -69,6 +69,9 @@ const TUNING = [
     'system.enableActivityEagerExecution=true',
     // Two for each run in memory, ended ones included: 128,000 by default.
     'history.hostLevelCacheMaxSize=1000',
+    // A client that is frozen or cut off loses the tasks that it would be given: within three seconds its requests for work are void.
+    'frontend.keepAliveTime="1s"',
+    'frontend.keepAliveTimeout="2s"',
     // Its HTTP API has no authentication and is unused here, so it only accepts an impossible host name.
     'frontend.httpAllowedHosts=["closed.invalid"]',
   ].flatMap((value) => ['--dynamic-config-value', value]),

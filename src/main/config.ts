@@ -100,8 +100,8 @@ const Environment = z.object({
   WORKER_CACHED_RUNS: z.coerce.number().int().min(2).default(500),
   WORKER_SHUTDOWN_SECONDS: z.coerce.number().min(0).default(20),
   WORKER_BUILD_ID: z.string().optional(),
-  /** The worker replaces a silent connection to Temporal within seconds, at the cost of CPU time. */
-  WORKER_ENGINE_RELAY: z.stringbool().default(false),
+  /** The worker replaces a silent connection to Temporal within seconds, at the cost of CPU time. Unset: unless Temporal is on this machine. */
+  WORKER_ENGINE_RELAY: z.stringbool().optional(),
   GUARDRAIL_PATTERNS: z.coerce.number().int().min(0).default(100),
   GUARDRAIL_PATTERN_CHARACTERS: z.coerce.number().int().min(1).default(1_000),
   GUARDRAIL_SCHEMA_CHARACTERS: z.coerce.number().int().min(2).default(65_536),

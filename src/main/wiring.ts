@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { Client, Connection } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
-import { NativeConnection } from '@temporalio/worker';
+import type { NativeConnection } from '@temporalio/worker';
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../api/app.ts';
 import type { DashboardSettings } from '../api/dashboard.ts';
@@ -35,7 +35,7 @@ import { serve } from '../temporal/activities/fire.ts';
 import { createDispatch } from '../temporal/dispatch.ts';
 import { createEngine } from '../temporal/engine.ts';
 import { engineMark } from '../temporal/engine-mark.ts';
-import { openRelayedConnection } from '../temporal/engine-relay.ts';
+import { isOnThisMachine, openConnection, openRelayedConnection } from '../temporal/engine-relay.ts';
 import { epochKeeper } from '../temporal/epoch.ts';
 import { keepPrepared, prepareEngine } from '../temporal/housekeeping.ts';
 import { activityPorts, firePortsOf } from '../temporal/ports/index.ts';
@@ -135,12 +135,11 @@ export async function openWorkerConnection(
   log: (message: string) => void,
 ): Promise<NativeConnection> {
   const options = connectOptions(setting);
-  if (setting.config.WORKER_ENGINE_RELAY)
-    return resources.hold(await openRelayedConnection({ options, log }), (it) => it.close()).connection;
-  const connection = await NativeConnection.connect(options).catch((error: Error) => {
+  const relayed = setting.config.WORKER_ENGINE_RELAY ?? !isOnThisMachine(options.address);
+  const opened = await (relayed ? openRelayedConnection({ options, log }) : openConnection(options)).catch((error: Error) => {
     throw new Error(`Temporal at ${options.address} does not answer (TEMPORAL_ADDRESS): ${error.message}`);
   });
-  return resources.hold(connection, (it) => it.close());
+  return resources.hold(opened, (it) => it.close()).connection;
 }
 
 export const openClientConnection = (setting: InstallationSettings, resources: Resources): Connection =>

@@ -74,6 +74,15 @@ export function chatStore(prisma: PrismaClient) {
     async answer(session_id: string, { id, content, usage }: { id: string; content: string; usage: ChatUsage }): Promise<void> {
       await append(session_id, { id, role: 'assistant', content, usage });
     },
+    /** Records that a person stopped the reply of a session. */
+    async noteStop(id: string): Promise<void> {
+      await prisma.chatSession.updateMany({ where: { id }, data: { stops: { increment: 1 } } });
+    },
+    /** How often the replies of sessions were stopped; deleted sessions are missing. */
+    async stops(ids: string[]): Promise<Map<string, number>> {
+      const found = await prisma.chatSession.findMany({ where: { id: { in: ids } }, select: { id: true, stops: true } });
+      return new Map(found.map(({ id, stops }) => [id, stops]));
+    },
     async remove(id: string): Promise<void> {
       await prisma.chatSession.deleteMany({ where: { id } });
     },

@@ -2,7 +2,10 @@ import type { Socket } from 'node:net';
 import pg from 'pg';
 import { workingBackends } from './statements/installation.ts';
 
-/** How long a statement may go unanswered before the server is asked whether it works on it. Asked again each time that it has doubled. */
+/**
+ * How long a statement may go unanswered before the server is asked whether it works on it. Asked again each time that it has doubled,
+ * and after the same time if it does not work on it: on a busy machine, the server may not have got round to reading it.
+ */
 const DOUBT_MS = 500;
 const LOOK_MS = 250;
 /** How long the server may take to say on which statements it works. */
@@ -51,12 +54,14 @@ interface Wait {
   statement: unknown;
   since: number;
   ask_at: number;
+  /** The last time it was asked, the server did not work on it. */
+  denied: boolean;
 }
 
 /**
  * Replaces connections that have fallen silent, before their time limits. If a statement waits for its answer, a new connection asks
- * the server whether it works on that statement: if it does not, either the statement or its answer was lost. The waiting caller gets
- * an error as from a broken connection. As soon as one connection is known to be silent, those that are idle are replaced as well.
+ * the server whether it works on that statement: if twice in a row it does not, either the statement or its answer was lost. The
+ * waiting caller gets an error as from a broken connection. As soon as one connection is known to be silent, those that are idle are replaced as well.
  * Returns a function that closes the pool.
  */
 export function replaceSilent(pool: pg.Pool, config: pg.ClientConfig): () => Promise<void> {
@@ -76,7 +81,7 @@ export function replaceSilent(pool: pg.Pool, config: pg.ClientConfig): () => Pro
     const statement = client.unanswered;
     const now = performance.now();
     if (wait && wait.statement === statement) return wait.ask_at <= now;
-    busy.set(client, statement ? { statement, since: now, ask_at: now + DOUBT_MS } : null);
+    busy.set(client, statement ? { statement, since: now, ask_at: now + DOUBT_MS, denied: false } : null);
     return false;
   }
   const watch = setInterval(() => void look(), LOOK_MS).unref();
@@ -115,12 +120,14 @@ function connectionsOf(pool: pg.Pool) {
   return { busy, dropIdle, all: () => [...idle, ...busy.keys()] };
 }
 
-/** Whether nobody works on the statement, and no answer came while that was asked. Otherwise it is asked again later. */
+/** Whether nobody works on the statement for the second time, and no answer came while that was asked. Otherwise it is asked again later. */
 function isLost(client: PooledClient, wait: Wait, working: ReadonlySet<number>): boolean {
   if (client.unanswered !== wait.statement) return false;
   const now = performance.now();
-  wait.ask_at = now + (now - wait.since);
-  return !working.has(client.backend);
+  const before = wait.denied;
+  wait.denied = !working.has(client.backend);
+  wait.ask_at = now + (wait.denied ? DOUBT_MS : now - wait.since);
+  return before && wait.denied;
 }
 
 /** The server's processes that work on a statement. Null if it does not answer, or if a pooler in between has its own numbers. */

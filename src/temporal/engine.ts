@@ -4,7 +4,7 @@ import { AppError } from '../domain/errors.ts';
 import { engineIsOutOfReach } from '../domain/outages.ts';
 import type { TimeSpan } from '../store/tasks.ts';
 import type { DueDelivery } from '../store/webhooks.ts';
-import { deliveryIdOf, type RunInput, runIdOf, SEARCH_ATTRIBUTES, taskIdOfExecution } from './names.ts';
+import { deliveryIdOf, type RunInput, runIdOf, SEARCH_ATTRIBUTES, taskIdOfExecution, WORKFLOW_TASK_TIMEOUT } from './names.ts';
 import { runPriority, sharedBy } from './priority.ts';
 import type { agentRun } from './workflows/agent-run.ts';
 import type { webhookDelivery } from './workflows/webhook-delivery.ts';
@@ -88,6 +88,7 @@ export function createEngine({ client, task_queue, ui_url, eager }: EngineOption
   const optionsOf = (run: RunInput, labels: RunLabels) => ({
     workflowId: runIdOf(run.task_id),
     taskQueue: task_queue,
+    workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
     args: [run] as [RunInput],
     staticSummary: `${labels.workflow} · ${labels.agent}`,
     staticDetails: `Task ${run.task_id} of ${labels.owner}`,
@@ -114,6 +115,7 @@ export function createEngine({ client, task_queue, ui_url, eager }: EngineOption
       const options = {
         workflowId: deliveryIdOf(id),
         taskQueue: task_queue,
+        workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
         workflowIdConflictPolicy,
         priority: sharedBy(owner),
       };

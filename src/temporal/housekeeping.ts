@@ -10,7 +10,7 @@ import { msToTs } from '@temporalio/common/lib/time.js';
 import type { NativeConnection } from '@temporalio/worker';
 import { outageOf } from '../domain/outages.ts';
 import type { EpochKeeper } from './epoch.ts';
-import { reconcilerScheduleId, SEARCH_ATTRIBUTES } from './names.ts';
+import { reconcilerScheduleId, SEARCH_ATTRIBUTES, WORKFLOW_TASK_TIMEOUT } from './names.ts';
 import type { reconcileTasks } from './workflows/reconcile.ts';
 
 interface HousekeepingOptions {
@@ -145,6 +145,7 @@ async function keepReconciling({ client, task_queue, every_seconds }: Housekeepi
     workflowId: reconcilerScheduleId(task_queue),
     taskQueue: task_queue,
     args: [] as [],
+    workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
     workflowExecutionTimeout: '15 minutes' as const,
   };
   const policies = { overlap: 'SKIP' as const, catchupWindow: '1 minute' as const };

@@ -41,6 +41,12 @@ export const rulesOf = ({ max_turns, auto_memory, bypass_memory }: RunSettings) 
   ...(auto_memory && !bypass_memory ? { auto_memory } : {}),
 });
 
+/**
+ * For every workflow: when the engine gives a workflow task out again that it gave to a request on a lost connection. It gives out the
+ * fourth attempt and later ones for longer, up to 10 minutes, so that a slow replay ends as well.
+ */
+export const WORKFLOW_TASK_TIMEOUT = '4s' as const;
+
 export interface RunEnd {
   status: 'completed' | 'failed' | 'halted';
   error: string | null;

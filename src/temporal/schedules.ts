@@ -7,7 +7,7 @@ import {
 } from '@temporalio/client';
 import { cadenceOf, phaseOf, type StoredCadence } from '../domain/cadence.ts';
 import { soonOf } from './engine.ts';
-import { SCHEDULE_PREFIX, scheduleIdOf } from './names.ts';
+import { SCHEDULE_PREFIX, scheduleIdOf, WORKFLOW_TASK_TIMEOUT } from './names.ts';
 import { sharedBy } from './priority.ts';
 
 interface EngineSchedule extends StoredCadence {
@@ -96,6 +96,7 @@ function optionsOf({ id, owner, name, enabled, catchup_window_seconds, ...stored
       workflowType: 'scheduledRun',
       workflowId: `scheduled-${id}`,
       taskQueue: task_queue,
+      workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
       args: [id],
       staticSummary: name,
       // Not that of the run: a due time that waits for too long is recorded as failed.

@@ -78,7 +78,10 @@ export const ACCIDENTS: readonly Accident[] = [
   {
     id: 'silent-engine',
     accident: 'Connections to Temporal go silent',
-    tests: tests(STALLS, "the API's Temporal", "the workers' Temporal", "the relayed workers' Temporal"),
+    tests: [
+      ...tests(STALLS, "the API's Temporal", "the workers' Temporal", "the workers' Temporal in short steps"),
+      ...tests('test/temporal/lost-tasks.test.ts', 'every workflow gets a lost task again', 'gives no work to a connection'),
+    ],
   },
   {
     id: 'engine-down',

@@ -87,6 +87,25 @@ it('waits for a statement on which the server works, and for one that waits for 
   expect(await waits).toBe('answered');
 });
 
+it('waits for a server that has not got round to a statement when it is asked for the first time', async () => {
+  const { pool, proxy } = await openedPool();
+  const connection = await pool.connect();
+  connection.on('error', () => {});
+  const { pid } = (await connection.query('SELECT pg_backend_pid() AS pid')).rows[0];
+  process.kill(pid, 'SIGSTOP');
+  try {
+    const before = proxy.counts();
+    const waits = endOf(connection.query('SELECT 1'));
+    const asked = () => proxy.counts().opened > before.opened && proxy.counts().open === before.open;
+    await until('the question to the server, and its end', async () => asked());
+    process.kill(pid, 'SIGCONT');
+    expect(await waits).toBe('answered');
+  } finally {
+    process.kill(pid, 'SIGCONT');
+    connection.release(true);
+  }
+});
+
 it('leaves a statement to its time limit if the database does not say on what it works', { timeout: 30_000 }, async () => {
   const { pool, proxy } = await openedPool();
   proxy.silence({ fresh: true });

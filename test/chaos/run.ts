@@ -52,3 +52,10 @@ try {
 } finally {
   await rm(home, { recursive: true, force: true });
 }
+
+/** Everything was stopped: what keeps this process alive was forgotten. */
+const ALIVE_MS = 10_000;
+setTimeout(() => {
+  console.error(`This process does not end: ${process.getActiveResourcesInfo().join(', ')} left open`);
+  process.exit(1);
+}, ALIVE_MS).unref();

@@ -5,12 +5,14 @@ const CONNECTIONS = 'test/api/silent-connections.test.ts';
 const RELAY = 'src/temporal/engine-relay.ts';
 const RELAYED = 'test/temporal/engine-relay.test.ts';
 const TEXTS = 'test/api/grouped-texts.test.ts';
+const VOID = 'test/temporal/lost-tasks.test.ts';
+const CHAT = 'test/api/chat-stops.test.ts';
 
 export default [
   {
     id: 'stalls/never-asked',
     file: SILENT,
-    text: 'return !working.has(client.backend);',
+    text: 'return before && wait.denied;',
     replacement: 'return false;',
     harm: 'A connection that falls silent stalls its run or stream until the time limit of the statement.',
     tests: [{ file: CONNECTIONS, name: 'fails a statement that the server never got' }],
@@ -18,10 +20,18 @@ export default [
   {
     id: 'stalls/slow-is-not-silent',
     file: SILENT,
-    text: 'return !working.has(client.backend);',
-    replacement: 'return true;',
+    text: 'wait.denied = !working.has(client.backend);',
+    replacement: 'wait.denied = true;',
     harm: 'A slow database loses its connections, and every statement that takes half a second fails.',
     tests: [{ file: CONNECTIONS, name: 'waits for a statement on which the server works' }],
+  },
+  {
+    id: 'stalls/late-is-not-silent',
+    file: SILENT,
+    text: 'return before && wait.denied;',
+    replacement: 'return wait.denied;',
+    harm: 'On a busy machine, a request fails with 503 because Postgres has not got round to reading its statement.',
+    tests: [{ file: CONNECTIONS, name: 'waits for a server that has not got round to a statement' }],
   },
   {
     id: 'stalls/idle-siblings',
@@ -80,6 +90,46 @@ export default [
     tests: [{ file: RELAYED, name: 'keeps its connection to an engine that does not answer' }],
   },
   {
+    id: 'stalls/no-relay',
+    file: 'src/main/wiring.ts',
+    text: 'setting.config.WORKER_ENGINE_RELAY ?? !isOnThisMachine(options.address)',
+    replacement: 'setting.config.WORKER_ENGINE_RELAY',
+    harm: 'By default, a worker whose connection to Temporal falls silent stands still for almost a minute.',
+    tests: [{ file: RELAYED, name: 'a worker whose Temporal is on another machine' }],
+  },
+  {
+    id: 'stalls/relay-without-need',
+    file: RELAY,
+    text: '(localhost|127',
+    replacement: '(127',
+    harm: 'The worker of a small installation spends CPU time on a relay that it does not need.',
+    tests: [{ file: RELAYED, name: 'is not needed on this machine' }],
+  },
+  {
+    id: 'stalls/unnamed-engine',
+    file: RELAY,
+    text: 'relay.failure()?.message ?? cause.message',
+    replacement: 'cause.message',
+    harm: 'A worker that cannot reach Temporal does not report why.',
+    tests: [{ file: RELAYED, name: 'reports why the engine cannot be reached' }],
+  },
+  {
+    id: 'stalls/void-requests-for-work',
+    file: 'src/embedded/temporal.ts',
+    text: '\'frontend.keepAliveTime="1s"\',',
+    replacement: '',
+    harm: 'For a minute, Temporal gives work to a worker that is frozen or cut off.',
+    tests: [{ file: VOID, name: 'gives no work to a connection that is silent' }],
+  },
+  {
+    id: 'stalls/long-workflow-task',
+    file: 'src/temporal/workflows/agent-run.ts',
+    text: 'workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,',
+    replacement: '',
+    harm: 'A delivery whose first task is lost with a connection begins ten seconds late.',
+    tests: [{ file: VOID, name: 'every workflow gets a lost task again' }],
+  },
+  {
     id: 'stalls/open-relay',
     file: RELAY,
     text: "headers['proxy-authorization'] !== expected",
@@ -94,5 +144,45 @@ export default [
     replacement: '',
     harm: 'A worker whose connection has fallen silent does not end on SIGTERM: the deploy hangs until it is killed.',
     tests: [{ file: 'test/api/silent-connections.test.ts', name: 'lets the process end although the server does not answer' }],
+  },
+  {
+    id: 'stalls/forgotten-timer',
+    file: 'test/support/processes.ts',
+    text: 'clearTimeout(timer);',
+    replacement: '',
+    harm: 'The chaos suite ends two minutes after its report, in every run of continuous integration.',
+    tests: [{ file: 'test/unit/child-processes.test.ts', name: 'leaves no timer behind' }],
+  },
+  {
+    id: 'stalls/chat-stop-only-notified',
+    file: 'src/api/chat.ts',
+    text: 'await store.chat.noteStop(session_id);',
+    replacement: '',
+    harm: 'A chat reply that was stopped goes on, and is paid, if the notice to its server is lost.',
+    tests: [{ file: CHAT, name: 'although no notice reaches' }],
+  },
+  {
+    id: 'stalls/chat-stop-not-read',
+    file: 'src/chat/replies.ts',
+    text: 'count > (stops ?? 0)',
+    replacement: 'false',
+    harm: 'A chat reply that was stopped goes on, and is paid, if the notice to its server is lost.',
+    tests: [{ file: CHAT, name: 'although no notice reaches' }],
+  },
+  {
+    id: 'stalls/chat-stop-of-later-replies',
+    file: 'src/chat/replies.ts',
+    text: 'count > (stops ?? 0)',
+    replacement: 'count > 0',
+    harm: 'After one stop, every later reply of the session is stopped after two seconds.',
+    tests: [{ file: CHAT, name: 'although no notice reaches' }],
+  },
+  {
+    id: 'stalls/chat-of-deleted-session',
+    file: 'src/chat/replies.ts',
+    text: 'if (count === undefined)',
+    replacement: 'if (false)',
+    harm: 'The reply to a deleted chat is written, and paid, to its end.',
+    tests: [{ file: CHAT, name: 'whose session is deleted' }],
   },
 ] satisfies Mutant[];

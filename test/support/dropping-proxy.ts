@@ -1,8 +1,11 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
 
 export interface DroppingProxy {
   url: string;
+  /** How many connections were opened so far, and how many of them are open. */
+  counts(): { opened: number; open: number };
   /** Breaks every connection that is open now. */
   drop(): void;
   /**
@@ -25,9 +28,16 @@ interface Pair {
   opening: string | null;
 }
 
+/** An address of this machine that is not loopback; undefined if it has none. */
+export const outerAddress = (): string | undefined =>
+  Object.values(networkInterfaces())
+    .flatMap((addresses = []) => addresses)
+    .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
+
 /** A proxy between client and server that breaks connections, or stops answering on them, on request. A function names a server that may move. */
-export async function startDroppingProxy(target: string | (() => string)): Promise<DroppingProxy> {
+export async function startDroppingProxy(target: string | (() => string), host = '127.0.0.1'): Promise<DroppingProxy> {
   const open = new Set<Pair>();
+  let opened = 0;
   let muted: (opening: string) => boolean = () => false;
   // A half that is closed by its side stays open here, so that the other side does not learn of it while the pair is silent.
   const server = createServer({ allowHalfOpen: true }, (client) => {
@@ -35,6 +45,7 @@ export async function startDroppingProxy(target: string | (() => string)): Promi
     const upstream = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
     const pair: Pair = { client, upstream, silent: false, opening: null };
     open.add(pair);
+    opened += 1;
     for (const [from, to] of sidesOf(pair)) {
       from.on('error', () => {});
       from.on('data', (chunk: Buffer) => {
@@ -52,14 +63,15 @@ export async function startDroppingProxy(target: string | (() => string)): Promi
       });
     }
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(0, host);
   await once(server, 'listening');
   const drop = () => {
     for (const pair of open) for (const [socket] of sidesOf(pair)) socket.destroy();
     open.clear();
   };
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://${host}:${(server.address() as AddressInfo).port}`,
+    counts: () => ({ opened, open: open.size }),
     drop,
     silence({ fresh = false, saying = '', which = () => true } = {}) {
       if (fresh) muted = (opening) => opening.includes(saying);

@@ -92,18 +92,17 @@ export function childOf(child: ChildProcess): Child {
     output: () => printed,
     prints(pattern, timeout_ms = 60_000) {
       return new Promise((resolve, reject) => {
-        const timer = setTimeout(
-          () => reject(new Error(`${pattern} was not printed within ${timeout_ms} ms:\n${printed}`)),
-          timeout_ms,
-        );
-        const check = () => {
-          if (!pattern.test(printed)) return;
+        // A timer that is left behind keeps the process of the caller alive.
+        const settle = (how: () => void) => {
           clearTimeout(timer);
           hear.delete(check);
-          resolve();
+          how();
         };
+        const fail = (why: string) => settle(() => reject(new Error(`${why}:\n${printed}`)));
+        const timer = setTimeout(() => fail(`${pattern} was not printed within ${timeout_ms} ms`), timeout_ms);
+        const check = () => pattern.test(printed) && settle(resolve);
         hear.add(check);
-        void ended.then(([code]) => reject(new Error(`it ended with ${code}:\n${printed}`)));
+        void ended.then(([code]) => fail(`it ended with ${code}`));
         check();
       });
     },

@@ -1,15 +1,19 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { type AddressInfo, connect } from 'node:net';
+import http2, { type ServerHttp2Stream } from 'node:http2';
+import { type AddressInfo, connect, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { createServer } from 'node:tls';
 import type { NativeConnection } from '@temporalio/worker';
 import { afterEach, expect, inject, it } from 'vitest';
-import { openRelayedConnection, startRelay } from '../../src/temporal/engine-relay.ts';
-import { startDroppingProxy } from '../support/dropping-proxy.ts';
+import { isOnThisMachine, openRelayedConnection, startRelay } from '../../src/temporal/engine-relay.ts';
+import { outerAddress, startDroppingProxy } from '../support/dropping-proxy.ts';
+import { startTestInstallation } from '../support/installation.ts';
+import { says } from '../support/model-server.ts';
+import { freePort, startWorkerProcess } from '../support/processes.ts';
 
 const endings: (() => unknown)[] = [];
 afterEach(async () => {
@@ -62,7 +66,43 @@ it('serves nobody without its password', async () => {
   expect((await text(stranger)).split('\r\n')[0]).toBe('HTTP/1.1 407 Proxy Authentication Required');
 });
 
-it('leaves encryption to both ends: the certificate is checked against the engine’s own name', { timeout: 60_000 }, async () => {
+it('is not needed on this machine, whichever way that is written', () => {
+  const here = ['localhost', 'localhost:7233', '127.0.0.1:7233', '127.8.0.1', '[::1]:7233', 'LOCALHOST:1'];
+  const elsewhere = [
+    'temporal:7233',
+    '10.0.0.7',
+    '127.example.com:7233',
+    'localhost.example.com',
+    'mylocalhost',
+    '[2001:db8::1]:7233',
+  ];
+  expect(here.filter((address) => !isOnThisMachine(address))).toEqual([]);
+  expect(elsewhere.filter(isOnThisMachine)).toEqual([]);
+});
+
+it('a worker whose Temporal is on another machine replaces a silent connection by default', { timeout: 60_000 }, async (test) => {
+  const host = outerAddress();
+  if (!host) return test.skip('this machine has no address beside loopback');
+  const proxy = await startDroppingProxy(`http://${inject('temporal_address')}`, host);
+  endings.push(() => proxy.stop());
+  const here = await startTestInstallation({ worker: false });
+  endings.push(() => here.stop());
+  const worker = await startWorkerProcess({ ...here.setting, temporal_address: new URL(proxy.url).host });
+  endings.push(() => worker.end('SIGKILL'));
+  proxy.silence();
+  await worker.prints(/The connection to the workflow engine is silent, connecting again/, 30_000);
+  here.model.script(says('Done.'));
+  expect((await here.ended(await here.prompt(await here.workflow()), 30_000)).status).toBe('completed');
+});
+
+it('reports why the engine cannot be reached', async () => {
+  const address = `127.0.0.1:${await freePort()}`;
+  const fails = openRelayedConnection({ options: { address }, log: () => {} });
+  await expect(fails).rejects.toThrow(`connect ECONNREFUSED ${address}`);
+});
+
+/** A certificate for `localhost`, and its key. */
+function certificate() {
   const folder = mkdtempSync(join(tmpdir(), 'perdura-relay-'));
   endings.push(() => rmSync(folder, { recursive: true }));
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
@@ -76,19 +116,52 @@ it('leaves encryption to both ends: the certificate is checked against the engin
   ];
   const made = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1'];
   execFileSync('openssl', ['req', ...made, '-keyout', key, '-out', cert, ...names], { stdio: 'pipe' });
-  const [host = '', port] = inject('temporal_address').split(':');
-  const server = createServer({ key: readFileSync(key), cert: readFileSync(cert), ALPNProtocols: ['h2'] }, (secure) => {
+  return { key: readFileSync(key), cert: readFileSync(cert) };
+}
+
+const [host = '', port] = inject('temporal_address').split(':');
+async function listening(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  endings.push(() => void server.close());
+  return `localhost:${(server.address() as AddressInfo).port}`;
+}
+
+it('leaves encryption to both ends: the certificate is checked against the engine’s own name', { timeout: 60_000 }, async () => {
+  const { key, cert } = certificate();
+  const server = createServer({ key, cert, ALPNProtocols: ['h2'] }, (secure) => {
     const engine = connect(Number(port), host);
     for (const socket of [secure, engine]) socket.on('error', () => {});
     secure.on('close', () => engine.destroy());
     secure.pipe(engine).pipe(secure);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  endings.push(() => void server.close());
-  const address = `localhost:${(server.address() as AddressInfo).port}`;
-  const trusted = { serverRootCACertificate: readFileSync(cert) };
+  });
+  const address = await listening(server);
+  const trusted = { serverRootCACertificate: cert };
   const { connection } = await relayed({ address, tls: trusted });
   expect(await answered(connection)).toBeTruthy();
   const misnamed = { ...trusted, serverNameOverride: 'another.example' };
   await expect(openRelayedConnection({ options: { address, tls: misnamed }, log: () => {} })).rejects.toThrow();
+});
+
+it('passes an API key on within the encryption', { timeout: 60_000 }, async () => {
+  const { key, cert } = certificate();
+  const engine = http2.connect(`http://${host}:${port}`);
+  endings.push(() => engine.close());
+  const keys = new Set<unknown>();
+  const server = http2.createSecureServer({ key, cert });
+  server.on('stream', (stream: ServerHttp2Stream, { ':authority': _, ...headers }) => {
+    keys.add(headers.authorization);
+    const asked = engine.request(headers);
+    asked.on('response', (answer) => stream.respond(answer, { waitForTrailers: true }));
+    let trailers = {};
+    asked.on('trailers', (received) => {
+      trailers = received;
+    });
+    stream.on('wantTrailers', () => stream.sendTrailers(trailers));
+    stream.pipe(asked).pipe(stream);
+  });
+  const tls = { serverRootCACertificate: cert };
+  const { connection } = await relayed({ address: await listening(server), tls, apiKey: 'the-key' });
+  expect(await answered(connection)).toBeTruthy();
+  expect([...keys]).toEqual(['Bearer the-key']);
 });

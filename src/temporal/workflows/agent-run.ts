@@ -24,7 +24,15 @@ import {
 } from '@temporalio/workflow';
 import { type PlannedCall, type RunPorts, runLoop, START } from '../../domain/run-loop.ts';
 import type { RunActivities } from '../activities/index.ts';
-import { BUDGET_HALT, deliveryIdOf, type FinalState, type RunEnd, type RunInput, runIdOf } from '../names.ts';
+import {
+  BUDGET_HALT,
+  deliveryIdOf,
+  type FinalState,
+  type RunEnd,
+  type RunInput,
+  runIdOf,
+  WORKFLOW_TASK_TIMEOUT,
+} from '../names.ts';
 import { LOST_ATTEMPTS, outliving } from './lost-workers.ts';
 
 /** This run now holds the lane. */
@@ -57,6 +65,8 @@ const { remember } = proxyActivities<Pick<RunActivities, 'remember'>>({
 
 const { finish } = proxyLocalActivities<Pick<RunActivities, 'finish'>>({
   startToCloseTimeout: '30s',
+  // Longer pauses are timers: while a local activity is open, the history grows by three events in each workflow task timeout.
+  localRetryThreshold: '3s',
   retry: RETRY,
 });
 
@@ -225,8 +235,12 @@ const HALTED: RunEnd = { status: 'halted', error: null, error_code: null };
 
 /** The delivery outlives this run: it may take a day. */
 async function sendOff(delivery_id: string): Promise<void> {
-  const options = { workflowId: deliveryIdOf(delivery_id), args: [delivery_id], parentClosePolicy: ParentClosePolicy.ABANDON };
-  await startChild('webhookDelivery', options).catch((error: unknown) => {
+  await startChild('webhookDelivery', {
+    workflowId: deliveryIdOf(delivery_id),
+    args: [delivery_id],
+    workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
+    parentClosePolicy: ParentClosePolicy.ABANDON,
+  }).catch((error: unknown) => {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   });
 }

@@ -2,8 +2,8 @@ import { TimeoutType } from '@temporalio/common';
 import { ActivityFailure, ApplicationFailure, sleep, TimeoutFailure } from '@temporalio/workflow';
 
 /**
- * How many attempts of one step or call may end with their worker. A worker that is frozen takes about five within the minute in
- * which its requests for work are still open, so fewer would fail runs that another worker can finish.
+ * How many attempts of one step or call may end with their worker. A server that does not probe its connections leaves the requests for
+ * work of a frozen worker open for a minute, in which it takes about five. So fewer would fail runs that another worker can finish.
  */
 const MOST_LOST = 10;
 const FIRST_PAUSE_S = 1;

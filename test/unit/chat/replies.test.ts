@@ -9,6 +9,7 @@ const turn = (session_id = 's') => ({ agent: {}, caller: {}, session_id, message
 function chat(ask: AskModel, fault?: Error) {
   const stored: unknown[] = [];
   const store = {
+    stops: async (ids: string[]) => new Map(ids.map((id) => [id, 0])),
     messages: async (session_id: string) => [{ role: 'user', content: `to ${session_id}` }],
     answer: async (session_id: string, reply: unknown) => {
       if (fault) throw fault;
