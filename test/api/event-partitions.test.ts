@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { v4, v7 as uuid } from 'uuid';
+import { v7 as uuid, v4 } from 'uuid';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { eventStore } from '../../src/store/events.ts';
@@ -97,7 +97,10 @@ describe('the events of a task', () => {
     const role = await limitedRole(database.pool.options.connectionString as string);
     const limited = openDatabase({ url: role.url });
     try {
-      await createStore({ database: limited, keys: keyRing(`k:${randomBytes(32).toString('base64')}`) }).retention.makePartitions();
+      await createStore({
+        database: limited,
+        keys: keyRing(`k:${randomBytes(32).toString('base64')}`),
+      }).retention.makePartitions();
       expect(await partitionsOf('events_deltas')).toContain(dayOf(new Date()));
       const task_id = await aged.task(new Date(), { status: 'running' });
       const event = { type: 'log', data: {}, timestamp: new Date().toISOString() };
@@ -139,7 +142,9 @@ describe('a week whose tasks were removed', () => {
       const event = JSON.stringify([{ type: 'log', data: {}, timestamp: new Date().toISOString() }]);
       for (; !over; written += 1) {
         await database.pool.query('SELECT append_events($1, $2, $3)', [workflow_id, young, event]);
-        expect((await eventStore(database.pool).extent(workflow_id, { task_id: young, after: 0, epoch: 0 })).last).toBe(written + 1);
+        expect((await eventStore(database.pool).extent(workflow_id, { task_id: young, after: 0, epoch: 0 })).last).toBe(
+          written + 1,
+        );
       }
       return written;
     })();
@@ -231,7 +236,7 @@ describe('the deltas of a day', () => {
     await makeSince(9);
     const at = daysAgo(5);
     const [ended, open, late] = [await spoken(at), await spoken(at, { status: 'running' }), await spoken(at)];
-    const young = await spoken(daysAgo(1));
+    const young = await spoken(daysAgo(1), { status: 'running' });
     await aged.sql('UPDATE tasks SET completed_at = now() WHERE id = $1', late);
     expect((await removeTransient()).delta_partitions).toBeGreaterThan(0);
     expect(await partitionsOf('events_deltas')).not.toContain(dayOf(at));

@@ -1,7 +1,7 @@
 import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { v4, v7 as uuid } from 'uuid';
+import { v7 as uuid, v4 } from 'uuid';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { MIGRATIONS } from '../../src/main/places.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';

@@ -15,10 +15,11 @@ const OWNERS = 40;
 const GROWING = ['events', 'tasks', 'workflows', 'task_messages'];
 
 /** The first one is of the oldest week, the last one of the newest. */
-const TIME = (n: string, total: number) => `timestamptz '2026-01-05 00:00Z' + ${n} * interval '168 hours' * ${WEEKS} / ${total + 1}`;
+const TIME = (n: string, total: number) =>
+  `timestamptz '2026-01-05 00:00Z' + ${n} * interval '168 hours' * ${WEEKS} / ${total + 1}`;
 const ID = (n: string, total: number) => `overlay(first_task_id(${TIME(n, total)})::text PLACING '7000-8000' FROM 15)::uuid`;
 const FILL = [
-  `SELECT make_event_partitions(${TIME('0', 1)}, ${TIME('1', 1)})`,
+  `SELECT make_event_partitions(${TIME('0', TASKS)}, ${TIME(`${TASKS}`, TASKS)})`,
   `INSERT INTO agents (id, name, created_by) VALUES ('00000000-0000-7000-8000-000000000001', 'a', 'o')`,
   `INSERT INTO definitions (hash, body) VALUES ('h', '{}')`,
   `INSERT INTO workflows (id, agent_id, owner, owner_login)
@@ -115,7 +116,9 @@ const partitionsRead = (nodes: PlanNode[]) => new Set(nodes.filter(isOf('events'
 
 /** A workflow from the middle of the time, and its last task. */
 async function chosen() {
-  const { rows } = await database.pool.query(`SELECT id, last_task_id FROM workflows ORDER BY id OFFSET ${WORKFLOWS / 2} LIMIT 1`);
+  const { rows } = await database.pool.query(
+    `SELECT id, last_task_id FROM workflows ORDER BY id OFFSET ${WORKFLOWS / 2} LIMIT 1`,
+  );
   return { workflow_id: rows[0].id as string, task_id: rows[0].last_task_id as string };
 }
 

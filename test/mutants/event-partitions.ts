@@ -41,7 +41,7 @@ export default [
   {
     id: 'event-partitions/waits-for-users',
     file: MIGRATION,
-    text: 'SET lock_timeout = \'200ms\' AS $$\nDECLARE\n  part record;\n  needed uuid[];',
+    text: "SET lock_timeout = '200ms' AS $$\nDECLARE\n  part record;\n  needed uuid[];",
     replacement: 'AS $$\nDECLARE\n  part record;\n  needed uuid[];',
     harm: 'While a backup reads the events, every run waits behind the removal of old ones.',
     tests: [{ file: TEST, name: 'stays while someone uses the table, and holds nobody up' }],
@@ -57,8 +57,8 @@ export default [
   {
     id: 'event-partitions/owner',
     file: MIGRATION,
-    text: 'LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET lock_timeout = \'200ms\' AS $$\nDECLARE\n  part record;\n  made integer',
-    replacement: 'LANGUAGE plpgsql SET lock_timeout = \'200ms\' AS $$\nDECLARE\n  part record;\n  made integer',
+    text: "LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET lock_timeout = '200ms' AS $$\nDECLARE\n  part record;\n  made integer",
+    replacement: "LANGUAGE plpgsql SET lock_timeout = '200ms' AS $$\nDECLARE\n  part record;\n  made integer",
     harm: 'Where the service does not own its tables, every pass of the reconciler fails.',
     tests: [{ file: TEST, name: 'have partitions also if the tables belong to another role' }],
   },
