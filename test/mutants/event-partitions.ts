@@ -75,7 +75,7 @@ export default [
     file: EVENTS,
     text: '`(SELECT true FROM tasks t WHERE t.id = events.task_id)`',
     replacement: '`true`',
-    harm: 'Whoever reads a workflow still gets the text of runs that were removed.',
+    harm: 'A reader of the workflow still gets the text of runs that were removed.',
     tests: [{ file: TEST, name: 'shows its events to nobody, although a part of the week is younger' }],
   },
   {

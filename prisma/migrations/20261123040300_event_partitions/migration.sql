@@ -14,7 +14,7 @@ ALTER TABLE events RENAME TO events_former;
 ALTER INDEX events_pkey RENAME TO events_former_pkey;
 ALTER INDEX events_task_id_seq_idx RENAME TO events_former_task_id_seq_idx;
 -- A foreign key would lock the workflows whenever a partition is made or dropped. The one of event_sequences refuses events of a
--- workflow that does not exist; whoever deletes a workflow deletes its events.
+-- workflow that does not exist; the service deletes the events of a workflow together with it.
 ALTER TABLE events_former DROP CONSTRAINT events_workflow_id_fkey;
 
 -- The smallest id of a task that is created at that time or later: ids are UUIDv7.
