@@ -1,7 +1,7 @@
 -- Takes the workflow's next sequence numbers, writes the events under them and notifies listeners, all in the caller's
 -- transaction: numbers become visible in the order in which they were taken. Events that fit travel in the notification; a listener
 -- reads larger ones. With perdura.notify off (Redis is the bus) nobody is notified. Returns the last number, 0 when there are no events.
--- Locks: the row of event_sequences, and by the foreign key of events FOR KEY SHARE on the workflow. Call it last.
+-- Locks: the row of event_sequences, and by its foreign key FOR KEY SHARE on the workflow when it gets its first event. Call it last.
 CREATE OR REPLACE FUNCTION append_events(p_workflow uuid, p_task uuid, p_events jsonb) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   n integer := jsonb_array_length(p_events);

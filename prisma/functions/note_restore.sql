@@ -30,12 +30,17 @@ BEGIN
   INSERT INTO event_gaps (workflow_id, epoch, after_seq, through_seq)
     SELECT s.workflow_id, fresh,
       CASE WHEN newest.timestamp > fact.intact THEN coalesce(
-        (SELECT e.seq FROM events e WHERE e.workflow_id = s.workflow_id AND e.timestamp <= fact.intact ORDER BY e.seq DESC LIMIT 1), 0)
+        (SELECT e.seq FROM events e WHERE e.workflow_id = s.workflow_id AND e.task_id BETWEEN home.first AND home.last
+          AND e.timestamp <= fact.intact ORDER BY e.seq DESC LIMIT 1), 0)
       ELSE s.last_seq END,
       -- Never out of range, however often an installation is restored.
       s.last_seq + least(jump, (2147483647 - s.last_seq) / 2)
-    FROM event_sequences s LEFT JOIN LATERAL (
-      SELECT e.timestamp FROM events e WHERE e.workflow_id = s.workflow_id ORDER BY e.seq DESC LIMIT 1) newest ON true;
+    FROM event_sequences s
+      -- Its tasks say in which partitions its events are.
+      LEFT JOIN LATERAL (SELECT (SELECT t.id FROM tasks t WHERE t.workflow_id = s.workflow_id ORDER BY t.id LIMIT 1) AS first,
+        (SELECT t.id FROM tasks t WHERE t.workflow_id = s.workflow_id ORDER BY t.id DESC LIMIT 1) AS last) home ON true
+      LEFT JOIN LATERAL (SELECT e.timestamp FROM events e WHERE e.workflow_id = s.workflow_id
+        AND e.task_id BETWEEN home.first AND home.last ORDER BY e.seq DESC LIMIT 1) newest ON true;
   UPDATE event_sequences s SET last_seq = g.through_seq FROM event_gaps g WHERE g.workflow_id = s.workflow_id AND g.epoch = fresh;
 
   UPDATE installation_facts f SET updated_at = now(), value = (f.value::jsonb

@@ -1,6 +1,7 @@
 import { firstUuidOf } from '../domain/uuid.ts';
 import { type Database, inTransaction, type Queryable, row, rows } from './database.ts';
 import { KEPT_MS as KEYS_KEPT_MS } from './idempotency.ts';
+import * as events from './statements/event-partitions.ts';
 import { findFact, writeFact } from './statements/installation.ts';
 import * as sql from './statements/retention.ts';
 
@@ -27,6 +28,8 @@ const EVENTS = 5_000;
 /** Deltas are only needed while their text is being streamed, and by readers who return soon. */
 const DELTAS_KEPT_MS = 24 * 3_600_000;
 const DELTAS_PLACE = 'deltas_removed_until';
+/** Partitions are made so early that events have theirs although no worker runs for some days. */
+const PARTITIONS_AHEAD_DAYS = 8;
 
 const NOTHING: Swept = { removed: 0, next: null };
 
@@ -48,9 +51,17 @@ export function retentionStore({ pool }: Pick<Database, 'pool'>) {
     async agingClock(): Promise<{ at: Date; now: Date } | null> {
       return (await row<{ at: Date; now: Date }>(pool, sql.readAgingClock())) ?? null;
     },
+    /** Makes the partitions of events for the next days. */
+    async makePartitions(): Promise<void> {
+      await taking(async (on) => {
+        await rows(on, events.makeEventPartitions({ days: PARTITIONS_AHEAD_DAYS }));
+        return NOTHING;
+      });
+    },
     /** What is removed in every installation, whatever the operator wants to keep. */
     transient: (now: Date): Record<string, Sweep> => ({
-      deltas: () => taking((on) => deltas(on, new Date(now.getTime() - DELTAS_KEPT_MS))),
+      deltas: () => taking((on) => deltas(on, deltasBefore(now))),
+      delta_partitions: () => taking((on) => partition(on, 'events_deltas', deltasBefore(now))),
       idempotency_keys: () =>
         taking(async (on) => {
           const gone = await row<Counted>(on, sql.expireKeys({ before: new Date(now.getTime() - KEYS_KEPT_MS) }));
@@ -73,6 +84,7 @@ export function retentionStore({ pool }: Pick<Database, 'pool'>) {
         secret_grants: walk((after) => sql.removeGrants(from(after))),
         single_use_workflows: walk((after) => sql.removeSingleUse(fromId(after))),
         definitions: walk(({ id }) => sql.removeDefinitions({ before, after_hash: id })),
+        event_partitions: () => taking((on) => partition(on, 'events_lasting', before)),
       };
     },
   };
@@ -93,6 +105,13 @@ const walked = (batch: Walked | undefined): Swept =>
     ? { removed: batch.removed, next: batch.looked === sql.BATCH ? { at: batch.at ?? START.at, id: batch.id as string } : null }
     : NOTHING;
 
+const deltasBefore = (now: Date) => new Date(now.getTime() - DELTAS_KEPT_MS);
+
+async function partition(on: Queryable, branch: string, before: Date): Promise<Swept> {
+  const gone = await row<{ dropped: string | null }>(on, events.dropEvents({ branch, before }));
+  return gone?.dropped ? { removed: 1, next: START } : NOTHING;
+}
+
 const endedTasks = (on: Queryable, before: Date, { at, id }: SweepPlace): Promise<SweepPlace[]> =>
   rows<SweepPlace>(on, sql.endedTasks({ before, after_at: at, after_id: id, rows: EVENTS }));
 
@@ -102,7 +121,7 @@ async function deltas(on: Queryable, before: Date): Promise<Swept> {
   const ended = await endedTasks(on, before, placeIn(noted));
   const last = ended.at(-1);
   if (!last) return NOTHING;
-  const gone = await row<Counted>(on, sql.removeDeltas({ task_ids: ended.map(({ id }) => id) }));
+  const gone = await row<Counted>(on, events.removeDeltas({ task_ids: ended.map(({ id }) => id) }));
   await rows(on, writeFact({ name: DELTAS_PLACE, value: `${last.at.toISOString()} ${last.id}` }));
   return { removed: gone?.removed ?? 0, next: last };
 }
@@ -112,7 +131,7 @@ function placeIn(text: string | undefined): SweepPlace {
   return at && id ? { at: new Date(at), id } : START;
 }
 
-/** A task goes with everything that belongs to it, in one transaction: nobody sees a part of it. */
+/** A task goes with everything that belongs to it, in one transaction: nobody sees a part of it. Nobody finds events without their task. */
 async function tasks(on: Queryable, before: Date, after: SweepPlace): Promise<Swept> {
   const ended = await endedTasks(on, before, after);
   const last = ended.at(-1);
@@ -121,6 +140,6 @@ async function tasks(on: Queryable, before: Date, after: SweepPlace): Promise<Sw
   const locked = await rows<{ id: string }>(on, sql.lockTasks(ids(ended)));
   // A separate statement, which sees the forks that were made until the lock was granted.
   const gone = await rows<{ id: string }>(on, sql.removeTasks(ids(locked)));
-  await rows(on, sql.removeEvents(ids(gone)));
+  await rows(on, events.removeEvents(ids(gone)));
   return { removed: gone.length, next: last };
 }

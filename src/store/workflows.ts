@@ -2,10 +2,11 @@ import { v7 as uuid } from 'uuid';
 import type { LogEntry, TranscriptEntry, WorkflowSettings, WorkflowSummary } from '../contracts/workflows.ts';
 import { conflict } from '../domain/errors.ts';
 import type { Prisma, Workflow as Row } from '../generated/prisma/client.ts';
-import { type Database, row } from './database.ts';
+import { type Database, inTransaction, row, rows } from './database.ts';
 import type { Granting } from './granting.ts';
 import { listed, type Paging, wireAs } from './page.ts';
 import { refused } from './resource.ts';
+import { removeEventsOfWorkflow } from './statements/event-partitions.ts';
 import * as sql from './statements/workflows.ts';
 
 interface WorkflowFilter extends Paging {
@@ -64,8 +65,12 @@ export function workflowStore({ pool, prisma, granting }: Parts) {
       await prisma.workflow.updateMany({ where, data: { status } });
     },
     async remove(id: string) {
-      const { count } = await prisma.workflow.deleteMany({ where: { id, active_task_id: null } });
-      if (count === 0) throw conflict('A run of this workflow is in progress; halt it first', 'workflow_running');
+      await inTransaction(pool, async (on) => {
+        if (!(await row(on, sql.removeWorkflow({ id }))))
+          throw conflict('A run of this workflow is in progress; halt it first', 'workflow_running');
+        // A separate statement, which sees the events that were written until the workflow was locked.
+        await rows(on, removeEventsOfWorkflow({ workflow_id: id }));
+      });
       await prisma.memory.deleteMany({ where: { workflow_id: id } });
     },
     async removeUnused(created_before: Date): Promise<void> {
@@ -81,7 +86,7 @@ export function workflowStore({ pool, prisma, granting }: Parts) {
       ]);
       return {
         messages: messages.map(wireAs<TranscriptEntry>()),
-        logs: logs.map(({ data, timestamp }) => ({ ...(data as LogData), timestamp: timestamp.toISOString() })),
+        logs: (task ? logs : []).map(({ data, timestamp }) => ({ ...(data as LogData), timestamp: timestamp.toISOString() })),
         usage: task ?? NO_USAGE,
       };
     },

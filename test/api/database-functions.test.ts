@@ -84,7 +84,8 @@ it('each file makes the one function that it is named after, and says what it lo
 
 it('no function holds a sentence: what models and people read is written in TypeScript', async () => {
   const literals = (sql: string) => [...sql.replaceAll(/--.*/g, '').matchAll(/'(?:[^']|'')*'/g)].map(([text]) => text);
-  const sentences = (sql: string) => literals(sql).filter((text) => /\w+ \w+ \w+/.test(text));
+  // A statement that a function carries out begins with words in capitals.
+  const sentences = (sql: string) => literals(sql).filter((text) => /\w+ \w+ \w+/.test(text) && !/^'\^?[A-Z]{3,} /.test(text));
   const current = files.filter(({ path }) => !path.startsWith(FORMER));
   expect(current.flatMap(({ sql }) => sentences(sql))).toEqual([]);
   // The former ones do: this test would find one.

@@ -71,6 +71,7 @@ describe('a writer of events and a function that settles the same task', () => {
 /** A workflow whose lane the task holds; `lost` when the task in the lane does not exist any more. */
 async function prepare(lost: boolean): Promise<void> {
   await watcher.query('DELETE FROM workflows');
+  await watcher.query('DELETE FROM events');
   await watcher.query(`INSERT INTO agents (id, name, created_by) VALUES ($1, 'a', 'local:alice') ON CONFLICT DO NOTHING`, [
     AGENT,
   ]);

@@ -25,8 +25,9 @@ it('describes in the schema what the migrations make', async () => {
       { cwd: ROOT, env: { ...process.env, DATABASE_URL: url }, encoding: 'utf8' },
     );
     const statements = result.stdout.split('\n').filter((line) => line.trim() && !line.startsWith('--'));
-    // Prisma has no word for a generated column; it reads the expression as a default.
-    expect(statements.filter((line) => !/knowledge_chunks|search|words/.test(line))).toEqual([]);
+    // Prisma has no word for a generated column, whose expression it reads as a default, nor for partitions, each of which has the key.
+    const unknown = /knowledge_chunks|search|words|^DROP TABLE "events_|"events_pkey"|"events_task_id_seq_idx"/;
+    expect(statements.filter((line) => !unknown.test(line))).toEqual([]);
   } finally {
     await drop();
   }

@@ -9,7 +9,7 @@ import { holdSource } from '../../src/store/statements/forks.ts';
 import { takeTurn } from '../../src/store/statements/retention.ts';
 import { sweep } from '../../src/temporal/retention.ts';
 import { agedRecords, daysAgo } from '../support/aged.ts';
-import { openTestDatabase } from '../support/database.ts';
+import { openTestDatabase, tablesOf } from '../support/database.ts';
 import { until } from '../support/until.ts';
 
 let database: Database;
@@ -103,15 +103,12 @@ type Snapshot = Record<string, { removable: string[]; rest: string[] }>;
 const CHANGING = ['installation_facts', 'usage_calls', 'usage_runs'];
 
 async function snapshot(): Promise<Snapshot> {
-  const tables = await found(
-    `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' AND NOT table_name = ANY ($1) ORDER BY 1`,
-    CHANGING,
-  );
+  const tables = (await tablesOf(database)).filter((name) => !CHANGING.includes(name));
   const rowsOf = async (table: string, where: string) =>
     (await found(`SELECT to_jsonb(t)::text AS row FROM ${table} t WHERE ${where} ORDER BY 1`)).map(({ row }) => row);
   return Object.fromEntries(
     await Promise.all(
-      tables.map(async ({ name }) => {
+      tables.map(async (name) => {
         const where = REMOVED[name] ?? 'false';
         return [name, { removable: await rowsOf(name, where), rest: await rowsOf(name, `NOT (${where})`) }];
       }),
@@ -121,10 +118,7 @@ async function snapshot(): Promise<Snapshot> {
 
 describe('every table', () => {
   it('is either one whose old rows are removed, or is listed with the reason why its rows stay', async () => {
-    const tables = await found(
-      `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1`,
-    );
-    expect(tables.map(({ name }) => name)).toEqual([...Object.keys(REMOVED), ...Object.keys(KEPT)].sort());
+    expect(await tablesOf(database)).toEqual([...Object.keys(REMOVED), ...Object.keys(KEPT)].sort());
   });
 
   it('loses its old rows if they are to be removed, and no other row', async () => {

@@ -36,7 +36,7 @@ export async function atBench<T>(work: (bench: Bench) => Promise<T>): Promise<T>
     await linkModules(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
     const laboratory = openLaboratory(directory);
     try {
-      return await work(benchOf(directory, laboratory.run));
+      return await work(benchOf(directory, laboratory));
     } finally {
       await laboratory.close();
     }
@@ -56,10 +56,14 @@ async function linkModules(from: string, to: string): Promise<void> {
   }
 }
 
-type RunTests = (order: Order) => Promise<FileResult[]>;
+interface Laboratory {
+  run(order: Order): Promise<FileResult[]>;
+  /** The next run opens it again. */
+  close(): Promise<void>;
+}
 
 /** A process that is replaced when it dies or hangs; then there are no results. */
-export function openLaboratory(directory: string): { run: RunTests; close(): Promise<void> } {
+export function openLaboratory(directory: string): Laboratory {
   const start = () =>
     fork(join(directory, 'test/mutants/laboratory.ts'), { cwd: directory, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
   let child = start();
@@ -90,7 +94,10 @@ export function openLaboratory(directory: string): { run: RunTests; close(): Pro
   };
 }
 
-function benchOf(directory: string, run: RunTests): Bench {
+/** A laboratory makes the databases of its tests from the migrations that it finds when it opens. */
+const isMigration = (file: string) => file.startsWith('prisma/migrations/');
+
+function benchOf(directory: string, { run, close }: Laboratory): Bench {
   /** Its text is back, but what was made of it is still the fault's. */
   let restored: string[] = [];
   return {
@@ -101,11 +108,13 @@ function benchOf(directory: string, run: RunTests): Bench {
       const changed = planted(source, mutant);
       if (changed === null) return { verdict: 'does not apply', detail: `its text does not occur exactly once in ${file}` };
       await writeFile(path, changed);
+      if (isMigration(file)) await close();
       try {
         return judged(await run({ tests, changed: [...restored, file] }), failing);
       } finally {
         await writeFile(path, source);
         restored = [file];
+        if (isMigration(file)) await close();
       }
     },
     async failingAlready(tests) {

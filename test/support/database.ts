@@ -41,5 +41,14 @@ export async function openTestDatabase(): Promise<Database> {
   };
 }
 
+/** The names of its tables, without partitions of others. */
+export async function tablesOf({ pool }: Pick<Database, 'pool'>): Promise<string[]> {
+  const { rows } = await pool.query<{ name: string }>(
+    `SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
+      ORDER BY relname COLLATE "C"`,
+  );
+  return rows.map(({ name }) => name);
+}
+
 const command = (url: string, sql: string): Promise<void> =>
   asOperator(url, async (operator) => void (await operator.query(sql)));

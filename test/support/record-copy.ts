@@ -34,6 +34,7 @@ export async function recordCopy(pool: pg.Pool, workflow_id: string): Promise<Re
   const restore = () =>
     transaction(pool, 'READ COMMITTED', async (on) => {
       await on.query('DELETE FROM workflows WHERE id = $1', [workflow_id]);
+      await on.query('DELETE FROM events WHERE workflow_id = $1', [workflow_id]);
       for (const [table] of TABLES) {
         const columns = await storedColumns(on, table);
         const text = `INSERT INTO ${table} (${columns}) SELECT ${columns} FROM jsonb_populate_recordset(NULL::${table}, $1)`;

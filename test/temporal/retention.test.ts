@@ -59,9 +59,22 @@ describe('housekeeping', () => {
     expect(await tidying(here.core)()).toMatchObject({ tasks: 1 });
     expect((await here.alice.get(`/api/tasks/${old}`)).status).toBe(404);
     expect((await here.alice.get(`/api/tasks/${young}`)).status).toBe(200);
-    expect((await sql('SELECT 1 FROM events WHERE task_id = $1', old)).rows).toEqual([]);
+    const { events } = await here.core.store.events.read(workflow_id, { after: 0, bytes: 1_000_000 });
+    expect(new Set(events.map(({ task_id }) => task_id))).toEqual(new Set([young]));
     await until('the worker looks at workspaces', async () => !existsSync(workspace(strange)), 40_000);
     expect(existsSync(workspace(recent))).toBe(true);
+  });
+
+  it('makes partitions of events before they are needed', async () => {
+    const workflow_id = await here.workflow();
+    const today = new Date().toISOString().slice(0, 10).replaceAll('-', '');
+    await until('the worker makes partitions', async () => {
+      const { rows } = await sql(`SELECT to_regclass($1) IS NOT NULL AS made`, `events_deltas_${today}`);
+      return rows[0].made;
+    });
+    const task_id = await run(workflow_id);
+    const { rows } = await sql(`SELECT DISTINCT tableoid::regclass::text AS name FROM events WHERE task_id = $1`, task_id);
+    expect(rows.filter(({ name }) => !/^events_(deltas|lasting)_\d{8}$/.test(name))).toEqual([]);
   });
 
   it('removes nothing that has ended if nothing is to be removed', async () => {

@@ -18,6 +18,8 @@ const UNUSED: Test = [REPAIRS, 'removes workflows that were made for one request
 const DELTAS: Test = ['test/api/retention.test.ts', 'of tasks that ended more than a day ago are removed'];
 const TABLES: Test = ['test/api/retention.test.ts', 'loses its old rows if they are to be removed, and no other row'];
 const TIDYING: Test = ['test/temporal/retention.test.ts', 'removes old tasks, and what they kept on disk'];
+const PARTITIONS: Test = ['test/temporal/retention.test.ts', 'makes partitions of events before they are needed'];
+const PARTITIONED: Test = ['test/api/event-partitions.test.ts', 'are accepted without a partition, and move to theirs once it is made'];
 const MESSAGES: Test = [NEIGHBOURS, 'delivers one that no delivery is in progress for, and repeats none that was delivered'];
 
 /** For each row of the page, by how it begins: the tests that break the world in that way, and those that leave a healthy neighbour alone. */
@@ -61,6 +63,7 @@ const ROWS: Record<string, { breaks: Test[]; spares: Test[] }> = {
   'a webhook message that is to be delivered': { breaks: [MESSAGES], spares: [MESSAGES] },
   'a workflow that `/v1` or `/mcp` created': { breaks: [UNUSED], spares: [UNUSED] },
   'deltas of tasks that ended more than a day ago, idempotency keys': { breaks: [DELTAS, TABLES], spares: [DELTAS, TABLES] },
+  'no partition for the events of the next eight days': { breaks: [PARTITIONS], spares: [PARTITIONED] },
   'what ended longer ago than `RETENTION_DAYS`': { breaks: [TABLES, TIDYING], spares: [TABLES, TIDYING] },
   'a workspace of a task that has ended': { breaks: [TIDYING], spares: [TIDYING] },
 };

@@ -14,10 +14,17 @@ const paged = (
         FROM events WHERE ${events} ORDER BY seq LIMIT :limit) AS sized) AS page
   WHERE before < :bytes ORDER BY seq`;
 
+/** The workflow's tasks say in which partitions its events are. */
+const PARTITIONS = `task_id BETWEEN (SELECT t.id FROM tasks t WHERE t.workflow_id = :workflow_id ORDER BY t.id LIMIT 1)
+  AND (SELECT t.id FROM tasks t WHERE t.workflow_id = :workflow_id ORDER BY t.id DESC LIMIT 1)`;
+
+/** Events of a task that was removed can still be there, until their partition is dropped. Not EXISTS: that may become a join with all tasks. */
+const WITH_TASK = `(SELECT true FROM tasks t WHERE t.id = events.task_id)`;
+
 export const readEvents = statement(
   'read_events',
   ['workflow_id', 'after', 'limit', 'bytes', 'large'],
-  paged('workflow_id = :workflow_id AND seq > :after'),
+  paged(`workflow_id = :workflow_id AND seq > :after AND ${PARTITIONS} AND ${WITH_TASK}`),
 );
 
 /** A separate statement, so that it uses the task's index and does not scan all earlier runs of the workflow. */
@@ -30,7 +37,7 @@ export const readTaskEvents = statement(
 export const readEvent = statement(
   'read_event',
   ['workflow_id', 'seq'],
-  `SELECT seq, task_id, type, data, timestamp FROM events WHERE workflow_id = :workflow_id AND seq = :seq`,
+  `SELECT seq, task_id, type, data, timestamp FROM events WHERE workflow_id = :workflow_id AND seq = :seq AND ${PARTITIONS} AND ${WITH_TASK}`,
 );
 
 /**
@@ -51,7 +58,8 @@ export const extentOfEvents = statement(
       CASE WHEN valid.seq IS NULL THEN NULL
         WHEN :task_id::uuid IS NOT NULL THEN (SELECT 0 FROM tasks WHERE id = :task_id)
         ELSE coalesce((SELECT min(f.seq) - 1 FROM events f WHERE f.task_id = (
-          SELECT e.task_id FROM events e WHERE e.workflow_id = :workflow_id AND e.seq <= valid.seq ORDER BY e.seq DESC LIMIT 1)), 0)
+          SELECT events.task_id FROM events WHERE workflow_id = :workflow_id AND events.seq <= valid.seq AND ${PARTITIONS}
+            AND ${WITH_TASK} ORDER BY events.seq DESC LIMIT 1)), 0)
       END AS begin_again_after
     FROM (SELECT (SELECT seq FROM valid) AS seq) AS valid`,
 );
@@ -60,7 +68,8 @@ export const extentOfEvents = statement(
 export const firstEventOfLastTask = statement(
   'first_event_of_last_task',
   ['workflow_id'],
-  `SELECT coalesce(min(e.seq) - 1, (SELECT last_seq FROM event_sequences WHERE workflow_id = :workflow_id), 0) AS after
-    FROM workflows w LEFT JOIN events e ON e.task_id = coalesce(w.active_task_id, w.last_task_id)
+  `SELECT coalesce((SELECT min(e.seq) - 1 FROM events e WHERE e.task_id = t.id),
+      (SELECT last_seq FROM event_sequences WHERE workflow_id = :workflow_id), 0) AS after
+    FROM workflows w LEFT JOIN tasks t ON t.id = coalesce(w.active_task_id, w.last_task_id)
     WHERE w.id = :workflow_id`,
 );

@@ -1,4 +1,5 @@
 import { statement } from '../statement.ts';
+import { deletedEvents } from './event-partitions.ts';
 import { LIVE } from './runs.ts';
 
 /** Rows that a statement looks at. A constant: for a value that is yet unknown, the planner assumes a tenth of the table. */
@@ -36,7 +37,7 @@ export const readAgingClock = statement(
 /** Until the end of the transaction only its holder removes old records: two would delete the same rows, in different orders. */
 export const takeTurn = statement('take_turn', [], `SELECT pg_try_advisory_xact_lock(7215011840) AS taken`);
 
-/** The next tasks in the order of their end, with at most `rows` events together, unless the first one has more. */
+/** The next tasks in the order of their end, with at most `rows` events to delete together, unless the first one has more. */
 export const endedTasks = statement(
   'ended_tasks',
   ['before', 'after_at', 'after_id', 'rows'],
@@ -46,17 +47,9 @@ export const endedTasks = statement(
       ORDER BY completed_at, id LIMIT ${BATCH}),
     sized AS (
       SELECT id, completed_at, row_number() OVER earlier AS number,
-        sum((SELECT count(*) FROM events e WHERE e.task_id = looked.id)) OVER earlier AS rows
+        sum(${deletedEvents('looked.id')}) OVER earlier AS rows
       FROM looked WINDOW earlier AS (ORDER BY completed_at, id))
     SELECT id, completed_at AS at FROM sized WHERE rows <= :rows OR number = 1 ORDER BY number`,
-);
-
-/** Deletes deltas of ended tasks, whose complete messages are stored. */
-export const removeDeltas = statement(
-  'remove_deltas',
-  ['task_ids'],
-  `WITH gone AS (DELETE FROM events WHERE task_id = ANY (:task_ids::uuid[]) AND type = 'message_delta' RETURNING 1)
-    SELECT count(*)::int AS removed FROM gone`,
 );
 
 /** A task that is being forked right now is left out: the fork holds it FOR KEY SHARE. */
@@ -74,12 +67,6 @@ export const removeTasks = statement(
       AND NOT EXISTS (SELECT 1 FROM tasks fork WHERE fork.forked_from = t.id)
       AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.task_id = t.id AND d.status = 'pending')
     RETURNING id`,
-);
-
-export const removeEvents = statement(
-  'remove_events',
-  ['task_ids'],
-  `DELETE FROM events WHERE task_id = ANY (:task_ids::uuid[])`,
 );
 
 /**

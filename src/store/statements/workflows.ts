@@ -8,6 +8,12 @@ export const removeUnusedWorkflows = statement(
     AND NOT EXISTS (SELECT 1 FROM scheduled_agents s WHERE s.workflow_id = w.id)`,
 );
 
+export const removeWorkflow = statement(
+  'remove_workflow',
+  ['id'],
+  `DELETE FROM workflows WHERE id = :id AND active_task_id IS NULL RETURNING id`,
+);
+
 export const ownerOfWorkflow = statement('owner_of_workflow', ['id'], `SELECT owner FROM workflows WHERE id = :id`);
 
 /** Every stream runs this; reading whole rows through Prisma would be noticeably slower. */

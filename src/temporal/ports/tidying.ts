@@ -16,6 +16,7 @@ export function tidying({ store, setting: { config } }: SharedServices): () => P
   let aged_to: Date | null = null;
   return async () => {
     await store.usage.count();
+    await store.retention.makePartitions();
     const now = await store.retention.now();
     const { removed } = await sweep(store.retention.transient(now), WITHIN_MS);
     if (performance.now() >= rest_until) {

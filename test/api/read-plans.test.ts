@@ -1,0 +1,191 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Database, openDatabase } from '../../src/store/database.ts';
+import { eventStore } from '../../src/store/events.ts';
+import { createStore, type Store } from '../../src/store/index.ts';
+import { keyRing } from '../../src/store/key-ring.ts';
+import { type TestDatabase, testDatabase } from '../support/database.ts';
+
+const WEEKS = 30;
+const TASKS = 12_000;
+/** Each has ten tasks, of one week. */
+const WORKFLOWS = TASKS / 10;
+const OWNERS = 40;
+const GROWING = ['events', 'tasks', 'workflows', 'task_messages'];
+
+/** The first one is of the oldest week, the last one of the newest. */
+const TIME = (n: string, total: number) =>
+  `timestamptz '2026-01-05 00:00Z' + ${n} * interval '168 hours' * ${WEEKS} / ${total + 1}`;
+const ID = (n: string, total: number) => `overlay(first_task_id(${TIME(n, total)})::text PLACING '7000-8000' FROM 15)::uuid`;
+const FILL = [
+  `SELECT make_event_partitions(${TIME('0', TASKS)}, ${TIME(`${TASKS}`, TASKS)})`,
+  `INSERT INTO agents (id, name, created_by) VALUES ('00000000-0000-7000-8000-000000000001', 'a', 'o')`,
+  `INSERT INTO definitions (hash, body) VALUES ('h', '{}')`,
+  `INSERT INTO workflows (id, agent_id, owner, owner_login)
+    SELECT ${ID('n', WORKFLOWS)}, (SELECT id FROM agents), 'o' || n % ${OWNERS}, 'o' FROM generate_series(1, ${WORKFLOWS}) n`,
+  `INSERT INTO tasks (id, workflow_id, owner, owner_login, prompt, definition_hash, agent_id, agent_name, status, created_at, completed_at)
+    SELECT ${ID('n', TASKS)}, w.id, w.owner, 'o', 'p', 'h', w.agent_id, 'a', 'completed', ${TIME('n', TASKS)}, ${TIME('n', TASKS)}
+    FROM generate_series(1, ${TASKS}) n JOIN (SELECT *, row_number() OVER (ORDER BY id) AS number FROM workflows) w
+      ON w.number = (n - 1) / 10 + 1`,
+  `UPDATE workflows w SET last_task_id = (SELECT id FROM tasks t WHERE t.workflow_id = w.id ORDER BY id DESC LIMIT 1)`,
+  `INSERT INTO task_messages (task_id, step, position, role, kind, content) SELECT id, 1, 0, 'r', 'k', 'c' FROM tasks`,
+  `INSERT INTO event_sequences SELECT id, 100 FROM workflows`,
+  `INSERT INTO events (workflow_id, seq, task_id, type, data, timestamp)
+    SELECT workflow_id, 10 * row_number() OVER (PARTITION BY workflow_id ORDER BY id) - 10 + s, id,
+      CASE WHEN s > 5 THEN 'message_delta' ELSE 'log' END, '{"delta": "text"}', created_at FROM tasks, generate_series(1, 10) s`,
+  'ANALYZE',
+];
+
+interface Asked {
+  text: string;
+  values?: unknown[];
+}
+
+let place: TestDatabase;
+let database: Database;
+let store: Store;
+let asked: Asked[] = [];
+
+/** Every statement goes to Postgres, and is noted here. */
+const noteStatements = (client: pg.PoolClient) => {
+  const query = client.query.bind(client) as (...given: unknown[]) => unknown;
+  client.query = ((given: string | Asked, ...rest: unknown[]) => {
+    const values = Array.isArray(rest[0]) ? rest[0] : undefined;
+    asked.push(typeof given === 'string' ? { text: given, values } : { text: given.text, values: given.values ?? values });
+    return query(given, ...rest);
+  }) as typeof client.query;
+};
+
+beforeAll(async () => {
+  place = await testDatabase();
+  const filling = new pg.Client(place.url);
+  await filling.connect();
+  for (const text of FILL) await filling.query(text);
+  await filling.end();
+  database = openDatabase({ url: place.url });
+  database.pool.on('connect', noteStatements);
+  store = createStore({ database, keys: keyRing(`k:${randomBytes(32).toString('base64')}`) });
+}, 120_000);
+afterAll(async () => {
+  await database.close();
+  await place.drop();
+});
+
+interface PlanNode {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Actual Loops': number;
+  Plans?: PlanNode[];
+}
+
+const nodesOf = (plan: PlanNode): PlanNode[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+const literal = (value: unknown): string => {
+  if (value === null || value === undefined) return 'NULL';
+  if (Array.isArray(value)) return `ARRAY[${value.map(literal).join(', ')}]`;
+  return pg.escapeLiteral(value instanceof Date ? value.toISOString() : String(value));
+};
+
+/** What of its plan is carried out for these values, as planned for unknown ones: that is how the embedded server plans. */
+async function carriedOut({ text, values = [] }: Asked): Promise<PlanNode[]> {
+  const client = new pg.Client(place.url);
+  await client.connect();
+  try {
+    await client.query('SET plan_cache_mode = force_generic_plan');
+    await client.query(`PREPARE asked AS ${text}`);
+    const given = values.length > 0 ? `(${values.map(literal).join(', ')})` : '';
+    const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE asked${given}`);
+    return nodesOf(rows[0]['QUERY PLAN'][0].Plan).filter((node) => node['Actual Loops'] > 0);
+  } finally {
+    await client.end();
+  }
+}
+
+async function plansOf(work: () => Promise<unknown>): Promise<PlanNode[][]> {
+  asked = [];
+  await work();
+  const read = asked.filter(({ text }) => /^\s*(SELECT|WITH)/.test(text));
+  expect(read.length).toBeGreaterThan(0);
+  return Promise.all(read.map(carriedOut));
+}
+
+const isOf = (table: string) => (node: PlanNode) => `${node['Relation Name']}_`.startsWith(`${table}_`);
+const readWhole = (nodes: PlanNode[]) =>
+  nodes.filter((node) => node['Node Type'] === 'Seq Scan' && GROWING.some((table) => isOf(table)(node)));
+const partitionsRead = (nodes: PlanNode[]) => new Set(nodes.filter(isOf('events')).map((node) => node['Relation Name']));
+
+/** A workflow from the middle of the time, and its last task. */
+async function chosen() {
+  const { rows } = await database.pool.query(
+    `SELECT id, last_task_id FROM workflows ORDER BY id OFFSET ${WORKFLOWS / 2} LIMIT 1`,
+  );
+  return { workflow_id: rows[0].id as string, task_id: rows[0].last_task_id as string };
+}
+
+/** Everything that happens before a stream's first event is sent, and each later read of the record. */
+const STREAMS: Record<string, (of: { workflow_id: string; task_id: string }) => Promise<unknown>> = {
+  'who may read': ({ workflow_id, task_id }) => store.workflows.watched(workflow_id, task_id),
+  'where the last run begins': ({ workflow_id }) => eventStore(database.pool).beforeLastRun(workflow_id),
+  'where the record of a run ends': ({ workflow_id, task_id }) =>
+    eventStore(database.pool).extent(workflow_id, { task_id, after: 0, epoch: 0 }),
+  'where the record ends': ({ workflow_id }) =>
+    eventStore(database.pool).extent(workflow_id, { task_id: null, after: 0, epoch: 0 }),
+  'where a reader from before a restore begins again': ({ workflow_id }) =>
+    eventStore(database.pool).extent(workflow_id, { task_id: null, after: 1_000, epoch: 0 }),
+  'the events of a run': ({ workflow_id, task_id }) =>
+    eventStore(database.pool).read(workflow_id, { after: 0, task_id, bytes: 1_000 }),
+  'the events of a workflow': ({ workflow_id }) => eventStore(database.pool).read(workflow_id, { after: 0, bytes: 1_000 }),
+  'a large event': ({ workflow_id }) => eventStore(database.pool).one(workflow_id, 7),
+  'the messages and logs of the last run': ({ task_id }) => store.workflows.lastRun(task_id),
+};
+
+const SOME = { owner: 'o1', limit: 20 };
+const LISTS: Record<string, () => Promise<unknown>> = {
+  tasks: () => store.tasks.list(SOME),
+  'tasks, the oldest first': () => store.tasks.list({ ...SOME, sort: 'oldest' }),
+  'tasks, by cost': () => store.tasks.list({ ...SOME, sort: 'cost' }),
+  'tasks, by duration': () => store.tasks.list({ ...SOME, sort: 'duration' }),
+  'failed tasks': () => store.tasks.list({ ...SOME, status: 'failed' }),
+  'tasks with a word': () => store.tasks.list({ ...SOME, q: 'word' }),
+  'tasks of a workflow': async () => store.tasks.list({ ...SOME, workflow_id: (await chosen()).workflow_id }),
+  'the next page of tasks': async () => {
+    const { next } = await store.tasks.list(SOME);
+    return store.tasks.list({ ...SOME, cursor: next as string });
+  },
+  'errors of tasks': () => store.tasks.errors({ owner: 'o1' }),
+  workflows: () => store.workflows.list(SOME),
+};
+
+describe('with large tables in many partitions', () => {
+  it('every growing table is large, and events have partitions', async () => {
+    for (const table of GROWING) {
+      const { rows } = await database.pool.query(`SELECT count(*)::int AS n FROM ${table}`);
+      expect(rows[0].n, table).toBeGreaterThanOrEqual(WORKFLOWS);
+    }
+    const { rows } = await database.pool.query('SELECT DISTINCT tableoid::regclass::text AS name FROM events');
+    expect(rows.length).toBeGreaterThan(WEEKS * 7);
+  });
+
+  it.each(Object.entries(STREAMS))('%s: read by indexes, in the partitions of the run or workflow only', async (_name, work) => {
+    const home = await chosen();
+    const { rows } = await database.pool.query(
+      'SELECT DISTINCT tableoid::regclass::text AS name FROM events WHERE workflow_id = $1',
+      [home.workflow_id],
+    );
+    const own = new Set(rows.map(({ name }) => name));
+    for (const nodes of await plansOf(() => work(home))) {
+      expect(readWhole(nodes)).toEqual([]);
+      expect([...partitionsRead(nodes)].filter((name) => !own.has(name))).toEqual([]);
+    }
+  });
+
+  it('a read that does not know where its events are is noticed', async () => {
+    const { workflow_id } = await chosen();
+    const plans = await plansOf(() => database.pool.query('SELECT seq FROM events WHERE workflow_id = $1', [workflow_id]));
+    expect(partitionsRead(plans.flat()).size).toBeGreaterThan(WEEKS);
+  });
+
+  it.each(Object.entries(LISTS))('the list of %s reads no growing table as a whole', async (_name, work) => {
+    for (const nodes of await plansOf(work)) expect(readWhole(nodes)).toEqual([]);
+  });
+});
