@@ -83,7 +83,7 @@ function changer({ store, schedules }: ScheduleServices) {
     await store.scheduledAgents.noteMissed(before, Date.now());
     const row = await store.scheduledAgents.update(id, values, caller.access_token);
     try {
-      await schedules.save(row);
+      await schedules.save(row, { resumes: values.enabled === true });
     } catch (error) {
       await store.scheduledAgents.restore(before);
       throw error;

@@ -61,7 +61,9 @@ export async function startInstallation(config: Config, log: Log): Promise<Runni
     const servers = await startServers(config, resources, log);
     const fresh = await applyMigrations(servers.database_url, MIGRATIONS);
     if (fresh.length > 0) log(`Applied ${fresh.length} database migrations`);
-    const { api_url, done } = await startApiAndWorker(await settingOf(config, servers), servers, { resources, log });
+    const port = await stickyPort(config.PERDURA_HOME, 'api', config.PERDURA_PORT);
+    const setting = await settingOf(config, servers, port);
+    const { api_url, done } = await startApiAndWorker(setting, servers, { port, resources, log });
     const installation = await describe(config, servers, api_url);
     await tellReady(config, installation, resources);
     const on_restart = async () => writeReady(config, { ...installation, pids: pidsOf(servers) });
@@ -73,7 +75,7 @@ export async function startInstallation(config: Config, log: Log): Promise<Runni
   }
 }
 
-async function settingOf(config: Config, servers: Servers): Promise<InstallationSettings> {
+async function settingOf(config: Config, servers: Servers, port: number): Promise<InstallationSettings> {
   const default_runtime = config.DEFAULT_RUNTIME_BASE_URL
     ? defaultRuntimeOf(config)
     : { base_url: servers.demo_model_url, model: 'perdura-demo' };
@@ -84,6 +86,7 @@ async function settingOf(config: Config, servers: Servers): Promise<Installation
     database_url: servers.own_database_url,
     temporal_address: servers.temporal_address,
     temporal_ui_url: servers.temporal_ui_url,
+    public_url: config.PERDURA_PUBLIC_URL ?? `http://${HOST}:${port}`,
     encryption_keys: await encryptionKeysOf(config, servers.own_database_url),
     default_runtime,
     embeddings: embeddingsOf(config) ?? { base_url: servers.demo_model_url, model: 'perdura-demo', api_key: null },
@@ -101,7 +104,7 @@ async function settingOf(config: Config, servers: Servers): Promise<Installation
 async function startApiAndWorker(
   setting: InstallationSettings,
   { demo_model_url }: Servers,
-  { resources, log }: { resources: Resources; log: Log },
+  { port, resources, log }: { port: number; resources: Resources; log: Log },
 ) {
   quietSdk();
   const { config } = setting;
@@ -113,7 +116,6 @@ async function startApiAndWorker(
   const worker = await openWorker(core, connection, resources);
   const app = await openApi(core, openRunControl(core, connection, true), { resources });
   const host = config.PERDURA_HOST ?? HOST;
-  const port = await stickyPort(config.PERDURA_HOME, 'api', config.PERDURA_PORT);
   return { api_url: await app.listen({ host, port }), done: worker.done };
 }
 

@@ -14,6 +14,7 @@ import {
   isCancellation,
   log,
   ParentClosePolicy,
+  patched,
   proxyActivities,
   proxyLocalActivities,
   setCurrentDetails,
@@ -24,7 +25,17 @@ import {
 } from '@temporalio/workflow';
 import { type PlannedCall, type RunPorts, runLoop, START } from '../../domain/run-loop.ts';
 import type { RunActivities } from '../activities/index.ts';
-import { BUDGET_HALT, deliveryIdOf, type FinalState, type RunEnd, type RunInput, runIdOf } from '../names.ts';
+import {
+  BUDGET_HALT,
+  deliveryIdOf,
+  type FinalState,
+  type RunEnd,
+  type RunInput,
+  runIdOf,
+  type ShownStatus,
+  TASK_ENDED,
+  type WaitingStatus,
+} from '../names.ts';
 import { LOST_ATTEMPTS, outliving } from './lost-workers.ts';
 
 /** This run now holds the lane. */
@@ -92,6 +103,8 @@ export async function agentRun(input: RunInput): Promise<void> {
     await Promise.allSettled(progress.acts);
   }
   const { status, error, error_code } = await conclude(task_id, end, progress);
+  // An execution whose task had ended before says nothing about that task.
+  if (showsEveryStatus()) show(error_code === TASK_ENDED ? null : status);
   if (status === 'halted') throw new CancelledFailure('The run was halted');
   if (status === 'failed') throw ApplicationFailure.nonRetryable(error ?? 'failed', error_code ?? 'failed');
 }
@@ -108,9 +121,14 @@ interface Progress {
 
 const STATUS = defineSearchAttributeKey('PerduraStatus', SearchAttributeType.KEYWORD);
 
+const show = (status: ShownStatus | null) => upsertSearchAttributes([{ key: STATUS, value: status }]);
+
+/** Earlier code set the status only while a run waited: what it recorded is replayed as it was. */
+const showsEveryStatus = () => patched('every-status');
+
 interface Wait {
   details: string;
-  status: 'pending' | 'waiting';
+  status: WaitingStatus;
   until: () => boolean;
 }
 
@@ -118,12 +136,12 @@ interface Wait {
 async function park(progress: Progress, { details, status, until }: Wait): Promise<void> {
   setCurrentDetails(details);
   progress.parked += 1;
-  if (progress.parked === 1) upsertSearchAttributes([{ key: STATUS, value: status }]);
+  if (progress.parked === 1) show(status);
   try {
     await condition(until);
   } finally {
     progress.parked -= 1;
-    if (progress.parked === 0) upsertSearchAttributes([{ key: STATUS, value: null }]);
+    if (progress.parked === 0) show(showsEveryStatus() ? 'running' : null);
   }
 }
 
