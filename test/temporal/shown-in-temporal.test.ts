@@ -10,8 +10,8 @@ beforeAll(async () => {
 afterAll(() => here?.stop());
 
 const execution = (task_id: string) => here.driver.client.workflow.getHandle(`task-${task_id}`);
-const shownNow = async (task_id: string) => (await execution(task_id).describe()).searchAttributes.PerduraStatus?.[0];
-const shows = (task_id: string, status: string | undefined) =>
+const shownNow = async (task_id: string) => (await execution(task_id).describe()).searchAttributes.PerduraStatus?.[0] ?? null;
+const shows = (task_id: string, status: string) =>
   until(`PerduraStatus ${status}`, async () => (await shownNow(task_id)) === status);
 const TODO = { name: 'manage_todo_list', args: { todoList: [] } };
 const approved = { builtin_tools: ['manage_todo_list'], approval_tools: ['manage_todo_list'] };
@@ -104,7 +104,7 @@ describe('an execution of a task that has ended', () => {
     expect(failure).toBe(
       `The task ${task_id} is completed and a reset does not repeat it, so this execution ends; to run it again from one of its steps, fork it in Perdura`,
     );
-    expect(await shownNow(task_id)).toBeUndefined();
+    expect(await shownNow(task_id)).toBeNull();
     expect(here.model.requests.length).toBe(asked);
     expect(await here.ended(task_id)).toEqual(before);
   });
