@@ -15,7 +15,7 @@ const Me = z
     example: { id: 'github:583231', provider: 'github', subject: '583231', login: 'octocat', is_admin: false },
   });
 
-const MOST_VIEWS = 50;
+const MOST_VIEWS = 100;
 const MOST_FILTERS = 20;
 
 const SavedView = z
@@ -23,7 +23,7 @@ const SavedView = z
     screen: z.enum(['tasks']).meta({ description: 'The list that it is a view of' }),
     name: z.string().min(1).max(100),
     query: z
-      .record(z.string().max(50), z.string().max(500))
+      .record(z.string().max(100), z.string().max(500))
       .refine((query) => Object.keys(query).length <= MOST_FILTERS, { message: `A view may have ${MOST_FILTERS} filters` })
       .meta({ description: 'The filters and the order, as in the URL of the list' }),
   })

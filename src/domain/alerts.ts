@@ -27,7 +27,7 @@ interface AlertMessage {
   };
 }
 
-export interface AlertChange {
+interface AlertChange {
   alert_id: string;
   state: AlertState;
   value: number;
@@ -38,7 +38,7 @@ export interface AlertChange {
 }
 
 /** An alert fires when its measure reaches the threshold, and is resolved when it falls below it. Null: nothing has changed. */
-export function changeOf(alert: MeasuredAlert, now: string): AlertChange | null {
+export function alertChange(alert: MeasuredAlert, now: string): AlertChange | null {
   const { id: alert_id, threshold, value, muted, webhook_url: url } = alert;
   const state = value >= threshold ? 'firing' : 'ok';
   if (state === alert.state) return null;

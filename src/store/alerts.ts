@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { v7 as uuid } from 'uuid';
 import type { z } from 'zod';
 import { type Alert, type AlertCreate, type AlertEvent, type AlertUpdate, KEPT_ALERT_EVENTS } from '../contracts/alerts.ts';
-import { changeOf, type MeasuredAlert } from '../domain/alerts.ts';
+import { alertChange, type MeasuredAlert } from '../domain/alerts.ts';
 import type { Prisma, PrismaClient, Alert as Row } from '../generated/prisma/client.ts';
 import { inTransaction, LONG_STATEMENT_MS, row, rows } from './database.ts';
 import { listed, type Paging, wireAs } from './page.ts';
@@ -63,7 +63,7 @@ export function alertStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClie
         const measured = await rows<MeasuredAlert>(on, sql.measureAlerts());
         if (measured.length === 0) return;
         const changes = measured.flatMap((alert) => {
-          const change = changeOf(alert, now.toISOString());
+          const change = alertChange(alert, now.toISOString());
           return change ? [{ event_id: uuid(), delivery_id: uuid(), ...change }] : [];
         });
         const values = measured.map(({ id, value }) => ({ id, value }));

@@ -79,9 +79,9 @@ export function scheduleStore({ pool, prisma, keys }: { pool: pg.Pool; prisma: P
         NOUN,
         table.update({ where: { id }, data: { ...values, ...sealed(id, access_token) } as Prisma.ScheduledAgentUpdateInput }),
       ),
-    /** Disables a schedule unless it was changed after a time. False if it was, or is disabled already. */
-    async disableUnchanged(id: string, since: Date): Promise<boolean> {
-      const unchanged = { id, enabled: true, updated_at: { lt: since } };
+    /** Disables a schedule unless it has changed within that time. False if it has, or is disabled already. */
+    async disableUnchanged(id: string, grace_ms: number): Promise<boolean> {
+      const unchanged = { id, enabled: true, updated_at: { lt: new Date(Date.now() - grace_ms) } };
       return (await table.updateMany({ where: unchanged, data: { enabled: false } })).count === 1;
     },
     /** Restores an earlier row. */

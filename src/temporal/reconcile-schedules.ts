@@ -50,7 +50,7 @@ async function alike(
     }
     if (await schedules.matches(row)) break;
     if (row.enabled && (await schedules.isPausedByHand(id)))
-      return (await scheduledAgents.disableUnchanged(id, new Date(Date.now() - GRACE_MS))) ? 'disabled' : null;
+      return (await scheduledAgents.disableUnchanged(id, GRACE_MS)) ? 'disabled' : null;
     await schedules.save(row);
     saved = true;
   }

@@ -39,6 +39,6 @@ it('limits what they hold', async () => {
   expect(await refused([view('x', Object.fromEntries(Array.from({ length: 21 }, (_, n) => [`f${n}`, 'x'])))])).toBe(
     'views.0.query',
   );
-  expect(await refused(Array.from({ length: 51 }, (_, n) => view(`view ${n}`)))).toBe('views');
+  expect(await refused(Array.from({ length: 101 }, (_, n) => view(`view ${n}`)))).toBe('views');
   expect(await refused([{ ...view('x'), screen: 'elsewhere' }])).toBe('views.0.screen');
 });

@@ -39,7 +39,7 @@ export default [
     text: "const showsEveryStatus = () => patched('every-status');",
     replacement: 'const showsEveryStatus = () => true;',
     harm: 'Runs in progress fail to continue after an upgrade.',
-    tests: [{ file: 'test/temporal/replay.test.ts', name: 'approved.json' }],
+    tests: [{ file: 'test/temporal/replay.test.ts', name: 'workflow code understands the runs of earlier code' }],
   },
   {
     id: 'temporal-ui/pause-undone-by-a-change',
@@ -60,8 +60,8 @@ export default [
   {
     id: 'temporal-ui/pause-before-it-is-saved',
     file: 'src/temporal/reconcile-schedules.ts',
-    text: 'new Date(Date.now() - GRACE_MS)',
-    replacement: 'new Date(Date.now() + GRACE_MS)',
+    text: 'disableUnchanged(id, GRACE_MS)',
+    replacement: 'disableUnchanged(id, -GRACE_MS)',
     harm: 'A schedule that is just being enabled is disabled again.',
     tests: [PAUSED],
   },

@@ -127,7 +127,7 @@ describe('an alert', () => {
 });
 
 describe('what an alert measures', () => {
-  const valueOf = async (workflow_id: string, values: object) => {
+  const measuredBy = async (workflow_id: string, values: object) => {
     const { id } = await create(workflow_id, { threshold: 1_000_000, ...values });
     await measure();
     return (await read(id)).last_value as number;
@@ -143,8 +143,8 @@ describe('what an alert measures', () => {
     const open = await here.prompt(workflow_id);
     await until('its step', async () => (await sql('SELECT 1 FROM task_steps WHERE task_id = $1', open)).length === 1);
     await sql(`UPDATE task_steps SET cost = 0.5 WHERE task_id = $1`, open);
-    expect(await valueOf(workflow_id, { measure: 'spend' })).toBe(3.5);
-    expect(await valueOf(workflow_id, { measure: 'spend', window_minutes: 240 })).toBe(8.5);
+    expect(await measuredBy(workflow_id, { measure: 'spend' })).toBe(3.5);
+    expect(await measuredBy(workflow_id, { measure: 'spend', window_minutes: 240 })).toBe(8.5);
     await here.alice.ok(here.alice.post(`/api/tasks/${open}/stop`));
     await here.ended(open);
   });
@@ -153,7 +153,7 @@ describe('what an alert measures', () => {
     const workflow_id = await here.workflow();
     await ran(workflow_id, fails(500), says('At last.'));
     await ran(workflow_id, fails(401));
-    expect(await valueOf(workflow_id, { measure: 'provider_errors' })).toBe(2);
+    expect(await measuredBy(workflow_id, { measure: 'provider_errors' })).toBe(2);
   });
 
   it('waiting: the minutes that a run has waited for a person; backlog: the runs that wait for their lane', async () => {
@@ -167,15 +167,15 @@ describe('what an alert measures', () => {
     await until('the approval', async () => (await status(task_id)) === 'waiting');
     const next = await here.prompt(workflow_id);
     await sql(`UPDATE events SET timestamp = timestamp - interval '10 minutes' WHERE task_id = $1`, task_id);
-    const minutes = await valueOf(workflow_id, { measure: 'waiting' });
+    const minutes = await measuredBy(workflow_id, { measure: 'waiting' });
     expect(minutes).toBeGreaterThanOrEqual(10);
     expect(minutes).toBeLessThan(20);
-    expect(await valueOf(workflow_id, { measure: 'backlog' })).toBe(1);
+    expect(await measuredBy(workflow_id, { measure: 'backlog' })).toBe(1);
     for (const id of [next, task_id]) await here.alice.ok(here.alice.post(`/api/tasks/${id}/stop`));
     await here.ended(task_id);
     await here.ended(next);
-    expect(await valueOf(workflow_id, { measure: 'backlog' })).toBe(0);
-    expect(await valueOf(workflow_id, { measure: 'waiting' })).toBe(0);
+    expect(await measuredBy(workflow_id, { measure: 'backlog' })).toBe(0);
+    expect(await measuredBy(workflow_id, { measure: 'waiting' })).toBe(0);
   });
 
   it("is of the owner's runs, or of one workflow", async () => {
@@ -184,8 +184,8 @@ describe('what an alert measures', () => {
     await ran(one, fails(401));
     await ran(other, says('Fine.'));
     const rate = { measure: 'failure_rate', min_runs: 1 };
-    expect(await valueOf(one, rate)).toBe(100);
-    expect(await valueOf(other, rate)).toBe(0);
+    expect(await measuredBy(one, rate)).toBe(100);
+    expect(await measuredBy(other, rate)).toBe(0);
     const { id } = await here.alice.ok(here.alice.post('/api/alerts', { name: 'All', threshold: 101, ...rate }), 201);
     const bobs = await here.bob.ok(here.bob.post('/api/alerts', { name: 'All', threshold: 101, ...rate }), 201);
     await measure();

@@ -1,7 +1,7 @@
 import { AlertCreate, AlertUpdate, alerts } from '../../contracts/alerts.ts';
 import { When } from '../ui/time.tsx';
 import { reference, text } from './columns.tsx';
-import { AlertPanel, AlertState, measured } from './panels/alert-panel.tsx';
+import { AlertPanel, AlertStatus, spelledMeasure } from './panels/alert-panel.tsx';
 import type { ResourceScreen } from './resource.ts';
 
 export const ALERTS: ResourceScreen = {
@@ -12,9 +12,9 @@ export const ALERTS: ResourceScreen = {
   create: AlertCreate,
   update: AlertUpdate,
   columns: [
-    { label: 'State', show: (alert) => <AlertState alert={alert} /> },
-    text('Measured', ({ measure, last_value }) => measured(measure, last_value)),
-    text('Fires at', ({ measure, threshold }) => measured(measure, threshold)),
+    { label: 'State', show: (alert) => <AlertStatus alert={alert} /> },
+    text('Measured', ({ measure, last_value }) => spelledMeasure(measure, last_value)),
+    text('Fires at', ({ measure, threshold }) => spelledMeasure(measure, threshold)),
     reference('Workflow', 'workflow_id', { kind: 'workflow', slug: 'workflows', none: 'all' }),
     { label: 'Since', show: ({ state_since }) => <When at={state_since} /> },
   ],

@@ -56,7 +56,7 @@ export function useSelection(items: readonly Task[]) {
   };
 }
 
-export type Selection = ReturnType<typeof useSelection>;
+type Selection = ReturnType<typeof useSelection>;
 
 const nameOf = ({ prompt }: Task) => prompt.slice(0, 60) || '(empty)';
 

@@ -20,10 +20,10 @@ const SPELLED: Record<AlertMeasure, (value: number) => string> = {
   backlog: (value) => `${count(value)} pending`,
 };
 
-export const measured = (measure: string, value: number | null) =>
+export const spelledMeasure = (measure: string, value: number | null) =>
   value === null ? '—' : SPELLED[measure as AlertMeasure](value);
 
-export function AlertState({ alert: { state, enabled, muted_until } }: { alert: Stored }) {
+export function AlertStatus({ alert: { state, enabled, muted_until } }: { alert: Stored }) {
   if (!enabled) return <Status of="off" />;
   const muted = isMuted(muted_until) ? ', muted' : '';
   return state === 'firing' ? (
@@ -48,9 +48,9 @@ export function AlertPanel({ record }: { record: Stored }) {
     <Stack>
       <Facts
         of={{
-          State: <AlertState alert={record} />,
+          State: <AlertStatus alert={record} />,
           Since: <When at={record.state_since} />,
-          Measured: measured(record.measure, record.last_value),
+          Measured: spelledMeasure(record.measure, record.last_value),
           At: <When at={record.measured_at} none="not yet" />,
           'Muted until': <When at={isMuted(record.muted_until) ? record.muted_until : null} none="not muted" />,
         }}
@@ -95,8 +95,8 @@ const columnsOf = (measure: string): Column<Event>[] => [
         </Status>
       ),
   },
-  { label: 'Measured', show: ({ value }) => measured(measure, value) },
-  { label: 'Threshold', show: ({ threshold }) => measured(measure, threshold) },
+  { label: 'Measured', show: ({ value }) => spelledMeasure(measure, value) },
+  { label: 'Threshold', show: ({ threshold }) => spelledMeasure(measure, threshold) },
   { label: 'Message', show: (event) => <Delivery event={event} /> },
 ];
 
