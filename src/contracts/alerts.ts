@@ -34,7 +34,7 @@ export const AlertCreate = z
       .default(null)
       .meta({ description: 'Receives a message when the alert fires or is resolved' }),
     enabled: z.boolean().default(true),
-    muted_until: Timestamp.nullable().default(null).meta({ description: 'Until then nothing is sent; the history goes on' }),
+    muted_until: Timestamp.nullable().default(null).meta({ description: 'Until then nothing is sent; the history continues' }),
   })
   .meta({ id: 'AlertCreate', example: { name: 'Many failures', measure: 'failure_rate', threshold: 20 } });
 

@@ -42,7 +42,7 @@ interface ScheduleSettings {
   public_url: string | null;
 }
 
-/** The engine's note on a schedule that Perdura has paused. Whoever pauses one by hand has to leave a note, too. */
+/** The engine's note on a schedule that Perdura has paused. Pausing one by hand requires a note, too. */
 const DISABLED = 'Disabled in Perdura';
 
 const GONE_CHECKS = 20;

@@ -2,7 +2,7 @@ import type { Mutant } from './mutant.ts';
 
 const shown = (name: string) => ({ file: 'test/temporal/shown-in-temporal.test.ts', name });
 const CHANGES = shown('changes with it: waiting for a person, running again, completed');
-const RESET = shown('that someone resets ends with a sentence that says why');
+const RESET = shown('that someone resets ends with the reason');
 const PAUSED = {
   file: 'test/temporal/schedules.test.ts',
   name: 'stays paused if someone pauses it in the engine',

@@ -87,7 +87,7 @@ describe('an execution of a task that has ended', () => {
     return again;
   }
 
-  it('that someone resets ends with a sentence that says why, and has no status: the task stays as it was', async () => {
+  it('that someone resets ends with the reason, and has no status: the task stays as it was', async () => {
     here.model.script(asks(TODO), says('Done.'));
     const task_id = await here.prompt(await here.workflow({ agent: { builtin_tools: ['manage_todo_list'] } }));
     const before = await here.ended(task_id);

@@ -45,7 +45,7 @@ export function SavedViews({ filters, replace }: SavedViewsProps) {
         {chosen && (
           <Button
             size="compact-xs"
-            variant="subtle"
+            variant="default"
             loading={save.isPending}
             onClick={() => save.mutate({ body: { views: views.filter((view) => view !== chosen) } })}
           >

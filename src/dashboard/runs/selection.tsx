@@ -16,7 +16,7 @@ interface Outcome {
   text: string;
 }
 
-/** The selected runs of a list, and what came of the last action on each. */
+/** The selected runs of a list, and the result of the last action on each. */
 export function useSelection(items: readonly Task[]) {
   const client = useClient();
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
@@ -60,10 +60,11 @@ type Selection = ReturnType<typeof useSelection>;
 
 const nameOf = ({ prompt }: Task) => prompt.slice(0, 60) || '(empty)';
 
-/** The columns that a list with a selection has before its own ones. */
-export const selectionColumns = ({ is, set, outcomes }: Selection): Column<Task>[] => [
+/** The columns of a list whose rows can be selected, with the result of an action below the status. */
+export const selectableColumns = ({ is, set, outcomes }: Selection, columns: Column<Task>[]): Column<Task>[] => [
   {
     label: 'Select',
+    is_obvious: true,
     show: (task) => (
       <Checkbox
         size="xs"
@@ -73,17 +74,30 @@ export const selectionColumns = ({ is, set, outcomes }: Selection): Column<Task>
       />
     ),
   },
-  ...(outcomes.size === 0
-    ? []
-    : [{ label: 'Result', className: 'wrapped result', show: ({ id }: Task) => <OutcomeOf outcome={outcomes.get(id)} /> }]),
+  ...columns.map((column) =>
+    column.label !== 'Status'
+      ? column
+      : {
+          ...column,
+          show: (task: Task) => (
+            <div>
+              {column.show(task)}
+              <OutcomeOf outcome={outcomes.get(task.id)} />
+            </div>
+          ),
+        },
+  ),
 ];
 
 function OutcomeOf({ outcome }: { outcome: Outcome | undefined }) {
-  return outcome ? (
-    <Status of={outcome.text} tone={outcome.tone}>
-      {outcome.text}
-    </Status>
-  ) : null;
+  if (!outcome) return null;
+  return (
+    <div className="outcome">
+      <Status of={outcome.text} tone={outcome.tone}>
+        {outcome.text}
+      </Status>
+    </div>
+  );
 }
 
 /** What can be done to the selected runs; each action counts those that it applies to. */
@@ -117,7 +131,7 @@ export function BulkBar({ selection, items }: { selection: Selection; items: rea
         );
       })}
       {selected.length > 0 && (
-        <Button variant="subtle" onClick={clear}>
+        <Button variant="default" onClick={clear}>
           Clear selection
         </Button>
       )}

@@ -12,7 +12,7 @@ import { Page } from '../ui/page.tsx';
 import { Empty } from '../ui/states.tsx';
 import { ErrorsTable } from './errors-table.tsx';
 import { SavedViews } from './saved-views.tsx';
-import { BulkBar, selectionColumns, useSelection } from './selection.tsx';
+import { BulkBar, selectableColumns, useSelection } from './selection.tsx';
 import { taskColumns } from './task-columns.tsx';
 
 const EVERY_MS = 5_000;
@@ -51,7 +51,7 @@ function Found({ wanted }: { wanted: ReturnType<typeof useFilters> }) {
       {items.length > 0 && <BulkBar selection={selection} items={items} />}
       <ListTable
         query={query}
-        columns={[...selectionColumns(selection), ...taskColumns]}
+        columns={selectableColumns(selection, taskColumns)}
         label="tasks"
         stacks
         empty={

@@ -1,6 +1,6 @@
 import { useDebouncedValue } from '@mantine/hooks';
 import { Spotlight, type SpotlightActionData, spotlight } from '@mantine/spotlight';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { tasks } from '../../contracts/tasks.ts';
 import { useRead } from '../api/queries.ts';
@@ -10,6 +10,8 @@ import { NAVIGATION } from './navigation.ts';
 
 const MOST_RUNS = 8;
 const MOST_SHOWN = 30;
+
+const SCREENS = [...NAVIGATION.flatMap(({ links }) => links), ['/shortcuts', 'Keyboard shortcuts'] as const];
 
 /** Finds screens, workflows, agents and runs by their words. */
 export function Palette() {
@@ -26,8 +28,7 @@ export function Palette() {
     actions: options.map(({ value, label }) => go(value, label, `/${slug}/${value}`)),
   });
   const groups = [
-    ...NAVIGATION.map(({ title, links }) => ({ group: title, actions: links.map(([to, text]) => go(to, text, to)) })),
-    { group: 'Help', actions: [go('/shortcuts', 'Keyboard shortcuts', '/shortcuts')] },
+    { group: 'Screens', actions: SCREENS.map(([to, text]) => go(to, text, to)) },
     named('Workflows', 'workflows', workflows.options),
     named('Agents', 'agents', agents.options),
   ];
@@ -40,6 +41,8 @@ export function Palette() {
     ...go(id, prompt.slice(0, 100) || '(empty)', `/tasks/${id}`),
     description: status,
   }));
+  const shown = found_runs.length > 0 ? [...found, { group: 'Runs', actions: found_runs }] : found;
+  useFirstSelected(opened ? shown.flatMap(({ actions }) => actions.map(({ id }) => id)).join() : '');
   return (
     <Spotlight
       shortcut={PALETTE_KEYS}
@@ -49,7 +52,7 @@ export function Palette() {
       onSpotlightClose={() => setOpened(false)}
       clearQueryOnClose
       filter={(_, actions) => actions}
-      actions={found_runs.length > 0 ? [...found, { group: 'Runs', actions: found_runs }] : found}
+      actions={shown}
       limit={MOST_SHOWN}
       scrollable
       maxHeight="60vh"
@@ -57,6 +60,14 @@ export function Palette() {
       searchProps={{ placeholder: 'Go to a screen, a workflow, an agent or a run', 'aria-label': 'Go to' }}
     />
   );
+}
+
+/** Enter chooses the first entry, also if the entries have changed after the last key. */
+function useFirstSelected(entries: string): void {
+  useEffect(() => {
+    const all = entries === '' ? [] : [...document.querySelectorAll('[data-action]')];
+    if (!all.some((entry) => entry.hasAttribute('data-selected'))) all[0]?.setAttribute('data-selected', 'true');
+  }, [entries]);
 }
 
 export const openPalette = () => spotlight.open();

@@ -7,6 +7,8 @@ import { Failure, Loading } from './states.tsx';
 export interface Column<T> {
   label: string;
   className?: string;
+  /** Its label is shown to screen readers only. */
+  is_obvious?: boolean;
   show(item: T): ReactNode;
 }
 
@@ -72,7 +74,7 @@ export function ColumnTable<T>({ rows, columns, label, keyOf, verticalSpacing = 
           <Table.Tr role="row">
             {columns.map((column) => (
               <Table.Th key={column.label} role="columnheader">
-                {column.label}
+                <span className={column.is_obvious ? 'visually-hidden' : ''}>{column.label}</span>
               </Table.Th>
             ))}
           </Table.Tr>
