@@ -6,13 +6,13 @@ import { hostOf } from '../egress/places.ts';
 import { replaceFile } from '../embedded/files.ts';
 import { lockInstallation } from '../embedded/installation-lock.ts';
 import { localToken } from '../embedded/local-identity.ts';
-import { stickyPort } from '../embedded/ports.ts';
+import { freePort, stickyPort } from '../embedded/ports.ts';
 import { supervise } from '../embedded/supervision.ts';
 import { applyMigrations } from '../store/migrations.ts';
 import { prepareSample } from '../store/prepare-sample.ts';
 import { quietSdk } from '../temporal/worker.ts';
 import { registerPlugins } from '../tools/register-plugins.ts';
-import type { Config } from './config.ts';
+import { type Config, DEFAULT_PORT } from './config.ts';
 import type { InstallationSettings } from './core.ts';
 import { MIGRATIONS, PERDURA_VERSION } from './places.ts';
 import { createResources, type Resources } from './resources.ts';
@@ -61,9 +61,10 @@ export async function startInstallation(config: Config, log: Log): Promise<Runni
     const servers = await startServers(config, resources, log);
     const fresh = await applyMigrations(servers.database_url, MIGRATIONS);
     if (fresh.length > 0) log(`Applied ${fresh.length} database migrations`);
-    const port = await stickyPort(config.PERDURA_HOME, 'api', config.PERDURA_PORT);
-    const setting = await settingOf(config, servers, port);
-    const { api_url, done } = await startApiAndWorker(setting, servers, { port, resources, log });
+    let address: string | null = null;
+    const setting = await settingOf(config, servers, () => address);
+    const { api_url, done } = await startApiAndWorker(setting, servers, { resources, log });
+    address = api_url;
     const installation = await describe(config, servers, api_url);
     await tellReady(config, installation, resources);
     const on_restart = async () => writeReady(config, { ...installation, pids: pidsOf(servers) });
@@ -75,7 +76,8 @@ export async function startInstallation(config: Config, log: Log): Promise<Runni
   }
 }
 
-async function settingOf(config: Config, servers: Servers, port: number): Promise<InstallationSettings> {
+/** `address`: of the API, once it listens. */
+async function settingOf(config: Config, servers: Servers, address: () => string | null): Promise<InstallationSettings> {
   const default_runtime = config.DEFAULT_RUNTIME_BASE_URL
     ? defaultRuntimeOf(config)
     : { base_url: servers.demo_model_url, model: 'perdura-demo' };
@@ -86,7 +88,7 @@ async function settingOf(config: Config, servers: Servers, port: number): Promis
     database_url: servers.own_database_url,
     temporal_address: servers.temporal_address,
     temporal_ui_url: servers.temporal_ui_url,
-    public_url: config.PERDURA_PUBLIC_URL ?? `http://${HOST}:${port}`,
+    public_url: () => config.PERDURA_PUBLIC_URL ?? address(),
     encryption_keys: await encryptionKeysOf(config, servers.own_database_url),
     default_runtime,
     embeddings: embeddingsOf(config) ?? { base_url: servers.demo_model_url, model: 'perdura-demo', api_key: null },
@@ -104,7 +106,7 @@ async function settingOf(config: Config, servers: Servers, port: number): Promis
 async function startApiAndWorker(
   setting: InstallationSettings,
   { demo_model_url }: Servers,
-  { port, resources, log }: { port: number; resources: Resources; log: Log },
+  { resources, log }: { resources: Resources; log: Log },
 ) {
   quietSdk();
   const { config } = setting;
@@ -116,6 +118,8 @@ async function startApiAndWorker(
   const worker = await openWorker(core, connection, resources);
   const app = await openApi(core, openRunControl(core, connection, true), { resources });
   const host = config.PERDURA_HOST ?? HOST;
+  const { PERDURA_HOME: home, PERDURA_PORT: wanted } = config;
+  const port = wanted === undefined ? await stickyPort(home, 'api', DEFAULT_PORT) : await freePort(wanted, host);
   return { api_url: await app.listen({ host, port }), done: worker.done };
 }
 

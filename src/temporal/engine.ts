@@ -70,8 +70,8 @@ interface EngineOptions {
   client: Client;
   task_queue: string;
   ui_url: string | null;
-  /** Where people reach the service, for links to its dashboard; null: not configured. */
-  public_url: string | null;
+  /** Where people reach the service, for links to its dashboard; null: not known, or not yet. */
+  public_url(): string | null;
   /** The client shares its connection with a worker of this process, which can then start the first step without a round trip. */
   eager: boolean;
 }
@@ -103,7 +103,7 @@ export function createEngine({ client, task_queue, ui_url, public_url, eager }: 
     taskQueue: task_queue,
     args: [run] as [RunInput],
     staticSummary: `${labels.workflow} · ${labels.agent}`,
-    staticDetails: linkedDetails(`Task ${run.task_id} of ${labels.owner}`, public_url, `tasks/${run.task_id}`),
+    staticDetails: linkedDetails(`Task ${run.task_id} of ${labels.owner}`, public_url(), `tasks/${run.task_id}`),
     typedSearchAttributes: attributesOf(labels),
     priority: runPriority(labels),
   });

@@ -38,8 +38,8 @@ export interface Schedules {
 interface ScheduleSettings {
   client: Client;
   task_queue: string;
-  /** Where people reach the service, for links to its dashboard; null: not configured. */
-  public_url: string | null;
+  /** Where people reach the service, for links to its dashboard; null: not known, or not yet. */
+  public_url(): string | null;
 }
 
 /** The engine's note on a schedule that Perdura has paused. Pausing one by hand requires a note, too. */
@@ -123,7 +123,7 @@ const engineOptions =
       taskQueue: task_queue,
       args: [id],
       staticSummary: name,
-      staticDetails: linkedDetails(`A due time of the schedule ${id}`, public_url, `scheduled-agents/${id}`),
+      staticDetails: linkedDetails(`A due time of the schedule ${id}`, public_url(), `scheduled-agents/${id}`),
       // Not that of the run: a due time that waits for too long is recorded as failed.
       priority: sharedBy(owner),
     },

@@ -71,7 +71,6 @@ describeInBrowser('several selected tasks', () => {
     await button(page, 'Halt 1').click();
     await rowOf(page, 'Never ends').getByText('halt requested').waitFor();
     expect(await here.ended(open)).toMatchObject({ status: 'halted' });
-    await page.screenshot({ path: '/tmp/op-bulk.png' });
     expect(await faultsOf(page)).toEqual([]);
     await button(page, 'Clear selection').click();
 
@@ -144,7 +143,6 @@ describeInBrowser('the list of tasks', () => {
     for (const text of ['completed', 'Office']) expect(await row.innerText()).toContain(text);
     const labels = await row.locator('td').evaluateAll((cells: any[]) => cells.map((it) => it.dataset.label));
     expect(labels).toEqual(expect.arrayContaining(['Status', 'Prompt', 'Cost']));
-    await page.screenshot({ path: '/tmp/op-phone.png' });
     const box = page.locator('.table-scroll');
     expect(Number(await box.evaluate((it: any) => it.scrollWidth - it.clientWidth)), 'nothing is cut off').toBe(0);
   });
@@ -187,7 +185,6 @@ describeInBrowser('the palette', () => {
     await page.keyboard.press('Control+k');
     await page.getByRole('textbox', { name: 'Go to' }).fill('a');
     await page.getByRole('button', { name: 'Alerts' }).waitFor();
-    await page.screenshot({ path: '/tmp/op-palette.png' });
     expect(await faultsOf(page)).toEqual([]);
     await page.keyboard.press('Escape');
     await page.getByRole('textbox', { name: 'Go to' }).waitFor({ state: 'detached' });
@@ -220,7 +217,6 @@ describeInBrowser('alerts', () => {
     await page.setViewportSize({ width: 1280, height: 800 });
     await button(page, 'Mute for an hour').click();
     await page.getByText('firing, muted').waitFor();
-    await page.screenshot({ path: '/tmp/op-alert.png' });
     await button(page, 'Unmute').click();
     await page.getByText('firing', { exact: true }).waitFor();
     await page.getByRole('link', { name: 'Alerts', exact: true }).click();

@@ -21,7 +21,7 @@ it('answers 503 and leaves nothing half written while the engine is out of reach
     createSchedules({
       client: new Client({ connection: Connection.lazy({ address: '127.0.0.1:1' }) }),
       task_queue: 'none',
-      public_url: null,
+      public_url: () => null,
     }),
   );
   const path = `/api/scheduled-agents/${kept.id}`;

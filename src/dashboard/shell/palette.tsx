@@ -57,6 +57,7 @@ export function Palette() {
       scrollable
       maxHeight="60vh"
       nothingFound="Nothing found"
+      attributes={{ content: { 'aria-label': 'Go to' } }}
       searchProps={{ placeholder: 'Go to a screen, a workflow, an agent or a run', 'aria-label': 'Go to' }}
     />
   );
