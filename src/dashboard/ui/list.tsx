@@ -65,7 +65,7 @@ interface ColumnTableProps<T> {
   stacks?: boolean;
 }
 
-/** A table that scrolls sideways if it is too wide. Its roles are spelled out, because a card is no table row to CSS. */
+/** A table that scrolls sideways if it is too wide. Its roles are spelled out: CSS that makes cards of rows removes the implied ones. */
 export function ColumnTable<T>({ rows, columns, label, keyOf, verticalSpacing = 6, stacks = false }: ColumnTableProps<T>) {
   return (
     <ScrollBox className="table-scroll" label={label}>
