@@ -19,6 +19,7 @@ import type { ToolRunner } from '../toolrunner/runner.ts';
 import type { FitArguments } from '../tools/arguments.ts';
 import type { McpProbe } from '../tools/mcp/probe-service.ts';
 import { agentRoutes } from './agents.ts';
+import { alertRoutes } from './alerts.ts';
 import { requireCaller } from './auth.ts';
 import { builtinToolRoutes } from './builtin-tools.ts';
 import { type ChatServices, chatRoutes } from './chat.ts';
@@ -205,7 +206,7 @@ const trusted = (proxy: ApiSettings['trust_proxy']) =>
   typeof proxy === 'number' ? (_address: string, hop: number) => hop < proxy : proxy;
 
 function mountResources(api: Api, services: Services, { shared_write, limits }: ApiSettings): void {
-  meRoutes(api);
+  meRoutes(api, services);
   agentRoutes(api, services, shared_write);
   providerRoutes(api, services, shared_write);
   skillRoutes(api, services, shared_write);
@@ -225,6 +226,7 @@ function mountResources(api: Api, services: Services, { shared_write, limits }: 
   webhookSecretRoutes(api, services);
   chatRoutes(api, services);
   scheduledAgentRoutes(api, services);
+  alertRoutes(api, services);
 }
 
 /** 405 if the path has other methods, 404 if it is unknown. */

@@ -1,6 +1,11 @@
 import { me } from '../contracts/me.ts';
+import type { Store } from '../store/index.ts';
+import type { Caller } from './auth.ts';
 import { type Api, mount } from './mount.ts';
 
-export function meRoutes(api: Api): void {
+export function meRoutes(api: Api, { store: { settings } }: { store: Pick<Store, 'settings'> }): void {
   mount(api, me.get, async (_, { key: id, provider, subject, login, is_admin }) => ({ id, provider, subject, login, is_admin }));
+  mount(api, me.settings, (_, { key }) => settings.read(key));
+  const current = (_: unknown, { key }: Caller) => settings.read(key);
+  mount(api, me.changeSettings, ({ body }, { key }) => settings.change(key, body), { current });
 }

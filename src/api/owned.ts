@@ -1,5 +1,5 @@
 import { Id } from '../contracts/common.ts';
-import { foreign, notFound } from '../domain/errors.ts';
+import { AppError, type FieldError, foreign, notFound, unprocessable } from '../domain/errors.ts';
 import type { Store } from '../store/index.ts';
 import type { Caller } from './auth.ts';
 
@@ -30,3 +30,17 @@ export const ownedSchedule = ({ scheduledAgents }: Pick<Store, 'scheduledAgents'
 
 export const ownedSession = ({ chat }: Pick<Store, 'chat'>) =>
   owned({ noun: 'chat session', find: chat.find, ownerOf: ({ owner }) => owner });
+
+export const ownedAlert = ({ alerts }: Pick<Store, 'alerts'>) =>
+  owned({ noun: 'alert', find: alerts.find, ownerOf: ({ owner }) => owner });
+
+/** 422 if the workflow does not exist; 403 if it belongs to someone else. */
+export async function refuseForeignWorkflow(store: Pick<Store, 'workflows'>, workflow_id: string, caller: Caller): Promise<void> {
+  try {
+    await ownedWorkflow(store)(workflow_id, caller);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.kind !== 'not_found') throw error;
+    const wrong: FieldError = { path: 'workflow_id', message: `No workflow with id ${workflow_id}` };
+    throw unprocessable([wrong]);
+  }
+}

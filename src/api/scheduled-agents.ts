@@ -1,5 +1,5 @@
 import { scheduledAgents } from '../contracts/scheduled-agents.ts';
-import { AppError, conflict, type FieldError, unprocessable } from '../domain/errors.ts';
+import { conflict, unprocessable } from '../domain/errors.ts';
 import { timeOfUuid } from '../domain/uuid.ts';
 import type { Store } from '../store/index.ts';
 import type { ScheduleRow, ScheduleValues } from '../store/scheduled-agents.ts';
@@ -7,7 +7,7 @@ import type { Schedules } from '../temporal/schedules.ts';
 import type { Caller } from './auth.ts';
 import { madeOnce } from './crud.ts';
 import { type Api, mount } from './mount.ts';
-import { ownedSchedule, ownedWorkflow } from './owned.ts';
+import { ownedSchedule, refuseForeignWorkflow } from './owned.ts';
 
 export interface ScheduleServices {
   store: Store;
@@ -83,24 +83,13 @@ function changer({ store, schedules }: ScheduleServices) {
     await store.scheduledAgents.noteMissed(before, Date.now());
     const row = await store.scheduledAgents.update(id, values, caller.access_token);
     try {
-      await schedules.save(row);
+      await schedules.save(row, { resumes: values.enabled === true });
     } catch (error) {
       await store.scheduledAgents.restore(before);
       throw error;
     }
     return row;
   };
-}
-
-/** 422 if the workflow does not exist; 403 if it belongs to someone else. */
-async function refuseForeignWorkflow(store: Store, workflow_id: string, caller: Caller): Promise<void> {
-  try {
-    await ownedWorkflow(store)(workflow_id, caller);
-  } catch (error) {
-    if (!(error instanceof AppError) || error.kind !== 'not_found') throw error;
-    const wrong: FieldError = { path: 'workflow_id', message: `No workflow with id ${workflow_id}` };
-    throw unprocessable([wrong]);
-  }
 }
 
 function refuseBackwards(start_at: string, end_at: string | null): void {

@@ -8,6 +8,8 @@ export const Id = z
 
 export const Timestamp = z.iso.datetime().meta({ description: 'ISO 8601, UTC', example: '2026-01-31T12:00:00.000Z' });
 
+export const WebUrl = z.url({ protocol: /^https?$/ });
+
 export const Name = z.string().min(1).max(200);
 
 export const Tags = z.array(z.string()).default([]);

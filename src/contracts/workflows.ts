@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { TERMINAL_STATUSES } from '../domain/statuses.ts';
-import { ExchangeLimitFields, FilterQuery, Id, Needs, patchOf, protective, Tags, Timestamp } from './common.ts';
+import { ExchangeLimitFields, FilterQuery, Id, Needs, patchOf, protective, Tags, Timestamp, WebUrl } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 import { RunEvent } from './events.ts';
 
@@ -9,7 +9,6 @@ export const REASONING_EFFORTS = ['minimal', 'low', 'medium', 'high'] as const;
 export const ON_BUSY = ['enqueue', 'reject', 'interrupt'] as const;
 export const WORKFLOW_STATUSES = ['active', 'running', 'waiting', ...TERMINAL_STATUSES, 'inactive'] as const;
 
-const WebUrl = z.url({ protocol: /^https?$/ });
 /** A token belongs in repo_token_name; in the URL it would end up in logs. */
 const RepoUrl = z.url({ protocol: /^https$/ }).regex(/^[^/]+:\/\/[^/@]+(\/|$)/, 'Leave out user and password');
 const Ids = z.array(Id).default([]);

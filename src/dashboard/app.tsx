@@ -19,6 +19,7 @@ const CreatePage = lazy(() => import('./resources/pages.tsx').then((it) => ({ de
 const EditPage = lazy(() => import('./resources/pages.tsx').then((it) => ({ default: it.EditPage })));
 const Chat = lazy(() => import('./chat/chat.tsx'));
 const Usage = lazy(() => import('./usage/usage.tsx'));
+const Shortcuts = lazy(() => import('./shell/shortcuts.tsx'));
 const Transfer = lazy(() => import('./transfer/transfer.tsx'));
 
 const CreateDialog = lazy(() => import('./resources/create-dialog.tsx'));
@@ -54,6 +55,7 @@ function Screens() {
       <Route path="/chat/:agent_id" element={<Chat />} />
       <Route path="/chat/:agent_id/:session_id" element={<Chat />} />
       <Route path="/usage" element={<Usage />} />
+      <Route path="/shortcuts" element={<Shortcuts />} />
       <Route path="/transfer" element={<Transfer />} />
       <Route path="/workflows/new" element={<CreatePage />} />
       <Route path="/:resource" element={<ListPage />} />

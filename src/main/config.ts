@@ -38,6 +38,7 @@ const Environment = z.object({
     .transform((path) => resolve(path)),
   PERDURA_HOST: z.string().optional(),
   PERDURA_PORT: z.coerce.number().int().min(0).max(65_535).optional(),
+  PERDURA_PUBLIC_URL: Url.optional(),
   PERDURA_READY_FILE: z.string().optional(),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('warn'),
   DATABASE_URL: Postgres.optional(),

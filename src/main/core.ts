@@ -28,6 +28,8 @@ export interface InstallationSettings {
   database_url: string;
   temporal_address: string;
   temporal_ui_url: string | null;
+  /** Where people reach the service; null: not known, or not yet. */
+  public_url(): string | null;
   encryption_keys: string;
   default_runtime: { base_url: string; model: string | null };
   webhook_secret: string;

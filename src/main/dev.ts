@@ -61,7 +61,10 @@ export async function startInstallation(config: Config, log: Log): Promise<Runni
     const servers = await startServers(config, resources, log);
     const fresh = await applyMigrations(servers.database_url, MIGRATIONS);
     if (fresh.length > 0) log(`Applied ${fresh.length} database migrations`);
-    const { api_url, done } = await startApiAndWorker(await settingOf(config, servers), servers, { resources, log });
+    let address: string | null = null;
+    const setting = await settingOf(config, servers, () => address);
+    const { api_url, done } = await startApiAndWorker(setting, servers, { resources, log });
+    address = api_url;
     const installation = await describe(config, servers, api_url);
     await tellReady(config, installation, resources);
     const on_restart = async () => writeReady(config, { ...installation, pids: pidsOf(servers) });
@@ -73,7 +76,8 @@ export async function startInstallation(config: Config, log: Log): Promise<Runni
   }
 }
 
-async function settingOf(config: Config, servers: Servers): Promise<InstallationSettings> {
+/** `address`: of the API, once it listens. */
+async function settingOf(config: Config, servers: Servers, address: () => string | null): Promise<InstallationSettings> {
   const default_runtime = config.DEFAULT_RUNTIME_BASE_URL
     ? defaultRuntimeOf(config)
     : { base_url: servers.demo_model_url, model: 'perdura-demo' };
@@ -84,6 +88,7 @@ async function settingOf(config: Config, servers: Servers): Promise<Installation
     database_url: servers.own_database_url,
     temporal_address: servers.temporal_address,
     temporal_ui_url: servers.temporal_ui_url,
+    public_url: () => config.PERDURA_PUBLIC_URL ?? address(),
     encryption_keys: await encryptionKeysOf(config, servers.own_database_url),
     default_runtime,
     embeddings: embeddingsOf(config) ?? { base_url: servers.demo_model_url, model: 'perdura-demo', api_key: null },

@@ -92,6 +92,7 @@ export async function externalSetting(config: Config): Promise<InstallationSetti
     database_url: DATABASE_URL,
     temporal_address: TEMPORAL_ADDRESS,
     temporal_ui_url: config.TEMPORAL_UI_URL ?? null,
+    public_url: () => config.PERDURA_PUBLIC_URL ?? null,
     encryption_keys: await encryptionKeysOf(config, DATABASE_URL),
     default_runtime: defaultRuntimeOf(config),
     embeddings: embeddingsOf(config),

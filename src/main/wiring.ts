@@ -153,7 +153,8 @@ export function openRunControl(
 ): RunControl {
   const client = new Client({ connection, namespace: setting.config.TEMPORAL_NAMESPACE });
   const { TEMPORAL_TASK_QUEUE: task_queue } = setting.config;
-  const engine = createEngine({ client, task_queue, ui_url: setting.temporal_ui_url, eager });
+  const { temporal_ui_url: ui_url, public_url } = setting;
+  const engine = createEngine({ client, task_queue, ui_url, public_url, eager });
   const settle = settler({ runs: store.runs, now: () => new Date().toISOString() });
   const dispatch = createDispatch({
     store,
@@ -166,7 +167,7 @@ export function openRunControl(
   });
   const home = homeMark(setting.config.PERDURA_HOME, { holds_record: setting.config.DATABASE_URL === undefined });
   const epoch = epochKeeper({ record: store.epoch, engine: engineMark(client, task_queue), home, log });
-  return { client, engine, settle, dispatch, schedules: createSchedules(client, task_queue), epoch };
+  return { client, engine, settle, dispatch, schedules: createSchedules({ client, task_queue, public_url }), epoch };
 }
 
 export async function openWorker(

@@ -6,6 +6,7 @@ import type { Skill } from '../contracts/skills.ts';
 import type { PinnedGuardrail } from '../domain/definition.ts';
 import { INSTALLATION } from '../domain/installation.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
+import { alertStore } from './alerts.ts';
 import { chatStore } from './chat.ts';
 import { connectionStores } from './connections.ts';
 import { continuityStore } from './continuity.ts';
@@ -24,6 +25,7 @@ import { inspectionStore } from './inspection.ts';
 import type { KeyRing } from './key-ring.ts';
 import { knowledgeItemStore } from './knowledge.ts';
 import { memoryStore } from './memories.ts';
+import { personSettings } from './person-settings.ts';
 import { snapshotOf } from './pin.ts';
 import { principalStore } from './principals.ts';
 import { providerRates } from './provider-rates.ts';
@@ -101,10 +103,12 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
     events: eventStore(pool),
     epoch: epochStore(pool),
     scheduledAgents: scheduleStore({ pool, prisma, keys }),
+    alerts: alertStore({ pool, prisma }),
     chat: chatStore(prisma),
     webhooks: webhookStore({ pool, prisma }),
     webhookSecrets: webhookSecretStore({ pool, prisma }, keys),
     principals: principalStore(prisma),
+    settings: personSettings(prisma),
     quotas: quotaStore(pool),
     idempotency: idempotencyStore(prisma),
     samples: sampleStore(prisma),

@@ -79,6 +79,11 @@ export function scheduleStore({ pool, prisma, keys }: { pool: pg.Pool; prisma: P
         NOUN,
         table.update({ where: { id }, data: { ...values, ...sealed(id, access_token) } as Prisma.ScheduledAgentUpdateInput }),
       ),
+    /** Disables a schedule unless it has changed within that time. False if it has, or is disabled already. */
+    async disableUnchanged(id: string, grace_ms: number): Promise<boolean> {
+      const unchanged = { id, enabled: true, updated_at: { lt: new Date(Date.now() - grace_ms) } };
+      return (await table.updateMany({ where: unchanged, data: { enabled: false } })).count === 1;
+    },
     /** Restores an earlier row. */
     async restore({ id, ...row }: Row): Promise<void> {
       await table.updateMany({ where: { id }, data: row });

@@ -14,7 +14,7 @@ interface PendingDelivery {
   owner: string;
 }
 
-/** A message whose delivery is due, and the owner of its task. */
+/** A message whose delivery is due, and the owner of its task or alert. */
 export interface DueDelivery {
   id: string;
   owner: string;
@@ -32,11 +32,12 @@ export function webhookStore({ pool, prisma }: { pool: pg.Pool; prisma: PrismaCl
   const withAttempts = { attempts: { orderBy: { attempt: 'asc' } } } as const;
   return {
     async open(id: string): Promise<PendingDelivery | null> {
-      const select = { id: true, url: true, payload: true, status: true, task: { select: { owner: true } } };
+      const owned = { select: { owner: true } };
+      const select = { id: true, url: true, payload: true, status: true, task: owned, alert_event: { select: { alert: owned } } };
       const found = await prisma.webhookDelivery.findUnique({ where: { id }, select });
       if (!found) return null;
-      const { task, ...delivery } = found;
-      return { ...delivery, owner: task.owner };
+      const { task, alert_event, ...delivery } = found;
+      return { ...delivery, owner: (task ?? alert_event!.alert).owner };
     },
     async note(id: string, { response_status, error, delivered }: AttemptRecord): Promise<void> {
       await row(pool, sql.noteWebhookAttempt({ delivery_id: id, response_status, error, delivered }));

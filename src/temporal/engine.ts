@@ -4,7 +4,17 @@ import { AppError } from '../domain/errors.ts';
 import { engineIsOutOfReach } from '../domain/outages.ts';
 import type { TimeSpan } from '../store/tasks.ts';
 import type { DueDelivery } from '../store/webhooks.ts';
-import { deliveryIdOf, type RunInput, runIdOf, SEARCH_ATTRIBUTES, taskIdOfExecution, WORKFLOW_TASK_TIMEOUT } from './names.ts';
+import {
+  deliveryIdOf,
+  type RunInput,
+  runIdOf,
+  SEARCH_ATTRIBUTES,
+  type ShownStatus,
+  taskIdOfExecution,
+  type WaitingStatus,
+  WORKFLOW_TASK_TIMEOUT,
+} from './names.ts';
+import { linkedDetails } from './page-links.ts';
 import { runPriority, sharedBy } from './priority.ts';
 import type { agentRun } from './workflows/agent-run.ts';
 import type { webhookDelivery } from './workflows/webhook-delivery.ts';
@@ -61,12 +71,16 @@ interface EngineOptions {
   client: Client;
   task_queue: string;
   ui_url: string | null;
+  /** Where people reach the service, for links to its dashboard; null: not known, or not yet. */
+  public_url(): string | null;
   /** The client shares its connection with a worker of this process, which can then start the first step without a round trip. */
   eager: boolean;
 }
 
 const DEADLINE_MS = 5_000;
 const OPEN = 'RUNNING';
+const FIRST: ShownStatus = 'running';
+const WAITING: readonly WaitingStatus[] = ['pending', 'waiting'];
 /** How an execution ends by its own code, which has recorded the end of its task before. */
 const BY_ITSELF = ['COMPLETED', 'FAILED', 'CANCELLED'];
 /** The engine's number for the activity half of a task queue. */
@@ -82,7 +96,7 @@ export const soonOf =
   <T>(work: () => Promise<T>): Promise<T> =>
     reached(client.withDeadline(Date.now() + DEADLINE_MS, work));
 
-export function createEngine({ client, task_queue, ui_url, eager }: EngineOptions): Engine {
+export function createEngine({ client, task_queue, ui_url, public_url, eager }: EngineOptions): Engine {
   const soon = soonOf(client);
   const handle = (task_id: string, run_id?: string) => client.workflow.getHandle(runIdOf(task_id), run_id);
   const optionsOf = (run: RunInput, labels: RunLabels) => ({
@@ -91,7 +105,7 @@ export function createEngine({ client, task_queue, ui_url, eager }: EngineOption
     workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
     args: [run] as [RunInput],
     staticSummary: `${labels.workflow} · ${labels.agent}`,
-    staticDetails: `Task ${run.task_id} of ${labels.owner}`,
+    staticDetails: linkedDetails(`Task ${run.task_id} of ${labels.owner}`, public_url(), `tasks/${run.task_id}`),
     typedSearchAttributes: attributesOf(labels),
     priority: runPriority(labels),
   });
@@ -125,7 +139,8 @@ export function createEngine({ client, task_queue, ui_url, eager }: EngineOption
       try {
         const { status, typedSearchAttributes } = await soon(() => handle(task_id).describe());
         if (status.name !== OPEN) return 'closed';
-        return typedSearchAttributes.get(keys.PerduraStatus!) === undefined ? 'open' : 'waiting';
+        const shown = typedSearchAttributes.get(keys.PerduraStatus!) as ShownStatus | undefined;
+        return WAITING.some((waiting) => waiting === shown) ? 'waiting' : 'open';
       } catch (error) {
         if (error instanceof WorkflowNotFoundError) return 'unknown';
         throw error;
@@ -161,6 +176,7 @@ function attributesOf({ owner, agent, workflow, workflow_id, model }: RunLabels)
     PerduraWorkflow: workflow,
     PerduraWorkflowId: workflow_id,
     PerduraModel: model,
+    PerduraStatus: FIRST,
   };
   return new TypedSearchAttributes(
     Object.entries(values).flatMap(([name, value]) => (value === null ? [] : [{ key: keys[name]!, value }])),

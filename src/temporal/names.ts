@@ -56,7 +56,11 @@ export interface RunEnd {
 /** How a run ended, and after how many tool calls. */
 export type FinalState = RunEnd & { turns: number };
 
-/** `PerduraStatus` is set only while a run waits: for a person, or for its lane. The engine's own status covers everything else. */
+/** `PerduraStatus` of a run: of its task, as far as its execution knows. */
+export type ShownStatus = 'running' | WaitingStatus | RunEnd['status'];
+/** `pending`: it waits for its lane; `waiting`: for a person. */
+export type WaitingStatus = 'pending' | 'waiting';
+
 export const SEARCH_ATTRIBUTES = [
   'PerduraOwner',
   'PerduraAgent',

@@ -6,15 +6,20 @@ import type { Schedules } from './schedules.ts';
 interface ReconciledSchedules {
   saved: string[];
   removed: string[];
+  /** Paused in the engine by hand, and now disabled on record. */
+  disabled: string[];
 }
 
 type Rows = Pick<Store, 'scheduledAgents'>;
 
-/** The rows are the truth: schedules of the engine that differ are updated, and those without a row are removed. */
+/**
+ * The rows are the truth: schedules of the engine that differ are updated, and those without a row are removed. Only a pause is taken
+ * over from the engine.
+ */
 export async function reconcileSchedules(store: Rows, schedules: Schedules): Promise<ReconciledSchedules> {
   const rows = await store.scheduledAgents.all();
   const known = await schedules.overview(rows);
-  const done: ReconciledSchedules = { saved: [], removed: [] };
+  const done: ReconciledSchedules = { saved: [], removed: [], disabled: [] };
   // Rows and overview may be slightly out of date, so a schedule that looks different is read again.
   const suspects = new Set([...known.keys(), ...rows.map(({ id }) => id)].filter((id) => !known.get(id)));
   for (const id of suspects) {
@@ -26,6 +31,8 @@ export async function reconcileSchedules(store: Rows, schedules: Schedules): Pro
 
 /** A schedule is not expected to change more often than this while it is compared. */
 const MOST_LOOKS = 5;
+/** A row that changed this recently may be on its way to the engine. */
+const GRACE_MS = 15_000;
 
 /** Updates one schedule of the engine from its row, and again if the row has changed meanwhile. */
 async function alike(
@@ -42,6 +49,8 @@ async function alike(
       return 'removed';
     }
     if (await schedules.matches(row)) break;
+    if (row.enabled && (await schedules.isPausedByHand(id)))
+      return (await scheduledAgents.disableUnchanged(id, GRACE_MS)) ? 'disabled' : null;
     await schedules.save(row);
     saved = true;
   }

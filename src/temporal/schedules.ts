@@ -8,6 +8,7 @@ import {
 import { cadenceOf, phaseOf, type StoredCadence } from '../domain/cadence.ts';
 import { soonOf } from './engine.ts';
 import { SCHEDULE_PREFIX, scheduleIdOf, WORKFLOW_TASK_TIMEOUT } from './names.ts';
+import { linkedDetails } from './page-links.ts';
 import { sharedBy } from './priority.ts';
 
 interface EngineSchedule extends StoredCadence {
@@ -20,8 +21,8 @@ interface EngineSchedule extends StoredCadence {
 
 /** The only interface to the engine's schedules for the rest of the service. If the engine is unreachable, every call throws `unavailable`. */
 export interface Schedules {
-  /** Creates the engine's schedule, or updates it. */
-  save(schedule: EngineSchedule): Promise<void>;
+  /** Creates the engine's schedule, or updates it. One that was paused in the engine by hand stays paused, unless `resumes`. */
+  save(schedule: EngineSchedule, options?: { resumes?: boolean }): Promise<void>;
   /** Resolves once the engine has no schedule with this id. */
   remove(id: string): Promise<void>;
   /** The schedules of this installation by id, each with whether it matches its row. The list may lag slightly. */
@@ -30,23 +31,38 @@ export interface Schedules {
   nextRun(id: string): Promise<Date | null>;
   /** Whether the engine's schedule equals the given one. */
   matches(schedule: EngineSchedule): Promise<boolean>;
+  /** Whether someone has paused the engine's schedule there, such as in the Temporal UI. */
+  isPausedByHand(id: string): Promise<boolean>;
 }
+
+interface ScheduleSettings {
+  client: Client;
+  task_queue: string;
+  /** Where people reach the service, for links to its dashboard; null: not known, or not yet. */
+  public_url(): string | null;
+}
+
+/** The engine's note on a schedule that Perdura has paused. Pausing one by hand requires a note, too. */
+const DISABLED = 'Disabled in Perdura';
 
 const GONE_CHECKS = 20;
 const GONE_CHECK_MS = 50;
 
-export function createSchedules(client: Client, task_queue: string): Schedules {
+export function createSchedules({ client, task_queue, public_url }: ScheduleSettings): Schedules {
+  const optionsOf = engineOptions({ task_queue, public_url });
   const soon = soonOf(client);
   const handle = (id: string) => client.schedule.getHandle(scheduleIdOf(id));
   const describe = (id: string): Promise<ScheduleDescription | null> => soon(() => handle(id).describe().catch(noneIfUnknown));
   return {
-    async save(schedule) {
-      const options = optionsOf(schedule, task_queue);
+    async save(schedule, { resumes = false } = {}) {
+      const options = optionsOf(schedule);
       try {
         await soon(() => client.schedule.create({ ...options, scheduleId: scheduleIdOf(schedule.id), memo: { task_queue } }));
       } catch (error) {
         if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-        await soon(() => handle(schedule.id).update(() => options));
+        await soon(() =>
+          handle(schedule.id).update(({ state }) => (!resumes && wasPausedByHand(state) ? { ...options, state } : options)),
+        );
       }
     },
     async remove(id) {
@@ -58,7 +74,7 @@ export function createSchedules(client: Client, task_queue: string): Schedules {
     },
     overview: (rows) =>
       soon(async () => {
-        const wanted = new Map(rows.map((row) => [row.id, factsOf(optionsOf(row, task_queue))]));
+        const wanted = new Map(rows.map((row) => [row.id, factsOf(optionsOf(row))]));
         const found = new Map<string, boolean>();
         for await (const schedule of client.schedule.list()) {
           if (schedule.memo?.task_queue !== task_queue) continue;
@@ -70,13 +86,21 @@ export function createSchedules(client: Client, task_queue: string): Schedules {
     nextRun: async (id) => (await describe(id))?.info.nextActionTimes[0] ?? null,
     async matches(schedule) {
       const found = await describe(schedule.id);
-      const wanted = optionsOf(schedule, task_queue);
+      const wanted = optionsOf(schedule);
       return (
         found !== null && factsOf(found) === factsOf(wanted) && found.policies.catchupWindow === wanted.policies.catchupWindow
       );
     },
+    async isPausedByHand(id) {
+      const found = await describe(id);
+      return found !== null && wasPausedByHand(found.state);
+    },
   };
 }
+
+/** Versions before this note was left paused schedules without one. */
+const wasPausedByHand = ({ paused, note = '' }: { paused: boolean; note?: string }): boolean =>
+  paused && note !== '' && note !== DISABLED;
 
 const noneIfUnknown = (error: unknown): null => {
   if (error instanceof ScheduleNotFoundError) return null;
@@ -84,8 +108,9 @@ const noneIfUnknown = (error: unknown): null => {
 };
 
 /** Overlap is decided when a run is due, by the state of the previous task: the engine only sees that the task was created. */
-function optionsOf({ id, owner, name, enabled, catchup_window_seconds, ...stored }: EngineSchedule, task_queue: string) {
-  return {
+const engineOptions =
+  ({ task_queue, public_url }: Omit<ScheduleSettings, 'client'>) =>
+  ({ id, owner, name, enabled, catchup_window_seconds, ...stored }: EngineSchedule) => ({
     spec: {
       intervals: [phaseOf(cadenceOf(stored))],
       startAt: stored.start_at,
@@ -99,13 +124,13 @@ function optionsOf({ id, owner, name, enabled, catchup_window_seconds, ...stored
       workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
       args: [id],
       staticSummary: name,
+      staticDetails: linkedDetails(`A due time of the schedule ${id}`, public_url(), `scheduled-agents/${id}`),
       // Not that of the run: a due time that waits for too long is recorded as failed.
       priority: sharedBy(owner),
     },
     policies: { overlap: ScheduleOverlapPolicy.ALLOW_ALL, catchupWindow: catchup_window_seconds * 1000 },
-    state: { paused: !enabled },
-  };
-}
+    state: { paused: !enabled, note: enabled ? '' : DISABLED },
+  });
 
 interface Facts {
   spec: { intervals?: { every: unknown; offset?: unknown }[]; startAt?: Date; endAt?: Date };

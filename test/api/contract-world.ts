@@ -37,6 +37,7 @@ export async function worldOf(here: TestInstallation): Promise<World> {
       ...{ name: unique('schedule'), workflow_id: ids.workflows, prompt: 'x', interval_value: 1, interval_unit: 'weeks' },
       start_at: later(),
     }),
+    alerts: () => ({ name: unique('alert'), measure: 'backlog', threshold: 1_000_000, workflow_id: ids.workflows }),
     mcps: () => ({ name: unique('server'), transport_type: 'http', connection_config: { url: 'http://127.0.0.1:1/mcp' } }),
     guardrails: () => ({ name: unique('guardrail'), guardrail_type: 'prompt', config: { max_length: 100_000 } }),
     'knowledge-sources': () => ({ name: unique('source') }),
@@ -53,7 +54,17 @@ export async function worldOf(here: TestInstallation): Promise<World> {
   const create = async (collection: string) =>
     (await alice.ok(alice.post(`/api/${collection}`, creates[collection]?.()), 201)).id as string;
 
-  const ORDER = ['providers', 'agents', 'skills', 'workflows', 'custom-tools', 'scheduled-agents', 'mcps', 'guardrails'];
+  const ORDER = [
+    'providers',
+    'agents',
+    'skills',
+    'workflows',
+    'custom-tools',
+    'scheduled-agents',
+    'alerts',
+    'mcps',
+    'guardrails',
+  ];
   for (const collection of [...ORDER, 'knowledge-sources', 'knowledge-items', 'memories', 'tokens'])
     ids[collection] = await create(collection).catch((error: Error) => `none: ${error.message}`);
   here.model.always(says('ok'));

@@ -226,6 +226,14 @@ export const SETTLED: Row[] = [
     ['GET', '/api/webhook-secret', '', '200'],
     ['POST', '/api/webhook-secret/rotate', '', '201; the secret, this once'],
   ]),
+  ...rowsOf('Alerts', [
+    ['POST', '/api/alerts', 'the fields', '201'],
+    ['GET', '/api/alerts', '', '200; array'],
+    ['GET', '/api/alerts/{id}', '', '200'],
+    ['GET', '/api/alerts/{id}/events', '', '200; array'],
+    ['PUT', '/api/alerts/{id}', 'any of the fields', '200'],
+    ['DELETE', '/api/alerts/{id}', '', '204'],
+  ]),
   ...rowsOf('Guardrails', [
     ['GET', '/api/guardrails/export', '', '200; export bundle'],
     ['GET', '/api/guardrails/{id}/export', '', '200; export bundle'],
@@ -236,7 +244,11 @@ export const SETTLED: Row[] = [
     ['GET', '/api/tasks/{id}/webhooks', '', '200; array'],
   ]),
   ...rowsOf('Chats', [['POST', '/api/agents/{agent_id}/chat/sessions/{session_id}/stop', '', '200; stop_requested']]),
-  ...rowsOf('Identity', [['GET', '/api/me', '', '200; id, provider, subject, login, is_admin']]),
+  ...rowsOf('Identity', [
+    ['GET', '/api/me', '', '200; id, provider, subject, login, is_admin'],
+    ['GET', '/api/me/settings', '', '200; views'],
+    ['PUT', '/api/me/settings', 'views', '200; views'],
+  ]),
   ...rowsOf('Built-in tools', [['GET', '/api/builtin-tools', '', '200']]),
   ...rowsOf('Scheduled agents', [
     ['POST', '/api/scheduled-agents/{sa_id}/trigger', '', 'runs it now'],

@@ -91,6 +91,7 @@ async function requestsOf(client: Client): Promise<Request[]> {
     named('create_knowledge_item', '/api/knowledge-items', 'knowledge_items', { source_id, content: 'Some text.' }),
     named('create_stored_token', '/api/tokens', 'stored_tokens', { value: 'v' }),
     named('create_custom_tool', '/api/custom-tools', 'custom_tools', { source_code }),
+    named('create_alert', '/api/alerts', 'alerts', { measure: 'backlog', threshold: 1 }),
     named('create_scheduled_agent', '/api/scheduled-agents', 'scheduled_agents', { workflow_id: due, ...schedule }),
     {
       ...{ operation: 'create_memory', path: '/api/memories', body: { agent_id, scope: 'agent', key: 'lost', value: 'v' } },

@@ -22,18 +22,22 @@ type Paths = Record<string, { get?: Operation }>;
 const BY_CURSOR = [
   ...['agents', 'skills', 'workflows', 'scheduled-agents', 'custom-tools', 'mcps', 'guardrails', 'knowledge-sources'],
   ...['knowledge-items', 'memories', 'tokens', 'providers', 'tasks', 'tasks/workflow/{workflow_id}'],
-  'tokens/{id}/uses',
+  ...['alerts', 'alerts/{id}/events', 'tokens/{id}/uses'],
 ].map((name) => `/api/${name}`);
 const BY_SKIP = ['/api/agents/{agent_id}/chat/sessions'];
 const BY_TIME = ['/api/scheduled-agents/{id}/runs'];
 
 const USES = '/api/tokens/{id}/uses';
+const ALERT_EVENTS = '/api/alerts/{id}/events';
 
 async function create(path: string): Promise<void> {
   if (path === USES) {
     const { name } = await here.alice.ok(here.alice.get(`/api/tokens/${world.ids.tokens}`));
     await sql(`INSERT INTO token_uses (id, token_name, principal, purpose, granted, resource_kind, resource_id, resource_name, destination_label)
       VALUES (uuidv7(), '${name}', 'local:alice', 'mcp', true, 'mcp_server', uuidv7(), 'tools', 'https://tools.example')`);
+  } else if (path === ALERT_EVENTS) {
+    await sql(`INSERT INTO alert_events (id, alert_id, state, value, threshold, muted)
+      VALUES (uuidv7(), '${world.ids.alerts}', 'firing', 2, 1, false)`);
   } else if (path.startsWith('/api/tasks')) await here.ended(await here.prompt(world.ids.workflows as string));
   else {
     const body = world.bodyOf({ section: '', method: 'POST', path, request: '', response: '' });
@@ -45,12 +49,13 @@ async function create(path: string): Promise<void> {
 function momentOf(path: string): [table: string, column: string] {
   const collection = path.split('/')[2] as string;
   if (path === USES) return ['token_uses', 'used_at'];
+  if (path === ALERT_EVENTS) return ['alert_events', 'at'];
   const table = { mcps: 'mcp_servers', tokens: 'stored_tokens' }[collection] ?? collection.replace('-', '_');
   return [table, 'created_at'];
 }
 
 const placed = (path: string) =>
-  path.replace('{workflow_id}', world.ids.workflows as string).replace('{id}', world.ids.tokens as string);
+  path.replace('{workflow_id}', world.ids.workflows as string).replace('{id}', world.ids[path.split('/')[2]!] as string);
 const sql = async (text: string) => (await here.core.database.pool.query(text)).rows;
 
 interface Item {

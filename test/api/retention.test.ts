@@ -53,6 +53,8 @@ const REMOVED: Record<string, string> = {
 const KEPT: Record<string, string> = {
   _prisma_migrations: 'one row a migration',
   agents: 'configuration',
+  alert_events: 'the newest 200 of each alert; older ones go as new ones come',
+  alerts: 'configuration',
   chat_messages: 'deleted by the owner of the chat',
   chat_sessions: 'deleted by their owner',
   custom_tools: 'configuration',
@@ -65,6 +67,7 @@ const KEPT: Record<string, string> = {
   knowledge_items: 'knowledge',
   knowledge_sources: 'configuration',
   mcp_servers: 'configuration',
+  person_settings: 'one row a principal',
   principals: 'one row a principal',
   provider_rates: 'one row a provider',
   providers: 'configuration',

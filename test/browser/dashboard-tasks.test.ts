@@ -35,8 +35,6 @@ describeInBrowser('the list of tasks', () => {
     await page.getByRole('button', { name: 'Clear filters' }).click();
     await expect.poll(() => rows.count()).toBe(4);
     await page.getByLabel('Search').fill('plumber');
-    await page.waitForTimeout(3000);
-    await page.screenshot({ path: '/tmp/tasks.png', fullPage: true });
     await expect.poll(() => rows.count()).toBe(2);
     expect(await rows.nth(1).innerText()).toContain('Pay the invoice');
     await page.getByLabel('Search').fill('no such words');

@@ -86,6 +86,7 @@ export async function startTestInstallation({
     database_url: database.url,
     temporal_address: inject('temporal_address'),
     temporal_ui_url: 'http://temporal.example',
+    public_url: () => 'http://perdura.example',
     encryption_keys: `test:${randomBytes(32).toString('base64')}`,
     default_runtime: { base_url: model.url, model: 'default-model' },
     webhook_secret: WEBHOOK_SECRET,

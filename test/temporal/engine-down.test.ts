@@ -18,7 +18,11 @@ it('answers 503 and leaves nothing half written while the engine is out of reach
   const working = { ...here.driver.schedules };
   Object.assign(
     here.driver.schedules,
-    createSchedules(new Client({ connection: Connection.lazy({ address: '127.0.0.1:1' }) }), 'none'),
+    createSchedules({
+      client: new Client({ connection: Connection.lazy({ address: '127.0.0.1:1' }) }),
+      task_queue: 'none',
+      public_url: () => null,
+    }),
   );
   const path = `/api/scheduled-agents/${kept.id}`;
   expect((await here.alice.post('/api/scheduled-agents', { ...body, name: 'second' })).status).toBe(503);

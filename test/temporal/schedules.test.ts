@@ -36,6 +36,15 @@ const fired = (id: string) => until('the run', async () => (await runs(id)).find
 const whole = (time: string) => new Date(Math.floor(Date.parse(time) / 1000) * 1000).toISOString();
 const engineSchedule = (id: string) => here.driver.client.schedule.getHandle(`schedule-${id}`);
 
+/** The list of the engine lags behind. */
+const listedAsDifferent = (id: string) =>
+  until('the engine’s list', async () => {
+    const row = (await here.core.store.scheduledAgents.find(id))!;
+    return (await here.driver.schedules.overview([row])).get(id) === false;
+  });
+const changedAMinuteAgo = (id: string) =>
+  here.core.database.pool.query(`UPDATE scheduled_agents SET updated_at = now() - interval '1 minute' WHERE id = $1`, [id]);
+
 /** A schedule that the engine has before it is due, however slow the machine is. */
 async function createAhead(workflow_id: string, lead_ms = 5_000): Promise<{ id: string; start_at: string; made: object }> {
   const start_at = soon(lead_ms);
@@ -169,6 +178,38 @@ it('keeps rows and the engine the same: saves a schedule that differs, removes o
   expect(saved).toContain(id);
   expect(removed).toEqual([stray]);
   expect((await reconcileSchedules(here.core.store, here.driver.schedules)).saved).toEqual([]);
+});
+
+it('stays paused if someone pauses it in the engine: the record takes the pause over, and enabling it ends the pause', async () => {
+  const { id } = await create();
+  const paused = async () => (await engineSchedule(id).describe()).state;
+  const compare = () => reconcileSchedules(here.core.store, here.driver.schedules);
+  await engineSchedule(id).pause('Not during the audit');
+  await here.alice.ok(here.alice.patch(`${PATH}/${id}`, { name: 'every hour or so' }));
+  expect(await paused()).toMatchObject({ paused: true, note: 'Not during the audit' });
+  await listedAsDifferent(id);
+  // What was changed a moment ago may be on its way to the engine.
+  expect((await compare()).disabled).toEqual([]);
+  expect(await read(id)).toMatchObject({ enabled: true });
+  await changedAMinuteAgo(id);
+  expect(await compare()).toMatchObject({ disabled: [id], saved: [], removed: [] });
+  expect(await read(id)).toMatchObject({ enabled: false, next_run_at: null });
+  expect((await compare()).disabled).toEqual([]);
+  expect(await here.alice.ok(here.alice.patch(`${PATH}/${id}/enable`))).toMatchObject({ enabled: true });
+  expect(await paused()).toMatchObject({ paused: false });
+  await here.alice.ok(here.alice.patch(`${PATH}/${id}/disable`));
+  await here.alice.ok(here.alice.patch(`${PATH}/${id}/enable`));
+  expect(await paused()).toMatchObject({ paused: false });
+});
+
+it('is enabled in the engine although an older version paused it there, which left no note', async () => {
+  const { id } = await create();
+  await engineSchedule(id).update((known) => ({ ...known, state: { ...known.state, paused: true, note: '' } }));
+  await changedAMinuteAgo(id);
+  await listedAsDifferent(id);
+  const { saved, disabled } = await reconcileSchedules(here.core.store, here.driver.schedules);
+  expect([saved, disabled]).toEqual([[id], []]);
+  expect((await engineSchedule(id).describe()).state.paused).toBe(false);
 });
 
 it('is what it was last made, also when it is changed or deleted while rows and the engine are compared', async () => {

@@ -18,6 +18,7 @@ const TIME_OF_DAY: Record<string, RegExp> = {
   'the timestamp of a webhook message': /now = Date\.now, timeout_ms = TIMEOUT_MS \}: SenderOptions/,
   'a time that is stored and compared with another stored one':
     /previous_until\.getTime\(\) (<=|>) Date\.now\(\)|Date\.parse\(ttl\) <= Date\.now\(\)/,
+  'the age of a change to a schedule': /updated_at: \{ lt: new Date\(Date\.now\(\) - grace_ms\) \}/,
   'the time of a chat message': /Math\.max\(Date\.now\(\), /,
   'the age of an idempotency key': /const now = Date\.now\(\);|new Date\(Date\.now\(\) - (KEPT|LOST)_MS/,
 };

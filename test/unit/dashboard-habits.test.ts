@@ -21,7 +21,15 @@ it('lets records be chosen with pickers alone, so that each offers to make anoth
   const allowed = ['resources/pickers.tsx', 'chat/chat.tsx', 'resources/pages.tsx', 'runs/tasks.tsx'];
   expect(using(/<(?:Multi)?Select\b/, ...allowed)).toEqual([]);
   expect(
-    using(/useNames\(/, 'resources/references.ts', 'resources/columns.tsx', ...allowed, 'make/use-make.ts', 'make/make-page.tsx'),
+    using(
+      /useNames\(/,
+      'resources/references.ts',
+      'resources/columns.tsx',
+      'shell/palette.tsx',
+      ...allowed,
+      'make/use-make.ts',
+      'make/make-page.tsx',
+    ),
   ).toEqual([]);
 });
 

@@ -9,6 +9,8 @@ const REPAIRS = 'test/temporal/reconciler.test.ts';
 const NEIGHBOURS = 'test/temporal/reconciler-neighbours.test.ts';
 const CONTINUITY = 'test/temporal/continuity.test.ts';
 const OLDER = 'test/temporal/older-engine.test.ts';
+const ALERTS = 'test/temporal/alerts.test.ts';
+const SCHEDULES = 'test/temporal/schedules.test.ts';
 type Test = [file: string, name: string];
 
 const AS_THEY_ARE: Test = [NEIGHBOURS, 'a run in progress and the one that waits behind it, whatever is wrong elsewhere'];
@@ -58,6 +60,21 @@ const ROWS: Record<string, { breaks: Test[]; spares: Test[] }> = {
   'a decision that its run has not received': {
     breaks: [[REPAIRS, 'delivers a decision that a run did not receive'], DECISIONS],
     spares: [DECISIONS],
+  },
+  'an alert whose measure has reached its threshold or fallen below it': {
+    breaks: [[ALERTS, 'sends one signed message when it fires and one when it is resolved, and keeps both in its history']],
+    spares: [
+      [ALERTS, 'that is muted keeps its history and sends nothing; one that is disabled is not measured and fires no longer'],
+    ],
+  },
+  'a schedule that was paused in Temporal by hand': {
+    breaks: [
+      [
+        SCHEDULES,
+        'stays paused if someone pauses it in the engine: the record takes the pause over, and enabling it ends the pause',
+      ],
+    ],
+    spares: [[SCHEDULES, 'is enabled in the engine although an older version paused it there, which left no note']],
   },
   'an `interrupt` whose halt was not delivered': { breaks: [INTERRUPTS], spares: [INTERRUPTS] },
   'a webhook message that is to be delivered': { breaks: [MESSAGES], spares: [MESSAGES] },

@@ -52,6 +52,7 @@ function Known({ recent }: { recent: Recent }) {
           query={{ ...recent, hasNextPage: false }}
           columns={taskColumns}
           label="recent tasks"
+          stacks
           empty={<Empty>No tasks yet.</Empty>}
         />
       </Section>

@@ -1,4 +1,5 @@
 import { AGENTS, GUARDRAILS, MEMORIES, SKILLS } from './catalog-agents.tsx';
+import { ALERTS } from './catalog-alerts.tsx';
 import { CUSTOM_TOOLS, KNOWLEDGE_ITEMS, KNOWLEDGE_SOURCES, MCPS, PROVIDERS, TOKENS } from './catalog-parts.tsx';
 import { SCHEDULES, WORKFLOWS } from './catalog-runs.tsx';
 import type { ResourceScreen } from './resource.ts';
@@ -7,6 +8,7 @@ import type { ResourceScreen } from './resource.ts';
 export const CATALOG: Record<string, ResourceScreen> = {
   workflows: WORKFLOWS,
   'scheduled-agents': SCHEDULES,
+  alerts: ALERTS,
   agents: AGENTS,
   skills: SKILLS,
   guardrails: GUARDRAILS,

@@ -52,6 +52,7 @@ export const taskColumns: Column<Task>[] = [
   },
   {
     label: 'Model',
+    className: 'spare',
     show: ({ model, trigger }) => (
       <>
         <span className="clip clip-short">{model ?? '—'}</span>
@@ -77,7 +78,7 @@ export const taskColumns: Column<Task>[] = [
       <span className="nowrap">{duration(elapsed_seconds === null ? null : elapsed_seconds * 1000)}</span>
     ),
   },
-  { label: 'Turns', show: ({ turns }) => turns },
-  { label: 'Tokens', show: ({ usage }) => count(usage.total_in + usage.total_out) },
+  { label: 'Turns', className: 'spare', show: ({ turns }) => turns },
+  { label: 'Tokens', className: 'spare', show: ({ usage }) => count(usage.total_in + usage.total_out) },
   { label: 'Cost', show: ({ usage }) => money(usage.cost) },
 ];

@@ -1,4 +1,4 @@
-import { Button, Group, NativeSelect, TextInput } from '@mantine/core';
+import { Button, Group, NativeSelect, Switch, TextInput } from '@mantine/core';
 import { Link } from 'react-router';
 import { TASK_SORTS } from '../../contracts/task-lists.ts';
 import { tasks } from '../../contracts/tasks.ts';
@@ -10,6 +10,9 @@ import { useFilters } from '../ui/filters.ts';
 import { ListTable } from '../ui/list.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty } from '../ui/states.tsx';
+import { ErrorsTable } from './errors-table.tsx';
+import { SavedViews } from './saved-views.tsx';
+import { BulkBar, selectableColumns, useSelection } from './selection.tsx';
 import { taskColumns } from './task-columns.tsx';
 
 const EVERY_MS = 5_000;
@@ -18,21 +21,39 @@ const HOURS = { '1': 'last hour', '24': 'last day', '168': 'last week' };
 
 export default function Tasks() {
   const wanted = useFilters();
+  const { group, ...rest } = wanted.filters;
+  return (
+    <Page title="Tasks">
+      <SavedViews filters={wanted.filters} replace={wanted.replace} />
+      <Filters wanted={wanted} />
+      {group === 'error' ? (
+        <ErrorsTable query={errorQuery(rest)} choose={(error_code) => wanted.replace({ ...rest, error_code })} />
+      ) : (
+        <Found wanted={wanted} />
+      )}
+    </Page>
+  );
+}
+
+function Found({ wanted }: { wanted: ReturnType<typeof useFilters> }) {
   const { hours, ...rest } = wanted.filters;
   const query = useList(tasks.list, { limit: 50, ...rest, ...(hours ? { since: since(hours) } : {}) }, { every_ms: EVERY_MS });
+  const items = query.items ?? [];
+  const selection = useSelection(items);
   const go = (
     <Button component={Link} to="/workflows">
       Go to workflows
     </Button>
   );
   return (
-    <Page title="Tasks">
-      <Filters wanted={wanted} />
+    <>
       <Errors wanted={wanted} />
+      {items.length > 0 && <BulkBar selection={selection} items={items} />}
       <ListTable
         query={query}
-        columns={taskColumns}
+        columns={selectableColumns(selection, taskColumns)}
         label="tasks"
+        stacks
         empty={
           wanted.filtered ? (
             <Empty>No task matches these filters.</Empty>
@@ -41,7 +62,7 @@ export default function Tasks() {
           )
         }
       />
-    </Page>
+    </>
   );
 }
 
@@ -79,6 +100,12 @@ function Filters({ wanted: { filters, filtered, set, clear } }: { wanted: Return
         onChange={(event) => set('sort', event.currentTarget.value)}
         data={TASK_SORTS.map((sort) => ({ value: sort, label: sort }))}
       />
+      <Switch
+        label="Group by error"
+        size="xs"
+        checked={filters.group === 'error'}
+        onChange={(event) => set('group', event.currentTarget.checked ? 'error' : '')}
+      />
       {filtered && (
         <Button variant="default" onClick={clear}>
           Clear filters
@@ -90,12 +117,8 @@ function Filters({ wanted: { filters, filtered, set, clear } }: { wanted: Return
 
 /** Why the listed tasks failed; each code is a filter. */
 function Errors({ wanted: { filters, set } }: { wanted: ReturnType<typeof useFilters> }) {
-  const { hours, sort: _sort, error_code: chosen, ...rest } = filters;
-  const query = useRead(
-    tasks.errors,
-    { query: { ...rest, ...(hours ? { since: since(hours) } : {}) } as object },
-    { every_ms: EVERY_MS },
-  );
+  const { error_code: chosen, ...rest } = filters;
+  const query = useRead(tasks.errors, { query: errorQuery(rest) }, { every_ms: EVERY_MS });
   if (!query.data || query.data.length === 0) return null;
   return (
     <Group gap="xs" role="group" aria-label="Errors">
@@ -113,6 +136,11 @@ function Errors({ wanted: { filters, set } }: { wanted: ReturnType<typeof useFil
       ))}
     </Group>
   );
+}
+
+/** The filters that errors are counted with. */
+function errorQuery({ hours, sort: _sort, group: _group, ...rest }: Record<string, string>): object {
+  return { ...rest, ...(hours ? { since: since(hours) } : {}) };
 }
 
 const optionsOf = (entries: [string, string][]): Option[] => entries.map(([value, label]) => ({ value, label }));

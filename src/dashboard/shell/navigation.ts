@@ -10,6 +10,7 @@ export const NAVIGATION: { title: string; links: Link[] }[] = [
       ['/scheduled-agents', 'Schedules'],
       ['/chat', 'Chat'],
       ['/usage', 'Usage'],
+      ['/alerts', 'Alerts'],
     ],
   },
   {

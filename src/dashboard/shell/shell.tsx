@@ -1,16 +1,21 @@
 import { AppShell, Burger, Button, Group, NativeSelect, ScrollArea, Text, useMantineColorScheme } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
+import { useDisclosure, useHotkeys } from '@mantine/hooks';
 import { type ReactNode, useEffect } from 'react';
-import { NavLink, useLocation } from 'react-router';
+import { NavLink, ScrollRestoration, useLocation, useNavigate } from 'react-router';
 import { me } from '../../contracts/me.ts';
 import { useSession } from '../api/context.tsx';
 import { useRead } from '../api/queries.ts';
+import { lastSeen } from '../ui/filters.ts';
 import { Banners } from './banners.tsx';
+import { SHORTCUTS_KEYS } from './keys.ts';
 import { NAVIGATION } from './navigation.ts';
+import { openPalette, Palette } from './palette.tsx';
 
 export function Shell({ children }: { children: ReactNode }) {
   const [opened, menu] = useDisclosure();
   const { pathname } = useLocation();
+  const navigate = useNavigate();
+  useHotkeys([[SHORTCUTS_KEYS, () => void navigate('/shortcuts')]], []);
   // biome-ignore lint/correctness/useExhaustiveDependencies: opening a screen closes the menu
   useEffect(menu.close, [pathname]);
   return (
@@ -18,6 +23,8 @@ export function Shell({ children }: { children: ReactNode }) {
       <a className="skip-link" href="#content">
         Skip to content
       </a>
+      <ScrollRestoration />
+      <Palette />
       <AppShell
         header={{ height: 48 }}
         navbar={{ width: 200, breakpoint: 'sm', collapsed: { mobile: !opened } }}
@@ -57,13 +64,15 @@ export function Shell({ children }: { children: ReactNode }) {
 }
 
 function Menu() {
+  // A list is opened with the filters that it had last; a click on the list itself shows all of it.
+  const { pathname } = useLocation();
   return (
     <>
       {NAVIGATION.map(({ title, links }) => (
         <div key={title}>
           <div className="nav-group">{title}</div>
           {links.map(([to, text]) => (
-            <NavLink key={to} to={to} end={to === '/'} className="nav-link">
+            <NavLink key={to} to={pathname === to ? to : lastSeen(to)} end={to === '/'} className="nav-link">
               {text}
             </NavLink>
           ))}
@@ -84,6 +93,9 @@ function Account() {
           {who.login}
         </Text>
       )}
+      <Button variant="default" onClick={openPalette} visibleFrom="xs">
+        Go to …
+      </Button>
       <NativeSelect
         aria-label="Theme"
         size="xs"

@@ -1,8 +1,18 @@
-import { useSearchParams } from 'react-router';
+import { useEffect } from 'react';
+import { useLocation, useSearchParams } from 'react-router';
 
-/** The filters of a list, kept in the URL so that they survive navigation and can be linked to. */
+const placeOf = (path: string) => `perdura list ${path}`;
+
+/** The address of a list with the filters that it had last in this tab. */
+export const lastSeen = (path: string) => `${path}${sessionStorage.getItem(placeOf(path)) ?? ''}`;
+
+/** The filters of a list, kept in the URL so that they can be linked to. Links back to the list lead to those it had last. */
 export function useFilters() {
   const [search, setSearch] = useSearchParams();
+  const { pathname } = useLocation();
+  useEffect(() => {
+    sessionStorage.setItem(placeOf(pathname), search.size > 0 ? `?${search}` : '');
+  }, [pathname, search]);
   const filters: Record<string, string> = Object.fromEntries(search);
   return {
     filters,
@@ -16,6 +26,7 @@ export function useFilters() {
         { replace: true },
       );
     },
+    replace: (values: Record<string, string>) => setSearch(values, { replace: true }),
     clear: () => setSearch({}, { replace: true }),
   };
 }

@@ -7,6 +7,8 @@ import { Failure, Loading } from './states.tsx';
 export interface Column<T> {
   label: string;
   className?: string;
+  /** Its label is shown to screen readers only. */
+  is_obvious?: boolean;
   show(item: T): ReactNode;
 }
 
@@ -26,16 +28,18 @@ interface ListTableProps<T> {
   /** What is listed, for screen readers. */
   label: string;
   empty: ReactNode;
+  /** On a phone each row is a card. */
+  stacks?: boolean;
 }
 
-export function ListTable<T extends { id: string }>({ query, columns, label, empty }: ListTableProps<T>) {
+export function ListTable<T extends { id: string }>({ query, columns, label, empty, stacks = false }: ListTableProps<T>) {
   const { items, error, total } = query;
   if (!items)
     return error ? <Failure problem={error} retry={() => void query.refetch()} /> : <Loading what={`Loading ${label}`} />;
   if (items.length === 0) return empty;
   return (
     <>
-      <ColumnTable rows={items} columns={columns} label={label} keyOf={({ id }) => id} />
+      <ColumnTable rows={items} columns={columns} label={label} keyOf={({ id }) => id} stacks={stacks} />
       <Group justify="space-between">
         <Text size="xs" c="dimmed">
           {items.length} of {total}
@@ -57,25 +61,29 @@ interface ColumnTableProps<T> {
   label: string;
   keyOf(row: T, index: number): string | number;
   verticalSpacing?: number;
+  /** On a phone each row is a card. */
+  stacks?: boolean;
 }
 
-/** A table that scrolls sideways if it is too wide. */
-export function ColumnTable<T>({ rows, columns, label, keyOf, verticalSpacing = 6 }: ColumnTableProps<T>) {
+/** A table that scrolls sideways if it is too wide. Its roles are spelled out: CSS that makes cards of rows removes the implied ones. */
+export function ColumnTable<T>({ rows, columns, label, keyOf, verticalSpacing = 6, stacks = false }: ColumnTableProps<T>) {
   return (
     <ScrollBox className="table-scroll" label={label}>
-      <Table verticalSpacing={verticalSpacing}>
-        <Table.Thead>
-          <Table.Tr>
+      <Table verticalSpacing={verticalSpacing} role="table" className={stacks ? 'stacks' : ''}>
+        <Table.Thead role="rowgroup">
+          <Table.Tr role="row">
             {columns.map((column) => (
-              <Table.Th key={column.label}>{column.label}</Table.Th>
+              <Table.Th key={column.label} role="columnheader">
+                <span className={column.is_obvious ? 'visually-hidden' : ''}>{column.label}</span>
+              </Table.Th>
             ))}
           </Table.Tr>
         </Table.Thead>
-        <Table.Tbody>
+        <Table.Tbody role="rowgroup">
           {rows.map((row, index) => (
-            <Table.Tr key={keyOf(row, index)}>
+            <Table.Tr key={keyOf(row, index)} role="row">
               {columns.map((column) => (
-                <Table.Td key={column.label} className={column.className ?? ''}>
+                <Table.Td key={column.label} role="cell" data-label={column.label} className={column.className ?? ''}>
                   {column.show(row)}
                 </Table.Td>
               ))}

@@ -1,6 +1,7 @@
 import { Anchor, Group, Stack, Title } from '@mantine/core';
 import { type ReactNode, useEffect, useRef } from 'react';
 import { Link, useLocation } from 'react-router';
+import { lastSeen } from './filters.ts';
 
 interface PageProps {
   title: string;
@@ -25,7 +26,7 @@ export function Page({ title, parent, actions, children }: PageProps) {
     <Stack gap="md">
       <div>
         {parent && (
-          <Anchor component={Link} to={parent.to} size="xs">
+          <Anchor component={Link} to={lastSeen(parent.to)} size="xs">
             ← {parent.title}
           </Anchor>
         )}

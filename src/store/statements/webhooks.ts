@@ -20,7 +20,9 @@ export const giveUpWebhook = statement(
 export const pendingWebhooks = statement(
   'pending_webhooks',
   [],
-  `SELECT d.id, t.owner FROM webhook_deliveries d JOIN tasks t ON t.id = d.task_id WHERE d.status = 'pending' ORDER BY d.id LIMIT 1000`,
+  `SELECT d.id, coalesce(t.owner, a.owner) AS owner FROM webhook_deliveries d LEFT JOIN tasks t ON t.id = d.task_id
+    LEFT JOIN alert_events e ON e.id = d.alert_event_id LEFT JOIN alerts a ON a.id = e.alert_id
+    WHERE d.status = 'pending' ORDER BY d.id LIMIT 1000`,
 );
 
 /** One statement: of two concurrent rotations, the second makes the first one's secret the previous one. */

@@ -16,9 +16,14 @@ export const HALTED = 'Halted';
 /** The failure of an attempt at a run that is being halted. */
 export const halted = () => ApplicationFailure.nonRetryable('The run was halted', HALTED);
 
-/** The failure of an attempt at a run whose task has ended or was deleted. */
-export const taskEnded = (task_id: string) =>
-  ApplicationFailure.nonRetryable(`The task ${task_id} has ended or does not exist`, TASK_ENDED);
+/** The failure of an attempt at a run whose task has ended (`status`) or was deleted, as after a reset in Temporal. */
+export const taskEnded = (task_id: string, status: string | undefined) =>
+  ApplicationFailure.nonRetryable(
+    status === undefined
+      ? `No task ${task_id}: it was deleted, so this execution ends`
+      : `The task ${task_id} is ${status} and a reset does not repeat it, so this execution ends; to run it again from one of its steps, fork it in Perdura`,
+    TASK_ENDED,
+  );
 
 /** Whether the abort came from a person's halt, not from a worker that shuts down or was considered lost. */
 function isHalt(reason: unknown): boolean {

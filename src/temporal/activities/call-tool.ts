@@ -41,7 +41,7 @@ export async function callStep(
   signal: AbortSignal,
 ): Promise<CallState> {
   const { call, started } = await ports.ledger.openAndStart(task_id, call_id, ports.now());
-  if (!call || isTerminal(call.task_status)) throw taskEnded(task_id);
+  if (!call || isTerminal(call.task_status)) throw taskEnded(task_id, call?.task_status);
   if (started) return execute(ports, call, signal);
   if (call.halt_requested) throw halted();
   const missing = missingForCall(call_id, call);

@@ -117,6 +117,8 @@ export async function activityPorts(
     async reconcile() {
       // Before it compares tasks with the engine: what it finds means something else if the record was restored.
       await driver.epoch.look();
+      // Before it delivers messages that are due.
+      await store.alerts.measure(new Date()).catch((error: Error) => core.log(`Alerts were not measured: ${error.message}`));
       const done = await reconcile({ store, engine, settle: sessions.ending(settle), definition, now: () => new Date() });
       await reconcileSchedules(store, driver.schedules);
       await reconcileWorkspaces(store, workspaces);

@@ -14,6 +14,7 @@ import {
   isCancellation,
   log,
   ParentClosePolicy,
+  patched,
   proxyActivities,
   proxyLocalActivities,
   setCurrentDetails,
@@ -31,6 +32,9 @@ import {
   type RunEnd,
   type RunInput,
   runIdOf,
+  type ShownStatus,
+  TASK_ENDED,
+  type WaitingStatus,
   WORKFLOW_TASK_TIMEOUT,
 } from '../names.ts';
 import { LOST_ATTEMPTS, outliving } from './lost-workers.ts';
@@ -102,6 +106,8 @@ export async function agentRun(input: RunInput): Promise<void> {
     await Promise.allSettled(progress.acts);
   }
   const { status, error, error_code } = await conclude(task_id, end, progress);
+  // An execution whose task had ended before says nothing about that task.
+  if (showsEveryStatus()) show(error_code === TASK_ENDED ? null : status);
   if (status === 'halted') throw new CancelledFailure('The run was halted');
   if (status === 'failed') throw ApplicationFailure.nonRetryable(error ?? 'failed', error_code ?? 'failed');
 }
@@ -118,9 +124,14 @@ interface Progress {
 
 const STATUS = defineSearchAttributeKey('PerduraStatus', SearchAttributeType.KEYWORD);
 
+const show = (status: ShownStatus | null) => upsertSearchAttributes([{ key: STATUS, value: status }]);
+
+/** Earlier code set the status only while a run waited: what it recorded is replayed as it was. */
+const showsEveryStatus = () => patched('every-status');
+
 interface Wait {
   details: string;
-  status: 'pending' | 'waiting';
+  status: WaitingStatus;
   until: () => boolean;
 }
 
@@ -128,12 +139,12 @@ interface Wait {
 async function park(progress: Progress, { details, status, until }: Wait): Promise<void> {
   setCurrentDetails(details);
   progress.parked += 1;
-  if (progress.parked === 1) upsertSearchAttributes([{ key: STATUS, value: status }]);
+  if (progress.parked === 1) show(status);
   try {
     await condition(until);
   } finally {
     progress.parked -= 1;
-    if (progress.parked === 0) upsertSearchAttributes([{ key: STATUS, value: null }]);
+    if (progress.parked === 0) show(showsEveryStatus() ? 'running' : null);
   }
 }
 

@@ -9,21 +9,27 @@ const NOBODYS = new Set(
   ].flatMap((line) => line.split(' ')),
 );
 
+const TASKS = 'SELECT id FROM tasks WHERE owner = $1';
+const ALERTS = 'SELECT id FROM alerts WHERE owner = $1';
+const ALERT_EVENTS = `SELECT id FROM alert_events WHERE alert_id IN (${ALERTS})`;
+
 /** How a column determines the owner of a row; the first match counts. */
 const OWNING: [column: string, rows: string][] = [
   ['owner', '= $1'],
   ['created_by', '= $1'],
   ['granted_by', '= $1'],
-  ['task_id', 'IN (SELECT id FROM tasks WHERE owner = $1)'],
+  ['alert_id', `IN (${ALERTS})`],
+  ['alert_event_id', `IN (${ALERT_EVENTS}) OR t.task_id IN (${TASKS})`],
+  ['task_id', `IN (${TASKS})`],
   ['workflow_id', 'IN (SELECT id FROM workflows WHERE owner = $1)'],
   ['item_id', 'IN (SELECT id FROM knowledge_items WHERE created_by = $1)'],
   ['session_id', 'IN (SELECT id FROM chat_sessions WHERE owner = $1)'],
-  ['delivery_id', 'IN (SELECT d.id FROM webhook_deliveries d JOIN tasks t ON t.id = d.task_id WHERE t.owner = $1)'],
+  ['delivery_id', `IN (SELECT id FROM webhook_deliveries WHERE task_id IN (${TASKS}) OR alert_event_id IN (${ALERT_EVENTS}))`],
   ['scheduled_agent_id', 'IN (SELECT id FROM scheduled_agents WHERE owner = $1)'],
 ];
 
-/** Whether a task is in the sums is nobody's. */
-const ROW = "(to_jsonb(t) - 'usage_counted')::text";
+/** Whether a task is in the sums is nobody's, and alerts are measured by the installation. */
+const ROW = "(to_jsonb(t) - '{usage_counted,measured_at,last_value}'::text[])::text";
 
 export interface Digest {
   /** A hash per table of all rows that a principal owns. */

@@ -54,11 +54,13 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
       `POST /api/${collection}/import`,
     ]),
     ...['GET /api/export', 'POST /api/import', 'POST /api/mcps/import', 'GET /api/me', 'GET /api/builtin-tools'],
+    ...['GET /api/me/settings', 'PUT /api/me/settings'],
     ...['GET /api/tasks/errors', 'GET /api/usage', 'GET /api/usage/tools', 'GET /api/usage/models'],
     ...['GET /api/models', 'GET /api/tokens', 'POST /api/tokens', 'GET /api/memories', 'POST /api/memories'],
     ...['POST /api/memories/search', 'GET /api/memories/stm/{agent_id}', 'POST /api/knowledge-items/query'],
     ...['POST /api/knowledge-items/upload', 'POST /api/custom-tools/upload', 'POST /api/custom-tools/validate'],
     ...['GET /api/workflows', 'POST /api/workflows', 'GET /api/tasks', 'GET /api/scheduled-agents', 'POST /api/scheduled-agents'],
+    ...['GET /api/alerts', 'POST /api/alerts'],
     ...['POST /api/agents/{agent_id}/chat', 'GET /api/agents/{agent_id}/chat/sessions'],
     ...['GET /api/webhook-secret', 'POST /api/webhook-secret/rotate', 'POST /api/providers/test'],
     ...['GET /v1/models', 'POST /v1/chat/completions', 'POST /v1/responses', 'POST /mcp'],
@@ -78,6 +80,7 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
     ...['GET', 'PATCH', 'DELETE'].map((method) => `${method} /api/scheduled-agents/{id}`),
     ...['PATCH /api/scheduled-agents/{id}/enable', 'PATCH /api/scheduled-agents/{id}/disable'],
     ...['POST /api/scheduled-agents/{id}/trigger', 'GET /api/scheduled-agents/{id}/runs'],
+    ...['GET /api/alerts/{id}', 'PUT /api/alerts/{id}', 'DELETE /api/alerts/{id}', 'GET /api/alerts/{id}/events'],
     ...['GET /v1/chat/completions/{id}', 'GET /v1/responses/{id}', 'POST /v1/responses/{id}/cancel'],
     ...['PUT /api/tokens/{id}', 'GET /api/tokens/{id}/uses', 'GET /api/tokens/{id}/grants', 'POST /api/tokens/{id}/grants'],
     'DELETE /api/tokens/{id}/grants/{grant_id}',
@@ -132,7 +135,7 @@ export const PLAIN = new Set(
     'error_webhook_url budget max_cost_usd max_tokens max_seconds on_exhausted on_busy status prompt request from_step effects',
     'decision message result interval_value interval_unit start_at end_at overlap_policy catchup_window_seconds messages role refusal',
     'stream stream_options include_usage background reasoning effort jsonrpc method shared cursor q since from to by interval zone most until error_code trigger min_cost max_cost sort after before skip dry_run',
-    'model_total_seconds model_silence_seconds starting_after resource_type destination api_key force include guardrails',
+    'model_total_seconds model_silence_seconds starting_after measure threshold window_minutes min_runs muted_until views screen resource_type destination api_key force include guardrails',
   ].flatMap((line) => line.split(' ')),
 );
 
@@ -140,6 +143,7 @@ export const PLAIN = new Set(
 export const EXCEPTIONS: Record<string, keyof typeof REFERENCES | 'plain' | 'door_model'> = {
   'POST /v1/chat/completions model': 'door_model',
   'POST /v1/responses model': 'door_model',
+  'PUT /api/me/settings views[].name': 'plain',
   'POST /mcp id': 'plain',
   'POST /mcp [].id': 'plain',
 };

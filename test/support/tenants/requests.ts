@@ -44,6 +44,8 @@ const SPECIAL: Record<string, (own: MadeTenant) => unknown> = {
   'PUT /api/workflows/{id}': () => ({ title: 'taken over' }),
   'PUT /api/memories/{id}': () => ({ value: 'taken over' }),
   'PUT /api/tokens/{id}': () => ({ shared: true, value: 'taken over' }),
+  'PUT /api/me/settings': ({ ids }) => ({ views: [{ screen: 'tasks', name: 'Mine', query: { workflow_id: ids.workflows } }] }),
+  'PUT /api/alerts/{id}': () => ({ threshold: 7 }),
   'PATCH /api/scheduled-agents/{id}': () => ({ prompt: 'taken over' }),
 };
 
@@ -83,7 +85,8 @@ export function foreignValue(path: string, kind: string, { operation, other, own
   const collection =
     /^(skills|agents|workflows|knowledge_sources|guardrails)\[\]/.exec(path)?.[1]?.replace('_', '-') ?? collectionOf(operation);
   if (kind === 'token') return tokenValue(field, operation, own);
-  if (kind === 'unique') return collection === 'tokens' ? TOKEN : collection === 'scheduled-agents' ? 'x' : names[collection];
+  if (kind === 'unique')
+    return collection === 'tokens' ? TOKEN : ['scheduled-agents', 'alerts'].includes(collection) ? 'x' : names[collection];
   if (kind === 'import_id') return ids[collection];
   if (kind === 'memory_key') return TAKEN.key;
   if (kind === 'granted') return ids.providers;

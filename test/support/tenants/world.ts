@@ -85,6 +85,10 @@ export function bodiesOf(
       ...{ name: `${hidden} schedule ${++made}`, workflow_id: ids.workflows, prompt: `${hidden} prompt`, interval_value: 4 },
       ...{ interval_unit: 'weeks', start_at: new Date(Date.now() + 86_400_000).toISOString() },
     }),
+    alerts: () => ({
+      ...{ name: `${hidden} alert ${++made}`, measure: 'backlog', threshold: 1_000_000, workflow_id: ids.workflows },
+      webhook_url: `${trap.url}/${mark}/alert`,
+    }),
     memories: () => ({
       ...{
         agent_id: ids.agents,
@@ -118,7 +122,7 @@ async function makeShared(making: Making): Promise<Tenant & { bodies: Bodies; cr
   };
   if (making.token) await client.ok(client.post('/api/tokens', { name: making.token, value: making.secret }), 201);
   const order = ['tokens', 'providers', 'custom-tools', 'mcps', 'knowledge-sources', 'knowledge-items', 'skills', 'guardrails'];
-  for (const collection of [...order, 'agents', 'workflows', 'scheduled-agents', 'memories'])
+  for (const collection of [...order, 'agents', 'workflows', 'scheduled-agents', 'alerts', 'memories'])
     ids[collection] = await create(collection);
   ids.remote_source = (await client.ok(client.post('/api/knowledge-sources', remoteSource(making, trap)), 201)).id;
   ids.idle_workflow = await create('workflows');

@@ -68,7 +68,7 @@ export async function exchangeStep(
   signal: AbortSignal,
 ): Promise<ExchangeEnd> {
   const { run, first_event } = await opened(ports, task_id, order);
-  if (!run || isTerminal(run.status)) throw taskEnded(task_id);
+  if (!run || isTerminal(run.status)) throw taskEnded(task_id, run?.status);
   if (run.recorded) return recordedCalls(run, order.step);
   if (run.halt_requested) throw halted();
   const missing = missingFor(order, run);

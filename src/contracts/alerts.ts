@@ -1,0 +1,125 @@
+import { z } from 'zod';
+import { Id, ListQuery, Name, patchOf, Timestamp, UntaggedQuery, WebUrl } from './common.ts';
+import { endpoint, IdParams } from './endpoint.ts';
+
+const ALERT_MEASURES = ['failure_rate', 'spend', 'waiting', 'provider_errors', 'backlog'] as const;
+export type AlertMeasure = (typeof ALERT_MEASURES)[number];
+const ALERT_STATES = ['ok', 'firing'] as const;
+export type AlertState = (typeof ALERT_STATES)[number];
+
+/** Of one principal. */
+export const MOST_ALERTS = 50;
+/** Fired and resolved, of one alert; older ones are removed. */
+export const KEPT_ALERT_EVENTS = 200;
+const DAYS_MINUTES = 7 * 24 * 60;
+
+export const AlertCreate = z
+  .object({
+    name: Name,
+    measure: z.enum(ALERT_MEASURES).meta({
+      description:
+        'failure_rate: percent of the completed and failed runs that failed; spend: US dollars; waiting: minutes that a run ' +
+        'has waited for a person; provider_errors: failed requests to models; backlog: runs that wait for their lane',
+    }),
+    threshold: z.number().positive().max(1e9).meta({ description: 'The alert fires when the measure reaches it' }),
+    window_minutes: z.int().min(1).max(DAYS_MINUTES).default(60).meta({
+      description: 'The time that failure_rate, spend and provider_errors look back; the others look at the present',
+    }),
+    min_runs: z.int().min(1).max(100_000).default(5).meta({
+      description: 'failure_rate is 0 while fewer runs have ended in the window',
+    }),
+    workflow_id: Id.nullable().default(null).meta({ description: 'Null: all your workflows' }),
+    webhook_url: WebUrl.max(2_000)
+      .nullable()
+      .default(null)
+      .meta({ description: 'Receives a message when the alert fires or is resolved' }),
+    enabled: z.boolean().default(true),
+    muted_until: Timestamp.nullable().default(null).meta({ description: 'Until then nothing is sent; the history continues' }),
+  })
+  .meta({ id: 'AlertCreate', example: { name: 'Many failures', measure: 'failure_rate', threshold: 20 } });
+
+export const AlertUpdate = patchOf(AlertCreate).meta({ id: 'AlertUpdate', example: { threshold: 30 } });
+
+export const Alert = z
+  .object({
+    id: Id,
+    ...AlertCreate.shape,
+    state: z.enum(ALERT_STATES),
+    state_since: Timestamp,
+    last_value: z.number().nullable().meta({ description: 'What was measured last' }),
+    measured_at: Timestamp.nullable(),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  })
+  .meta({ id: 'Alert' });
+export type Alert = z.output<typeof Alert>;
+
+const AlertEvent = z
+  .object({
+    id: Id,
+    state: z.enum(ALERT_STATES).meta({ description: 'firing: it fired; ok: it was resolved' }),
+    value: z.number(),
+    threshold: z.number(),
+    muted: z.boolean(),
+    at: Timestamp,
+    delivery_status: z
+      .enum(['pending', 'delivered', 'failed'])
+      .nullable()
+      .meta({ description: 'pending: more attempts follow; failed: given up; null: nothing was sent' }),
+    delivery_attempts: z.int(),
+    delivery_error: z.string().nullable().meta({ description: 'Of the last attempt' }),
+  })
+  .meta({ id: 'AlertEvent' });
+export type AlertEvent = z.output<typeof AlertEvent>;
+
+const tag = 'Alerts';
+const one = { tag, params: IdParams, reply: Alert };
+
+export const alerts = {
+  list: endpoint('GET /api/alerts', {
+    operation: 'list_alerts',
+    tag,
+    summary: "List the caller's alerts, newest first",
+    query: UntaggedQuery,
+    reply: Alert,
+    kind: 'page',
+  }),
+  create: endpoint('POST /api/alerts', {
+    operation: 'create_alert',
+    tag,
+    summary: 'Watch a measure of your runs',
+    description: `Measured by the minute. At most ${MOST_ALERTS} for each person.`,
+    body: AlertCreate,
+    reply: Alert,
+    status: 201,
+    refuses: [403, 409],
+    idempotent: true,
+  }),
+  get: endpoint('GET /api/alerts/{id}', { ...one, operation: 'get_alert', summary: 'Get an alert', refuses: [403] }),
+  update: endpoint('PUT /api/alerts/{id}', {
+    ...one,
+    operation: 'update_alert',
+    summary: 'Change an alert',
+    description: 'A field left out is unchanged. Disabling it ends its firing state without a message.',
+    body: AlertUpdate,
+    refuses: [403, 412],
+  }),
+  remove: endpoint('DELETE /api/alerts/{id}', {
+    operation: 'delete_alert',
+    tag,
+    summary: 'Delete an alert with its history',
+    params: IdParams,
+    refuses: [403, 412],
+  }),
+  events: endpoint('GET /api/alerts/{id}/events', {
+    operation: 'list_alert_events',
+    tag,
+    summary: 'List when an alert fired and was resolved, newest first',
+    description: `The newest ${KEPT_ALERT_EVENTS} are kept.`,
+    params: IdParams,
+    query: ListQuery,
+    reply: AlertEvent,
+    kind: 'page',
+    refuses: [403],
+  }),
+};

@@ -1,0 +1,133 @@
+import { Button, Group, Stack } from '@mantine/core';
+import { type AlertMeasure, alerts } from '../../../contracts/alerts.ts';
+import type { ApiReply } from '../../api/call.ts';
+import { useAct, useRead } from '../../api/queries.ts';
+import { count, money } from '../../ui/figures.ts';
+import { type Column, ColumnTable } from '../../ui/list.tsx';
+import { Section } from '../../ui/page.tsx';
+import { Facts, Status } from '../../ui/show.tsx';
+import { Empty, Failure, Loaded } from '../../ui/states.tsx';
+import { When } from '../../ui/time.tsx';
+import type { Stored } from '../resource.ts';
+
+const rounded = (value: number) => Math.round(value * 10) / 10;
+
+const SPELLED: Record<AlertMeasure, (value: number) => string> = {
+  failure_rate: (value) => `${rounded(value)} % failed`,
+  spend: (value) => money(value),
+  waiting: (value) => `${rounded(value)} min waiting`,
+  provider_errors: (value) => `${count(value)} failed requests`,
+  backlog: (value) => `${count(value)} pending`,
+};
+
+export const spelledMeasure = (measure: string, value: number | null) =>
+  value === null ? '—' : SPELLED[measure as AlertMeasure](value);
+
+export function AlertStatus({ alert: { state, enabled, muted_until } }: { alert: Stored }) {
+  if (!enabled) return <Status of="off" />;
+  const muted = isMuted(muted_until) ? ', muted' : '';
+  return state === 'firing' ? (
+    <Status of="firing" tone="bad">{`firing${muted}`}</Status>
+  ) : (
+    <Status of="ok" tone="good">{`ok${muted}`}</Status>
+  );
+}
+
+const isMuted = (until: string | null) => until !== null && Date.parse(until) > Date.now();
+
+const HOUR_MS = 3_600_000;
+const MUTES: [label: string, ms: number][] = [
+  ['Mute for an hour', HOUR_MS],
+  ['Mute for a day', 24 * HOUR_MS],
+];
+
+export function AlertPanel({ record }: { record: Stored }) {
+  const change = useAct(alerts.update);
+  const muteUntil = (muted_until: string | null) => change.mutate({ params: { id: record.id }, body: { muted_until } });
+  return (
+    <Stack>
+      <Facts
+        of={{
+          State: <AlertStatus alert={record} />,
+          Since: <When at={record.state_since} />,
+          Measured: spelledMeasure(record.measure, record.last_value),
+          At: <When at={record.measured_at} none="not yet" />,
+          'Muted until': <When at={isMuted(record.muted_until) ? record.muted_until : null} none="not muted" />,
+        }}
+      />
+      <Group gap="xs">
+        {MUTES.map(([label, ms]) => (
+          <Button
+            key={label}
+            variant="default"
+            loading={change.isPending}
+            onClick={() => muteUntil(new Date(Date.now() + ms).toISOString())}
+          >
+            {label}
+          </Button>
+        ))}
+        {isMuted(record.muted_until) && (
+          <Button variant="default" loading={change.isPending} onClick={() => muteUntil(null)}>
+            Unmute
+          </Button>
+        )}
+      </Group>
+      {change.error && <Failure problem={change.error} />}
+      <History alert={record} />
+    </Stack>
+  );
+}
+
+type Event = ApiReply<typeof alerts.events>['items'][number];
+
+const columnsOf = (measure: string): Column<Event>[] => [
+  { label: 'Time', show: ({ at }) => <When at={at} /> },
+  {
+    label: 'Change',
+    show: ({ state }) =>
+      state === 'firing' ? (
+        <Status of="firing" tone="bad">
+          fired
+        </Status>
+      ) : (
+        <Status of="ok" tone="good">
+          resolved
+        </Status>
+      ),
+  },
+  { label: 'Measured', show: ({ value }) => spelledMeasure(measure, value) },
+  { label: 'Threshold', show: ({ threshold }) => spelledMeasure(measure, threshold) },
+  { label: 'Message', show: (event) => <Delivery event={event} /> },
+];
+
+function Delivery({ event: { muted, delivery_status, delivery_attempts, delivery_error } }: { event: Event }) {
+  if (delivery_status === null) return muted ? 'muted' : 'none: no webhook URL';
+  return (
+    <>
+      <Status of={delivery_status} />
+      {delivery_error && <div className="note wrapped">{`${delivery_attempts} attempts. ${delivery_error}`}</div>}
+    </>
+  );
+}
+
+function History({ alert: { id, measure } }: { alert: Stored }) {
+  const query = useRead(alerts.events, { params: { id }, query: { limit: 50 } }, { every_ms: 10_000 });
+  return (
+    <Section title="History">
+      <Loaded query={query}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <Empty>It has not fired yet.</Empty>
+          ) : (
+            <ColumnTable
+              rows={items}
+              columns={columnsOf(measure)}
+              label="History of the alert"
+              keyOf={({ id: event }) => event}
+            />
+          )
+        }
+      </Loaded>
+    </Section>
+  );
+}

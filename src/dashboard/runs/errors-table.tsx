@@ -1,0 +1,48 @@
+import { Anchor, Button, Text } from '@mantine/core';
+import { Link } from 'react-router';
+import { tasks } from '../../contracts/tasks.ts';
+import type { ApiReply } from '../api/call.ts';
+import { useRead } from '../api/queries.ts';
+import { count } from '../ui/figures.ts';
+import { type Column, ColumnTable } from '../ui/list.tsx';
+import { Empty, Loaded } from '../ui/states.tsx';
+import { When } from '../ui/time.tsx';
+
+type ErrorRow = ApiReply<typeof tasks.errors>[number];
+
+/** The runs of a list by their error; each row leads to its runs. */
+export function ErrorsTable({ query, choose }: { query: object; choose(error_code: string): void }) {
+  const groups = useRead(tasks.errors, { query }, { every_ms: 5_000 });
+  const columns: Column<ErrorRow>[] = [
+    {
+      label: 'Error',
+      show: ({ error_code }) => (
+        <Button variant="default" size="compact-xs" onClick={() => choose(error_code)}>
+          {error_code}
+        </Button>
+      ),
+    },
+    { label: 'Runs', show: ({ runs }) => count(runs) },
+    { label: 'Last', show: ({ last_at }) => <When at={last_at} relative /> },
+    {
+      label: 'Last error',
+      className: 'wrapped',
+      show: ({ last_task_id, last_error }) => (
+        <Anchor component={Link} to={`/tasks/${last_task_id}`}>
+          <Text lineClamp={2}>{last_error ?? 'open the run'}</Text>
+        </Anchor>
+      ),
+    },
+  ];
+  return (
+    <Loaded query={groups} what="Loading errors">
+      {(rows) =>
+        rows.length === 0 ? (
+          <Empty>No run with these filters has an error.</Empty>
+        ) : (
+          <ColumnTable rows={rows} columns={columns} label="Errors" keyOf={({ error_code }) => error_code} stacks />
+        )
+      }
+    </Loaded>
+  );
+}

@@ -1,0 +1,96 @@
+import { Button, Group, Stack, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { me, type SavedView } from '../../contracts/me.ts';
+import { useAct, useRead } from '../api/queries.ts';
+import { DialogButton } from '../ui/dialog-button.tsx';
+import { Failure } from '../ui/states.tsx';
+import { useUnsaved } from '../ui/unsaved.tsx';
+
+const SCREEN = 'tasks';
+
+interface SavedViewsProps {
+  filters: Record<string, string>;
+  /** Replaces all filters. */
+  replace(filters: Record<string, string>): void;
+}
+
+/** The person's views of the list: filters and order under a name. */
+export function SavedViews({ filters, replace }: SavedViewsProps) {
+  const settings = useRead(me.settings);
+  const save = useAct(me.changeSettings, { line: 'views' });
+  const views = settings.data?.views;
+  if (!views) return null;
+  const same = ({ query }: SavedView) => spelled(query) === spelled(filters);
+  const chosen = views.find(same);
+  const has_filters = Object.keys(filters).length > 0;
+  return (
+    <Stack gap="xs">
+      <Group gap="xs" role="group" aria-label="Saved views">
+        {views.map((view) => (
+          <Button
+            key={view.name}
+            size="compact-xs"
+            variant={view === chosen ? 'filled' : 'default'}
+            aria-pressed={view === chosen}
+            onClick={() => replace(view === chosen ? {} : view.query)}
+          >
+            {view.name}
+          </Button>
+        ))}
+        {has_filters && !chosen && (
+          <DialogButton label="Save this view" title="Save this view">
+            {(close) => <NameForm views={views} filters={filters} close={close} />}
+          </DialogButton>
+        )}
+        {chosen && (
+          <Button
+            size="compact-xs"
+            variant="default"
+            loading={save.isPending}
+            onClick={() => save.mutate({ body: { views: views.filter((view) => view !== chosen) } })}
+          >
+            {`Delete the view ${chosen.name}`}
+          </Button>
+        )}
+      </Group>
+      {save.error && <Failure problem={save.error} />}
+    </Stack>
+  );
+}
+
+const spelled = (query: Record<string, string>) => JSON.stringify(Object.entries(query).sort());
+
+function NameForm({ views, filters, close }: { views: SavedView[]; filters: Record<string, string>; close(): void }) {
+  const save = useAct(me.changeSettings, { line: 'views' });
+  const [name, setName] = useState('');
+  useUnsaved(name.trim() !== '' && !save.isPending && !save.isSuccess);
+  const view = { screen: SCREEN, name: name.trim(), query: filters } as const;
+  const send = () => save.mutateAsync({ body: { views: [...views.filter((known) => known.name !== view.name), view] } });
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        send().then(close, () => {
+          // The form shows the problem.
+        });
+      }}
+    >
+      <Stack>
+        <TextInput
+          label="Name"
+          description="A view of the same name is replaced."
+          value={name}
+          maxLength={100}
+          onChange={(event) => setName(event.currentTarget.value)}
+          data-autofocus
+        />
+        {save.error && <Failure problem={save.error} />}
+        <Group justify="flex-end">
+          <Button type="submit" disabled={view.name === ''} loading={save.isPending}>
+            Save
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

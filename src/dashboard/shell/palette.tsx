@@ -1,0 +1,74 @@
+import { useDebouncedValue } from '@mantine/hooks';
+import { Spotlight, type SpotlightActionData, spotlight } from '@mantine/spotlight';
+import { useEffect, useState } from 'react';
+import { useNavigate } from 'react-router';
+import { tasks } from '../../contracts/tasks.ts';
+import { useRead } from '../api/queries.ts';
+import { useNames } from '../resources/references.ts';
+import { PALETTE_KEYS } from './keys.ts';
+import { NAVIGATION } from './navigation.ts';
+
+const MOST_RUNS = 8;
+const MOST_SHOWN = 30;
+
+const SCREENS = [...NAVIGATION.flatMap(({ links }) => links), ['/shortcuts', 'Keyboard shortcuts'] as const];
+
+/** Finds screens, workflows, agents and runs by their words. */
+export function Palette() {
+  const [query, setQuery] = useState('');
+  const [asked] = useDebouncedValue(query.trim(), 250);
+  const [opened, setOpened] = useState(false);
+  const navigate = useNavigate();
+  const go = (id: string, label: string, to: string): SpotlightActionData => ({ id, label, onClick: () => void navigate(to) });
+  const workflows = useNames('workflow', { enabled: opened });
+  const agents = useNames('agent', { enabled: opened });
+  const runs = useRead(tasks.list, { query: { q: asked, limit: MOST_RUNS } }, { enabled: opened && asked !== '' });
+  const named = (group: string, slug: string, options: { value: string; label: string }[]) => ({
+    group,
+    actions: options.map(({ value, label }) => go(value, label, `/${slug}/${value}`)),
+  });
+  const groups = [
+    { group: 'Screens', actions: SCREENS.map(([to, text]) => go(to, text, to)) },
+    named('Workflows', 'workflows', workflows.options),
+    named('Agents', 'agents', agents.options),
+  ];
+  const words = query.trim().toLowerCase();
+  const found = groups
+    .map(({ group, actions }) => ({ group, actions: actions.filter(({ label }) => label?.toLowerCase().includes(words)) }))
+    .filter(({ actions }) => actions.length > 0);
+  // The service has searched them: their words may be in the answer.
+  const found_runs = (words === '' ? [] : (runs.data?.items ?? [])).map(({ id, prompt, status }) => ({
+    ...go(id, prompt.slice(0, 100) || '(empty)', `/tasks/${id}`),
+    description: status,
+  }));
+  const shown = found_runs.length > 0 ? [...found, { group: 'Runs', actions: found_runs }] : found;
+  useFirstSelected(opened ? shown.flatMap(({ actions }) => actions.map(({ id }) => id)).join() : '');
+  return (
+    <Spotlight
+      shortcut={PALETTE_KEYS}
+      query={query}
+      onQueryChange={setQuery}
+      onSpotlightOpen={() => setOpened(true)}
+      onSpotlightClose={() => setOpened(false)}
+      clearQueryOnClose
+      filter={(_, actions) => actions}
+      actions={shown}
+      limit={MOST_SHOWN}
+      scrollable
+      maxHeight="60vh"
+      nothingFound="Nothing found"
+      attributes={{ content: { 'aria-label': 'Go to' } }}
+      searchProps={{ placeholder: 'Go to a screen, a workflow, an agent or a run', 'aria-label': 'Go to' }}
+    />
+  );
+}
+
+/** Enter chooses the first entry, also if the entries have changed after the last key. */
+function useFirstSelected(entries: string): void {
+  useEffect(() => {
+    const all = entries === '' ? [] : [...document.querySelectorAll('[data-action]')];
+    if (!all.some((entry) => entry.hasAttribute('data-selected'))) all[0]?.setAttribute('data-selected', 'true');
+  }, [entries]);
+}
+
+export const openPalette = () => spotlight.open();

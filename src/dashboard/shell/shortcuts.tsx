@@ -1,0 +1,45 @@
+import { Kbd, Table } from '@mantine/core';
+import { Page } from '../ui/page.tsx';
+
+const SHORTCUTS: [keys: string[], effect: string][] = [
+  [['Ctrl', 'K'], 'Go to a screen, a workflow, an agent or a run'],
+  [['Ctrl', '/'], 'Show this page'],
+  [['Ctrl', 'Enter'], 'Send the prompt that is being written'],
+  [['Tab'], 'On a new page: “Skip to content” first'],
+  [['Escape'], 'Close the innermost dialog or list'],
+  [['↑', '↓'], 'Move in a list of choices; Enter chooses'],
+];
+
+const KEYS_OF_A_MAC: Record<string, string> = { Ctrl: '⌘' };
+const isMac = () => /Mac|iPhone|iPad/.test(navigator.userAgent);
+
+export default function Shortcuts() {
+  const named = (key: string) => (isMac() ? (KEYS_OF_A_MAC[key] ?? key) : key);
+  return (
+    <Page title="Keyboard shortcuts">
+      <Table maw="40rem">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Keys</Table.Th>
+            <Table.Th>Effect</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {SHORTCUTS.map(([keys, effect]) => (
+            <Table.Tr key={effect}>
+              <Table.Td className="nowrap">
+                {keys.map((key, index) => (
+                  <span key={key}>
+                    {index > 0 && ' + '}
+                    <Kbd>{named(key)}</Kbd>
+                  </span>
+                ))}
+              </Table.Td>
+              <Table.Td>{effect}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Page>
+  );
+}

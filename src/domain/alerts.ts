@@ -1,0 +1,57 @@
+import type { AlertMeasure, AlertState } from '../contracts/alerts.ts';
+
+/** An alert and what its rule measures now. */
+export interface MeasuredAlert {
+  id: string;
+  name: string;
+  measure: AlertMeasure;
+  threshold: number;
+  window_minutes: number;
+  workflow_id: string | null;
+  webhook_url: string | null;
+  state: AlertState;
+  /** ISO 8601. */
+  state_since: string;
+  muted: boolean;
+  value: number;
+}
+
+/** What is sent when an alert fires or is resolved: the shape that Standard Webhooks proposes. */
+interface AlertMessage {
+  type: 'alert.fired' | 'alert.resolved';
+  timestamp: string;
+  data: Pick<MeasuredAlert, 'name' | 'measure' | 'threshold' | 'window_minutes' | 'workflow_id' | 'value'> & {
+    alert_id: string;
+    /** Of a resolved alert: when it fired. */
+    fired_at: string;
+  };
+}
+
+interface AlertChange {
+  alert_id: string;
+  state: AlertState;
+  value: number;
+  threshold: number;
+  muted: boolean;
+  /** Null: nothing is sent, because the alert is muted or names no address. */
+  delivery: { url: string; payload: AlertMessage } | null;
+}
+
+/** An alert fires when its measure reaches the threshold, and is resolved when it falls below it. Null: nothing has changed. */
+export function alertChange(alert: MeasuredAlert, now: string): AlertChange | null {
+  const { id: alert_id, threshold, value, muted, webhook_url: url } = alert;
+  const state = value >= threshold ? 'firing' : 'ok';
+  if (state === alert.state) return null;
+  const delivery = muted || url === null ? null : { url, payload: messageOf(alert, state, now) };
+  return { alert_id, state, value, threshold, muted, delivery };
+}
+
+function messageOf(alert: MeasuredAlert, state: AlertState, now: string): AlertMessage {
+  const { id: alert_id, name, measure, threshold, window_minutes, workflow_id, value, state_since } = alert;
+  const is_firing = state === 'firing';
+  return {
+    type: is_firing ? 'alert.fired' : 'alert.resolved',
+    timestamp: now,
+    data: { alert_id, name, measure, threshold, window_minutes, workflow_id, value, fired_at: is_firing ? now : state_since },
+  };
+}

@@ -1,0 +1,226 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { axe, describeInBrowser, it } from '../support/browser.ts';
+import { darken, signInAsAlice } from '../support/dashboard.ts';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { asks, fails, hangs, says } from '../support/model-server.ts';
+import { until } from '../support/until.ts';
+
+let here: TestInstallation;
+const TODO = { name: 'manage_todo_list', args: { todoList: [] } };
+
+beforeAll(async () => {
+  here = await startTestInstallation({ env: { RECONCILE_SECONDS: '86400' } });
+  const office = await here.workflow({ workflow: { title: 'Office' } });
+  for (const [prompt, answer] of [
+    ['Pay the invoice', says('Paid.')],
+    ['Write to the landlord', fails(400, { message: 'unknown deployment' })],
+    ['Write to the bank', fails(401, { message: 'no such key' })],
+  ] as const) {
+    here.model.script(answer);
+    await here.ended(await here.prompt(office, prompt));
+  }
+});
+afterAll(() => here?.stop());
+
+const signIn = (page: Page, path: string) => signInAsAlice(page, `${here.url}/dashboard${path}`);
+const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });
+const rows = (page: Page) => page.getByRole('row');
+const rowOf = (page: Page, text: string) => rows(page).filter({ hasText: text });
+const statusOf = async (task_id: string) => (await here.alice.ok(here.alice.get(`/api/tasks/${task_id}`))).status;
+const beyond = (page: Page) => page.evaluate('document.documentElement.scrollWidth - innerWidth');
+
+/** In both themes and on both windows: nothing wider than the window, and no violation. */
+async function faultsOf(page: Page): Promise<string[]> {
+  const found: string[] = [];
+  const look = async (name: string, width: number) => {
+    await page.setViewportSize({ width, height: 800 });
+    const wider = Number(await beyond(page));
+    if (wider > 0) found.push(`${name}: ${wider} px wider than the window`);
+    found.push(...(await axe(page)).map((fault) => `${name}: ${fault}`));
+  };
+  await look('light 1280', 1280);
+  await look('light 390', 390);
+  await darken(page);
+  await look('dark 390', 390);
+  await look('dark 1280', 1280);
+  await page.emulateMedia({ colorScheme: 'light' });
+  return found;
+}
+
+describeInBrowser('several selected tasks', () => {
+  it('are halted, approved and sent again, each with its result in its row', async ({ page }) => {
+    const workflow_id = await here.workflow({
+      agent: { builtin_tools: ['manage_todo_list'], approval_tools: ['manage_todo_list'] },
+    });
+    here.model.script(asks(TODO));
+    const waiting = await here.prompt(workflow_id, 'Ask me first');
+    await until('the approval', async () => (await statusOf(waiting)) === 'waiting');
+    here.model.script(hangs('Half'));
+    const open = await here.prompt(await here.workflow(), 'Never ends');
+    await until('the run', async () => (await statusOf(open)) === 'running');
+    await signIn(page, '/tasks');
+    await page.getByRole('checkbox', { name: 'Select Ask me first' }).check();
+    await page.getByRole('checkbox', { name: 'Select Never ends' }).check();
+    expect(await button(page, 'Retry').isDisabled()).toBe(true);
+    here.model.script(says('Approved.'));
+    await button(page, 'Approve 1').click();
+    await rowOf(page, 'Ask me first').getByText('approved').waitFor();
+    await here.ended(waiting);
+    await page.getByRole('checkbox', { name: 'Select Ask me first' }).uncheck();
+    await button(page, 'Halt 1').click();
+    await rowOf(page, 'Never ends').getByText('halt requested').waitFor();
+    expect(await here.ended(open)).toMatchObject({ status: 'halted' });
+    expect(await faultsOf(page)).toEqual([]);
+    await button(page, 'Clear selection').click();
+
+    await page.getByLabel('Status', { exact: true }).selectOption('failed');
+    await expect.poll(() => rows(page).count()).toBe(3);
+    here.model.always(says('Now it works.'));
+    await page.getByRole('checkbox', { name: 'Select all shown' }).check();
+    await button(page, 'Retry 2').click();
+    await expect.poll(() => page.getByText('sent again').count()).toBe(2);
+    await page.getByRole('status').filter({ hasText: 'Retry: 2 of 2 done' }).waitFor({ state: 'attached' });
+    const again = (await here.alice.ok(here.alice.get('/api/tasks?q=landlord'))) as unknown as { id: string }[];
+    expect(again).toHaveLength(2);
+    expect(await here.ended(again[0]!.id)).toMatchObject({ status: 'completed', response: 'Now it works.' });
+  });
+
+  it('that cannot be approved show the reason', async ({ page, troubles }) => {
+    troubles.allow(/409/);
+    const waits = { budget: { max_tokens: 1, on_exhausted: 'wait' } };
+    const poor = await here.prompt(await here.workflow({ workflow: waits }), 'Out of money');
+    await until('the budget', async () => (await statusOf(poor)) === 'waiting');
+    await signIn(page, '/tasks?status=waiting');
+    await page.getByRole('checkbox', { name: 'Select Out of money' }).check();
+    await button(page, 'Approve 1').click();
+    await rowOf(page, 'Out of money').getByText('It waits for something other than an approval').waitFor();
+    await here.alice.ok(here.alice.post(`/api/tasks/${poor}/stop`));
+    await here.ended(poor);
+  });
+});
+
+describeInBrowser('the list of tasks', () => {
+  it('is grouped by error, and each error leads to its tasks', async ({ page }) => {
+    await signIn(page, '/tasks');
+    await page.getByLabel('Group by error').click();
+    const errors = page.getByRole('group', { name: 'Errors' });
+    await errors.getByText('unknown deployment').waitFor();
+    expect(await faultsOf(page)).toEqual([]);
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await errors.getByRole('button').first().click();
+    await page.getByRole('checkbox', { name: 'Select all shown' }).waitFor();
+    expect(page.url()).toContain('error_code=');
+    expect(page.url()).not.toContain('group=');
+  });
+
+  it('keeps views under a name, in every browser of the person', async ({ page }) => {
+    await signIn(page, '/tasks?status=failed&sort=cost');
+    await button(page, 'Save this view').click();
+    await page.getByRole('dialog').getByLabel('Name').fill('Dear failures');
+    await page.keyboard.press('Enter');
+    const view = page.getByRole('group', { name: 'Saved views' }).getByRole('button', { name: 'Dear failures', exact: true });
+    await expect.poll(() => view.getAttribute('aria-pressed')).toBe('true');
+    expect((await here.alice.ok(here.alice.get('/api/me/settings'))).views).toEqual([
+      { screen: 'tasks', name: 'Dear failures', query: { status: 'failed', sort: 'cost' } },
+    ]);
+    await button(page, 'Clear filters').click();
+    await expect.poll(() => view.getAttribute('aria-pressed')).toBe('false');
+    await page.reload();
+    await view.click();
+    await expect.poll(() => new URL(page.url()).searchParams.size).toBe(2);
+    expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({ status: 'failed', sort: 'cost' });
+    expect(await faultsOf(page)).toEqual([]);
+    await button(page, 'Delete the view Dear failures').click();
+    await expect.poll(async () => (await here.alice.ok(here.alice.get('/api/me/settings'))).views).toEqual([]);
+  });
+
+  it('shows rows as cards on a phone', async ({ page }) => {
+    await page.setViewportSize({ width: 390, height: 800 });
+    await signIn(page, '/tasks');
+    const row = rowOf(page, 'Pay the invoice').first();
+    await row.waitFor();
+    for (const text of ['completed', 'Office']) expect(await row.innerText()).toContain(text);
+    const labels = await row.locator('td').evaluateAll((cells: any[]) => cells.map((it) => it.dataset.label));
+    expect(labels).toEqual(expect.arrayContaining(['Status', 'Prompt', 'Cost']));
+    const box = page.locator('.table-scroll');
+    expect(Number(await box.evaluate((it: any) => it.scrollWidth - it.clientWidth)), 'nothing is cut off').toBe(0);
+  });
+
+  it('remembers where it was: filters for every way back, and how far it was scrolled', async ({ page }) => {
+    await page.setViewportSize({ width: 1280, height: 300 });
+    await signIn(page, '/tasks?sort=oldest');
+    await rowOf(page, 'Write to the bank').first().waitFor();
+    await rowOf(page, 'Write to the bank').first().getByRole('link', { name: 'Write to the bank' }).scrollIntoViewIfNeeded();
+    await expect.poll(() => page.evaluate('scrollY')).toBeGreaterThan(50);
+    const scrolled = await page.evaluate('scrollY');
+    await rowOf(page, 'Write to the bank').first().getByRole('link', { name: 'Write to the bank' }).click();
+    await page.getByRole('heading', { level: 1 }).filter({ hasNotText: 'Tasks' }).waitFor();
+    await page.goBack();
+    await expect.poll(() => page.evaluate('scrollY')).toBe(scrolled);
+    await rowOf(page, 'Write to the bank').first().getByRole('link', { name: 'Write to the bank' }).click();
+    await page.getByRole('link', { name: '← Tasks' }).click();
+    await expect.poll(() => new URL(page.url()).search).toBe('?sort=oldest');
+    await page.getByRole('link', { name: 'Usage' }).click();
+    await page.getByRole('link', { name: 'Tasks', exact: true }).click();
+    await expect.poll(() => new URL(page.url()).search).toBe('?sort=oldest');
+  });
+});
+
+describeInBrowser('the palette', () => {
+  it('opens with Ctrl+K and goes to a screen, a workflow and a run, by keyboard', async ({ page }) => {
+    await signIn(page, '/');
+    const go = async (text: string, option: string) => {
+      await page.keyboard.press('Control+k');
+      await page.getByRole('textbox', { name: 'Go to' }).fill(text);
+      await page.getByRole('button', { name: option }).first().waitFor();
+      await page.keyboard.press('Enter');
+    };
+    await go('stored tok', 'Stored tokens');
+    await page.getByRole('heading', { level: 1, name: 'Stored tokens' }).waitFor();
+    await go('offi', 'Office');
+    await page.getByRole('heading', { level: 1, name: 'Office' }).waitFor();
+    await go('invoice', 'Pay the invoice');
+    await expect.poll(() => page.url()).toContain('/tasks/');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('textbox', { name: 'Go to' }).fill('a');
+    await page.getByRole('button', { name: 'Alerts' }).waitFor();
+    expect(await faultsOf(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.getByRole('textbox', { name: 'Go to' }).waitFor({ state: 'detached' });
+  });
+
+  it('has a page with the keys, which Ctrl+/ opens', async ({ page }) => {
+    await signIn(page, '/');
+    await page.keyboard.press('Control+/');
+    await page.getByRole('heading', { level: 1, name: 'Keyboard shortcuts' }).waitFor();
+    expect(await faultsOf(page)).toEqual([]);
+  });
+});
+
+describeInBrowser('alerts', () => {
+  it('are created, shown with their history, and muted', async ({ page }) => {
+    await signIn(page, '/alerts/new');
+    await page.getByRole('textbox', { name: 'Name' }).fill('Many failures');
+    await page.getByLabel('Measure').selectOption('failure_rate');
+    await page.getByLabel('Fires at').fill('1');
+    await page.getByLabel('Fewest runs for a failure rate').fill('1');
+    expect(await axe(page)).toEqual([]);
+    await button(page, 'Create alert').click();
+    await page.getByText('It has not fired yet.').waitFor();
+    await here.core.store.alerts.measure(new Date());
+    await page.reload();
+    const history = page.getByRole('group', { name: 'History of the alert' });
+    await history.getByText('fired').waitFor();
+    expect(await history.innerText()).toContain('none: no webhook URL');
+    expect(await faultsOf(page)).toEqual([]);
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await button(page, 'Mute for an hour').click();
+    await page.getByText('firing, muted').waitFor();
+    await button(page, 'Unmute').click();
+    await page.getByText('firing', { exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Alerts', exact: true }).click();
+    await rowOf(page, 'Many failures').getByText('firing').waitFor();
+    expect(await faultsOf(page)).toEqual([]);
+  });
+});
