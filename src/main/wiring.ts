@@ -30,6 +30,7 @@ import type { Principal } from '../store/principals.ts';
 import { quotasOf } from '../store/quota-checks.ts';
 import type { ScheduleRow } from '../store/scheduled-agents.ts';
 import { secretScope, secretsOfInstallation } from '../store/secret-scope.ts';
+import { configOf } from '../store/versions.ts';
 import { serve } from '../temporal/activities/fire.ts';
 import { createDispatch } from '../temporal/dispatch.ts';
 import { createEngine } from '../temporal/engine.ts';
@@ -169,6 +170,7 @@ export function openRunControl(
     bus,
     settle,
     definitionOf: pinnedDefinition,
+    configOf,
     admitTask: quotas.admitTask,
     refusalOf: promptRefusal(judge),
   });

@@ -23,17 +23,22 @@ const BY_CURSOR = [
   ...['agents', 'skills', 'workflows', 'scheduled-agents', 'custom-tools', 'mcps', 'guardrails', 'knowledge-sources'],
   ...['knowledge-items', 'memories', 'tokens', 'providers', 'tasks', 'tasks/workflow/{workflow_id}'],
   'tokens/{id}/uses',
+  'workflows/{id}/versions',
 ].map((name) => `/api/${name}`);
 const BY_SKIP = ['/api/agents/{agent_id}/chat/sessions'];
 const BY_TIME = ['/api/scheduled-agents/{id}/runs'];
 
 const USES = '/api/tokens/{id}/uses';
+const VERSIONS = '/api/workflows/{id}/versions';
+let turns = 100;
 
 async function create(path: string): Promise<void> {
   if (path === USES) {
     const { name } = await here.alice.ok(here.alice.get(`/api/tokens/${world.ids.tokens}`));
     await sql(`INSERT INTO token_uses (id, token_name, principal, purpose, granted, resource_kind, resource_id, resource_name, destination_label)
       VALUES (uuidv7(), '${name}', 'local:alice', 'mcp', true, 'mcp_server', uuidv7(), 'tools', 'https://tools.example')`);
+  } else if (path === VERSIONS) {
+    await here.alice.ok(here.alice.put(`/api/workflows/${world.ids.workflows}`, { max_turns: ++turns }));
   } else if (path.startsWith('/api/tasks')) await here.ended(await here.prompt(world.ids.workflows as string));
   else {
     const body = world.bodyOf({ section: '', method: 'POST', path, request: '', response: '' });
@@ -45,12 +50,15 @@ async function create(path: string): Promise<void> {
 function momentOf(path: string): [table: string, column: string] {
   const collection = path.split('/')[2] as string;
   if (path === USES) return ['token_uses', 'used_at'];
+  if (path === VERSIONS) return ['workflow_versions', 'created_at'];
   const table = { mcps: 'mcp_servers', tokens: 'stored_tokens' }[collection] ?? collection.replace('-', '_');
   return [table, 'created_at'];
 }
 
 const placed = (path: string) =>
-  path.replace('{workflow_id}', world.ids.workflows as string).replace('{id}', world.ids.tokens as string);
+  path
+    .replace('{workflow_id}', world.ids.workflows as string)
+    .replace('{id}', (path === VERSIONS ? world.ids.workflows : world.ids.tokens) as string);
 const sql = async (text: string) => (await here.core.database.pool.query(text)).rows;
 
 interface Item {

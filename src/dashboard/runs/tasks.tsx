@@ -11,6 +11,7 @@ import { ListTable } from '../ui/list.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty } from '../ui/states.tsx';
 import { taskColumns } from './task-columns.tsx';
+import { VersionFilter } from './version-filter.tsx';
 
 const EVERY_MS = 5_000;
 const TRIGGERS = ['prompt', 'schedule', 'fork', 'api'];
@@ -79,6 +80,7 @@ function Filters({ wanted: { filters, filtered, set, clear } }: { wanted: Return
         onChange={(event) => set('sort', event.currentTarget.value)}
         data={TASK_SORTS.map((sort) => ({ value: sort, label: sort }))}
       />
+      <VersionFilter wanted={{ filters, filtered, set, clear }} />
       {filtered && (
         <Button variant="default" onClick={clear}>
           Clear filters
