@@ -9,7 +9,7 @@ export interface Change {
   after?: unknown;
 }
 
-/** The differences field by field. Objects in a list are matched by their `name`; their order is a difference of its own. */
+/** The differences field by field. Objects in a list are matched by their `name`; their order is a separate difference. */
 export function changesBetween(before: unknown, after: unknown, path = ''): Change[] {
   if (before === undefined || after === undefined) return addedOrRemoved(before, after, path);
   if (canonicalJson(before) === canonicalJson(after)) return [];

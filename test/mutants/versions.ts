@@ -1,7 +1,7 @@
 import type { Mutant } from './mutant.ts';
 
-const FILE = 'test/api/versions.test.ts';
-const tests = (name: string) => [{ file: FILE, name }];
+const tests = (name: string) => [{ file: 'test/api/versions.test.ts', name }];
+const restores = (name: string) => [{ file: 'test/api/version-restores.test.ts', name }];
 
 export default [
   {
@@ -29,12 +29,12 @@ export default [
     tests: tests('with what its runs work with, and without secrets'),
   },
   {
-    id: 'versions/agent-changed-unasked',
+    id: 'versions/agent-changed-silently',
     file: 'src/api/versions.ts',
     text: "if (choice !== 'change')",
     replacement: "if (choice === 'keep')",
     harm: 'Restoring a workflow changes an agent that others use, without a question.',
-    tests: tests('only with a word about the agent, if that has changed'),
+    tests: restores('only with a word about the agent, if that has changed'),
   },
   {
     id: 'versions/copied-twice',
@@ -42,7 +42,7 @@ export default [
     text: 'copy_id: reserved_id',
     replacement: 'copy_id: undefined',
     harm: 'A restore that a server resumes makes a second copy of the agent.',
-    tests: tests('with one copy of the agent, also if a server that died is followed by another'),
+    tests: restores('with one copy of the agent, also if a server that died is followed by another'),
   },
   {
     id: 'versions/numbered-by-each-run',

@@ -14,7 +14,7 @@ describe('changes between two documents', () => {
     expect(changesBetween(before, after)).toEqual([{ path: 'settings.max_turns', kind: 'changed', before: 5, after: 20 }]);
   });
 
-  it('tell a field that is absent from one that is null', () => {
+  it('distinguish a field that is absent from one that is null', () => {
     expect(changesBetween({ a: null }, { b: null })).toEqual([
       { path: 'a', kind: 'removed', before: null },
       { path: 'b', kind: 'added', after: null },

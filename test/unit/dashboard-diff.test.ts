@@ -17,6 +17,14 @@ describe('the difference of two texts', () => {
     });
   });
 
+  it('is by lines if they have no word in common', () => {
+    const parts = [
+      { kind: 'removed', text: '4' },
+      { kind: 'added', text: '9' },
+    ];
+    expect(textDifference('4', '9')).toEqual({ by_line: true, parts });
+  });
+
   it('is by lines otherwise, without equal lines far from a difference', () => {
     expect(textDifference(`${lines(1, 9)}old\n${lines(11, 30)}old\n`, `${lines(1, 9)}new\n${lines(11, 30)}`).parts).toEqual([
       { kind: 'skipped', lines: 6 },

@@ -27,7 +27,8 @@ ALTER TABLE "workflow_versions" ADD CONSTRAINT "workflow_versions_definition_has
 INSERT INTO workflow_versions (id, workflow_id, number, definition_hash, origin, created_by, created_login, created_at)
   SELECT t.id, t.workflow_id, row_number() OVER (PARTITION BY t.workflow_id ORDER BY t.id), t.definition_hash, 'run', t.owner,
     t.owner_login, t.created_at
-  FROM (SELECT DISTINCT ON (workflow_id, definition_hash) * FROM tasks ORDER BY workflow_id, definition_hash, id) t
+  FROM (SELECT DISTINCT ON (workflow_id, definition_hash) workflow_id, definition_hash, id, owner, owner_login, created_at
+    FROM tasks ORDER BY workflow_id, definition_hash, id) t
     JOIN workflows w ON w.id = t.workflow_id WHERE NOT w.single_use;
 UPDATE workflows w SET version_count = v.count
   FROM (SELECT workflow_id, count(*)::int AS count FROM workflow_versions GROUP BY 1) v WHERE v.workflow_id = w.id;

@@ -14,7 +14,7 @@ const CONTEXT = 3;
 /** Texts that differ more are shown one after the other: their common lines would mean nothing, and take long to find. */
 const MOST_EDITS = 1_000;
 
-/** Compares texts of one line by words, and longer ones by lines. */
+/** Compares texts of one line by words, and longer ones, or those without a common word, by lines. */
 export function textDifference(before: string, after: string): TextDifference {
   const by_line = /\n/.test(before.trimEnd()) || /\n/.test(after.trimEnd());
   const options = { maxEditLength: MOST_EDITS };
@@ -24,6 +24,7 @@ export function textDifference(before: string, after: string): TextDifference {
     kind: added ? ('added' as const) : removed ? ('removed' as const) : ('same' as const),
     text: value,
   }));
+  if (parts.every(({ kind }) => kind !== 'same')) return { by_line: true, parts };
   return { by_line, parts: by_line ? parts.flatMap((part, at) => shortened(part, at === 0, at === parts.length - 1)) : parts };
 }
 

@@ -1,6 +1,6 @@
 import { statement } from '../statement.ts';
 
-/** Versions without runs that a workflow keeps: each has a definition of its own. */
+/** Versions without runs that a workflow keeps: each has a separate definition. */
 export const KEPT_UNRUN = 20;
 
 export const recordVersion = statement(
