@@ -11,7 +11,7 @@ import { storable } from '../domain/transcript.ts';
 import { isUuid } from '../domain/uuid.ts';
 import type { PrismaClient, Task as Row } from '../generated/prisma/client.ts';
 import { inTransaction, type Queryable, row, rows } from './database.ts';
-import { hashOf } from './definitions.ts';
+import { hashOf, withDefinition } from './definitions.ts';
 import { type Seed, seed } from './forks.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
 import { wireAs } from './page.ts';
@@ -116,7 +116,7 @@ export function taskStore({
       const write = (on: Queryable) => row<{ holder: string; last: number }>(on, sql.createTask(values));
       const from = task.seed;
       const attempt = () => (from ? inTransaction(pool, (on) => seeded(on, task_id, { from, write })) : write(pool));
-      const created = await attempt().catch((error: unknown) => (isWithoutDefinition(error) ? attempt() : Promise.reject(error)));
+      const created = await withDefinition(attempt);
       if (!created) return (await row<CreatedTask>(pool, sql.createdTask({ task_id, workflow_id: task.workflow_id }))) ?? null;
       publish(task.workflow_id, task_id, { events, last: created.last });
       return { task_id, created_at: created_at.toISOString(), holder: created.holder };
@@ -196,10 +196,6 @@ export function taskStore({
     },
   };
 }
-
-/** The definition was removed as unused while a task was being created with it; the next attempt stores it again. */
-const isWithoutDefinition = (error: unknown) => REFERRING.includes((error as pg.DatabaseError).constraint ?? '');
-const REFERRING = ['tasks_definition_hash_fkey', 'workflow_versions_definition_hash_fkey'];
 
 const EXCERPT = 200;
 

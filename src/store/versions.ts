@@ -7,7 +7,7 @@ import type { Definition } from '../domain/definition.ts';
 import { AppError } from '../domain/errors.ts';
 import type { WorkflowVersion as Row } from '../generated/prisma/client.ts';
 import { type Database, row, rows } from './database.ts';
-import { hashOf } from './definitions.ts';
+import { hashOf, withDefinition } from './definitions.ts';
 import { listed, type Paging, wireAs } from './page.ts';
 import { pinnedDefinition, type Snapshot } from './pin.ts';
 import type { ConfigSealer } from './sealed-config.ts';
@@ -99,7 +99,8 @@ export function versionStore({ pool, prisma, snapshot, sealer }: Parts) {
         created_login: login,
         created_at: new Date(),
       };
-      if (await row(pool, sql.recordVersion(values))) await row(pool, sql.dropUnrunVersions({ workflow_id }));
+      const recorded = await withDefinition(() => row(pool, sql.recordVersion(values)));
+      if (recorded) await row(pool, sql.dropUnrunVersions({ workflow_id }));
     },
     async list(workflow_id: string, paging: Paging) {
       const page = await listed(prisma.workflowVersion, { where: { workflow_id }, paging, shown: wired });

@@ -63,8 +63,8 @@ export default [
   {
     id: 'versions/unrun-ones-kept',
     file: 'src/store/versions.ts',
-    text: 'if (await row(pool, sql.recordVersion(values))) await row',
-    replacement: 'if (!(await row(pool, sql.recordVersion(values)))) await row',
+    text: 'if (recorded) await row',
+    replacement: 'if (!recorded) await row',
     harm: 'A script that saves a workflow every minute fills the database with definitions.',
     tests: tests('the newest twenty are kept, and every one that ran'),
   },
