@@ -169,12 +169,11 @@ describe('a version is read', () => {
 
 describe('runs are found by their version', () => {
   it('by its number within the workflow, or by its hash', async () => {
+    await at.run(await here.workflow());
     const id = await here.workflow();
     const [first, second] = [await at.run(id), await at.run(id)];
     await at.set(`workflows/${id}`, { max_turns: 9 });
     const third = await at.run(id);
-    const other = await here.workflow();
-    await at.run(other);
     const found = async (query: string) =>
       ((await here.alice.ok(here.alice.get(`/api/tasks${query}`))) as Record<string, any>[]).map((task) => task.id);
     expect(await found(`?workflow_id=${id}&version=1`)).toEqual([second.id, first.id]);
