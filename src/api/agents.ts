@@ -29,11 +29,17 @@ export function agentRoutes(api: Api, { store, builtin_tools }: Services, shared
     store: { ...store.agents, remove: store.removeAgent },
     list,
     shared_write,
-    check: async (values) => [...unknownBuiltins(values), ...(await unknownReferences(store, values, REFERENCES))],
+    check: (values) => agentFaults(store, values),
     doubts: async (agent) => toolDoubts(agent, builtin_tools),
     users: ({ id }, { key }) => store.usersOf('agent', id, key),
   });
 }
+
+/** What an agent names and this installation does not have. */
+export const agentFaults = async (store: Store, values: Partial<Agent>): Promise<FieldError[]> => [
+  ...unknownBuiltins(values),
+  ...(await unknownReferences(store, values, REFERENCES)),
+];
 
 /** Agents have no tags. They match by the tags that their resources are joined by. */
 function taggedBy(wanted: (string | undefined)[]): object {

@@ -56,6 +56,7 @@ import { taskRoutes } from './tasks.ts';
 import { tokenRoutes } from './tokens.ts';
 import { transferRoutes } from './transfer.ts';
 import { usageRoutes } from './usage.ts';
+import { versionRoutes } from './versions.ts';
 import { webhookSecretRoutes } from './webhook-secrets.ts';
 import { webhookRoutes } from './webhooks.ts';
 import { workflowRoutes } from './workflows.ts';
@@ -219,6 +220,7 @@ function mountResources(api: Api, services: Services, { shared_write, limits }: 
   tokenRoutes(api, services);
   customToolRoutes(api, services, shared_write);
   workflowRoutes(api, services);
+  versionRoutes(api, services.store, shared_write);
   taskRoutes(api, services);
   usageRoutes(api, services.store);
   modelRoutes(api, services);

@@ -59,7 +59,9 @@ export function workflowRoutes(api: Api, services: Services): void {
       await refuseUnknown(store, body);
       warn(...(await needs.doubts(body, caller)));
       const values = { ...body, owner: caller.key, owner_login: caller.login, ...(id ? { id } : {}) };
-      return store.workflows.create(values, caller.key);
+      const made = await store.workflows.create(values, caller.key);
+      await store.versions.note(made.id, caller);
+      return made;
     });
     return withLastRun(workflow, caller);
   });
@@ -73,6 +75,7 @@ export function workflowRoutes(api: Api, services: Services): void {
       const wanted = switched(status, enabled);
       if (wanted) await store.workflows.switch(id, wanted);
       const after = await store.workflows.update(id, values, caller.key);
+      await store.versions.note(id, caller);
       if (values.budget !== undefined) await raiseBudget(services, after);
       return withLastRun(after, caller);
     },
@@ -105,17 +108,21 @@ function skillRoutes(
   withLastRun: (workflow: WiredWorkflow, caller: Caller) => Promise<z.input<typeof workflows.get.reply>>,
 ): void {
   const owned = ownedWorkflow(store);
+  const withSkills = async (id: string, skill_ids: string[], caller: Caller) => {
+    const workflow = await store.workflows.update(id, { skill_ids });
+    await store.versions.note(id, caller);
+    return withLastRun(workflow, caller);
+  };
   mount(api, workflows.installSkill, async ({ params: { id, skill_id } }, caller) => {
     const workflow = await owned(id, caller);
     if ((await store.missing('skill', [skill_id])).length > 0) throw notFound('skill', skill_id);
-    const skill_ids = [...workflow.skill_ids.filter((known) => known !== skill_id), skill_id];
-    return withLastRun(await store.workflows.update(id, { skill_ids }), caller);
+    return withSkills(id, [...workflow.skill_ids.filter((known) => known !== skill_id), skill_id], caller);
   });
   mount(api, workflows.removeSkill, async ({ params: { id, skill_id } }, caller) => {
     const workflow = await owned(id, caller);
     if (!workflow.skill_ids.includes(skill_id)) throw notFound('skill of this workflow', skill_id);
     const skill_ids = workflow.skill_ids.filter((known) => known !== skill_id);
-    return withLastRun(await store.workflows.update(id, { skill_ids }), caller);
+    return withSkills(id, skill_ids, caller);
   });
 }
 

@@ -5,7 +5,7 @@ import { ForkedFrom, ToolCallRecord } from './tasks.ts';
 import { UsageCounts } from './workflows.ts';
 
 /** The definition a run was pinned with, without addresses, connection configurations and source code. */
-const BundledDefinition = z.object({
+export const BundledDefinition = z.object({
   agent: z.object({ id: Id, name: z.string(), system_prompt: z.string() }),
   workflow: z.object({ id: Id, title: z.string().nullable() }),
   model: z.string().nullable(),

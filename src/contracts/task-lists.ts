@@ -16,6 +16,10 @@ export const TaskFilterQuery = z.object({
   error_code: z.string().optional(),
   model: z.string().optional(),
   trigger: z.string().optional(),
+  definition_hash: z.string().optional(),
+  version: z.coerce.number().int().min(1).max(2_147_483_647).optional().meta({
+    description: 'Number of a version of the workflow: needs `workflow_id`',
+  }),
   min_cost: Cost.meta({ description: 'US dollars' }),
   max_cost: Cost.meta({ description: 'US dollars' }),
   q: z
@@ -30,6 +34,13 @@ export const TaskFilterQuery = z.object({
 export const TaskQuery = ListQuery.extend(TaskFilterQuery.shape).extend({
   sort: z.enum(TASK_SORTS).default('newest').meta({ description: 'By cost, duration or tokens: the largest first' }),
 });
+
+/** Numbers of versions count within one workflow. */
+export const versionsNamed = <S extends typeof TaskFilterQuery>(query: S): S =>
+  query.refine((filter) => filter.version === undefined || filter.workflow_id !== undefined, {
+    message: 'Send `workflow_id` with `version`, or the `definition_hash` of the version instead',
+    path: ['version'],
+  });
 
 export const ErrorGroup = z
   .object({

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { TASK_STATUSES } from '../domain/statuses.ts';
 import { Id, Timestamp } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
-import { ErrorGroup, TaskFilterQuery, TaskQuery } from './task-lists.ts';
+import { ErrorGroup, TaskFilterQuery, TaskQuery, versionsNamed } from './task-lists.ts';
 import { Budget, LogEntry, ON_BUSY, PromptAccepted, TranscriptEntry, UsageCounts, UsageTotals } from './workflows.ts';
 
 export const FORK_EFFECTS = ['recorded', 'stub', 'live'] as const;
@@ -154,14 +154,14 @@ export const tasks = {
     ...base,
     operation: 'list_tasks',
     summary: "List runs of the caller's workflows, newest first",
-    query: TaskQuery,
+    query: versionsNamed(TaskQuery),
     kind: 'page',
   }),
   errors: endpoint('GET /api/tasks/errors', {
     operation: 'list_task_errors',
     tag,
     summary: 'Why runs ended early: their error codes, the most frequent first',
-    query: TaskFilterQuery,
+    query: versionsNamed(TaskFilterQuery),
     reply: z.array(ErrorGroup),
   }),
   get: endpoint('GET /api/tasks/{id}', {

@@ -31,6 +31,7 @@ import { quotasOf } from '../store/quota-checks.ts';
 import { requireReachable } from '../store/reachable.ts';
 import type { ScheduleRow } from '../store/scheduled-agents.ts';
 import { secretScope, secretsOfInstallation } from '../store/secret-scope.ts';
+import { configOf } from '../store/versions.ts';
 import { serve } from '../temporal/activities/fire.ts';
 import { createDispatch } from '../temporal/dispatch.ts';
 import { createEngine } from '../temporal/engine.ts';
@@ -162,6 +163,7 @@ export function openRunControl(
     bus,
     settle,
     definitionOf: pinnedDefinition,
+    configOf,
     admitTask: quotas.admitTask,
     refusalOf: promptRefusal(judge),
   });

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type pg from 'pg';
 import type { Definition } from '../domain/definition.ts';
 import { type Queryable, row } from './database.ts';
 import { findDefinition } from './statements/definitions.ts';
@@ -7,6 +8,17 @@ import { findDefinition } from './statements/definitions.ts';
 const KEPT = 500;
 
 export const hashOf = (body: string) => createHash('sha256').update(body).digest('hex');
+
+const REFERRING = ['tasks_definition_hash_fkey', 'workflow_versions_definition_hash_fkey'];
+
+/**
+ * Writes a definition with what refers to it. If the definition was removed as unused in the meantime, the second attempt stores it
+ * again.
+ */
+export const withDefinition = <T>(attempt: () => Promise<T>): Promise<T> =>
+  attempt().catch((error: unknown) =>
+    REFERRING.includes((error as pg.DatabaseError).constraint ?? '') ? attempt() : Promise.reject(error),
+  );
 
 export function definitionStore(pool: Queryable) {
   const kept = new Map<string, Definition>();

@@ -44,6 +44,7 @@ import { toolLedger } from './tool-ledger.ts';
 import { transferStore } from './transfer.ts';
 import { usageStore } from './usage.ts';
 import { type Used, usersOf } from './uses.ts';
+import { versionStore } from './versions.ts';
 import { webhookSecretStore } from './webhook-secrets.ts';
 import { webhookStore } from './webhooks.ts';
 import { workflowStore } from './workflows.ts';
@@ -69,6 +70,7 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
   const fingerprints = grantKeys(pool, keys);
   const granting = createGranting({ prisma, keys, fingerprints });
   const connections = connectionStores(prisma, keys);
+  const snapshot = (workflow_id: string) => snapshotOf(pool, workflow_id, trusted);
   const providersIn = (on: Prisma.TransactionClient) => resource<Provider>(on.provider, { noun: 'provider', tagged: false });
   return {
     agents: resource<Agent>(prisma.agent, { noun: 'agent', tagged: false }),
@@ -85,6 +87,7 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
     tokens: tokenStore({ pool, prisma, fingerprints }, keys),
     grants: grantStore({ prisma, keys, fingerprints }),
     workflows: workflowStore({ pool, prisma, granting }),
+    versions: versionStore({ pool, prisma, snapshot, sealer: connections.mcpServers.sealer }),
     tasks: taskStore({ pool, prisma, keys, ...(publish ? { publish } : {}) }),
     runs: runStore(quick, publish),
     ledger: toolLedger(quick, publish),
@@ -128,7 +131,7 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
       await refused('agent', prisma.agent.delete({ where: { id } }));
       await memories.forgetAgent(id);
     },
-    snapshot: (workflow_id: string) => snapshotOf(pool, workflow_id, trusted),
+    snapshot,
     /** Filters these ids to the ones missing from a table. */
     async missing(
       table: 'agent' | 'provider' | 'customTool' | 'skill' | 'guardrail' | 'mcpServer' | 'knowledgeSource' | 'workflow',

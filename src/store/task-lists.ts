@@ -12,6 +12,9 @@ export interface TaskFilter {
   error_code?: string | undefined;
   model?: string | undefined;
   trigger?: string | undefined;
+  definition_hash?: string | undefined;
+  /** A version of the workflow. */
+  version?: number | undefined;
   since?: string | undefined;
   until?: string | undefined;
   min_cost?: number | undefined;
@@ -70,13 +73,14 @@ export const errorGroups = (prisma: PrismaClient, filter: TaskFilter): Promise<C
     FROM tasks WHERE ${Prisma.join(conditions(filter), ' AND ')} AND error_code IS NOT NULL AND completed_at IS NOT NULL
     GROUP BY error_code ORDER BY runs DESC, error_code`;
 
-function conditions({ q, since, until, min_cost, max_cost, ...same }: TaskFilter): Prisma.Sql[] {
-  const { owner, status, error_code, model, trigger, workflow_id, agent_id, scheduled_agent_id } = same;
-  const texts = Object.entries({ owner, status, error_code, model, trigger });
+function conditions({ q, since, until, min_cost, max_cost, version, ...same }: TaskFilter): Prisma.Sql[] {
+  const { owner, status, error_code, model, trigger, definition_hash, workflow_id, agent_id, scheduled_agent_id } = same;
+  const texts = Object.entries({ owner, status, error_code, model, trigger, definition_hash });
   const ids = Object.entries({ workflow_id, agent_id, scheduled_agent_id });
   const found = [
     ...texts.flatMap(([name, value]) => (value === undefined ? [] : [Prisma.sql`${Prisma.raw(name)} = ${value}`])),
     ...ids.flatMap(([name, value]) => (value === undefined ? [] : [Prisma.sql`${Prisma.raw(name)} = ${value}::uuid`])),
+    ...(version === undefined ? [] : [isOfVersion(workflow_id, version)]),
     ...(since ? [Prisma.sql`created_at >= ${new Date(since)}`] : []),
     ...(until ? [Prisma.sql`created_at < ${new Date(until)}`] : []),
     ...(min_cost === undefined ? [] : [Prisma.sql`cost >= ${min_cost}`]),
@@ -85,6 +89,10 @@ function conditions({ q, since, until, min_cost, max_cost, ...same }: TaskFilter
   ];
   return found.length > 0 ? found : [Prisma.sql`true`];
 }
+
+const isOfVersion = (workflow_id: string | undefined, version: number): Prisma.Sql =>
+  Prisma.sql`definition_hash = (SELECT definition_hash FROM workflow_versions
+    WHERE workflow_id = ${workflow_id ?? null}::uuid AND number = ${version})`;
 
 interface Place {
   id: string;

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { v7 as uuid } from 'uuid';
 import type { ForkedFrom, Task } from '../contracts/tasks.ts';
 import type { BudgetLimits } from '../domain/budget.ts';
 import type { ContinuityDecision } from '../domain/continuity.ts';
@@ -10,7 +11,7 @@ import { storable } from '../domain/transcript.ts';
 import { isUuid } from '../domain/uuid.ts';
 import type { PrismaClient, Task as Row } from '../generated/prisma/client.ts';
 import { inTransaction, type Queryable, row, rows } from './database.ts';
-import { hashOf } from './definitions.ts';
+import { hashOf, withDefinition } from './definitions.ts';
 import { type Seed, seed } from './forks.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
 import { wireAs } from './page.ts';
@@ -18,6 +19,7 @@ import type { Publish } from './runs.ts';
 import { setTaskBudget } from './statements/pauses.ts';
 import * as sql from './statements/tasks.ts';
 import { errorGroups, listTasks, type TaskFilter, type TaskListQuery } from './task-lists.ts';
+import type { VersionConfig } from './versions.ts';
 
 export interface NewTask {
   task_id: string;
@@ -26,6 +28,8 @@ export interface NewTask {
   owner_login: string;
   prompt: string;
   definition: Definition;
+  /** What the workflow and its agent are set to; null: not known, as of a fork. Kept with the version that the definition is. */
+  config?: VersionConfig | null;
   on_busy: string;
   trigger: string;
   scheduled_agent_id?: string | null;
@@ -112,7 +116,7 @@ export function taskStore({
       const write = (on: Queryable) => row<{ holder: string; last: number }>(on, sql.createTask(values));
       const from = task.seed;
       const attempt = () => (from ? inTransaction(pool, (on) => seeded(on, task_id, { from, write })) : write(pool));
-      const created = await attempt().catch((error: unknown) => (isWithoutDefinition(error) ? attempt() : Promise.reject(error)));
+      const created = await withDefinition(attempt);
       if (!created) return (await row<CreatedTask>(pool, sql.createdTask({ task_id, workflow_id: task.workflow_id }))) ?? null;
       publish(task.workflow_id, task_id, { events, last: created.last });
       return { task_id, created_at: created_at.toISOString(), holder: created.holder };
@@ -193,9 +197,6 @@ export function taskStore({
   };
 }
 
-/** The definition was removed as unused while a task was being created with it; the next attempt stores it again. */
-const isWithoutDefinition = (error: unknown) => (error as pg.DatabaseError).constraint === 'tasks_definition_hash_fkey';
-
 const EXCERPT = 200;
 
 function openingEvents({ task_id, prompt, seed: from }: NewTask, at: string): NewEvent[] {
@@ -228,6 +229,7 @@ function valuesOf(task: NewTask, { task_id, created_at, events, keys }: Fresh) {
     owner_login,
     prompt,
     definition,
+    config = null,
     on_busy,
     trigger,
     scheduled_agent_id = null,
@@ -249,6 +251,8 @@ function valuesOf(task: NewTask, { task_id, created_at, events, keys }: Fresh) {
     created_at,
     definition_hash: from?.definition_hash ?? hashOf(body),
     definition: body,
+    version_id: uuid(),
+    config: config && JSON.stringify(config),
     agent_id: definition.agent.id,
     agent_name: definition.agent.name,
     workflow_title: definition.workflow.title,

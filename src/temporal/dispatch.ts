@@ -9,6 +9,7 @@ import type { Seed } from '../store/forks.ts';
 import type { Store } from '../store/index.ts';
 import type { Snapshot } from '../store/pin.ts';
 import type { CreatedTask, NewTask } from '../store/tasks.ts';
+import type { VersionConfig } from '../store/versions.ts';
 import { carryOut } from './continuity.ts';
 import type { Engine } from './engine.ts';
 import { type ForkAt, plannedFork } from './fork.ts';
@@ -62,11 +63,22 @@ export interface DispatchOptions {
   bus: Pick<EventBus, 'halt'>;
   settle: Settle;
   definitionOf(snapshot: Snapshot, reasoning_effort?: string | null): Definition;
+  /** The settings behind a definition. */
+  configOf(snapshot: Snapshot, definition: Definition): VersionConfig;
   /** Why the guardrails refuse a prompt; null if they accept it. */
   refusalOf(definition: Definition, prompt: string, owner: string): Promise<{ message: string; code: string } | null>;
 }
 
-export function createDispatch({ admitTask, store, engine, bus, settle, definitionOf, refusalOf }: DispatchOptions): Dispatch {
+export function createDispatch({
+  admitTask,
+  store,
+  engine,
+  bus,
+  settle,
+  definitionOf,
+  configOf,
+  refusalOf,
+}: DispatchOptions): Dispatch {
   /** Removes a task. If the engine cannot start the next run in the lane now, the reconciler does. */
   async function discard(task_id: string): Promise<void> {
     const next = await store.tasks.discard(task_id);
@@ -156,7 +168,7 @@ export function createDispatch({ admitTask, store, engine, bus, settle, definiti
       const snapshot = await snapshotFor(order);
       const definition = definitionOf(snapshot, order.reasoning_effort);
       await admit(definition, order.prompt, order.owner);
-      return launch(order, { definition }, snapshot);
+      return launch(order, { definition, config: configOf(snapshot, definition) }, snapshot);
     },
     async fork(order) {
       const snapshot = await snapshotFor(order);
@@ -173,11 +185,12 @@ export function createDispatch({ admitTask, store, engine, bus, settle, definiti
 /** The definition and state with which a task is written and its run starts. */
 interface Begins {
   definition: Definition;
+  config?: VersionConfig;
   seed?: Seed;
   state?: LoopState;
 }
 
-function newTask(order: PromptOrder, { definition, on_busy, seed }: Begins & { on_busy: string }): NewTask {
+function newTask(order: PromptOrder, { definition, config, on_busy, seed }: Begins & { on_busy: string }): NewTask {
   const { task_id, workflow_id, prompt, owner, owner_login, trigger, scheduled_agent_id = null, access_token } = order;
   return {
     task_id: task_id ?? uuid(),
@@ -189,6 +202,7 @@ function newTask(order: PromptOrder, { definition, on_busy, seed }: Begins & { o
     scheduled_agent_id,
     due_at: order.due_at,
     definition,
+    config: config ?? null,
     on_busy: order.on_busy ?? on_busy,
     caller_token: access_token,
     seed,

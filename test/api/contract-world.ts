@@ -106,6 +106,8 @@ export async function worldOf(here: TestInstallation): Promise<World> {
         session_id: ids.sessions as string,
         agent_id: ids.agents as string,
         workflow_id: ids.workflows as string,
+        // Of a version.
+        number: '1',
       };
       const fresh = row.method === 'DELETE' && /^\/api\/[\w-]+\/\{\w+\}$/.test(row.path) ? await create(collection) : null;
       return row.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => own[name] ?? fresh ?? (ids[collection] as string));

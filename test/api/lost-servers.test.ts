@@ -105,6 +105,10 @@ async function requestsOf(client: Client): Promise<Request[]> {
       ...{ operation: 'chat_with_agent', path: `/api/agents/${agent_id}/chat`, body: { message: 'Say it.' } },
       made: `SELECT count(*) FROM chat_messages WHERE content = 'Say it.'`,
     },
+    {
+      ...{ operation: 'restore_workflow_version', path: `/api/workflows/${due}/versions/1/restore`, body: { agent: 'copy' } },
+      made: `SELECT count(*) FROM agents WHERE name = 'first (version 1 of first)'`,
+    },
     { operation: 'trigger_scheduled_agent', path: `/api/scheduled-agents/${schedule_id}/trigger`, made: tasksOf(due) },
     { operation: 'prompt_workflow', path: `/api/workflows/${prompted}/prompt`, body: { prompt: 'x' }, made: tasksOf(prompted) },
     {

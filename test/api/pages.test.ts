@@ -22,13 +22,15 @@ type Paths = Record<string, { get?: Operation }>;
 const BY_CURSOR = [
   ...['agents', 'skills', 'workflows', 'scheduled-agents', 'custom-tools', 'mcps', 'guardrails', 'knowledge-sources'],
   ...['knowledge-items', 'memories', 'tokens', 'providers', 'tasks', 'tasks/workflow/{workflow_id}'],
-  ...['alerts', 'alerts/{id}/events', 'tokens/{id}/uses'],
+  ...['alerts', 'alerts/{id}/events', 'tokens/{id}/uses', 'workflows/{id}/versions'],
 ].map((name) => `/api/${name}`);
 const BY_SKIP = ['/api/agents/{agent_id}/chat/sessions'];
 const BY_TIME = ['/api/scheduled-agents/{id}/runs'];
 
 const USES = '/api/tokens/{id}/uses';
 const ALERT_EVENTS = '/api/alerts/{id}/events';
+const VERSIONS = '/api/workflows/{id}/versions';
+let turns = 100;
 
 async function create(path: string): Promise<void> {
   if (path === USES) {
@@ -38,6 +40,8 @@ async function create(path: string): Promise<void> {
   } else if (path === ALERT_EVENTS) {
     await sql(`INSERT INTO alert_events (id, alert_id, state, value, threshold, muted)
       VALUES (uuidv7(), '${world.ids.alerts}', 'firing', 2, 1, false)`);
+  } else if (path === VERSIONS) {
+    await here.alice.ok(here.alice.put(`/api/workflows/${world.ids.workflows}`, { max_turns: ++turns }));
   } else if (path.startsWith('/api/tasks')) await here.ended(await here.prompt(world.ids.workflows as string));
   else {
     const body = world.bodyOf({ section: '', method: 'POST', path, request: '', response: '' });
@@ -50,6 +54,7 @@ function momentOf(path: string): [table: string, column: string] {
   const collection = path.split('/')[2] as string;
   if (path === USES) return ['token_uses', 'used_at'];
   if (path === ALERT_EVENTS) return ['alert_events', 'at'];
+  if (path === VERSIONS) return ['workflow_versions', 'created_at'];
   const table = { mcps: 'mcp_servers', tokens: 'stored_tokens' }[collection] ?? collection.replace('-', '_');
   return [table, 'created_at'];
 }

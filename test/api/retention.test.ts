@@ -45,6 +45,7 @@ const REMOVED: Record<string, string> = {
   tool_calls: 'true',
   webhook_attempts: 'true',
   webhook_deliveries: 'true',
+  workflow_versions: 'true',
   workflows: 'single_use',
   workspace_layers: 'true',
 };

@@ -39,6 +39,7 @@ const NOT_COUNTED: Record<string, string> = {
   webhook_attempts: 'history',
   webhook_deliveries: 'history',
   webhook_secrets: 'two rows a principal',
+  workflow_versions: 'settings of limited length, for each definition that ran and twenty others',
   workflows: 'settings of limited length',
   workspace_layers: 'names of objects: a workspace has limits, and goes with its run',
 };

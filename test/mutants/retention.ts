@@ -95,8 +95,8 @@ export default [
   },
   {
     id: 'retention/definition-again',
-    file: 'src/store/tasks.ts',
-    text: 'isWithoutDefinition(error) ? attempt() : Promise.reject(error)',
+    file: 'src/store/definitions.ts',
+    text: "REFERRING.includes((error as pg.DatabaseError).constraint ?? '') ? attempt() : Promise.reject(error)",
     replacement: 'Promise.reject(error)',
     harm: 'A prompt fails with 500 because the definition of an old run was removed at that moment.',
     tests: [{ file: RUNS, name: 'a prompt whose definition is removed at the same moment' }],

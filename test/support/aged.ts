@@ -62,6 +62,12 @@ export function agedRecords({ pool }: Pick<Database, 'pool'>) {
       `INSERT INTO task_messages (task_id, step, position, role, kind, content) VALUES ($1, 1, 0, 'a', 'reply', 'x')`,
       task_id,
     );
+    await sql(
+      `INSERT INTO workflow_versions (id, workflow_id, number, definition_hash, origin, created_by, created_login, created_at)
+        SELECT id, workflow_id, floor(random() * 1e9), definition_hash, 'run', owner, owner_login, $2 FROM tasks WHERE id = $1
+        ON CONFLICT (workflow_id, definition_hash) DO NOTHING`,
+      ...[task_id, at],
+    );
     await sql(`INSERT INTO workspace_layers (task_id, chunks, bytes) VALUES ($1, '{}', 0)`, task_id);
     await sql(
       `INSERT INTO tool_calls (task_id, call_id, step, position, name, arguments, effect) VALUES ($1, '1-1', 1, 1, 'n', '{}', 'read')`,

@@ -1,4 +1,12 @@
-import { keepPreviousData, useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import {
+  keepPreviousData,
+  type UseQueryResult,
+  useInfiniteQuery,
+  useMutation,
+  useQueries,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query';
 import type { AnyEndpoint, ApiProblem, ApiReply, CallInput, ResultPage } from './call.ts';
 import { useClient } from './context.tsx';
 
@@ -24,15 +32,31 @@ export function useRead<E extends AnyEndpoint>(
   });
 }
 
+/** The same endpoint for several inputs, in their order. */
+export function useReads<E extends AnyEndpoint>(endpoint: E, inputs: CallInput<E>[], { every_ms }: ReadOptions = {}) {
+  const { call } = useClient();
+  return useQueries({
+    queries: inputs.map((input) => ({
+      queryKey: keyOf(endpoint, input),
+      queryFn: ({ signal }: { signal: AbortSignal }): Promise<ApiReply<E>> => call(endpoint, input, signal),
+      refetchInterval: every_ms ?? (false as const),
+    })),
+  }) as Pick<UseQueryResult<ApiReply<E>, ApiProblem>, 'data' | 'error' | 'refetch'>[];
+}
+
 type ItemOf<E extends AnyEndpoint> = ApiReply<E> extends ResultPage<infer T> ? T : never;
 
 /** A list that loads further pages on request. */
-export function useList<E extends AnyEndpoint>(endpoint: E, query: object = {}, { every_ms }: ReadOptions = {}) {
+export function useList<E extends AnyEndpoint>(
+  endpoint: E,
+  query: object = {},
+  { every_ms, params }: ReadOptions & Pick<CallInput<E>, 'params'> = {},
+) {
   const { call } = useClient();
   const pages = useInfiniteQuery<ResultPage<ItemOf<E>>, ApiProblem>({
-    queryKey: keyOf(endpoint, { list: query }),
+    queryKey: keyOf(endpoint, { list: query, ...(params && { params }) }),
     queryFn: ({ pageParam, signal }) =>
-      call(endpoint, { query: { ...query, cursor: pageParam ?? undefined } } as CallInput<E>, signal) as Promise<
+      call(endpoint, { params, query: { ...query, cursor: pageParam ?? undefined } } as CallInput<E>, signal) as Promise<
         ResultPage<ItemOf<E>>
       >,
     initialPageParam: null,

@@ -5,6 +5,7 @@ import { isTerminal } from '../../domain/statuses.ts';
 import { useAct } from '../api/queries.ts';
 import { DownloadButton } from '../ui/download.tsx';
 import { Failure } from '../ui/states.tsx';
+import { CompareButton } from './compare-button.tsx';
 import { ForkButton } from './fork.tsx';
 
 export function RunActions({ task, status }: { task: Task; status: string }) {
@@ -23,6 +24,7 @@ export function RunActions({ task, status }: { task: Task; status: string }) {
           </Button>
         )}
         {task.steps > 0 && <ForkButton task={task} />}
+        <CompareButton task={task} />
         <DownloadButton
           variant="default"
           name={`run-${task.id}.json`}

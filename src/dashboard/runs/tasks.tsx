@@ -14,6 +14,7 @@ import { ErrorsTable } from './errors-table.tsx';
 import { SavedViews } from './saved-views.tsx';
 import { BulkBar, selectableColumns, useSelection } from './selection.tsx';
 import { taskColumns } from './task-columns.tsx';
+import { VersionFilter } from './version-filter.tsx';
 
 const EVERY_MS = 5_000;
 const TRIGGERS = ['prompt', 'schedule', 'fork', 'api'];
@@ -100,6 +101,7 @@ function Filters({ wanted: { filters, filtered, set, clear } }: { wanted: Return
         onChange={(event) => set('sort', event.currentTarget.value)}
         data={TASK_SORTS.map((sort) => ({ value: sort, label: sort }))}
       />
+      <VersionFilter wanted={{ filters, filtered, set, clear }} />
       <Switch
         label="Group by error"
         size="xs"

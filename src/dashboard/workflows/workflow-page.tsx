@@ -21,6 +21,7 @@ import { Empty, Failure, Loaded } from '../ui/states.tsx';
 import { useTab } from '../ui/tabs.ts';
 import { When } from '../ui/time.tsx';
 import { PromptForm } from './prompt-form.tsx';
+import { Versions } from './versions.tsx';
 
 export default function WorkflowPage() {
   const { id = '' } = useParams();
@@ -47,7 +48,7 @@ export default function WorkflowPage() {
 }
 
 function WorkflowView({ workflow }: { workflow: Workflow }) {
-  const tab = useTab('tab', ['run', 'history', 'settings']);
+  const tab = useTab('tab', ['run', 'history', 'versions', 'settings']);
   return (
     <Stack>
       <Facts
@@ -65,6 +66,7 @@ function WorkflowView({ workflow }: { workflow: Workflow }) {
         <Tabs.List aria-label="Views of the workflow">
           <Tabs.Tab value="run">Run</Tabs.Tab>
           <Tabs.Tab value="history">History</Tabs.Tab>
+          <Tabs.Tab value="versions">Versions</Tabs.Tab>
           <Tabs.Tab value="settings">Settings</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="run" pt="md">
@@ -72,6 +74,9 @@ function WorkflowView({ workflow }: { workflow: Workflow }) {
         </Tabs.Panel>
         <Tabs.Panel value="history" pt="md">
           <History id={workflow.id} />
+        </Tabs.Panel>
+        <Tabs.Panel value="versions" pt="md">
+          <Versions workflow_id={workflow.id} />
         </Tabs.Panel>
         <Tabs.Panel value="settings" pt="md">
           <EditForm resource={WORKFLOWS} id={workflow.id} />

@@ -1,6 +1,9 @@
 import { statement } from '../statement.ts';
 import { LIVE } from './runs.ts';
 
+/** Read as of the start of the statement. Two first runs at once record one version; the other's number is not given to any. */
+const KNOWN_VERSION = `EXISTS (SELECT 1 FROM workflow_versions WHERE workflow_id = :workflow_id AND definition_hash = :definition_hash)`;
+
 export const createTask = statement(
   'create_task',
   [
@@ -23,16 +26,23 @@ export const createTask = statement(
     'workflow_title',
     'model',
     'events',
+    'version_id',
+    'config',
   ],
   `WITH lane AS (
       UPDATE workflows SET active_task_id = coalesce(active_task_id, :task_id), task_count = task_count + 1,
         accepted_tasks = accepted_tasks + 1, last_task_id = :task_id,
         last_task_status = 'pending', last_task_at = :created_at,
         current_turn = CASE WHEN active_task_id IS NULL THEN 0 ELSE current_turn END,
-        status = CASE WHEN active_task_id IS NULL THEN 'running' ELSE status END
+        status = CASE WHEN active_task_id IS NULL THEN 'running' ELSE status END,
+        version_count = version_count + CASE WHEN single_use OR ${KNOWN_VERSION} THEN 0 ELSE 1 END
       WHERE id = :workflow_id AND status <> 'inactive' AND (active_task_id IS NULL OR :on_busy <> 'reject')
-        AND NOT EXISTS (SELECT 1 FROM tasks WHERE id = :task_id) RETURNING active_task_id AS holder, accepted_tasks),
+        AND NOT EXISTS (SELECT 1 FROM tasks WHERE id = :task_id) RETURNING active_task_id AS holder, accepted_tasks, single_use, version_count),
     definition AS (INSERT INTO definitions (hash, body) SELECT :definition_hash, :definition::jsonb FROM lane ON CONFLICT DO NOTHING),
+    version AS (
+      INSERT INTO workflow_versions (id, workflow_id, number, definition_hash, config, origin, created_by, created_login, created_at)
+      SELECT :version_id, :workflow_id, version_count, :definition_hash, :config::jsonb, 'run', :owner, :owner_login, :created_at
+      FROM lane WHERE NOT single_use AND NOT ${KNOWN_VERSION} ON CONFLICT (workflow_id, definition_hash) DO NOTHING),
     task AS (
       INSERT INTO tasks (id, workflow_id, owner, owner_login, prompt, definition_hash, agent_id, agent_name, on_busy, trigger,
         scheduled_agent_id, caller_token, caller_key_id, created_at, workflow_title, model, lane_number, restored_at)

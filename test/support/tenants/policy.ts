@@ -68,6 +68,8 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
   private: [
     ...['GET', 'PUT', 'DELETE'].map((method) => `${method} /api/workflows/{id}`),
     ...['POST', 'DELETE'].map((method) => `${method} /api/workflows/{id}/skills/{skill_id}`),
+    ...['GET /api/workflows/{id}/versions', 'GET /api/workflows/{id}/versions/{number}'],
+    'POST /api/workflows/{id}/versions/{number}/restore',
     ...['POST /api/workflows/{id}/prompt', 'POST /api/workflows/{id}/halt', 'GET /api/workflows/{id}/stream'],
     ...['GET /api/workflows/{id}/export', 'GET /api/tasks/workflow/{workflow_id}', 'GET /api/tasks/{id}'],
     ...['progress', 'steps', 'bundle', 'webhooks'].map((part) => `GET /api/tasks/{id}/${part}`),
@@ -134,7 +136,7 @@ export const PLAIN = new Set(
     'reasoning_effort infinite_session bypass_memory auto_memory tsv_tool_results caveman repo_url repo_branch webhook_url',
     'error_webhook_url budget max_cost_usd max_tokens max_seconds on_exhausted on_busy status prompt request from_step effects',
     'decision message result interval_value interval_unit start_at end_at overlap_policy catchup_window_seconds messages role refusal',
-    'stream stream_options include_usage background reasoning effort jsonrpc method shared cursor q since from to by interval zone most until error_code trigger min_cost max_cost sort after before skip dry_run',
+    'stream stream_options include_usage background reasoning effort jsonrpc method shared cursor q since from to by interval zone most until error_code trigger definition_hash against agent min_cost max_cost sort after before skip dry_run',
     'model_total_seconds model_silence_seconds starting_after measure threshold window_minutes min_runs muted_until views screen resource_type destination api_key force include guardrails',
   ].flatMap((line) => line.split(' ')),
 );

@@ -8,6 +8,7 @@ const SPECIAL: Record<string, (own: MadeTenant) => unknown> = {
   'PUT /api/custom-tools/{id}/env-mapping': () => ({ env_mapping: { KEY: null } }),
   'POST /api/custom-tools/validate': () => ({ name: 'f', source_code: toolSource('f') }),
   'POST /api/workflows/{id}/prompt': () => ({ prompt: 'x' }),
+  'POST /api/workflows/{id}/versions/{number}/restore': () => ({ agent: 'keep' }),
   'POST /api/tasks/{id}/fork': () => ({ from_step: 1, effects: 'stub' }),
   'POST /api/tasks/{id}/budget': () => ({ max_tokens: 5 }),
   'POST /api/tasks/{id}/approvals/{call_id}': () => ({ decision: 'approve' }),

@@ -129,6 +129,8 @@ async function makeShared(making: Making): Promise<Tenant & { bodies: Bodies; cr
   ids.skill_id = ids.skills as string;
   ids.agent_id = ids.agents as string;
   ids.workflow_id = ids.workflows as string;
+  // Of its version.
+  ids.number = '1';
   return { client, ids, names, trap, bodies, create };
 }
 

@@ -1,0 +1,63 @@
+import type { Task, tasks } from '../../contracts/tasks.ts';
+import type { ApiReply } from '../api/call.ts';
+import { count, counted, duration, money } from '../ui/figures.ts';
+
+export type ComparedRun = ApiReply<typeof tasks.get>;
+type Step = NonNullable<ComparedRun['steps_detail']>[number];
+
+export const MOST_COMPARED = 4;
+
+export const compareUrl = (ids: readonly string[]) => `/runs/compare?ids=${ids.join(',')}`;
+
+/** The ids in an address: each once, no more than can be compared. */
+export const idsIn = (text: string | undefined) =>
+  [...new Set((text ?? '').split(',').map((id) => id.trim()))].filter(Boolean).slice(0, MOST_COMPARED);
+
+/** `Run A`, `Run B` … */
+export const letterOf = (index: number) => `Run ${String.fromCharCode(65 + index)}`;
+
+export const toolCallsOf = ({ steps_detail = [] }: ComparedRun) => steps_detail.flatMap(({ tool_calls }) => tool_calls);
+
+export const tookOf = ({ elapsed_seconds }: Pick<Task, 'elapsed_seconds'>) =>
+  duration(elapsed_seconds === null ? null : elapsed_seconds * 1000);
+
+/** One step in a line; a dash if the run has no such step. */
+export function stepLine(step: Step | undefined): string {
+  if (!step) return '—';
+  const { model, duration_ms, usage, tool_calls, error } = step;
+  const facts = [
+    model ?? 'default',
+    duration(duration_ms),
+    `${count(usage.total_in + usage.total_out)} tokens`,
+    money(usage.cost),
+  ];
+  return `${facts.join(' · ')}${error ? ` · ${error}` : ''}${tool_calls.length > 0 ? ` · ${toolLine(tool_calls)}` : ''}`;
+}
+
+/** `search, 2 × fetch` */
+function toolLine(calls: Step['tool_calls']): string {
+  const counts = new Map<string, number>();
+  for (const { name, failed } of calls) {
+    const shown = failed ? `${name} (failed)` : name;
+    counts.set(shown, (counts.get(shown) ?? 0) + 1);
+  }
+  return [...counts].map(([name, times]) => (times === 1 ? name : `${times} × ${name}`)).join(', ');
+}
+
+/** What a step did, without the figures that differ between any two runs. */
+export const stepShape = (step: Step | undefined): string =>
+  step ? JSON.stringify([step.model, step.error, toolLine(step.tool_calls)]) : '';
+
+/** The conversation as text, for comparing it by lines. */
+export const transcriptText = ({ prompt, messages = [] }: ComparedRun): string => {
+  const said = messages.map(({ role, kind, step, content, tool_calls }) => {
+    const calls = (tool_calls ?? []).map(({ name, arguments: given }) => `→ ${name}(${given})`);
+    return [`[${role}${kind === 'reply' ? '' : `, ${kind}`}, step ${step}]`, ...(content ? [content] : []), ...calls].join('\n');
+  });
+  const begun = messages.some(({ kind }) => kind === 'prompt') ? [] : [`[user, prompt]\n${prompt}`];
+  return `${[...begun, ...said].join('\n\n')}\n`;
+};
+
+export const tokensOf = ({ usage }: Pick<Task, 'usage'>) => `${count(usage.total_in)} in, ${count(usage.total_out)} out`;
+
+export const callsLine = (run: ComparedRun) => counted(toolCallsOf(run).length, 'call');

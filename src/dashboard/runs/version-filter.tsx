@@ -1,0 +1,12 @@
+import { Button } from '@mantine/core';
+import type { useFilters } from '../ui/filters.ts';
+
+/** Shows that a list has the runs of one version only, and ends that. */
+export function VersionFilter({ wanted: { filters, set } }: { wanted: ReturnType<typeof useFilters> }) {
+  if (!filters.version) return null;
+  return (
+    <Button variant="default" onClick={() => set('version', '')}>
+      Version {filters.version} only ✕
+    </Button>
+  );
+}

@@ -1,0 +1,46 @@
+import { type DiffPart, textDifference } from './diff-rows.ts';
+import { counted } from './figures.ts';
+import { ScrollBox } from './scroll-box.tsx';
+
+interface TextDiffProps {
+  before: string;
+  after: string;
+  /** What is compared, for screen readers. */
+  label: string;
+}
+
+/** What was removed from a text and what was added to it; equal lines far from a difference are left out. */
+export function TextDiff({ before, after, label }: TextDiffProps) {
+  const { by_line, parts } = textDifference(before, after);
+  return (
+    <ScrollBox className="code diff" label={label}>
+      {keyed(parts).map(([key, part]) => (by_line ? <Lines key={key} part={part} /> : <Words key={key} part={part} />))}
+    </ScrollBox>
+  );
+}
+
+/** A difference is computed whole, so the index is a stable key. */
+const keyed = <T,>(items: readonly T[]) => items.map((item, index) => [index, item] as const);
+
+const SIGNS = { same: '  ', removed: '− ', added: '+ ' };
+
+function Lines({ part }: { part: DiffPart }) {
+  if (part.kind === 'skipped') return <div className="note">… {counted(part.lines, 'equal line')} …</div>;
+  const { kind } = part;
+  return keyed(part.text.replace(/\n$/, '').split('\n')).map(([key, line]) => (
+    <div key={key} className="diff-line" data-kind={kind}>
+      {SIGNS[kind]}
+      {line}
+    </div>
+  ));
+}
+
+function Words({ part }: { part: DiffPart }) {
+  if (part.kind === 'skipped') return null;
+  if (part.kind === 'removed') return <del>{part.text}</del>;
+  return part.kind === 'added' ? <ins>{part.text}</ins> : part.text;
+}
+
+/** A value as text to compare: texts as they are, other values as formatted JSON. */
+export const comparable = (value: unknown): string =>
+  value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value, null, 2);

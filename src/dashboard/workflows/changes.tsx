@@ -1,0 +1,28 @@
+import { Stack } from '@mantine/core';
+import type { Change } from '../../contracts/versions.ts';
+import { comparable, TextDiff } from '../ui/diff.tsx';
+import { Status } from '../ui/show.tsx';
+
+const TONES = { added: 'good', removed: 'bad', changed: 'wait', reordered: 'quiet' };
+
+/** Changes field by field, each with the texts before and after. */
+export function Changes({ of: changes }: { of: Change[] }) {
+  return (
+    <Stack gap="sm">
+      {changes.map(({ path, kind, before, after }) => (
+        <div key={`${kind} ${path}`}>
+          <Status of={kind} tone={TONES[kind]} /> <strong className="mono">{path}</strong>
+          <TextDiff before={textOf(before)} after={textOf(after)} label={`${path}, before and after`} />
+        </div>
+      ))}
+    </Stack>
+  );
+}
+
+/** The order of a list is one name a line. */
+const textOf = (value: unknown): string =>
+  value === null
+    ? 'none'
+    : Array.isArray(value) && value.every((item) => typeof item === 'string')
+      ? value.join('\n')
+      : comparable(value);

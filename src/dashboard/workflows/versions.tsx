@@ -1,0 +1,130 @@
+import { Anchor, Group, NativeSelect, Stack, Text } from '@mantine/core';
+import { Link } from 'react-router';
+import { type VersionDetail, versions, type WorkflowVersion } from '../../contracts/versions.ts';
+import { useList, useRead } from '../api/queries.ts';
+import { counted } from '../ui/figures.ts';
+import { useFilters } from '../ui/filters.ts';
+import { type Column, ListTable } from '../ui/list.tsx';
+import { Section } from '../ui/page.tsx';
+import { Code, Status } from '../ui/show.tsx';
+import { Empty, Failure, Loaded } from '../ui/states.tsx';
+import { When } from '../ui/time.tsx';
+import { Changes } from './changes.tsx';
+import { RestoreButton } from './restore.tsx';
+
+const EVERY_MS = 10_000;
+const ORIGINS = { saved: 'saved', run: 'first run' };
+
+/** The versions of a workflow, and what the chosen one changed. */
+export function Versions({ workflow_id }: { workflow_id: string }) {
+  const { filters } = useFilters();
+  const query = useList(versions.list, { limit: 50 }, { params: { id: workflow_id }, every_ms: EVERY_MS });
+  const items = query.items ?? [];
+  const chosen = Number(filters.version) || items[0]?.number;
+  return (
+    <Stack>
+      {query.items && items.length > 0 && !items.some(({ current }) => current) && (
+        <Text c="dimmed">The agent or another shared resource has changed since: the next run makes a new version.</Text>
+      )}
+      <ListTable
+        query={query}
+        columns={columnsOf(workflow_id)}
+        label="versions of this workflow"
+        empty={<Empty>No version yet. One is recorded when you save the workflow or run it.</Empty>}
+      />
+      {chosen && <Chosen key={chosen} workflow_id={workflow_id} number={chosen} all={items} />}
+    </Stack>
+  );
+}
+
+const columnsOf = (workflow_id: string): Column<WorkflowVersion>[] => [
+  {
+    label: 'Version',
+    show: ({ number, current }) => (
+      <Group gap="xs" wrap="nowrap">
+        <Anchor component={Link} to={`?tab=versions&version=${number}`} className="nowrap">
+          Version {number}
+        </Anchor>
+        {current && <Status of="current" tone="good" />}
+      </Group>
+    ),
+  },
+  {
+    label: 'Recorded',
+    show: ({ origin, created_by, created_at }) => (
+      <>
+        <When at={created_at} />
+        <Text size="xs" c="dimmed" className="nowrap">
+          {ORIGINS[origin]} by {created_by}
+        </Text>
+      </>
+    ),
+  },
+  {
+    label: 'Runs',
+    show: ({ number, runs }) =>
+      runs === 0 ? (
+        'none'
+      ) : (
+        <Anchor component={Link} to={`/tasks?workflow_id=${workflow_id}&version=${number}`} className="nowrap">
+          {counted(runs, 'run')}
+        </Anchor>
+      ),
+  },
+];
+
+interface ChosenProps {
+  workflow_id: string;
+  number: number;
+  all: WorkflowVersion[];
+}
+
+/** One version: its difference from another one, its definition, and the way back to it. */
+function Chosen({ workflow_id, number, all }: ChosenProps) {
+  const { filters, set } = useFilters();
+  const before = all.find((other) => other.number < number)?.number;
+  const against = filters.against ?? (before === undefined ? '' : `${before}`);
+  const query = useRead(versions.get, {
+    params: { id: workflow_id, number },
+    query: against ? { against: against as 'current' } : {},
+  });
+  const others = all.filter((other) => other.number !== number).map((other) => `${other.number}`);
+  const listed = against === '' || against === 'current' || others.includes(against) ? others : [against, ...others];
+  return (
+    <Section
+      title={`Version ${number}`}
+      actions={query.data?.restorable && <RestoreButton workflow_id={workflow_id} number={number} />}
+    >
+      <NativeSelect
+        label="Changes since"
+        size="xs"
+        w="fit-content"
+        value={against}
+        onChange={(event) => set('against', event.currentTarget.value)}
+        data={[
+          ...(against === '' ? [{ value: '', label: 'nothing' }] : []),
+          ...listed.map((value) => ({ value, label: `version ${value}` })),
+          { value: 'current', label: 'what the next run uses' },
+        ]}
+      />
+      {query.data && query.error && <Failure problem={query.error} />}
+      <Loaded query={query} what="Loading the version">
+        {(version) => <VersionView version={version} />}
+      </Loaded>
+    </Section>
+  );
+}
+
+function VersionView({ version: { number, changes, definition, restorable } }: { version: VersionDetail }) {
+  return (
+    <Stack>
+      {changes?.length === 0 && <Text>Nothing differs.</Text>}
+      {changes && <Changes of={changes} />}
+      {!restorable && <Text c="dimmed">Its runs are older than versions, so it can be compared but not restored.</Text>}
+      <details>
+        <summary>The whole definition</summary>
+        <Code label={`Definition of version ${number}`}>{definition}</Code>
+      </details>
+    </Stack>
+  );
+}

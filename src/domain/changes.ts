@@ -1,0 +1,53 @@
+import { canonicalJson } from './canonical-json.ts';
+
+/** A difference between two documents, at one field. */
+export interface Change {
+  /** Such as `settings.max_turns`, or `skills[tone].instructions` in a list of named objects. */
+  path: string;
+  kind: 'added' | 'removed' | 'changed' | 'reordered';
+  before?: unknown;
+  after?: unknown;
+}
+
+/** The differences field by field. Objects in a list are matched by their `name`; their order is a separate difference. */
+export function changesBetween(before: unknown, after: unknown, path = ''): Change[] {
+  if (before === undefined || after === undefined) return addedOrRemoved(before, after, path);
+  if (canonicalJson(before) === canonicalJson(after)) return [];
+  if (isRecord(before) && isRecord(after))
+    return keysOf(before, after).flatMap((key) => changesBetween(before[key], after[key], path ? `${path}.${key}` : key));
+  const [named, renamed] = [byName(before), byName(after)];
+  return named && renamed ? listChanges(named, renamed, path) : [{ path, kind: 'changed', before, after }];
+}
+
+function addedOrRemoved(before: unknown, after: unknown, path: string): Change[] {
+  if (before === after) return [];
+  return before === undefined ? [{ path, kind: 'added', after }] : [{ path, kind: 'removed', before }];
+}
+
+type Named = Map<string, unknown>;
+
+function listChanges(before: Named, after: Named, path: string): Change[] {
+  const keys = [...new Set([...before.keys(), ...after.keys()])];
+  const inside = keys.flatMap((key) => changesBetween(before.get(key), after.get(key), `${path}[${key}]`));
+  const kept = [...before.keys()].filter((key) => after.has(key));
+  const now = [...after.keys()].filter((key) => before.has(key));
+  const moved = kept.some((key, index) => key !== now[index]);
+  return moved ? [{ path, kind: 'reordered', before: kept, after: now }, ...inside] : inside;
+}
+
+/** Null unless it is a list of named objects. Of those with the same name, the later ones are numbered. */
+function byName(list: unknown): Named | null {
+  if (!Array.isArray(list) || !list.every((item) => isRecord(item) && typeof item.name === 'string')) return null;
+  const named: Named = new Map();
+  for (const item of list as { name: string }[]) {
+    let key = item.name;
+    for (let copy = 2; named.has(key); copy++) key = `${item.name} ${copy}`;
+    named.set(key, item);
+  }
+  return named;
+}
+
+const keysOf = (...records: object[]) => [...new Set(records.flatMap((record) => Object.keys(record)))];
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

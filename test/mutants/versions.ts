@@ -1,0 +1,95 @@
+import type { Mutant } from './mutant.ts';
+
+const tests = (name: string) => [{ file: 'test/api/versions.test.ts', name }];
+const restores = (name: string) => [{ file: 'test/api/version-restores.test.ts', name }];
+
+export default [
+  {
+    id: 'versions/listed-for-everybody',
+    file: 'src/api/versions.ts',
+    text: 'await owned(id, caller);\n    return store.versions.list(id, query);',
+    replacement: 'return store.versions.list(id, query);',
+    harm: 'Every user reads which versions the workflows of others have.',
+    tests: tests('by its owner only, by its number'),
+  },
+  {
+    id: 'versions/secret-in-a-change',
+    file: 'src/api/versions.ts',
+    text: 'changesBetween(before, after).map(maskedChange)',
+    replacement: 'changesBetween(before, after)',
+    harm: 'The difference of two versions shows the sealed secrets of MCP servers.',
+    tests: tests('with what its runs work with, and without secrets'),
+  },
+  {
+    id: 'versions/secret-in-a-definition',
+    file: 'src/api/versions.ts',
+    text: 'definition: store.versions.masked(definition)',
+    replacement: 'definition: definition as never',
+    harm: 'A version shows the sealed secrets of MCP servers.',
+    tests: tests('with what its runs work with, and without secrets'),
+  },
+  {
+    id: 'versions/agent-changed-silently',
+    file: 'src/api/versions.ts',
+    text: "if (choice !== 'change')",
+    replacement: "if (choice === 'keep')",
+    harm: 'Restoring a workflow changes an agent that others use, without a question.',
+    tests: restores('only with a word about the agent, if that has changed'),
+  },
+  {
+    id: 'versions/copied-twice',
+    file: 'src/api/versions.ts',
+    text: 'copy_id: reserved_id',
+    replacement: 'copy_id: undefined',
+    harm: 'A restore that a server resumes makes a second copy of the agent.',
+    tests: restores('with one copy of the agent, also if a server that died is followed by another'),
+  },
+  {
+    id: 'versions/numbered-by-each-run',
+    file: 'src/store/statements/tasks.ts',
+    text: 'CASE WHEN single_use OR ${KNOWN_VERSION} THEN 0 ELSE 1 END',
+    replacement: 'CASE WHEN single_use THEN 0 ELSE 1 END',
+    harm: 'The version after a hundred runs has the number 101.',
+    tests: tests('with the first run after something shared has changed'),
+  },
+  {
+    id: 'versions/of-one-request',
+    file: 'src/store/statements/tasks.ts',
+    text: 'FROM lane WHERE NOT single_use AND NOT',
+    replacement: 'FROM lane WHERE NOT',
+    harm: 'Each request of `/v1` leaves a version that nobody can see.',
+    tests: tests('not for a workflow that was made for one request'),
+  },
+  {
+    id: 'versions/unrun-ones-kept',
+    file: 'src/store/versions.ts',
+    text: 'if (recorded) await row',
+    replacement: 'if (!recorded) await row',
+    harm: 'A script that saves a workflow every minute fills the database with definitions.',
+    tests: tests('the newest twenty are kept, and every one that ran'),
+  },
+  {
+    id: 'versions/ran-and-removed',
+    file: 'src/store/statements/versions.ts',
+    text: 'AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.definition_hash = v.definition_hash)\n      ORDER',
+    replacement: 'ORDER',
+    harm: 'Saving a workflow fails once it has more than twenty versions that ran.',
+    tests: tests('the newest twenty are kept, and every one that ran'),
+  },
+  {
+    id: 'versions/another-workflow',
+    file: 'src/store/task-lists.ts',
+    text: 'WHERE workflow_id = ${workflow_id ?? null}::uuid AND number = ${version})',
+    replacement: 'WHERE number = ${version} LIMIT 1)',
+    harm: 'The runs of a version are those of another workflow, or none.',
+    tests: tests('by its number within the workflow, or by its hash'),
+  },
+  {
+    id: 'versions/order-not-seen',
+    file: 'src/domain/changes.ts',
+    text: 'kept.some((key, index) => key !== now[index])',
+    replacement: 'kept.length !== now.length',
+    harm: 'Two versions whose skills are in another order look the same.',
+    tests: [{ file: 'test/unit/changes.test.ts', name: 'report another order of named objects, once' }],
+  },
+] satisfies Mutant[];
