@@ -12,6 +12,7 @@ const HELP = `perdura <command>
   restore       <file>: into an empty PERDURA_HOME
   tools         install <package> …: for custom tools to import
   replay        run bundles of runs again, offline: <bundle.json> …
+  eval          run a dataset against a workflow: --dataset <id> --workflow <id>
   restored      after restoring a backup or snapshot: ask before writes are repeated
   doctor        report what is unhealthy and why
 `;
@@ -29,6 +30,7 @@ const COMMANDS: Record<string, () => Promise<{ default: Command }>> = {
   restore: () => import('./commands/restore.ts'),
   tools: () => import('./commands/tools.ts'),
   replay: () => import('./commands/replay.ts'),
+  eval: () => import('./commands/eval.ts'),
   restored: () => import('./commands/restored.ts'),
   doctor: () => import('./commands/doctor.ts'),
 };

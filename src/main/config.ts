@@ -21,6 +21,8 @@ const Environment = z.object({
   PERDURA_HOST: z.string().optional(),
   PERDURA_PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
   PERDURA_READY_FILE: z.string().optional(),
+  PERDURA_API_URL: Url.optional(),
+  PERDURA_API_TOKEN: z.string().optional(),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('warn'),
   DATABASE_URL: z.string().optional(),
   DATABASE_POOL_SIZE: z.coerce.number().int().min(2).default(20),

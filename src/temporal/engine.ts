@@ -10,7 +10,7 @@ import type { agentRun } from './workflows/agent-run.ts';
 import type { webhookDelivery } from './workflows/webhook-delivery.ts';
 
 /** What the engine knows of a run besides its input: its search attributes in the Temporal UI, and its place among waiting work. */
-interface RunLabels {
+export interface RunLabels {
   /** The owner's login. */
   owner: string;
   /** The owner's id. */
@@ -89,8 +89,7 @@ export function createEngine({ client, task_queue, ui_url, eager }: EngineOption
     workflowId: runIdOf(run.task_id),
     taskQueue: task_queue,
     args: [run] as [RunInput],
-    staticSummary: `${labels.workflow} · ${labels.agent}`,
-    staticDetails: `Task ${run.task_id} of ${labels.owner}`,
+    ...textsOf(run, labels),
     typedSearchAttributes: attributesOf(labels),
     priority: runPriority(labels),
   });
@@ -152,18 +151,25 @@ export function createEngine({ client, task_queue, ui_url, eager }: EngineOption
   };
 }
 
-function attributesOf({ owner, agent, workflow, workflow_id, model }: RunLabels): TypedSearchAttributes {
-  const values = {
+/** What the Temporal UI shows of a run. */
+export const textsOf = ({ task_id }: Pick<RunInput, 'task_id'>, { workflow, agent, owner }: RunLabels) => ({
+  staticSummary: `${workflow} · ${agent}`,
+  staticDetails: `Task ${task_id} of ${owner}`,
+});
+
+/** A run's search attributes by name. */
+export function attributeValues({ owner, agent, workflow, workflow_id, model }: RunLabels): Record<string, string> {
+  return {
     PerduraOwner: owner,
     PerduraAgent: agent,
     PerduraWorkflow: workflow,
     PerduraWorkflowId: workflow_id,
-    PerduraModel: model,
+    ...(model === null ? {} : { PerduraModel: model }),
   };
-  return new TypedSearchAttributes(
-    Object.entries(values).flatMap(([name, value]) => (value === null ? [] : [{ key: keys[name]!, value }])),
-  );
 }
+
+const attributesOf = (labels: RunLabels) =>
+  new TypedSearchAttributes(Object.entries(attributeValues(labels)).map(([name, value]) => ({ key: keys[name]!, value })));
 
 /** False instead of the error for an unknown execution. */
 async function known(work: Promise<unknown>): Promise<boolean> {

@@ -2,6 +2,13 @@ import type { ReconciledTasks } from '../reconcile-tasks.ts';
 import { beating } from './attempt.ts';
 import { type CallToolPorts, callToolActivity } from './call-tool.ts';
 import { type DeliverPorts, deliverActivity, giveUpDeliveryActivity } from './deliver.ts';
+import {
+  beginItemActivity,
+  type EvaluatePorts,
+  endEvaluationActivity,
+  gradeItemActivity,
+  openItemsActivity,
+} from './evaluate.ts';
 import { type ExchangePorts, exchangeActivity } from './exchange/index.ts';
 import { type FinishPorts, finishActivity } from './finish.ts';
 import { type FirePorts, failFireActivity, fireActivity } from './fire.ts';
@@ -13,7 +20,8 @@ export type ActivityPorts = ExchangePorts &
   CallToolPorts &
   FinishPorts &
   DeliverPorts &
-  FirePorts & { secrets: RunSecrets; reconcile(): Promise<ReconciledTasks> };
+  FirePorts &
+  EvaluatePorts & { secrets: RunSecrets; reconcile(): Promise<ReconciledTasks> };
 
 export type RunActivities = ReturnType<typeof runActivities>;
 
@@ -35,6 +43,10 @@ export function runActivities(ports: ActivityPorts) {
     failFire: ofNone(failFireActivity(ports)),
     deliver: ofNone(deliverActivity(ports)),
     giveUpDelivery: ofNone(giveUpDeliveryActivity(ports)),
+    openItems: ofNone(openItemsActivity(ports)),
+    beginItem: ofNone(beginItemActivity(ports)),
+    gradeItem: ofNone(gradeItemActivity(ports)),
+    endEvaluation: ofNone(endEvaluationActivity(ports)),
     reconcile: ofNone(() => beating(ports.reconcile)),
   };
 }

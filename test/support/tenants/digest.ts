@@ -14,6 +14,7 @@ const OWNING: [column: string, rows: string][] = [
   ['owner', '= $1'],
   ['created_by', '= $1'],
   ['granted_by', '= $1'],
+  ['evaluation_id', 'IN (SELECT id FROM evaluations WHERE created_by = $1)'],
   ['task_id', 'IN (SELECT id FROM tasks WHERE owner = $1)'],
   ['workflow_id', 'IN (SELECT id FROM workflows WHERE owner = $1)'],
   ['item_id', 'IN (SELECT id FROM knowledge_items WHERE created_by = $1)'],
