@@ -63,7 +63,7 @@ export function datasetStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>
     async removeItem(dataset_id: string, id: string): Promise<boolean> {
       return inTransaction(pool, async (on) => {
         await row(on, sql.lockDataset({ dataset_id }));
-        const [gone] = await rows<{ running: boolean }>(on, sql.removeItem({ dataset_id, id }));
+        const [gone] = await rows<{ running: boolean }>(on, sql.removeDatasetItem({ dataset_id, id }));
         if (gone?.running) throw conflict(IN_USE, 'evaluation_running');
         return gone !== undefined;
       });

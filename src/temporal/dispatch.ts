@@ -37,6 +37,7 @@ type ForkOrder = Omit<PromptOrder, 'prompt' | 'reasoning_effort' | 'trigger' | '
 
 /** A run of an evaluation: in a workflow of its own, so that it waits for no other run. */
 interface EvaluationOrder extends Evaluated {
+  evaluation_id: string;
   task_id: string;
   /** The workflow that is evaluated. */
   workflow_id: string;
@@ -185,7 +186,7 @@ export function createDispatch({ admitTask, store, engine, bus, settle, definiti
       await admit({ ...definition, guardrails: snapshot.guardrails }, said, order.owner);
       return launch({ ...order, prompt, trigger: 'fork' }, { definition, seed, state }, snapshot);
     },
-    async evaluate({ definition_hash, effects, ...order }) {
+    async evaluate({ definition_hash, effects, evaluation_id, ...order }) {
       const { task_id, owner, owner_login } = order;
       const definition = await store.definitions.get(definition_hash);
       const labels = labelsOf({ ...order, trigger: EVALUATION }, definition);
@@ -195,7 +196,7 @@ export function createDispatch({ admitTask, store, engine, bus, settle, definiti
       await admit(definition, order.prompt, owner);
       await admit({ ...definition, guardrails: snapshot.guardrails }, order.prompt, owner);
       const { agent, workflow } = definition;
-      const own = { id: task_id, owner, owner_login, single_use: true };
+      const own = { id: task_id, owner, owner_login, single_use: true, evaluation_id };
       if (!(await store.workflows.find(task_id)))
         await store.workflows.create({ ...own, agent_id: agent.id, title: workflow.title });
       const alone = { ...order, workflow_id: task_id, trigger: EVALUATION };

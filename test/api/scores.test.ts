@@ -19,7 +19,7 @@ const score = (task_id: string, body: object, key?: string) =>
 it('a run gets thumbs and numbers with notes, listed newest first, and loses the one that is deleted', async () => {
   const { id } = await run(await here.workflow());
   const thumb = await here.alice.ok(score(id, { thumb: 'down', note: 'It named the wrong month.' }, 'once'), 201);
-  expect(await here.alice.ok(score(id, { thumb: 'down', note: 'It named the wrong month.' }, 'once'), 201)).toEqual(thumb);
+  expect(await here.alice.ok(score(id, { thumb: 'down', note: 'It named the wrong month.' }, 'once'))).toEqual(thumb);
   const number = await here.alice.ok(score(id, { value: 3.5 }), 201);
   expect(thumb).toMatchObject({ task_id: id, thumb: 'down', value: null, created_by: 'local:alice' });
   expect(await here.alice.ok(here.alice.get(`/api/tasks/${id}/scores`))).toEqual([number, thumb]);

@@ -58,6 +58,8 @@ CREATE INDEX "evaluations_definition_hash_idx" ON "evaluations"("definition_hash
 CREATE INDEX "evaluations_status_idx" ON "evaluations"("status");
 ALTER TABLE "evaluations" ADD CONSTRAINT "evaluations_dataset_id_fkey" FOREIGN KEY ("dataset_id") REFERENCES "datasets"("id") ON DELETE CASCADE ON UPDATE CASCADE;
 
+ALTER TABLE "workflows" ADD COLUMN "evaluation_id" UUID;
+
 CREATE TABLE "evaluation_results" (
     "evaluation_id" UUID NOT NULL,
     "item_id" UUID NOT NULL,

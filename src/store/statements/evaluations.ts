@@ -125,7 +125,7 @@ export const regressions = statement(
 );
 
 /** Deletes an item unless an evaluation of its dataset is running. No row: there is no such item. */
-export const removeItem = statement(
+export const removeDatasetItem = statement(
   'remove_dataset_item',
   ['dataset_id', 'id'],
   `WITH found AS (

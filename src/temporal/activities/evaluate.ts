@@ -40,7 +40,7 @@ export const beginItemActivity =
     if (!claimed) return null;
     try {
       const access_token = await evaluations.tokenOf(evaluation_id);
-      const { run, labels } = await dispatch.evaluate({ ...claimed, access_token });
+      const { run, labels } = await dispatch.evaluate({ ...claimed, evaluation_id, access_token });
       return { run, texts: textsOf(run, labels), attributes: attributeValues(labels) };
     } catch (error) {
       // There is no room now; the next attempt may find some.
