@@ -35,7 +35,8 @@ it('an evaluation whose worker is killed continues with another one: each item h
     return results.map(({ status }) => status).sort();
   };
   const halfway = ['passed', 'passed', 'pending', 'pending', 'running', 'running'];
-  await until('two passed and two hang', async () => JSON.stringify(await states()) === JSON.stringify(halfway), 30_000);
+  await until('two passed and two hang', async () => JSON.stringify(await states()) === JSON.stringify(halfway), 60_000);
+  await until('both have asked the model', async () => here.model.requests.length === 4);
   await workers.shift()!.end('SIGKILL');
   hanging = false;
   await startWorker();
@@ -43,4 +44,4 @@ it('an evaluation whose worker is killed continues with another one: each item h
   expect(evaluation).toMatchObject({ status: 'completed', items: 6, passed: 6, failed: 0, errors: 0, pass_rate: 1 });
   const tasks = (await here.alice.ok(here.alice.get('/api/tasks?trigger=evaluation'))) as any[];
   expect(tasks.map(({ id }) => id).sort()).toEqual(results.map(({ task_id }) => task_id).sort());
-}, 150_000);
+}, 180_000);

@@ -34,6 +34,9 @@ export function runActivities(ports: ActivityPorts) {
   const ofNone = <A extends unknown[], T>(activity: (...args: A) => Promise<T>) => {
     return (...args: A): Promise<T> => fresh(() => activity(...args));
   };
+  /** A lost worker is noticed soon. */
+  const ofEvaluation = <A extends unknown[], T>(activity: (...args: A) => Promise<T>) =>
+    ofNone((...args: A) => beating(() => activity(...args)));
   return {
     exchange: ofRun(exchangeActivity(ports)),
     callTool: ofRun(callToolActivity(ports)),
@@ -43,10 +46,10 @@ export function runActivities(ports: ActivityPorts) {
     failFire: ofNone(failFireActivity(ports)),
     deliver: ofNone(deliverActivity(ports)),
     giveUpDelivery: ofNone(giveUpDeliveryActivity(ports)),
-    openItems: ofNone(openItemsActivity(ports)),
-    beginItem: ofNone(beginItemActivity(ports)),
-    gradeItem: ofNone(gradeItemActivity(ports)),
-    endEvaluation: ofNone(endEvaluationActivity(ports)),
+    openItems: ofEvaluation(openItemsActivity(ports)),
+    beginItem: ofEvaluation(beginItemActivity(ports)),
+    gradeItem: ofEvaluation(gradeItemActivity(ports)),
+    endEvaluation: ofEvaluation(endEvaluationActivity(ports)),
     reconcile: ofNone(() => beating(ports.reconcile)),
   };
 }

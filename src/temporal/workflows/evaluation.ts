@@ -23,7 +23,8 @@ import { runIdOf } from '../names.ts';
 const { openItems, beginItem, gradeItem, endEvaluation } = proxyActivities<
   Pick<RunActivities, 'openItems' | 'beginItem' | 'gradeItem' | 'endEvaluation'>
 >({
-  startToCloseTimeout: '2 minutes',
+  startToCloseTimeout: '5 minutes',
+  heartbeatTimeout: '8s',
   // A run that is being created must be on record before the evaluation ends.
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '30s' },
