@@ -1,4 +1,4 @@
-import { type BundledItem, datasets, type RecordedCall } from '../contracts/datasets.ts';
+import { type BundledItem, datasets, type ItemCall } from '../contracts/datasets.ts';
 import { notFound, unprocessable } from '../domain/errors.ts';
 import type { Store } from '../store/index.ts';
 import type { Caller } from './auth.ts';
@@ -59,10 +59,8 @@ function itemRoutes(api: Api, { store, admitBytes }: Services): void {
       await admitBytes(caller.key, Buffer.byteLength(JSON.stringify(source)));
       const { prompt = source.prompt, expected = source.expected } = given;
       const { calls, source_task_id } = source;
-      return store.datasets.addItem({
-        ...{ dataset_id, prompt, expected, calls, source_task_id, created_by: caller.key },
-        ...(id ? { id } : {}),
-      });
+      const values = { dataset_id, prompt, expected, calls, source_task_id, created_by: caller.key };
+      return store.datasets.addItem({ ...values, ...(id ? { id } : {}) });
     });
   });
   mount(api, datasets.importBundle, async ({ params, body, reserved_id: id }, caller) => {
@@ -79,7 +77,7 @@ function itemRoutes(api: Api, { store, admitBytes }: Services): void {
 interface Source {
   prompt: string;
   expected: unknown;
-  calls: RecordedCall[];
+  calls: ItemCall[];
   source_task_id: string | null;
 }
 

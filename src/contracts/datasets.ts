@@ -4,7 +4,7 @@ import { crud, endpoint, IdParams } from './endpoint.ts';
 
 export const MOST_ITEMS = 1_000;
 
-export const DatasetCreate = z
+const DatasetCreate = z
   .object({ name: Name.meta({ example: 'Support questions' }), description: z.string().max(10_000).default('') })
   .meta({ id: 'DatasetCreate' });
 export type DatasetValues = z.output<typeof DatasetCreate>;
@@ -32,8 +32,8 @@ const ItemCreate = z
   })
   .meta({ id: 'DatasetItemCreate', example: { prompt: 'What is 6 × 7?', expected: '42' } });
 
-const RecordedCall = z.object({ name: z.string(), arguments: z.string(), content: z.string(), failed: z.boolean() });
-export type RecordedCall = z.output<typeof RecordedCall>;
+const ItemCall = z.object({ name: z.string(), arguments: z.string(), content: z.string(), failed: z.boolean() });
+export type ItemCall = z.output<typeof ItemCall>;
 
 export const DatasetItem = z
   .object({
@@ -41,9 +41,7 @@ export const DatasetItem = z
     dataset_id: Id,
     prompt: z.string(),
     expected: Expected,
-    calls: z
-      .array(RecordedCall)
-      .meta({ description: 'Tool calls with their results, which answer equal calls of an evaluation' }),
+    calls: z.array(ItemCall).meta({ description: 'Tool calls with their results, which answer equal calls of an evaluation' }),
     source_task_id: Id.nullable().meta({ description: 'The run it was taken from' }),
     created_at: Timestamp,
   })

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { Id, ListQuery, protective, Timestamp } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
 
-export const EVALUATION_EFFECTS = ['recorded', 'stub'] as const;
-export const EVALUATION_STATUSES = ['running', 'completed', 'halted'] as const;
-export const RESULT_STATUSES = ['pending', 'running', 'passed', 'failed', 'error', 'halted'] as const;
+const EVALUATION_EFFECTS = ['recorded', 'stub'] as const;
+const EVALUATION_STATUSES = ['running', 'completed', 'halted'] as const;
+const RESULT_STATUSES = ['pending', 'running', 'passed', 'failed', 'error', 'halted'] as const;
 const MOST_PARALLEL = 16;
-const MOST_GRADERS = 10;
+const MOST_GRADERS = 64;
 
 const Exact = protective(
   z.object({
@@ -30,6 +30,8 @@ const JsonSchema = protective(
 export const Grader = z.discriminatedUnion('type', [Exact, Regex, JsonSchema]).meta({ id: 'Grader' });
 export type Grader = z.output<typeof Grader>;
 
+const SOME_WORKFLOW = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001';
+
 const EvaluationCreate = z
   .object({
     workflow_id: Id,
@@ -51,7 +53,7 @@ const EvaluationCreate = z
         'The evaluation of this dataset to find regressions against. Left out: the last completed one of the same workflow',
     }),
   })
-  .meta({ id: 'EvaluationCreate' });
+  .meta({ id: 'EvaluationCreate', example: { workflow_id: SOME_WORKFLOW, graders: [{ type: 'exact' }], effects: 'stub' } });
 export type EvaluationValues = z.output<typeof EvaluationCreate>;
 
 export const Evaluation = z

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Id, ListQuery, Timestamp } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
 
-export const THUMBS = ['up', 'down'] as const;
+const THUMBS = ['up', 'down'] as const;
 
 const fields = {
   thumb: z.enum(THUMBS).nullable().default(null),
@@ -10,7 +10,7 @@ const fields = {
   note: z.string().max(10_000).default(''),
 };
 
-export const ScoreCreate = z
+const ScoreCreate = z
   .object(fields)
   .refine(({ thumb, value }) => (thumb === null) !== (value === null), {
     message: 'Give either a `thumb` (up, down) or a `value` (a number)',

@@ -1,7 +1,7 @@
 import { canonicalJson } from './canonical-json.ts';
 
 /** The answer as the text that patterns and schemas are applied to. */
-export const answerText = (answer: unknown): string => (typeof answer === 'string' ? answer : JSON.stringify(answer ?? null));
+export const gradedText = (answer: unknown): string => (typeof answer === 'string' ? answer : JSON.stringify(answer ?? null));
 
 /** Why an answer is not the expected one; null if it is. Texts are compared without the space around them. */
 export function difference(answer: unknown, expected: unknown, { ignore_case }: { ignore_case: boolean }): string | null {

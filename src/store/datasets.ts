@@ -1,5 +1,5 @@
 import { v7 as uuid } from 'uuid';
-import { type Dataset, type DatasetItem, type DatasetValues, MOST_ITEMS, type RecordedCall } from '../contracts/datasets.ts';
+import { type Dataset, type DatasetItem, type DatasetValues, type ItemCall, MOST_ITEMS } from '../contracts/datasets.ts';
 import { conflict } from '../domain/errors.ts';
 import { OUTCOMES_UNKNOWN } from '../domain/transcript.ts';
 import type { Dataset as DatasetRow, DatasetItem as ItemRow, Prisma } from '../generated/prisma/client.ts';
@@ -18,7 +18,7 @@ interface NewItem {
   dataset_id: string;
   prompt: string;
   expected: unknown;
-  calls: RecordedCall[];
+  calls: ItemCall[];
   source_task_id: string | null;
   created_by: string;
 }
@@ -69,6 +69,6 @@ export function datasetStore({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>
       });
     },
     recordedCalls: (task_id: string) =>
-      rows<RecordedCall>(pool, sql.recordedCallsOfTask({ task_id, outcomes_unknown: OUTCOMES_UNKNOWN })),
+      rows<ItemCall>(pool, sql.recordedCallsOfTask({ task_id, outcomes_unknown: OUTCOMES_UNKNOWN })),
   };
 }

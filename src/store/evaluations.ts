@@ -30,7 +30,7 @@ interface NewEvaluation extends Omit<EvaluationValues, 'definition_hash'> {
 }
 
 /** An item whose run is to begin. */
-export interface ClaimedResult {
+interface ClaimedResult {
   task_id: string;
   prompt: string;
   workflow_id: string;

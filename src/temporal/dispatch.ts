@@ -48,7 +48,7 @@ interface EvaluationOrder extends Evaluated {
 }
 
 /** A task that is on record and whose run is to be started. */
-export interface Prepared {
+interface Prepared {
   run: RunInput;
   labels: RunLabels;
 }

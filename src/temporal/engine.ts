@@ -89,7 +89,7 @@ export function createEngine({ client, task_queue, ui_url, eager }: EngineOption
     workflowId: runIdOf(run.task_id),
     taskQueue: task_queue,
     args: [run] as [RunInput],
-    ...textsOf(run, labels),
+    ...runTexts(run, labels),
     typedSearchAttributes: attributesOf(labels),
     priority: runPriority(labels),
   });
@@ -152,7 +152,7 @@ export function createEngine({ client, task_queue, ui_url, eager }: EngineOption
 }
 
 /** What the Temporal UI shows of a run. */
-export const textsOf = ({ task_id }: Pick<RunInput, 'task_id'>, { workflow, agent, owner }: RunLabels) => ({
+export const runTexts = ({ task_id }: Pick<RunInput, 'task_id'>, { workflow, agent, owner }: RunLabels) => ({
   staticSummary: `${workflow} · ${agent}`,
   staticDetails: `Task ${task_id} of ${owner}`,
 });

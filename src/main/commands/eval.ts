@@ -18,7 +18,13 @@ It uses the API at PERDURA_API_URL with the access token in PERDURA_API_TOKEN, o
 
 const TEXT = { type: 'string' } as const;
 const OPTIONS = {
-  ...{ dataset: TEXT, workflow: TEXT, version: TEXT, graders: TEXT, effects: TEXT, parallel: TEXT, baseline: TEXT },
+  dataset: TEXT,
+  workflow: TEXT,
+  version: TEXT,
+  graders: TEXT,
+  effects: TEXT,
+  parallel: TEXT,
+  baseline: TEXT,
   'pass-rate': TEXT,
 };
 type Options = { [name in keyof typeof OPTIONS]?: string };

@@ -1,12 +1,12 @@
 import type { Grade, Grader } from '../../contracts/evaluations.ts';
 import { AppError } from '../../domain/errors.ts';
-import { answerText, difference } from '../../domain/grading.ts';
+import { difference, gradedText } from '../../domain/grading.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import type { Judge } from '../../guardrails/judge.ts';
 import type { EvaluationStore } from '../../store/evaluations.ts';
 import type { TaskStore } from '../../store/tasks.ts';
 import type { Dispatch } from '../dispatch.ts';
-import { attributeValues, textsOf } from '../engine.ts';
+import { attributeValues, runTexts } from '../engine.ts';
 import type { RunInput } from '../names.ts';
 
 export interface EvaluatePorts {
@@ -41,7 +41,7 @@ export const beginItemActivity =
     try {
       const access_token = await evaluations.tokenOf(evaluation_id);
       const { run, labels } = await dispatch.evaluate({ ...claimed, evaluation_id, access_token });
-      return { run, texts: textsOf(run, labels), attributes: attributeValues(labels) };
+      return { run, texts: runTexts(run, labels), attributes: attributeValues(labels) };
     } catch (error) {
       // There is no room now; the next attempt may find some.
       if (!(error instanceof AppError) || error.kind === 'unavailable' || error.kind === 'too_many') throw error;
@@ -91,7 +91,7 @@ interface Graded {
 async function gradeOf({ reasonsOf }: EvaluatePorts, grader: Grader, { answer, expected, owner }: Graded): Promise<Grade> {
   const reasons = async () => {
     if (grader.type === 'exact') return [difference(answer, expected, grader) ?? []].flat();
-    return (await reasonsOf(guardrailOf(grader), answerText(answer), owner)).reasons;
+    return (await reasonsOf(guardrailOf(grader), gradedText(answer), owner)).reasons;
   };
   const [reason = null] = await reasons();
   return { grader: grader.type, passed: reason === null, reason };

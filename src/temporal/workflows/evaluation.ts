@@ -65,7 +65,9 @@ async function ended({ run, texts, attributes }: BegunItem): Promise<void> {
     value,
   }));
   const options = {
-    ...{ workflowId: runIdOf(run.task_id), args: [run], ...texts },
+    workflowId: runIdOf(run.task_id),
+    args: [run],
+    ...texts,
     typedSearchAttributes: new TypedSearchAttributes(pairs),
     workflowIdReusePolicy: 'REJECT_DUPLICATE' as const,
   };

@@ -86,6 +86,9 @@ export function pathOf(path: string, { ids }: MadeTenant, id?: string): string {
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => (name === 'id' ? of : ids[name]) ?? UNKNOWN);
 }
 
+/** Private collections, in which several may have one name. */
+const NAMED_FREELY = ['scheduled-agents', 'datasets'];
+
 /** The value that makes a field refer to a record of the other tenant. */
 export function foreignValue(path: string, kind: string, { operation, other, own }: Foreign): unknown {
   const field = bareName(path);
@@ -93,7 +96,7 @@ export function foreignValue(path: string, kind: string, { operation, other, own
   const collection =
     /^(skills|agents|workflows|knowledge_sources|guardrails)\[\]/.exec(path)?.[1]?.replace('_', '-') ?? collectionOf(operation);
   if (kind === 'token') return tokenValue(field, operation, own);
-  if (kind === 'unique') return collection === 'tokens' ? TOKEN : collection === 'scheduled-agents' ? 'x' : names[collection];
+  if (kind === 'unique') return collection === 'tokens' ? TOKEN : NAMED_FREELY.includes(collection) ? 'x' : names[collection];
   if (kind === 'import_id') return ids[collection];
   if (kind === 'memory_key') return TAKEN.key;
   if (kind === 'granted') return ids.providers;
