@@ -23,7 +23,7 @@ const ItemCreate = z
     prompt: z.string().min(1).optional().meta({ description: "Left out with `task_id`: the run's" }),
     expected: Expected.optional().meta({ description: "Left out with `task_id`: the run's answer" }),
     task_id: Id.optional().meta({
-      description: 'A run of yours to take the prompt, the answer and the recorded tool results from',
+      description: 'One of your runs, to take the prompt, the answer and the recorded tool results from',
     }),
   })
   .refine(({ prompt, task_id }) => prompt !== undefined || task_id !== undefined, {

@@ -130,7 +130,7 @@ export const evaluations = {
     summary: 'Run a dataset against a version of a workflow',
     description:
       'Starts a durable run for each item, `parallel` at once, and grades the answers. The runs are ordinary runs with the trigger ' +
-      '`evaluation`, each in a workflow of its own. They send no webhooks and store no automatic memories; models are called and paid for.',
+      '`evaluation`, each in a separate workflow. They send no webhooks and store no automatic memories; models are called and paid for.',
     params: IdParams,
     body: EvaluationCreate,
     reply: Evaluation,

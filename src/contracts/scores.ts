@@ -6,7 +6,7 @@ const THUMBS = ['up', 'down'] as const;
 
 const fields = {
   thumb: z.enum(THUMBS).nullable().default(null),
-  value: z.number().nullable().default(null).meta({ description: 'A number instead of a thumb, on a scale of your own' }),
+  value: z.number().nullable().default(null).meta({ description: 'A number instead of a thumb, on any scale' }),
   note: z.string().max(10_000).default(''),
 };
 

@@ -35,7 +35,7 @@ interface PromptOrder {
 /** A run that is to begin at a step of another run. */
 type ForkOrder = Omit<PromptOrder, 'prompt' | 'reasoning_effort' | 'trigger' | 'scheduled_agent_id' | 'due_at'> & ForkAt;
 
-/** A run of an evaluation: in a workflow of its own, so that it waits for no other run. */
+/** A run of an evaluation: in a separate workflow, so that it waits for no other run. */
 interface EvaluationOrder extends Evaluated {
   evaluation_id: string;
   task_id: string;

@@ -53,7 +53,7 @@ async function evaluate(id: string, item_id: string): Promise<void> {
   const begun = await beginItem(id, item_id);
   if (!begun) return;
   await ended(begun);
-  // Usually the run has ended by now. It goes on in another execution if the reconciler started it, or after a restore.
+  // Usually the run has ended by now. It continues in another execution if the reconciler started it, or after a restore.
   for (let pause_s = 1; (await gradeItem(id, item_id)) === 'open'; pause_s = Math.min(pause_s * 2, LONGEST_PAUSE_S))
     await sleep(pause_s * 1_000);
 }
