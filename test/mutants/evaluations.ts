@@ -49,7 +49,7 @@ export default [
     file: 'src/store/statements/evaluations.ts',
     text: 'FROM tasks WHERE definition_hash = :definition_hash AND workflow_id = :workflow_id)',
     replacement: 'FROM tasks WHERE definition_hash = :definition_hash)',
-    harm: "Whoever knows a hash runs another person's definition.",
+    harm: "Anyone who knows a hash runs another person's definition.",
     tests: [{ file: TESTS, name: 'is a version of another workflow' }],
   },
   {
@@ -84,7 +84,7 @@ export default [
     file: 'src/store/datasets.ts',
     text: "evaluations: { none: { status: 'running' } }",
     replacement: "evaluations: { none: { status: 'never' } }",
-    harm: 'A dataset is deleted under its running evaluation, whose runs go on with nobody to see them.',
+    harm: 'A dataset is deleted under its running evaluation, whose runs continue with nobody to see them.',
     tests: [{ file: TESTS, name: 'are changes of a dataset while it is evaluated' }],
   },
   {
@@ -109,14 +109,14 @@ export default [
     text: '&& ended.regressions.length === 0 ? 0 : 1',
     replacement: '? 0 : 1',
     harm: 'CI is green although an item regressed.',
-    tests: [{ file: 'test/temporal/eval-command.test.ts', name: 'tells CI by its exit code' }],
+    tests: [{ file: 'test/temporal/eval-command.test.ts', name: 'shows CI by its exit code' }],
   },
   {
     id: 'evaluations/score-of-another-run',
     file: 'src/store/scores.ts',
     text: 'where: { id, task_id } })).count',
     replacement: 'where: { id } })).count',
-    harm: "Whoever has a run deletes the scores of other people's runs.",
+    harm: "Anyone who has a run deletes the scores of other people's runs.",
     tests: [{ file: SCORES, name: 'cannot be deleted through another run' }],
   },
   {

@@ -23,7 +23,7 @@ async function evaluate(...args: string[]) {
   return { code, output: child.output() };
 }
 
-it('tells CI by its exit code whether enough items pass and none regressed, and names those that do not', async () => {
+it('shows CI by its exit code whether enough items pass and none regressed, and names those that do not', async () => {
   const dataset = await evaluating(here).dataset({ France: 'Paris', Spain: 'Madrid' });
   const workflow = await here.workflow({ workflow: { output_format: 'markdown' } });
   const asked = ['--dataset', dataset, '--workflow', workflow];

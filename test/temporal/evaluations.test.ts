@@ -120,7 +120,7 @@ describe('an evaluation', () => {
     expect(JSON.stringify(here.model.requests.at(-1))).toContain('The second instructions.');
   });
 
-  it('counts an item whose run fails as an error, with the reason, and goes on', async () => {
+  it('counts an item whose run fails as an error, with the reason, and continues', async () => {
     const workflow_id = await here.workflow(markdown);
     const dataset = await evals.dataset({ good: 'x', bad: 'x' });
     here.model.always((response, request) =>
