@@ -29,7 +29,9 @@ import { refuseIfCrowded } from './crowded.ts';
 import type { SharedWrite } from './crud.ts';
 import { customToolRoutes } from './custom-tools.ts';
 import { type DashboardSettings, serveDashboards } from './dashboard.ts';
+import { datasetRoutes } from './datasets.ts';
 import { serveDocs } from './docs.ts';
+import { type EvaluationServices, evaluationRoutes } from './evaluations.ts';
 import { type GateLimit, streamGate, uploadGate } from './gate.ts';
 import { type GuardrailLimits, guardrailRoutes } from './guardrails.ts';
 import { type Checks, healthRoutes } from './health.ts';
@@ -48,6 +50,7 @@ import { providerRoutes } from './providers.ts';
 import { RateWindow } from './rate-window.ts';
 import { type RequestSecrets, redactedLog, redactReplies } from './redact-replies.ts';
 import { type ScheduleServices, scheduledAgentRoutes } from './scheduled-agents.ts';
+import { scoreRoutes } from './scores.ts';
 import { secureHeaders } from './secure-headers.ts';
 import { createSignIns } from './sign-in.ts';
 import { skillRoutes } from './skills.ts';
@@ -84,6 +87,7 @@ export interface Services {
   /** Throws if a write would exceed the caller's storage quota. */
   admitBytes: Gates['stored'];
   schedules: ScheduleServices['schedules'];
+  evaluations: EvaluationServices['evaluations'];
   fireNow: ScheduleServices['fireNow'];
   secrets: RequestSecrets;
   /** Whether so many statements wait for a database connection that a further request would only time out. */
@@ -222,6 +226,9 @@ function mountResources(api: Api, services: Services, { shared_write, limits }: 
   workflowRoutes(api, services);
   versionRoutes(api, services.store, shared_write);
   taskRoutes(api, services);
+  scoreRoutes(api, services);
+  datasetRoutes(api, services);
+  evaluationRoutes(api, services);
   usageRoutes(api, services.store);
   modelRoutes(api, services);
   webhookRoutes(api, services);

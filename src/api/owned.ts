@@ -25,6 +25,9 @@ export const ownedTask = ({ tasks }: Pick<Store, 'tasks'>) =>
 export const ownedWorkflow = ({ workflows }: Pick<Store, 'workflows'>) =>
   owned({ noun: 'workflow', find: workflows.find, ownerOf: ({ owner_key }) => owner_key });
 
+export const ownedDataset = ({ datasets }: Pick<Store, 'datasets'>) =>
+  owned({ noun: 'dataset', find: datasets.find, ownerOf: ({ created_by }) => created_by });
+
 export const ownedSchedule = ({ scheduledAgents }: Pick<Store, 'scheduledAgents'>) =>
   owned({ noun: 'scheduled agent', find: scheduledAgents.find, ownerOf: ({ owner }) => owner });
 

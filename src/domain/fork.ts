@@ -6,9 +6,9 @@ import { type LoopState, type PlannedCall, type RunRules, runLoop, START } from 
 /** How the tool calls of a fork are handled: answered from the record, never executed, or executed as in any run. */
 export type ForkEffects = 'recorded' | 'stub' | 'live';
 
-/** Where a forked run began. */
+/** Where a forked run began. Without a source, it is a run of an evaluation: its item has the record. */
 export interface ForkOrigin {
-  task_id: string;
+  task_id: string | null;
   step: number;
   effects: ForkEffects;
 }
@@ -63,25 +63,28 @@ interface Records {
   recorded: readonly RecordedCall[];
   /** Calls that the fork made before this one. */
   earlier: readonly AskedCall[];
+  /** The record is that of a dataset's item. */
+  evaluated?: boolean;
 }
 
 /**
  * The rule of a fork's tool calls. Equal calls are answered in the order of the record. Once the record is used up, they get its
  * last result. Null: the call is to be executed.
  */
-export function forkAnswer(call: ForkedCall, { effects, recorded, earlier }: Records): ForkAnswer | null {
+export function forkAnswer(call: ForkedCall, { effects, recorded, earlier, evaluated = false }: Records): ForkAnswer | null {
   if (effects === 'live') return null;
   const equal = recorded.filter((other) => isSameCall(other, call));
   const found = equal[earlier.filter((other) => isSameCall(other, call)).length] ?? equal.at(-1);
   if (found) return { content: found.content, failed: found.failed, answered_by: 'recorded' };
-  if (effects === 'stub') return { content: stubOf(call.name), failed: false, answered_by: 'stub' };
-  return call.effect === 'write' ? { content: unknownEffect(call.name), failed: true, answered_by: 'refused' } : null;
+  if (effects === 'stub') return { content: stubOf(call.name, evaluated), failed: false, answered_by: 'stub' };
+  return call.effect === 'write' ? { content: unknownEffect(call.name, evaluated), failed: true, answered_by: 'refused' } : null;
 }
 
-const stubOf = (name: string) =>
-  `Stub: ${name} was not called. No tool is called in this fork, and its source has no result on record for these arguments.`;
-const unknownEffect = (name: string) =>
-  `Not called: ${name} changes things outside, and the run that this one was forked from has no result on record for these arguments.`;
+const NOTHING_ON_RECORD = 'no result on record for these arguments';
+const stubOf = (name: string, evaluated: boolean) =>
+  `Stub: ${name} was not called. ${evaluated ? 'No tool is called in this evaluation, and its item' : 'No tool is called in this fork, and its source'} has ${NOTHING_ON_RECORD}.`;
+const unknownEffect = (name: string, evaluated: boolean) =>
+  `Not called: ${name} changes things outside, and the ${evaluated ? 'item that this run evaluates' : 'run that this one was forked from'} has ${NOTHING_ON_RECORD}.`;
 
 /** The same tool with equal arguments, in any spelling. */
 function isSameCall(a: AskedCall, b: AskedCall): boolean {

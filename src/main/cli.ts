@@ -15,6 +15,7 @@ const COMMANDS: Record<string, () => Promise<{ default: Command }>> = {
   restore: () => import('./commands/restore.ts'),
   tools: () => import('./commands/tools.ts'),
   replay: () => import('./commands/replay.ts'),
+  eval: () => import('./commands/eval.ts'),
   restored: () => import('./commands/restored.ts'),
   doctor: () => import('./commands/doctor.ts'),
 };

@@ -40,6 +40,8 @@ const Environment = z.object({
   PERDURA_PORT: z.coerce.number().int().min(0).max(65_535).optional(),
   PERDURA_PUBLIC_URL: Url.optional(),
   PERDURA_READY_FILE: z.string().optional(),
+  PERDURA_API_URL: Url.optional(),
+  PERDURA_API_TOKEN: z.string().optional(),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('warn'),
   DATABASE_URL: Postgres.optional(),
   DATABASE_POOL_SIZE: z.coerce.number().int().min(2).default(20),

@@ -15,6 +15,7 @@ import type { SecretScope } from '../store/secret-scope.ts';
 import type { Dispatch } from '../temporal/dispatch.ts';
 import type { Engine } from '../temporal/engine.ts';
 import type { EpochKeeper } from '../temporal/epoch.ts';
+import type { Evaluations } from '../temporal/evaluations.ts';
 import type { Schedules } from '../temporal/schedules.ts';
 import type { Settle } from '../temporal/settle.ts';
 import type { PythonToolRunner } from '../toolrunner/index.ts';
@@ -74,5 +75,6 @@ export interface RunControl {
   settle: Settle;
   dispatch: Dispatch;
   schedules: Schedules;
+  evaluations: Evaluations;
   epoch: EpochKeeper;
 }

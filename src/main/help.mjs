@@ -11,6 +11,7 @@ const COMMANDS = {
   restore: { usage: '<file>', summary: 'a backup into an empty PERDURA_HOME' },
   tools: { usage: 'install <package> …', summary: 'packages that custom tools may import' },
   replay: { usage: '<bundle.json> …', summary: 'run bundles of runs again, offline' },
+  eval: { usage: '--dataset <id> --workflow <id> …', summary: 'run a dataset against a workflow; the exit code is for CI' },
   restored: { summary: 'after restoring a backup or snapshot: ask before writes are repeated' },
   doctor: { usage: '[--json]', summary: 'report what is unhealthy and why' },
 };

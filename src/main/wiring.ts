@@ -38,6 +38,7 @@ import { createEngine } from '../temporal/engine.ts';
 import { engineMark } from '../temporal/engine-mark.ts';
 import { isOnThisMachine, openConnection, openRelayedConnection } from '../temporal/engine-relay.ts';
 import { epochKeeper } from '../temporal/epoch.ts';
+import { createEvaluations } from '../temporal/evaluations.ts';
 import { keepPrepared, prepareEngine } from '../temporal/housekeeping.ts';
 import { activityPorts, firePortsOf } from '../temporal/ports/index.ts';
 import { createSchedules } from '../temporal/schedules.ts';
@@ -169,7 +170,8 @@ export function openRunControl(
   });
   const home = homeMark(setting.config.PERDURA_HOME, { holds_record: setting.config.DATABASE_URL === undefined });
   const epoch = epochKeeper({ record: store.epoch, engine: engineMark(client, task_queue), home, log });
-  return { client, engine, settle, dispatch, schedules: createSchedules({ client, task_queue, public_url }), epoch };
+  const schedules = createSchedules({ client, task_queue, public_url });
+  return { client, engine, settle, dispatch, schedules, evaluations: createEvaluations(client, task_queue), epoch };
 }
 
 export async function openWorker(

@@ -5,6 +5,7 @@ import { FORK_PROMPT_POSITION } from '../domain/fork.ts';
 import type { PlannedCall } from '../domain/run-loop.ts';
 import { OUTCOMES_UNKNOWN } from '../domain/transcript.ts';
 import { type Queryable, row, rows } from './database.ts';
+import { markEvaluated, recordedCallsOfItem } from './statements/evaluations.ts';
 import * as sql from './statements/forks.ts';
 import type { OpenCall } from './tool-ledger.ts';
 
@@ -36,6 +37,17 @@ export async function seed(connection: Queryable, fork_id: string, from: Seed): 
   if (message !== null) await row(connection, sql.addForkMessage({ ...place, content: message }));
 }
 
+/** How the tool calls of an evaluation's run are answered, and the version that it runs with. */
+export interface Evaluated {
+  definition_hash: string;
+  effects: Exclude<ForkEffects, 'live'>;
+}
+
+/** Turns a task into one of an evaluation, in the transaction that created it. */
+export async function markAsEvaluated(connection: Queryable, task_id: string, { effects }: Evaluated): Promise<void> {
+  await row(connection, markEvaluated({ task_id, effects }));
+}
+
 export type ForkStore = ReturnType<typeof forkStore>;
 
 /** Runs as sources of forks. */
@@ -45,12 +57,15 @@ export function forkStore(pool: pg.Pool) {
     steps: (task_id: string) => rows<{ step: number; calls: PlannedCall[] }>(pool, sql.stepsOfSource({ source_id: task_id })),
     /** The recorded results that may answer a fork's call, and the calls that may have used them before. */
     async recordsFor({ task_id, step, position, name, fork }: OpenCall & { fork: NonNullable<OpenCall['fork']> }) {
+      const { task_id: source_id, step: from_step } = fork;
       const [recorded, earlier] = await Promise.all([
         rows<RecordedCall>(
           pool,
-          sql.recordedResults({ source_id: fork.task_id, from_step: fork.step, name, outcomes_unknown: OUTCOMES_UNKNOWN }),
+          source_id === null
+            ? recordedCallsOfItem({ task_id, name })
+            : sql.recordedResults({ source_id, from_step, name, outcomes_unknown: OUTCOMES_UNKNOWN }),
         ),
-        rows<AskedCall>(pool, sql.earlierCalls({ fork_id: task_id, from_step: fork.step, name, step, position })),
+        rows<AskedCall>(pool, sql.earlierCalls({ fork_id: task_id, from_step, name, step, position })),
       ]);
       return { recorded, earlier };
     },

@@ -13,8 +13,10 @@ import { continuityStore } from './continuity.ts';
 import { cursorStore } from './cursors.ts';
 import { customToolStore } from './custom-tools.ts';
 import { type Database, RUN_STATEMENT_MS, rows, within } from './database.ts';
+import { datasetStore } from './datasets.ts';
 import { definitionStore } from './definitions.ts';
 import { epochStore } from './epoch.ts';
+import { evaluationStore } from './evaluations.ts';
 import { eventStore } from './events.ts';
 import { forkStore } from './forks.ts';
 import { grantKeys } from './grant-keys.ts';
@@ -35,6 +37,7 @@ import { retentionStore } from './retention.ts';
 import { type Publish, runStore } from './runs.ts';
 import { sampleStore } from './samples.ts';
 import { scheduleStore } from './scheduled-agents.ts';
+import { scoreStore } from './scores.ts';
 import { sizeStore } from './sizes.ts';
 import { probeWriting } from './statements/installation.ts';
 import { chatGuardrails, notJoinedByTag } from './statements/snapshots.ts';
@@ -72,6 +75,7 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
   const connections = connectionStores(prisma, keys);
   const snapshot = (workflow_id: string) => snapshotOf(pool, workflow_id, trusted);
   const providersIn = (on: Prisma.TransactionClient) => resource<Provider>(on.provider, { noun: 'provider', tagged: false });
+  const snapshot = (workflow_id: string) => snapshotOf(pool, workflow_id, trusted);
   return {
     agents: resource<Agent>(prisma.agent, { noun: 'agent', tagged: false }),
     providers: { ...providersIn(prisma), ...granting.writes('provider', providersIn) },
@@ -118,6 +122,9 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
     retention: retentionStore({ pool }),
     sizes: sizeStore({ pool }),
     usage: usageStore({ pool }),
+    scores: scoreStore({ pool, prisma }),
+    datasets: datasetStore({ pool, prisma }),
+    evaluations: evaluationStore({ pool, prisma, keys, snapshot }),
     /** The guardrails of a principal's workflows with an agent. They also apply in chats with it. */
     chatGuardrails: (agent_id: string, owner: string) =>
       rows<PinnedGuardrail>(pool, chatGuardrails({ agent_id, owner, admins: trusted })),

@@ -1,5 +1,6 @@
 import { connectionStores } from './connections.ts';
 import { type Database, row, rows } from './database.ts';
+import { renewEvaluations } from './evaluations.ts';
 import { grantKeys } from './grant-keys.ts';
 import { forgetOtherKeys } from './key-check.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
@@ -14,6 +15,7 @@ import { webhookSecretStore } from './webhook-secrets.ts';
 interface Rotated {
   tokens: number;
   schedules: number;
+  evaluations: number;
   connections: number;
   definitions: number;
   runs: number;
@@ -28,6 +30,7 @@ export async function rotateKeys({ pool, prisma }: Pick<Database, 'pool' | 'pris
   const rotated = {
     tokens: await tokenStore({ pool, prisma, fingerprints }, keys).rotate(),
     schedules: await scheduleStore({ pool, prisma, keys }).rotate(),
+    evaluations: await renewEvaluations(prisma, keys),
     connections: (await mcpServers.rotate()) + (await knowledgeSources.rotate()),
     definitions: await renewDefinitions(pool, mcpServers.sealer),
     runs: await renewCallers(pool, keys),

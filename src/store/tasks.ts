@@ -12,7 +12,7 @@ import { isUuid } from '../domain/uuid.ts';
 import type { PrismaClient, Task as Row } from '../generated/prisma/client.ts';
 import { inTransaction, type Queryable, row, rows } from './database.ts';
 import { hashOf, withDefinition } from './definitions.ts';
-import { type Seed, seed } from './forks.ts';
+import { type Evaluated, markAsEvaluated, type Seed, seed } from './forks.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
 import { wireAs } from './page.ts';
 import type { Publish } from './runs.ts';
@@ -38,6 +38,8 @@ export interface NewTask {
   caller_token: string | null;
   /** What a fork starts with; absent for other tasks. */
   seed?: Seed | undefined;
+  /** What a run of an evaluation starts with; absent for other tasks. */
+  evaluated?: Evaluated | undefined;
 }
 
 export interface CreatedTask {
@@ -114,8 +116,8 @@ export function taskStore({
       const events = openingEvents(task, created_at.toISOString());
       const values = valuesOf(task, { task_id, created_at, events, keys });
       const write = (on: Queryable) => row<{ holder: string; last: number }>(on, sql.createTask(values));
-      const from = task.seed;
-      const attempt = () => (from ? inTransaction(pool, (on) => seeded(on, task_id, { from, write })) : write(pool));
+      const prepare = preparing(task);
+      const attempt = () => (prepare ? inTransaction(pool, (on) => prepared(on, { prepare, write })) : write(pool));
       const created = await withDefinition(attempt);
       if (!created) return (await row<CreatedTask>(pool, sql.createdTask({ task_id, workflow_id: task.workflow_id }))) ?? null;
       publish(task.workflow_id, task_id, { events, last: created.last });
@@ -207,9 +209,17 @@ function openingEvents({ task_id, prompt, seed: from }: NewTask, at: string): Ne
   return [received, log('forked', `Forked from step ${from.step} of the run ${from.task_id}`, { forked_from })];
 }
 
-async function seeded<T>(on: Queryable, task_id: string, { from, write }: { from: Seed; write(on: Queryable): Promise<T> }) {
+type Prepare = (on: Queryable) => Promise<void>;
+
+/** What is written with a task that does not start from nothing. */
+function preparing({ task_id, seed: from, evaluated }: NewTask): Prepare | null {
+  if (from) return (on) => seed(on, task_id, from);
+  return evaluated ? (on) => markAsEvaluated(on, task_id, evaluated) : null;
+}
+
+async function prepared<T>(on: Queryable, { prepare, write }: { prepare: Prepare; write(on: Queryable): Promise<T> }) {
   const created = await write(on);
-  if (created) await seed(on, task_id, from);
+  if (created) await prepare(on);
   return created;
 }
 
@@ -235,6 +245,7 @@ function valuesOf(task: NewTask, { task_id, created_at, events, keys }: Fresh) {
     scheduled_agent_id = null,
     due_at = null,
     seed: from,
+    evaluated,
   } = task;
   const body = JSON.stringify(definition);
   const caller = task.caller_token === null ? null : keys.seal(task.caller_token, callerContext(task_id));
@@ -249,7 +260,7 @@ function valuesOf(task: NewTask, { task_id, created_at, events, keys }: Fresh) {
     scheduled_agent_id,
     due_at,
     created_at,
-    definition_hash: from?.definition_hash ?? hashOf(body),
+    definition_hash: (from ?? evaluated)?.definition_hash ?? hashOf(body),
     definition: body,
     version_id: uuid(),
     config: config && JSON.stringify(config),

@@ -26,6 +26,8 @@ interface NewWorkflow extends Partial<WorkflowSettings> {
   owner_login: string;
   /** Created for one request of a compatible API. */
   single_use?: boolean;
+  /** Created for one run of this evaluation. */
+  evaluation_id?: string;
 }
 
 const NOUN = 'workflow';
@@ -43,7 +45,11 @@ export function workflowStore({ pool, prisma, granting }: Parts) {
     watched: (id: string, task_id: string | null) =>
       row<{ owner: string; has_task: boolean }>(pool, sql.watchedWorkflow({ id, task_id })),
     list({ limit, cursor, q, ...same }: WorkflowFilter) {
-      const where: Prisma.WorkflowWhereInput = { ...same, ...(q ? { title: { contains: q, mode: 'insensitive' } } : {}) };
+      const where: Prisma.WorkflowWhereInput = {
+        ...same,
+        evaluation_id: null,
+        ...(q ? { title: { contains: q, mode: 'insensitive' } } : {}),
+      };
       return listed(prisma.workflow, { where, paging: { limit, cursor }, shown: wired });
     },
     async find(id: string) {
@@ -98,7 +104,7 @@ type LogData = Pick<LogEntry, 'event' | 'detail'> & Record<string, unknown>;
 const NO_USAGE = { total_in: 0, total_out: 0, cost: 0, cache_read: 0, cache_write: 0, premium_requests: 0 };
 
 /** On the wire `owner` is the login; ownership is decided by `owner_key`. */
-const wired = ({ owner, owner_login, single_use: _, ...rest }: Row) => ({
+const wired = ({ owner, owner_login, single_use: _, evaluation_id: _evaluation, ...rest }: Row) => ({
   ...wireAs<WorkflowSummary>()(rest),
   enabled: rest.status !== 'inactive',
   owner: owner_login,

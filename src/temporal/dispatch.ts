@@ -5,15 +5,15 @@ import { outageOf } from '../domain/outages.ts';
 import type { LoopState } from '../domain/run-loop.ts';
 import { isTerminal } from '../domain/statuses.ts';
 import type { EventBus } from '../events/bus.ts';
-import type { Seed } from '../store/forks.ts';
+import type { Evaluated, Seed } from '../store/forks.ts';
 import type { Store } from '../store/index.ts';
 import type { Snapshot } from '../store/pin.ts';
 import type { CreatedTask, NewTask } from '../store/tasks.ts';
 import type { VersionConfig } from '../store/versions.ts';
 import { carryOut } from './continuity.ts';
-import type { Engine } from './engine.ts';
+import type { Engine, RunLabels } from './engine.ts';
 import { type ForkAt, plannedFork } from './fork.ts';
-import { rulesOf } from './names.ts';
+import { type RunInput, rulesOf } from './names.ts';
 import type { Settle } from './settle.ts';
 
 interface PromptOrder {
@@ -36,6 +36,24 @@ interface PromptOrder {
 /** A run that is to begin at a step of another run. */
 type ForkOrder = Omit<PromptOrder, 'prompt' | 'reasoning_effort' | 'trigger' | 'scheduled_agent_id' | 'due_at'> & ForkAt;
 
+/** A run of an evaluation: in a separate workflow, so that it waits for no other run. */
+interface EvaluationOrder extends Evaluated {
+  evaluation_id: string;
+  task_id: string;
+  /** The workflow that is evaluated. */
+  workflow_id: string;
+  owner: string;
+  owner_login: string;
+  prompt: string;
+  access_token: string | null;
+}
+
+/** A task that is on record and whose run is to be started. */
+interface Prepared {
+  run: RunInput;
+  labels: RunLabels;
+}
+
 interface Accepted {
   task_id: string;
   workflow_id: string;
@@ -49,6 +67,8 @@ export interface Dispatch {
   prompt(order: PromptOrder): Promise<Accepted>;
   /** Writes a task that forks another run at one of its steps, and starts it like the task of a prompt. */
   fork(order: ForkOrder): Promise<Accepted>;
+  /** Writes a task of an evaluation, once. Its run is started by the evaluation. */
+  evaluate(order: EvaluationOrder): Promise<Prepared>;
   /** Carries out the recorded decision about a task whose record is behind. The reconciler repeats what fails. */
   continueRun(task_id: string): Promise<void>;
   /** Asks a task's run to end; text and usage so far are kept. */
@@ -58,7 +78,7 @@ export interface Dispatch {
 export interface DispatchOptions {
   /** Makes a task if its owner may have one more; refuses by throwing. */
   admitTask<T>(owner: string, make: () => Promise<T>): Promise<T>;
-  store: Pick<Store, 'snapshot' | 'tasks' | 'continuity' | 'definitions' | 'forks'>;
+  store: Pick<Store, 'snapshot' | 'tasks' | 'continuity' | 'definitions' | 'forks' | 'workflows'>;
   engine: Engine;
   bus: Pick<EventBus, 'halt'>;
   settle: Settle;
@@ -97,11 +117,10 @@ export function createDispatch({
 
   async function start(order: PromptOrder, { definition, state }: Begins, { task_id, holder }: CreatedTask): Promise<void> {
     const queued = holder !== task_id;
-    const { owner_login: owner, owner: principal, trigger, workflow_id } = order;
-    const { agent, workflow, model, settings } = definition;
-    const labels = { owner, principal, trigger, agent: agent.name, workflow: workflow.title ?? workflow_id, workflow_id, model };
+    const { workflow_id } = order;
     try {
-      await engine.start({ task_id, queued, ...rulesOf(settings), ...(state ? { state } : {}) }, labels);
+      const run = { task_id, queued, ...rulesOf(definition.settings), ...(state ? { state } : {}) };
+      await engine.start(run, labelsOf(order, definition));
     } catch (error) {
       // The refusal states that nothing was started. If that is uncertain, the database's error is thrown instead.
       await discard(task_id);
@@ -179,7 +198,32 @@ export function createDispatch({
       await admit({ ...definition, guardrails: snapshot.guardrails }, said, order.owner);
       return launch({ ...order, prompt, trigger: 'fork' }, { definition, seed, state }, snapshot);
     },
+    async evaluate({ definition_hash, effects, evaluation_id, ...order }) {
+      const { task_id, owner, owner_login } = order;
+      const definition = await store.definitions.get(definition_hash);
+      const labels = labelsOf({ ...order, trigger: EVALUATION }, definition);
+      const ready = { run: { task_id, queued: false, max_turns: definition.settings.max_turns }, labels };
+      if (await store.tasks.find(task_id)) return ready;
+      const snapshot = await snapshotFor(order);
+      await admit(definition, order.prompt, owner);
+      await admit({ ...definition, guardrails: snapshot.guardrails }, order.prompt, owner);
+      const { agent, workflow } = definition;
+      const own = { id: task_id, owner, owner_login, single_use: true, evaluation_id };
+      if (!(await store.workflows.find(task_id)))
+        await store.workflows.create({ ...own, agent_id: agent.id, title: workflow.title });
+      const alone = { ...order, workflow_id: task_id, trigger: EVALUATION };
+      const task = newTask(alone, { definition, on_busy: 'reject', evaluated: { definition_hash, effects } });
+      if (!(await admitTask(owner, () => create(task)))) throw refusal('active');
+      return ready;
+    },
   };
+}
+
+function labelsOf(
+  { owner_login: owner, owner: principal, trigger, workflow_id }: Omit<PromptOrder, 'prompt' | 'access_token'>,
+  { agent, workflow, model }: Definition,
+): RunLabels {
+  return { owner, principal, trigger, agent: agent.name, workflow: workflow.title ?? workflow_id, workflow_id, model };
 }
 
 /** The definition and state with which a task is written and its run starts. */
@@ -187,10 +231,13 @@ interface Begins {
   definition: Definition;
   config?: VersionConfig;
   seed?: Seed;
+  evaluated?: Evaluated;
   state?: LoopState;
 }
 
-function newTask(order: PromptOrder, { definition, config, on_busy, seed }: Begins & { on_busy: string }): NewTask {
+const EVALUATION = 'evaluation';
+
+function newTask(order: PromptOrder, { definition, config, on_busy, seed, evaluated }: Begins & { on_busy: string }): NewTask {
   const { task_id, workflow_id, prompt, owner, owner_login, trigger, scheduled_agent_id = null, access_token } = order;
   return {
     task_id: task_id ?? uuid(),
@@ -206,6 +253,7 @@ function newTask(order: PromptOrder, { definition, config, on_busy, seed }: Begi
     on_busy: order.on_busy ?? on_busy,
     caller_token: access_token,
     seed,
+    evaluated,
   };
 }
 

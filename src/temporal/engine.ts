@@ -20,7 +20,7 @@ import type { agentRun } from './workflows/agent-run.ts';
 import type { webhookDelivery } from './workflows/webhook-delivery.ts';
 
 /** What the engine knows of a run besides its input: its search attributes in the Temporal UI, and its place among waiting work. */
-interface RunLabels {
+export interface RunLabels {
   /** The owner's login. */
   owner: string;
   /** The owner's id. */
@@ -104,8 +104,7 @@ export function createEngine({ client, task_queue, ui_url, public_url, eager }: 
     taskQueue: task_queue,
     workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
     args: [run] as [RunInput],
-    staticSummary: `${labels.workflow} · ${labels.agent}`,
-    staticDetails: linkedDetails(`Task ${run.task_id} of ${labels.owner}`, public_url(), `tasks/${run.task_id}`),
+    ...runTexts(run, labels, public_url()),
     typedSearchAttributes: attributesOf(labels),
     priority: runPriority(labels),
   });
@@ -169,19 +168,30 @@ export function createEngine({ client, task_queue, ui_url, public_url, eager }: 
   };
 }
 
-function attributesOf({ owner, agent, workflow, workflow_id, model }: RunLabels): TypedSearchAttributes {
-  const values = {
+/** What the Temporal UI shows of a run. */
+export const runTexts = (
+  { task_id }: Pick<RunInput, 'task_id'>,
+  { workflow, agent, owner }: RunLabels,
+  public_url: string | null,
+) => ({
+  staticSummary: `${workflow} · ${agent}`,
+  staticDetails: linkedDetails(`Task ${task_id} of ${owner}`, public_url, `tasks/${task_id}`),
+});
+
+/** A run's search attributes by name. */
+export function attributeValues({ owner, agent, workflow, workflow_id, model }: RunLabels): Record<string, string> {
+  return {
     PerduraOwner: owner,
     PerduraAgent: agent,
     PerduraWorkflow: workflow,
     PerduraWorkflowId: workflow_id,
-    PerduraModel: model,
+    ...(model === null ? {} : { PerduraModel: model }),
     PerduraStatus: FIRST,
   };
-  return new TypedSearchAttributes(
-    Object.entries(values).flatMap(([name, value]) => (value === null ? [] : [{ key: keys[name]!, value }])),
-  );
 }
+
+const attributesOf = (labels: RunLabels) =>
+  new TypedSearchAttributes(Object.entries(attributeValues(labels)).map(([name, value]) => ({ key: keys[name]!, value })));
 
 /** False instead of the error for an unknown execution. */
 async function known(work: Promise<unknown>): Promise<boolean> {

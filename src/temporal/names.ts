@@ -11,6 +11,7 @@ export const SCHEDULE_PREFIX = 'schedule-';
 export const scheduleIdOf = (id: string) => `${SCHEDULE_PREFIX}${id}`;
 
 export const deliveryIdOf = (delivery_id: string) => `webhook-${delivery_id}`;
+export const evaluationIdOf = (id: string) => `evaluation-${id}`;
 export const taskIdOfExecution = (run_id: string) => run_id.replace(/^task-/, '');
 
 /** Type of the failure that ends a run whose budget is used up. */

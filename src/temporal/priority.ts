@@ -11,6 +11,9 @@ export const sharedBy = (owner: string): Priority => ({
   fairnessKey: Buffer.byteLength(owner) <= KEY_BYTES ? owner : createHash('sha256').update(owner).digest('hex'),
 });
 
+/** Of an evaluation, whose runs inherit it: nobody waits for one of them. */
+export const evaluationPriority = (owner: string): Priority => ({ ...sharedBy(owner), priorityKey: SCHEDULED });
+
 /** A run's priority; its activities inherit it. A run that a schedule started waits behind runs that somebody waits for. */
 export const runPriority = ({ principal, trigger }: { principal: string; trigger: string }): Priority => ({
   ...sharedBy(principal),

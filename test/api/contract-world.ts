@@ -44,6 +44,7 @@ export async function worldOf(here: TestInstallation): Promise<World> {
     'knowledge-items': () => ({ source_id: ids['knowledge-sources'], name: unique('item'), content: 'text' }),
     memories: () => ({ agent_id: ids.agents, key: unique('key'), value: 'x' }),
     tokens: () => ({ name: unique('token'), value: 'x' }),
+    datasets: () => ({ name: unique('dataset') }),
     providers: () => ({
       name: unique('provider'),
       provider_type: 'openai_compatible',
@@ -65,7 +66,7 @@ export async function worldOf(here: TestInstallation): Promise<World> {
     'mcps',
     'guardrails',
   ];
-  for (const collection of [...ORDER, 'knowledge-sources', 'knowledge-items', 'memories', 'tokens'])
+  for (const collection of [...ORDER, 'knowledge-sources', 'knowledge-items', 'memories', 'tokens', 'datasets'])
     ids[collection] = await create(collection).catch((error: Error) => `none: ${error.message}`);
   here.model.always(says('ok'));
   ids.tasks = await here.prompt(ids.workflows as string, 'x');
@@ -78,6 +79,8 @@ export async function worldOf(here: TestInstallation): Promise<World> {
     'PUT /api/custom-tools/{id}/env-mapping': { env_mapping: { KEY: null } },
     'POST /api/custom-tools/validate': { name: 'f', source_code: FUNCTION.replace('NAME', 'f') },
     'POST /api/workflows/{id}/prompt': { prompt: 'x' },
+    'POST /api/tasks/{id}/scores': { thumb: 'up' },
+    'POST /api/datasets/{id}/items': { prompt: 'x' },
     'POST /api/tasks/{id}/fork': { from_step: 1, effects: 'stub' },
     'POST /api/agents/{agent_id}/chat': { message: 'hello' },
     'POST /api/import': { version: '1.0' },

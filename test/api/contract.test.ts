@@ -40,7 +40,7 @@ afterAll(() => here.stop());
 // The interface deletes what it has made, so it comes last.
 const ROWS = [...SETTLED, ...INTERFACE];
 const titled = (rows: Row[]) => rows.map((row) => [`${row.method} ${row.path}`, row] as const);
-const owned = (row: Row) => /^\/api\/(?:workflows|tasks|scheduled-agents|alerts)\/.*\{|\{session_id\}/.test(row.path);
+const owned = (row: Row) => /^\/api\/(?:workflows|tasks|scheduled-agents|alerts|datasets)\/.*\{|\{session_id\}/.test(row.path);
 const streams = ({ path }: Row) => /\/stream$|\/chat$/.test(path);
 const uploads = ({ path }: Row) => path.endsWith('/upload');
 

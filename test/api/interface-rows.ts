@@ -242,6 +242,19 @@ export const SETTLED: Row[] = [
   ...rowsOf('Runs', [
     ['GET', '/api/tasks/{id}/steps', '', '200; array'],
     ['GET', '/api/tasks/{id}/webhooks', '', '200; array'],
+    ['GET', '/api/tasks/{id}/scores', '', '200; array'],
+    ['POST', '/api/tasks/{id}/scores', 'thumb, value, note', '201'],
+    ['GET', '/api/workflows/{id}/scores', '', '200; array'],
+  ]),
+  ...rowsOf('Datasets', [
+    ['POST', '/api/datasets', 'the fields', '201'],
+    ['GET', '/api/datasets', '', '200; array'],
+    ['GET', '/api/datasets/{id}', '', '200'],
+    ['PUT', '/api/datasets/{id}', 'any of the fields', '200'],
+    ['DELETE', '/api/datasets/{id}', '', '204'],
+    ['GET', '/api/datasets/{id}/items', '', '200; array'],
+    ['POST', '/api/datasets/{id}/items', 'prompt, expected, task_id', '201'],
+    ['GET', '/api/datasets/{id}/runs', '', '200; array'],
   ]),
   ...rowsOf('Chats', [['POST', '/api/agents/{agent_id}/chat/sessions/{session_id}/stop', '', '200; stop_requested']]),
   ...rowsOf('Identity', [

@@ -23,14 +23,30 @@ const BY_CURSOR = [
   ...['agents', 'skills', 'workflows', 'scheduled-agents', 'custom-tools', 'mcps', 'guardrails', 'knowledge-sources'],
   ...['knowledge-items', 'memories', 'tokens', 'providers', 'tasks', 'tasks/workflow/{workflow_id}'],
   ...['alerts', 'alerts/{id}/events', 'tokens/{id}/uses', 'workflows/{id}/versions'],
+  ...['datasets', 'datasets/{id}/items', 'datasets/{id}/runs', 'tasks/{id}/scores'],
 ].map((name) => `/api/${name}`);
 const BY_SKIP = ['/api/agents/{agent_id}/chat/sessions'];
 const BY_TIME = ['/api/scheduled-agents/{id}/runs'];
+/** Its rows are known by their item. */
+const BY_ITEM = ['/api/datasets/{id}/runs/{run_id}/results'];
 
 const USES = '/api/tokens/{id}/uses';
 const ALERT_EVENTS = '/api/alerts/{id}/events';
 const VERSIONS = '/api/workflows/{id}/versions';
 let turns = 100;
+const EVALUATIONS = '/api/datasets/{id}/runs';
+
+/** Parts of a record: what makes one, and where its moment is. */
+const PARTS: Record<string, { body: object; moment: [table: string, column: string] }> = {
+  '/api/datasets/{id}/items': { body: { prompt: 'x' }, moment: ['dataset_items', 'created_at'] },
+  '/api/tasks/{id}/scores': { body: { value: 1 }, moment: ['task_scores', 'created_at'] },
+};
+
+const newEvaluation = async () =>
+  (
+    await sql(`INSERT INTO evaluations (id, dataset_id, workflow_id, definition_hash, graders, effects, parallel, status, items, created_by, owner_login)
+      VALUES (uuidv7(), '${world.ids.datasets}', '${world.ids.workflows}', 'h', '[]', 'stub', 1, 'halted', 0, 'local:alice', 'alice') RETURNING id`)
+  )[0].id as string;
 
 async function create(path: string): Promise<void> {
   if (path === USES) {
@@ -42,7 +58,9 @@ async function create(path: string): Promise<void> {
       VALUES (uuidv7(), '${world.ids.alerts}', 'firing', 2, 1, false)`);
   } else if (path === VERSIONS) {
     await here.alice.ok(here.alice.put(`/api/workflows/${world.ids.workflows}`, { max_turns: ++turns }));
-  } else if (path.startsWith('/api/tasks')) await here.ended(await here.prompt(world.ids.workflows as string));
+  } else if (path === EVALUATIONS) await newEvaluation();
+  else if (PARTS[path]) await here.alice.ok(here.alice.post(placed(path), PARTS[path].body), 201);
+  else if (path.startsWith('/api/tasks')) await here.ended(await here.prompt(world.ids.workflows as string));
   else {
     const body = world.bodyOf({ section: '', method: 'POST', path, request: '', response: '' });
     await here.alice.ok(here.alice.post(path, body), 201);
@@ -55,6 +73,8 @@ function momentOf(path: string): [table: string, column: string] {
   if (path === USES) return ['token_uses', 'used_at'];
   if (path === ALERT_EVENTS) return ['alert_events', 'at'];
   if (path === VERSIONS) return ['workflow_versions', 'created_at'];
+  if (path === EVALUATIONS) return ['evaluations', 'created_at'];
+  if (PARTS[path]) return PARTS[path].moment;
   const table = { mcps: 'mcp_servers', tokens: 'stored_tokens' }[collection] ?? collection.replace('-', '_');
   return [table, 'created_at'];
 }
@@ -84,9 +104,9 @@ async function followed(first: string): Promise<{ ids: string[]; totals: Set<str
 it('knows every list of the API that has pages', async () => {
   const { paths } = (await here.anonymous.get('/openapi.json')).body as unknown as { paths: Paths };
   const paged = Object.entries(paths).filter(([, { get }]) => get?.parameters?.some(({ name }) => name === 'limit'));
-  expect(paged.map(([path]) => path).sort()).toEqual([...BY_CURSOR, ...BY_SKIP, ...BY_TIME].sort());
+  expect(paged.map(([path]) => path).sort()).toEqual([...BY_CURSOR, ...BY_ITEM, ...BY_SKIP, ...BY_TIME].sort());
   const withCursor = paged.filter(([, { get }]) => get?.parameters?.some(({ name }) => name === 'cursor'));
-  expect(withCursor.map(([path]) => path).sort()).toEqual([...BY_CURSOR].sort());
+  expect(withCursor.map(([path]) => path).sort()).toEqual([...BY_CURSOR, ...BY_ITEM].sort());
 });
 
 describe.each(BY_CURSOR)('%s', (path) => {
@@ -129,6 +149,21 @@ it('gives each chat session once, when all were made in the same moment', async 
   const pages: string[] = [];
   for (let skip = 0; skip < all.length; skip += 2) pages.push(...(await page(skip, 2)));
   expect(pages).toEqual(all);
+});
+
+it('gives each result of an evaluation once, the newest item first', async () => {
+  for (let made = 0; made < ROWS; made += 1) await create('/api/datasets/{id}/items');
+  const id = await newEvaluation();
+  await sql(`INSERT INTO evaluation_results (evaluation_id, item_id)
+    SELECT '${id}', id FROM dataset_items WHERE dataset_id = '${world.ids.datasets}'`);
+  const items: string[] = [];
+  for (let next: string | undefined = `${placed(EVALUATIONS)}/${id}/results?limit=2`; next; ) {
+    const { body, headers } = await here.alice.get(next);
+    items.push(...(body as unknown as { item_id: string }[]).map(({ item_id }) => item_id));
+    next = /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1];
+  }
+  expect(items.length).toBeGreaterThanOrEqual(ROWS);
+  expect(items).toEqual([...new Set(items)].sort().reverse());
 });
 
 it('gives each due time of a schedule once', async () => {

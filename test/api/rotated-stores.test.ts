@@ -45,11 +45,15 @@ it('everything that is sealed opens with the new key alone once keys were rotate
   const schedule = { name: 'sealed', workflow_id, prompt: 'x', interval_value: 1, interval_unit: 'weeks' };
   await alice.ok(alice.post('/api/scheduled-agents', { ...schedule, start_at: '2999-01-01T00:00:00Z' }), 201);
   await here.prompt(workflow_id);
+  const { id: dataset } = await alice.ok(alice.post('/api/datasets', { name: 'sealed' }), 201);
+  await alice.ok(alice.post(`/api/datasets/${dataset}/items`, { prompt: 'x' }), 201);
+  await alice.ok(alice.post(`/api/datasets/${dataset}/runs`, { workflow_id, graders: [{ type: 'exact' }] }), 201);
 
   const before = await sealedPlaces();
   // A place that is new here needs a line above that fills it, or the rotation is not shown to reach it.
   expect(Object.keys(before)).toEqual([
     'definitions.body',
+    'evaluations.caller_key_id',
     'grant_keys.key_id',
     'knowledge_sources.connection_config',
     'mcp_servers.connection_config',

@@ -17,6 +17,8 @@ const NOT_COUNTED: Record<string, string> = {
   chat_messages: 'history: a turn of a chat, as large as one request',
   chat_sessions: 'history',
   definitions: 'history: what a task was pinned with, once for equal ones',
+  evaluation_results: 'history: of items, which are counted',
+  evaluations: 'history: one request each',
   event_sequences: 'numbers',
   events: 'history; deltas expire',
   grant_keys: 'written by the installation',

@@ -68,6 +68,7 @@ export function agedRecords({ pool }: Pick<Database, 'pool'>) {
         ON CONFLICT (workflow_id, definition_hash) DO NOTHING`,
       ...[task_id, at],
     );
+    await sql(`INSERT INTO task_scores (id, task_id, thumb, created_by) VALUES ($1, $2, 'up', 'local:alice')`, idAt(at), task_id);
     await sql(`INSERT INTO workspace_layers (task_id, chunks, bytes) VALUES ($1, '{}', 0)`, task_id);
     await sql(
       `INSERT INTO tool_calls (task_id, call_id, step, position, name, arguments, effect) VALUES ($1, '1-1', 1, 1, 'n', '{}', 'read')`,

@@ -17,6 +17,8 @@ export interface Child {
   prints(pattern: RegExp, timeout_ms?: number): Promise<void>;
   /** Resolves when it has ended. */
   ended: Promise<unknown>;
+  /** Resolves with the exit code when it has ended and all of its output was read. */
+  closed: Promise<unknown>;
   /** Sends a signal, such as SIGSTOP, without waiting. */
   signal(signal: NodeJS.Signals): void;
   /** Sends a signal and waits for the end; returns the exit code, or null after a signal. */
@@ -77,6 +79,7 @@ export function childOf(child: ChildProcess): Child {
   let printed = '';
   const hear = new Set<() => void>();
   const ended = once(child, 'exit');
+  const closed = once(child, 'close');
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding('utf8').on('data', (text: string) => {
       printed += text;
@@ -89,6 +92,7 @@ export function childOf(child: ChildProcess): Child {
   return {
     pid: child.pid!,
     ended,
+    closed,
     output: () => printed,
     prints(pattern, timeout_ms = 60_000) {
       return new Promise((resolve, reject) => {

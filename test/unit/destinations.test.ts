@@ -102,7 +102,17 @@ const ROWS: Record<(typeof SECRET_HOLDERS)[number], Row> = {
     harmless: [
       ...['owner', 'owner_login', 'title', 'model', 'max_turns', 'skill_ids', 'skill_tags', 'output_format', 'reasoning_effort'],
       ...['infinite_session', 'bypass_memory', 'auto_memory', 'tsv_tool_results', 'caveman', 'guardrail_ids', 'guardrail_tags'],
-      ...['repo_branch', 'webhook_url', 'error_webhook_url', 'budget', 'on_busy', 'single_use', 'current_turn', 'active_task_id'],
+      ...[
+        'repo_branch',
+        'webhook_url',
+        'error_webhook_url',
+        'budget',
+        'on_busy',
+        'single_use',
+        'evaluation_id',
+        'current_turn',
+        'active_task_id',
+      ],
       ...[
         'accepted_tasks',
         'task_count',

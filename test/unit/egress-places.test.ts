@@ -43,6 +43,7 @@ const DIALS: Record<string, string> = {
   'events/postgres-bus.ts': "the operator's Postgres",
   'events/redis-bus.ts': "the operator's Redis",
   'knowledge/remote.ts': 'the address that addressOf judged',
+  'main/api-client.ts': 'the API, for commands of a user',
   'main/commands/demo.ts': "the installation's own API",
   'runtimes/bounded.ts': 'is given a fetch',
   'runtimes/clients.ts': 'is given a fetch',

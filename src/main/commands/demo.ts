@@ -1,30 +1,17 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
-import { z } from 'zod';
 import { SAMPLE, SAMPLE_INSTRUCTIONS, SAMPLE_TOOL } from '../../contracts/sample.ts';
 import { isTerminal } from '../../domain/statuses.ts';
+import { apiClient, type Call, findInstallation, type Json } from '../api-client.ts';
 import type { Config } from '../config.ts';
-
-/** The file in which a running installation writes its address. */
-const Place = z.object({
-  api_url: z.string(),
-  token_file: z.string(),
-  temporal_ui_url: z.string().nullable(),
-  demo_model_url: z.string(),
-});
-
-type Json = Record<string, unknown>;
-type Call = (method: string, path: string, body?: Json) => Promise<Json>;
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
 /** A first run, as a client of the API would make it. */
 export default async function runDemo(config: Config): Promise<void> {
   const place = await findInstallation(config);
-  const token = (await readFile(place.token_file, 'utf8')).trim();
-  const call = client(place.api_url, token);
+  const { token } = place;
+  const call = apiClient(place.api_url, token);
 
   const tool = await named(call, '/api/custom-tools', { name: SAMPLE.tool, source_code: SAMPLE_TOOL, effect: 'read' });
   say(`tool       ${tool.name}   schema ${JSON.stringify(tool.parameters_schema)}`);
@@ -48,34 +35,14 @@ export default async function runDemo(config: Config): Promise<void> {
   if (result.status !== 'completed') process.exitCode = 1;
 }
 
-async function findInstallation({ PERDURA_HOME, PERDURA_READY_FILE }: Config) {
-  const file = PERDURA_READY_FILE ?? join(PERDURA_HOME, 'ready.json');
-  try {
-    return Place.parse(JSON.parse(await readFile(file, 'utf8')));
-  } catch {
-    throw new Error('No running installation found here; run `npm start` in another terminal first');
-  }
-}
-
-function client(api_url: string, token: string): Call {
-  return async (method, path, body) => {
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-    const answer = await fetch(`${api_url}${path}`, { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) });
-    const reply = (await answer.json()) as Json;
-    if (!answer.ok) throw new Error(`${method} ${path} was answered with ${answer.status}: ${reply.detail}`);
-    for (const { message } of (reply.warnings ?? []) as unknown as { message: string }[]) console.log(`  (${message})`);
-    return reply;
-  };
-}
-
 /** The resource with this name: the existing one, unchanged, or a new one. */
 async function named(call: Call, path: string, values: Json & { name: string }): Promise<Json> {
-  const known = (await call('GET', `${path}?limit=1000&q=${encodeURIComponent(values.name)}`)) as unknown as Json[];
+  const known = await call<Json[]>('GET', `${path}?limit=1000&q=${encodeURIComponent(values.name)}`);
   return known.find(({ name }) => name === values.name) ?? call('POST', path, values);
 }
 
 async function workflowOf(call: Call, agent: Json): Promise<Json> {
-  const known = (await call('GET', `/api/workflows?limit=1000&agent_id=${agent.id}`)) as unknown as Json[];
+  const known = await call<Json[]>('GET', `/api/workflows?limit=1000&agent_id=${agent.id}`);
   const usable = known.find(({ status }) => status !== 'inactive');
   return usable ?? call('POST', '/api/workflows', { agent_id: agent.id, title: SAMPLE.workflow, output_format: 'markdown' });
 }

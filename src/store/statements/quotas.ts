@@ -8,6 +8,8 @@ export const STORED_TEXTS: Record<string, readonly string[]> = {
     ...['tool_definitions', 'knowledge_source_ids', 'knowledge_tags', 'approval_tools', 'required_mcp_servers'],
   ],
   custom_tools: ['name', 'description', 'source_code', 'parameters_schema', 'tags', 'env_config', 'effect'],
+  dataset_items: ['prompt', 'expected', 'calls'],
+  datasets: ['name', 'description'],
   guardrails: ['name', 'description', 'guardrail_type', 'tags', 'config'],
   knowledge_items: ['name', 'description', 'content_type', 'content', 'tags', 'metadata', 'status', 'last_error'],
   knowledge_sources: ['name', 'description', 'source_type', 'connection_config', 'tags', 'status', 'last_error'],
@@ -21,6 +23,7 @@ export const STORED_TEXTS: Record<string, readonly string[]> = {
   ],
   skills: ['name', 'description', 'instructions', 'tags'],
   stored_tokens: ['name', 'description', 'sealed', 'key_id', 'fingerprint'],
+  task_scores: ['thumb', 'note'],
 };
 
 const sums = Object.entries(STORED_TEXTS).map(([table, columns]) => {

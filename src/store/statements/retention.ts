@@ -138,7 +138,7 @@ export const removeSingleUse = statement(
       (SELECT id FROM looked ORDER BY id DESC LIMIT 1) AS id FROM looked`,
 );
 
-/** Definitions that no task refers to. */
+/** Definitions that no task and no evaluation refers to. */
 export const removeDefinitions = statement(
   'remove_definitions',
   ['before', 'after_hash'],
@@ -147,7 +147,8 @@ export const removeDefinitions = statement(
     gone AS (
       DELETE FROM definitions WHERE ctid = ANY (ARRAY(
         SELECT place FROM looked l
-        WHERE created_at < :before AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.definition_hash = l.hash))) RETURNING 1)
+        WHERE created_at < :before AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.definition_hash = l.hash)
+          AND NOT EXISTS (SELECT 1 FROM evaluations e WHERE e.definition_hash = l.hash))) RETURNING 1)
     SELECT count(*)::int AS looked, (SELECT count(*)::int FROM gone) AS removed,
       (SELECT hash FROM looked ORDER BY hash DESC LIMIT 1) AS id FROM looked`,
 );

@@ -50,7 +50,7 @@ export const settleTask = statement(
       SELECT :delivery_id, ended.id, target.url, ${json(MESSAGE)}
       FROM (SELECT (settled.ended).* FROM settled) AS ended JOIN definitions d ON d.hash = ended.definition_hash,
         LATERAL (SELECT d.body -> 'webhooks' ->> CASE WHEN ended.status = 'completed' THEN 'completed' ELSE 'error' END AS url) AS target
-      WHERE target.url IS NOT NULL RETURNING id)
+      WHERE target.url IS NOT NULL AND ended.trigger <> 'evaluation' RETURNING id)
     SELECT next_task AS next, told_workflow AS workflow_id, told_last AS last,
       coalesce((SELECT id FROM delivery), pending_webhook(:task_id)) AS webhook,
       (SELECT definition_hash FROM tasks WHERE id = :task_id) AS definition_hash

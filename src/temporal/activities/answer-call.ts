@@ -16,7 +16,7 @@ export async function answered(ports: AnswerPorts, call: OpenCall): Promise<bool
   const { fork, call_id, name, task_id } = call;
   if (!fork || fork.effects === 'live' || call.attempts > 0 || moveOf(call) === 'nothing') return false;
   const records = await ports.forks.recordsFor({ ...call, fork });
-  const answer = forkAnswer(call, { effects: fork.effects, ...records });
+  const answer = forkAnswer(call, { effects: fork.effects, evaluated: fork.task_id === null, ...records });
   if (!answer) return false;
   const { log, message } = eventsOf(task_id, ports.now);
   const { content, failed, answered_by } = answer;

@@ -2,6 +2,13 @@ import type { ReconciledTasks } from '../reconcile-tasks.ts';
 import { beating } from './attempt.ts';
 import { type CallToolPorts, callToolActivity } from './call-tool.ts';
 import { type DeliverPorts, deliverActivity, giveUpDeliveryActivity } from './deliver.ts';
+import {
+  beginItemActivity,
+  type EvaluatePorts,
+  endEvaluationActivity,
+  gradeItemActivity,
+  openItemsActivity,
+} from './evaluate.ts';
 import { type ExchangePorts, exchangeActivity } from './exchange/index.ts';
 import { type FinishPorts, finishActivity } from './finish.ts';
 import { type FirePorts, failFireActivity, fireActivity } from './fire.ts';
@@ -13,7 +20,8 @@ export type ActivityPorts = ExchangePorts &
   CallToolPorts &
   FinishPorts &
   DeliverPorts &
-  FirePorts & { secrets: RunSecrets; reconcile(): Promise<ReconciledTasks> };
+  FirePorts &
+  EvaluatePorts & { secrets: RunSecrets; reconcile(): Promise<ReconciledTasks> };
 
 export type RunActivities = ReturnType<typeof runActivities>;
 
@@ -26,6 +34,9 @@ export function runActivities(ports: ActivityPorts) {
   const ofNone = <A extends unknown[], T>(activity: (...args: A) => Promise<T>) => {
     return (...args: A): Promise<T> => fresh(() => activity(...args));
   };
+  /** A lost worker is noticed soon. */
+  const ofEvaluation = <A extends unknown[], T>(activity: (...args: A) => Promise<T>) =>
+    ofNone((...args: A) => beating(() => activity(...args)));
   return {
     exchange: ofRun(exchangeActivity(ports)),
     callTool: ofRun(callToolActivity(ports)),
@@ -35,6 +46,10 @@ export function runActivities(ports: ActivityPorts) {
     failFire: ofNone(failFireActivity(ports)),
     deliver: ofNone(deliverActivity(ports)),
     giveUpDelivery: ofNone(giveUpDeliveryActivity(ports)),
+    openItems: ofEvaluation(openItemsActivity(ports)),
+    beginItem: ofEvaluation(beginItemActivity(ports)),
+    gradeItem: ofEvaluation(gradeItemActivity(ports)),
+    endEvaluation: ofEvaluation(endEvaluationActivity(ports)),
     reconcile: ofNone(() => beating(ports.reconcile)),
   };
 }

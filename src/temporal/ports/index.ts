@@ -20,6 +20,7 @@ import { haltRegistry } from '../activities/attempt.ts';
 import type { ParkBehind } from '../activities/continuity.ts';
 import type { FirePorts } from '../activities/fire.ts';
 import type { ActivityPorts } from '../activities/index.ts';
+import { reconcileEvaluations } from '../evaluations.ts';
 import { reconcileSchedules, reconcileWorkspaces } from '../reconcile-schedules.ts';
 import { reconcile } from '../reconcile-tasks.ts';
 import { contextPorts, knowingPorts } from './context.ts';
@@ -103,6 +104,10 @@ export async function activityPorts(
       return redactedOutcome(released, redact);
     },
     ...firePortsOf(core, driver),
+    dispatch: driver.dispatch,
+    evaluations: store.evaluations,
+    public_url: core.setting.public_url,
+    reasonsOf: core.judge.promptReasons,
     ...contextPorts(core),
     webhooks: store.webhooks,
     secrets: runSecrets(core),
@@ -121,6 +126,7 @@ export async function activityPorts(
       await store.alerts.measure(new Date()).catch((error: Error) => core.log(`Alerts were not measured: ${error.message}`));
       const done = await reconcile({ store, engine, settle: sessions.ending(settle), definition, now: () => new Date() });
       await reconcileSchedules(store, driver.schedules);
+      await reconcileEvaluations(store, driver.evaluations);
       await reconcileWorkspaces(store, workspaces);
       await sessions.endLeft();
       return { ...done, removed: await tidy() };

@@ -21,6 +21,7 @@ const OWNING: [column: string, rows: string][] = [
   ['alert_id', `IN (${ALERTS})`],
   ['alert_event_id', `IN (${ALERT_EVENTS}) OR t.task_id IN (${TASKS})`],
   ['task_id', `IN (${TASKS})`],
+  ['evaluation_id', 'IN (SELECT id FROM evaluations WHERE created_by = $1)'],
   ['workflow_id', 'IN (SELECT id FROM workflows WHERE owner = $1)'],
   ['item_id', 'IN (SELECT id FROM knowledge_items WHERE created_by = $1)'],
   ['session_id', 'IN (SELECT id FROM chat_sessions WHERE owner = $1)'],

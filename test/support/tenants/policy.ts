@@ -63,6 +63,7 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
     ...['GET /api/alerts', 'POST /api/alerts'],
     ...['POST /api/agents/{agent_id}/chat', 'GET /api/agents/{agent_id}/chat/sessions'],
     ...['GET /api/webhook-secret', 'POST /api/webhook-secret/rotate', 'POST /api/providers/test'],
+    ...['GET /api/datasets', 'POST /api/datasets'],
     ...['GET /v1/models', 'POST /v1/chat/completions', 'POST /v1/responses', 'POST /mcp'],
   ],
   private: [
@@ -76,6 +77,13 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
     ...['fork', 'stop', 'budget', 'continuity', 'approvals/{call_id}', 'reconciliations/{call_id}'].map(
       (part) => `POST /api/tasks/{id}/${part}`,
     ),
+    ...['GET', 'PUT', 'DELETE'].map((method) => `${method} /api/datasets/{id}`),
+    ...['GET', 'POST'].flatMap((method) => ['items', 'runs'].map((part) => `${method} /api/datasets/{id}/${part}`)),
+    ...['POST /api/datasets/{id}/items/import', 'DELETE /api/datasets/{id}/items/{item_id}'],
+    ...['GET /api/datasets/{id}/runs/{run_id}', 'GET /api/datasets/{id}/runs/{run_id}/results'],
+    'POST /api/datasets/{id}/runs/{run_id}/halt',
+    ...['GET', 'POST'].map((method) => `${method} /api/tasks/{id}/scores`),
+    ...['DELETE /api/tasks/{id}/scores/{score_id}', 'GET /api/workflows/{id}/scores'],
     'POST /api/tasks/{id}/webhooks/{delivery_id}/redeliver',
     ...['GET', 'DELETE'].map((method) => `${method} /api/agents/{agent_id}/chat/sessions/{session_id}`),
     'POST /api/agents/{agent_id}/chat/sessions/{session_id}/stop',
@@ -119,7 +127,7 @@ export const REFERENCES: Record<
   ...{ guardrail_ids: 'shared', mcp_server_ids: 'shared', required_mcp_servers: 'shared', custom_tool_ids: 'shared' },
   ...{ knowledge_source_ids: 'shared', tag: 'shared', tags: 'shared', skill_tags: 'shared', guardrail_tags: 'shared' },
   ...{ mcp_server_tags: 'shared', knowledge_tags: 'shared', approval_tools: 'shared', allowed_tools: 'shared' },
-  ...{ workflow_id: 'private', session_id: 'private', task_id: 'private' },
+  ...{ workflow_id: 'private', session_id: 'private', task_id: 'private', baseline_id: 'private' },
   ...{ api_key_token_name: 'token', repo_token_name: 'token', credential_overrides: 'token', env_config: 'token' },
   ...{ token_name: 'token', env_mapping: 'token', connection_config: 'token', headers: 'token', env: 'token' },
   ...{ resource_id: 'granted', name: 'unique', id: 'import_id', key: 'memory_key' },
@@ -138,6 +146,8 @@ export const PLAIN = new Set(
     'decision message result interval_value interval_unit start_at end_at overlap_policy catchup_window_seconds messages role refusal',
     'stream stream_options include_usage background reasoning effort jsonrpc method shared cursor q since from to by interval zone most until error_code trigger definition_hash against agent min_cost max_cost sort after before skip dry_run',
     'model_total_seconds model_silence_seconds starting_after measure threshold window_minutes min_runs muted_until views screen resource_type destination api_key force include guardrails',
+    'thumb note expected graders ignore_case pattern json_schema parallel format task steps tool_calls end response',
+    'failed answered_by',
   ].flatMap((line) => line.split(' ')),
 );
 
@@ -146,6 +156,8 @@ export const EXCEPTIONS: Record<string, keyof typeof REFERENCES | 'plain' | 'doo
   'POST /v1/chat/completions model': 'door_model',
   'POST /v1/responses model': 'door_model',
   'PUT /api/me/settings views[].name': 'plain',
+  // Names of tools in the record of a run.
+  'POST /api/datasets/{id}/items/import steps[].tool_calls[].name': 'plain',
   'POST /mcp id': 'plain',
   'POST /mcp [].id': 'plain',
 };

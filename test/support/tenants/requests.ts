@@ -10,6 +10,16 @@ const SPECIAL: Record<string, (own: MadeTenant) => unknown> = {
   'POST /api/workflows/{id}/prompt': () => ({ prompt: 'x' }),
   'POST /api/workflows/{id}/versions/{number}/restore': () => ({ agent: 'keep' }),
   'POST /api/tasks/{id}/fork': () => ({ from_step: 1, effects: 'stub' }),
+  'POST /api/tasks/{id}/scores': () => ({ thumb: 'down', note: 'taken over' }),
+  'POST /api/datasets/{id}/items': () => ({ prompt: 'x' }),
+  'POST /api/datasets/{id}/items/import': () => ({
+    ...{ format: 'perdura-run', version: 1, task: { prompt: 'x' }, steps: [], end: { response: null } },
+  }),
+  'POST /api/datasets/{id}/runs': ({ ids }) => ({
+    workflow_id: ids.idle_workflow,
+    graders: [{ type: 'exact' }],
+    effects: 'stub',
+  }),
   'POST /api/tasks/{id}/budget': () => ({ max_tokens: 5 }),
   'POST /api/tasks/{id}/approvals/{call_id}': () => ({ decision: 'approve' }),
   'POST /api/tasks/{id}/reconciliations/{call_id}': () => ({ decision: 'retry' }),
@@ -79,6 +89,9 @@ export function pathOf(path: string, { ids }: MadeTenant, id?: string): string {
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => (name === 'id' ? of : ids[name]) ?? UNKNOWN);
 }
 
+/** Private collections, in which several may have one name. */
+const NAMED_FREELY = ['scheduled-agents', 'alerts', 'datasets'];
+
 /** The value that makes a field refer to a record of the other tenant. */
 export function foreignValue(path: string, kind: string, { operation, other, own }: Foreign): unknown {
   const field = bareName(path);
@@ -86,8 +99,7 @@ export function foreignValue(path: string, kind: string, { operation, other, own
   const collection =
     /^(skills|agents|workflows|knowledge_sources|guardrails)\[\]/.exec(path)?.[1]?.replace('_', '-') ?? collectionOf(operation);
   if (kind === 'token') return tokenValue(field, operation, own);
-  if (kind === 'unique')
-    return collection === 'tokens' ? TOKEN : ['scheduled-agents', 'alerts'].includes(collection) ? 'x' : names[collection];
+  if (kind === 'unique') return collection === 'tokens' ? TOKEN : NAMED_FREELY.includes(collection) ? 'x' : names[collection];
   if (kind === 'import_id') return ids[collection];
   if (kind === 'memory_key') return TAKEN.key;
   if (kind === 'granted') return ids.providers;
@@ -99,7 +111,13 @@ export function foreignValue(path: string, kind: string, { operation, other, own
       source_id: ids['knowledge-sources'],
       workflow_id: ids.workflows,
     },
-    ...{ session_id: ids.session_id, task_id: ids.tasks, skill_ids: ids.skills, guardrail_ids: ids.guardrails },
+    ...{
+      baseline_id: ids.run_id,
+      session_id: ids.session_id,
+      task_id: ids.tasks,
+      skill_ids: ids.skills,
+      guardrail_ids: ids.guardrails,
+    },
     ...{ mcp_server_ids: ids.mcps, required_mcp_servers: ids.mcps, custom_tool_ids: ids['custom-tools'] },
     ...{ knowledge_source_ids: ids.remote_source, source_ids: ids.remote_source, approval_tools: names['custom-tools'] },
     ...{ allowed_tools: names['custom-tools'] },

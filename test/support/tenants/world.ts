@@ -89,6 +89,7 @@ export function bodiesOf(
       ...{ name: `${hidden} alert ${++made}`, measure: 'backlog', threshold: 1_000_000, workflow_id: ids.workflows },
       webhook_url: `${trap.url}/${mark}/alert`,
     }),
+    datasets: () => ({ name: `${hidden} dataset ${++made}`, description: hidden }),
     memories: () => ({
       ...{
         agent_id: ids.agents,
@@ -122,10 +123,13 @@ async function makeShared(making: Making): Promise<Tenant & { bodies: Bodies; cr
   };
   if (making.token) await client.ok(client.post('/api/tokens', { name: making.token, value: making.secret }), 201);
   const order = ['tokens', 'providers', 'custom-tools', 'mcps', 'knowledge-sources', 'knowledge-items', 'skills', 'guardrails'];
-  for (const collection of [...order, 'agents', 'workflows', 'scheduled-agents', 'alerts', 'memories'])
+  for (const collection of [...order, 'agents', 'workflows', 'scheduled-agents', 'alerts', 'memories', 'datasets'])
     ids[collection] = await create(collection);
   ids.remote_source = (await client.ok(client.post('/api/knowledge-sources', remoteSource(making, trap)), 201)).id;
   ids.idle_workflow = await create('workflows');
+  ids.item_id = (
+    await client.ok(client.post(`/api/datasets/${ids.datasets}/items`, { prompt: `${making.hidden} item` }), 201)
+  ).id;
   ids.skill_id = ids.skills as string;
   ids.agent_id = ids.agents as string;
   ids.workflow_id = ids.workflows as string;
@@ -162,6 +166,9 @@ export async function firstTenant(here: TestInstallation): Promise<MadeTenant> {
     ids.delivery_id = delivery?.id as string;
     return delivery?.status === 'delivered';
   });
+  const score = { value: 3, note: `${PRIVATE} note` };
+  ids.score_id = (await client.ok(client.post(`/api/tasks/${ids.ended_task}/scores`, score), 201)).id;
+  ids.run_id = await evaluationOf(here, tenant);
   here.model.script(says(`${PRIVATE} reply`));
   const chat = await client.post(`/api/agents/${ids.agents}/chat`, { message: `${PRIVATE} question` });
   ids.session_id = JSON.parse(/data: (.*)/.exec(chat.body as unknown as string)?.[1] ?? '{}').session_id;
@@ -176,6 +183,16 @@ export async function firstTenant(here: TestInstallation): Promise<MadeTenant> {
   const { body: steps } = await client.get(`/api/tasks/${ids.tasks}/steps`);
   ids.call_id = /"call_id":"([^"]+)"/.exec(JSON.stringify(steps))?.[1] as string;
   return tenant;
+}
+
+/** An evaluation of the tenant's dataset that has ended. */
+async function evaluationOf(here: TestInstallation, { client, ids }: MadeTenant): Promise<string> {
+  here.model.script(says(`${PRIVATE} graded`));
+  const path = `/api/datasets/${ids.datasets}/runs`;
+  const order = { workflow_id: ids.idle_workflow, graders: [{ type: 'regex', pattern: PRIVATE }] };
+  const { id } = await client.ok(client.post(path, order), 201);
+  await until('the evaluation has ended', async () => (await client.get(`${path}/${id}`)).body.status === 'completed');
+  return id as string;
 }
 
 /** Another tenant, whose own things are the base of what it tries. */

@@ -1,0 +1,100 @@
+import { readFile } from 'node:fs/promises';
+import { setTimeout as wait } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import type { Evaluation, EvaluationDetail, EvaluationResult } from '../../contracts/evaluations.ts';
+import { apiClient, type Call, findInstallation } from '../api-client.ts';
+import type { Config } from '../config.ts';
+
+const USAGE = `perdura eval --dataset <id> --workflow <id>
+  --version <hash>    a version of the workflow (definition_hash of one of its runs); by default the workflow as it is now
+  --graders <file>    a JSON list of graders; by default the answer must equal the item's expected one
+  --effects <how>     recorded (default) or stub
+  --parallel <n>      runs at once; by default 4
+  --baseline <id>     the evaluation to find regressions against; by default the last completed one of the workflow
+  --pass-rate <rate>  of 0 to 1, that is enough; by default 1
+
+It uses the API at PERDURA_API_URL with the access token in PERDURA_API_TOKEN, or the installation of npm start that runs here.
+`;
+
+const TEXT = { type: 'string' } as const;
+const OPTIONS = {
+  dataset: TEXT,
+  workflow: TEXT,
+  version: TEXT,
+  graders: TEXT,
+  effects: TEXT,
+  parallel: TEXT,
+  baseline: TEXT,
+  'pass-rate': TEXT,
+};
+type Options = { [name in keyof typeof OPTIONS]?: string };
+
+const EVERY_MS = 1_000;
+const say = (line: string) => process.stdout.write(`${line}\n`);
+
+/** `perdura eval`: exits with 0 when enough items pass and none regressed, 1 if not, 2 if the evaluation could not run to its end. */
+export default async function runEvaluation(config: Config, args: string[]): Promise<void> {
+  process.exitCode = await evaluated(config, args).catch((error: Error) => {
+    process.stderr.write(`perdura eval: ${error.message}\n`);
+    return 2;
+  });
+}
+
+async function evaluated(config: Config, args: string[]): Promise<0 | 1 | 2> {
+  const options: Options = parseArgs({ args, options: OPTIONS }).values;
+  const enough = Number(options['pass-rate'] ?? 1);
+  if (!(enough >= 0 && enough <= 1)) throw new Error('--pass-rate must be a number from 0 to 1');
+  if (!options.dataset || !options.workflow) throw new Error(`Name the dataset and the workflow\n\n${USAGE}`);
+  const call = await apiOf(config);
+  const path = `/api/datasets/${options.dataset}/runs`;
+  const { id } = await call<Evaluation>('POST', path, await orderOf(options));
+  say(`evaluation ${id}`);
+  const ended = await endOf(call, `${path}/${id}`);
+  await report(call, `${path}/${id}`, ended);
+  if (ended.pass_rate === null) return 2;
+  return ended.pass_rate >= enough && ended.regressions.length === 0 ? 0 : 1;
+}
+
+async function apiOf(config: Config): Promise<Call> {
+  const { PERDURA_API_URL: url, PERDURA_API_TOKEN: token } = config;
+  if (url && token) return apiClient(url.replace(/\/$/, ''), token);
+  if (url || token) throw new Error('Set both PERDURA_API_URL and PERDURA_API_TOKEN, or neither');
+  const here = await findInstallation(config);
+  return apiClient(here.api_url, here.token);
+}
+
+async function orderOf({ workflow, version, graders, effects, parallel, baseline }: Options): Promise<object> {
+  return {
+    workflow_id: workflow,
+    graders: graders ? JSON.parse(await readFile(graders, 'utf8')) : [{ type: 'exact' }],
+    ...(version ? { definition_hash: version } : {}),
+    ...(effects ? { effects } : {}),
+    ...(parallel ? { parallel: Number(parallel) } : {}),
+    ...(baseline ? { baseline_id: baseline } : {}),
+  };
+}
+
+async function endOf(call: Call, path: string): Promise<EvaluationDetail> {
+  for (;;) {
+    const found = await call<EvaluationDetail>('GET', path);
+    if (found.status !== 'running') return found;
+    await wait(EVERY_MS);
+  }
+}
+
+async function report(call: Call, path: string, { regressions, ...evaluation }: EvaluationDetail): Promise<void> {
+  const regressed = new Set(regressions.map(({ item_id }) => item_id));
+  for (const { item_id, status, prompt, task_id, grades, error } of await call<EvaluationResult[]>('GET', `${path}/results`)) {
+    if (status === 'passed') continue;
+    const why = error ?? grades.flatMap(({ grader, reason }) => (reason === null ? [] : [`${grader}: ${reason}`])).join('; ');
+    say(
+      `${regressed.has(item_id) ? 'REGRESSED' : status.padEnd(9)}  ${excerpt(prompt)}  run ${task_id ?? 'none'}: ${why || status}`,
+    );
+  }
+  const { status, passed, failed, errors, items, definition_hash } = evaluation;
+  say(`${status}: ${passed} of ${items} passed, ${failed} failed, ${errors} without an answer, ${regressed.size} regressed`);
+  say(`version ${definition_hash}`);
+}
+
+const LONGEST = 80;
+const excerpt = (text: string) => JSON.stringify(text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text);

@@ -1,0 +1,192 @@
+import { v7 as uuid } from 'uuid';
+import type {
+  Evaluation,
+  EvaluationDetail,
+  EvaluationResult,
+  EvaluationValues,
+  Grade,
+  Grader,
+} from '../contracts/evaluations.ts';
+import type { Definition } from '../domain/definition.ts';
+import { conflict } from '../domain/errors.ts';
+import type { Evaluation as Row } from '../generated/prisma/client.ts';
+import { type Database, inTransaction, row, rows } from './database.ts';
+import { hashOf } from './definitions.ts';
+import type { KeyRing, Sealed } from './key-ring.ts';
+import { cursorOf, idOfCursor, listed, type Paging, wireAs } from './page.ts';
+import { pinnedDefinition, type Snapshot } from './pin.ts';
+import * as sql from './statements/evaluations.ts';
+
+const context = (id: string) => `evaluation-token:${id}`;
+
+interface NewEvaluation extends Omit<EvaluationValues, 'definition_hash'> {
+  /** The id, if one was reserved for the request. */
+  id?: string | undefined;
+  dataset_id: string;
+  version: Version;
+  created_by: string;
+  owner_login: string;
+  access_token: string;
+}
+
+/** An item whose run is to begin. */
+interface ClaimedResult {
+  task_id: string;
+  prompt: string;
+  workflow_id: string;
+  workflow_title: string | null;
+  definition_hash: string;
+  effects: 'recorded' | 'stub';
+  owner: string;
+  owner_login: string;
+}
+
+interface OpenResult {
+  task_id: string;
+  expected: unknown;
+  graders: Grader[];
+  owner: string;
+}
+
+interface SettledResult {
+  status: 'passed' | 'failed' | 'error';
+  grades: Grade[];
+  error: string | null;
+}
+
+/** What runs are pinned with. */
+interface Version {
+  body: Definition;
+  definition_hash: string;
+}
+
+interface Place {
+  evaluation_id: string;
+  item_id: string;
+}
+
+const wired = ({ caller_token: _token, caller_key_id: _key, owner_login: _login, ...row }: Row) => ({
+  ...wireAs<Evaluation>()(row),
+  pass_rate: row.status === 'completed' && row.items > 0 ? row.passed / row.items : null,
+});
+
+export type EvaluationStore = ReturnType<typeof evaluationStore>;
+
+interface Parts extends Pick<Database, 'pool' | 'prisma'> {
+  keys: KeyRing;
+  snapshot(workflow_id: string): Promise<Snapshot | undefined>;
+}
+
+/** Evaluations of datasets. Results are written once, so every step of an evaluation may be repeated. */
+export function evaluationStore({ pool, prisma, keys, snapshot }: Parts) {
+  const table = prisma.evaluation;
+  return {
+    ...resultsOf({ pool, prisma }),
+    list: ({ limit, cursor, ...where }: Paging & { dataset_id: string; workflow_id?: string; definition_hash?: string }) =>
+      listed(table, { where, paging: { limit, cursor }, shown: wired }),
+    async find(id: string) {
+      const found = await table.findUnique({ where: { id } });
+      return found && wired(found);
+    },
+    /** The version of a workflow with a hash, or as the workflow is now; undefined if it has none such. */
+    async version(workflow_id: string, definition_hash: string | undefined): Promise<Version | undefined> {
+      if (definition_hash !== undefined) return row<Version>(pool, sql.versionOfWorkflow({ workflow_id, definition_hash }));
+      const now = await snapshot(workflow_id);
+      const body = now && pinnedDefinition(now);
+      return body && { body, definition_hash: hashOf(JSON.stringify(body)) };
+    },
+    /** Writes an evaluation with an open result for each item. */
+    async create({
+      id = uuid(),
+      access_token,
+      graders,
+      baseline_id,
+      version: { body, definition_hash },
+      ...values
+    }: NewEvaluation) {
+      const { sealed, key_id: caller_key_id } = keys.seal(access_token, context(id));
+      const pinned = {
+        definition_hash,
+        definition: JSON.stringify(body),
+        model: body.model,
+        workflow_title: body.workflow.title,
+      };
+      const written = { ...values, ...pinned, id, baseline_id: baseline_id ?? null, graders: JSON.stringify(graders) };
+      const made = await inTransaction(pool, async (on) => {
+        await row(on, sql.lockDataset({ dataset_id: values.dataset_id }));
+        return row(on, sql.createEvaluation({ ...written, caller_token: Buffer.from(sealed), caller_key_id }));
+      });
+      if (!made) throw conflict('This dataset has no items; add one first', 'dataset_empty');
+      return wired(await table.findUniqueOrThrow({ where: { id } }));
+    },
+    /** Removes one that the engine never received. */
+    async discard(id: string): Promise<void> {
+      await table.deleteMany({ where: { id } });
+    },
+    /** Those that should have an execution. */
+    running: () =>
+      table.findMany({ where: { status: 'running' }, select: { id: true, created_by: true }, orderBy: { id: 'asc' } }),
+    /** The access token of the person who started it; null once it has ended. */
+    async tokenOf(id: string): Promise<string | null> {
+      const found = await table.findUnique({ where: { id }, select: { caller_token: true, caller_key_id: true } });
+      if (!found?.caller_token || !found.caller_key_id) return null;
+      return keys.open({ sealed: found.caller_token, key_id: found.caller_key_id } as Sealed, context(id));
+    },
+    /** Ends it, and returns the runs of results that were open. */
+    async end(evaluation_id: string): Promise<string[]> {
+      return (await rows<{ task_id: string }>(pool, sql.endEvaluation({ evaluation_id }))).map(({ task_id }) => task_id);
+    },
+    regressions: ({ id: evaluation_id, baseline_id }: Pick<Evaluation, 'id' | 'baseline_id'>) =>
+      baseline_id === null
+        ? Promise.resolve([])
+        : rows<EvaluationDetail['regressions'][number]>(pool, sql.regressions({ evaluation_id, baseline_id })),
+  };
+}
+
+function resultsOf({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>) {
+  const table = prisma.evaluationResult;
+  return {
+    async results(evaluation_id: string, { limit, cursor, status }: Paging & { status?: string | undefined }) {
+      const where = { evaluation_id, ...(status ? { status } : {}) };
+      const after = idOfCursor(cursor);
+      const [found, total] = await Promise.all([
+        table.findMany({
+          where: { AND: [where, after ? { item_id: { lt: after } } : {}] },
+          include: { item: { select: { prompt: true, expected: true } } },
+          orderBy: { item_id: 'desc' },
+          take: limit + 1,
+        }),
+        table.count({ where }),
+      ]);
+      const items = found.slice(0, limit).map(({ item, ...result }) => ({ ...wireAs<EvaluationResult>()(result), ...item }));
+      return { items, total, next: found.length > limit ? cursorOf(items.at(-1)!.item_id) : null };
+    },
+    /** Items without a result yet. */
+    async open(evaluation_id: string): Promise<string[]> {
+      const where = { evaluation_id, status: { in: ['pending', 'running'] } };
+      const found = await table.findMany({ where, select: { item_id: true }, orderBy: { item_id: 'asc' } });
+      return found.map(({ item_id }) => item_id);
+    },
+    /** Takes an item for its run; undefined if it has a result, or the evaluation has ended. */
+    claim: (place: Place) => row<ClaimedResult>(pool, sql.claimResult({ ...place, task_id: uuid() })),
+    /** What an item's run is graded by; undefined if it has a result. */
+    toGrade: (place: Place) => row<OpenResult>(pool, sql.openResult({ ...place })),
+    async settle(place: Place, { grades, ...result }: SettledResult): Promise<void> {
+      await row(pool, sql.settleResult({ ...place, ...result, grades: JSON.stringify(grades) }));
+    },
+  };
+}
+
+/** Seals the access tokens of running evaluations again with the active key. Returns how many changed. */
+export async function renewEvaluations(
+  { evaluation: table }: Pick<Database['prisma'], 'evaluation'>,
+  keys: KeyRing,
+): Promise<number> {
+  const stale = await table.findMany({ where: { caller_key_id: { not: keys.active_key_id } } });
+  for (const { id, caller_token, caller_key_id: old } of stale) {
+    const token = keys.open({ sealed: caller_token, key_id: old } as Sealed, context(id));
+    const { sealed, key_id: caller_key_id } = keys.seal(token, context(id));
+    await table.updateMany({ where: { id, caller_key_id: old }, data: { caller_token: Buffer.from(sealed), caller_key_id } });
+  }
+  return stale.length;
+}

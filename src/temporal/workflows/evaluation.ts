@@ -1,0 +1,81 @@
+import {
+  defineSearchAttributeKey,
+  SearchAttributeType,
+  TypedSearchAttributes,
+  WorkflowExecutionAlreadyStartedError,
+} from '@temporalio/common';
+import {
+  ActivityCancellationType,
+  CancellationScope,
+  CancelledFailure,
+  continueAsNew,
+  executeChild,
+  log,
+  proxyActivities,
+  sleep,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { BegunItem } from '../activities/evaluate.ts';
+import type { RunActivities } from '../activities/index.ts';
+import { runIdOf, WORKFLOW_TASK_TIMEOUT } from '../names.ts';
+
+/** Unavailable parts and the owner's quota are waited for. */
+const { openItems, beginItem, gradeItem, endEvaluation } = proxyActivities<
+  Pick<RunActivities, 'openItems' | 'beginItem' | 'gradeItem' | 'endEvaluation'>
+>({
+  startToCloseTimeout: '5 minutes',
+  heartbeatTimeout: '8s',
+  // A run that is being created must be on record before the evaluation ends.
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '30s' },
+});
+
+const LONGEST_PAUSE_S = 30;
+
+/** An evaluation: a child execution for each item, several at once. Its record says what is left, so it can be started again at any time. */
+export async function evaluation(id: string): Promise<void> {
+  const { item_ids, parallel } = await openItems(id);
+  let next = 0;
+  const lane = async () => {
+    while (next < item_ids.length && !workflowInfo().continueAsNewSuggested) await evaluate(id, item_ids[next++] as string);
+  };
+  // All of them: a halted evaluation ends after its children.
+  const lanes = await Promise.allSettled(Array.from({ length: parallel }, lane));
+  const halted = CancellationScope.current().consideredCancelled;
+  const failed = lanes.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
+  if (failed && !halted) throw failed.reason;
+  if (next < item_ids.length && !halted) return continueAsNew<typeof evaluation>(id);
+  await CancellationScope.nonCancellable(() => endEvaluation(id));
+  if (halted) throw new CancelledFailure('The evaluation was halted');
+}
+
+async function evaluate(id: string, item_id: string): Promise<void> {
+  const begun = await beginItem(id, item_id);
+  if (!begun) return;
+  await ended(begun);
+  // Usually the run has ended by now. It continues in another execution if the reconciler started it, or after a restore.
+  for (let pause_s = 1; (await gradeItem(id, item_id)) === 'open'; pause_s = Math.min(pause_s * 2, LONGEST_PAUSE_S))
+    await sleep(pause_s * 1_000);
+}
+
+/** Runs an item's run as a child, if it has no execution yet. How it ended is on record. */
+async function ended({ run, texts, attributes }: BegunItem): Promise<void> {
+  const pairs = Object.entries(attributes).map(([name, value]) => ({
+    key: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD),
+    value,
+  }));
+  const options = {
+    workflowId: runIdOf(run.task_id),
+    args: [run],
+    workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
+    ...texts,
+    typedSearchAttributes: new TypedSearchAttributes(pairs),
+    workflowIdReusePolicy: 'REJECT_DUPLICATE' as const,
+  };
+  try {
+    await executeChild('agentRun', options);
+  } catch (error) {
+    if (CancellationScope.current().consideredCancelled) throw error;
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) log.info('A run of the evaluation did not complete', { error });
+  }
+}

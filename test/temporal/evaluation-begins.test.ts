@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beginItemActivity } from '../../src/temporal/activities/evaluate.ts';
+import { evaluating } from '../support/evaluations.ts';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { says } from '../support/model-server.ts';
+
+let here: TestInstallation;
+beforeAll(async () => {
+  // Without a worker, an evaluation stays where its test puts it.
+  here = await startTestInstallation({ worker: false });
+  here.model.always(says('x'));
+});
+afterAll(() => here.stop());
+
+async function begun() {
+  const { dataset, begin } = evaluating(here);
+  const dataset_id = await dataset({ a: 'x' });
+  const path = await begin(dataset_id, { workflow_id: await here.workflow() });
+  const [item] = (await here.alice.ok(here.alice.get(`/api/datasets/${dataset_id}/items`))) as unknown as { id: string }[];
+  return { path, evaluation_id: path.split('/').at(-1) as string, item_id: item?.id as string };
+}
+
+const activity = () => {
+  const { store, judge } = here.core;
+  const { evaluations, tasks } = store;
+  return beginItemActivity({ evaluations, tasks, dispatch: here.driver.dispatch, reasonsOf: judge.promptReasons });
+};
+
+it('an attempt that repeats a lost one begins one run for an item, in a workflow that is not listed', async () => {
+  const { evaluation_id, item_id } = await begun();
+  const first = await activity()(evaluation_id, item_id);
+  expect(await activity()(evaluation_id, item_id)).toEqual(first);
+  const tasks = (await here.alice.ok(here.alice.get('/api/tasks?trigger=evaluation'))) as unknown as Record<string, any>[];
+  expect(tasks.map(({ id, status }) => [id, status])).toEqual([[first?.run.task_id, 'pending']]);
+  const listed = (await here.alice.ok(here.alice.get('/api/workflows'))) as unknown as { id: string }[];
+  expect(listed.map(({ id }) => id)).not.toContain(tasks[0]?.workflow_id);
+  await here.alice.ok(here.alice.get(`/api/workflows/${tasks[0]?.workflow_id}`));
+});
+
+it('counts the result of an item once, however often it is reported', async () => {
+  const { path, ...place } = await begun();
+  const { evaluations } = here.core.store;
+  await evaluations.claim(place);
+  for (const status of ['passed', 'passed', 'failed'] as const)
+    await evaluations.settle(place, { status, grades: [], error: null });
+  expect(await here.alice.ok(here.alice.get(path))).toMatchObject({ passed: 1, failed: 0, errors: 0 });
+});

@@ -1,0 +1,47 @@
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { evaluating, promptOf } from '../support/evaluations.ts';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { hangs, says } from '../support/model-server.ts';
+import { type Child, startWorkerProcess } from '../support/processes.ts';
+import { until } from '../support/until.ts';
+
+let here: TestInstallation;
+const workers: Child[] = [];
+beforeAll(async () => {
+  here = await startTestInstallation({ worker: false });
+});
+afterEach(async () => {
+  for (const worker of workers.splice(0)) await worker.end('SIGKILL');
+});
+afterAll(() => here.stop());
+
+const startWorker = async () => void workers.push(await startWorkerProcess(here.setting));
+
+it('an evaluation whose worker is killed continues with another one: each item has one run, and none is graded twice', async () => {
+  await startWorker();
+  const { dataset, begin, ended } = evaluating(here);
+  const items = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => `item ${name}`);
+  const dataset_id = await dataset(Object.fromEntries(items.map((item) => [item, item])));
+  const workflow_id = await here.workflow({ workflow: { output_format: 'markdown' } });
+  let hanging = true;
+  const echo = (text: string) => text.match(/item \w/)?.[0] ?? '';
+  here.model.always((response, request) => {
+    const item = echo(promptOf(request));
+    return (hanging && /[cd]$/.test(item) ? hangs('Half') : says(item))(response, request);
+  });
+  const path = await begin(dataset_id, { workflow_id, parallel: 2 });
+  const states = async () => {
+    const results = (await here.alice.ok(here.alice.get(`${path}/results`))) as any[];
+    return results.map(({ status }) => status).sort();
+  };
+  const halfway = ['passed', 'passed', 'pending', 'pending', 'running', 'running'];
+  await until('two passed and two hang', async () => JSON.stringify(await states()) === JSON.stringify(halfway), 60_000);
+  await until('both have asked the model', async () => here.model.requests.length === 4);
+  await workers.shift()!.end('SIGKILL');
+  hanging = false;
+  await startWorker();
+  const { evaluation, results } = await ended(path, 90_000);
+  expect(evaluation).toMatchObject({ status: 'completed', items: 6, passed: 6, failed: 0, errors: 0, pass_rate: 1 });
+  const tasks = (await here.alice.ok(here.alice.get('/api/tasks?trigger=evaluation'))) as any[];
+  expect(tasks.map(({ id }) => id).sort()).toEqual(results.map(({ task_id }) => task_id).sort());
+}, 180_000);

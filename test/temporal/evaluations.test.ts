@@ -1,0 +1,299 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { reconcileEvaluations } from '../../src/temporal/evaluations.ts';
+import { answering, evaluating } from '../support/evaluations.ts';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { asks, fails, hangs, says } from '../support/model-server.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { until } from '../support/until.ts';
+
+let here: TestInstallation;
+let evals: ReturnType<typeof evaluating>;
+beforeAll(async () => {
+  here = await startTestInstallation({ env: { TOOL_ISOLATION: 'none' } });
+  evals = evaluating(here);
+});
+afterAll(() => here.stop());
+
+const markdown = { workflow: { output_format: 'markdown' } };
+const CAPITALS = { France: 'Paris', Spain: 'Madrid', Italy: 'Rome' };
+const byPrompt = (results: Record<string, any>[]) => Object.fromEntries(results.map((result) => [result.prompt, result]));
+
+describe('an evaluation', () => {
+  it('runs a workflow on each item, grades the answers, and reports the pass rate of the version', async () => {
+    const workflow_id = await here.workflow(markdown);
+    const dataset = await evals.dataset(CAPITALS);
+    here.model.always(answering({ France: ' Paris\n', Spain: 'madrid', Italy: 'Milan' }));
+    const path = await evals.begin(dataset, { workflow_id, graders: [{ type: 'exact', ignore_case: true }] });
+    const { evaluation, results } = await evals.ended(path);
+    expect(evaluation).toMatchObject({
+      status: 'completed',
+      items: 3,
+      passed: 2,
+      failed: 1,
+      errors: 0,
+      pass_rate: 2 / 3,
+      workflow_id,
+    });
+    expect(byPrompt(results)).toMatchObject({
+      France: { status: 'passed', expected: 'Paris', grades: [{ grader: 'exact', passed: true, reason: null }] },
+      Spain: { status: 'passed' },
+      Italy: { status: 'failed', grades: [{ passed: false, reason: 'The answer is not the expected one' }], error: null },
+    });
+    const task = await here.ended(byPrompt(results).Italy?.task_id);
+    expect(task).toMatchObject({ prompt: 'Italy', response: 'Milan', trigger: 'evaluation', forked_from: null });
+    expect(task.definition_hash).toBe(evaluation.definition_hash);
+    const [listed] = (await here.alice.ok(here.alice.get(`/api/datasets/${dataset}/runs?workflow_id=${workflow_id}`))) as any;
+    expect(listed).toMatchObject({ id: evaluation.id, pass_rate: 2 / 3 });
+  });
+
+  it('grades by pattern and by schema, and an item passes only if all graders accept the answer', async () => {
+    const workflow_id = await here.workflow();
+    const dataset = await evals.dataset({ both: null, pattern: null, neither: null });
+    here.model.always(answering({ both: '{"total": 42}', pattern: '{"total": "42"}', neither: '{"total": "none"}' }));
+    const json_schema = { type: 'object', properties: { total: { type: 'integer' } }, required: ['total'] };
+    const graders = [
+      { type: 'regex', pattern: '4\\d' },
+      { type: 'json_schema', json_schema },
+    ];
+    const { results } = await evals.ended(await evals.begin(dataset, { workflow_id, graders }));
+    const passes = results.map(({ prompt, status, grades }) => [
+      prompt,
+      [status, ...grades.map(({ passed }: { passed: boolean }) => passed)],
+    ]);
+    expect(Object.fromEntries(passes)).toEqual({
+      both: ['passed', true, true],
+      pattern: ['failed', true, false],
+      neither: ['failed', false, false],
+    });
+  });
+
+  it('runs as many items at once as `parallel` says, and no more', async () => {
+    const workflow_id = await here.workflow(markdown);
+    const dataset = await evals.dataset({ a: 'x', b: 'x', c: 'x', d: 'x', e: 'x' });
+    let open = 0;
+    const most: number[] = [];
+    const gate = Promise.withResolvers<void>();
+    here.model.always(async (response, request) => {
+      most.push(++open);
+      if (open === 2) setTimeout(() => gate.resolve(), 1_000);
+      await gate.promise;
+      open -= 1;
+      await says('x')(response, request);
+    });
+    const { evaluation } = await evals.ended(await evals.begin(dataset, { workflow_id, parallel: 2 }));
+    expect(evaluation).toMatchObject({ passed: 5, pass_rate: 1 });
+    expect(Math.max(...most)).toBe(2);
+  });
+
+  it('names the items that passed in the last evaluation of the workflow and do not pass now', async () => {
+    const workflow_id = await here.workflow(markdown);
+    const dataset = await evals.dataset(CAPITALS);
+    here.model.always(answering({ France: 'Paris', Spain: 'Madrid', Italy: 'Milan' }));
+    const before = await evals.ended(await evals.begin(dataset, { workflow_id }));
+    expect(before.evaluation).toMatchObject({ baseline_id: null, regressions: [] });
+    here.model.always(answering({ France: 'Paris', Spain: 'Barcelona', Italy: 'Rome' }));
+    const { evaluation, results } = await evals.ended(await evals.begin(dataset, { workflow_id }));
+    expect(evaluation).toMatchObject({ baseline_id: before.evaluation.id, passed: 2 });
+    expect(evaluation.regressions).toMatchObject([
+      {
+        prompt: 'Spain',
+        status: 'failed',
+        task_id: byPrompt(results).Spain?.task_id,
+        baseline_task_id: byPrompt(before.results).Spain?.task_id,
+      },
+    ]);
+  });
+
+  it('evaluates an earlier version of the workflow by its hash', async () => {
+    const workflow_id = await here.workflow({ agent: { system_prompt: 'The first instructions.' }, ...markdown });
+    here.model.always(says('Paris'));
+    const old = await here.ended(await here.prompt(workflow_id, 'France'));
+    const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
+    await here.alice.ok(here.alice.put(`/api/agents/${agent_id}`, { system_prompt: 'The second instructions.' }));
+    const dataset = await evals.dataset({ France: 'Paris' });
+    const { definition_hash } = old;
+    const first = await evals.ended(await evals.begin(dataset, { workflow_id, definition_hash }));
+    expect(first.evaluation).toMatchObject({ definition_hash, pass_rate: 1 });
+    expect(JSON.stringify(here.model.requests.at(-1))).toContain('The first instructions.');
+    const now = await evals.ended(await evals.begin(dataset, { workflow_id }));
+    expect(now.evaluation.definition_hash).not.toBe(definition_hash);
+    expect(JSON.stringify(here.model.requests.at(-1))).toContain('The second instructions.');
+  });
+
+  it('counts an item whose run fails as an error, with the reason, and continues', async () => {
+    const workflow_id = await here.workflow(markdown);
+    const dataset = await evals.dataset({ good: 'x', bad: 'x' });
+    here.model.always((response, request) =>
+      JSON.stringify(request.messages).includes('bad') ? fails(401)(response, request) : says('x')(response, request),
+    );
+    const { evaluation, results } = await evals.ended(await evals.begin(dataset, { workflow_id }));
+    expect(evaluation).toMatchObject({ status: 'completed', passed: 1, failed: 0, errors: 1, pass_rate: 0.5 });
+    expect(byPrompt(results).bad).toMatchObject({ status: 'error', grades: [], error: expect.stringContaining('401') });
+  });
+
+  it('counts a prompt that a guardrail refuses as an error', async () => {
+    const config = { forbidden_patterns: ['secret'] };
+    const guardrail = { name: 'no secrets here', guardrail_type: 'prompt', config };
+    const { id } = await here.alice.ok(here.alice.post('/api/guardrails', guardrail), 201);
+    const workflow_id = await here.workflow({ workflow: { output_format: 'markdown', guardrail_ids: [id] } });
+    const dataset = await evals.dataset({ 'a secret': 'x' });
+    const { evaluation, results } = await evals.ended(await evals.begin(dataset, { workflow_id }));
+    expect(evaluation).toMatchObject({ status: 'completed', errors: 1 });
+    expect(results[0]).toMatchObject({ error: expect.stringContaining('no secrets here'), status: 'error' });
+  });
+
+  it('is halted with its runs, and keeps the results so far', async () => {
+    const workflow_id = await here.workflow(markdown);
+    const dataset = await evals.dataset({ slow: 'x', quick: 'x', never: 'x' });
+    here.model.always((response, request) =>
+      JSON.stringify(request.messages).includes('quick') ? says('x')(response, request) : hangs('Half')(response, request),
+    );
+    const path = await evals.begin(dataset, { workflow_id, parallel: 2 });
+    const resultsOf = async () => byPrompt((await here.alice.ok(here.alice.get(`${path}/results`))) as any);
+    await until('one passed and two run', async () => {
+      const { quick, slow, never } = await resultsOf();
+      return quick?.status === 'passed' && slow?.status === 'running' && never?.status === 'running';
+    });
+    expect((await here.alice.post(`${path}/halt`)).status).toBe(202);
+    const { evaluation, results } = await evals.ended(path);
+    expect(evaluation).toMatchObject({ status: 'halted', passed: 1, pass_rate: null });
+    const { slow, never } = byPrompt(results);
+    expect([slow?.status, never?.status]).toEqual(['halted', 'halted']);
+    expect((await here.ended(slow?.task_id)).status).toBe('halted');
+    expect((await here.ended(never?.task_id)).status).toBe('halted');
+    expect((await here.alice.post(`${path}/halt`)).status).toBe(409);
+  });
+
+  it('sends no webhooks of the workflow', async () => {
+    const hook = await startReceiver();
+    const workflow_id = await here.workflow({ workflow: { output_format: 'markdown', webhook_url: hook.url } });
+    here.model.always(says('x'));
+    const { results } = await evals.ended(await evals.begin(await evals.dataset({ a: 'x' }), { workflow_id }));
+    expect(await here.alice.ok(here.alice.get(`/api/tasks/${results[0]?.task_id}/webhooks`))).toEqual([]);
+    await hook.stop();
+  });
+
+  it('that the engine never received is started by the reconciler', async () => {
+    const workflow_id = await here.workflow(markdown);
+    const dataset = await evals.dataset({ a: 'x' });
+    here.model.always(says('x'));
+    const { store } = here.core;
+    const version = await store.evaluations.version(workflow_id, undefined);
+    const { id } = await store.evaluations.create({
+      ...{ dataset_id: dataset, workflow_id, version: version!, graders: [{ type: 'exact', ignore_case: false }] },
+      ...{ effects: 'stub', parallel: 1, created_by: 'local:alice', owner_login: 'alice', access_token: 'token-of-alice' },
+    });
+    await reconcileEvaluations(store, here.driver.evaluations);
+    expect((await evals.ended(`/api/datasets/${dataset}/runs/${id}`)).evaluation).toMatchObject({ pass_rate: 1 });
+  });
+});
+
+/** Writes and reads nothing, but counts how often it was called. */
+const TOOLS = {
+  write: 'EFFECT = "write"\ndef pay_it(amount: int) -> str:\n    return "paid for real"\n',
+  read: 'EFFECT = "read"\ndef look_up(word: str) -> str:\n    return "seen for real"\n',
+};
+
+describe('tool calls of an evaluation', () => {
+  /** A dataset of one item, which was taken from a run that paid 1. */
+  async function paid() {
+    const workflow_id = await here.workflow({ tools: [TOOLS.write, TOOLS.read], ...markdown });
+    const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
+    const { custom_tool_ids } = await here.alice.ok(here.alice.get(`/api/agents/${agent_id}`));
+    const nameOf = async (id: string) => (await here.alice.ok(here.alice.get(`/api/custom-tools/${id}`))).name as string;
+    const [pay = '', look = ''] = await Promise.all(custom_tool_ids.map(nameOf));
+    here.model.script(asks({ name: pay, args: { amount: 1 } }), says('Paid.'));
+    const task_id = await here.prompt(workflow_id, 'Pay 1.');
+    await here.ended(task_id);
+    return { workflow_id, pay, look, task_id };
+  }
+  async function callsOf(dataset: string, workflow_id: string, effects: string) {
+    const { results, evaluation } = await evals.ended(await evals.begin(dataset, { workflow_id, effects }));
+    const steps = (await here.alice.ok(here.alice.get(`/api/tasks/${results[0]?.task_id}/steps`))) as any;
+    return { calls: steps.flatMap(({ tool_calls }: any) => tool_calls), evaluation };
+  }
+  const asked = (pay: string, look: string) => [
+    asks({ name: pay, args: '{ "amount": 1 }' }, { name: pay, args: { amount: 2 } }, { name: look, args: { word: 'a' } }),
+    says('Paid.'),
+  ];
+
+  it('are answered by the record of the run that the item was taken from; other writes are refused', async () => {
+    const { workflow_id, pay, look, task_id } = await paid();
+    const dataset = await evals.dataset({});
+    const item = await here.alice.ok(here.alice.post(`/api/datasets/${dataset}/items`, { task_id }), 201);
+    const content = expect.stringContaining('paid for real');
+    expect(item).toMatchObject({ prompt: 'Pay 1.', expected: 'Paid.', source_task_id: task_id, calls: [{ name: pay, content }] });
+    here.model.script(...asked(pay, look));
+    const { calls, evaluation } = await callsOf(dataset, workflow_id, 'recorded');
+    expect(calls).toMatchObject([
+      { answered_by: 'recorded', result: item.calls[0].content, attempts: 0 },
+      { answered_by: 'refused', attempts: 0, result: expect.stringContaining('the item that this run evaluates') },
+      { answered_by: null, attempts: 1, result: expect.stringContaining('seen for real') },
+    ]);
+    expect(evaluation.pass_rate).toBe(1);
+  });
+
+  it('under `stub` are answered by the record of a bundle, and no tool is called', async () => {
+    const { workflow_id, pay, look, task_id } = await paid();
+    const bundle = await here.alice.ok(here.alice.get(`/api/tasks/${task_id}/bundle`));
+    const dataset = await evals.dataset({});
+    const item = await here.alice.ok(here.alice.post(`/api/datasets/${dataset}/items/import`, bundle), 201);
+    expect(item).toMatchObject({ prompt: 'Pay 1.', expected: 'Paid.', source_task_id: null, calls: [{ name: pay }] });
+    here.model.script(...asked(pay, look));
+    const { calls } = await callsOf(dataset, workflow_id, 'stub');
+    expect(calls).toMatchObject([
+      { answered_by: 'recorded', result: item.calls[0].content },
+      { answered_by: 'stub', attempts: 0, result: expect.stringContaining('No tool is called in this evaluation') },
+      { answered_by: 'stub', attempts: 0 },
+    ]);
+  });
+});
+
+describe('refused', () => {
+  it('are patterns and schemas that cannot be applied, versions and baselines that do not exist', async () => {
+    const workflow_id = await here.workflow(markdown);
+    const dataset = await evals.dataset({ a: 'x' });
+    const graders = [{ type: 'exact' }];
+    const unknown = '01900000-0000-7000-8000-000000000000';
+    const REFUSED: [body: object, path: string][] = [
+      [{ workflow_id, graders: [{ type: 'regex', pattern: '(' }] }, 'graders.0.pattern'],
+      [{ workflow_id, graders: [{ type: 'json_schema', json_schema: { type: 'nothing' } }] }, 'graders.0.json_schema'],
+      [{ workflow_id, graders, definition_hash: 'unknown' }, 'definition_hash'],
+      [{ workflow_id, graders, baseline_id: unknown }, 'baseline_id'],
+      [{ workflow_id: unknown, graders }, 'workflow_id'],
+      [{ workflow_id, graders: [] }, 'graders'],
+    ];
+    for (const [body, path] of REFUSED)
+      expect(await evals.order(dataset, body)).toMatchObject({ status: 422, body: { errors: [{ path }] } });
+  });
+
+  it('is a version of another workflow', async () => {
+    const [workflow_id, other] = [await here.workflow(markdown), await here.workflow(markdown)];
+    here.model.always(says('x'));
+    const { definition_hash } = await here.ended(await here.prompt(other, 'x'));
+    const dataset = await evals.dataset({ a: 'x' });
+    const order = { workflow_id, definition_hash, graders: [{ type: 'exact' }] };
+    expect((await evals.order(dataset, order)).status).toBe(422);
+  });
+
+  it('is a dataset without items', async () => {
+    const order = { workflow_id: await here.workflow(), graders: [{ type: 'exact' }] };
+    expect(await evals.order(await evals.dataset({}), order)).toMatchObject({ status: 409, body: { code: 'dataset_empty' } });
+  });
+
+  it('are changes of a dataset while it is evaluated', async () => {
+    const workflow_id = await here.workflow(markdown);
+    const dataset = await evals.dataset({ a: 'x' });
+    here.model.always(hangs('Half'));
+    const path = await evals.begin(dataset, { workflow_id });
+    const [item] = (await here.alice.ok(here.alice.get(`/api/datasets/${dataset}/items`))) as any;
+    const refused = { status: 409, body: { code: 'evaluation_running' } };
+    expect(await here.alice.del(`/api/datasets/${dataset}/items/${item.id}`)).toMatchObject(refused);
+    expect(await here.alice.del(`/api/datasets/${dataset}`)).toMatchObject(refused);
+    await here.alice.ok(here.alice.post(`${path}/halt`));
+    await evals.ended(path);
+    expect((await here.alice.del(`/api/datasets/${dataset}/items/${item.id}`)).status).toBe(204);
+    expect((await here.alice.del(`/api/datasets/${dataset}`)).status).toBe(204);
+    expect((await here.alice.get(path)).status).toBe(404);
+  });
+});
