@@ -6,6 +6,7 @@ import { useAct } from '../api/queries.ts';
 import { DownloadButton } from '../ui/download.tsx';
 import { Failure } from '../ui/states.tsx';
 import { ForkButton } from './fork.tsx';
+import { RunAgain } from './run-again.tsx';
 
 export function RunActions({ task, status }: { task: Task; status: string }) {
   const halt = useAct(tasks.stop);
@@ -22,6 +23,7 @@ export function RunActions({ task, status }: { task: Task; status: string }) {
             {halt.isSuccess ? 'Halting …' : 'Halt'}
           </Button>
         )}
+        <RunAgain task={task} />
         {task.steps > 0 && <ForkButton task={task} />}
         <DownloadButton
           variant="default"

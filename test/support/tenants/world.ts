@@ -122,6 +122,7 @@ async function makeShared(making: Making): Promise<Tenant & { bodies: Bodies; cr
     ids[collection] = await create(collection);
   ids.remote_source = (await client.ok(client.post('/api/knowledge-sources', remoteSource(making, trap)), 201)).id;
   ids.idle_workflow = await create('workflows');
+  ids.step = '1';
   ids.skill_id = ids.skills as string;
   ids.agent_id = ids.agents as string;
   ids.workflow_id = ids.workflows as string;
