@@ -69,7 +69,7 @@ describe('what the model saw', () => {
     const sum = { name, args: { a: 1, b: 2 } };
     const from = here.model.requests.length;
     here.model.script(asks(sum), fails(503), asks(sum), asks(sum), asks(sum), says('{"sum": 3}'));
-    const id = await here.prompt(workflow_id, 'What is the sum?');
+    const id = await here.prompt(workflow_id, 'What is the sum of these numbers?');
     await here.ended(id);
     const sent = here.model.requests.slice(from).map(received);
     // The second attempt of step 2 received what the first one had received.
@@ -172,7 +172,7 @@ describe('the timeline of a run', () => {
     const spans = await timeline(id);
     expect(spans.map(({ kind, parent, name: of }) => [kind, parent, of])).toEqual([
       ['model', null, 'scripted'],
-      ['retry', '1', 'model_unavailable'],
+      ['retry', '1', 'model_error'],
       ['tool', '1', name],
       ['wait', '1-1', 'approval'],
       ['model', null, 'scripted'],

@@ -1,6 +1,6 @@
 import { Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { useEffect } from 'react';
+import { useEffect, useState } from 'react';
 import { useSearchParams } from 'react-router';
 import { runInspection } from '../../contracts/run-inspection.ts';
 import type { Task } from '../../contracts/tasks.ts';
@@ -56,10 +56,12 @@ export function Steps({ task, status, version }: StepsProps) {
   );
 }
 
-/** The selected row, kept in the URL so that it can be linked to. */
+/** The selected row, kept in the URL so that it can be linked to. The URL lags behind keys that are pressed quickly. */
 function useSelected() {
   const [search, setSearch] = useSearchParams();
-  const select = (id: string | null) =>
+  const [selected, setSelected] = useState(() => search.get('step'));
+  const select = (id: string | null) => {
+    setSelected(id);
     setSearch(
       (before) => {
         const after = new URLSearchParams(before);
@@ -69,5 +71,6 @@ function useSelected() {
       },
       { replace: true },
     );
-  return [search.get('step'), select] as const;
+  };
+  return [selected, select] as const;
 }

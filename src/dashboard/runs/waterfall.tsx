@@ -123,14 +123,16 @@ function Row({ span, place: { index, top, of, depth }, axis, now, selected, sele
       aria-selected={selected}
       aria-posinset={index + 1}
       aria-setsize={of}
-      aria-label={`${titleOf(span)}, ${span.copied ? 'copied, ' : ''}${status}, ${duration(took)}`}
       className="span-row"
       style={{ transform: `translateY(${top}px)` }}
       onClick={() => select(span.id)}
     >
       <span className="span-name" style={{ paddingLeft: `${depth}rem` }}>
         <Status of={span.status} {...(span.kind === 'retry' && { tone: 'wait' })}>
-          <span>{titleOf(span)}</span>
+          <span>
+            {titleOf(span)}
+            <span className="visually-hidden">{status}</span>
+          </span>
         </Status>
       </span>
       <span className="span-track">
