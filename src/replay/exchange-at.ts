@@ -34,7 +34,7 @@ export async function exchangeAt(bundle: RunBundle, step: number): Promise<Excha
 
 const never = () => Promise.reject(new Error('No model answers here'));
 
-/** The record has what came of a budget and of a full window: the summaries that were made, and that the step was begun. */
+/** The record has the outcome of budgets and full windows, so neither is judged again: a summary is on record, and so is the start of the step. */
 function withoutLimits(bundle: RunBundle): RunBundle {
   return {
     ...bundle,

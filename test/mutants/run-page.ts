@@ -13,7 +13,7 @@ export default [
     file: TIMELINE,
     text: 'if (isTerminal(status)) return status;',
     replacement: '',
-    harm: 'The last step of a run that failed is shown as running for ever.',
+    harm: 'The last step of a run that failed is shown as running forever.',
     tests: timeline('gives what was open the status of a run that'),
   },
   {
