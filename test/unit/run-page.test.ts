@@ -57,8 +57,8 @@ describe('what a run is doing now', () => {
   });
 
   it('is still to ask the model while a tool runs at the provider', () => {
-    const there = { call_id: 'srv_1', name: 'web_search', ran_at: 'provider' };
-    expect(doing(model, log(2, 'tool_call', there), log(3, 'tool_result', there))).toMatchObject([{ kind: 'model' }]);
+    const search = log(2, 'tool_call', { call_id: 'srv_1', name: 'web_search', ran_at: 'provider' });
+    expect(doing(model, search).map(({ kind }) => kind)).toEqual(['model']);
   });
 });
 
