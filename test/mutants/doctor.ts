@@ -2,9 +2,33 @@ import type { Mutant } from './mutant.ts';
 
 export default [
   {
+    id: 'doctor/true-cause',
+    file: 'src/main/commands/doctor.ts',
+    text: 'error instanceof DatabaseUnreachable',
+    replacement: 'error instanceof Error',
+    harm: '`doctor` blames the database for a wrong encryption key.',
+    tests: [{ file: 'test/temporal/doctor.test.ts', name: 'names a wrong encryption key, not the database' }],
+  },
+  {
+    id: 'doctor/tools-that-do-not-run',
+    file: 'src/main/doctor-checks.ts',
+    text: "if (runner.isolation !== 'refused') return",
+    replacement: 'if (runner) return',
+    harm: '`doctor` is content though no tool runs.',
+    tests: [{ file: 'test/api/without-python.test.ts', name: 'doctor fails the tools' }],
+  },
+  {
+    id: 'doctor/bus-before-its-connection',
+    file: 'src/events/postgres-bus.ts',
+    text: 'if (!client) await Promise.race([attempted.promise, wait(PROBE_MS, undefined, { ref: false })]);',
+    replacement: '',
+    harm: '`doctor`, and readiness right after a start, report a bus as down that is being connected.',
+    tests: [{ file: 'test/api/without-python.test.ts', name: 'doctor fails the tools' }],
+  },
+  {
     id: 'doctor/exit-code',
     file: 'src/main/commands/doctor.ts',
-    text: 'if (!healthy) process.exitCode = 1;',
+    text: 'if ((await Promise.all(verdicts)).some(({ ok }) => !ok)) process.exitCode = 1;',
     replacement: '',
     harm: 'A deployment script takes a broken installation for a sound one.',
     tests: [{ file: 'test/temporal/doctor.test.ts', name: 'misses workers, and is content when there is one' }],
@@ -20,8 +44,8 @@ export default [
   {
     id: 'doctor/database-down',
     file: 'src/main/commands/doctor.ts',
-    text: 'database: () => Promise.reject(error),',
-    replacement: '',
+    text: 'DatabaseUnreachable ? { database: refuse }',
+    replacement: 'DatabaseUnreachable ? {}',
     harm: '`doctor` does not mention that the database is down.',
     tests: [{ file: 'test/temporal/doctor.test.ts', name: 'checks the engine if the database is down' }],
   },
