@@ -1,7 +1,7 @@
 import { isTerminal } from './statuses.ts';
 
 /** Something that took time in a run. */
-export interface Span {
+export interface TimelineSpan {
   /** The step's number for a model call, the call's id for a tool call; unique in the run. */
   id: string;
   /** The span that it belongs to. */
@@ -77,11 +77,11 @@ export const TIMED_LOGS = [
 ];
 
 /** The spans of a run in the order of its record, each one followed by those that belong to it. */
-export function timelineOf({ task, steps, calls, events }: RunTimes): Span[] {
+export function timelineOf({ task, steps, calls, events }: RunTimes): TimelineSpan[] {
   const pauses = Map.groupBy(pausesOf({ task, steps, calls, events }), ({ parent }) => parent);
   const callsOf = Map.groupBy(calls, ({ step }) => step);
   const firstStarts = firstStartsIn(events);
-  const withPauses = (span: Span) => [span, ...(pauses.get(span.id) ?? [])];
+  const withPauses = (span: TimelineSpan) => [span, ...(pauses.get(span.id) ?? [])];
   const spans = steps.flatMap((step) => [
     ...withPauses(modelSpan(step, task)),
     ...(callsOf.get(step.step) ?? []).flatMap((call) => withPauses(callSpan(call, task, firstStarts.get(call.call_id)))),
@@ -92,7 +92,7 @@ export function timelineOf({ task, steps, calls, events }: RunTimes): Span[] {
 const isCopied = (step: number, { fork_step }: TimedTask) => step < (fork_step ?? 0);
 const endOf = (at: Date | null, { completed_at }: TimedTask) => (at ?? completed_at)?.toISOString() ?? null;
 
-function modelSpan({ step, model, attempts, error, started_at, ended_at }: TimedStep, task: TimedTask): Span {
+function modelSpan({ step, model, attempts, error, started_at, ended_at }: TimedStep, task: TimedTask): TimelineSpan {
   return {
     id: String(step),
     parent: null,
@@ -109,12 +109,12 @@ function modelSpan({ step, model, attempts, error, started_at, ended_at }: Timed
 }
 
 /** The status of what the run was doing last: if the run has ended, that ended with it. */
-function openStatus({ status }: TimedTask): Span['status'] {
+function openStatus({ status }: TimedTask): TimelineSpan['status'] {
   if (isTerminal(status)) return status;
   return status === 'waiting' ? 'waiting' : 'running';
 }
 
-function callSpan(call: TimedCall, task: TimedTask, firstStart: string | undefined): Span {
+function callSpan(call: TimedCall, task: TimedTask, firstStart: string | undefined): TimelineSpan {
   const { call_id, step, name, attempts, started_at, ended_at } = call;
   const start = started_at?.toISOString() ?? null;
   return {
@@ -133,7 +133,7 @@ function callSpan(call: TimedCall, task: TimedTask, firstStart: string | undefin
   };
 }
 
-function callStatus({ status, failed, step, ended_at }: TimedCall, task: TimedTask): Span['status'] {
+function callStatus({ status, failed, step, ended_at }: TimedCall, task: TimedTask): TimelineSpan['status'] {
   const closedByEnd = ended_at !== null && ended_at.getTime() === task.completed_at?.getTime() && !isCopied(step, task);
   if (closedByEnd && (task.status === 'failed' || task.status === 'halted')) return task.status;
   if (status === 'done') return failed ? 'failed' : 'completed';
@@ -165,7 +165,7 @@ const WAITS_FOR: Record<string, string> = {
   budget_exhausted: 'budget',
 };
 
-function pausesOf({ task, steps, events }: RunTimes): Span[] {
+function pausesOf({ task, steps, events }: RunTimes): TimelineSpan[] {
   return events.flatMap((event, index) => {
     const name = String(event.data.event);
     if (name === 'retry' || name === 'rate_limited') return [retrySpan(event, steps, task)];
@@ -194,7 +194,7 @@ function endOfWait({ data }: TimedEvent, later: readonly TimedEvent[]): TimedEve
   return later.find(({ type, data: change }) => type === 'status' && change.status !== 'waiting');
 }
 
-function retrySpan(event: TimedEvent, steps: readonly TimedStep[], task: TimedTask): Span {
+function retrySpan(event: TimedEvent, steps: readonly TimedStep[], task: TimedTask): TimelineSpan {
   const { error_code, event: name, wait_ms } = event.data;
   const due = event.timestamp.getTime() + Number(wait_ms ?? 0);
   const end = new Date(Math.min(due, task.completed_at?.getTime() ?? due));

@@ -6,7 +6,7 @@ import { exchangeStep } from '../temporal/activities/exchange/index.ts';
 import { differences } from './difference.ts';
 import { replayMemory } from './memory.ts';
 import { recordingOf } from './recording.ts';
-import { activityPorts, NEVER, type Replaying } from './replay.ts';
+import { NEVER, type Replaying, recordedPorts } from './replay.ts';
 
 /** Ends an exchange where the model would be asked. */
 class Asked extends Error {
@@ -27,7 +27,7 @@ export async function exchangeAt(bundle: RunBundle, step: number): Promise<Excha
   const memory = replayMemory(recording, found);
   const work: Replaying = { judge: never, recording, memory, found, inputs: new Map(), at: step };
   const order = await orderAt(bundle, step);
-  const end = await exchangeStep(activityPorts(work, ASKED), [bundle.task.id, order], NEVER).catch((error: unknown) => error);
+  const end = await exchangeStep(recordedPorts(work, ASKED), [bundle.task.id, order], NEVER).catch((error: unknown) => error);
   if (end instanceof Asked) return end.exchange;
   throw end instanceof Error ? end : new Error(`The request of step ${step} could not be built again`);
 }

@@ -77,7 +77,7 @@ const unended = ({ end }: RunBundle) => end.status !== 'completed';
 function loopPorts(work: Replaying, counted: { calls: number }): RunPorts {
   const { recording, memory, found } = work;
   const { id: task_id } = recording.bundle.task;
-  const activities = activityPorts(work);
+  const activities = recordedPorts(work);
   const checked = () => {
     if (found.first()) throw new Diverged();
   };
@@ -123,7 +123,7 @@ function loopPorts(work: Replaying, counted: { calls: number }): RunPorts {
 }
 
 /** The ports of the activities over a recorded run. */
-export function activityPorts(work: Replaying, model = recordedRuntime(work)): ExchangePorts & CallToolPorts {
+export function recordedPorts(work: Replaying, model = recordedRuntime(work)): ExchangePorts & CallToolPorts {
   const { recording, memory } = work;
   const { bundle } = recording;
   const definition = recordedDefinition(bundle);

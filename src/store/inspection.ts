@@ -1,6 +1,6 @@
 import type { ToolCallRecord } from '../contracts/tasks.ts';
 import type { TASK_STATUSES } from '../domain/statuses.ts';
-import { type Span, TIMED_LOGS, type TimedEvent, timelineOf, waitedMs } from '../domain/timeline.ts';
+import { TIMED_LOGS, type TimedEvent, type TimelineSpan, timelineOf, waitedMs } from '../domain/timeline.ts';
 import type { PrismaClient, TaskMessage, TaskStep, ToolCall } from '../generated/prisma/client.ts';
 import { wire, wireAs } from './page.ts';
 
@@ -53,7 +53,7 @@ export function inspectionStore(prisma: PrismaClient) {
       );
     },
     /** When the run did what. */
-    async timeline(task_id: string): Promise<Span[]> {
+    async timeline(task_id: string): Promise<TimelineSpan[]> {
       const order = [{ step: 'asc' as const }, { position: 'asc' as const }];
       const [task, steps, calls, events] = await Promise.all([
         prisma.task.findUniqueOrThrow({
