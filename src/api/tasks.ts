@@ -1,6 +1,8 @@
 import { runBundles } from '../contracts/run-bundles.ts';
 import { tasks } from '../contracts/tasks.ts';
+import type { BudgetLimits } from '../domain/budget.ts';
 import type { ContinuityDecision } from '../domain/continuity.ts';
+import type { Definition } from '../domain/definition.ts';
 import type { CallDecision } from '../domain/effects.ts';
 import { conflict } from '../domain/errors.ts';
 import { eventsOf } from '../domain/events.ts';
@@ -19,19 +21,36 @@ import { streamUrl } from './workflows.ts';
 const NO_DECISION =
   'This task does not wait for a decision about its record; a task whose definition is not on record can only be failed';
 
-interface Services {
+export interface TaskServices {
   store: Store;
   engine: Engine;
   dispatch: Dispatch;
   bundleOf: BundleOf;
+  /** Whether there is a price for each model that a run has used. */
+  isPriced(definition: Definition, used: (string | null)[]): boolean;
 }
 
-export function taskRoutes(api: Api, { store, engine, dispatch, bundleOf }: Services): void {
+export function taskRoutes(api: Api, { store, engine, dispatch, bundleOf, isPriced }: TaskServices): void {
   const owned = ownedTask(store);
   const taskView = (task: WiredTask) => ({ ...task, engine_run_url: engine.runUrl(task.id) });
   const page = async (filter: Parameters<Store['tasks']['list']>[0]) => {
     const found = await store.tasks.list(filter);
     return { ...found, items: found.items.map(taskView) };
+  };
+
+  const figuresOf = async (task: WiredTask) => {
+    const { elapsed_seconds, completed_at, budget } = task;
+    const definition = await store.definitions.find(task.definition_hash);
+    const until = completed_at ? new Date(completed_at) : new Date();
+    const { waiting_ms, models, forks } = await store.inspection.figures(task.id, until);
+    const waiting_seconds = elapsed_seconds === null ? null : Math.min(elapsed_seconds, waiting_ms / 1000);
+    return {
+      waiting_seconds,
+      working_seconds: elapsed_seconds === null ? null : elapsed_seconds - (waiting_seconds ?? 0),
+      budget: (budget as BudgetLimits | null) ?? definition?.budget ?? null,
+      priced: definition !== null && isPriced(definition, models),
+      forks,
+    };
   };
 
   mount(api, tasks.list, ({ query }, caller) => page({ ...query, owner: caller.key }));
@@ -47,9 +66,11 @@ export function taskRoutes(api: Api, { store, engine, dispatch, bundleOf }: Serv
   });
   mount(api, tasks.get, async ({ params: { id }, query: { include } }, caller) => {
     const task = await owned(id, caller);
+    const figures = await figuresOf(task);
     const { messages, logs } = include.length > 0 ? await store.workflows.lastRun(id) : { messages: [], logs: [] };
     return {
       ...taskView(task),
+      ...figures,
       ...(include.includes('messages') ? { messages } : {}),
       ...(include.includes('logs') ? { logs } : {}),
       ...(include.includes('steps') ? { steps_detail: await store.inspection.steps(id) } : {}),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { TASK_STATUSES } from '../domain/statuses.ts';
 import { Id, Timestamp } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
+import { RunFigures } from './run-figures.ts';
 import { ErrorGroup, TaskFilterQuery, TaskQuery, versionsNamed } from './task-lists.ts';
 import { Budget, LogEntry, ON_BUSY, PromptAccepted, TranscriptEntry, UsageCounts, UsageTotals } from './workflows.ts';
 
@@ -102,6 +103,7 @@ export const TaskStep = z
     tool_calls: z.array(ToolCallRecord),
   })
   .meta({ id: 'TaskStep', description: 'One exchange with the model and the tool calls it asked for' });
+export type TaskStep = z.output<typeof TaskStep>;
 
 const ForkRequest = z
   .object({
@@ -126,11 +128,13 @@ const ForkAccepted = PromptAccepted.extend({ forked_from: ForkedFrom }).meta({ i
 const TASK_PARTS = ['messages', 'logs', 'steps'] as const;
 const isPart = (name: string) => (TASK_PARTS as readonly string[]).includes(name);
 
-const TaskDetail = Task.extend({
+export const TaskDetail = Task.extend({
+  ...RunFigures.shape,
   messages: z.array(TranscriptEntry).optional(),
   logs: z.array(LogEntry).optional(),
   steps_detail: z.array(TaskStep).optional().meta({ description: 'With include=steps; the same as /steps' }),
 }).meta({ id: 'TaskDetail' });
+export type TaskDetail = z.output<typeof TaskDetail>;
 
 const IncludeQuery = z.object({
   include: z

@@ -18,9 +18,13 @@ export const NO_USAGE: Usage = { total_in: 0, total_out: 0, cache_read: 0, cache
 
 const PER_MILLION = 1_000_000;
 
+/** A model's price; `*` is the price of every model that is not in the table. */
+export const priceOf = (model: string | null, prices: ModelPrices): ModelPrice | undefined =>
+  (model ? prices[model] : undefined) ?? prices['*'];
+
 /** US dollars for one exchange; 0 if the table has no price for the model. */
 export function costOf(usage: ExchangeUsage, model: string | null, prices: ModelPrices): number {
-  const price: ModelPrice | undefined = (model ? prices[model] : undefined) ?? prices['*'];
+  const price = priceOf(model, prices);
   if (!price) return 0;
   const fresh = Math.max(0, usage.total_in - usage.cache_read - usage.cache_write);
   const dollars =

@@ -19,7 +19,9 @@ import { knowledgeOf, knowledgeServiceOf } from '../knowledge/service.ts';
 import { PATIENCE_MS } from '../parsers/failure.ts';
 import { createParserPool, type ParserPool } from '../parsers/pool.ts';
 import { bundlesOf } from '../replay/bundles.ts';
+import { stepRequestsOf } from '../replay/step-requests.ts';
 import { modelListsOf } from '../runtimes/model-list-service.ts';
+import { isPriced } from '../runtimes/prices.ts';
 import { connectionTo, openDatabase } from '../store/database.ts';
 import { createStore } from '../store/index.ts';
 import { requireKeys } from '../store/key-check.ts';
@@ -260,6 +262,8 @@ export async function openApi(
     fireNow: (row: ScheduleRow, due_at: Date) => serve(firePortsOf(core, driver), row, { due_at, by_hand: true }),
     mcp: mcpProbe(core),
     bundleOf: bundlesOf(core),
+    requestOf: stepRequestsOf(core),
+    isPriced,
     fitArguments: argumentFitter(core),
     builtin_tools: builtinSpecs({ web_search: config.SEARCH_API_URL !== undefined }),
   };

@@ -15,26 +15,8 @@ import { replay } from './replay.ts';
 
 /** Runs as documents. Only fields of the schema are included, and known secrets are redacted in every text. */
 export function bundlesOf(core: SharedServices) {
-  const { store } = core;
   const bundleOf = async (task: WiredTask, caller: Caller): Promise<RunBundle> => {
-    const definition = await store.definitions.get(task.definition_hash);
-    const record = await store.inspection.record(task.id);
-    const { context_window, keeps_context, tools } = await runtimeOf(core, definition, record);
-    const draft = RunBundle.parse({
-      format: 'perdura-run',
-      version: 1,
-      perdura_version: core.setting.version,
-      task: { ...task, budget: record.task.budget },
-      definition,
-      tools,
-      runtime: { context_window, keeps_context },
-      ...contentOf(record),
-      end: task,
-    });
-    const redact = core.secrets.book();
-    redact.know(caller.access_token);
-    await core.secrets.within(redact, () => openAll(core, task.id));
-    const bundle = redact.value(JSON.parse(JSON.stringify(draft))) as RunBundle;
+    const { bundle } = await recordedBundle(core, task, caller);
     const { inputs } = await replay(bundle, outputGuardsOf(core.judge));
     const steps = bundle.steps.map((step) => ({ ...step, input: inputs.get(step.step) ?? null }));
     return { ...bundle, steps };
@@ -46,6 +28,28 @@ export function bundlesOf(core: SharedServices) {
     last = mine.catch(() => {});
     return mine;
   };
+}
+
+/** A run as its record has it, without digests, and the definition and record that it was made from. Known secrets are redacted. */
+export async function recordedBundle(core: SharedServices, task: WiredTask, caller: Caller) {
+  const definition = await core.store.definitions.get(task.definition_hash);
+  const record = await core.store.inspection.record(task.id);
+  const { context_window, keeps_context, tools } = await runtimeOf(core, definition, record);
+  const draft = RunBundle.parse({
+    format: 'perdura-run',
+    version: 1,
+    perdura_version: core.setting.version,
+    task: { ...task, budget: record.task.budget },
+    definition,
+    tools,
+    runtime: { context_window, keeps_context },
+    ...contentOf(record),
+    end: task,
+  });
+  const redact = core.secrets.book();
+  redact.know(caller.access_token);
+  await core.secrets.within(redact, () => openAll(core, task.id));
+  return { bundle: redact.value(JSON.parse(JSON.stringify(draft))) as RunBundle, definition, record };
 }
 
 /** A run as one document, without the secrets of its owner's runs. */

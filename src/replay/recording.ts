@@ -21,12 +21,12 @@ const LEFT_OPEN = [...OUTCOMES_UNKNOWN, NOT_CALLED];
 
 export type Recording = ReturnType<typeof recordingOf>;
 
-/** Lookups in a bundle. */
-export function recordingOf(bundle: RunBundle) {
+/** Lookups in a bundle. With `resumed_at`, as if an attempt at this step began now. */
+export function recordingOf(bundle: RunBundle, resumed_at?: number) {
   const steps = new Map(bundle.steps.map((step) => [step.step, step]));
   const messages = new Map(bundle.transcript.map((message) => [placeOf(message), message]));
   const calls = new Map(bundle.steps.flatMap(({ tool_calls }) => tool_calls.map((call) => [call.call_id, call] as const)));
-  const begun_at = bundle.task.forked_from?.step ?? 1;
+  const begun_at = resumed_at ?? bundle.task.forked_from?.step ?? 1;
   return {
     bundle,
     /** The first step of the run itself: earlier ones were copied. */
@@ -43,9 +43,11 @@ export function recordingOf(bundle: RunBundle) {
     /** The messages of a step: its reply and what followed. */
     ofStep: (step: number) => bundle.transcript.filter((message) => message.step === step && !isStandingOrSummary(message)),
     summaryAt: (step: number) => bundle.transcript.find(({ kind, told_at }) => kind === 'summary' && told_at === step),
-    /** Messages from before the first step: the prompt, its context, and copied ones. */
+    /** Messages from before the first step: the prompt, its context, and copied ones. A summary belongs to the step that made it. */
     before: () =>
-      bundle.transcript.filter(({ step, kind, told_at }) => step < begun_at && (kind !== 'summary' || told_at < begun_at)),
+      bundle.transcript.filter(
+        ({ step, kind, told_at }) => step < begun_at && (kind !== 'summary' || told_at < begun_at || told_at === resumed_at),
+      ),
     reply(step: number): ModelReply {
       const message = messages.get(placeOf({ step, position: 0 }));
       const recorded = steps.get(step);

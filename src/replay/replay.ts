@@ -36,7 +36,7 @@ export interface ReplayPorts {
   judge(definition: Definition, text: string, facts: { final: boolean; owner: string }): Promise<Verdict>;
 }
 
-interface Replaying extends ReplayPorts {
+export interface Replaying extends ReplayPorts {
   recording: Recording;
   memory: ReplayMemory;
   found: Differences;
@@ -45,7 +45,7 @@ interface Replaying extends ReplayPorts {
   at: number;
 }
 
-const NEVER = new AbortController().signal;
+export const NEVER = new AbortController().signal;
 
 /** Ends the loop at the first difference: nothing after it can be compared. */
 class Diverged extends Error {}
@@ -77,7 +77,7 @@ const unended = ({ end }: RunBundle) => end.status !== 'completed';
 function loopPorts(work: Replaying, counted: { calls: number }): RunPorts {
   const { recording, memory, found } = work;
   const { id: task_id } = recording.bundle.task;
-  const activities = activityPorts(work);
+  const activities = recordedPorts(work);
   const checked = () => {
     if (found.first()) throw new Diverged();
   };
@@ -122,13 +122,14 @@ function loopPorts(work: Replaying, counted: { calls: number }): RunPorts {
   };
 }
 
-function activityPorts(work: Replaying): ExchangePorts & CallToolPorts {
+/** The ports of the activities over a recorded run. */
+export function recordedPorts(work: Replaying, model = recordedRuntime(work)): ExchangePorts & CallToolPorts {
   const { recording, memory } = work;
   const { bundle } = recording;
   const definition = recordedDefinition(bundle);
   const { context_window, keeps_context } = bundle.runtime;
   const runtime = {
-    runtime: recordedRuntime(work),
+    runtime: model,
     prices: bundle.definition.provider?.price_table ?? {},
     custom_tools: true,
     keeps_context,

@@ -1,5 +1,6 @@
-import type { ModelPrices, PinnedProvider } from '../domain/definition.ts';
+import type { Definition, ModelPrices, PinnedProvider } from '../domain/definition.ts';
 import { KNOWN_MODELS } from '../domain/known-models.ts';
+import { priceOf } from '../domain/usage.ts';
 
 /** The provider's own price table; without one, the vendor's list prices if the provider is the vendor itself. */
 export function pricesOf({
@@ -10,4 +11,11 @@ export function pricesOf({
   if (base_url || Object.keys(price_table).length > 0) return price_table;
   const known = KNOWN_MODELS.filter(([, { provider }]) => provider === provider_type);
   return Object.fromEntries(known.flatMap(([id, { price }]) => (price ? [[id, price]] : [])));
+}
+
+/** Whether there is a price for each of these models; if a run has used none yet, for the one that it will use. */
+export function isPriced({ provider, model }: Pick<Definition, 'provider' | 'model'>, used: readonly (string | null)[]): boolean {
+  const prices = provider ? pricesOf(provider) : {};
+  const models = used.length > 0 ? used : [model ?? provider?.default_model ?? null];
+  return models.every((name) => priceOf(name, prices) !== undefined);
 }

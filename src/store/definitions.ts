@@ -22,15 +22,22 @@ export const withDefinition = <T>(attempt: () => Promise<T>): Promise<T> =>
 
 export function definitionStore(pool: Queryable) {
   const kept = new Map<string, Definition>();
+  async function find(hash: string): Promise<Definition | null> {
+    const known = kept.get(hash);
+    if (known) return known;
+    const found = await row<{ body: Definition }>(pool, findDefinition({ hash }));
+    if (!found) return null;
+    if (kept.size >= KEPT) kept.delete(kept.keys().next().value as string);
+    kept.set(hash, found.body);
+    return found.body;
+  }
   return {
+    /** Null: it is not on record, because the record was restored from an older one. */
+    find,
     async get(hash: string): Promise<Definition> {
-      const known = kept.get(hash);
-      if (known) return known;
-      const found = await row<{ body: Definition }>(pool, findDefinition({ hash }));
+      const found = await find(hash);
       if (!found) throw new Error(`The definition ${hash} is missing from the database`);
-      if (kept.size >= KEPT) kept.delete(kept.keys().next().value as string);
-      kept.set(hash, found.body);
-      return found.body;
+      return found;
     },
   };
 }

@@ -120,7 +120,7 @@ describeInBrowser('a run in the dashboard', () => {
     await seen(page, /paid 5/);
     await seen(page, 'paying');
     await page.getByRole('tab', { name: 'Steps' }).click();
-    await page.getByText('Step 2', { exact: true }).waitFor();
+    await page.getByRole('option', { name: /^Step 2, scripted completed/ }).waitFor();
   });
 
   it('can be halted', async ({ page }) => {

@@ -26,7 +26,7 @@ it('takes status, turn and usage from their events', () => {
     { type: 'usage', data: usage, timestamp },
   ]);
   expect(run).toEqual({ ...emptyRun, status: 'running', turn: 3, usage });
-  expect(emptyRun).toEqual({ status: null, turn: 0, usage: null, blocks: [], partial: '', logs: [], behind: null });
+  expect(emptyRun).toEqual({ status: null, turn: 0, usage: null, blocks: [], partial: '', logs: [], behind: null, doing: [] });
 });
 
 it('keeps every log line, and what came before', () => {

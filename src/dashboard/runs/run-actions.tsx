@@ -7,6 +7,7 @@ import { DownloadButton } from '../ui/download.tsx';
 import { Failure } from '../ui/states.tsx';
 import { CompareButton } from './compare-button.tsx';
 import { ForkButton } from './fork.tsx';
+import { RunAgain } from './run-again.tsx';
 
 export function RunActions({ task, status }: { task: Task; status: string }) {
   const halt = useAct(tasks.stop);
@@ -23,6 +24,7 @@ export function RunActions({ task, status }: { task: Task; status: string }) {
             {halt.isSuccess ? 'Halting …' : 'Halt'}
           </Button>
         )}
+        <RunAgain task={task} />
         {task.steps > 0 && <ForkButton task={task} />}
         <CompareButton task={task} />
         <DownloadButton

@@ -1,4 +1,6 @@
 import type { RunEvent } from '../../contracts/events.ts';
+import { isTerminal } from '../../domain/statuses.ts';
+import { type Doing, doingAfter } from './run-now.ts';
 
 export interface CallBlock {
   kind: 'call';
@@ -34,9 +36,20 @@ export interface LiveRun {
   logs: LogLine[];
   /** What the record lacks, while a person has to decide whether the run is resumed from it. */
   behind: string | null;
+  /** What the run is doing now. */
+  doing: Doing[];
 }
 
-export const emptyRun: LiveRun = { status: null, turn: 0, usage: null, blocks: [], partial: '', logs: [], behind: null };
+export const emptyRun: LiveRun = {
+  status: null,
+  turn: 0,
+  usage: null,
+  blocks: [],
+  partial: '',
+  logs: [],
+  behind: null,
+  doing: [],
+};
 
 /** The state of the run after further events. */
 export function after(state: LiveRun, events: readonly RunEvent[]): LiveRun {
@@ -45,16 +58,19 @@ export function after(state: LiveRun, events: readonly RunEvent[]): LiveRun {
   return next;
 }
 
-function take(run: LiveRun, { type, data, timestamp }: RunEvent): void {
+function take(run: LiveRun, event: RunEvent): void {
+  const { type, data, timestamp } = event;
   if (type === 'message_delta') run.partial += data.delta;
   else if (type === 'usage') run.usage = data;
   else if (type === 'status') {
     run.status = data.status;
     run.turn = data.current_turn;
+    if (isTerminal(data.status)) run.doing = [];
   } else if (type === 'message') takeMessage(run, data);
   else {
     // The installation was restored: the whole run follows.
     if (data.event === 'stream_reset') Object.assign(run, emptyRun, { blocks: [], logs: [] });
+    run.doing = doingAfter(run.doing, event);
     run.logs.push({ event: data.event, detail: data.detail, timestamp });
     takeLog(run, data);
   }

@@ -6,10 +6,12 @@ interface CopyProps {
   text: string;
   /** What is copied, for screen readers. */
   what: string;
+  /** The text of the button. */
+  label?: string;
 }
 
 /** Copies a text to the clipboard and shows whether that worked. */
-export function Copy({ text, what }: CopyProps) {
+export function Copy({ text, what, label }: CopyProps) {
   const [outcome, setOutcome] = useState<'copied' | 'failed' | null>(null);
   useEffect(() => {
     if (!outcome) return;
@@ -18,8 +20,14 @@ export function Copy({ text, what }: CopyProps) {
   }, [outcome]);
   const copy = () => write(text).then((written) => setOutcome(written ? 'copied' : 'failed'));
   return (
-    <button type="button" className="copy" aria-label={`Copy ${what}`} title={`Copy ${what}`} onClick={() => void copy()}>
-      {outcome === 'copied' ? 'Copied' : outcome === 'failed' ? 'Not copied' : 'Copy'}
+    <button
+      type="button"
+      className="copy"
+      aria-label={label ?? `Copy ${what}`}
+      title={`Copy ${what}`}
+      onClick={() => void copy()}
+    >
+      {outcome === 'copied' ? 'Copied' : outcome === 'failed' ? 'Not copied' : (label ?? 'Copy')}
     </button>
   );
 }

@@ -1,7 +1,8 @@
-import { type ComponentProps, memo, useEffect, useRef, useState } from 'react';
-import ReactMarkdown from 'react-markdown';
+import { type ComponentProps, memo, useEffect, useId, useRef, useState } from 'react';
+import ReactMarkdown, { type Components } from 'react-markdown';
 import remarkGfm from 'remark-gfm';
 import { Copyable } from './copy.tsx';
+import { ScrollBox } from './scroll-box.tsx';
 
 /** A block of code that a model wrote. Its text is known only after rendering. */
 function Block({ children }: ComponentProps<'pre'>) {
@@ -11,33 +12,50 @@ function Block({ children }: ComponentProps<'pre'>) {
   useEffect(() => setText(block.current?.textContent ?? ''), [children]);
   return (
     <Copyable text={text} what="the code">
-      <pre ref={block}>{children}</pre>
+      <ScrollBox label="Code" className="code-block">
+        <pre ref={block}>{children}</pre>
+      </ScrollBox>
     </Copyable>
   );
 }
+
+function Outward({ href, children }: ComponentProps<'a'>) {
+  // An address with a scheme that a browser would execute arrives empty.
+  if (!href) return <span>{children}</span>;
+  if (href.startsWith('#')) return <a href={href}>{children}</a>;
+  return (
+    <a href={href} target="_blank" rel="noreferrer noopener">
+      {children}
+    </a>
+  );
+}
+
+const COMPONENTS: Components = {
+  a: ({ href, children }) => <Outward href={href}>{children}</Outward>,
+  pre: Block,
+  img: ({ src, alt }) => <Outward href={String(src ?? '')}>{alt || 'picture'}</Outward>,
+  table: ({ children }) => (
+    <ScrollBox label="Table" className="table-scroll">
+      <table>{children}</table>
+    </ScrollBox>
+  ),
+  // The box of a task list: it cannot be ticked here, and as a field it would need a label.
+  input: ({ checked }) => (
+    <span role="img" aria-label={checked ? 'done' : 'not done'}>
+      {checked ? '☑' : '☐'}
+    </span>
+  ),
+};
 
 const PLUGINS = [remarkGfm];
 
 /** Text that a model wrote. HTML is shown as text, images become links, and links open in a new tab. */
 export const Markdown = memo(function Markdown({ children }: { children: string }) {
+  // Footnotes have ids, which must differ from those of other texts on the page.
+  const clobberPrefix = `text-${useId()}-`;
   return (
     <div className="prose">
-      <ReactMarkdown
-        remarkPlugins={PLUGINS}
-        components={{
-          a: ({ href, children: text }) => (
-            <a href={href} target="_blank" rel="noreferrer noopener">
-              {text}
-            </a>
-          ),
-          pre: Block,
-          img: ({ src, alt }) => (
-            <a href={String(src ?? '')} target="_blank" rel="noreferrer noopener">
-              {alt || 'picture'}
-            </a>
-          ),
-        }}
-      >
+      <ReactMarkdown remarkPlugins={PLUGINS} remarkRehypeOptions={{ clobberPrefix }} components={COMPONENTS}>
         {children}
       </ReactMarkdown>
     </div>

@@ -22,6 +22,7 @@ const TONES: Record<string, string> = {
   waiting_reconciliation: 'wait',
   text_only: 'wait',
   skipped: 'wait',
+  halted: 'stopped',
   running: 'busy',
   firing: 'busy',
 };

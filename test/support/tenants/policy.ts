@@ -73,7 +73,9 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
     'POST /api/workflows/{id}/versions/{number}/restore',
     ...['POST /api/workflows/{id}/prompt', 'POST /api/workflows/{id}/halt', 'GET /api/workflows/{id}/stream'],
     ...['GET /api/workflows/{id}/export', 'GET /api/tasks/workflow/{workflow_id}', 'GET /api/tasks/{id}'],
-    ...['progress', 'steps', 'bundle', 'webhooks'].map((part) => `GET /api/tasks/{id}/${part}`),
+    ...['progress', 'steps', 'steps/{step}', 'steps/{step}/request', 'timeline', 'bundle', 'webhooks'].map(
+      (part) => `GET /api/tasks/{id}/${part}`,
+    ),
     ...['fork', 'stop', 'budget', 'continuity', 'approvals/{call_id}', 'reconciliations/{call_id}'].map(
       (part) => `POST /api/tasks/{id}/${part}`,
     ),

@@ -130,6 +130,7 @@ async function makeShared(making: Making): Promise<Tenant & { bodies: Bodies; cr
   ids.item_id = (
     await client.ok(client.post(`/api/datasets/${ids.datasets}/items`, { prompt: `${making.hidden} item` }), 201)
   ).id;
+  ids.step = '1';
   ids.skill_id = ids.skills as string;
   ids.agent_id = ids.agents as string;
   ids.workflow_id = ids.workflows as string;

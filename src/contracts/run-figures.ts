@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import { TASK_STATUSES } from '../domain/statuses.ts';
+import { Id, Timestamp } from './common.ts';
+import { Budget } from './workflows.ts';
+
+const Fork = z
+  .object({ task_id: Id, step: z.int(), status: z.enum(TASK_STATUSES), created_at: Timestamp })
+  .meta({ id: 'ForkOfRun', description: 'A run that was forked from this one, and the step it began at' });
+
+/** What is known about one run besides its record. */
+export const RunFigures = z.object({
+  waiting_seconds: z.number().nullable().meta({
+    description:
+      'Time in the status `waiting`: for an approval, a reconciliation, a budget, or a decision after a restore. Null: not started',
+  }),
+  working_seconds: z.number().nullable().meta({ description: '`elapsed_seconds` without `waiting_seconds`' }),
+  budget: Budget.nullable().meta({ description: 'The budget that applies to this run, including later changes' }),
+  priced: z.boolean().meta({
+    description: 'Whether a price is known for every model that the run has used; if not, `usage.cost` lacks their cost',
+  }),
+  forks: z.array(Fork).meta({ description: 'Oldest first, at most 100' }),
+});

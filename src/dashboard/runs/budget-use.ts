@@ -1,0 +1,25 @@
+import { count, duration, money } from '../ui/figures.ts';
+
+interface Limits {
+  max_cost_usd: number | null;
+  max_tokens: number | null;
+  max_seconds: number | null;
+}
+
+interface Used {
+  cost: number;
+  tokens: number;
+  seconds: number;
+}
+
+/** `$0.12 of $2.50, 1,200 of 5,000 tokens`; null if nothing is limited. */
+export function budgetUse(budget: Limits | null, { cost, tokens, seconds }: Used): string | null {
+  if (!budget) return null;
+  const { max_cost_usd, max_tokens, max_seconds } = budget;
+  const parts = [
+    max_cost_usd === null ? null : `${money(cost)} of ${money(max_cost_usd)}`,
+    max_tokens === null ? null : `${count(tokens)} of ${count(max_tokens)} tokens`,
+    max_seconds === null ? null : `${duration(seconds * 1000)} of ${duration(max_seconds * 1000)}`,
+  ].filter((part) => part !== null);
+  return parts.length > 0 ? parts.join(', ') : null;
+}

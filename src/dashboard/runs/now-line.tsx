@@ -1,0 +1,71 @@
+import { Group, Switch, Text } from '@mantine/core';
+import { useEffect, useRef, useState } from 'react';
+import { isTerminal } from '../../domain/statuses.ts';
+import { useNow } from '../ui/clock.ts';
+import { counted, duration } from '../ui/figures.ts';
+import { Status } from '../ui/show.tsx';
+import type { Doing } from './run-now.ts';
+import type { LiveRun } from './run-state.ts';
+
+const MOST_SHOWN = 3;
+
+const WORDS: Record<Doing['kind'], (name: string) => string> = {
+  model: (name) => `the model answers (${name})`,
+  tool: (name) => `the tool ${name} runs`,
+  retry: (name) => `it waits to try again: ${name}`,
+  wait: (name) => `it waits for ${name}`,
+};
+
+/** What a run is doing, and for how long; nothing once it has ended. It stays in sight while the page scrolls. */
+export function NowLine({ run, status }: { run: LiveRun; status: string }) {
+  const now = useNow(!isTerminal(status));
+  const [follows, setFollows] = useFollowing(run, !isTerminal(status));
+  if (isTerminal(status)) return null;
+  const shown = run.doing.slice(-MOST_SHOWN);
+  const more = run.doing.length - shown.length;
+  return (
+    <Group className="now-line" justify="space-between" gap="xs" component="section" aria-label="Now">
+      <div>
+        {shown.length === 0 && <Status of={status}>{status === 'pending' ? 'Now: it is queued' : `Now: it is ${status}`}</Status>}
+        {shown.map(({ key, kind, step, name, since }) => (
+          <div key={key}>
+            <Status of={kind === 'wait' || kind === 'retry' ? 'waiting' : 'running'}>
+              Now: step {step}, {WORDS[kind](name)}, {duration(Math.max(0, now - Date.parse(since)))}
+            </Status>
+          </div>
+        ))}
+        {more > 0 && <Text c="dimmed">and {counted(more, 'more call')}</Text>}
+      </div>
+      <Switch size="xs" label="Follow the end" checked={follows} onChange={(event) => setFollows(event.currentTarget.checked)} />
+    </Group>
+  );
+}
+
+const UPWARDS = ['ArrowUp', 'PageUp', 'Home'];
+
+/** Keeps the end of the page in sight while the run adds to it, until the reader scrolls up. */
+function useFollowing({ blocks, partial, logs }: LiveRun, live: boolean) {
+  const [follows, setFollows] = useState(false);
+  const active = follows && live;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each of them makes the page longer
+  useEffect(() => {
+    if (active) window.scrollTo({ top: document.documentElement.scrollHeight });
+  }, [active, blocks.length, partial, logs.length]);
+  const touched = useRef(0);
+  useEffect(() => {
+    if (!active) return;
+    const gone = new AbortController();
+    const { signal } = gone;
+    const stop = () => setFollows(false);
+    window.addEventListener('wheel', ({ deltaY }) => deltaY < 0 && stop(), { signal, passive: true });
+    window.addEventListener('keydown', ({ key }) => UPWARDS.includes(key) && stop(), { signal });
+    const begin = ({ touches }: TouchEvent) => {
+      touched.current = touches[0]?.clientY ?? 0;
+    };
+    const move = ({ touches }: TouchEvent) => (touches[0]?.clientY ?? 0) > touched.current && stop();
+    window.addEventListener('touchstart', begin, { signal, passive: true });
+    window.addEventListener('touchmove', move, { signal, passive: true });
+    return () => gone.abort();
+  }, [active]);
+  return [follows, setFollows] as const;
+}

@@ -1,0 +1,34 @@
+import type { StepRequest } from '../../contracts/run-inspection.ts';
+
+type Message = StepRequest['messages'][number];
+
+export interface RequestDiff {
+  /** The messages of the request, each with whether the model had not seen it at the step before. */
+  messages: { message: Message; is_new: boolean }[];
+  /** Messages of the step before that the model does not see any more, such as those that a summary stands for. */
+  removed: Message[];
+  /** Names of tools that were added and taken away. */
+  added_tools: string[];
+  removed_tools: string[];
+  /** Other parts that differ. */
+  changed: string[];
+}
+
+const placeOf = ({ step, position }: Message) => `${step}/${position}`;
+const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
+
+/** What differs from the request of the step before; without one, everything is new. */
+export function requestDiff(before: StepRequest | null, request: StepRequest): RequestDiff {
+  const seen = new Map(before?.messages.map((message) => [placeOf(message), message]));
+  const kept = new Set(request.messages.map(placeOf));
+  const names = (of: StepRequest | null) => (of?.tools ?? []).map(({ name }) => name);
+  const [was, is] = [names(before), names(request)];
+  const parts = { 'system prompt': 'instructions', model: 'model', parameters: 'parameters' } as const;
+  return {
+    messages: request.messages.map((message) => ({ message, is_new: !same(seen.get(placeOf(message)), message) })),
+    removed: (before?.messages ?? []).filter((message) => !kept.has(placeOf(message))),
+    added_tools: is.filter((name) => !was.includes(name)),
+    removed_tools: was.filter((name) => !is.includes(name)),
+    changed: before ? Object.entries(parts).flatMap(([name, part]) => (same(before[part], request[part]) ? [] : [name])) : [],
+  };
+}

@@ -1,0 +1,43 @@
+import { Button } from '@mantine/core';
+import { useNavigate } from 'react-router';
+import type { Task } from '../../contracts/tasks.ts';
+import { workflows } from '../../contracts/workflows.ts';
+import { useAct, useRead } from '../api/queries.ts';
+import { DialogButton } from '../ui/dialog-button.tsx';
+import { FailureBelow, Loaded } from '../ui/states.tsx';
+import { PromptForm } from '../workflows/prompt-form.tsx';
+
+/** Sends the prompt of a run to its workflow again, as the workflow is now. */
+export function RunAgain({ task: { workflow_id, prompt } }: { task: Task }) {
+  const navigate = useNavigate();
+  const send = useAct(workflows.prompt);
+  const open = (task_id: string) => navigate(`/tasks/${task_id}`);
+  const again = () =>
+    send.mutate({ params: { id: workflow_id }, body: { prompt } }, { onSuccess: ({ task_id }) => open(task_id) });
+  return (
+    <>
+      <Button variant="default" loading={send.isPending} onClick={again}>
+        Run again
+      </Button>
+      <DialogButton label="Run again with changes" title="Run again with changes" size="lg">
+        <Changed workflow_id={workflow_id} prompt={prompt} sent={open} />
+      </DialogButton>
+      {send.error && <FailureBelow problem={send.error} />}
+    </>
+  );
+}
+
+interface ChangedProps {
+  workflow_id: string;
+  prompt: string;
+  sent(task_id: string): void;
+}
+
+function Changed({ workflow_id, prompt, sent }: ChangedProps) {
+  const workflow = useRead(workflows.get, { params: { id: workflow_id } });
+  return (
+    <Loaded query={workflow} what="Loading the workflow">
+      {(data) => <PromptForm workflow={data} initial={prompt} label="Run" sent={sent} />}
+    </Loaded>
+  );
+}

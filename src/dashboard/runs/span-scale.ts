@@ -1,0 +1,46 @@
+import type { RunSpan } from '../../contracts/run-inspection.ts';
+
+/** The time axis of a run, in milliseconds since 1970. */
+export interface Axis {
+  from: number;
+  to: number;
+}
+
+/** From the first start to the last end. What is copied from another run has its times, so it is left out. */
+export function axisOf(spans: readonly RunSpan[], now: number): Axis {
+  let from = Number.POSITIVE_INFINITY;
+  let to = Number.NEGATIVE_INFINITY;
+  for (const { start, end, copied } of spans) {
+    if (start === null || copied) continue;
+    from = Math.min(from, Date.parse(start));
+    to = Math.max(to, end === null ? now : Date.parse(end));
+  }
+  return from <= to ? { from, to: Math.max(to, from + 1) } : { from: now, to: now + 1 };
+}
+
+/** Where the bar of a span is, in percent of the axis; null if it has none. */
+export function barOf({ start, end, copied }: RunSpan, { from, to }: Axis, now: number): { left: number; width: number } | null {
+  if (start === null || copied) return null;
+  const percent = (at: number) => Math.min(100, Math.max(0, ((at - from) / (to - from)) * 100));
+  const left = percent(Date.parse(start));
+  return { left, width: percent(end === null ? now : Date.parse(end)) - left };
+}
+
+export const tookMs = ({ start, end }: RunSpan, now: number): number | null =>
+  start === null ? null : Math.max(0, (end === null ? now : Date.parse(end)) - Date.parse(start));
+
+/** How deep each span is nested, by id. */
+export function depthsOf(spans: readonly RunSpan[]): Map<string, number> {
+  const depths = new Map<string, number>();
+  for (const { id, parent } of spans) depths.set(id, parent === null ? 0 : (depths.get(parent) ?? 0) + 1);
+  return depths;
+}
+
+const WORDS: Record<RunSpan['kind'], (span: RunSpan) => string> = {
+  model: ({ step, name }) => `Step ${step}, ${name}`,
+  tool: ({ name }) => name,
+  retry: ({ name }) => `Retry after ${name}`,
+  wait: ({ name }) => `Waiting for ${name}`,
+};
+
+export const titleOf = (span: RunSpan) => WORDS[span.kind](span);

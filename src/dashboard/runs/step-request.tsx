@@ -1,0 +1,144 @@
+import { Alert, Stack, Switch, Text } from '@mantine/core';
+import { useState } from 'react';
+import { runInspection, type StepRequest } from '../../contracts/run-inspection.ts';
+import { useRead } from '../api/queries.ts';
+import { count, counted } from '../ui/figures.ts';
+import { Code, Facts, Status } from '../ui/show.tsx';
+import { Loaded } from '../ui/states.tsx';
+import { type RequestDiff, requestDiff } from './request-diff.ts';
+
+type Message = StepRequest['messages'][number];
+
+/** The whole request of a step, and what is new in it since the step before. */
+export function RequestView({ task_id, step }: { task_id: string; step: number }) {
+  const read = (at: number) => ({ params: { id: task_id, step: String(at) } });
+  const request = useRead(runInspection.request, read(step));
+  const before = useRead(runInspection.request, read(step - 1), { enabled: step > 1 });
+  return (
+    <Loaded query={request} what="Loading the request">
+      {(data) =>
+        step === 1 ? (
+          <Request request={data} before={null} />
+        ) : (
+          <Loaded query={before} what="Loading the step before">
+            {(earlier) => <Request request={data} before={earlier} />}
+          </Loaded>
+        )
+      }
+    </Loaded>
+  );
+}
+
+function Request({ request, before }: { request: StepRequest; before: StepRequest | null }) {
+  const [onlyNew, setOnlyNew] = useState(false);
+  const diff = requestDiff(before, request);
+  const shown = diff.messages.filter(({ is_new }) => is_new || !onlyNew);
+  const { model, not_rebuilt, messages, tools, skills, parameters } = request;
+  return (
+    <Stack gap="sm">
+      {not_rebuilt.length > 0 && (
+        <Alert color="yellow" variant="outline" title="This may differ from what was sent">
+          {not_rebuilt.map((sentence) => (
+            <Text key={sentence}>{sentence}</Text>
+          ))}
+        </Alert>
+      )}
+      <Facts of={{ Model: model ?? 'default', Messages: count(messages.length), Tools: tools.length, Skills: skills.length }} />
+      {before && <Changes diff={diff} before={before.step} />}
+      {before && (
+        <Switch
+          label={`Only messages that are new since step ${before.step}`}
+          checked={onlyNew}
+          onChange={(event) => setOnlyNew(event.currentTarget.checked)}
+        />
+      )}
+      <details>
+        <summary>System prompt</summary>
+        <Code label="System prompt">{request.instructions}</Code>
+      </details>
+      <Tools tools={tools} />
+      <details>
+        <summary>Parameters</summary>
+        <Code label="Parameters">{parameters}</Code>
+      </details>
+      <ol className="messages" aria-label="Messages">
+        {shown.map(({ message, is_new }) => (
+          <MessageView key={`${message.step}/${message.position}`} message={message} is_new={before !== null && is_new} />
+        ))}
+      </ol>
+    </Stack>
+  );
+}
+
+function Changes({ diff, before }: { diff: RequestDiff; before: number }) {
+  const { messages, removed, added_tools, removed_tools, changed } = diff;
+  const fresh = messages.filter(({ is_new }) => is_new).length;
+  const tools = [...added_tools.map((name) => `+ ${name}`), ...removed_tools.map((name) => `− ${name}`)];
+  return (
+    <Stack gap={4}>
+      <Text>
+        Since step {before}: {counted(fresh, 'new message')}, {count(removed.length)} removed
+        {tools.length > 0 && `, tools ${tools.join(', ')}`}
+        {changed.length > 0 && `, another ${changed.join(' and ')}`}.
+      </Text>
+      {removed.length > 0 && (
+        <details>
+          <summary>Removed messages ({removed.length})</summary>
+          <ol className="messages" aria-label="Removed messages">
+            {removed.map((message) => (
+              <MessageView key={`${message.step}/${message.position}`} message={message} is_new={false} />
+            ))}
+          </ol>
+        </details>
+      )}
+    </Stack>
+  );
+}
+
+function Tools({ tools }: Pick<StepRequest, 'tools'>) {
+  if (tools.length === 0) return <Text c="dimmed">No tools were offered.</Text>;
+  return (
+    <details>
+      <summary>{counted(tools.length, 'tool')}</summary>
+      <Stack gap="xs">
+        {tools.map(({ name, description, parameters }) => (
+          <div key={name}>
+            <strong className="mono">{name}</strong>
+            <Text c="dimmed">{description}</Text>
+            <Code label={`Parameters of ${name}`}>{parameters}</Code>
+          </div>
+        ))}
+      </Stack>
+    </details>
+  );
+}
+
+const KINDS: Record<string, string> = {
+  memories: 'memories',
+  knowledge: 'knowledge passages',
+  summary: 'summary of older messages',
+};
+
+function MessageView({ message, is_new }: { message: Message; is_new: boolean }) {
+  const { role, kind, step, content, tool_calls, call_id } = message;
+  return (
+    <li data-new={is_new}>
+      <div className="note">
+        {role}, {KINDS[kind] ?? kind}
+        {step > 0 && `, step ${step}`}
+        {call_id && `, call ${call_id}`}{' '}
+        {is_new && (
+          <Status of="new" tone="good">
+            new
+          </Status>
+        )}
+      </div>
+      {content && <Code label={`${role} message, step ${step}${call_id ? `, call ${call_id}` : ''}`}>{content}</Code>}
+      {tool_calls?.map((call) => (
+        <Code key={call.call_id} label={`Call ${call.call_id} of ${call.name}`}>
+          {`${call.name}(${call.arguments})`}
+        </Code>
+      ))}
+    </li>
+  );
+}

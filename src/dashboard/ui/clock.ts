@@ -1,0 +1,15 @@
+import { useEffect, useState } from 'react';
+
+const TICK_MS = 1_000;
+
+/** The browser's time, which counts while `live`. */
+export function useNow(live: boolean): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    if (!live) return;
+    setNow(Date.now());
+    const timer = setInterval(() => setNow(Date.now()), TICK_MS);
+    return () => clearInterval(timer);
+  }, [live]);
+  return now;
+}

@@ -1,0 +1,234 @@
+import { isTerminal } from './statuses.ts';
+
+/** Something that took time in a run. */
+export interface TimelineSpan {
+  /** The step's number for a model call, the call's id for a tool call; unique in the run. */
+  id: string;
+  /** The span that it belongs to. */
+  parent: string | null;
+  kind: 'model' | 'tool' | 'retry' | 'wait';
+  step: number;
+  /** The model, the tool, the error that is waited for, or what a person decides about. */
+  name: string;
+  status: 'planned' | 'running' | 'waiting' | 'completed' | 'failed' | 'denied' | 'halted';
+  attempts: number;
+  detail: string | null;
+  /** Copied from the source run of a fork: its times are those of the source run. */
+  copied: boolean;
+  /** Null: not started. */
+  start: string | null;
+  /** Null: not ended. */
+  end: string | null;
+}
+
+interface TimedTask {
+  status: string;
+  completed_at: Date | null;
+  fork_step: number | null;
+}
+
+interface TimedStep {
+  step: number;
+  model: string | null;
+  attempts: number;
+  error: string | null;
+  started_at: Date;
+  ended_at: Date | null;
+}
+
+interface TimedCall {
+  call_id: string;
+  step: number;
+  name: string;
+  status: string;
+  failed: boolean | null;
+  attempts: number;
+  started_at: Date | null;
+  ended_at: Date | null;
+}
+
+export interface TimedEvent {
+  seq: number;
+  type: string;
+  data: Record<string, unknown>;
+  timestamp: Date;
+}
+
+interface RunTimes {
+  task: TimedTask;
+  /** In order, as are the calls and events. */
+  steps: TimedStep[];
+  calls: TimedCall[];
+  events: TimedEvent[];
+}
+
+/** Log events that `timelineOf` reads, in addition to changes of status. */
+export const TIMED_LOGS = [
+  'tool_call',
+  'retry',
+  'rate_limited',
+  'approval_requested',
+  'approval_decided',
+  'reconciliation_requested',
+  'reconciliation_decided',
+  'budget_exhausted',
+  'record_behind',
+  'continuity_decided',
+];
+
+/** The spans of a run in the order of its record, each one followed by those that belong to it. */
+export function timelineOf({ task, steps, calls, events }: RunTimes): TimelineSpan[] {
+  const pauses = Map.groupBy(pausesOf({ task, steps, calls, events }), ({ parent }) => parent);
+  const callsOf = Map.groupBy(calls, ({ step }) => step);
+  const firstStarts = firstStartsIn(events);
+  const withPauses = (span: TimelineSpan) => [span, ...(pauses.get(span.id) ?? [])];
+  const spans = steps.flatMap((step) => [
+    ...withPauses(modelSpan(step, task)),
+    ...(callsOf.get(step.step) ?? []).flatMap((call) => withPauses(callSpan(call, task, firstStarts.get(call.call_id)))),
+  ]);
+  return [...spans, ...(pauses.get(null) ?? [])];
+}
+
+const isCopied = (step: number, { fork_step }: TimedTask) => step < (fork_step ?? 0);
+const endOf = (at: Date | null, { completed_at }: TimedTask) => (at ?? completed_at)?.toISOString() ?? null;
+
+function modelSpan({ step, model, attempts, error, started_at, ended_at }: TimedStep, task: TimedTask): TimelineSpan {
+  return {
+    id: String(step),
+    parent: null,
+    kind: 'model',
+    step,
+    name: model ?? 'model',
+    status: ended_at ? 'completed' : openStatus(task),
+    attempts,
+    detail: ended_at ? null : error,
+    copied: isCopied(step, task),
+    start: started_at.toISOString(),
+    end: endOf(ended_at, task),
+  };
+}
+
+/** The status of what the run was doing last: if the run has ended, that ended with it. */
+function openStatus({ status }: TimedTask): TimelineSpan['status'] {
+  if (isTerminal(status)) return status;
+  return status === 'waiting' ? 'waiting' : 'running';
+}
+
+function callSpan(call: TimedCall, task: TimedTask, firstStart: string | undefined): TimelineSpan {
+  const { call_id, step, name, attempts, started_at, ended_at } = call;
+  const start = started_at?.toISOString() ?? null;
+  return {
+    id: call_id,
+    parent: String(step),
+    kind: 'tool',
+    step,
+    name,
+    status: callStatus(call, task),
+    attempts,
+    detail: null,
+    copied: isCopied(step, task),
+    // The record of a call keeps the start of its last attempt only.
+    start: (attempts > 1 ? firstStart : null) ?? start,
+    end: start === null && ended_at === null ? null : endOf(ended_at, task),
+  };
+}
+
+function callStatus({ status, failed, step, ended_at }: TimedCall, task: TimedTask): TimelineSpan['status'] {
+  const closedByEnd = ended_at !== null && ended_at.getTime() === task.completed_at?.getTime() && !isCopied(step, task);
+  if (closedByEnd && (task.status === 'failed' || task.status === 'halted')) return task.status;
+  if (status === 'done') return failed ? 'failed' : 'completed';
+  if (status === 'denied') return 'denied';
+  if (status.startsWith('waiting')) return 'waiting';
+  return status === 'started' ? 'running' : 'planned';
+}
+
+function firstStartsIn(events: readonly TimedEvent[]): Map<string, string> {
+  const starts = new Map<string, string>();
+  for (const { data, timestamp } of events) {
+    const call_id = data.call_id as string;
+    if (data.event === 'tool_call' && !starts.has(call_id)) starts.set(call_id, timestamp.toISOString());
+  }
+  return starts;
+}
+
+/** What ends a wait for a person. */
+const DECIDED: Record<string, string> = {
+  approval_requested: 'approval_decided',
+  reconciliation_requested: 'reconciliation_decided',
+  record_behind: 'continuity_decided',
+};
+
+const WAITS_FOR: Record<string, string> = {
+  approval_requested: 'approval',
+  reconciliation_requested: 'reconciliation',
+  record_behind: 'a decision after a restore',
+  budget_exhausted: 'budget',
+};
+
+function pausesOf({ task, steps, events }: RunTimes): TimelineSpan[] {
+  return events.flatMap((event, index) => {
+    const name = String(event.data.event);
+    if (name === 'retry' || name === 'rate_limited') return [retrySpan(event, steps, task)];
+    if (!(name in WAITS_FOR)) return [];
+    const rest = events.slice(index + 1);
+    // With `on_exhausted: halt`, a budget that is used up does not make the run wait.
+    if (name === 'budget_exhausted' && nextStatus(rest)?.data.status !== 'waiting') return [];
+    const over = endOfWait(event, rest);
+    return [
+      {
+        ...pauseAt(event, steps, task),
+        kind: 'wait' as const,
+        name: WAITS_FOR[name]!,
+        status: over ? ('completed' as const) : openStatus(task),
+        end: endOf(over?.timestamp ?? null, task),
+      },
+    ];
+  });
+}
+
+const nextStatus = (events: readonly TimedEvent[]) => events.find(({ type }) => type === 'status');
+
+function endOfWait({ data }: TimedEvent, later: readonly TimedEvent[]): TimedEvent | undefined {
+  const decided = DECIDED[String(data.event)];
+  if (decided) return later.find((event) => event.data.event === decided && event.data.call_id === data.call_id);
+  return later.find(({ type, data: change }) => type === 'status' && change.status !== 'waiting');
+}
+
+function retrySpan(event: TimedEvent, steps: readonly TimedStep[], task: TimedTask): TimelineSpan {
+  const { error_code, event: name, wait_ms } = event.data;
+  const due = event.timestamp.getTime() + Number(wait_ms ?? 0);
+  const end = new Date(Math.min(due, task.completed_at?.getTime() ?? due));
+  return {
+    ...pauseAt(event, steps, task),
+    kind: 'retry',
+    name: String(error_code ?? (name === 'rate_limited' ? 'rate_limited' : 'retry')),
+    status: 'completed',
+    end: end.toISOString(),
+  };
+}
+
+/** What all pauses have in common; one without a call or step belongs to the step in progress. */
+function pauseAt({ seq, data, timestamp }: TimedEvent, steps: readonly TimedStep[], task: TimedTask) {
+  const call_id = typeof data.call_id === 'string' ? data.call_id : null;
+  const begun = steps.findLast(({ started_at }) => started_at <= timestamp)?.step ?? 0;
+  const step = call_id ? Number.parseInt(call_id, 10) : Number(data.step ?? begun);
+  const known = call_id !== null || steps.some((other) => other.step === step);
+  return {
+    id: `${call_id ?? step}.${seq}`,
+    parent: known ? (call_id ?? String(step)) : null,
+    step,
+    attempts: 1,
+    detail: String(data.detail ?? ''),
+    copied: isCopied(step, task),
+    start: timestamp.toISOString(),
+  };
+}
+
+/** How long the run was in the status `waiting`, of the time from its start to `until`. */
+export function waitedMs(changes: readonly Pick<TimedEvent, 'data' | 'timestamp'>[], until: Date): number {
+  return changes.reduce((sum, { data, timestamp }, index) => {
+    if (data.status !== 'waiting') return sum;
+    const end = changes[index + 1]?.timestamp ?? until;
+    return sum + Math.max(0, end.getTime() - timestamp.getTime());
+  }, 0);
+}

@@ -1,0 +1,65 @@
+import type { RunBundle } from '../contracts/run-bundles.ts';
+import { stateBefore } from '../domain/fork.ts';
+import { type ExchangeOrder, runLoop } from '../domain/run-loop.ts';
+import type { Exchange, ModelRuntime } from '../runtimes/runtime.ts';
+import { exchangeStep } from '../temporal/activities/exchange/index.ts';
+import { differences } from './difference.ts';
+import { replayMemory } from './memory.ts';
+import { recordingOf } from './recording.ts';
+import { NEVER, type Replaying, recordedPorts } from './replay.ts';
+
+/** Ends an exchange where the model would be asked. */
+class Asked extends Error {
+  readonly exchange: Exchange;
+  constructor(exchange: Exchange) {
+    super('The request is complete');
+    this.exchange = exchange;
+  }
+}
+
+const ASKED: ModelRuntime = { exchange: (exchange) => Promise.reject(new Asked(exchange)) };
+
+/** What the run gave its model at a recorded step, from the code of the activity, over the record before the step. */
+export async function exchangeAt(bundle: RunBundle, step: number): Promise<Exchange> {
+  const unlimited = withoutLimits(bundle);
+  const recording = recordingOf(unlimited, step);
+  const found = differences();
+  const memory = replayMemory(recording, found);
+  const work: Replaying = { judge: never, recording, memory, found, inputs: new Map(), at: step };
+  const order = await orderAt(bundle, step);
+  const end = await exchangeStep(recordedPorts(work, ASKED), [bundle.task.id, order], NEVER).catch((error: unknown) => error);
+  if (end instanceof Asked) return end.exchange;
+  throw end instanceof Error ? end : new Error(`The request of step ${step} could not be built again`);
+}
+
+const never = () => Promise.reject(new Error('No model answers here'));
+
+/** The record has the outcome of budgets and full windows, so neither is judged again: a summary is on record, and so is the start of the step. */
+function withoutLimits(bundle: RunBundle): RunBundle {
+  return {
+    ...bundle,
+    task: { ...bundle.task, budget: null },
+    definition: { ...bundle.definition, budget: null },
+    runtime: { ...bundle.runtime, context_window: Number.MAX_SAFE_INTEGER },
+  };
+}
+
+/** What the loop asked the exchange of a step to do. */
+async function orderAt({ steps, definition: { settings } }: RunBundle, step: number): Promise<ExchangeOrder> {
+  const callsOf = (at: number) =>
+    [...(steps.find((known) => known.step === at)?.tool_calls ?? [])].sort((a, b) => a.position - b.position);
+  const orders: ExchangeOrder[] = [];
+  await runLoop(
+    {
+      exchange: async (order) => {
+        orders.push(order);
+        return [];
+      },
+      act: async () => {},
+      renew: () => true,
+    },
+    settings,
+    await stateBefore(step, settings, callsOf),
+  );
+  return orders[0]!;
+}

@@ -1,0 +1,58 @@
+import type { Caller } from '../api/auth.ts';
+import type { StepRequest } from '../contracts/run-inspection.ts';
+import type { Definition } from '../domain/definition.ts';
+import { AppError } from '../domain/errors.ts';
+import { KNOWLEDGE_POSITION, MEMORY_POSITION, type TranscriptMessage } from '../domain/transcript.ts';
+import type { SharedServices } from '../main/core.ts';
+import { chatRequest } from '../runtimes/chat-request.ts';
+import type { WiredTask } from '../store/tasks.ts';
+import { recordedBundle } from './bundles.ts';
+import { exchangeAt } from './exchange-at.ts';
+
+/** What the models of runs were sent, built again from the record. */
+export function stepRequestsOf(core: SharedServices) {
+  return async (task: WiredTask, step: number, caller: Caller): Promise<StepRequest> => {
+    const { bundle, definition, record } = await recordedBundle(core, task, caller);
+    const recorded = bundle.steps.find((known) => known.step === step);
+    if (!recorded) throw new AppError('not_found', `This run has no step ${step}; it has reached step ${bundle.steps.length}`);
+    const exchange = await exchangeAt(bundle, step);
+    const model = exchange.model ?? definition.provider?.default_model ?? recorded.model;
+    const { keeps_context } = bundle.runtime;
+    const { model: _model, messages: _messages, tools: _tools, ...parameters } = chatRequest(exchange, model ?? '');
+    return {
+      step,
+      model,
+      instructions: exchange.instructions,
+      system_prompt: bundle.definition.agent.system_prompt,
+      skills: bundle.definition.skills,
+      messages: exchange.transcript.map(requestMessage),
+      tools: exchange.tools.map(({ name, description, parameters: schema }) => ({ name, description, parameters: schema })),
+      parameters: keeps_context ? {} : parameters,
+      not_rebuilt: notRebuilt(definition, { keeps_context, has_toolset: record.task.toolset !== null }),
+    };
+  };
+}
+
+export type StepRequestOf = ReturnType<typeof stepRequestsOf>;
+
+const CONTEXTS: Record<number, string> = { [MEMORY_POSITION]: 'memories', [KNOWLEDGE_POSITION]: 'knowledge' };
+
+const requestMessage = ({ kind, ...message }: TranscriptMessage) => ({
+  ...message,
+  kind: kind === 'context' ? (CONTEXTS[message.position] ?? kind) : kind,
+});
+
+function notRebuilt(definition: Definition, { keeps_context, has_toolset }: { keeps_context: boolean; has_toolset: boolean }) {
+  const { tools, mcp_servers = [], provider } = definition;
+  const sentences: string[] = [];
+  if (keeps_context)
+    sentences.push(
+      `The provider ${provider?.name} keeps the conversation: it was sent only the messages that are new since the step before, ` +
+        'and lists its own tools itself.',
+    );
+  if (tools.some(({ kind }) => kind === 'builtin'))
+    sentences.push('Built-in tools are described as in this version of Perdura; the run may have been made by another one.');
+  if (mcp_servers.length > 0 && !has_toolset)
+    sentences.push('The tools of the MCP servers are missing: the servers had not listed them yet.');
+  return sentences;
+}

@@ -1,0 +1,279 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { axe, describeInBrowser, it } from '../support/browser.ts';
+import { darken, signInAsAlice } from '../support/dashboard.ts';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { asks, fails, hangs, says } from '../support/model-server.ts';
+
+let here: TestInstallation;
+beforeAll(async () => {
+  here = await startTestInstallation();
+});
+afterAll(() => here.stop());
+
+const open = (page: Page, path: string) => signInAsAlice(page, `${here.url}/dashboard${path}`);
+const rows = (page: Page) => page.getByRole('listbox', { name: 'Steps of the run' });
+const row = (page: Page, name: RegExp) => rows(page).getByRole('option', { name });
+const fact = (page: Page, name: string) => page.locator(`.facts > div:has(dt:text-is("${name}")) dd`).first();
+const searchOf = (page: Page) => Object.fromEntries(new URL(page.url()).searchParams);
+const panel = (page: Page, title: string | RegExp) => page.getByRole('region', { name: title });
+
+const ADD = 'EFFECT = "read"\ndef add(a: int, b: int) -> int:\n    """Adds two numbers."""\n    return a + b\n';
+
+async function toolNameOf(workflow_id: string): Promise<string> {
+  const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
+  const { custom_tool_ids } = await here.alice.ok(here.alice.get(`/api/agents/${agent_id}`));
+  return (await here.alice.ok(here.alice.get(`/api/custom-tools/${custom_tool_ids[0]}`))).name;
+}
+
+/** A run with a retry, a call and two steps. */
+async function summed() {
+  const workflow_id = await here.workflow({ tools: [ADD], workflow: { title: 'Sums' } });
+  const name = await toolNameOf(workflow_id);
+  here.model.script(fails(503), asks({ name, args: { a: 17, b: 25 } }), says('It is 42.'));
+  const task_id = await here.prompt(workflow_id, 'What is 17 + 25?');
+  await here.ended(task_id);
+  return { workflow_id, task_id, name };
+}
+
+async function faultsAt(page: Page, width: number): Promise<string[]> {
+  await page.setViewportSize({ width, height: 800 });
+  const beyond = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'));
+  return [...(await axe(page)), ...(beyond > 0 ? [`${beyond} px wider than ${width} px`] : [])];
+}
+
+/** In both themes, on a phone and on a desk. */
+async function faults(page: Page): Promise<string[]> {
+  const found = [...(await faultsAt(page, 390)), ...(await faultsAt(page, 1280))];
+  await darken(page);
+  found.push(...(await faultsAt(page, 390)), ...(await faultsAt(page, 1280)));
+  await page.emulateMedia({ colorScheme: 'light' });
+  return found;
+}
+
+describeInBrowser('the waterfall of a run', () => {
+  it('is read by keyboard, with the selected row in the URL', async ({ page }) => {
+    const { task_id, name } = await summed();
+    await open(page, `/tasks/${task_id}?view=steps`);
+    await row(page, /^Step 1, scripted completed/).waitFor();
+    expect(await rows(page).getByRole('option').count()).toBe(4);
+    await rows(page).focus();
+    for (const key of ['ArrowDown', 'ArrowDown', 'ArrowDown']) await page.keyboard.press(key);
+    await panel(page, `Details of ${name}`).waitFor();
+    await expect.poll(() => searchOf(page)).toEqual({ view: 'steps', step: '1-1' });
+    await panel(page, `Details of ${name}`)
+      .getByRole('group', { name: `Result of ${name}` })
+      .getByText('42')
+      .waitFor();
+    await page.reload();
+    await panel(page, `Details of ${name}`).getByText('42').waitFor();
+    expect(await row(page, new RegExp(`^${name} completed`)).getAttribute('aria-selected')).toBe('true');
+    await rows(page).focus();
+    await page.keyboard.press('Home');
+    await panel(page, 'Details of Step 1, scripted').getByText('tool_calls').waitFor();
+    await page.keyboard.press('ArrowDown');
+    await panel(page, 'Details of Retry after model_error').waitFor();
+    expect(await faults(page)).toEqual([]);
+  }, 120_000);
+
+  it('shows the last step of a run that failed as failed, and nothing of it as running', async ({ page }) => {
+    const workflow_id = await here.workflow();
+    here.model.script(fails(401, { message: 'Wrong key' }));
+    const task_id = await here.prompt(workflow_id);
+    await here.ended(task_id);
+    await open(page, `/tasks/${task_id}?view=steps&step=1`);
+    await row(page, /^Step 1, .* failed/).waitFor();
+    await panel(page, /^Details of Step 1/)
+      .getByText('Wrong key')
+      .waitFor();
+    expect(await page.locator('.status[data-tone="busy"], .span-bar[data-status="running"]').count()).toBe(0);
+    expect(await page.locator('.span-bar[data-status="failed"]').count()).toBe(1);
+  });
+
+  it('keeps only the rows in sight in the page, and scrolls to the one in the URL', async ({ page }) => {
+    const { task_id } = await summed();
+    await here.core.database.pool.query(
+      `INSERT INTO task_steps (task_id, step, attempts, model, finish, started_at, ended_at)
+        SELECT $1, n, 1, 'scripted', 'stop', now() + n * interval '1 second', now() + (n + 1) * interval '1 second'
+        FROM generate_series(3, 1000) AS n`,
+      [task_id],
+    );
+    await open(page, `/tasks/${task_id}?view=steps&step=900`);
+    await row(page, /^Step 900, /).waitFor();
+    expect(await row(page, /^Step 900, /).getAttribute('aria-setsize')).toBe('1002');
+    expect(await rows(page).getByRole('option').count()).toBeLessThan(100);
+    await rows(page).focus();
+    await page.keyboard.press('End');
+    await row(page, /^Step 1000, /).waitFor();
+    await expect.poll(() => searchOf(page).step).toBe('1000');
+    const heights = await page.locator('.waterfall-rows .span-row').evaluateAll((all) => all.map((one) => one.clientHeight));
+    expect(new Set(heights)).toEqual(new Set([22]));
+  });
+});
+
+describeInBrowser('what the model saw', () => {
+  it('shows the whole request of a step, and what is new in it', async ({ page }) => {
+    const { task_id, name } = await summed();
+    await open(page, `/tasks/${task_id}?view=steps&step=2`);
+    await page.getByRole('button', { name: 'What the model saw …' }).click();
+    const dialog = page.getByRole('dialog', { name: 'What the model saw at step 2' });
+    await dialog.getByText('Since step 1: 2 new messages, 0 removed.').waitFor();
+    const messages = dialog.getByRole('list', { name: 'Messages' }).getByRole('listitem');
+    expect(await messages.count()).toBe(3);
+    await dialog.getByText('System prompt', { exact: true }).click();
+    await dialog.getByText('You are a helpful assistant.').waitFor();
+    await dialog.getByText('1 tool', { exact: true }).click();
+    await dialog.getByText('Adds two numbers.').waitFor();
+    await dialog
+      .getByRole('group', { name: `Parameters of ${name}` })
+      .getByText('"integer"')
+      .first()
+      .waitFor();
+    expect(await faults(page)).toEqual([]);
+    await dialog.getByRole('switch', { name: 'Only messages that are new since step 1' }).click();
+    expect(await messages.count()).toBe(2);
+  }, 120_000);
+});
+
+describeInBrowser('the head of a run', () => {
+  it('sends the prompt again, unchanged or changed', async ({ page }) => {
+    const { task_id } = await summed();
+    await open(page, `/tasks/${task_id}`);
+    here.model.script(says('Again.'), says('Otherwise.'));
+    await page.getByRole('button', { name: 'Run again', exact: true }).click();
+    await page.getByTestId('transcript').getByText('Again.').waitFor();
+    expect(page.url()).not.toContain(task_id);
+    await page.getByRole('button', { name: 'Run again with changes …' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Run again with changes' });
+    expect(await dialog.getByLabel('Prompt', { exact: true }).inputValue()).toBe('What is 17 + 25?');
+    await dialog.getByLabel('Prompt', { exact: true }).fill('And 18 + 25?');
+    await dialog.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByTestId('transcript').getByText('Otherwise.').waitFor();
+    await page.getByTestId('transcript').getByText('And 18 + 25?').waitFor();
+    await dialog.waitFor({ state: 'detached' });
+  });
+
+  it('links to the forks of a run, and from a fork to its source', async ({ page }) => {
+    const { task_id } = await summed();
+    here.model.script(says('Forked.'));
+    const fork = await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/fork`, { from_step: 2 }), 201);
+    await here.ended(fork.task_id);
+    await open(page, `/tasks/${task_id}`);
+    await fact(page, 'Forks').getByRole('link', { name: 'from step 2 (completed)' }).click();
+    await page.getByTestId('transcript').getByText('Forked.').waitFor();
+    await fact(page, 'Forked from').getByRole('link', { name: 'step 2 of another run' }).click();
+    await page.waitForURL(`**/tasks/${task_id}`);
+  });
+
+  it('has the cost only if there is a price, and what is used of the budget', async ({ page }) => {
+    const workflow_id = await here.workflow({ workflow: { budget: { max_tokens: 5_000 } } });
+    here.model.script(says('Spent.'));
+    const task_id = await here.prompt(workflow_id);
+    await here.ended(task_id);
+    await open(page, `/tasks/${task_id}`);
+    await expect.poll(() => fact(page, 'Cost').innerText()).toBe('no prices set');
+    expect(await fact(page, 'Budget').innerText()).toBe('15 of 5,000 tokens');
+  });
+
+  it('copies the id, and a curl command without the token', async ({ page }) => {
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: here.url });
+    const { task_id } = await summed();
+    await open(page, `/tasks/${task_id}`);
+    const clipboard = () => page.evaluate('navigator.clipboard.readText()');
+    await page.getByRole('button', { name: 'Copy id' }).click();
+    await expect.poll(clipboard).toBe(task_id);
+    await page.getByRole('button', { name: 'Copy curl' }).click();
+    await expect.poll(clipboard).toBe(`curl ${here.url}/api/tasks/${task_id} -H "Authorization: Bearer $TOKEN"`);
+  });
+
+  it('says what the run does now, stays in sight, and follows the end until the reader scrolls up', async ({ page }) => {
+    const workflow_id = await here.workflow();
+    const lines = Array.from({ length: 120 }, (_, index) => `Line ${index}.\n\n`).join('');
+    here.model.script(hangs(lines));
+    const task_id = await here.prompt(workflow_id, 'Talk.');
+    await open(page, `/tasks/${task_id}`);
+    const now = page.getByRole('region', { name: 'Now' });
+    await now.getByText(/^Now: step 1, the model answers \(scripted\), \d/).waitFor();
+    await page.getByTestId('partial').getByText('Line 119.').waitFor();
+    expect(await page.evaluate('scrollY')).toBe(0);
+    await now.getByRole('switch', { name: 'Follow the end' }).click();
+    await expect.poll(() => page.evaluate('innerHeight + scrollY >= document.documentElement.scrollHeight - 2')).toBe(true);
+    const { y } = (await now.boundingBox())!;
+    expect(y).toBeGreaterThanOrEqual(40);
+    expect(y).toBeLessThan(200);
+    expect(await faults(page)).toEqual([]);
+    await page.mouse.move(600, 500);
+    await page.mouse.wheel(0, -400);
+    await expect.poll(() => now.getByRole('switch').isChecked()).toBe(false);
+    await page.getByRole('button', { name: 'Halt' }).click();
+    await now.waitFor({ state: 'detached' });
+  }, 120_000);
+
+  it('separates the time waiting from the time working', async ({ page }) => {
+    const workflow_id = await here.workflow({ tools: [ADD] });
+    const name = await toolNameOf(workflow_id);
+    const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
+    await here.alice.ok(here.alice.put(`/api/agents/${agent_id}`, { approval_tools: [name] }));
+    here.model.script(asks({ name, args: { a: 1, b: 2 } }), says('Three.'));
+    const task_id = await here.prompt(workflow_id);
+    await open(page, `/tasks/${task_id}`);
+    await page.getByRole('region', { name: 'Now' }).getByText(`it waits for approval of ${name}`).waitFor();
+    await fact(page, 'Waiting').waitFor();
+    await page.getByRole('tab', { name: 'Steps' }).click();
+    await row(page, /^Waiting for approval waiting/).waitFor();
+    expect(await page.locator('.span-bar[data-kind="wait"]').count()).toBe(1);
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await row(page, /^Step 2, scripted completed/).waitFor();
+    await fact(page, 'Working').waitFor();
+  });
+});
+
+const WORD = 'Donaudampfschifffahrtsgesellschaft';
+const MARKDOWN = `Done:
+
+- [x] read
+- [ ] write
+
+| name | ${WORD} | ${WORD} | ${WORD} |
+|---|---|---|---|
+| one | ${WORD} | ${WORD} | ${WORD} |
+
+\`\`\`mermaid
+graph TD; A["<img src=x onerror=alert(1)>"] --> B; ${'B --> C; '.repeat(30)}
+\`\`\`
+
+![a chart](https://pictures.example/chart.png) ![](javascript:alert(1)) <img src="https://pictures.example/html.png">
+
+A note.[^1]
+
+[^1]: The source.
+`;
+
+describeInBrowser('Markdown of a model', () => {
+  it('scrolls wide tables, loads no picture, and passes axe', async ({ page }) => {
+    const workflow_id = await here.workflow();
+    here.model.script(says(MARKDOWN));
+    const task_id = await here.prompt(workflow_id);
+    await here.ended(task_id);
+    const requested: string[] = [];
+    page.on('request', (request) => requested.push(request.url()));
+    await open(page, `/tasks/${task_id}`);
+    const text = page.getByTestId('transcript');
+    await text.getByRole('img', { name: 'not done' }).waitFor();
+    expect(await text.getByRole('img', { name: 'done', exact: true }).count()).toBe(1);
+    expect(await faults(page)).toEqual([]);
+    await page.setViewportSize({ width: 390, height: 800 });
+    await text.getByRole('group', { name: 'Table' }).waitFor();
+    // A word that is broken is drawn in several boxes.
+    const [overflow, boxes] = (await page.evaluate(`(() => {
+      const table = document.querySelector('.prose .table-scroll');
+      const boxesOf = (cell) => { const range = new Range(); range.selectNodeContents(cell); return range.getClientRects().length; };
+      return [table.scrollWidth - table.clientWidth, [...table.querySelectorAll('th, td')].map(boxesOf)];
+    })()`)) as [number, number[]];
+    expect(overflow).toBeGreaterThan(0);
+    expect(new Set(boxes)).toEqual(new Set([1]));
+    expect(await text.locator('img, svg').count()).toBe(0);
+    expect(await text.getByRole('link', { name: 'a chart' }).getAttribute('href')).toBe('https://pictures.example/chart.png');
+    expect(requested.filter((url) => !url.startsWith(here.url))).toEqual([]);
+  }, 120_000);
+});
