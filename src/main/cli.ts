@@ -5,14 +5,15 @@ const HELP = `perdura <command>
   dev           the whole installation, with its own servers (npm start)
   demo          a first run against a running installation
   api           the HTTP server   } with DATABASE_URL, TEMPORAL_ADDRESS
-  worker        a worker          } and ENCRYPTION_KEYS set
-  migrate       apply database migrations
+  worker        a worker          } and ENCRYPTION_KEYS set; --role runs|models|tools: a part of its work
+  migrate       apply database migrations; --tools-role NAME: what a database role for tools workers may do
   rotate-keys   seal stored tokens again with the first of ENCRYPTION_KEYS
   backup        <file> [--without-key] [--force]: all of an installation of npm start, also while it runs
   restore       <file>: into an empty PERDURA_HOME
   tools         install <package> …: for custom tools to import
   replay        run bundles of runs again, offline: <bundle.json> …
   restored      after restoring a backup or snapshot: ask before writes are repeated
+  size          what a load needs: --runs-per-second N --streams N …
   doctor        report what is unhealthy and why
 `;
 
@@ -30,6 +31,7 @@ const COMMANDS: Record<string, () => Promise<{ default: Command }>> = {
   tools: () => import('./commands/tools.ts'),
   replay: () => import('./commands/replay.ts'),
   restored: () => import('./commands/restored.ts'),
+  size: () => import('./commands/size.ts'),
   doctor: () => import('./commands/doctor.ts'),
 };
 

@@ -6,6 +6,7 @@ import type { TimeSpan } from '../store/tasks.ts';
 import type { DueDelivery } from '../store/webhooks.ts';
 import { deliveryIdOf, type RunInput, runIdOf, SEARCH_ATTRIBUTES, taskIdOfExecution } from './names.ts';
 import { runPriority, sharedBy } from './priority.ts';
+import { type QueueState, queueStates } from './queues.ts';
 import type { agentRun } from './workflows/agent-run.ts';
 import type { webhookDelivery } from './workflows/webhook-delivery.ts';
 
@@ -49,8 +50,8 @@ export interface Engine {
   endedItself(task_id: string): Promise<string | null>;
   /** Ends an execution whose task no longer exists, or which another one replaces; `run_id` names one of several. */
   terminate(task_id: string, reason: string, run_id?: string): Promise<boolean>;
-  /** How many workers poll the engine for work. */
-  workers(): Promise<number>;
+  /** The task queues that runs need. */
+  queues(): Promise<QueueState[]>;
   /** Throws if the engine is unreachable. */
   ping(): Promise<void>;
   /** The run in the Temporal UI; null when no UI is configured. */
@@ -60,6 +61,8 @@ export interface Engine {
 interface EngineOptions {
   client: Client;
   task_queue: string;
+  /** Whether runs that start now send model and tool calls to separate queues. */
+  role_queues: boolean;
   ui_url: string | null;
   /** The client shares its connection with a worker of this process, which can then start the first step without a round trip. */
   eager: boolean;
@@ -69,8 +72,6 @@ const DEADLINE_MS = 5_000;
 const OPEN = 'RUNNING';
 /** How an execution ends by its own code, which has recorded the end of its task before. */
 const BY_ITSELF = ['COMPLETED', 'FAILED', 'CANCELLED'];
-/** The engine's number for the activity half of a task queue. */
-const ACTIVITIES = 2;
 
 const keys = Object.fromEntries(
   SEARCH_ATTRIBUTES.map((name) => [name, defineSearchAttributeKey(name, SearchAttributeType.KEYWORD)]),
@@ -82,13 +83,13 @@ export const soonOf =
   <T>(work: () => Promise<T>): Promise<T> =>
     reached(client.withDeadline(Date.now() + DEADLINE_MS, work));
 
-export function createEngine({ client, task_queue, ui_url, eager }: EngineOptions): Engine {
+export function createEngine({ client, task_queue, role_queues, ui_url, eager }: EngineOptions): Engine {
   const soon = soonOf(client);
   const handle = (task_id: string, run_id?: string) => client.workflow.getHandle(runIdOf(task_id), run_id);
   const optionsOf = (run: RunInput, labels: RunLabels) => ({
     workflowId: runIdOf(run.task_id),
     taskQueue: task_queue,
-    args: [run] as [RunInput],
+    args: [role_queues ? { ...run, role_queues } : run] as [RunInput],
     staticSummary: `${labels.workflow} · ${labels.agent}`,
     staticDetails: `Task ${run.task_id} of ${labels.owner}`,
     typedSearchAttributes: attributesOf(labels),
@@ -139,12 +140,7 @@ export function createEngine({ client, task_queue, ui_url, eager }: EngineOption
       return BY_ITSELF.includes(status.name) ? runId : null;
     },
     terminate: (task_id, reason, run_id) => soon(() => known(handle(task_id, run_id).terminate(reason))),
-    async workers() {
-      const { namespace } = client.options;
-      const asked = { namespace, taskQueue: { name: task_queue }, taskQueueType: ACTIVITIES };
-      const { pollers } = await soon(() => client.workflowService.describeTaskQueue(asked));
-      return new Set((pollers ?? []).map(({ identity }) => identity)).size;
-    },
+    queues: () => soon(() => queueStates(client, { task_queue, role_queues })),
     async ping() {
       await soon(() => client.workflowService.getSystemInfo({}));
     },
