@@ -3,12 +3,16 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { constants } from 'node:os';
 import { basename, delimiter, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { holdingLock } from './install-lock.mjs';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
+/** The published package has compiled code and nothing to prepare. */
+const IS_PACKAGE = !existsSync(join(ROOT, 'src'));
+const CODE = IS_PACKAGE ? 'lib' : 'src';
 const WORK = join(ROOT, '.perdura');
 const MODULES = join(ROOT, 'node_modules');
 const CLIENT = join(ROOT, 'src/generated/prisma');
@@ -17,6 +21,7 @@ const DASHBOARD = join(ROOT, 'dist/dashboard');
 const DASHBOARD_CONFIG = join(ROOT, 'src/dashboard/vite.config.ts');
 const LOCKFILE = join(ROOT, 'package-lock.json');
 const SCRIPTS = {
+  build: 'bin/build.mjs',
   test: 'test/support/run-tests.ts',
   bench: 'bench/run.ts',
   'bench:tools': 'bench/tools.ts',
@@ -56,13 +61,26 @@ const STEPS = [
 ];
 
 async function main([command = 'help', ...args]) {
+  const answer = await aboutItself([command, ...args]);
+  if (answer !== null) {
+    process.stdout.write(answer);
+    return 0;
+  }
   checkMachine();
   // Two first starts at once must not install into the same folder: the second one waits for the first.
   const waits = (holder) => warn(`Process ${holder} is preparing this folder; waiting for it.`);
-  for (const step of STEPS) if (!step.done()) await holdingLock(WORK, () => perform(step), waits);
-  const script = join(ROOT, SCRIPTS[command] ?? 'src/main/cli.ts');
+  if (IS_PACKAGE && SCRIPTS[command])
+    throw new Trouble(`perdura ${command} needs a checkout of the repository, not the package.`);
+  for (const step of IS_PACKAGE ? [] : STEPS) if (!step.done()) await holdingLock(WORK, () => perform(step), waits);
+  const script = join(ROOT, SCRIPTS[command] ?? `${CODE}/main/cli.${IS_PACKAGE ? 'js' : 'ts'}`);
   const node = usableNode();
   return hand(node, [...nodeFlags(node), script, ...(SCRIPTS[command] ? args : [command, ...args])]);
+}
+
+/** The answer to `--help` and the like; null if there is something to run. */
+async function aboutItself(args) {
+  const { answerTo } = await import(join(ROOT, CODE, 'main/help.mjs'));
+  return answerTo(args, JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version);
 }
 
 function checkMachine() {
@@ -78,8 +96,10 @@ function checkMachine() {
       'Perdura needs a Linux with glibc (Debian, Ubuntu, Fedora …); this one uses another C library, such as musl on Alpine.',
     );
   const python = spawnSync('python3', ['-c', 'import sys; sys.exit(sys.version_info < (3, 9))']);
-  if (python.error) warn('python3 was not found. Everything but custom Python tools works without it.');
-  else if (python.status !== 0) warn('python3 is older than 3.9: custom Python tools will not run.');
+  if (python.error)
+    warn('python3 was not found: custom tools, file tools, bash and MCP servers started by a command do not run without it.');
+  else if (python.status !== 0)
+    warn('python3 is older than 3.9: custom tools, file tools, bash and MCP servers started by a command do not run.');
 }
 
 /** The packages are current if this script installed them for this lockfile, or if npm's record of the folder agrees with it. */
@@ -171,15 +191,24 @@ function environment() {
   return { ...process.env, PATH: `${join(MODULES, '.bin')}${delimiter}${process.env.PATH ?? ''}` };
 }
 
-/** The Node that the lockfile brings; where there is none for the platform, the one we run on, if it is new enough. */
+/** The Node that comes with the packages; where there is none for the platform, the one we run on, if it is new enough. */
 function usableNode() {
-  const own = join(MODULES, '.bin/node');
-  if (existsSync(own) && spawnSync(own, ['--version']).status === 0) return own;
+  const own = nodeOfPackages();
+  if (own && spawnSync(own, ['--version']).status === 0) return own;
   if (isAtLeast(process.versions.node, OLDEST_NODE)) return process.execPath;
   throw new Trouble(
     `Node ${process.versions.node} can install Perdura but not run it, and no newer Node came with the packages for ${process.platform}-${process.arch}. ` +
       `Install Node ${OLDEST_NODE.join('.')} or newer (24 is best) and start again.`,
   );
+}
+
+function nodeOfPackages() {
+  try {
+    const manifest = createRequire(import.meta.url).resolve(`node-${process.platform}-${process.arch}/package.json`);
+    return join(dirname(manifest), 'bin/node');
+  } catch {
+    return null;
+  }
 }
 
 /** A run leaves much behind that is soon garbage: with more room for it less of it is copied, which saves a tenth of the CPU time. */

@@ -61,7 +61,7 @@ export const LOAD_LIMITS: Record<keyof Load, readonly [least: number, most: numb
 
 const SECONDS_PER_DAY = 86_400;
 const ms_to_cores = (ms_per_second: number) => ms_per_second / 1_000 / cost.USED_SHARE;
-const rounded = (value: number, digits = 1) => Math.ceil(value * 10 ** digits - 1e-9) / 10 ** digits;
+const rounded = (value: number, digits = 1) => Math.max(0, Math.ceil(value * 10 ** digits - 1e-9)) / 10 ** digits;
 const processesFor = (cores: number, others: readonly number[]) =>
   Math.max(1, Math.ceil(cores / cost.CORES_PER_PROCESS - 1e-9), ...others.map(Math.ceil));
 

@@ -27,6 +27,8 @@ const GOODBYE_MS = 1_000;
 export function postgresBus({ connection, pool, log }: PostgresBusOptions): EventBus {
   const closing = new AbortController();
   let client: pg.Client | null = null;
+  /** The first attempt to connect has ended, in whatever way. */
+  const attempted = Promise.withResolvers<void>();
   // A connection runs one statement at a time; the others queue.
   let turn: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
@@ -87,6 +89,7 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
     try {
       await fresh.connect();
       client = fresh;
+      attempted.resolve();
       turn = Promise.resolve();
       for (const channel of halts.names()) await ask(`LISTEN "${channel}"`);
       opening = null;
@@ -97,6 +100,7 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
       }
     } finally {
       client = null;
+      attempted.resolve();
       // A silent server does not acknowledge the end either, and must not keep this process alive.
       (fresh as unknown as { unref(): void }).unref();
       await Promise.race([fresh.end(), wait(GOODBYE_MS)]);
@@ -125,6 +129,7 @@ export function postgresBus({ connection, pool, log }: PostgresBusOptions): Even
     },
     onHalt: (listener) => halts.add(HALT_CHANNEL, listener),
     async ping() {
+      if (!client) await Promise.race([attempted.promise, wait(PROBE_MS, undefined, { ref: false })]);
       if (!client) throw new Error(DOWN);
       await ask('SELECT 1');
     },

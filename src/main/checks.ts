@@ -2,6 +2,7 @@ import type { Checks } from '../api/health.ts';
 import { requireOwnSchema } from '../store/migrations.ts';
 import { missingParts } from '../temporal/housekeeping.ts';
 import { servedSentence, unservedSentence } from '../temporal/queues.ts';
+import type { PythonToolRunner } from '../toolrunner/index.ts';
 import type { Isolation } from '../toolrunner/settings.ts';
 import type { RunControl, SharedServices } from './core.ts';
 import { MIGRATIONS } from './places.ts';
@@ -10,8 +11,11 @@ const TOOLS: Record<Isolation, string> = {
   namespaces: 'each call is confined in its own namespaces',
   landlock: 'each call is confined by Landlock, the second-strongest way',
   process: 'NOT confined: a tool can do whatever the service can',
-  refused: 'do not run, because this machine cannot confine them',
+  refused: 'do not run',
 };
+
+export const toolsVerdict = ({ isolation, isolation_reason: reason }: PythonToolRunner): string =>
+  reason ? `${TOOLS[isolation]} (${reason})` : TOOLS[isolation];
 
 /** The checks of readiness and `doctor`. */
 export function checksOf(
@@ -42,6 +46,6 @@ export function checksOf(
       return 'answers';
     },
     migrations: async () => `${await requireOwnSchema(database.pool, MIGRATIONS)} applied`,
-    tools: async () => `${TOOLS[runner.isolation]}${runner.isolation_reason ? ` (${runner.isolation_reason})` : ''}`,
+    tools: async () => toolsVerdict(runner),
   };
 }

@@ -1,21 +1,6 @@
 import { isDebugging, readConfig } from './config.ts';
-
-const HELP = `perdura <command>
-
-  dev           the whole installation, with its own servers (npm start)
-  demo          a first run against a running installation
-  api           the HTTP server   } with DATABASE_URL, TEMPORAL_ADDRESS
-  worker        a worker          } and ENCRYPTION_KEYS set; --role runs|models|tools: a part of its work
-  migrate       apply database migrations; --tools-role NAME: what a database role for tools workers may do
-  rotate-keys   seal stored tokens again with the first of ENCRYPTION_KEYS
-  backup        <file> [--without-key] [--force]: all of an installation of npm start, also while it runs
-  restore       <file>: into an empty PERDURA_HOME
-  tools         install <package> …: for custom tools to import
-  replay        run bundles of runs again, offline: <bundle.json> …
-  restored      after restoring a backup or snapshot: ask before writes are repeated
-  size          what a load needs: --runs-per-second N --streams N …
-  doctor        report what is unhealthy and why
-`;
+import { answerTo, listOfCommands } from './help.mjs';
+import { PERDURA_VERSION } from './places.ts';
 
 type Command = (config: ReturnType<typeof readConfig>, args: string[]) => Promise<void>;
 
@@ -35,12 +20,16 @@ const COMMANDS: Record<string, () => Promise<{ default: Command }>> = {
   doctor: () => import('./commands/doctor.ts'),
 };
 
-const [name = 'help', ...args] = process.argv.slice(2);
-const load = COMMANDS[name];
-if (!load) {
-  process.stdout.write(HELP);
-  process.exitCode = name === 'help' ? 0 : 2;
-} else {
+async function main(argv: string[]): Promise<void> {
+  const answer = answerTo(argv, PERDURA_VERSION);
+  if (answer !== null) return void process.stdout.write(answer);
+  const [name = '', ...args] = argv;
+  const load = COMMANDS[name];
+  if (!load) {
+    process.stderr.write(`perdura has no command ${name}\n\n${listOfCommands()}`);
+    process.exitCode = 2;
+    return;
+  }
   try {
     const { default: run } = await load();
     await run(readConfig(), args);
@@ -51,3 +40,5 @@ if (!load) {
     process.exit(1);
   }
 }
+
+await main(process.argv.slice(2));

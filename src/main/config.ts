@@ -27,6 +27,24 @@ export const WorkerRoles = z.string().transform((text, { issues, value }): reado
   return names.includes('all') ? ROLES : ROLES.filter((role) => names.includes(role));
 });
 const isRole = (name: string): boolean => (ROLES as readonly string[]).includes(name);
+const Postgres = z
+  .string()
+  .refine((text) => /^postgres(ql)?:$/.test(protocolOf(text)), 'a URL such as postgresql://user:password@host:5432/database');
+const Redis = z
+  .string()
+  .refine(
+    (text) => /^rediss?:$/.test(protocolOf(text)),
+    'redis://host:6379 or, with TLS, rediss://host:6379 (addresses of Sentinel or a cluster are not supported)',
+  );
+const HostAndPort = z
+  .string()
+  .regex(/^(\[[\da-f:]+\]|[^\s:/]+)(:\d{1,5})?$/i, 'host:port, such as localhost:7233')
+  .transform((text) => (/:\d+$/.test(text) ? text : `${text}:7233`));
+
+const protocolOf = (text: string): string => (URL.canParse(text) ? new URL(text).protocol : '');
+
+/** Where the API listens if PERDURA_PORT is not set; `npm start` takes the next free one if this is taken. */
+export const DEFAULT_PORT = 8080;
 
 /** Every variable that Perdura reads. `.env.example` lists them with their meaning. */
 const Environment = z.object({
@@ -35,19 +53,19 @@ const Environment = z.object({
     .default('.perdura')
     .transform((path) => resolve(path)),
   PERDURA_HOST: z.string().optional(),
-  PERDURA_PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
+  PERDURA_PORT: z.coerce.number().int().min(0).max(65_535).optional(),
   PERDURA_READY_FILE: z.string().optional(),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('warn'),
-  DATABASE_URL: z.string().optional(),
+  DATABASE_URL: Postgres.optional(),
   DATABASE_POOL_SIZE: z.coerce.number().int().min(2).default(20),
-  REDIS_URL: z.string().optional(),
+  REDIS_URL: Redis.optional(),
   S3_BUCKET: z.string().optional(),
   S3_ENDPOINT: Url.optional(),
   S3_REGION: z.string().default('us-east-1'),
   S3_PREFIX: z.string().default('perdura/'),
   S3_ACCESS_KEY_ID: z.string().optional(),
   S3_SECRET_ACCESS_KEY: z.string().optional(),
-  TEMPORAL_ADDRESS: z.string().optional(),
+  TEMPORAL_ADDRESS: HostAndPort.optional(),
   TEMPORAL_NAMESPACE: z.string().default('default'),
   TEMPORAL_TASK_QUEUE: z.string().default('perdura'),
   /** Runs that start now send model and tool calls to separate task queues, for workers of these roles. */
@@ -81,7 +99,7 @@ const Environment = z.object({
   MODEL_RETRY_AFTER_MAX_SECONDS: z.coerce.number().positive().max(86_400).default(120),
   WEBHOOK_SECRET: z
     .string()
-    .regex(/^whsec_[A-Za-z0-9+/=]{32,}$/, 'must be whsec_ and at least 24 bytes in base64')
+    .regex(/^whsec_[A-Za-z0-9+/=]{32,}$/, 'whsec_ and at least 24 bytes in base64')
     .optional(),
   DEFAULT_CONTEXT_WINDOW: z.coerce.number().int().min(1_000).default(128_000),
   PATH: z.string().default('/usr/local/bin:/usr/bin:/bin'),
@@ -92,10 +110,7 @@ const Environment = z.object({
   TOOLRUNNER_PRELOAD: List,
   TOOL_ISOLATION: z.enum(['auto', 'strict', 'none']).default('auto'),
   ALLOW_STDIO_MCP: z.stringbool().optional(),
-  MCP_PATHS: List.refine(
-    (paths) => paths.every((path) => path.startsWith('/')),
-    'must be absolute paths, each with or without :rw',
-  ),
+  MCP_PATHS: List.refine((paths) => paths.every((path) => path.startsWith('/')), 'absolute paths, each with or without :rw'),
   BASH_NETWORK: z.stringbool().default(false),
   SEARCH_API_URL: Url.optional(),
   ANTHROPIC_API_URL: Url.optional(),
@@ -143,7 +158,34 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
   const result = Environment.safeParse(set);
   if (result.success) return result.data;
-  throw new Error(result.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('\n'));
+  const { issues } = result.error;
+  throw new Error(issues.map((issue) => refusalOf(issue, String(set[String(issue.path[0])]))).join('\n'));
+}
+
+/** Settings whose value is or may contain a secret. */
+const HIDDEN = /KEY|SECRET|TOKEN/;
+
+function refusalOf(issue: z.core.$ZodIssue, value: string): string {
+  const name = String(issue.path[0]);
+  const shown = HIDDEN.test(name) ? name : `${name}=${value.replace(/\/\/[^/@]*@/, '//…@')}`;
+  return `${shown} is not valid: expected ${expectationOf(issue)}`;
+}
+
+function expectationOf(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.expected === 'int' ? 'a whole number' : `a ${issue.expected}`;
+    case 'too_small':
+      return `${issue.inclusive ? 'at least' : 'more than'} ${issue.minimum}`;
+    case 'too_big':
+      return `at most ${issue.maximum}`;
+    case 'invalid_value':
+      return issue.values.join(', ');
+    case 'invalid_format':
+      return issue.format === 'url' ? 'a URL such as https://host.example' : issue.message;
+    default:
+      return issue.message;
+  }
 }
 
 /** Whether to show failures with their stack, even if the configuration itself failed. */

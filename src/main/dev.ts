@@ -6,13 +6,13 @@ import { hostOf } from '../egress/places.ts';
 import { replaceFile } from '../embedded/files.ts';
 import { lockInstallation } from '../embedded/installation-lock.ts';
 import { localToken } from '../embedded/local-identity.ts';
-import { stickyPort } from '../embedded/ports.ts';
+import { freePort, stickyPort } from '../embedded/ports.ts';
 import { supervise } from '../embedded/supervision.ts';
 import { applyMigrations } from '../store/migrations.ts';
 import { prepareSample } from '../store/prepare-sample.ts';
 import { quietSdk } from '../temporal/worker.ts';
 import { registerPlugins } from '../tools/register-plugins.ts';
-import type { Config } from './config.ts';
+import { type Config, DEFAULT_PORT } from './config.ts';
 import type { InstallationSettings } from './core.ts';
 import { openWorker } from './open-worker.ts';
 import { MIGRATIONS, PERDURA_VERSION } from './places.ts';
@@ -114,7 +114,8 @@ async function startApiAndWorker(
   const worker = await openWorker(core, connection, resources);
   const app = await openApi(core, openRunControl(core, connection, true), { resources });
   const host = config.PERDURA_HOST ?? HOST;
-  const port = await stickyPort(config.PERDURA_HOME, 'api', config.PERDURA_PORT);
+  const { PERDURA_HOME: home, PERDURA_PORT: wanted } = config;
+  const port = wanted === undefined ? await stickyPort(home, 'api', DEFAULT_PORT) : await freePort(wanted, host);
   return { api_url: await app.listen({ host, port }), done: worker.done };
 }
 

@@ -3,6 +3,7 @@ import { missingAttributes } from '../temporal/housekeeping.ts';
 import { SEARCH_ATTRIBUTES } from '../temporal/names.ts';
 import { servedSentence, unservedSentence } from '../temporal/queues.ts';
 import { around } from '../temporal/reconcile-tasks.ts';
+import { toolsVerdict } from './checks.ts';
 import type { RunControl, SharedServices } from './core.ts';
 
 /** How long a run may take from its record to the engine. */
@@ -12,13 +13,17 @@ const PATIENCE_MS = 5_000;
 const DAY_MS = 24 * 3_600_000;
 
 /** The checks of `doctor` beyond readiness: whether work is being done, and whether the records are true. */
-export function doctorChecks({ store, setting }: SharedServices, { engine, client, epoch }: RunControl): Checks {
+export function doctorChecks({ store, setting, runner }: SharedServices, { engine, client, epoch }: RunControl): Checks {
   return {
     async workers() {
       const queues = await engine.queues();
       const unserved = unservedSentence(queues);
       if (unserved) throw new Error(unserved);
       return servedSentence(queues);
+    },
+    async tools() {
+      if (runner.isolation !== 'refused') return toolsVerdict(runner);
+      throw new Error(toolsVerdict(runner));
     },
     async 'search attributes'() {
       const missing = await client.withDeadline(Date.now() + PATIENCE_MS, () => missingAttributes(client));

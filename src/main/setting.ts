@@ -7,7 +7,7 @@ import { openDatabase } from '../store/database.ts';
 import { holdsSealedData } from '../store/key-check.ts';
 import { requireOwnSchema } from '../store/migrations.ts';
 import type { Principal } from '../store/principals.ts';
-import type { Config } from './config.ts';
+import { type Config, DEFAULT_PORT } from './config.ts';
 import type { InstallationSettings } from './core.ts';
 import { MIGRATIONS, PERDURA_VERSION } from './places.ts';
 
@@ -99,7 +99,7 @@ export async function externalSetting(config: Config): Promise<InstallationSetti
     egress_allow: config.EGRESS_ALLOW,
     configuration_allow: [],
     provider_allow: [hostOf(defaultRuntimeOf(config).base_url)],
-    own_ports: [config.PERDURA_PORT],
+    own_ports: [config.PERDURA_PORT ?? DEFAULT_PORT],
     // Behind a proxy only the operator knows the names.
     answers_to: config.ALLOWED_HOSTS.length > 0 ? hostRule({ listening: '0.0.0.0', names: config.ALLOWED_HOSTS }) : null,
     identity_providers: await identityOf(config, 'github'),

@@ -27,6 +27,7 @@ import { requireOwnSchema } from '../store/migrations.ts';
 import { pinnedDefinition } from '../store/pin.ts';
 import type { Principal } from '../store/principals.ts';
 import { quotasOf } from '../store/quota-checks.ts';
+import { requireReachable } from '../store/reachable.ts';
 import type { ScheduleRow } from '../store/scheduled-agents.ts';
 import { secretScope, secretsOfInstallation } from '../store/secret-scope.ts';
 import { serve } from '../temporal/activities/fire.ts';
@@ -38,7 +39,6 @@ import { epochKeeper } from '../temporal/epoch.ts';
 import { firePortsOf } from '../temporal/ports/index.ts';
 import { createSchedules } from '../temporal/schedules.ts';
 import { settler } from '../temporal/settle.ts';
-import { startToolRunner } from '../toolrunner/index.ts';
 import { builtinSpecs } from '../tools/builtin/index.ts';
 import { mcpProbe } from '../tools/mcp/probe-service.ts';
 import { argumentFitter } from '../tools/parsed.ts';
@@ -52,7 +52,7 @@ import { standardOutput } from './log-destination.ts';
 import { DASHBOARDS, MIGRATIONS } from './places.ts';
 import type { Resources } from './resources.ts';
 import { keySource } from './setting.ts';
-import { toolsPython } from './tools-python.ts';
+import { openToolRunner } from './tool-runner.ts';
 
 /** The parser pool of this process; its processes are started when they are first needed. */
 export function parsersOf(config: Config, resources: Resources): { parsers: ParserPool; judge: Judge } {
@@ -68,6 +68,7 @@ export async function openSharedServices(
   const secrets = secretScope(secretsOfInstallation(setting));
   const log = (message: string) => write(secrets.redact.text(message));
   const { config, database_url: url } = setting;
+  await requireReachable(url);
   const on_error = (error: Error) => log(`A database connection broke: ${error.message}`);
   const { DATABASE_POOL_SIZE: max_connections, REDIS_URL } = config;
   const database = resources.hold(openDatabase({ url, max_connections, notifies: !REDIS_URL, on_error }), (it) => it.close());
@@ -90,19 +91,8 @@ export async function openSharedServices(
   const egress = openEgress(setting, resources);
   // The sandbox opens the way to it when it is set up.
   await mkdir(workspacesOf(config), { recursive: true, mode: 0o711 });
-  const runner = resources.hold(
-    await startToolRunner({
-      python: await toolsPython(config),
-      preload: config.TOOLRUNNER_PRELOAD,
-      isolation: config.TOOL_ISOLATION,
-      workspaces: workspacesOf(config),
-      host_paths: { allow: config.MCP_PATHS, closed: [config.PERDURA_HOME] },
-      egress_allow: egress.tools_allow,
-      own_ports: egress.own_ports,
-      log,
-    }),
-    (it) => it.close(),
-  );
+  const tools = { egress_allow: egress.tools_allow, own_ports: egress.own_ports, log };
+  const runner = resources.hold(await openToolRunner(config, tools), (it) => it.close());
   const on_seen = (principal: Principal) => void store.principals.seen(principal).catch((error: Error) => log(error.message));
   const identify = cachedIdentity(setting.identity_providers, { on_seen });
   const knowledge = knowledgeOf({
@@ -144,7 +134,10 @@ export async function openWorkerConnection(
   const options = connectOptions(setting);
   if (setting.config.WORKER_ENGINE_RELAY)
     return resources.hold(await openRelayedConnection({ options, log }), (it) => it.close()).connection;
-  return resources.hold(await NativeConnection.connect(options), (it) => it.close());
+  const connection = await NativeConnection.connect(options).catch((error: Error) => {
+    throw new Error(`Temporal at ${options.address} does not answer (TEMPORAL_ADDRESS): ${error.message}`);
+  });
+  return resources.hold(connection, (it) => it.close());
 }
 
 export const openClientConnection = (setting: InstallationSettings, resources: Resources): Connection =>

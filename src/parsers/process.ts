@@ -1,6 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ParserFailure } from './failure.ts';
 
@@ -25,7 +27,11 @@ const PAGE_BYTES = 4096;
 
 const ROOM = fileURLToPath(new URL('./room/', import.meta.url));
 const SOURCES = fileURLToPath(new URL('../../', import.meta.url));
-const readable = [ROOM, `${SOURCES}package.json`, `${realpathSync(`${SOURCES}node_modules`)}/`];
+/** If Perdura is installed as a package, its dependencies are in a folder further up. */
+const PACKAGES = createRequire(import.meta.url)
+  .resolve.paths('any')!
+  .filter((path) => existsSync(path));
+const readable = [ROOM, `${SOURCES}package.json`, ...PACKAGES.map((path) => `${realpathSync(path)}/`)];
 
 /** Older Nodes have no permissions, and strip types only with a flag. */
 const FLAGS = [
@@ -44,7 +50,7 @@ type Answer = 'ready' | { value: unknown } | { refusal: string };
  * would not be enough: if it reaches its heap limit inside a call such as JSON.parse, the whole process ends.
  */
 export function startProcess(): ParserProcess {
-  const child = fork(`${ROOM}process.ts`, {
+  const child = fork(`${ROOM}process${extname(import.meta.url)}`, {
     execArgv: FLAGS,
     env: {},
     serialization: 'advanced',

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import pg from 'pg';
+import type pg from 'pg';
 import { v7 as uuid } from 'uuid';
-import { connectionTo } from './database.ts';
+import { connectTo } from './reachable.ts';
 
 /** The lock id of Prisma's own engine, so that the two never migrate at once. */
 const ADVISORY_LOCK = 72707369;
@@ -43,8 +43,7 @@ interface Migration {
  * If killed at any moment, it leaves each migration either applied and recorded, or neither.
  */
 export async function applyMigrations(url: string, folder: string): Promise<string[]> {
-  const client = new pg.Client(connectionTo(url, 'perdura migrations'));
-  await client.connect();
+  const client = await connectTo(url, 'perdura migrations');
   try {
     await client.query(`SELECT pg_advisory_lock(${ADVISORY_LOCK})`);
     await client.query(BOOKKEEPING);

@@ -1,11 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode } from '@temporalio/worker';
 
 const SOURCE = fileURLToPath(new URL('../', import.meta.url));
+/** `.js` in the published package. */
+const ENDING = extname(import.meta.url);
 /** Everything the isolate may import, by the rules of this repository. */
 const FOLDERS = ['temporal/workflows', 'temporal', 'domain'];
 
@@ -14,7 +16,7 @@ export async function workflowBundle(cache_dir: string): Promise<{ codePath: str
   const codePath = join(cache_dir, `workflows-${await sourceHash()}.cjs`);
   const known = await readFile(codePath).catch(() => null);
   if (known) return { codePath };
-  const { code } = await bundleWorkflowCode({ workflowsPath: join(SOURCE, 'temporal/workflows/index.ts'), logger: quiet });
+  const { code } = await bundleWorkflowCode({ workflowsPath: join(SOURCE, `temporal/workflows/index${ENDING}`), logger: quiet });
   await mkdir(cache_dir, { recursive: true });
   // Containers that share the folder may have the same process ids.
   const draft = `${codePath}.${randomUUID()}`;
@@ -26,7 +28,7 @@ export async function workflowBundle(cache_dir: string): Promise<{ codePath: str
 async function sourceHash(): Promise<string> {
   const hash = createHash('sha256').update(createRequire(import.meta.url)('@temporalio/workflow/package.json').version);
   for (const folder of FOLDERS) {
-    const names = (await readdir(join(SOURCE, folder))).filter((name) => name.endsWith('.ts')).sort();
+    const names = (await readdir(join(SOURCE, folder))).filter((name) => name.endsWith(ENDING)).sort();
     for (const name of names) hash.update(name).update(await readFile(join(SOURCE, folder, name)));
   }
   return hash.digest('hex').slice(0, 16);

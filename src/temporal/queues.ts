@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { tsToMs } from '@temporalio/common/lib/time.js';
+import { optionalTsToMs } from '@temporalio/common/lib/time.js';
 import { queueOfRole, ROLES, type Role } from './names.ts';
 
 /** A task queue that runs need. */
@@ -13,8 +13,11 @@ export interface QueueState {
 /** The engine's number for the activity half of a task queue. */
 const ACTIVITIES = 2;
 
-/** A worker asks for work at least once a minute. The engine names it for five minutes after the last time. */
-const LATELY_MS = 75_000;
+/**
+ * A worker asks for work at least once a minute, and the engine names it for five minutes after the last time. So one that was lost is
+ * counted until another one has asked for work so much later; no clock of this machine is needed.
+ */
+const BEHIND_MS = 65_000;
 
 /** The installation's queue, and those of the other roles while runs send work there or while some is left that runs sent earlier. */
 export async function queueStates(
@@ -22,24 +25,20 @@ export async function queueStates(
   { task_queue, role_queues }: { task_queue: string; role_queues: boolean },
 ): Promise<QueueState[]> {
   const all = await Promise.all(
-    ROLES.map(async (role) => ({
-      name: queueOfRole(task_queue, role),
-      role,
-      ...(await stateOf(client, queueOfRole(task_queue, role))),
-    })),
+    ROLES.map(async (role) => ({ role, ...(await described(client, queueOfRole(task_queue, role))) })),
   );
+  const latest = Math.max(...all.flatMap(({ seen }) => [...seen.values()]));
   return all
     .filter(({ role, waiting }) => role === 'runs' || role_queues || waiting > 0)
-    .map(({ name, role, workers }) => ({ name, role, workers }));
+    .map(({ name, role, seen }) => ({ name, role, workers: [...seen.values()].filter((at) => at > latest - BEHIND_MS).length }));
 }
 
-async function stateOf({ workflowService, options: { namespace } }: Client, name: string) {
+/** When each worker of a queue has last asked for work, and how many activities wait there. */
+async function described({ workflowService, options: { namespace } }: Client, name: string) {
   const asked = { namespace, taskQueue: { name }, taskQueueType: ACTIVITIES, reportStats: true };
   const { pollers, stats } = await workflowService.describeTaskQueue(asked);
-  const since = Date.now() - LATELY_MS;
-  const present = (pollers ?? []).filter(({ lastAccessTime }) => lastAccessTime && tsToMs(lastAccessTime) > since);
-  const workers = new Set(present.map(({ identity }) => identity)).size;
-  return { workers, waiting: Number(stats?.approximateBacklogCount ?? 0) };
+  const seen = new Map((pollers ?? []).map(({ identity, lastAccessTime }) => [identity, optionalTsToMs(lastAccessTime) ?? 0]));
+  return { name, seen, waiting: Number(stats?.approximateBacklogCount ?? 0) };
 }
 
 /** Why runs wait: the queues that nobody takes work from. Null if each has a worker. */

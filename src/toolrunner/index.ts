@@ -7,7 +7,7 @@ import { type Confinement, findConfinement } from './confinement.ts';
 import type { ChildFrame } from './frame.ts';
 import { hostPathOf, hostPathRules } from './host-paths.ts';
 import { startInspector } from './inspection.ts';
-import { findInterpreter, type Interpreter } from './interpreter.ts';
+import { findInterpreter } from './interpreter.ts';
 import { type Job, type Surroundings, toJob, WorkspaceOutside } from './job.ts';
 import type { ToolRunnerOptions } from './options.ts';
 import { runInProcess } from './process-tier.ts';
@@ -20,6 +20,8 @@ export * from '../egress/dial.ts';
 export * from '../egress/rules.ts';
 export type { ConfinedCommand, ConfinedProcess } from './confined.ts';
 export { hostPathOf } from './host-paths.ts';
+export { NoInterpreter } from './interpreter.ts';
+export { runnerWithoutPython } from './no-python.ts';
 export type { ToolRunnerOptions } from './options.ts';
 export { installToolPackages, type ToolPackages } from './packages.ts';
 export { listPlugins } from './plugins.ts';
@@ -30,7 +32,6 @@ export interface PythonToolRunner extends ToolRunner {
   readonly isolation: Isolation;
   /** Why no stronger tier than `isolation` is in force; '' in the strongest. */
   readonly isolation_reason: string;
-  readonly interpreter: Interpreter;
   /** Replaces the packages imported ahead of calls; running calls are ended. */
   preload(packages: readonly string[]): Promise<void>;
   /** Why a path (`/srv/data`, `/srv/data:rw`) cannot be given to a command; null if it can. */
@@ -46,7 +47,7 @@ const MAX_CONCURRENT = 16;
 const CLOSED = 'the tool runner was closed';
 const RELAY_PORT = 3128;
 
-/** Throws if there is no usable interpreter. If tools cannot be confined, it starts and refuses every call. */
+/** Throws `NoInterpreter` if there is no usable interpreter. If tools cannot be confined, it starts and refuses every call. */
 export async function startToolRunner(options: ToolRunnerOptions = {}): Promise<PythonToolRunner> {
   const interpreter = await findInterpreter(options.python ?? 'python3');
   const scratch = await makeScratch(options.scratch_dir ?? tmpdir(), options.run_as);
@@ -66,7 +67,6 @@ export async function startToolRunner(options: ToolRunnerOptions = {}): Promise<
   return {
     isolation: confinement.tier,
     isolation_reason: confinement.reason,
-    interpreter,
     inspect: (name, source) => inspector.inspect(name, source),
     run: calls.run,
     preload: async (packages) => confinement.zygote?.replace(packages),

@@ -11,6 +11,9 @@ export interface Interpreter {
   site_packages: string[];
 }
 
+/** A sentence for the operator. */
+export class NoInterpreter extends Error {}
+
 const QUESTION = `
 import json, sys, sysconfig
 paths = sysconfig.get_paths()
@@ -20,11 +23,12 @@ print(json.dumps({
   "site_packages": sorted({paths["purelib"], paths["platlib"]}),
 }))`;
 
-/** Throws a sentence for the operator if there is no usable interpreter. */
+/** Throws `NoInterpreter`. */
 export async function findInterpreter(python: string): Promise<Interpreter> {
   const answer = await ask(python);
   const [major = 0, minor = 0] = answer.version.split('.').map(Number);
-  if (major !== 3 || minor < 9) throw new Error(`Tools need Python 3.9 or newer; ${answer.executable} is ${answer.version}`);
+  if (major !== 3 || minor < 9)
+    throw new NoInterpreter(`Tools need Python 3.9 or newer; ${answer.executable} is ${answer.version}`);
   return answer;
 }
 
@@ -33,6 +37,11 @@ async function ask(python: string): Promise<Interpreter> {
     const { stdout } = await promisify(execFile)(python, ['-I', '-c', QUESTION], { timeout: 20_000 });
     return JSON.parse(stdout) as Interpreter;
   } catch (reason) {
-    throw new Error(`No usable Python interpreter at "${python}"`, { cause: reason });
+    throw new NoInterpreter(
+      `There is no usable Python interpreter at "${python}": install Python 3.9 or newer, or set TOOLRUNNER_PYTHON`,
+      {
+        cause: reason,
+      },
+    );
   }
 }

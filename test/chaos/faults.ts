@@ -160,9 +160,24 @@ async function restart(which: Server, { servers, random, recovery }: FaultOption
   const from = Date.now();
   if (!servers.kill(which)) return false;
   await wait(pause);
-  await servers.start(which);
+  await startAgain(() => servers.start(which));
   recovery.away(from, Date.now());
   return true;
+}
+
+const STARTS = 10;
+
+/** Postgres cannot start while its disk is full: it is started again, as a supervisor would. */
+async function startAgain(start: () => Promise<unknown>): Promise<void> {
+  for (let left = STARTS - 1; left > 0; left -= 1) {
+    const failed = await start().then(
+      () => false,
+      () => true,
+    );
+    if (!failed) return;
+    await wait(1_000);
+  }
+  await start();
 }
 
 const LOOKS = 15;

@@ -35,13 +35,13 @@ export async function prepareHarm(
   resources: Resources,
   { servers, database_url, disk }: { servers: ChaosServers; database_url: string; disk: SmallDisk | null },
 ): Promise<Harm> {
-  const proxyTo = async (url: string) => resources.hold(await startDroppingProxy(url), (it) => it.stop());
+  const proxyTo = async (target: () => string) => resources.hold(await startDroppingProxy(target), (it) => it.stop());
   const role = await limitedRole(database_url);
   const { redis_url } = servers;
   const proxies: Record<string, DroppingProxy> = {
-    postgres: await proxyTo(database_url),
-    temporal: await proxyTo(`http://${servers.temporal_address}`),
-    ...(redis_url ? { redis: await proxyTo(redis_url) } : {}),
+    postgres: await proxyTo(() => servers.database_url),
+    temporal: await proxyTo(() => `http://${servers.temporal_address}`),
+    ...(redis_url ? { redis: await proxyTo(() => redis_url) } : {}),
   };
   const { postgres, temporal, redis } = proxies;
   const left_out = new Map<string, string>();

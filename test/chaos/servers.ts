@@ -9,7 +9,10 @@ import { livingProcesses, signalled, treeOf } from './processes.ts';
 
 export type Server = 'postgres' | 'temporal' | 'redis';
 
-/** Postgres, Temporal and perhaps Redis, which can be killed and restarted with the same data and ports. */
+/**
+ * Postgres, Temporal and perhaps Redis, which can be killed and restarted with the same data. The addresses are those of now: if
+ * another program has taken a port meanwhile, a server gets the next one.
+ */
 export interface ChaosServers {
   database_url: string;
   temporal_address: string;
@@ -43,8 +46,12 @@ export async function startChaosServers(home: string, { redis: wanted = false } 
   const pidOf = (which: Server) => (which === 'redis' ? (redis?.pid() ?? 0) : running[which].pid);
   const kill = (which: Server) => pidOf(which) > 0 && signalled(pidOf(which), 'SIGKILL');
   return {
-    database_url: postgres.url,
-    temporal_address: temporal.address,
+    get database_url() {
+      return running.postgres.url;
+    },
+    get temporal_address() {
+      return running.temporal.address;
+    },
     redis_url: redis?.url ?? null,
     flushRedis: async () => redis?.flush(),
     kill,

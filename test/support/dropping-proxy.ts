@@ -25,13 +25,13 @@ interface Pair {
   opening: string | null;
 }
 
-/** A proxy between client and server that breaks connections, or stops answering on them, on request. */
-export async function startDroppingProxy(target: string): Promise<DroppingProxy> {
-  const { port, hostname } = new URL(target);
+/** A proxy between client and server that breaks connections, or stops answering on them, on request. A function names a server that may move. */
+export async function startDroppingProxy(target: string | (() => string)): Promise<DroppingProxy> {
   const open = new Set<Pair>();
   let muted: (opening: string) => boolean = () => false;
   // A half that is closed by its side stays open here, so that the other side does not learn of it while the pair is silent.
   const server = createServer({ allowHalfOpen: true }, (client) => {
+    const { port, hostname } = new URL(typeof target === 'string' ? target : target());
     const upstream = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
     const pair: Pair = { client, upstream, silent: false, opening: null };
     open.add(pair);

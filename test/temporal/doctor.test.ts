@@ -55,6 +55,14 @@ it('checks the engine if the database is down, and the database if the engine is
   expect(other.said).toMatchObject({ database: expect.stringMatching(/^ok/), engine: expect.stringMatching(/^FAILED: ./) });
 });
 
+it('names a wrong encryption key, not the database', { timeout: 60_000 }, async () => {
+  await here.alice.ok(here.alice.post('/api/tokens', { name: 'SEALED', value: 'a value that a key opens' }), 201);
+  const { code, said } = await doctor({ ENCRYPTION_KEYS: `test:${randomBytes(32).toString('base64')}` });
+  expect(code).toBe(1);
+  expect(said.start).toMatch(/^FAILED: The key "test" is not the one/);
+  expect(said).toMatchObject({ database: 'ok: answers', engine: expect.stringMatching(/^ok/) });
+});
+
 it('reports how large the installation is, and how fast it grows once it was measured twice', { timeout: 90_000 }, async () => {
   const { store } = here.core;
   await here.core.database.pool.query(`DELETE FROM installation_facts WHERE name = 'size_samples'`);

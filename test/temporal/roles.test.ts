@@ -169,7 +169,7 @@ describe('workers of one role each', () => {
         const said = await saidOfWorkers();
         return said.doctor.startsWith('FAILED') && said;
       },
-      120_000,
+      200_000,
     );
     expect(missing.doctor).toMatch(named);
     expect(missing.ready).toMatchObject({
@@ -179,7 +179,7 @@ describe('workers of one role each', () => {
     expect(await callsOf(task_id)).toEqual([{ status: 'planned' }]);
     await start('tools');
     expect(await here.ended(task_id, 60_000)).toMatchObject({ status: 'completed', response: 'Continued.' });
-  }, 240_000);
+  }, 330_000);
 
   it.each(ROLES)(
     'lose the one with the role %s by kill -9 and continue with another one',

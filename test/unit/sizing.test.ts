@@ -109,6 +109,7 @@ describe('perdura size', () => {
   });
 
   it.each([
+    [[], 'Name the load: perdura size --runs-per-second N --streams N; --help lists the other options'],
     [['--streams', 'x'], '--streams must be a number from 0 to 10000, not x'],
     [['--streams', '10001'], '--streams must be a number from 0 to 10000, not 10001'],
     [['--runs-per-second='], '--runs-per-second must be a number from 0 to 10000, not empty'],

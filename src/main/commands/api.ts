@@ -1,5 +1,5 @@
 import { registerPlugins } from '../../tools/register-plugins.ts';
-import type { Config } from '../config.ts';
+import { type Config, DEFAULT_PORT } from '../config.ts';
 import { standardError } from '../log-destination.ts';
 import { createResources } from '../resources.ts';
 import { externalSetting } from '../setting.ts';
@@ -20,7 +20,9 @@ export default async function runApi(config: Config): Promise<void> {
     const driver = openRunControl(core, openClientConnection(setting, resources), false);
     await driver.epoch.look();
     const app = await openApi(core, driver, { resources });
-    log(`Perdura API at ${await app.listen({ host: config.PERDURA_HOST ?? '0.0.0.0', port: config.PERDURA_PORT })}`);
+    log(
+      `Perdura API at ${await app.listen({ host: config.PERDURA_HOST ?? '0.0.0.0', port: config.PERDURA_PORT ?? DEFAULT_PORT })}`,
+    );
     await ended;
   } finally {
     await resources.close();

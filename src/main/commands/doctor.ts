@@ -1,4 +1,5 @@
 import type { Checks } from '../../api/health.ts';
+import { DatabaseUnreachable } from '../../store/reachable.ts';
 import { checksOf } from '../checks.ts';
 import type { Config } from '../config.ts';
 import { doctorChecks } from '../doctor-checks.ts';
@@ -9,13 +10,16 @@ import { sizeChecks } from '../size-checks.ts';
 import { openClientConnection, openRunControl, openSharedServices } from '../wiring.ts';
 
 /** Each check with its verdict; exits with 1 when one fails. */
-export default async function runDoctor(config: Config): Promise<void> {
+export default async function runDoctor(config: Config, args: string[] = []): Promise<void> {
+  const json = args.includes('--json');
   const resources = createResources(() => {});
   try {
     // In parallel: otherwise each check would wait for an unreachable server in turn.
     const checks = Object.entries(await checksFor(await placed(config), resources));
     const verdicts = checks.map(([name, check]) => verdictOf(name, check));
-    for (const verdict of verdicts) print(await verdict);
+    if (json) process.stdout.write(`${JSON.stringify(await Promise.all(verdicts), null, 2)}\n`);
+    else for (const verdict of verdicts) print(await verdict);
+    if ((await Promise.all(verdicts)).some(({ ok }) => !ok)) process.exitCode = 1;
   } finally {
     await resources.close();
   }
@@ -28,7 +32,7 @@ async function placed(config: Config): Promise<Config> {
   return { ...config, DATABASE_URL, TEMPORAL_ADDRESS, IDENTITY_PROVIDERS: ['local'] };
 }
 
-/** If the database cannot be opened, that is the finding, and only the engine is checked. */
+/** If what API and workers open at their start cannot be opened, that is the finding, and only the engine is checked. */
 async function checksFor(config: Config, resources: Resources): Promise<Checks> {
   const setting = await externalSetting(config);
   const connection = openClientConnection(setting, resources);
@@ -37,8 +41,9 @@ async function checksFor(config: Config, resources: Resources): Promise<Checks> 
     const driver = openRunControl(core, connection, false);
     return { ...checksOf(core, driver), ...doctorChecks(core, driver), ...sizeChecks(core) };
   } catch (error) {
+    const refuse = () => Promise.reject(error);
     return {
-      database: () => Promise.reject(error),
+      ...(error instanceof DatabaseUnreachable ? { database: refuse } : { database: async () => 'answers', start: refuse }),
       engine: () =>
         connection
           .withDeadline(Date.now() + PATIENCE_MS, () => connection.workflowService.getSystemInfo({}))
@@ -50,17 +55,16 @@ async function checksFor(config: Config, resources: Resources): Promise<Checks> 
 const PATIENCE_MS = 5_000;
 
 interface Verdict {
-  healthy: boolean;
-  line: string;
+  check: string;
+  ok: boolean;
+  detail: string;
 }
 
 const verdictOf = (name: string, check: () => Promise<string>): Promise<Verdict> =>
   check().then(
-    (found) => ({ healthy: true, line: `ok      ${name}: ${found}` }),
-    (error: Error) => ({ healthy: false, line: `FAILED  ${name}: ${error.message}` }),
+    (detail) => ({ check: name, ok: true, detail }),
+    ({ message: detail }: Error) => ({ check: name, ok: false, detail }),
   );
 
-function print({ healthy, line }: Verdict): void {
-  if (!healthy) process.exitCode = 1;
-  process.stdout.write(`${line}\n`);
-}
+const print = ({ check, ok, detail }: Verdict): void =>
+  void process.stdout.write(`${ok ? 'ok    ' : 'FAILED'}  ${check}: ${detail}\n`);

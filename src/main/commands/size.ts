@@ -2,12 +2,6 @@ import { parseArgs } from 'node:util';
 import { LOAD_LIMITS, type Load, type Sizing, sizingOf } from '../../domain/sizing.ts';
 import type { Config } from '../config.ts';
 
-const HELP = `perdura size --runs-per-second N --streams N [--steps 3] [--calls N] [--tokens-per-second 40] [--readers 1] [--parked 0]
-             [--retention-days 30] [--json]
-
-How many processes and servers a load needs. docs/sizing.md says what the figures are made of.
-`;
-
 /** Of a load whose fields were not given; calls are one fewer than steps. */
 const DEFAULTS = { runs_per_second: 0, streams: 0, steps: 3, tokens_per_second: 40, readers: 1, parked: 0, retention_days: 30 };
 
@@ -31,16 +25,13 @@ function loadOf(given: Given): Load {
 
 /** `perdura size`: needs no installation. */
 export default async function runSize(_config: Config, args: string[]): Promise<void> {
+  if (args.length === 0)
+    throw new Error('Name the load: perdura size --runs-per-second N --streams N; --help lists the other options');
   const fields = Object.keys(LOAD_LIMITS).map((field) => [nameOf(field), { type: 'string' as const }] as const);
-  const flags = { json: { type: 'boolean' as const }, help: { type: 'boolean' as const } };
-  const { values } = parseArgs({ args, options: { ...Object.fromEntries(fields), ...flags } });
-  const given = values as Given;
-  if (given.help || args.length === 0) process.stdout.write(HELP);
-  else {
-    const load = loadOf(given);
-    const sizing = sizingOf(load);
-    process.stdout.write(given.json ? `${JSON.stringify({ load, ...sizing }, null, 2)}\n` : table(sizing));
-  }
+  const { values } = parseArgs({ args, options: { ...Object.fromEntries(fields), json: { type: 'boolean' as const } } });
+  const load = loadOf(values as Given);
+  const sizing = sizingOf(load);
+  process.stdout.write((values as Given).json ? `${JSON.stringify({ load, ...sizing }, null, 2)}\n` : table(sizing));
 }
 
 const gb = (mb: number) => `${(mb / 1_024).toFixed(1)} GB`;

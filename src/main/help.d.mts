@@ -1,0 +1,2 @@
+export function answerTo(args: string[], version: string): string | null;
+export function listOfCommands(): string;

@@ -1,0 +1,28 @@
+import { failedAnswer } from './answer.ts';
+import type { PythonToolRunner } from './index.ts';
+import { NoInterpreter } from './interpreter.ts';
+
+/** The runner of a machine without Python: everything that needs it is refused, with this reason. */
+export function runnerWithoutPython({ message: reason }: NoInterpreter): PythonToolRunner {
+  const refuse = async () => {
+    throw new NoInterpreter(reason);
+  };
+  return {
+    isolation: 'refused',
+    isolation_reason: reason,
+    inspect: async () => ({
+      valid: false,
+      error: reason,
+      inferred_schema: { type: 'object', properties: {}, required: [] },
+      description: '',
+      env: {},
+      effect: null,
+      network: null,
+    }),
+    run: async () => failedAnswer(reason),
+    preload: async () => {},
+    pathRefusal: async () => reason,
+    startConfined: refuse,
+    close: async () => {},
+  };
+}
