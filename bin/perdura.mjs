@@ -25,6 +25,7 @@ const SCRIPTS = {
   test: 'test/support/run-tests.ts',
   bench: 'bench/run.ts',
   'bench:tools': 'bench/tools.ts',
+  'bench:event-load': 'bench/event-load.ts',
   'bench:engine-memory': 'bench/engine-memory.ts',
   chaos: 'test/chaos/run.ts',
   accidents: 'test/accidents/run.ts',

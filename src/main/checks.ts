@@ -1,6 +1,7 @@
 import type { Checks } from '../api/health.ts';
 import { requireOwnSchema } from '../store/migrations.ts';
 import { missingParts } from '../temporal/housekeeping.ts';
+import { servedSentence, unservedSentence } from '../temporal/queues.ts';
 import type { PythonToolRunner } from '../toolrunner/index.ts';
 import type { Isolation } from '../toolrunner/settings.ts';
 import type { RunControl, SharedServices } from './core.ts';
@@ -34,6 +35,11 @@ export function checksOf(
       const missing = await missingParts(client, setting.config.TEMPORAL_TASK_QUEUE);
       if (missing.length === 0) return 'complete';
       throw new Error(`The workflow engine lacks ${missing.join(', ')}; a worker creates what is missing within seconds`);
+    },
+    /** Never fails: without workers the API still accepts prompts and serves what is on record. `doctor` fails. */
+    async workers() {
+      const queues = await engine.queues();
+      return unservedSentence(queues) ?? servedSentence(queues);
     },
     async bus() {
       await bus.ping();

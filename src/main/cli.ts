@@ -17,6 +17,7 @@ const COMMANDS: Record<string, () => Promise<{ default: Command }>> = {
   replay: () => import('./commands/replay.ts'),
   eval: () => import('./commands/eval.ts'),
   restored: () => import('./commands/restored.ts'),
+  size: () => import('./commands/size.ts'),
   doctor: () => import('./commands/doctor.ts'),
 };
 

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { ROLES, type Role } from '../temporal/names.ts';
 
 const List = z
   .string()
@@ -11,6 +12,21 @@ const List = z
       .filter(Boolean),
   );
 const Url = z.url();
+/** `runs`, `models`, `tools`, several of them with commas, or `all`. */
+export const WorkerRoles = z.string().transform((text, { issues, value }): readonly Role[] => {
+  const names = text.split(',').map((name) => name.trim());
+  const unknown = names.find((name) => name !== 'all' && !isRole(name));
+  if (unknown !== undefined) {
+    issues.push({
+      code: 'custom',
+      input: value,
+      message: `${unknown || 'an empty name'} is not one of ${ROLES.join(', ')}, all`,
+    });
+    return [];
+  }
+  return names.includes('all') ? ROLES : ROLES.filter((role) => names.includes(role));
+});
+const isRole = (name: string): boolean => (ROLES as readonly string[]).includes(name);
 const Postgres = z
   .string()
   .refine((text) => /^postgres(ql)?:$/.test(protocolOf(text)), 'a URL such as postgresql://user:password@host:5432/database');
@@ -55,6 +71,8 @@ const Environment = z.object({
   TEMPORAL_ADDRESS: HostAndPort.optional(),
   TEMPORAL_NAMESPACE: z.string().default('default'),
   TEMPORAL_TASK_QUEUE: z.string().default('perdura'),
+  /** Runs that start now send model and tool calls to separate task queues, for workers of these roles. */
+  TEMPORAL_ROLE_QUEUES: z.stringbool().default(false),
   TEMPORAL_UI_URL: Url.optional(),
   TEMPORAL_CLI_PATH: z.string().optional(),
   ENCRYPTION_KEYS: z.string().optional(),
@@ -99,6 +117,7 @@ const Environment = z.object({
   BASH_NETWORK: z.stringbool().default(false),
   SEARCH_API_URL: Url.optional(),
   ANTHROPIC_API_URL: Url.optional(),
+  WORKER_ROLE: WorkerRoles.prefault('all'),
   WORKER_MAX_ACTIVITIES: z.coerce.number().int().min(1).optional(),
   WORKER_CACHED_RUNS: z.coerce.number().int().min(2).default(500),
   WORKER_SHUTDOWN_SECONDS: z.coerce.number().min(0).default(20),
@@ -133,6 +152,9 @@ const Environment = z.object({
 });
 
 export type Config = z.output<typeof Environment>;
+
+/** Whether this process, if it is a worker, has the role; the other processes have the rights of all roles. */
+export const hasRole = ({ WORKER_ROLE }: Config, role: Role): boolean => WORKER_ROLE.includes(role);
 
 /** The only reader of the environment. An empty variable counts as unset. Throws a sentence for each invalid variable. */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {

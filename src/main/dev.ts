@@ -14,6 +14,7 @@ import { quietSdk } from '../temporal/worker.ts';
 import { registerPlugins } from '../tools/register-plugins.ts';
 import { type Config, DEFAULT_PORT } from './config.ts';
 import type { InstallationSettings } from './core.ts';
+import { openWorker } from './open-worker.ts';
 import { MIGRATIONS, PERDURA_VERSION } from './places.ts';
 import { createResources, type Resources } from './resources.ts';
 import { type Servers, startServers } from './servers.ts';
@@ -26,7 +27,7 @@ import {
   localPrincipal,
   webhookSecretOf,
 } from './setting.ts';
-import { openApi, openRunControl, openSharedServices, openWorker, openWorkerConnection } from './wiring.ts';
+import { openApi, openRunControl, openSharedServices, openWorkerConnection } from './wiring.ts';
 
 const HOST = '127.0.0.1';
 /** If the whole installation runs on this machine, users' configuration may name the machine, but no tool may reach it. */

@@ -1,6 +1,7 @@
 import type { Checks } from '../api/health.ts';
 import { missingAttributes } from '../temporal/housekeeping.ts';
 import { SEARCH_ATTRIBUTES } from '../temporal/names.ts';
+import { servedSentence, unservedSentence } from '../temporal/queues.ts';
 import { around } from '../temporal/reconcile-tasks.ts';
 import { toolsVerdict } from './checks.ts';
 import type { RunControl, SharedServices } from './core.ts';
@@ -15,11 +16,10 @@ const DAY_MS = 24 * 3_600_000;
 export function doctorChecks({ store, setting, runner }: SharedServices, { engine, client, epoch }: RunControl): Checks {
   return {
     async workers() {
-      const count = await engine.workers();
-      if (count > 0) return `${count} take work from ${setting.config.TEMPORAL_TASK_QUEUE}`;
-      throw new Error(
-        `None takes work from ${setting.config.TEMPORAL_TASK_QUEUE}: runs wait until one is started (perdura worker)`,
-      );
+      const queues = await engine.queues();
+      const unserved = unservedSentence(queues);
+      if (unserved) throw new Error(unserved);
+      return servedSentence(queues);
     },
     async tools() {
       if (runner.isolation !== 'refused') return toolsVerdict(runner);

@@ -4,8 +4,14 @@ const COMMANDS = {
   dev: { summary: 'the whole installation, with its own servers (npm start)' },
   demo: { summary: 'a first run against a running installation' },
   api: { summary: 'the HTTP server; needs DATABASE_URL, TEMPORAL_ADDRESS and ENCRYPTION_KEYS' },
-  worker: { summary: 'a worker; needs DATABASE_URL, TEMPORAL_ADDRESS and ENCRYPTION_KEYS' },
-  migrate: { summary: 'apply database migrations; needs DATABASE_URL' },
+  worker: {
+    usage: '[--role runs|models|tools]',
+    summary: 'a worker, or one of a part of the work; needs DATABASE_URL, TEMPORAL_ADDRESS and ENCRYPTION_KEYS',
+  },
+  migrate: {
+    usage: '[--tools-role NAME]',
+    summary: 'apply database migrations, and limit the role of tools workers; needs DATABASE_URL',
+  },
   'rotate-keys': { summary: 'seal stored tokens again with the first of ENCRYPTION_KEYS' },
   backup: { usage: '<file> [--without-key] [--force]', summary: 'all of an installation of npm start, also while it runs' },
   restore: { usage: '<file>', summary: 'a backup into an empty PERDURA_HOME' },
@@ -13,6 +19,10 @@ const COMMANDS = {
   replay: { usage: '<bundle.json> …', summary: 'run bundles of runs again, offline' },
   eval: { usage: '--dataset <id> --workflow <id> …', summary: 'run a dataset against a workflow; the exit code is for CI' },
   restored: { summary: 'after restoring a backup or snapshot: ask before writes are repeated' },
+  size: {
+    usage: '--runs-per-second N --streams N [--steps N] [--calls N] [--readers N] [--parked N] [--retention-days N] [--json]',
+    summary: 'how many processes and servers a load needs',
+  },
   doctor: { usage: '[--json]', summary: 'report what is unhealthy and why' },
 };
 

@@ -7,7 +7,6 @@ import { buildApp } from '../api/app.ts';
 import type { DashboardSettings } from '../api/dashboard.ts';
 import { chatRepliesOf } from '../chat/ask-model.ts';
 import { openEgress } from '../egress/places.ts';
-import { takeLock } from '../embedded/lock-file.ts';
 import { postgresBus } from '../events/postgres-bus.ts';
 import { redisBus } from '../events/redis-bus.ts';
 import { withSharedPages } from '../events/shared-pages.ts';
@@ -24,7 +23,7 @@ import { modelListsOf } from '../runtimes/model-list-service.ts';
 import { isPriced } from '../runtimes/prices.ts';
 import { connectionTo, openDatabase } from '../store/database.ts';
 import { createStore } from '../store/index.ts';
-import { requireKeys } from '../store/key-check.ts';
+import { noteActiveKey, requireKeys } from '../store/key-check.ts';
 import { keyRing } from '../store/key-ring.ts';
 import { requireOwnSchema } from '../store/migrations.ts';
 import { pinnedDefinition } from '../store/pin.ts';
@@ -41,18 +40,15 @@ import { engineMark } from '../temporal/engine-mark.ts';
 import { isOnThisMachine, openConnection, openRelayedConnection } from '../temporal/engine-relay.ts';
 import { epochKeeper } from '../temporal/epoch.ts';
 import { createEvaluations } from '../temporal/evaluations.ts';
-import { keepPrepared, prepareEngine } from '../temporal/housekeeping.ts';
-import { activityPorts, firePortsOf } from '../temporal/ports/index.ts';
+import { firePortsOf } from '../temporal/ports/index.ts';
 import { createSchedules } from '../temporal/schedules.ts';
 import { settler } from '../temporal/settle.ts';
-import { slotsWithin } from '../temporal/slots.ts';
-import { type RunningWorker, startWorker } from '../temporal/worker.ts';
 import { builtinSpecs } from '../tools/builtin/index.ts';
 import { mcpProbe } from '../tools/mcp/probe-service.ts';
 import { argumentFitter } from '../tools/parsed.ts';
 import { workspacesOf } from '../tools/workspaces.ts';
 import { checksOf } from './checks.ts';
-import type { Config } from './config.ts';
+import { type Config, hasRole } from './config.ts';
 import type { InstallationSettings, RunControl, SharedServices } from './core.ts';
 import { homeMark } from './home-mark.ts';
 import { apiLimitsOf } from './limits.ts';
@@ -83,6 +79,7 @@ export async function openSharedServices(
   const keys = keyRing(setting.encryption_keys, secrets.hear);
   await requireOwnSchema(database.pool, MIGRATIONS);
   await requireKeys(database.pool, keys, keySource(config));
+  if (hasRole(config, 'runs')) await noteActiveKey(database.pool, keys);
   const connection = connectionTo(url, 'perdura events');
   const bus = resources.hold(
     REDIS_URL ? redisBus({ url: REDIS_URL, log }) : postgresBus({ connection, pool: database.pool, log }),
@@ -156,9 +153,9 @@ export function openRunControl(
   eager: boolean,
 ): RunControl {
   const client = new Client({ connection, namespace: setting.config.TEMPORAL_NAMESPACE });
-  const { TEMPORAL_TASK_QUEUE: task_queue } = setting.config;
+  const { TEMPORAL_TASK_QUEUE: task_queue, TEMPORAL_ROLE_QUEUES: role_queues } = setting.config;
   const { temporal_ui_url: ui_url, public_url } = setting;
-  const engine = createEngine({ client, task_queue, ui_url, public_url, eager });
+  const engine = createEngine({ client, task_queue, role_queues, ui_url, public_url, eager });
   const settle = settler({ runs: store.runs, now: () => new Date().toISOString() });
   const dispatch = createDispatch({
     store,
@@ -174,50 +171,6 @@ export function openRunControl(
   const epoch = epochKeeper({ record: store.epoch, engine: engineMark(client, task_queue), home, log });
   const schedules = createSchedules({ client, task_queue, public_url });
   return { client, engine, settle, dispatch, schedules, evaluations: createEvaluations(client, task_queue), epoch };
-}
-
-export async function openWorker(
-  core: SharedServices,
-  connection: NativeConnection,
-  resources: Resources,
-): Promise<RunningWorker> {
-  const { config } = core.setting;
-  if (config.S3_BUCKET) await takeHome(config, resources);
-  const driver = openRunControl(core, connection, true);
-  const { ports, unwatch } = await activityPorts(core, driver);
-  const settings = {
-    connection,
-    namespace: config.TEMPORAL_NAMESPACE,
-    task_queue: config.TEMPORAL_TASK_QUEUE,
-    cache_dir: `${config.PERDURA_HOME}/cache`,
-    max_activities: config.WORKER_MAX_ACTIVITIES ?? slotsWithin(),
-    cached_runs: config.WORKER_CACHED_RUNS,
-    shutdown_seconds: config.WORKER_SHUTDOWN_SECONDS,
-    build_id: config.WORKER_BUILD_ID ?? null,
-  };
-  resources.hold(unwatch, (end) => end());
-  const { client, epoch } = driver;
-  const housekeeping = {
-    client,
-    task_queue: settings.task_queue,
-    every_seconds: config.RECONCILE_SECONDS,
-    retention_days: config.ENGINE_RETENTION_DAYS,
-  };
-  await prepareEngine(housekeeping);
-  // Before this worker takes any work of a record that was restored.
-  await epoch.beat(0);
-  resources.hold(keepPrepared({ ...housekeeping, epoch, log: core.log }), (it) => it.stop());
-  return resources.hold(await startWorker(ports, settings), (it) => it.stop());
-}
-
-/** A worker's copies of workspaces are its own. */
-async function takeHome({ PERDURA_HOME: home }: Config, resources: Resources): Promise<void> {
-  const lock = await takeLock(`${home}/workspaces.lock`);
-  if (!lock.held)
-    throw new Error(
-      `Process ${lock.holder.pid} is a worker with the home ${home}: with S3_BUCKET each worker needs a separate PERDURA_HOME`,
-    );
-  resources.hold(lock, (it) => it.release());
 }
 
 /** How long chat replies may take to end when the service stops. */

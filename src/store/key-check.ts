@@ -11,12 +11,13 @@ interface Sample extends Sealed {
 /** Whether the database holds anything that only its key opens. */
 export const holdsSealedData = async (pool: Queryable): Promise<boolean> => (await rows(pool, sql.sealedSamples())).length > 0;
 
-/**
- * Throws a sentence unless the ring opens what the database holds sealed; `source` names where the keys come from. The active key
- * is noted, and from then on every ring must hold it, until everything is sealed with another.
- */
+/** Throws a sentence unless the ring opens what the database holds sealed; `source` names where the keys come from. */
 export async function requireKeys(pool: Queryable, keys: KeyRing, source: string): Promise<void> {
   for (const sample of await rows<Sample>(pool, sql.sealedSamples())) requireKey(keys, sample, source);
+}
+
+/** From now on every ring must hold the active key, until everything is sealed with another. */
+export async function noteActiveKey(pool: Queryable, keys: KeyRing): Promise<void> {
   const { sealed, key_id } = keys.seal(CONTEXT, CONTEXT);
   await rows(pool, sql.noteKeyCheck({ key_id, sealed: Buffer.from(sealed) }));
 }

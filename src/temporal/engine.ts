@@ -16,6 +16,7 @@ import {
 } from './names.ts';
 import { linkedDetails } from './page-links.ts';
 import { runPriority, sharedBy } from './priority.ts';
+import { type QueueState, queueStates } from './queues.ts';
 import type { agentRun } from './workflows/agent-run.ts';
 import type { webhookDelivery } from './workflows/webhook-delivery.ts';
 
@@ -59,8 +60,8 @@ export interface Engine {
   endedItself(task_id: string): Promise<string | null>;
   /** Ends an execution whose task no longer exists, or which another one replaces; `run_id` names one of several. */
   terminate(task_id: string, reason: string, run_id?: string): Promise<boolean>;
-  /** How many workers poll the engine for work. */
-  workers(): Promise<number>;
+  /** The task queues that runs need. */
+  queues(): Promise<QueueState[]>;
   /** Throws if the engine is unreachable. */
   ping(): Promise<void>;
   /** The run in the Temporal UI; null when no UI is configured. */
@@ -70,6 +71,8 @@ export interface Engine {
 interface EngineOptions {
   client: Client;
   task_queue: string;
+  /** Whether runs that start now send model and tool calls to separate queues. */
+  role_queues: boolean;
   ui_url: string | null;
   /** Where people reach the service, for links to its dashboard; null: not known, or not yet. */
   public_url(): string | null;
@@ -83,8 +86,6 @@ const FIRST: ShownStatus = 'running';
 const WAITING: readonly WaitingStatus[] = ['pending', 'waiting'];
 /** How an execution ends by its own code, which has recorded the end of its task before. */
 const BY_ITSELF = ['COMPLETED', 'FAILED', 'CANCELLED'];
-/** The engine's number for the activity half of a task queue. */
-const ACTIVITIES = 2;
 
 const keys = Object.fromEntries(
   SEARCH_ATTRIBUTES.map((name) => [name, defineSearchAttributeKey(name, SearchAttributeType.KEYWORD)]),
@@ -96,14 +97,14 @@ export const soonOf =
   <T>(work: () => Promise<T>): Promise<T> =>
     reached(client.withDeadline(Date.now() + DEADLINE_MS, work));
 
-export function createEngine({ client, task_queue, ui_url, public_url, eager }: EngineOptions): Engine {
+export function createEngine({ client, task_queue, role_queues, ui_url, public_url, eager }: EngineOptions): Engine {
   const soon = soonOf(client);
   const handle = (task_id: string, run_id?: string) => client.workflow.getHandle(runIdOf(task_id), run_id);
   const optionsOf = (run: RunInput, labels: RunLabels) => ({
     workflowId: runIdOf(run.task_id),
     taskQueue: task_queue,
     workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
-    args: [run] as [RunInput],
+    args: [role_queues ? { ...run, role_queues } : run] as [RunInput],
     ...runTexts(run, labels, public_url()),
     typedSearchAttributes: attributesOf(labels),
     priority: runPriority(labels),
@@ -155,12 +156,7 @@ export function createEngine({ client, task_queue, ui_url, public_url, eager }: 
       return BY_ITSELF.includes(status.name) ? runId : null;
     },
     terminate: (task_id, reason, run_id) => soon(() => known(handle(task_id, run_id).terminate(reason))),
-    async workers() {
-      const { namespace } = client.options;
-      const asked = { namespace, taskQueue: { name: task_queue }, taskQueueType: ACTIVITIES };
-      const { pollers } = await soon(() => client.workflowService.describeTaskQueue(asked));
-      return new Set((pollers ?? []).map(({ identity }) => identity)).size;
-    },
+    queues: () => soon(() => queueStates(client, { task_queue, role_queues })),
     async ping() {
       await soon(() => client.workflowService.getSystemInfo({}));
     },

@@ -20,12 +20,21 @@ export const BUDGET_HALT = 'budget_exhausted';
 /** Type of the failure that ends a run whose task somebody else has ended or deleted. */
 export const TASK_ENDED = 'task_ended';
 
+/** What a worker does: runs the workflow code, calls models, calls tools. */
+export const ROLES = ['runs', 'models', 'tools'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** The task queue of a role, by the installation's. */
+export const queueOfRole = (task_queue: string, role: Role): string => (role === 'runs' ? task_queue : `${task_queue}-${role}`);
+
 /** What the engine receives about a run: ids and small rules, never content. */
 export interface RunInput {
   task_id: string;
   max_turns: number;
   /** Another task of the same workflow holds the lane: wait for `proceed`. */
   queued: boolean;
+  /** Its model and tool calls go to the queues of these roles; if absent, to the run's own queue. Fixed when the run starts. */
+  role_queues?: boolean;
   /** When the run is complete, extract facts worth keeping. */
   auto_memory?: boolean;
   /** The loop state in which the previous run of the same chain stopped. */

@@ -1,13 +1,18 @@
-import { DefaultLogger, type NativeConnection, Runtime, Worker } from '@temporalio/worker';
-import { type ActivityPorts, runActivities } from './activities/index.ts';
+import { DefaultLogger, type NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
+import { type ActivityPorts, type RunActivities, runActivities } from './activities/index.ts';
 import { workflowBundle } from './bundle.ts';
+import { queueOfRole, ROLES, type Role } from './names.ts';
 
 interface WorkerSettings {
   connection: NativeConnection;
   namespace: string;
+  /** The installation's; those of the roles are named after it. */
   task_queue: string;
+  /** Whose queues it takes work from. */
+  roles: readonly Role[];
   /** Where the bundled workflow code is kept. */
   cache_dir: string;
+  /** In each queue. */
   max_activities: number;
   /** How many runs are kept in memory between their steps. The least recently used is evicted, and replayed when it continues. */
   cached_runs: number;
@@ -35,34 +40,57 @@ export interface RunningWorker {
   stop(): Promise<void>;
 }
 
+/**
+ * The roles whose queues a process polls. A worker of all roles polls only the queue of runs, unless runs send work to the others:
+ * the engine gives a step to the worker that asked for it only within one queue.
+ */
+export const polledRoles = (roles: readonly Role[], { role_queues }: { role_queues: boolean }): readonly Role[] =>
+  roles.length === ROLES.length && !role_queues ? ['runs'] : roles;
+
+/** What arrives in the queue of a role. That of runs has all activities, for runs that began without the other queues. */
+const ACTIVITIES: Record<Role, (all: RunActivities) => Partial<RunActivities>> = {
+  runs: (all) => all,
+  models: ({ exchange, remember }) => ({ exchange, remember }),
+  tools: ({ callTool }) => ({ callTool }),
+};
+
 export async function startWorker(ports: ActivityPorts, settings: WorkerSettings): Promise<RunningWorker> {
-  const worker = await Worker.create({
+  const activities = runActivities(ports);
+  const workers: Worker[] = [];
+  for (const role of settings.roles) workers.push(await Worker.create(await optionsOf(role, activities, settings)));
+  const ends = workers.map((worker) => worker.run());
+  const stop = async () => {
+    for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
+    await Promise.allSettled(ends);
+  };
+  const done = Promise.all(ends).then(() => {});
+  done.catch(() => {});
+  return { done, stop };
+}
+
+async function optionsOf(role: Role, activities: RunActivities, settings: WorkerSettings): Promise<WorkerOptions> {
+  return {
     connection: settings.connection,
     namespace: settings.namespace,
-    taskQueue: settings.task_queue,
-    workflowBundle: await workflowBundle(settings.cache_dir),
-    activities: runActivities(ports),
+    taskQueue: queueOfRole(settings.task_queue, role),
+    activities: ACTIVITIES[role](activities),
     maxConcurrentActivityTaskExecutions: settings.max_activities,
-    maxCachedWorkflows: settings.cached_runs,
-    maxEagerActivityReservationsPerWorkflowTask: 10,
+    ...(role === 'runs' ? await workflowOptions(settings) : {}),
     // A halt arrives with the reply to a heartbeat, and a run whose worker is lost moves to another after these seconds.
     maxHeartbeatThrottleInterval: '2s',
     defaultHeartbeatThrottleInterval: '2s',
-    stickyQueueScheduleToStartTimeout: '4s',
     shutdownGraceTime: `${settings.shutdown_seconds}s`,
     shutdownForceTime: `${settings.shutdown_seconds + 5}s`,
     ...(settings.build_id ? versioned(settings.build_id) : {}),
-  });
-  const done = worker.run();
-  done.catch(() => {});
-  return {
-    done,
-    async stop() {
-      if (worker.getState() === 'RUNNING') worker.shutdown();
-      await done.catch(() => {});
-    },
   };
 }
+
+const workflowOptions = async ({ cache_dir, cached_runs }: WorkerSettings) => ({
+  workflowBundle: await workflowBundle(cache_dir),
+  maxCachedWorkflows: cached_runs,
+  maxEagerActivityReservationsPerWorkflowTask: 10,
+  stickyQueueScheduleToStartTimeout: '4s' as const,
+});
 
 const versioned = (buildId: string) => ({
   workerDeploymentOptions: {

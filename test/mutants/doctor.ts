@@ -36,8 +36,8 @@ export default [
   {
     id: 'doctor/workers',
     file: 'src/main/doctor-checks.ts',
-    text: 'if (count > 0) return',
-    replacement: 'if (count >= 0) return',
+    text: 'if (unserved) throw',
+    replacement: "if (unserved === '') throw",
     harm: '`doctor` is content while nobody works.',
     tests: [{ file: 'test/temporal/doctor.test.ts', name: 'misses workers, and is content when there is one' }],
   },

@@ -54,7 +54,7 @@ export default [
   },
   {
     id: 'epoch/start-of-a-worker',
-    file: 'src/main/wiring.ts',
+    file: 'src/main/open-worker.ts',
     text: '  await epoch.beat(0);\n',
     replacement: '',
     harm: 'A worker repeats writes of runs that a restored database has forgotten.',

@@ -97,7 +97,7 @@ export default [
   },
   {
     id: 'fleet/shared-copies',
-    file: 'src/main/wiring.ts',
+    file: 'src/main/open-worker.ts',
     text: '  if (config.S3_BUCKET) await takeHome(config, resources);\n',
     replacement: '',
     harm: 'Two workers with one home delete the files that the other one works on.',

@@ -1,8 +1,9 @@
 import { readConfig } from '../../src/main/config.ts';
+import { openWorker } from '../../src/main/open-worker.ts';
 import { createResources } from '../../src/main/resources.ts';
 import { externalSetting } from '../../src/main/setting.ts';
 import { untilSignal } from '../../src/main/until-signal.ts';
-import { openApi, openRunControl, openSharedServices, openWorker, openWorkerConnection } from '../../src/main/wiring.ts';
+import { openApi, openRunControl, openSharedServices, openWorkerConnection } from '../../src/main/wiring.ts';
 import { quietSdk } from '../../src/temporal/worker.ts';
 
 // API and worker in one process, as `npm start` has them: what keeps the worker busy keeps the API waiting.

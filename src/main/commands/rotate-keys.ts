@@ -1,5 +1,5 @@
 import { openDatabase } from '../../store/database.ts';
-import { requireKeys } from '../../store/key-check.ts';
+import { noteActiveKey, requireKeys } from '../../store/key-check.ts';
 import { keyRing } from '../../store/key-ring.ts';
 import { requireOwnSchema } from '../../store/migrations.ts';
 import { rotateKeys } from '../../store/rotation.ts';
@@ -16,6 +16,7 @@ export default async function runRotateKeys(config: Config): Promise<void> {
     await requireOwnSchema(database.pool, MIGRATIONS);
     const keys = keyRing(ENCRYPTION_KEYS);
     await requireKeys(database.pool, keys, keySource(config));
+    await noteActiveKey(database.pool, keys);
     const { tokens, schedules, connections, definitions, runs, webhook_secrets } = await rotateKeys(database, keys);
     process.stdout.write(
       `${tokens} stored tokens, the access tokens of ${schedules} schedules and ${runs} runs, the secrets of ${connections} connections and ${definitions} pinned definitions, and the webhook secrets of ${webhook_secrets} owners are now sealed with the key ${keys.active_key_id}\n`,

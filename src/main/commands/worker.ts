@@ -1,24 +1,40 @@
+import { parseArgs } from 'node:util';
+import { ROLES } from '../../temporal/names.ts';
 import { quietSdk } from '../../temporal/worker.ts';
-import type { Config } from '../config.ts';
+import { type Config, hasRole, WorkerRoles } from '../config.ts';
 import { standardError } from '../log-destination.ts';
+import { openWorker } from '../open-worker.ts';
 import { createResources } from '../resources.ts';
 import { externalSetting } from '../setting.ts';
 import { untilSignal } from '../until-signal.ts';
-import { openSharedServices, openWorker, openWorkerConnection } from '../wiring.ts';
+import { openSharedServices, openWorkerConnection } from '../wiring.ts';
 
 const log = (line: string) => standardError.write(`${line}\n`);
 
-/** A worker only. */
-export default async function runWorker(config: Config): Promise<void> {
+/** The configuration with the role that the command line names, which wins over WORKER_ROLE. Throws a sentence about any other argument. */
+function withRole(config: Config, args: string[]): Config {
+  const { role } = parseArgs({ args, options: { role: { type: 'string' } } }).values;
+  if (role === undefined) return config;
+  const { data: WORKER_ROLE, error } = WorkerRoles.safeParse(role);
+  if (error) throw new Error(`--role: ${error.issues[0]?.message}`);
+  return { ...config, WORKER_ROLE };
+}
+
+/** A worker only: `perdura worker [--role runs|models|tools]`, several roles with commas. */
+export default async function runWorker(settings: Config, args: string[]): Promise<void> {
+  const config = withRole(settings, args);
   const ended = untilSignal();
   const resources = createResources((error) => log(`While stopping: ${(error as Error).message}`));
   try {
     quietSdk();
     const setting = await externalSetting(config);
     const core = await openSharedServices(setting, resources, log);
-    await core.store.grants.grantExisting();
+    if (hasRole(config, 'runs')) await core.store.grants.grantExisting();
     const worker = await openWorker(core, await openWorkerConnection(setting, resources, log), resources);
-    log(`Perdura worker ${process.pid} takes work from ${setting.temporal_address}`);
+    const roles = config.WORKER_ROLE.length === ROLES.length ? '' : ` as ${config.WORKER_ROLE.join(', ')}`;
+    log(`Perdura worker ${process.pid} takes work from ${setting.temporal_address}${roles}`);
+    if (roles && !config.TEMPORAL_ROLE_QUEUES)
+      log('TEMPORAL_ROLE_QUEUES is off: runs that start now send all their work to workers with the role runs');
     await Promise.race([ended, worker.done]);
   } finally {
     await resources.close();

@@ -69,6 +69,12 @@ export const secretsOfTask = statement(
   `SELECT owner, definition_hash, caller_token, caller_key_id FROM tasks WHERE id = :task_id`,
 );
 
+export const ownerOfTask = statement(
+  'owner_of_task',
+  ['task_id'],
+  `SELECT owner, definition_hash FROM tasks WHERE id = :task_id`,
+);
+
 export const discardTask = statement('discard_task', ['task_id'], `SELECT discard_task(:task_id) AS holder`);
 
 export const settleLanes = statement('settle_lanes', [], `SELECT settle_lanes() AS freed`);

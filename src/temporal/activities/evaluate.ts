@@ -16,6 +16,8 @@ export interface EvaluatePorts {
   reasonsOf: Judge['promptReasons'];
   /** Where people reach the service, for links to its dashboard; null: not configured. */
   public_url(): string | null;
+  /** Whether runs that start now send model and tool calls to separate queues. */
+  role_queues: boolean;
 }
 
 /** A run to start, with what the Temporal UI shows of it. */
@@ -36,14 +38,18 @@ export const openItemsActivity =
 
 /** Creates the run of an item, once. Null: it has none, and the reason is on record. Throws if the next attempt may succeed. */
 export const beginItemActivity =
-  ({ evaluations, dispatch, public_url }: EvaluatePorts) =>
+  ({ evaluations, dispatch, public_url, role_queues }: EvaluatePorts) =>
   async (evaluation_id: string, item_id: string): Promise<BegunItem | null> => {
     const claimed = await evaluations.claim({ evaluation_id, item_id });
     if (!claimed) return null;
     try {
       const access_token = await evaluations.tokenOf(evaluation_id);
       const { run, labels } = await dispatch.evaluate({ ...claimed, evaluation_id, access_token });
-      return { run, texts: runTexts(run, labels, public_url()), attributes: attributeValues(labels) };
+      return {
+        run: role_queues ? { ...run, role_queues } : run,
+        texts: runTexts(run, labels, public_url()),
+        attributes: attributeValues(labels),
+      };
     } catch (error) {
       // There is no room now; the next attempt may find some.
       if (!(error instanceof AppError) || error.kind === 'unavailable' || error.kind === 'too_many') throw error;

@@ -107,6 +107,7 @@ export async function activityPorts(
     dispatch: driver.dispatch,
     evaluations: store.evaluations,
     public_url: core.setting.public_url,
+    role_queues: core.setting.config.TEMPORAL_ROLE_QUEUES,
     reasonsOf: core.judge.promptReasons,
     ...contextPorts(core),
     webhooks: store.webhooks,

@@ -1,3 +1,4 @@
+import type { Definition } from '../../domain/definition.ts';
 import type { Redactor } from '../../domain/redaction.ts';
 import { tokensIn } from '../../domain/secrets.ts';
 import type { SharedServices } from '../../main/core.ts';
@@ -11,15 +12,17 @@ const MOST_KEPT = 1_000;
  * The secrets that a run's tools, model and sources may see: everything that its definition can open. One worker may open a
  * secret and another read it back, for example from a file, so each worker opens all of them, in memory and once per minute.
  */
-export function runSecrets(core: Pick<SharedServices, 'store' | 'secrets'>): RunSecrets {
+export function runSecrets(core: Pick<SharedServices, 'store' | 'secrets' | 'setting'>): RunSecrets {
   const { secrets } = core;
+  const { WORKER_ROLE } = core.setting.config;
+  const open = WORKER_ROLE.every((role) => role === 'tools') ? openThoseOfCalls : openAll;
   const kept = new Map<string, { book: Redactor; at: number }>();
 
   async function bookOf(task_id: string): Promise<Redactor> {
     const known = kept.get(task_id);
     if (known && performance.now() - known.at < FRESH_MS) return known.book;
     const book = known?.book ?? secrets.book();
-    await secrets.within(book, () => openAll(core, task_id));
+    await secrets.within(book, () => open(core, task_id));
     kept.delete(task_id);
     kept.set(task_id, { book, at: performance.now() });
     if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value as string);
@@ -35,13 +38,33 @@ export function runSecrets(core: Pick<SharedServices, 'store' | 'secrets'>): Run
   };
 }
 
+type Opens = (core: Pick<SharedServices, 'store'>, task_id: string) => Promise<void>;
+
 /** Opens the secrets that a run may see. They are not sent anywhere, so this does not count as a use of a token. */
-export async function openAll({ store }: Pick<SharedServices, 'store'>, task_id: string): Promise<void> {
+export const openAll: Opens = async ({ store }, task_id) => {
   const run = await store.tasks.secretsOf(task_id);
   if (!run) return;
   store.tasks.callerToken({ task_id, ...run });
   const definition = await store.definitions.get(run.definition_hash);
-  const { provider, tools, mcp_servers = [], knowledge_source_ids = [], repository } = definition;
+  await openNamed({ store }, { task_id, owner: run.owner }, definition);
+};
+
+/**
+ * Opens the secrets that the calls of a run may see, for a process that only calls tools: neither the caller's access token nor the
+ * provider's key gets there.
+ */
+const openThoseOfCalls: Opens = async ({ store }, task_id) => {
+  const run = await store.tasks.ownerOf(task_id);
+  if (!run) return;
+  const definition = await store.definitions.get(run.definition_hash);
+  await openNamed({ store }, { task_id, owner: run.owner }, { ...definition, provider: null });
+};
+
+async function openNamed(
+  { store }: Pick<SharedServices, 'store'>,
+  { task_id, owner }: { task_id: string; owner: string },
+  { provider, tools, mcp_servers = [], knowledge_source_ids = [], repository }: Definition,
+): Promise<void> {
   const sources =
     knowledge_source_ids.length > 0 ? await store.knowledgeSources.openedAll({ id: { in: knowledge_source_ids } }) : [];
   const configs = mcp_servers.map(({ connection_config }) => store.mcpServers.sealer.open(connection_config));
@@ -52,5 +75,5 @@ export async function openAll({ store }: Pick<SharedServices, 'store'>, task_id:
     ...[...configs, ...sources.map(({ connection_config }) => connection_config)].flatMap(tokensIn),
   ];
   // Also secrets that the run received earlier and could not get any more.
-  await store.tokens.openForRedaction(task_id, [...new Set(names.filter((name) => typeof name === 'string'))], run.owner);
+  await store.tokens.openForRedaction(task_id, [...new Set(names.filter((name) => typeof name === 'string'))], owner);
 }

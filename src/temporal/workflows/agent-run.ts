@@ -29,6 +29,8 @@ import {
   BUDGET_HALT,
   deliveryIdOf,
   type FinalState,
+  queueOfRole,
+  type Role,
   type RunEnd,
   type RunInput,
   runIdOf,
@@ -94,10 +96,14 @@ export async function agentRun(input: RunInput): Promise<void> {
         ...again,
         ...(renew_after ? { renew_after } : {}),
         ...(auto_memory ? { auto_memory } : {}),
+        ...(input.role_queues ? { role_queues: true } : {}),
       });
     }
     // The answer is recorded: an error from here on does not fail the run.
-    if (auto_memory) await remember(task_id).catch((error: unknown) => log.warn('Nothing was remembered', { error }));
+    if (auto_memory)
+      await remember
+        .executeWithOptions(placeOf(input, 'models'), [task_id])
+        .catch((error: unknown) => log.warn('Nothing was remembered', { error }));
   } catch (error) {
     if (error instanceof ContinueAsNew) throw error;
     end = endOf(error, CancellationScope.current().consideredCancelled);
@@ -111,6 +117,10 @@ export async function agentRun(input: RunInput): Promise<void> {
   if (status === 'halted') throw new CancelledFailure('The run was halted');
   if (status === 'failed') throw ApplicationFailure.nonRetryable(error ?? 'failed', error_code ?? 'failed');
 }
+
+/** The queue of an activity, if it is not the run's own. */
+const placeOf = ({ role_queues }: RunInput, role: Role) =>
+  role_queues ? { taskQueue: queueOfRole(workflowInfo().taskQueue, role) } : {};
 
 /** The progress of the loop. */
 interface Progress {
@@ -180,10 +190,11 @@ function listen({ queued, decided = [] }: RunInput) {
   };
 }
 
-function portsOf({ task_id, max_turns, renew_after }: RunInput, signals: Signals, progress: Progress): RunPorts {
+function portsOf(input: RunInput, signals: Signals, progress: Progress): RunPorts {
+  const { task_id, max_turns, renew_after } = input;
   async function act({ call_id, name }: PlannedCall): Promise<void> {
     const summary = `${name} (${call_id})`;
-    const call = () => callTool.executeWithOptions({ summary }, [task_id, call_id]);
+    const call = () => callTool.executeWithOptions({ summary, ...placeOf(input, 'tools') }, [task_id, call_id]);
     while (true) {
       const state = await outliving(`the call ${summary}`, call);
       if (state === 'done') return;
@@ -200,7 +211,8 @@ function portsOf({ task_id, max_turns, renew_after }: RunInput, signals: Signals
       setCurrentDetails(`step ${order.step}, ${order.turns} of ${max_turns} turns used`);
       while (true) {
         const summary = `step ${order.step}`;
-        const calls = await outliving(summary, () => exchange.executeWithOptions({ summary }, [task_id, order]));
+        const options = { summary, ...placeOf(input, 'models') };
+        const calls = await outliving(summary, () => exchange.executeWithOptions(options, [task_id, order]));
         if (calls === 'behind') await parkBehind(progress);
         else if (calls !== 'waiting') return calls;
         await park(progress, { details: 'waits for a higher budget', status: 'waiting', until: signals.raised });

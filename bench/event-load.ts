@@ -1,0 +1,148 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import type pg from 'pg';
+import { textRowsOf, textWriting } from '../src/domain/sizing.ts';
+import { startPostgres } from '../src/embedded/postgres.ts';
+import { MIGRATIONS } from '../src/main/places.ts';
+import { openDatabase } from '../src/store/database.ts';
+import { applyMigrations } from '../src/store/migrations.ts';
+import { type OpenRun, runStore } from '../src/store/runs.ts';
+import { redisCost } from './redis-load.ts';
+import { usesOf } from './usage.ts';
+
+const HELP = `node bin/perdura.mjs bench:event-load [--streams 1000] [--workers 10] [--seconds 20] [--quiet-bus]
+
+Postgres with the texts of many streams, as workers write them, and what \`perdura size\` predicts for it. CPU time is read from /proc, so
+other work on the machine delays the load but does not count.
+
+  --quiet-bus   without notifications, as with REDIS_URL
+`;
+
+const { values: given } = parseArgs({
+  options: {
+    streams: { type: 'string', default: '1000' },
+    workers: { type: 'string', default: '10' },
+    seconds: { type: 'string', default: '20' },
+    'quiet-bus': { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+});
+const [streams, workers, seconds] = [Number(given.streams), Number(given.workers), Number(given.seconds)];
+
+const AGENT = '0197a0c4-0000-7000-8000-000000000002';
+const TOKENS_PER_SECOND = 40;
+const TOKEN = 'token ';
+
+/** A run in its first step, whose first attempt has begun. */
+async function runningIn(pool: pg.Pool): Promise<OpenRun[]> {
+  await pool.query(`INSERT INTO agents (id, name, created_by) VALUES ($1, 'a', 'local:a')`, [AGENT]);
+  await pool.query(`INSERT INTO definitions (hash, body) VALUES ('h', '{}')`);
+  const runs = Array.from({ length: streams }, () => ({ task_id: randomUUID(), workflow_id: randomUUID(), attempts: 0 }));
+  const ids = [runs.map(({ task_id }) => task_id), runs.map(({ workflow_id }) => workflow_id)];
+  await pool.query(
+    `INSERT INTO workflows (id, agent_id, owner, owner_login, status) SELECT w, $2, 'local:a', 'a', 'running' FROM unnest($1::uuid[]) w`,
+    [ids[1], AGENT],
+  );
+  await pool.query(
+    `INSERT INTO tasks (id, workflow_id, owner, owner_login, prompt, definition_hash, agent_id, agent_name, status)
+     SELECT t, w, 'local:a', 'a', 'p', 'h', $3, 'a', 'running' FROM unnest($1::uuid[], $2::uuid[]) AS r (t, w)`,
+    [...ids, AGENT],
+  );
+  await pool.query('INSERT INTO task_steps (task_id, step, attempts) SELECT t, 1, 1 FROM unnest($1::uuid[]) t', [ids[0]]);
+  return runs as unknown as OpenRun[];
+}
+
+interface Counts {
+  rows: number;
+  statements: number;
+}
+
+/** A worker with its own connections: all its runs speak at the same moments. A moment that comes too late is left out. */
+async function speak(url: string, runs: readonly OpenRun[], { pause_ms, counts }: { pause_ms: number; counts: Counts }) {
+  const { pool, close } = openDatabase({ url, max_connections: 8, notifies: !given['quiet-bus'] });
+  const counted = {
+    query(statement: pg.QueryConfig) {
+      counts.statements += 1;
+      return pool.query(statement);
+    },
+  };
+  const { publishText } = runStore(counted as never);
+  const delta = TOKEN.repeat(Math.max(1, Math.round((TOKENS_PER_SECOND * pause_ms) / 1_000)));
+  const last = new Map<OpenRun, number>(runs.map((run) => [run, 0]));
+  const end = performance.now() + seconds * 1_000;
+  for (let next = performance.now(); next < end; next = Math.max(next + pause_ms, performance.now())) {
+    await wait(Math.max(0, next - performance.now()));
+    await Promise.all(
+      runs.map(async (run) => {
+        const event = { type: 'message_delta' as const, data: { delta }, timestamp: new Date().toISOString() };
+        last.set(run, (await publishText(run, { step: 1, after: last.get(run)!, event })) ?? 0);
+        counts.rows += 1;
+      }),
+    );
+  }
+  await close();
+}
+
+const sizeOf = async (pool: pg.Pool): Promise<{ wal: number; bytes: number }> => {
+  const { rows } = await pool.query(
+    `SELECT pg_current_wal_lsn() - '0/0'::pg_lsn AS wal, pg_database_size(current_database()) AS bytes`,
+  );
+  return { wal: Number(rows[0].wal), bytes: Number(rows[0].bytes) };
+};
+
+async function measure(): Promise<void> {
+  const home = await mkdtemp(join(tmpdir(), 'perdura-bench-'));
+  const postgres = await startPostgres({ home, log: () => {} });
+  try {
+    await applyMigrations(postgres.url, MIGRATIONS);
+    const { pool, close } = openDatabase({ url: postgres.socket_url });
+    const runs = await runningIn(pool);
+    const { pause_ms, rows_per_second } = textRowsOf({ streams, workers, tokens_per_second: TOKENS_PER_SECOND });
+    const counts = { rows: 0, statements: 0 };
+    const [before, size] = [await usesOf({ postgres: postgres.pid }), await sizeOf(pool)];
+    const share = Math.ceil(runs.length / workers);
+    await Promise.all(
+      Array.from({ length: workers }, (_, at) =>
+        speak(postgres.socket_url, runs.slice(at * share, (at + 1) * share), { pause_ms, counts }),
+      ),
+    );
+    const [after, grown] = [await usesOf({ postgres: postgres.pid }), await sizeOf(pool)];
+    const per_row_ms = (after.postgres!.cpu_ms - before.postgres!.cpu_ms) / counts.rows;
+    const grew = { wal: grown.wal - size.wal, bytes: grown.bytes - size.bytes };
+    report({ counts, per_row_ms, rows_per_second, pause_ms, ...grew, redis_ms: await redisCost() });
+    await close();
+  } finally {
+    await postgres.stop();
+    await rm(home, { recursive: true, force: true });
+  }
+}
+
+interface Found {
+  counts: Counts;
+  per_row_ms: number;
+  rows_per_second: number;
+  pause_ms: number;
+  wal: number;
+  bytes: number;
+  redis_ms: number | null;
+}
+
+function report({ counts, per_row_ms, rows_per_second, pause_ms, wal, bytes, redis_ms }: Found): void {
+  const micro = (ms: number) => `${(ms * 1_000).toFixed(ms < 0.01 ? 1 : 0)} µs`;
+  const lines = [
+    `${streams} streams of ${workers} workers, a text every ${pause_ms} ms: ${rows_per_second} rows a second`,
+    `written in ${seconds} s: ${counts.rows} rows by ${counts.statements} statements (${Math.round(counts.rows / seconds)} a second)`,
+    `Postgres: ${micro(per_row_ms)} of CPU per row, so ${((per_row_ms * rows_per_second) / 1_000).toFixed(2)} cores for the whole load`,
+    `predicted: ${(textWriting({ rows: rows_per_second, workers }).ms / 1_000).toFixed(2)} cores`,
+    `a row: ${Math.round(bytes / counts.rows)} bytes of disk, ${Math.round(wal / counts.rows)} bytes of log`,
+    ...(redis_ms === null ? [] : [`Redis: ${micro(redis_ms)} of CPU per text`]),
+  ];
+  process.stdout.write(`${lines.join('\n')}\n`);
+}
+
+if (given.help) process.stdout.write(HELP);
+else await measure();

@@ -1,0 +1,79 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { NativeConnection } from '@temporalio/worker';
+import { takeLock } from '../embedded/lock-file.ts';
+import { keepPrepared, missingParts, prepareEngine } from '../temporal/housekeeping.ts';
+import { activityPorts } from '../temporal/ports/index.ts';
+import { slotsWithin } from '../temporal/slots.ts';
+import { polledRoles, type RunningWorker, startWorker } from '../temporal/worker.ts';
+import { type Config, hasRole } from './config.ts';
+import type { RunControl, SharedServices } from './core.ts';
+import type { Resources } from './resources.ts';
+import { openRunControl } from './wiring.ts';
+
+export async function openWorker(
+  core: SharedServices,
+  connection: NativeConnection,
+  resources: Resources,
+): Promise<RunningWorker> {
+  const { config } = core.setting;
+  if (config.S3_BUCKET) await takeHome(config, resources);
+  const driver = openRunControl(core, connection, true);
+  const { ports, unwatch } = await activityPorts(core, driver);
+  const roles = polledRoles(config.WORKER_ROLE, { role_queues: config.TEMPORAL_ROLE_QUEUES });
+  const settings = {
+    connection,
+    namespace: config.TEMPORAL_NAMESPACE,
+    task_queue: config.TEMPORAL_TASK_QUEUE,
+    roles,
+    cache_dir: `${config.PERDURA_HOME}/cache`,
+    max_activities: config.WORKER_MAX_ACTIVITIES ?? Math.ceil(slotsWithin() / roles.length),
+    cached_runs: config.WORKER_CACHED_RUNS,
+    shutdown_seconds: config.WORKER_SHUTDOWN_SECONDS,
+    build_id: config.WORKER_BUILD_ID ?? null,
+  };
+  resources.hold(unwatch, (end) => end());
+  if (hasRole(config, 'runs')) await keepEngine(core, driver, resources);
+  else await untilPrepared(core, driver);
+  return resources.hold(await startWorker(ports, settings), (it) => it.stop());
+}
+
+/** Prepares the engine, and prepares it again whenever it has lost a part. */
+async function keepEngine(
+  { setting: { config }, log }: SharedServices,
+  { client, epoch }: RunControl,
+  resources: Resources,
+): Promise<void> {
+  const housekeeping = {
+    client,
+    task_queue: config.TEMPORAL_TASK_QUEUE,
+    every_seconds: config.RECONCILE_SECONDS,
+    retention_days: config.ENGINE_RETENTION_DAYS,
+  };
+  await prepareEngine(housekeeping);
+  // Before this worker takes any work of a record that was restored.
+  await epoch.beat(0);
+  resources.hold(keepPrepared({ ...housekeeping, epoch, log }), (it) => it.stop());
+}
+
+const LOOK_MS = 1_000;
+
+/** Waits for a worker that runs workflows: it prepares the engine, and marks the runs of a record that was restored. */
+async function untilPrepared({ setting: { config }, log }: SharedServices, { client, epoch }: RunControl): Promise<void> {
+  for (let looks = 0; ; looks += 1) {
+    const missing = await missingParts(client, config.TEMPORAL_TASK_QUEUE);
+    if (missing.length === 0 && !(await epoch.compare()).later) return;
+    const what = missing.length > 0 ? `The workflow engine lacks ${missing.join(', ')}` : 'The record was restored';
+    if (looks === 0) log(`${what}: waiting for a worker of the role runs`);
+    await wait(LOOK_MS);
+  }
+}
+
+/** A worker's copies of workspaces are its own. */
+async function takeHome({ PERDURA_HOME: home }: Config, resources: Resources): Promise<void> {
+  const lock = await takeLock(`${home}/workspaces.lock`);
+  if (!lock.held)
+    throw new Error(
+      `Process ${lock.holder.pid} is a worker with the home ${home}: with S3_BUCKET each worker needs a separate PERDURA_HOME`,
+    );
+  resources.hold(lock, (it) => it.release());
+}

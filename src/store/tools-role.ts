@@ -1,0 +1,107 @@
+import pg from 'pg';
+import { connectionTo } from './database.ts';
+import { STORED_TEXTS } from './statements/quotas.ts';
+
+/**
+ * What the calls of tools read and write, by table. Not in it: access tokens of callers and schedules, webhook secrets, chats,
+ * and whatever changes agents, providers, tokens or grants.
+ */
+const PRIVILEGES: Record<string, readonly string[]> = {
+  // At the start: the schema, the check of the keys, and whether the record was restored.
+  _prisma_migrations: ['SELECT'],
+  installation_facts: ['SELECT'],
+  // The run of a call. Writing its status parks and resumes it.
+  tasks: [
+    `SELECT (${[
+      ...[
+        'id',
+        'workflow_id',
+        'owner',
+        'owner_login',
+        'definition_hash',
+        'status',
+        'turns',
+        'toolset',
+        'halt_requested',
+        'created_at',
+      ],
+      ...['restored_at', 'record_behind', 'behind_run_id', 'continuity', 'forked_from', 'fork_step', 'fork_effects'],
+    ].join(', ')})`,
+    'UPDATE (status, todos, record_behind, behind_run_id, continuity)',
+  ],
+  workflows: ['SELECT (id, owner, active_task_id, status)', 'UPDATE (status)'],
+  definitions: ['SELECT'],
+  tool_calls: ['SELECT', 'UPDATE'],
+  task_messages: ['SELECT', 'INSERT'],
+  workspace_layers: ['SELECT', 'INSERT', 'DELETE'],
+  event_sequences: ['SELECT', 'INSERT', 'UPDATE'],
+  events: ['INSERT'],
+  // Stored tokens of tools. A policy hides the others.
+  stored_tokens: ['SELECT'],
+  secret_grants: ['SELECT'],
+  grant_keys: ['SELECT'],
+  token_uses: ['SELECT', 'INSERT'],
+  principals: ['SELECT'],
+  // The built-in tools that know something.
+  memories: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
+  knowledge_sources: ['SELECT'],
+  knowledge_items: ['SELECT'],
+  knowledge_chunks: ['SELECT'],
+};
+
+const SEQUENCES = ['workspace_layers_number_seq'];
+
+/** The lengths of what a principal has stored, for the limit of what a tool may store. */
+const LENGTHS = Object.entries(STORED_TEXTS).filter(([table]) => !(table in PRIVILEGES));
+
+/** A token that no tool, connection or workflow was granted is not there for the role. `name` is a column of stored_tokens. */
+const GRANTED = `EXISTS (SELECT 1 FROM secret_grants g WHERE g.token_name = name AND g.resource_kind <> 'provider')`;
+
+/**
+ * Gives an existing role of the server what a worker with the role `tools` needs in this database, and nothing else. Throws a
+ * sentence if there is no such role, or if nothing could be refused to it.
+ */
+export async function grantToToolsRole(url: string, name: string): Promise<void> {
+  const client = new pg.Client(connectionTo(url, 'perdura migrations'));
+  await client.connect();
+  try {
+    await requireRole(client, name);
+    await client.query(`BEGIN; ${(await statementsFor(client, name)).join(';\n')}; COMMIT`);
+  } finally {
+    await client.end();
+  }
+}
+
+async function requireRole(client: pg.Client, name: string): Promise<void> {
+  const { rows } = await client.query<{ unrestricted: boolean }>(
+    `SELECT rolsuper OR rolbypassrls OR pg_has_role(rolname, (SELECT tableowner FROM pg_tables WHERE tablename = 'stored_tokens'
+       AND schemaname = current_schema()), 'MEMBER') AS unrestricted FROM pg_roles WHERE rolname = $1`,
+    [name],
+  );
+  if (!rows[0])
+    throw new Error(`The database server has no role ${name}; create it first: CREATE ROLE ${name} LOGIN PASSWORD '…'`);
+  if (rows[0].unrestricted)
+    throw new Error(
+      `The role ${name} may read everything, as a superuser or owner of the tables; name a separate role for tools`,
+    );
+}
+
+async function statementsFor(client: pg.Client, name: string): Promise<string[]> {
+  const role = pg.escapeIdentifier(name);
+  const { rows } = await client.query<{ schema: string }>('SELECT current_schema() AS schema');
+  const schema = pg.escapeIdentifier(rows[0]!.schema);
+  const policy = pg.escapeIdentifier(`granted_to_tools_of_${name}`.slice(0, 63));
+  return [
+    // Also what an earlier version gave and this one does not need.
+    `REVOKE ALL ON ALL TABLES IN SCHEMA ${schema} FROM ${role}`,
+    `GRANT USAGE ON SCHEMA ${schema} TO ${role}`,
+    ...Object.entries(PRIVILEGES).map(([table, privileges]) => `GRANT ${privileges.join(', ')} ON ${table} TO ${role}`),
+    ...LENGTHS.map(([table, columns]) => `GRANT SELECT (${['created_by', ...columns].join(', ')}) ON ${table} TO ${role}`),
+    ...SEQUENCES.map((sequence) => `GRANT USAGE ON SEQUENCE ${sequence} TO ${role}`),
+    'ALTER TABLE stored_tokens ENABLE ROW LEVEL SECURITY',
+    'DROP POLICY IF EXISTS everyone ON stored_tokens',
+    'CREATE POLICY everyone ON stored_tokens USING (true) WITH CHECK (true)',
+    `DROP POLICY IF EXISTS ${policy} ON stored_tokens`,
+    `CREATE POLICY ${policy} ON stored_tokens AS RESTRICTIVE TO ${role} USING (${GRANTED})`,
+  ];
+}
