@@ -172,14 +172,6 @@ export default [
     tests: settlement('returns no delivery that has been made'),
   },
   {
-    id: 'functions/usage-of-forks',
-    file: of('add_usage'),
-    text: '\n        AND c.step >= coalesce(t.fork_step, 0)',
-    replacement: '',
-    harm: 'Each fork counts the calls of the run that it was made from once more.',
-    tests: usage('counts what a fork did itself'),
-  },
-  {
     id: 'functions/sum-of-usage',
     file: of('add_usage'),
     text: 'runs = u.runs + excluded.runs, ',
