@@ -197,12 +197,4 @@ export default [
       tests: edges('grants are deleted with their resource'),
     }),
   ),
-  {
-    id: 'functions/epoch-once',
-    file: of('note_restore'),
-    text: '>= (p_epoch, p_beat)',
-    replacement: '> (p_epoch, p_beat)',
-    harm: 'Every look at an intact record begins a new epoch, and all readers start over.',
-    tests: [{ file: 'test/temporal/epoch.test.ts', name: 'is noticed by one of several processes' }],
-  },
 ] satisfies Mutant[];
