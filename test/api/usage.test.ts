@@ -160,12 +160,13 @@ describe('usage of calls', () => {
 
 it('keeps the usage of what is deleted, counted or not', async () => {
   const gone = await workflowOf(world.alice);
-  world.model.script(says('One.'), says('Two.'));
+  world.model.script(says('One.'), says('Two.'), says('Three.'));
   await run(world.alice, gone.id);
   await read(world.alice, '/api/usage');
   await run(world.alice, gone.id);
+  await run(world.alice, gone.id);
   const [before] = await sql(`${RECORDED} AND owner = 'local:alice'`);
-  expect(await sql('SELECT 1 FROM tasks WHERE completed_at IS NOT NULL AND NOT usage_counted')).toHaveLength(1);
+  expect(await sql('SELECT 1 FROM tasks WHERE completed_at IS NOT NULL AND NOT usage_counted')).toHaveLength(2);
   await world.alice.ok(world.alice.del(`/api/workflows/${gone.id}`));
   expect(await read(world.alice, '/api/usage')).toMatchObject([{ ...before, cost: expect.closeTo(before!.cost) }]);
 });

@@ -172,14 +172,6 @@ export default [
     tests: settlement('returns no delivery that has been made'),
   },
   {
-    id: 'functions/usage-of-forks',
-    file: of('add_usage'),
-    text: '\n        AND c.step >= coalesce(t.fork_step, 0)',
-    replacement: '',
-    harm: 'Each fork counts the calls of the run that it was made from once more.',
-    tests: usage('counts what a fork did itself'),
-  },
-  {
     id: 'functions/sum-of-usage',
     file: of('add_usage'),
     text: 'runs = u.runs + excluded.runs, ',
@@ -205,12 +197,4 @@ export default [
       tests: edges('grants are deleted with their resource'),
     }),
   ),
-  {
-    id: 'functions/epoch-once',
-    file: of('note_restore'),
-    text: '>= (p_epoch, p_beat)',
-    replacement: '> (p_epoch, p_beat)',
-    harm: 'Every look at an intact record begins a new epoch, and all readers start over.',
-    tests: [{ file: 'test/temporal/epoch.test.ts', name: 'is noticed by one of several processes' }],
-  },
 ] satisfies Mutant[];
