@@ -21,7 +21,10 @@ const DELTAS: Test = ['test/api/retention.test.ts', 'of tasks that ended more th
 const TABLES: Test = ['test/api/retention.test.ts', 'loses its old rows if they are to be removed, and no other row'];
 const TIDYING: Test = ['test/temporal/retention.test.ts', 'removes old tasks, and what they kept on disk'];
 const PARTITIONS: Test = ['test/temporal/retention.test.ts', 'makes partitions of events before they are needed'];
-const PARTITIONED: Test = ['test/api/event-partitions.test.ts', 'are accepted without a partition, and move to theirs once it is made'];
+const PARTITIONED: Test = [
+  'test/api/event-partitions.test.ts',
+  'are accepted without a partition, and move to theirs once it is made',
+];
 const MESSAGES: Test = [NEIGHBOURS, 'delivers one that no delivery is in progress for, and repeats none that was delivered'];
 
 /** For each row of the page, by how it begins: the tests that break the world in that way, and those that leave a healthy neighbour alone. */
