@@ -105,6 +105,7 @@ const ROWS: Record<(typeof SECRET_HOLDERS)[number], Row> = {
       ...['repo_branch', 'webhook_url', 'error_webhook_url', 'budget', 'on_busy', 'single_use', 'current_turn', 'active_task_id'],
       ...[
         'accepted_tasks',
+        'version_count',
         'task_count',
         'last_task_id',
         'last_task_status',
