@@ -1,10 +1,10 @@
 import { type AgentRestore, type Restored, versions } from '../contracts/versions.ts';
 import { canonicalJson } from '../domain/canonical-json.ts';
-import { type Change, changesBetween } from '../domain/changes.ts';
+import { changesBetween, type FieldChange } from '../domain/changes.ts';
 import type { Definition } from '../domain/definition.ts';
 import { AppError, conflict, type FieldError, notFound, unprocessable } from '../domain/errors.ts';
 import type { Store } from '../store/index.ts';
-import { agentSettings, type VersionConfig } from '../store/versions.ts';
+import type { VersionConfig } from '../store/versions.ts';
 import { agentFaults } from './agents.ts';
 import type { Caller } from './auth.ts';
 import { madeOnce, refuseForeign, type SharedWrite } from './crud.ts';
@@ -63,7 +63,7 @@ function configOf({ number, config }: Version): VersionConfig {
   );
 }
 
-const maskedChanges = ({ versions: { maskedChange } }: Store, before: Definition, after: Definition): Change[] =>
+const maskedChanges = ({ versions: { maskedChange } }: Store, before: Definition, after: Definition): FieldChange[] =>
   changesBetween(before, after).map(maskedChange);
 
 /** How the next run differs from a version that was restored. */
@@ -97,7 +97,7 @@ async function restoredAgent(store: Store, restoring: Restoring, caller: Caller)
   const agent = await store.agents.find(agent_id);
   if (!agent)
     throw conflict(`The agent ${config.agent.name} was deleted; send \`agent\`: \`copy\` to create it again`, 'agent_missing');
-  const changed = changedFields({ ...agentSettings(agent), system_prompt: agent.system_prompt }, settings);
+  const changed = changedFields({ ...store.versions.agentSettings(agent), system_prompt: agent.system_prompt }, settings);
   if (changed.length === 0 || choice === 'keep') return agent_id;
   if (choice !== 'change')
     throw conflict(

@@ -40,15 +40,15 @@ const VersionDefinition = BundledDefinition.extend({
   exchange_limits: z.object(ExchangeLimitFields).optional(),
 }).meta({ id: 'VersionDefinition', description: 'What its runs work with. Secrets are masked' });
 
-export const Change = z
+export const VersionChange = z
   .object({
     path: z.string(),
     kind: z.enum(['added', 'removed', 'changed', 'reordered']),
     before: z.unknown().optional(),
     after: z.unknown().optional(),
   })
-  .meta({ id: 'Change', example: { path: 'settings.max_turns', kind: 'changed', before: 5, after: 20 } });
-export type Change = z.output<typeof Change>;
+  .meta({ id: 'VersionChange', example: { path: 'settings.max_turns', kind: 'changed', before: 5, after: 20 } });
+export type VersionChange = z.output<typeof VersionChange>;
 
 export const WorkflowVersion = z
   .object({
@@ -71,7 +71,10 @@ export type WorkflowVersion = z.output<typeof WorkflowVersion>;
 
 const VersionDetail = WorkflowVersion.extend({
   definition: VersionDefinition,
-  changes: z.array(Change).optional().meta({ description: 'With `against`: from that version to this one, field by field' }),
+  changes: z
+    .array(VersionChange)
+    .optional()
+    .meta({ description: 'With `against`: from that version to this one, field by field' }),
 }).meta({ id: 'WorkflowVersionDetail' });
 export type VersionDetail = z.output<typeof VersionDetail>;
 
@@ -97,7 +100,7 @@ const Restored = z
     agent_id: Id,
     version: z.int().nullable().meta({ description: 'The version that the next run uses; null if that is not recorded yet' }),
     exact: z.boolean().meta({ description: 'Whether the next run works with the same definition as the version' }),
-    differences: z.array(Change).meta({
+    differences: z.array(VersionChange).meta({
       description: 'What the next run has differently, because it belongs to a skill, a tool or another shared resource',
     }),
   })

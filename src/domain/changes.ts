@@ -1,7 +1,7 @@
 import { canonicalJson } from './canonical-json.ts';
 
 /** A difference between two documents, at one field. */
-export interface Change {
+export interface FieldChange {
   /** Such as `settings.max_turns`, or `skills[tone].instructions` in a list of named objects. */
   path: string;
   kind: 'added' | 'removed' | 'changed' | 'reordered';
@@ -10,7 +10,7 @@ export interface Change {
 }
 
 /** The differences field by field. Objects in a list are matched by their `name`; their order is a separate difference. */
-export function changesBetween(before: unknown, after: unknown, path = ''): Change[] {
+export function changesBetween(before: unknown, after: unknown, path = ''): FieldChange[] {
   if (before === undefined || after === undefined) return addedOrRemoved(before, after, path);
   if (canonicalJson(before) === canonicalJson(after)) return [];
   if (isRecord(before) && isRecord(after))
@@ -19,14 +19,14 @@ export function changesBetween(before: unknown, after: unknown, path = ''): Chan
   return named && renamed ? listChanges(named, renamed, path) : [{ path, kind: 'changed', before, after }];
 }
 
-function addedOrRemoved(before: unknown, after: unknown, path: string): Change[] {
+function addedOrRemoved(before: unknown, after: unknown, path: string): FieldChange[] {
   if (before === after) return [];
   return before === undefined ? [{ path, kind: 'added', after }] : [{ path, kind: 'removed', before }];
 }
 
 type Named = Map<string, unknown>;
 
-function listChanges(before: Named, after: Named, path: string): Change[] {
+function listChanges(before: Named, after: Named, path: string): FieldChange[] {
   const keys = [...new Set([...before.keys(), ...after.keys()])];
   const inside = keys.flatMap((key) => changesBetween(before.get(key), after.get(key), `${path}[${key}]`));
   const kept = [...before.keys()].filter((key) => after.has(key));

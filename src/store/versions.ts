@@ -2,7 +2,7 @@ import { v7 as uuid } from 'uuid';
 import { type Agent, AgentCreate } from '../contracts/agents.ts';
 import type { VersionDetail, WorkflowVersion } from '../contracts/versions.ts';
 import { WorkflowCreate, type WorkflowSettings } from '../contracts/workflows.ts';
-import type { Change } from '../domain/changes.ts';
+import type { FieldChange } from '../domain/changes.ts';
 import type { Definition } from '../domain/definition.ts';
 import { AppError } from '../domain/errors.ts';
 import type { WorkflowVersion as Row } from '../generated/prisma/client.ts';
@@ -26,7 +26,7 @@ const AGENT_FIELDS = Object.keys(AgentCreate.shape).filter((name) => name !== 'd
 const picked = (record: object, names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, (record as Record<string, unknown>)[name] ?? null]));
 
-export const agentSettings = (agent: object) => picked(agent, AGENT_FIELDS) as unknown as AgentSettings;
+const agentSettings = (agent: object) => picked(agent, AGENT_FIELDS) as unknown as AgentSettings;
 
 /** The settings behind a definition, the settings of its prompt included. */
 export const configOf = ({ workflow, agent }: Snapshot, { settings }: Definition): VersionConfig => ({
@@ -38,7 +38,7 @@ export const configOf = ({ workflow, agent }: Snapshot, { settings }: Definition
 });
 
 /** A definition that a workflow's next run would use. */
-export interface CurrentDefinition {
+interface CurrentDefinition {
   definition: Definition;
   hash: string;
   config: VersionConfig;
@@ -49,7 +49,7 @@ interface Saver {
   login: string;
 }
 
-export type StoredVersion = Omit<WorkflowVersion, 'current' | 'runs'> & { config: VersionConfig | null };
+type StoredVersion = Omit<WorkflowVersion, 'current' | 'runs'> & { config: VersionConfig | null };
 
 interface Parts extends Pick<Database, 'pool' | 'prisma'> {
   snapshot(workflow_id: string): Promise<Snapshot | undefined>;
@@ -85,6 +85,8 @@ export function versionStore({ pool, prisma, snapshot, sealer }: Parts) {
   return {
     current,
     withRuns,
+    /** The fields of an agent that a version keeps. */
+    agentSettings,
     /** Records what a saved workflow's next run would use, unless it is a version already. A workflow that cannot run has no version. */
     async note(workflow_id: string, { key, login }: Saver): Promise<void> {
       const now = await currentIfValid(workflow_id);
@@ -120,7 +122,7 @@ export function versionStore({ pool, prisma, snapshot, sealer }: Parts) {
     /** For readers: secrets of MCP servers masked. */
     masked: (definition: Definition) =>
       ({ ...definition, ...maskedServers(definition) }) as object as VersionDetail['definition'],
-    maskedChange: ({ before, after, ...change }: Change): Change => ({
+    maskedChange: ({ before, after, ...change }: FieldChange): FieldChange => ({
       ...change,
       ...(before === undefined ? {} : { before: sealer.mask(before) }),
       ...(after === undefined ? {} : { after: sealer.mask(after) }),

@@ -108,8 +108,8 @@ export default [
   {
     id: 'promises/builtin-tools',
     file: 'src/api/agents.ts',
-    text: 'check: async (values) => [...unknownBuiltins(values), ',
-    replacement: 'check: async (values) => [',
+    text: '  ...unknownBuiltins(values),\n',
+    replacement: '',
     harm: 'An agent runs without the tool whose name was misspelt.',
     tests: [{ file: 'test/api/no-silence.test.ts', name: 'refuse what cannot work' }],
   },

@@ -14,8 +14,8 @@ export default [
   {
     id: 'task-lists/filter-not-read',
     file: 'src/store/task-lists.ts',
-    text: 'Object.entries({ owner, status, error_code, model, trigger })',
-    replacement: 'Object.entries({ owner, status, error_code, model })',
+    text: 'Object.entries({ owner, status, error_code, model, trigger, definition_hash })',
+    replacement: 'Object.entries({ owner, status, error_code, model, definition_hash })',
     harm: 'A filter is accepted and does nothing: the operator halts the wrong runs.',
     tests: tests('by '),
   },

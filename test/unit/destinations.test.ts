@@ -115,6 +115,7 @@ const ROWS: Record<(typeof SECRET_HOLDERS)[number], Row> = {
       ],
       ...[
         'accepted_tasks',
+        'version_count',
         'task_count',
         'last_task_id',
         'last_task_status',

@@ -6,7 +6,7 @@ import { versions } from '../../contracts/versions.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import type { ApiProblem } from '../api/call.ts';
 import { useRead, useReads } from '../api/queries.ts';
-import { comparable, TextDiff } from '../ui/diff.tsx';
+import { TextDiff, textToCompare } from '../ui/diff.tsx';
 import { money } from '../ui/figures.ts';
 import { useFilters } from '../ui/filters.ts';
 import { type Column, ColumnTable } from '../ui/list.tsx';
@@ -21,7 +21,7 @@ import {
   letterOf,
   stepLine,
   stepShape,
-  tokensOf,
+  tokensLine,
   tookOf,
   transcriptText,
 } from './compared.ts';
@@ -75,7 +75,7 @@ const LINES: Line[] = [
   { label: 'Model', show: ({ model }) => model ?? 'default', of: ({ model }) => model },
   { label: 'Steps', show: ({ steps }) => steps, of: ({ steps }) => steps },
   { label: 'Tool calls', show: callsLine, of: callsLine },
-  { label: 'Tokens', show: tokensOf },
+  { label: 'Tokens', show: tokensLine },
   { label: 'Cost', show: ({ usage }) => money(usage.cost) },
   { label: 'Took', show: tookOf },
   { label: 'Created', show: ({ created_at }) => <When at={created_at} /> },
@@ -159,7 +159,7 @@ function Steps({ runs }: { runs: ComparedRun[] }) {
 
 function Texts({ first, other, name }: { first: ComparedRun; other: ComparedRun; name: string }) {
   const [before, after] = [transcriptText(first), transcriptText(other)];
-  const answers = [comparable(first.response), comparable(other.response)] as const;
+  const answers = [textToCompare(first.response), textToCompare(other.response)] as const;
   return (
     <Section title={`From ${letterOf(0)} to ${name}`}>
       <Text size="xs" c="dimmed">

@@ -16,7 +16,7 @@ export const idsIn = (text: string | undefined) =>
 /** `Run A`, `Run B` … */
 export const letterOf = (index: number) => `Run ${String.fromCharCode(65 + index)}`;
 
-export const toolCallsOf = ({ steps_detail = [] }: ComparedRun) => steps_detail.flatMap(({ tool_calls }) => tool_calls);
+const toolCallsOf = ({ steps_detail = [] }: ComparedRun) => steps_detail.flatMap(({ tool_calls }) => tool_calls);
 
 export const tookOf = ({ elapsed_seconds }: Pick<Task, 'elapsed_seconds'>) =>
   duration(elapsed_seconds === null ? null : elapsed_seconds * 1000);
@@ -58,6 +58,6 @@ export const transcriptText = ({ prompt, messages = [] }: ComparedRun): string =
   return `${[...begun, ...said].join('\n\n')}\n`;
 };
 
-export const tokensOf = ({ usage }: Pick<Task, 'usage'>) => `${count(usage.total_in)} in, ${count(usage.total_out)} out`;
+export const tokensLine = ({ usage }: Pick<Task, 'usage'>) => `${count(usage.total_in)} in, ${count(usage.total_out)} out`;
 
 export const callsLine = (run: ComparedRun) => counted(toolCallsOf(run).length, 'call');

@@ -3,7 +3,7 @@ import { diffLines, diffWordsWithSpace } from 'diff';
 /** A part of a difference: text that both have, that only the first or only the second has, or lines left out. */
 export type DiffPart = { kind: 'same' | 'removed' | 'added'; text: string } | { kind: 'skipped'; lines: number };
 
-export interface TextDifference {
+interface TextDifference {
   /** Whether the parts are whole lines. */
   by_line: boolean;
   parts: DiffPart[];

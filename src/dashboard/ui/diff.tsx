@@ -42,5 +42,5 @@ function Words({ part }: { part: DiffPart }) {
 }
 
 /** A value as text to compare: texts as they are, other values as formatted JSON. */
-export const comparable = (value: unknown): string =>
+export const textToCompare = (value: unknown): string =>
   value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value, null, 2);

@@ -1,12 +1,12 @@
 import { Stack } from '@mantine/core';
-import type { Change } from '../../contracts/versions.ts';
-import { comparable, TextDiff } from '../ui/diff.tsx';
+import type { VersionChange } from '../../contracts/versions.ts';
+import { TextDiff, textToCompare } from '../ui/diff.tsx';
 import { Status } from '../ui/show.tsx';
 
 const TONES = { added: 'good', removed: 'bad', changed: 'wait', reordered: 'quiet' };
 
 /** Changes field by field, each with the texts before and after. */
-export function Changes({ of: changes }: { of: Change[] }) {
+export function Changes({ of: changes }: { of: VersionChange[] }) {
   return (
     <Stack gap="sm">
       {changes.map(({ path, kind, before, after }) => (
@@ -25,4 +25,4 @@ const textOf = (value: unknown): string =>
     ? 'none'
     : Array.isArray(value) && value.every((item) => typeof item === 'string')
       ? value.join('\n')
-      : comparable(value);
+      : textToCompare(value);

@@ -1,7 +1,7 @@
 import { statement } from '../statement.ts';
 
 /** Versions without runs that a workflow keeps: each has a separate definition. */
-export const KEPT_UNRUN = 20;
+const KEPT_UNRUN = 20;
 
 export const recordVersion = statement(
   'record_version',
