@@ -5,7 +5,7 @@ const Check = z.object({ ok: z.boolean(), detail: z.string() });
 const ToolIsolation = z
   .enum(['namespaces', 'landlock', 'process', 'refused'])
   .describe(
-    'How tool calls are confined, strongest first. process: not confined. refused: none is run, because this machine cannot confine them or has no Python; the check `tools` says why',
+    'How tool calls are confined, strongest first. process: not confined. refused: none is run, because this machine cannot confine them or has no Python; the check `tools` has the reason',
   );
 export const Readiness = z
   .object({ status: z.enum(['ready', 'not_ready']), tool_isolation: ToolIsolation, checks: z.record(z.string(), Check) })

@@ -73,7 +73,6 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
   const fingerprints = grantKeys(pool, keys);
   const granting = createGranting({ prisma, keys, fingerprints });
   const connections = connectionStores(prisma, keys);
-  const snapshot = (workflow_id: string) => snapshotOf(pool, workflow_id, trusted);
   const providersIn = (on: Prisma.TransactionClient) => resource<Provider>(on.provider, { noun: 'provider', tagged: false });
   const snapshot = (workflow_id: string) => snapshotOf(pool, workflow_id, trusted);
   return {

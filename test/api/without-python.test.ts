@@ -18,7 +18,7 @@ afterAll(async () => {
   await here?.stop();
 });
 
-it('API and worker start without Python, run everything but tools, and say why those do not run', {
+it('API and worker start without Python, run everything but tools, and give the reason why those do not run', {
   timeout: 120_000,
 }, async () => {
   const workflow_id = await here.workflow({ tools: [TOOL], agent: { builtin_tools: ['manage_todo_list'] } });

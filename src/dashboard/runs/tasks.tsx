@@ -101,7 +101,7 @@ function Filters({ wanted: { filters, filtered, set, clear } }: { wanted: Return
         onChange={(event) => set('sort', event.currentTarget.value)}
         data={TASK_SORTS.map((sort) => ({ value: sort, label: sort }))}
       />
-      <VersionFilter wanted={{ filters, filtered, set, clear }} />
+      <VersionFilter wanted={{ filters, set }} />
       <Switch
         label="Group by error"
         size="xs"

@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import type { useFilters } from '../ui/filters.ts';
 
 /** Shows that a list has the runs of one version only, and ends that. */
-export function VersionFilter({ wanted: { filters, set } }: { wanted: ReturnType<typeof useFilters> }) {
+export function VersionFilter({ wanted: { filters, set } }: { wanted: Pick<ReturnType<typeof useFilters>, 'filters' | 'set'> }) {
   if (!filters.version) return null;
   return (
     <Button variant="default" onClick={() => set('version', '')}>
