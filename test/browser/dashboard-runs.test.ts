@@ -93,10 +93,12 @@ describeInBrowser('a run in the dashboard', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'By keyboard' }).waitFor();
 
-    here.model.script(says('one two three four five six seven eight nine ten', { pause_ms: 120 }));
+    const goOn = Promise.withResolvers<void>();
+    here.model.script(says('one two three four five six seven eight nine ten', { until: goOn.promise }));
     await send(page, 'Count.');
-    await page.getByTestId('partial').getByText('one two').waitFor();
+    await page.getByTestId('partial').getByText('one').waitFor();
     expect(await page.getByTestId('partial').innerText()).not.toContain('ten');
+    goOn.resolve();
     await seen(page, /eight nine ten/);
     await status(page, 'completed');
     expect(await page.title()).toBe('By keyboard · Perdura');
