@@ -1,5 +1,5 @@
-import pg from 'pg';
-import { connectionTo } from './database.ts';
+import type pg from 'pg';
+import { connectTo } from './reachable.ts';
 import { STORED_TEXTS } from './statements/quotas.ts';
 
 /**
@@ -62,8 +62,7 @@ const GRANTED = `EXISTS (SELECT 1 FROM secret_grants g WHERE g.token_name = name
  * sentence if there is no such role, or if nothing could be refused to it.
  */
 export async function grantToToolsRole(url: string, name: string): Promise<void> {
-  const client = new pg.Client(connectionTo(url, 'perdura migrations'));
-  await client.connect();
+  const client = await connectTo(url, 'perdura migrations');
   try {
     await requireRole(client, name);
     await client.query(`BEGIN; ${(await statementsFor(client, name)).join(';\n')}; COMMIT`);
@@ -87,10 +86,10 @@ async function requireRole(client: pg.Client, name: string): Promise<void> {
 }
 
 async function statementsFor(client: pg.Client, name: string): Promise<string[]> {
-  const role = pg.escapeIdentifier(name);
+  const role = client.escapeIdentifier(name);
   const { rows } = await client.query<{ schema: string }>('SELECT current_schema() AS schema');
-  const schema = pg.escapeIdentifier(rows[0]!.schema);
-  const policy = pg.escapeIdentifier(`granted_to_tools_of_${name}`.slice(0, 63));
+  const schema = client.escapeIdentifier(rows[0]!.schema);
+  const policy = client.escapeIdentifier(`granted_to_tools_of_${name}`.slice(0, 63));
   return [
     // Also what an earlier version gave and this one does not need.
     `REVOKE ALL ON ALL TABLES IN SCHEMA ${schema} FROM ${role}`,

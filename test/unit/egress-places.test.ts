@@ -51,7 +51,7 @@ const DIALS: Record<string, string> = {
   'runtimes/model-lists.ts': 'is given a client',
   'runtimes/reusing-fetch.ts': 'is given a fetch',
   'store/database.ts': "the operator's Postgres",
-  'store/migrations.ts': "the operator's Postgres",
+  'store/reachable.ts': "the operator's Postgres",
   'store/silent-connections.ts': "the operator's Postgres",
   'temporal/engine-relay.ts': "the operator's Temporal",
   'egress/dial.ts': 'the one that judges and dials',
