@@ -18,7 +18,12 @@ export function createEvaluations(client: Client, task_queue: string): Evaluatio
   const soon = soonOf(client);
   return {
     async start({ id, owner }) {
-      const options = { workflowId: evaluationIdOf(id), taskQueue: task_queue, workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT, priority: evaluationPriority(owner) };
+      const options = {
+        workflowId: evaluationIdOf(id),
+        taskQueue: task_queue,
+        workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
+        priority: evaluationPriority(owner),
+      };
       const once = { ...options, workflowIdConflictPolicy: 'USE_EXISTING' as const, args: [id] as [string] };
       await soon(() => client.workflow.start<typeof evaluation>('evaluation', once));
     },

@@ -93,7 +93,7 @@ it.for(CASES)(
     if (redis && !redisIsInstalled()) return test.skip('redis-server is not installed');
     // As on another machine: on loopback a worker expects no silence.
     const host = outerAddress();
-    if (!host) return test.skip('this machine has no address beside loopback');
+    if (!host) return test.skip('this machine has no address besides loopback');
     const { here, client, api, workers } = await separated({ redis, host });
     if (steps) here.model.script(...STEPS);
     const text = steps ? 'Done.' : TEXT;

@@ -93,10 +93,10 @@ it('stops a reply that another API process is writing, although no notice reache
   expect(here.model.aborted()).toBe(aborted + 1);
   const { id: session_id, messages } = await stored();
   expect(messages).toMatchObject(REPLIED);
-  here.model.script(says('It goes on.', { pause_ms: 1_000 }));
+  here.model.script(says('It continues.', { pause_ms: 1_000 }));
   const later = await writer.client.post(path(agent_id), { message: 'And?', session_id });
   expect(later.body).toContain('"type":"done"');
-  expect((await stored()).messages.at(-1)).toMatchObject({ role: 'assistant', content: 'It goes on.' });
+  expect((await stored()).messages.at(-1)).toMatchObject({ role: 'assistant', content: 'It continues.' });
   await Promise.all([writer.api.end('SIGTERM'), other.api.end('SIGTERM')]);
 });
 

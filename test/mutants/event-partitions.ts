@@ -8,7 +8,7 @@ const PLANS = 'test/api/read-plans.test.ts';
 export default [
   {
     id: 'event-partitions/survivors',
-    file: MIGRATION,
+    file: 'prisma/functions/drop_events.sql',
     text: "    EXECUTE format('INSERT INTO %I SELECT * FROM %I WHERE task_id = ANY ($1)', p_branch, part.name) USING needed;\n",
     replacement: '',
     harm: 'A run that waits for a person for months loses its events when the others of its week are removed.',
@@ -16,7 +16,7 @@ export default [
   },
   {
     id: 'event-partitions/open-deltas',
-    file: MIGRATION,
+    file: 'prisma/functions/drop_events.sql',
     text: 'OR completed_at IS NULL OR completed_at >= p_before)',
     replacement: 'OR completed_at >= p_before)',
     harm: 'A run that is halted while it speaks loses what it had said.',
@@ -24,7 +24,7 @@ export default [
   },
   {
     id: 'event-partitions/young-week',
-    file: MIGRATION,
+    file: 'prisma/functions/drop_events.sql',
     text: 'AND bounds[2]::uuid <= first_task_id(p_before) ORDER BY',
     replacement: 'AND bounds[1]::uuid <= first_task_id(p_before) ORDER BY',
     harm: 'The partition that new runs write to is dropped, and each of them waits for it.',
@@ -32,7 +32,7 @@ export default [
   },
   {
     id: 'event-partitions/many-survivors',
-    file: MIGRATION,
+    file: 'prisma/functions/drop_events.sql',
     text: 'OR moving > 20000',
     replacement: '',
     harm: 'Every writer waits while a hundred thousand events of waiting runs are copied.',
@@ -40,7 +40,7 @@ export default [
   },
   {
     id: 'event-partitions/waits-for-users',
-    file: MIGRATION,
+    file: 'prisma/functions/drop_events.sql',
     text: "SET lock_timeout = '200ms' AS $$\nDECLARE\n  part record;\n  needed uuid[];",
     replacement: 'AS $$\nDECLARE\n  part record;\n  needed uuid[];',
     harm: 'While a backup reads the events, every run waits behind the removal of old ones.',
@@ -48,7 +48,7 @@ export default [
   },
   {
     id: 'event-partitions/rest-stays',
-    file: MIGRATION,
+    file: 'prisma/functions/make_event_partitions.sql',
     text: 'WITH moved AS (DELETE FROM %I WHERE task_id >= %L AND task_id < %L RETURNING *) INSERT INTO %I SELECT * FROM moved',
     replacement: 'WITH moved AS (SELECT %L, %L, %L) INSERT INTO %I SELECT NULL FROM moved WHERE false',
     harm: 'After some days without workers no partition can be made any more, and nothing is dropped.',
@@ -56,7 +56,7 @@ export default [
   },
   {
     id: 'event-partitions/owner',
-    file: MIGRATION,
+    file: 'prisma/functions/make_event_partitions.sql',
     text: "LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET lock_timeout = '200ms' AS $$\nDECLARE\n  part record;\n  made integer",
     replacement: "LANGUAGE plpgsql SET lock_timeout = '200ms' AS $$\nDECLARE\n  part record;\n  made integer",
     harm: 'Where the service does not own its tables, every pass of the reconciler fails.',

@@ -158,7 +158,7 @@ export default [
     file: 'src/api/chat.ts',
     text: 'await store.chat.noteStop(session_id);',
     replacement: '',
-    harm: 'A chat reply that was stopped goes on, and is paid, if the notice to its server is lost.',
+    harm: 'A chat reply that was stopped continues, and is paid, if the notice to its server is lost.',
     tests: [{ file: CHAT, name: 'although no notice reaches' }],
   },
   {
@@ -166,7 +166,7 @@ export default [
     file: 'src/chat/replies.ts',
     text: 'count > (stops ?? 0)',
     replacement: 'false',
-    harm: 'A chat reply that was stopped goes on, and is paid, if the notice to its server is lost.',
+    harm: 'A chat reply that was stopped continues, and is paid, if the notice to its server is lost.',
     tests: [{ file: CHAT, name: 'although no notice reaches' }],
   },
   {

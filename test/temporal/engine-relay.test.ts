@@ -82,7 +82,7 @@ it('is not needed on this machine, whichever way that is written', () => {
 
 it('a worker whose Temporal is on another machine replaces a silent connection by default', { timeout: 60_000 }, async (test) => {
   const host = outerAddress();
-  if (!host) return test.skip('this machine has no address beside loopback');
+  if (!host) return test.skip('this machine has no address besides loopback');
   const proxy = await startDroppingProxy(`http://${inject('temporal_address')}`, host);
   endings.push(() => proxy.stop());
   const here = await startTestInstallation({ worker: false });

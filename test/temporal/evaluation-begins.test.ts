@@ -23,7 +23,14 @@ async function begun() {
 const activity = () => {
   const { store, judge } = here.core;
   const { evaluations, tasks } = store;
-  return beginItemActivity({ evaluations, tasks, dispatch: here.driver.dispatch, reasonsOf: judge.promptReasons, public_url: () => null, role_queues: false });
+  return beginItemActivity({
+    evaluations,
+    tasks,
+    dispatch: here.driver.dispatch,
+    reasonsOf: judge.promptReasons,
+    public_url: () => null,
+    role_queues: false,
+  });
 };
 
 it('an attempt that repeats a lost one begins one run for an item, in a workflow that is not listed', async () => {

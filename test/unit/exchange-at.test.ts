@@ -40,5 +40,6 @@ it('is what was sent, although the window is smaller now and the budget is used 
   const bundle = await read('tools.json');
   const budget = { max_cost_usd: null, max_tokens: 1, max_seconds: null, on_exhausted: 'wait' as const };
   const later = { ...bundle, runtime: { ...bundle.runtime, context_window: 10 }, task: { ...bundle.task, budget } };
+  expect(bundle.steps).not.toEqual([]);
   for (const { step, input } of bundle.steps) expect(digestOf(await exchangeAt(later, step))).toBe(input?.digest);
 });

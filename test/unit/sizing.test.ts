@@ -34,6 +34,7 @@ describe('the size of an installation', () => {
         const [small, large] = [Math.min(load[field], other), Math.max(load[field], other)];
         const less = amounts(sizingOf({ ...load, [field]: small }));
         const more = amounts(sizingOf({ ...load, [field]: large }));
+        expect(Object.entries(less)).not.toEqual([]);
         for (const [name, amount] of Object.entries(less)) {
           expect(Number.isFinite(amount), name).toBe(true);
           expect(more[name], name).toBeGreaterThanOrEqual(amount);
@@ -68,7 +69,10 @@ describe('the size of an installation', () => {
   it('follows how workers write texts: 50 ms apart, later with many runs, and never more often than tokens come', () => {
     expect(textRowsOf({ streams: 30, workers: 1, tokens_per_second: 40 })).toEqual({ pause_ms: 50, rows_per_second: 600 });
     expect(textRowsOf({ streams: 100, workers: 1, tokens_per_second: 40 })).toEqual({ pause_ms: 100, rows_per_second: 1_000 });
-    expect(textRowsOf({ streams: 1_000, workers: 10, tokens_per_second: 40 })).toEqual({ pause_ms: 100, rows_per_second: 10_000 });
+    expect(textRowsOf({ streams: 1_000, workers: 10, tokens_per_second: 40 })).toEqual({
+      pause_ms: 100,
+      rows_per_second: 10_000,
+    });
     expect(textRowsOf({ streams: 9_000, workers: 10, tokens_per_second: 40 })).toEqual({
       pause_ms: 150,
       rows_per_second: 60_000,
