@@ -4,9 +4,10 @@ import { workingBackends } from './statements/installation.ts';
 
 /**
  * How long a statement may go unanswered before the server is asked whether it works on it. Asked again each time that it has doubled,
- * and after the same time if it does not work on it: on a busy machine, the server may not have got round to reading it.
+ * and sooner if it does not work on it: on a busy machine, the server may not have got round to reading it.
  */
 const DOUBT_MS = 500;
+const SECOND_DOUBT_MS = 250;
 const LOOK_MS = 250;
 /** How long the server may take to say on which statements it works. */
 const REPLY_MS = 1_000;
@@ -126,7 +127,7 @@ function isLost(client: PooledClient, wait: Wait, working: ReadonlySet<number>):
   const now = performance.now();
   const before = wait.denied;
   wait.denied = !working.has(client.backend);
-  wait.ask_at = now + (wait.denied ? DOUBT_MS : now - wait.since);
+  wait.ask_at = now + (wait.denied ? SECOND_DOUBT_MS : now - wait.since);
   return before && wait.denied;
 }
 
