@@ -1,6 +1,7 @@
 -- Makes the partitions for the events of tasks that are created between two times: one a day for deltas, one a week for other events.
 -- Events that have no partition yet are in the rest; they move to theirs. Returns how many partitions were made. Gives up after a fifth
--- of a second if a table is in use; the next call tries again. Runs as the owner of the tables.
+-- of a second if a table is in use; the next call tries again. Runs as the owner of the tables, for roles that
+-- may delete tasks.
 -- Locks: the rest of a branch SHARE ROW EXCLUSIVE, then the branch SHARE UPDATE EXCLUSIVE and the rest ACCESS EXCLUSIVE.
 CREATE OR REPLACE FUNCTION make_event_partitions(p_from timestamptz, p_until timestamptz) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET lock_timeout = '200ms' AS $$
@@ -8,6 +9,9 @@ DECLARE
   part record;
   made integer := 0;
 BEGIN
+  IF NOT has_table_privilege(session_user, 'tasks', 'DELETE') THEN
+    RAISE insufficient_privilege USING MESSAGE = 'permission denied for the partitions of events';
+  END IF;
   FOR part IN
     SELECT branch, branch || '_rest' AS rest, name, first_task_id(at) AS low, first_task_id(at + length) AS high
       FROM (VALUES ('events_deltas', 'day', interval '24 hours'), ('events_lasting', 'week', interval '168 hours')) AS b (branch, unit, length),

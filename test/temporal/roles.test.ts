@@ -270,6 +270,8 @@ describe('the database role of tools workers', () => {
     "UPDATE custom_tools SET source_code = ''",
     'DELETE FROM tasks',
     'CREATE TABLE mine (a int)',
+    `SELECT drop_events('events_deltas', now())`,
+    'SELECT make_event_partitions(now(), now())',
   ])('is refused: %s', async (sql) => {
     await expect(as(sql)).rejects.toThrow(/permission denied/);
   });

@@ -44,7 +44,8 @@ END $$;
 
 -- Makes the partitions for the events of tasks that are created between two times: one a day for deltas, one a week for other events.
 -- Events that have no partition yet are in the rest; they move to theirs. Returns how many partitions were made. Gives up after a fifth
--- of a second if a table is in use; the next call tries again. Runs as the owner of the tables.
+-- of a second if a table is in use; the next call tries again. Runs as the owner of the tables, for roles that
+-- may delete tasks.
 -- Locks: the rest of a branch SHARE ROW EXCLUSIVE, then the branch SHARE UPDATE EXCLUSIVE and the rest ACCESS EXCLUSIVE.
 CREATE OR REPLACE FUNCTION make_event_partitions(p_from timestamptz, p_until timestamptz) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET lock_timeout = '200ms' AS $$
@@ -52,6 +53,9 @@ DECLARE
   part record;
   made integer := 0;
 BEGIN
+  IF NOT has_table_privilege(session_user, 'tasks', 'DELETE') THEN
+    RAISE insufficient_privilege USING MESSAGE = 'permission denied for the partitions of events';
+  END IF;
   FOR part IN
     SELECT branch, branch || '_rest' AS rest, name, first_task_id(at) AS low, first_task_id(at + length) AS high
       FROM (VALUES ('events_deltas', 'day', interval '24 hours'), ('events_lasting', 'week', interval '168 hours')) AS b (branch, unit, length),
@@ -73,7 +77,7 @@ END $$;
 -- Drops the oldest partition of a branch that is out of age: of events_lasting, when its tasks were created before p_before and have been
 -- removed; of events_deltas, when they ended before it. Events of the few tasks that still need them move to the rest of the branch.
 -- A partition with many of these stays until they are fewer. Returns the partition's name; null if none was dropped, also if the
--- tables were in use for a fifth of a second: writers never wait for longer. Runs as the owner of the tables.
+-- tables were in use for a fifth of a second: writers never wait for longer. Runs as the owner of the tables, for roles that may delete tasks.
 -- Locks: the branch, its rest and the partition ACCESS EXCLUSIVE, without waiting for them while others queue behind for long.
 CREATE OR REPLACE FUNCTION drop_events(p_branch text, p_before timestamptz) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET lock_timeout = '200ms' AS $$
@@ -82,6 +86,9 @@ DECLARE
   needed uuid[];
   moving integer;
 BEGIN
+  IF NOT has_table_privilege(session_user, 'tasks', 'DELETE') THEN
+    RAISE insufficient_privilege USING MESSAGE = 'permission denied for the partitions of events';
+  END IF;
   FOR part IN
     SELECT c.relname::text AS name, bounds[1]::uuid AS low, bounds[2]::uuid AS high
       FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid,
