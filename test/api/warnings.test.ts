@@ -46,6 +46,9 @@ const FREE: Record<string, string> = {
   env_mapping: 'the same',
 };
 
+/** Operations whose body is a file that Perdura wrote for something else: they read a part of it. */
+const FILES = ['POST /api/datasets/{id}/items/import'];
+
 const FIELD = 'zzq_unheard_of';
 const mentions = (found: { path: string }[] | undefined) => (found ?? []).some(({ path }) => path.endsWith(FIELD));
 
@@ -115,7 +118,9 @@ describe('a field that nothing reads', () => {
     let made = 0;
     const silent: string[] = [];
     const exempt = new Set<string>();
+    expect(operations.filter(({ method, path }) => FILES.includes(`${method} ${path}`))).toHaveLength(FILES.length);
     for (const { method, path, body: schema } of operations) {
+      if (FILES.includes(`${method} ${path}`)) continue;
       const row = { method, path, request: 'x', response: '' } as never;
       for (const { at, reach, free } of bodies.objectsIn(schema)) {
         const named = at

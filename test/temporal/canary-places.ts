@@ -30,6 +30,7 @@ export const PLACES: Record<string, readonly string[] | string> = {
   'WorkflowCreate.credential_overrides': ['override'],
   'WorkflowCreate.webhook_url': ['webhook secret'],
   'WorkflowCreate.error_webhook_url': ['webhook secret'],
+  'AlertCreate.webhook_url': 'its messages have the sender, the secret and the record of those of workflows',
 };
 
 /** An update and an item of an export have the fields of what creates them. */
