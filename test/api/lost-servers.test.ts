@@ -74,6 +74,11 @@ async function requestsOf(client: Client): Promise<Request[]> {
   const [prompted, forked, completed, responded] = [await workflow(), await workflow(), await workflow(), await workflow()];
   const { task_id } = await make(`/api/workflows/${forked}/prompt`, { prompt: 'x' });
   await until('the run', async () => (await client.ok(client.get(`/api/tasks/${task_id}`))).status === 'completed');
+  const { id: dataset_id } = await make('/api/datasets', { name: 'first' });
+  const { id: evaluated } = await make('/api/datasets', { name: 'evaluated' });
+  await make(`/api/datasets/${evaluated}/items`, { prompt: 'x' });
+  const run = { workflow_id: forked, graders: [{ type: 'exact' }], effects: 'stub' };
+  const bundle = { format: 'perdura-run', version: 1, task: { prompt: 'lost bundle' }, steps: [], end: { response: null } };
   const named = (operation: string, path: string, table: string, body: object = {}): Request => ({
     ...{ operation, path, body: { name: 'lost', ...body }, made: `SELECT count(*) FROM ${table} WHERE name = 'lost'` },
   });
@@ -93,6 +98,23 @@ async function requestsOf(client: Client): Promise<Request[]> {
     named('create_custom_tool', '/api/custom-tools', 'custom_tools', { source_code }),
     named('create_alert', '/api/alerts', 'alerts', { measure: 'backlog', threshold: 1 }),
     named('create_scheduled_agent', '/api/scheduled-agents', 'scheduled_agents', { workflow_id: due, ...schedule }),
+    named('create_dataset', '/api/datasets', 'datasets'),
+    {
+      ...{ operation: 'create_dataset_item', path: `/api/datasets/${dataset_id}/items`, body: { prompt: 'lost' } },
+      made: `SELECT count(*) FROM dataset_items WHERE prompt = 'lost'`,
+    },
+    {
+      ...{ operation: 'import_dataset_item', path: `/api/datasets/${dataset_id}/items/import`, body: bundle },
+      made: `SELECT count(*) FROM dataset_items WHERE prompt = 'lost bundle'`,
+    },
+    {
+      ...{ operation: 'create_evaluation', path: `/api/datasets/${evaluated}/runs`, body: run },
+      made: `SELECT count(*) FROM evaluations WHERE dataset_id = '${evaluated}'`,
+    },
+    {
+      ...{ operation: 'create_task_score', path: `/api/tasks/${task_id}/scores`, body: { thumb: 'up' } },
+      made: `SELECT count(*) FROM task_scores WHERE task_id = '${task_id}'`,
+    },
     {
       ...{ operation: 'create_memory', path: '/api/memories', body: { agent_id, scope: 'agent', key: 'lost', value: 'v' } },
       made: `SELECT count(*) FROM memories WHERE key = 'lost'`,
@@ -129,7 +151,8 @@ async function requestsOf(client: Client): Promise<Request[]> {
 it('each request with an Idempotency-Key creates one thing, even if its server is killed before it can answer', {
   timeout: 120_000,
 }, async () => {
-  const first = await startApiProcess(here.setting);
+  // Each request that is held keeps a connection.
+  const first = await startApiProcess(here.setting, { DATABASE_POOL_SIZE: '40' });
   const requests = await requestsOf(first.client);
   const { paths } = (await first.client.get('/openapi.json')).body;
   const operations = Object.values(paths as Record<string, Record<string, any>>).flatMap((path) => Object.values(path));

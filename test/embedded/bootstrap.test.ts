@@ -9,12 +9,14 @@ import { testBench } from '../support/embedded-homes.ts';
 
 const bench = testBench();
 const BIN = fileURLToPath(new URL('../../bin', import.meta.url));
+const HELP = fileURLToPath(new URL('../../src/main/help.mjs', import.meta.url));
 
 /** A checkout without packages to install, and a program that prints its arguments. */
 async function checkout(program = 'console.log(JSON.stringify(process.argv.slice(2)));'): Promise<string> {
   const root = await bench.home();
   await Promise.all(['src/main', 'test/support'].map((name) => mkdir(join(root, name), { recursive: true })));
   await cp(BIN, join(root, 'bin'), { recursive: true });
+  await cp(HELP, join(root, 'src/main/help.mjs'));
   const manifest = { name: 'checkout', version: '1.0.0', type: 'module' };
   await writeFile(join(root, 'package.json'), JSON.stringify(manifest));
   await writeFile(
