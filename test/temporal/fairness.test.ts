@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { scheduleIdOf } from '../../src/temporal/names.ts';
 import * as workflows from '../../src/temporal/workflows/index.ts';
+import { evaluating } from '../support/evaluations.ts';
 import { helpers, startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/model-server.ts';
 import { startReceiver } from '../support/receiver.ts';
@@ -112,6 +113,8 @@ it('every execution that belongs to an owner has the owner as its fairness key',
     const [schedule] = await here.core.store.scheduledAgents.all();
     const { id, owner } = schedule!;
     await here.driver.client.schedule.getHandle(scheduleIdOf(id)).trigger();
+    const { dataset, begin, ended } = evaluating(here);
+    await ended(await begin(await dataset({ x: 'Done.' }), { workflow_id: await here.workflow() }));
     const { reconcileTasks: _ownerless, ...owned } = workflows;
     const found = await until('one execution of each', async () => {
       const keys = await keysByWorkflow();

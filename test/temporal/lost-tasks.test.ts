@@ -4,6 +4,7 @@ import { tsToMs } from '@temporalio/common/lib/time.js';
 import { v7 as uuid } from 'uuid';
 import { afterEach, expect, inject, it } from 'vitest';
 import { startDroppingProxy } from '../support/dropping-proxy.ts';
+import { evaluating } from '../support/evaluations.ts';
 import { startTestInstallation } from '../support/installation.ts';
 import { labelsOf } from '../support/left-behind.ts';
 import { says } from '../support/model-server.ts';
@@ -38,6 +39,8 @@ it('every workflow gets a lost task again after 4 seconds, in whatever way it st
   const cadence = { prompt: 'Report.', interval_value: 1, interval_unit: 'hours', start_at };
   const made = await here.alice.ok(here.alice.post('/api/scheduled-agents', { name: 'hourly', workflow_id, ...cadence }), 201);
   await client.schedule.getHandle(`schedule-${made.id}`).trigger();
+  const { dataset, begin, ended } = evaluating(here);
+  await ended(await begin(await dataset({ x: 'Done.' }), { workflow_id }));
 
   const timeouts = async () => {
     const found: string[] = [];
@@ -46,8 +49,8 @@ it('every workflow gets a lost task again after 4 seconds, in whatever way it st
       const { events } = await client.workflow.getHandle(workflowId, runId).fetchHistory();
       found.push(`${type} ${tsToMs(events?.[0]?.workflowExecutionStartedEventAttributes?.workflowTaskTimeout)}`);
     }
-    // The restarted run and delivery, and the run of the schedule.
-    return found.length >= WORKFLOWS.length + 3 && found;
+    // The restarted run and delivery, and the runs of the schedule and the evaluation.
+    return found.length >= WORKFLOWS.length + 4 && found;
   };
   const found = await until('the index has all executions', timeouts);
   expect([...new Set(found)].sort()).toEqual(WORKFLOWS.map((name) => `${name} 4000`).sort());
