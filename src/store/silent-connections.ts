@@ -21,6 +21,8 @@ const SILENT = /^Query read timeout|^Client was closed/;
 export class PooledClient extends pg.Client {
   constructor(config: pg.ClientConfig) {
     super({ ...config, connectionTimeoutMillis: CONNECT_MS });
+    // The pool listens while it has the connection, and not any more while it closes it.
+    this.on('error', () => {});
     const query = this.query.bind(this) as (...args: unknown[]) => unknown;
     const closeIfSilent = (error: Error) => {
       if (SILENT.test(error.message)) void this.end();

@@ -25,6 +25,7 @@ beforeAll(async () => {
   pool = new pg.Pool({ connectionString: place.url });
   // A connection may still be closing when its database is dropped.
   pool.on('connect', (client) => client.on('error', () => {}));
+  pool.on('error', () => {});
   await pool.query(`INSERT INTO agents (id, name, created_by) VALUES ($1, 'a', 'local:alice')`, [AGENT]);
   await pool.query(`INSERT INTO definitions (hash, body) VALUES ('h', '{}')`);
 });

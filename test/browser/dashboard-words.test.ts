@@ -139,7 +139,10 @@ const FORMS: Record<string, string> = {
   ...{ agents: 'Description', providers: 'Description', tokens: 'Description', 'custom-tools': 'Description' },
   ...{ skills: 'Description', guardrails: 'Description', mcps: 'Description', 'knowledge-sources': 'Description' },
   ...{ 'knowledge-items': 'Name', memories: 'Value', 'scheduled-agents': 'Prompt', workflows: 'Title' },
+  alerts: 'Name',
 };
+/** The dashboard has no screen for them yet. */
+const WITHOUT_FORM = ['datasets'];
 
 describeInBrowser('a form', () => {
   it('is there for each resource of the API that can be changed', async () => {
@@ -148,7 +151,7 @@ describeInBrowser('a form', () => {
       ([path, operations]) => /^\/api\/[\w-]+\/\{\w+\}$/.test(path) && ('put' in operations || 'patch' in operations),
     );
     const slugs = changed.map(([path]) => collectionOf({ path } as never));
-    expect([...new Set(slugs)].sort()).toEqual(Object.keys(FORMS).sort());
+    expect([...new Set(slugs)].sort()).toEqual([...Object.keys(FORMS), ...WITHOUT_FORM].sort());
   });
 
   it.for(Object.entries(FORMS))(

@@ -28,7 +28,7 @@ describe.each(Object.entries(TIERS))('closing a runner in the tier %s', (_, opti
 describe('starting a runner', () => {
   it('fails if there is no interpreter, and names its path', async () => {
     await expect(startToolRunner({ python: '/nonexistent/python' })).rejects.toThrow(
-      'No usable Python interpreter at "/nonexistent/python"',
+      'There is no usable Python interpreter at "/nonexistent/python"',
     );
   });
 });

@@ -6,10 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ConfinedCommand } from '../../src/toolrunner/index.ts';
-import { findInterpreter } from '../../src/toolrunner/interpreter.ts';
 import { type Bench, CONFINED, eventually, openBench, processesWith, TIERS } from './support.ts';
-
-const { executable: python_path } = await findInterpreter('python3');
 
 const shell = (script: string, rest: Partial<ConfinedCommand> = {}): ConfinedCommand => ({
   command: '/bin/sh',
@@ -167,7 +164,7 @@ describe.each(Object.entries(CONFINED))('what a command may do in the tier %s', 
     const { port } = origin.address() as AddressInfo;
     const fetch = (url: string) => `import urllib.request; print(urllib.request.urlopen("${url}", timeout=5).read().decode())`;
     const python = (url: string, network: boolean): ConfinedCommand => ({
-      command: python_path,
+      command: bench.interpreter.executable,
       args: ['-I', '-c', fetch(url)],
       network,
     });
@@ -178,7 +175,7 @@ describe.each(Object.entries(CONFINED))('what a command may do in the tier %s', 
 
   it('is ended when it takes more memory or processes than it may', async () => {
     const hog: ConfinedCommand = {
-      command: python_path,
+      command: bench.interpreter.executable,
       args: ['-I', '-c', 'import time; x = bytearray(b"x" * (300 << 20)); time.sleep(60)'],
       limits: { memory_mb: 100 },
     };

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startToolRunner } from '../../src/toolrunner/index.ts';
-import { findInterpreter } from '../../src/toolrunner/interpreter.ts';
 import { type Bench, CONFINED, eventually, openBench, processesWith, TIERS } from './support.ts';
 
 const cleanups: (() => unknown)[] = [];
@@ -253,7 +252,7 @@ describe('packages', () => {
   it.skipIf(!CONFINED.namespaces)('that change while the runner runs are noticed', async () => {
     const lines: string[] = [];
     const bench = await open({ ...CONFINED.namespaces, log: (line) => lines.push(line) });
-    const [site = ''] = (await findInterpreter('python3')).site_packages;
+    const [site = ''] = bench.interpreter.site_packages;
     const now = new Date();
     await bench.value('def tool(): return 1');
     await new Promise((resolve) => setTimeout(resolve, 2_100));

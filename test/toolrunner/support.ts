@@ -8,6 +8,7 @@ import {
   type ToolRun,
   type ToolRunnerOptions,
 } from '../../src/toolrunner/index.ts';
+import { findInterpreter, type Interpreter } from '../../src/toolrunner/interpreter.ts';
 
 // The machine that runs the tests may be busy; no test here measures time.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
@@ -51,6 +52,7 @@ function works(command: string, args: string[]): boolean {
 }
 
 export interface Bench {
+  interpreter: Interpreter;
   runner: PythonToolRunner;
   /** Runs a file whose function is named `tool`. */
   call(source: string, rest?: Partial<ToolRun>, signal?: AbortSignal): Promise<ToolAnswer>;
@@ -60,10 +62,12 @@ export interface Bench {
 
 export async function openBench(options: ToolRunnerOptions): Promise<Bench> {
   const runner = await startToolRunner(options);
+  const interpreter = await findInterpreter(options.python ?? 'python3');
   const call: Bench['call'] = (source, rest = {}, signal = new AbortController().signal) =>
     runner.run({ name: 'tool', source, arguments: {}, env: {}, call_key: 'task:call', ...rest }, signal);
   return {
     runner,
+    interpreter,
     call,
     async value(source, rest) {
       const answer = await call(source, rest);
