@@ -140,6 +140,12 @@ export const ACCIDENTS: readonly Accident[] = [
     tests: [
       ...tests('test/temporal/worker-loss.test.ts', 'when one dies during a model call', 'asks for the result of write tools'),
       ...tests(LOST, 'a call that reads is repeated', 'halts a run that has lost its worker'),
+      ...tests(
+        'test/accidents/roles.test.ts',
+        'lose the one with the role',
+        'leave a run waiting while one of them is missing',
+        'are named while work is left',
+      ),
     ],
   },
   {

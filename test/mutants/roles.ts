@@ -1,6 +1,7 @@
 import type { Mutant } from './mutant.ts';
 
 const ROLES = 'test/temporal/roles.test.ts';
+const MISSING = 'test/accidents/roles.test.ts';
 const SIZING = 'test/unit/sizing.test.ts';
 
 export default [
@@ -34,7 +35,7 @@ export default [
     text: ".filter(({ role, waiting }) => role === 'runs' || role_queues || waiting > 0)",
     replacement: ".filter(({ role }) => role === 'runs')",
     harm: 'Runs wait for a worker of the role tools, and nothing reports it.',
-    tests: [{ file: ROLES, name: 'leave a run waiting while one of them is missing' }],
+    tests: [{ file: MISSING, name: 'leave a run waiting while one of them is missing' }],
   },
   {
     id: 'roles/forgotten-work',
@@ -42,7 +43,7 @@ export default [
     text: 'role_queues || waiting > 0',
     replacement: 'role_queues',
     harm: 'After the queues of roles were switched off, runs wait in them and nothing reports it.',
-    tests: [{ file: ROLES, name: 'are named while work is left in their queues' }],
+    tests: [{ file: MISSING, name: 'are named while work is left in their queues' }],
   },
   {
     id: 'roles/keys-of-providers',

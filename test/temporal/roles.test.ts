@@ -1,134 +1,31 @@
-import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { ROLES, type Role, runIdOf } from '../../src/temporal/names.ts';
-import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { asks, hangs, says } from '../support/model-server.ts';
+import { ROLES } from '../../src/temporal/names.ts';
+import { startTestInstallation } from '../support/installation.ts';
+import { asks, says } from '../support/model-server.ts';
 import { asOperator } from '../support/operator.ts';
-import { type Child, envOf, perdura } from '../support/processes.ts';
+import { envOf, perdura } from '../support/processes.ts';
+import {
+  closeRoles,
+  here,
+  limited_url,
+  lose,
+  loseAll,
+  migrated,
+  openRoles,
+  resultsOf,
+  saidOfWorkers,
+  start,
+  TOKENS,
+  TOOLS_ROLE,
+  takersOf,
+  workers,
+  workflowOf,
+} from '../support/role-workers.ts';
 import { until } from '../support/until.ts';
-import { MODULES, SERVERS } from '../tools/support.ts';
 
-const SPLIT = { TEMPORAL_ROLE_QUEUES: 'true', ALLOW_STDIO_MCP: 'true', MCP_PATHS: '/:rw' };
-const TOKENS = { provider: 'key-of-the-provider', tool: 'key-of-the-tool' };
-const TOOLS_ROLE = `tools_${randomBytes(4).toString('hex')}`;
-
-let here: TestInstallation;
-/** The database as the tools workers see it. */
-let limited_url: string;
-const workers: Partial<Record<Role, Child>> = {};
-
-beforeAll(async () => {
-  here = await startTestInstallation({ worker: false, env: SPLIT });
-  await asOperator(here.setting.database_url, (operator) => operator.query(`CREATE ROLE ${TOOLS_ROLE} LOGIN PASSWORD 'tools'`));
-  expect(await migrated(TOOLS_ROLE)).toContain('Nothing to apply');
-  const limited = new URL(here.setting.database_url);
-  Object.assign(limited, { username: TOOLS_ROLE, password: 'tools' });
-  limited_url = limited.href;
-  for (const name of Object.values(TOKENS)) await here.alice.ok(here.alice.post('/api/tokens', { name, value: `${name}-value` }));
-});
-afterEach(async () => {
-  for (const role of ROLES) await lose(role);
-});
-afterAll(async () => {
-  await asOperator(here.setting.database_url, (operator) =>
-    operator.query(`DROP OWNED BY ${TOOLS_ROLE}; DROP ROLE ${TOOLS_ROLE}`),
-  );
-  await here.stop();
-});
-
-async function migrated(role: string): Promise<string> {
-  const child = perdura('migrate', envOf(here.setting), ['--tools-role', role]);
-  await child.ended;
-  return child.output();
-}
-
-/** A worker of one role in a separate process; that of tools signs in to Postgres as its own role. */
-async function start(role: Role, setting = here.setting): Promise<void> {
-  const limited = role === 'tools' ? { DATABASE_URL: limited_url } : {};
-  const worker = perdura('worker', { ...envOf(setting), ...SPLIT, ...limited }, ['--role', role]);
-  workers[role] = worker;
-  await worker.prints(/takes work/);
-}
-
-async function lose(role: Role): Promise<void> {
-  await workers[role]?.end('SIGKILL');
-  delete workers[role];
-}
-
-/** `perdura doctor` about the workers, and readiness of the API. */
-async function saidOfWorkers(env: Record<string, string> = {}) {
-  const child = perdura('doctor', { ...envOf(here.setting), ...SPLIT, IDENTITY_PROVIDERS: 'local', ...env });
-  await child.ended;
-  const doctor = /^(?:ok|FAILED) +workers: .*$/m.exec(child.output())?.[0] ?? child.output();
-  const { body } = await here.alice.get('/health/ready');
-  return { doctor, ready: body as { status: string; checks: Record<string, { ok: boolean; detail: string }> } };
-}
-
-/** The process that took each activity of a run. */
-async function takersOf(task_id: string): Promise<Record<string, number[]>> {
-  const { events } = await here.driver.client.workflow.getHandle(runIdOf(task_id)).fetchHistory();
-  const types = new Map<string, string>();
-  const takers: Record<string, Set<number>> = {};
-  for (const { eventId, activityTaskScheduledEventAttributes: asked, activityTaskStartedEventAttributes: taken } of events ??
-    []) {
-    if (asked) types.set(String(eventId), asked.activityType?.name ?? '');
-    const type = taken && types.get(String(taken.scheduledEventId));
-    if (type) takers[type] = (takers[type] ?? new Set()).add(Number.parseInt(taken.identity ?? '', 10));
-  }
-  return Object.fromEntries(Object.entries(takers).map(([type, pids]) => [type, [...pids]]));
-}
-
-/** A tool that takes some seconds, and says how long its stored token is. */
-const source = (name: string) => `
-import os, time
-EFFECT = "read"
-ENV = {"KEY": "of the tool"}
-def ${name}(seconds: int) -> str:
-    time.sleep(seconds)
-    return "the key has %d characters" % len(os.environ["KEY"])
-`;
-
-let made = 0;
-/** Long enough for a worker to be killed meanwhile. */
-const SECONDS = 6;
-
-/** A workflow with a provider's key, a Python tool with a stored token, and an MCP server. */
-async function workflowOf() {
-  const number = ++made;
-  const ok = async (path: string, body: object) => (await here.alice.ok(here.alice.post(path, body))).id as string;
-  const provider_id = await ok('/api/providers', {
-    ...{ name: `with a key ${number}`, provider_type: 'openai_compatible', base_url: here.model.url, default_model: 'scripted' },
-    api_key_token_name: TOKENS.provider,
-  });
-  const look = `look${number}`;
-  const custom_tool = await ok('/api/custom-tools', {
-    ...{ name: look, source_code: source(look) },
-    env_config: { KEY: { token_name: TOKENS.tool } },
-  });
-  const mcp_server = await ok('/api/mcps', {
-    ...{ name: `server${number}`, transport_type: 'stdio', paths: [MODULES, process.execPath, SERVERS] },
-    connection_config: { command: process.execPath, args: [`${SERVERS}/odd.mjs`, 'changes'], env: {} },
-  });
-  const agent = {
-    provider_id,
-    custom_tool_ids: [custom_tool],
-    mcp_server_ids: [mcp_server],
-    builtin_tools: ['bash', 'store_memory'],
-  };
-  return {
-    workflow_id: await here.workflow({ agent, workflow: { max_turns: 20 } }),
-    look,
-  };
-}
-
-const callsOf = async (task_id: string) =>
-  (await here.core.database.pool.query('SELECT status FROM tool_calls WHERE task_id = $1', [task_id])).rows as {
-    status: string;
-  }[];
-const resultsOf = async (task_id: string) =>
-  ((await here.alice.ok(here.alice.get(`/api/tasks/${task_id}`))).messages as { role: string; content: string }[])
-    .filter(({ role }) => role === 'tool')
-    .map(({ content }) => content);
+beforeAll(openRoles);
+afterEach(loseAll);
+afterAll(closeRoles);
 
 describe('workers of one role each', () => {
   it('complete a run with a model, a Python tool, an MCP server, a file and a memory, each with its own work', async () => {
@@ -155,63 +52,6 @@ describe('workers of one role each', () => {
     );
     expect(ready.checks.workers).toMatchObject({ ok: true, detail: expect.stringContaining('1 take work from') });
   }, 180_000);
-
-  it('leave a run waiting while one of them is missing, which doctor and readiness name, and continue it afterwards', async () => {
-    for (const role of ['runs', 'models'] as const) await start(role);
-    const { workflow_id, look } = await workflowOf();
-    here.model.script(asks({ name: look, args: { seconds: SECONDS } }), says('Continued.'));
-    const task_id = await here.prompt(workflow_id);
-    await until('the call is planned', async () => (await callsOf(task_id)).length === 1, 60_000);
-    const named = /None takes work from test-\w+-tools: runs wait until one is started \(perdura worker --role tools\)/;
-    const missing = await until(
-      'it is noticed',
-      async () => {
-        const said = await saidOfWorkers();
-        return said.doctor.startsWith('FAILED') && said;
-      },
-      200_000,
-    );
-    expect(missing.doctor).toMatch(named);
-    expect(missing.ready).toMatchObject({
-      status: 'ready',
-      checks: { workers: { ok: true, detail: expect.stringMatching(named) } },
-    });
-    expect(await callsOf(task_id)).toEqual([{ status: 'planned' }]);
-    await start('tools');
-    expect(await here.ended(task_id, 60_000)).toMatchObject({ status: 'completed', response: 'Continued.' });
-  }, 330_000);
-
-  it.each(ROLES)(
-    'lose the one with the role %s by kill -9 and continue with another one',
-    async (role) => {
-      for (const each of ROLES) await start(each);
-      const { workflow_id, look } = await workflowOf();
-      const half = role === 'models' ? [hangs('Half of ')] : [];
-      here.model.script(asks({ name: look, args: { seconds: SECONDS } }), ...half, says('All of it.'));
-      const asked = here.model.requests.length;
-      const task_id = await here.prompt(workflow_id);
-      await until('the tool is called', async () => (await callsOf(task_id))[0]?.status === 'started', 60_000);
-      if (role === 'models') {
-        await until('the model speaks', async () => here.model.requests.length === asked + 2, 60_000);
-      }
-      await lose(role);
-      await start(role);
-      expect(await here.ended(task_id, 90_000)).toMatchObject({ status: 'completed', response: 'All of it.', turns: 1 });
-      expect((await resultsOf(task_id)).map((result) => result.includes('the key has'))).toEqual([true]);
-    },
-    240_000,
-  );
-
-  it('are named while work is left in their queues, also when no run sends more there', async () => {
-    for (const role of ['runs', 'models'] as const) await start(role);
-    const { workflow_id, look } = await workflowOf();
-    here.model.script(asks({ name: look, args: { seconds: SECONDS } }));
-    const task_id = await here.prompt(workflow_id);
-    const off = async () => (await saidOfWorkers({ TEMPORAL_ROLE_QUEUES: 'false' })).doctor;
-    await until('the queue is named', async () => /None takes work from test-\w+-tools: /.test(await off()), 120_000);
-    await here.alice.ok(here.alice.post(`/api/tasks/${task_id}/stop`), 202);
-    expect(await here.ended(task_id, 60_000)).toMatchObject({ status: 'halted' });
-  }, 300_000);
 
   it('carry out what was sent to the one queue of runs before there were others', async () => {
     const before = await startTestInstallation({ worker: false });

@@ -1,0 +1,131 @@
+import { randomBytes } from 'node:crypto';
+import { ROLES, type Role, runIdOf } from '../../src/temporal/names.ts';
+import { MODULES, SERVERS } from '../tools/support.ts';
+import { startTestInstallation, type TestInstallation } from './installation.ts';
+import { asOperator } from './operator.ts';
+import { type Child, envOf, perdura } from './processes.ts';
+
+export const SPLIT = { TEMPORAL_ROLE_QUEUES: 'true', ALLOW_STDIO_MCP: 'true', MCP_PATHS: '/:rw' };
+export const TOKENS = { provider: 'key-of-the-provider', tool: 'key-of-the-tool' };
+export const TOOLS_ROLE = `tools_${randomBytes(4).toString('hex')}`;
+
+export let here: TestInstallation;
+/** The database as the tools workers see it. */
+export let limited_url: string;
+export const workers: Partial<Record<Role, Child>> = {};
+
+/** Starts the API and makes the role of tools workers, once for each test file. */
+export async function openRoles(): Promise<void> {
+  here = await startTestInstallation({ worker: false, env: SPLIT });
+  await asOperator(here.setting.database_url, (operator) => operator.query(`CREATE ROLE ${TOOLS_ROLE} LOGIN PASSWORD 'tools'`));
+  await migrated(TOOLS_ROLE);
+  const limited = new URL(here.setting.database_url);
+  Object.assign(limited, { username: TOOLS_ROLE, password: 'tools' });
+  limited_url = limited.href;
+  for (const name of Object.values(TOKENS)) await here.alice.ok(here.alice.post('/api/tokens', { name, value: `${name}-value` }));
+}
+
+export async function closeRoles(): Promise<void> {
+  await asOperator(here.setting.database_url, (operator) =>
+    operator.query(`DROP OWNED BY ${TOOLS_ROLE}; DROP ROLE ${TOOLS_ROLE}`),
+  );
+  await here.stop();
+}
+
+export const loseAll = async (): Promise<void> => {
+  for (const role of ROLES) await lose(role);
+};
+
+export async function migrated(role: string): Promise<string> {
+  const child = perdura('migrate', envOf(here.setting), ['--tools-role', role]);
+  await child.ended;
+  return child.output();
+}
+
+/** A worker of one role in a separate process; that of tools signs in to Postgres as its own role. */
+export async function start(role: Role, setting = here.setting): Promise<void> {
+  const limited = role === 'tools' ? { DATABASE_URL: limited_url } : {};
+  const worker = perdura('worker', { ...envOf(setting), ...SPLIT, ...limited }, ['--role', role]);
+  workers[role] = worker;
+  await worker.prints(/takes work/);
+}
+
+export async function lose(role: Role): Promise<void> {
+  await workers[role]?.end('SIGKILL');
+  delete workers[role];
+}
+
+/** `perdura doctor` about the workers, and readiness of the API. */
+export async function saidOfWorkers(env: Record<string, string> = {}) {
+  const child = perdura('doctor', { ...envOf(here.setting), ...SPLIT, IDENTITY_PROVIDERS: 'local', ...env });
+  await child.ended;
+  const doctor = /^(?:ok|FAILED) +workers: .*$/m.exec(child.output())?.[0] ?? child.output();
+  const { body } = await here.alice.get('/health/ready');
+  return { doctor, ready: body as { status: string; checks: Record<string, { ok: boolean; detail: string }> } };
+}
+
+/** The process that took each activity of a run. */
+export async function takersOf(task_id: string): Promise<Record<string, number[]>> {
+  const { events } = await here.driver.client.workflow.getHandle(runIdOf(task_id)).fetchHistory();
+  const types = new Map<string, string>();
+  const takers: Record<string, Set<number>> = {};
+  for (const { eventId, activityTaskScheduledEventAttributes: asked, activityTaskStartedEventAttributes: taken } of events ??
+    []) {
+    if (asked) types.set(String(eventId), asked.activityType?.name ?? '');
+    const type = taken && types.get(String(taken.scheduledEventId));
+    if (type) takers[type] = (takers[type] ?? new Set()).add(Number.parseInt(taken.identity ?? '', 10));
+  }
+  return Object.fromEntries(Object.entries(takers).map(([type, pids]) => [type, [...pids]]));
+}
+
+/** A tool that takes some seconds, and says how long its stored token is. */
+const source = (name: string) => `
+import os, time
+EFFECT = "read"
+ENV = {"KEY": "of the tool"}
+def ${name}(seconds: int) -> str:
+    time.sleep(seconds)
+    return "the key has %d characters" % len(os.environ["KEY"])
+`;
+
+let made = 0;
+/** Long enough for a worker to be killed meanwhile. */
+export const SECONDS = 6;
+
+/** A workflow with a provider's key, a Python tool with a stored token, and an MCP server. */
+export async function workflowOf() {
+  const number = ++made;
+  const ok = async (path: string, body: object) => (await here.alice.ok(here.alice.post(path, body))).id as string;
+  const provider_id = await ok('/api/providers', {
+    ...{ name: `with a key ${number}`, provider_type: 'openai_compatible', base_url: here.model.url, default_model: 'scripted' },
+    api_key_token_name: TOKENS.provider,
+  });
+  const look = `look${number}`;
+  const custom_tool = await ok('/api/custom-tools', {
+    ...{ name: look, source_code: source(look) },
+    env_config: { KEY: { token_name: TOKENS.tool } },
+  });
+  const mcp_server = await ok('/api/mcps', {
+    ...{ name: `server${number}`, transport_type: 'stdio', paths: [MODULES, process.execPath, SERVERS] },
+    connection_config: { command: process.execPath, args: [`${SERVERS}/odd.mjs`, 'changes'], env: {} },
+  });
+  const agent = {
+    provider_id,
+    custom_tool_ids: [custom_tool],
+    mcp_server_ids: [mcp_server],
+    builtin_tools: ['bash', 'store_memory'],
+  };
+  return {
+    workflow_id: await here.workflow({ agent, workflow: { max_turns: 20 } }),
+    look,
+  };
+}
+
+export const callsOf = async (task_id: string) =>
+  (await here.core.database.pool.query('SELECT status FROM tool_calls WHERE task_id = $1', [task_id])).rows as {
+    status: string;
+  }[];
+export const resultsOf = async (task_id: string) =>
+  ((await here.alice.ok(here.alice.get(`/api/tasks/${task_id}`))).messages as { role: string; content: string }[])
+    .filter(({ role }) => role === 'tool')
+    .map(({ content }) => content);
