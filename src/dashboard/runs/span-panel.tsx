@@ -67,7 +67,7 @@ function ModelDetails({ task, recorded }: { task: Task; recorded: TaskStep }) {
           Model: model ?? '—',
           Attempts: attempts,
           Tokens: `${count(usage.total_in)} in, ${count(usage.total_out)} out`,
-          Cost: money(usage.cost),
+          ...(usage.cost > 0 && { Cost: money(usage.cost) }),
           'Finish reason': finish ?? '—',
         }}
       />

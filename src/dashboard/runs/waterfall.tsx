@@ -7,7 +7,7 @@ import { type Axis, axisOf, barOf, depthsOf, titleOf, tookMs } from './span-scal
 
 const ROW_PX = 22;
 const PAGE_ROWS = 10;
-const MARKS = [0, 0.25, 0.5, 0.75, 1];
+const MARKS = [0, 0.5, 1];
 
 interface WaterfallProps {
   spans: RunSpan[];
