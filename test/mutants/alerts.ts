@@ -15,14 +15,6 @@ export default [
     tests: [ONCE],
   },
   {
-    id: 'alerts/by-each-worker',
-    file: 'src/store/alerts.ts',
-    text: 'if (!(await row<{ taken: boolean }>(on, sql.takeAlertTurn()))?.taken) return;',
-    replacement: 'await row(pool, sql.takeAlertTurn());',
-    harm: 'Two workers announce the same alert.',
-    tests: [alerts('is measured by one process at a time')],
-  },
-  {
     id: 'alerts/muted-sends',
     file: 'src/domain/alerts.ts',
     text: 'muted || url === null ? null',
