@@ -11,7 +11,7 @@ DECLARE
   moving integer;
 BEGIN
   IF NOT has_table_privilege(session_user, 'tasks', 'DELETE') THEN
-    RAISE insufficient_privilege USING MESSAGE = 'permission denied for the partitions of events';
+    RAISE insufficient_privilege USING MESSAGE = 'permission denied';
   END IF;
   FOR part IN
     SELECT c.relname::text AS name, bounds[1]::uuid AS low, bounds[2]::uuid AS high

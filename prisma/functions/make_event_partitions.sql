@@ -10,7 +10,7 @@ DECLARE
   made integer := 0;
 BEGIN
   IF NOT has_table_privilege(session_user, 'tasks', 'DELETE') THEN
-    RAISE insufficient_privilege USING MESSAGE = 'permission denied for the partitions of events';
+    RAISE insufficient_privilege USING MESSAGE = 'permission denied';
   END IF;
   FOR part IN
     SELECT branch, branch || '_rest' AS rest, name, first_task_id(at) AS low, first_task_id(at + length) AS high

@@ -54,7 +54,7 @@ DECLARE
   made integer := 0;
 BEGIN
   IF NOT has_table_privilege(session_user, 'tasks', 'DELETE') THEN
-    RAISE insufficient_privilege USING MESSAGE = 'permission denied for the partitions of events';
+    RAISE insufficient_privilege USING MESSAGE = 'permission denied';
   END IF;
   FOR part IN
     SELECT branch, branch || '_rest' AS rest, name, first_task_id(at) AS low, first_task_id(at + length) AS high
@@ -87,7 +87,7 @@ DECLARE
   moving integer;
 BEGIN
   IF NOT has_table_privilege(session_user, 'tasks', 'DELETE') THEN
-    RAISE insufficient_privilege USING MESSAGE = 'permission denied for the partitions of events';
+    RAISE insufficient_privilege USING MESSAGE = 'permission denied';
   END IF;
   FOR part IN
     SELECT c.relname::text AS name, bounds[1]::uuid AS low, bounds[2]::uuid AS high
