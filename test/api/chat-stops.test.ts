@@ -67,7 +67,7 @@ it('stores no reply that was stopped before its first word', async () => {
   expect((await stored()).message_count).toBe(1);
 });
 
-it('stops a reply that another API process is writing', { timeout: 120_000 }, async () => {
+it('stops a reply that another API process is writing', { timeout: 60_000 }, async () => {
   const [writer, other] = await Promise.all([startApiProcess(here.setting), startApiProcess(here.setting)]);
   const { stop, whole, stored } = await hanging('A beginning', writer);
   await other.client.ok(other.client.post(stop));
@@ -80,7 +80,7 @@ it('stops a reply that another API process is writing', { timeout: 120_000 }, as
 const WITHOUT_NOTICES = { REDIS_URL: 'redis://127.0.0.1:1' };
 
 it('stops a reply that another API process is writing, although no notice reaches it, and no later reply', {
-  timeout: 120_000,
+  timeout: 60_000,
 }, async () => {
   const [writer, other] = await Promise.all([
     startApiProcess(here.setting, WITHOUT_NOTICES),
