@@ -92,6 +92,27 @@ describe('the events of a task', () => {
     expect(await read(await workflowOf(foreign))).toEqual([1, 2, 3, 4, 5]);
   });
 
+  it('are accepted while their partition is made', async () => {
+    const task_id = await aged.task(new Date());
+    const maker = await database.pool.connect();
+    try {
+      await maker.query('BEGIN');
+      await maker.query('SELECT make_event_partitions(now(), now())');
+      const written = Promise.all(['log', 'message_delta'].map((type) => aged.events(new Date(), task_id, 1, type)));
+      await until(
+        'a writer waits',
+        async () =>
+          (await found(`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)).length >
+          0,
+      );
+      await maker.query('COMMIT');
+      await written;
+    } finally {
+      maker.release();
+    }
+    expect(await tablesWith(task_id)).toEqual({ log: weekOf(new Date()), message_delta: dayOf(new Date()) });
+  });
+
   it('have partitions for a week ahead as soon as a worker runs', async () => {
     await store.retention.makePartitions();
     const names = [...(await partitionsOf('events_deltas')), ...(await partitionsOf('events_lasting'))];

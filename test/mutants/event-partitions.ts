@@ -55,6 +55,14 @@ export default [
     tests: [{ file: TEST, name: 'are accepted without a partition, and move to theirs once it is made' }],
   },
   {
+    id: 'event-partitions/writers-refused',
+    file: 'prisma/functions/make_event_partitions.sql',
+    text: "LOCK TABLE %I IN ACCESS EXCLUSIVE MODE', part.branch",
+    replacement: "LOCK TABLE %I IN SHARE ROW EXCLUSIVE MODE', part.rest",
+    harm: 'A prompt is answered with an internal error at the moment in which a partition is made.',
+    tests: [{ file: TEST, name: 'are accepted while their partition is made' }],
+  },
+  {
     id: 'event-partitions/owner',
     file: 'prisma/functions/make_event_partitions.sql',
     text: "LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET lock_timeout = '200ms' AS $$\nDECLARE\n  part record;\n  made integer",

@@ -16,7 +16,13 @@ export interface FileResult {
   tests: { name: string; state: 'passed' | 'failed' | 'skipped' | 'pending'; error: string | null }[];
 }
 
-const vitest = await createVitest('test', { project: ['main', 'accidents'], watch: false, retry: 0, maxWorkers: 1, reporters: [{}] });
+const vitest = await createVitest('test', {
+  project: ['main', 'accidents'],
+  watch: false,
+  retry: 0,
+  maxWorkers: 1,
+  reporters: [{}],
+});
 await vitest.standalone();
 // Its servers are ended; a test may leave something behind that would keep the process.
 process.once('disconnect', () => vitest.close().finally(() => process.exit()));

@@ -46,7 +46,8 @@ END $$;
 -- Events that have no partition yet are in the rest; they move to theirs. Returns how many partitions were made. Gives up after a fifth
 -- of a second if a table is in use; the next call tries again. Runs as the owner of the tables, for roles that
 -- may delete tasks.
--- Locks: the rest of a branch SHARE ROW EXCLUSIVE, then the branch SHARE UPDATE EXCLUSIVE and the rest ACCESS EXCLUSIVE.
+-- Locks: the branch and then its rest ACCESS EXCLUSIVE. A writer that waited for the rest only would be refused: it has chosen the rest
+-- already, which no longer takes its row.
 CREATE OR REPLACE FUNCTION make_event_partitions(p_from timestamptz, p_until timestamptz) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET lock_timeout = '200ms' AS $$
 DECLARE
@@ -63,7 +64,7 @@ BEGIN
         concat(branch, '_', to_char(at AT TIME ZONE 'UTC', 'YYYYMMDD')) AS name
       WHERE to_regclass(name) IS NULL ORDER BY name
   LOOP
-    EXECUTE format('LOCK TABLE %I IN SHARE ROW EXCLUSIVE MODE', part.rest);
+    EXECUTE format('LOCK TABLE %I IN ACCESS EXCLUSIVE MODE', part.branch);
     EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING ALL)', part.name, part.rest);
     EXECUTE format('WITH moved AS (DELETE FROM %I WHERE task_id >= %L AND task_id < %L RETURNING *) INSERT INTO %I SELECT * FROM moved',
       part.rest, part.low, part.high, part.name);
