@@ -68,10 +68,11 @@ async function created({ store, judge }: EvaluationServices, order: Ordered, cal
   const version = await store.evaluations.version(workflow_id, definition_hash);
   const baseline = baseline_id === undefined ? null : await store.evaluations.find(baseline_id);
   const errors: FieldError[] = await graderErrors(judge, graders, caller);
-  if (!version) errors.push({ path: 'definition_hash', message: 'No run of this workflow has this version' });
+  if (!version) errors.push({ path: 'definition_hash', message: 'This workflow has no such version' });
   if (baseline_id !== undefined && baseline?.dataset_id !== dataset_id)
     errors.push({ path: 'baseline_id', message: `No evaluation of this dataset with id ${baseline_id}` });
   if (errors.length > 0 || !version) throw unprocessable(errors);
+  if (definition_hash === undefined) await store.versions.note(workflow_id, caller, 'run');
   const { key: created_by, login: owner_login, access_token } = caller;
   return store.evaluations.create({ ...values, version, created_by, owner_login, access_token });
 }

@@ -37,7 +37,7 @@ export function versionRoutes(api: Api, store: Store, shared_write: SharedWrite)
   mount(api, versions.get, async ({ params: { id, number }, query: { against } }, caller) => {
     await owned(id, caller);
     const { definition, ...version } = await found(id, number);
-    const [shown] = await store.versions.withRuns([version], id);
+    const [shown] = await store.versions.withRecord([version], id);
     const before = against === 'current' ? await currentOf(id) : against && (await found(id, against)).definition;
     const changes = before ? maskedChanges(store, before, definition) : undefined;
     return { ...shown!, definition: store.versions.masked(definition), ...(changes ? { changes } : {}) };

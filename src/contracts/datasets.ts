@@ -4,11 +4,11 @@ import { crud, endpoint, IdParams } from './endpoint.ts';
 
 export const MOST_ITEMS = 1_000;
 
-const DatasetCreate = z
+export const DatasetCreate = z
   .object({ name: Name.meta({ example: 'Support questions' }), description: z.string().max(10_000).default('') })
   .meta({ id: 'DatasetCreate' });
 export type DatasetValues = z.output<typeof DatasetCreate>;
-const DatasetUpdate = patchOf(DatasetCreate).meta({ id: 'DatasetUpdate' });
+export const DatasetUpdate = patchOf(DatasetCreate).meta({ id: 'DatasetUpdate' });
 export const Dataset = z
   .object({ ...JsonRecord, ...DatasetCreate.shape, item_count: z.int() })
   .meta({ id: 'Dataset', description: 'Prompts with their expected answers; private to its owner' });

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { Id, ListQuery, protective, Timestamp } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
 
-const EVALUATION_EFFECTS = ['recorded', 'stub'] as const;
+export const EVALUATION_EFFECTS = ['recorded', 'stub'] as const;
 const EVALUATION_STATUSES = ['running', 'completed', 'halted'] as const;
-const RESULT_STATUSES = ['pending', 'running', 'passed', 'failed', 'error', 'halted'] as const;
+export const RESULT_STATUSES = ['pending', 'running', 'passed', 'failed', 'error', 'halted'] as const;
 const MOST_PARALLEL = 16;
 const MOST_GRADERS = 64;
 
@@ -27,16 +27,20 @@ const JsonSchema = protective(
   }),
 ).meta({ id: 'JsonSchemaGrader' });
 
+/** The graders by their type. */
+export const GRADERS = { exact: Exact, regex: Regex, json_schema: JsonSchema };
+
 export const Grader = z.discriminatedUnion('type', [Exact, Regex, JsonSchema]).meta({ id: 'Grader' });
 export type Grader = z.output<typeof Grader>;
 
 const SOME_WORKFLOW = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001';
 
-const EvaluationCreate = z
+export const EvaluationCreate = z
   .object({
     workflow_id: Id,
     definition_hash: z.string().optional().meta({
-      description: 'A version of the workflow: the `definition_hash` of one of its runs. Left out: the workflow as it is now',
+      description:
+        'A version of the workflow: the `definition_hash` of the version, or of one of its runs. Left out: the workflow as it is now',
     }),
     graders: z.array(Grader).min(1).max(MOST_GRADERS).meta({ description: 'An item passes if all of them accept the answer' }),
     effects: z
@@ -102,6 +106,7 @@ const EvaluationResult = z
     prompt: z.string(),
     expected: z.unknown(),
     task_id: Id.nullable().meta({ description: 'The run' }),
+    answer: z.unknown().meta({ description: "The run's answer; null if it has none, or was deleted" }),
     status: z.enum(RESULT_STATUSES),
     grades: z.array(Grade),
     error: z.string().nullable().meta({ description: 'Why there is no grade' }),

@@ -50,6 +50,10 @@ export const VersionChange = z
   .meta({ id: 'VersionChange', example: { path: 'settings.max_turns', kind: 'changed', before: 5, after: 20 } });
 export type VersionChange = z.output<typeof VersionChange>;
 
+const LastEvaluation = z
+  .object({ id: Id, dataset_id: Id, pass_rate: z.number(), completed_at: Timestamp })
+  .meta({ id: 'VersionEvaluation' });
+
 export const WorkflowVersion = z
   .object({
     id: Id,
@@ -57,12 +61,13 @@ export const WorkflowVersion = z
     definition_hash: z.string().meta({ description: "Its runs' `definition_hash`" }),
     origin: z.enum(['saved', 'run']).meta({
       description:
-        '`saved`: recorded when somebody saved the workflow. `run`: recorded by its first run, because the agent or another shared ' +
-        'resource had changed, or the prompt overrode a setting',
+        '`saved`: recorded when somebody saved the workflow. `run`: recorded by its first run or evaluation, because the agent or another ' +
+        'shared resource had changed, or the prompt overrode a setting',
     }),
     created_by: z.string().meta({ description: 'Login of the person who saved the workflow, or whose run it was' }),
     created_at: Timestamp,
-    runs: z.int(),
+    runs: z.int().meta({ description: 'Without those of evaluations' }),
+    last_evaluation: LastEvaluation.nullable().meta({ description: 'The last completed evaluation of the version' }),
     current: z.boolean().meta({ description: 'Whether the next run would use it' }),
     restorable: z.boolean().meta({ description: 'False if only its definition is known: its runs are older than versions' }),
   })

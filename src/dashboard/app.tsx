@@ -15,6 +15,8 @@ const Tasks = lazy(() => import('./runs/tasks.tsx'));
 const TaskPage = lazy(() => import('./runs/task-page.tsx'));
 const Compare = lazy(() => import('./runs/compare.tsx'));
 const WorkflowPage = lazy(() => import('./workflows/workflow-page.tsx'));
+const DatasetPage = lazy(() => import('./datasets/dataset-page.tsx'));
+const EvaluationPage = lazy(() => import('./datasets/evaluation-page.tsx'));
 const ListPage = lazy(() => import('./resources/pages.tsx').then((it) => ({ default: it.ListPage })));
 const CreatePage = lazy(() => import('./resources/pages.tsx').then((it) => ({ default: it.CreatePage })));
 const EditPage = lazy(() => import('./resources/pages.tsx').then((it) => ({ default: it.EditPage })));
@@ -52,16 +54,18 @@ function Screens() {
       <Route path="/tasks" element={<Tasks />} />
       <Route path="/tasks/:id" element={<TaskPage />} />
       <Route path="/runs/compare" element={<Compare />} />
+      {/* Before the pages of single records: a route that is listed first wins. */}
+      <Route path="/:resource/new" element={<CreatePage />} />
       <Route path="/workflows/:id" element={<WorkflowPage />} />
+      <Route path="/datasets/:id" element={<DatasetPage />} />
+      <Route path="/datasets/:id/runs/:run_id" element={<EvaluationPage />} />
       <Route path="/chat" element={<Chat />} />
       <Route path="/chat/:agent_id" element={<Chat />} />
       <Route path="/chat/:agent_id/:session_id" element={<Chat />} />
       <Route path="/usage" element={<Usage />} />
       <Route path="/shortcuts" element={<Shortcuts />} />
       <Route path="/transfer" element={<Transfer />} />
-      <Route path="/workflows/new" element={<CreatePage />} />
       <Route path="/:resource" element={<ListPage />} />
-      <Route path="/:resource/new" element={<CreatePage />} />
       <Route path="/:resource/:id" element={<EditPage />} />
       <Route path="*" element={<Nowhere />} />
     </Routes>

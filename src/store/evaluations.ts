@@ -9,11 +9,11 @@ import type {
 } from '../contracts/evaluations.ts';
 import type { Definition } from '../domain/definition.ts';
 import { conflict } from '../domain/errors.ts';
-import type { Evaluation as Row } from '../generated/prisma/client.ts';
+import type { Prisma, Evaluation as Row } from '../generated/prisma/client.ts';
 import { type Database, inTransaction, row, rows } from './database.ts';
 import { hashOf } from './definitions.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
-import { cursorOf, idOfCursor, listed, type Paging, wireAs } from './page.ts';
+import { listed, type Paging, wireAs } from './page.ts';
 import { pinnedDefinition, type Snapshot } from './pin.ts';
 import * as sql from './statements/evaluations.ts';
 
@@ -143,23 +143,20 @@ export function evaluationStore({ pool, prisma, keys, snapshot }: Parts) {
   };
 }
 
+const WITH_ITEM = { include: { item: { select: { prompt: true, expected: true } } } } as const;
+type ResultRow = Prisma.EvaluationResultGetPayload<typeof WITH_ITEM>;
+
 function resultsOf({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>) {
   const table = prisma.evaluationResult;
   return {
     async results(evaluation_id: string, { limit, cursor, status }: Paging & { status?: string | undefined }) {
       const where = { evaluation_id, ...(status ? { status } : {}) };
-      const after = idOfCursor(cursor);
-      const [found, total] = await Promise.all([
-        table.findMany({
-          where: { AND: [where, after ? { item_id: { lt: after } } : {}] },
-          include: { item: { select: { prompt: true, expected: true } } },
-          orderBy: { item_id: 'desc' },
-          take: limit + 1,
-        }),
-        table.count({ where }),
-      ]);
-      const items = found.slice(0, limit).map(({ item, ...result }) => ({ ...wireAs<EvaluationResult>()(result), ...item }));
-      return { items, total, next: found.length > limit ? cursorOf(items.at(-1)!.item_id) : null };
+      const shown = ({ item, ...result }: ResultRow) => ({ ...wireAs<EvaluationResult>()(result), ...item });
+      const page = await listed(table, { where, paging: { limit, cursor }, shown, more: WITH_ITEM, by: 'item_id' });
+      const ids = page.items.flatMap(({ task_id }) => task_id ?? []);
+      const runs = await prisma.task.findMany({ where: { id: { in: ids } }, select: { id: true, response: true } });
+      const answers = new Map(runs.map(({ id, response }) => [id, response]));
+      return { ...page, items: page.items.map((result) => ({ ...result, answer: answers.get(result.task_id ?? '') ?? null })) };
     },
     /** Items without a result yet. */
     async open(evaluation_id: string): Promise<string[]> {

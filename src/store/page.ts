@@ -30,15 +30,12 @@ export const badCursor = () =>
 interface Cut<T> {
   total: number;
   limit: number;
-  /** The cursor behind a row; by default of a list in the order of ids. */
-  cursorAt?: (last: T) => string;
+  /** The cursor behind a row. */
+  cursorAt(last: T): string;
 }
 
 /** Cuts a page from rows, of which one more than `limit` was queried. */
-export function pageOf<T extends { id: string }>(
-  found: T[],
-  { total, limit, cursorAt = ({ id }) => cursorOf(id) }: Cut<T>,
-): RowPage<T> {
+export function pageOf<T>(found: T[], { total, limit, cursorAt }: Cut<T>): RowPage<T> {
   const items = found.slice(0, limit);
   return { items, total, next: found.length > limit ? cursorAt(items.at(-1)!) : null };
 }
@@ -49,23 +46,32 @@ interface Listed<Row> {
   count(args: object): Promise<number>;
 }
 
+interface Listing<Row, T, By extends string> {
+  where: object;
+  paging: Paging;
+  shown: (row: Row) => T;
+  more?: object;
+  /** The column with the ids that order the list. */
+  by?: By;
+}
+
 /** A page of a table's matching rows, newest first, each mapped by `shown`. */
-export async function listed<Row, T extends { id: string }>(
+export async function listed<Row, T extends { [column in By]: string }, By extends string = 'id'>(
   model: unknown,
-  { where, paging: { limit, cursor }, shown, more }: { where: object; paging: Paging; shown: (row: Row) => T; more?: object },
+  { where, paging: { limit, cursor }, shown, more, by = 'id' as By }: Listing<Row, T, By>,
 ): Promise<RowPage<T>> {
   const table = model as Listed<Row>;
   const after = idOfCursor(cursor);
   const [found, total] = await Promise.all([
     table.findMany({
-      where: { AND: [where, after ? { id: { lt: after } } : {}] },
-      orderBy: { id: 'desc' },
+      where: { AND: [where, after ? { [by]: { lt: after } } : {}] },
+      orderBy: { [by]: 'desc' },
       take: limit + 1,
       ...more,
     }),
     table.count({ where }),
   ]);
-  return pageOf(found.map(shown), { total, limit });
+  return pageOf(found.map(shown), { total, limit, cursorAt: (last) => cursorOf(last[by]) });
 }
 
 /** The wire format of rows: dates as ISO 8601 in UTC. */

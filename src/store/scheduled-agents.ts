@@ -6,7 +6,7 @@ import { LIVE_STATUSES } from '../domain/statuses.ts';
 import type { Prisma, PrismaClient, ScheduledAgent as Row } from '../generated/prisma/client.ts';
 import { row } from './database.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
-import { idOfCursor, type Paging, pageOf, wire, wireAs } from './page.ts';
+import { cursorOf, idOfCursor, type Paging, pageOf, wire, wireAs } from './page.ts';
 import { refused } from './resource.ts';
 import { findFact } from './statements/installation.ts';
 import { settleFire } from './statements/schedules.ts';
@@ -64,7 +64,7 @@ export function scheduleStore({ pool, prisma, keys }: { pool: pg.Pool; prisma: P
         table.findMany({ where: { AND: [where, after ? { id: { lt: after } } : {}] }, orderBy: { id: 'desc' }, take: limit + 1 }),
         table.count({ where }),
       ]);
-      const page = pageOf(found, { total, limit });
+      const page = pageOf(found, { total, limit, cursorAt: ({ id }) => cursorOf(id) });
       return { ...page, items: page.items.map((row) => scheduleOfRow(row, Date.now())) };
     },
     find: (id: string): Promise<Row | null> => table.findUnique({ where: { id } }),

@@ -49,7 +49,23 @@ interface Saver {
   login: string;
 }
 
-type StoredVersion = Omit<WorkflowVersion, 'current' | 'runs'> & { config: VersionConfig | null };
+type StoredVersion = Omit<WorkflowVersion, 'current' | 'runs' | 'last_evaluation'> & { config: VersionConfig | null };
+
+/** How a version has done: its runs, and its last completed evaluation if it has one. */
+interface VersionRecord {
+  hash: string;
+  runs: number;
+  id: string | null;
+  dataset_id: string;
+  pass_rate: number;
+  completed_at: Date;
+}
+
+function recordOf(record: Omit<VersionRecord, 'hash'> | undefined): Pick<WorkflowVersion, 'runs' | 'last_evaluation'> {
+  if (!record) return { runs: 0, last_evaluation: null };
+  const { runs, id, dataset_id, pass_rate, completed_at } = record;
+  return { runs, last_evaluation: id === null ? null : { id, dataset_id, pass_rate, completed_at: completed_at.toISOString() } };
+}
 
 interface Parts extends Pick<Database, 'pool' | 'prisma'> {
   snapshot(workflow_id: string): Promise<Snapshot | undefined>;
@@ -68,27 +84,27 @@ export function versionStore({ pool, prisma, snapshot, sealer }: Parts) {
   const currentIfValid = (workflow_id: string) =>
     current(workflow_id).catch((error: unknown) => (error instanceof AppError ? null : Promise.reject(error)));
 
-  async function withRuns<V extends StoredVersion>(versions: V[], workflow_id: string): Promise<(V & WorkflowVersion)[]> {
+  async function withRecord<V extends StoredVersion>(versions: V[], workflow_id: string): Promise<(V & WorkflowVersion)[]> {
     const definition_hashes = versions.map(({ definition_hash }) => definition_hash);
-    const [counted, now] = await Promise.all([
-      rows<{ hash: string; runs: number }>(pool, sql.countRuns({ definition_hashes })),
+    const [found, now] = await Promise.all([
+      rows<VersionRecord>(pool, sql.recordOfVersions({ workflow_id, definition_hashes })),
       currentIfValid(workflow_id),
     ]);
-    const runsOf = new Map(counted.map(({ hash, runs }) => [hash, runs]));
+    const records = new Map(found.map(({ hash, ...record }) => [hash, record]));
     return versions.map((version) => ({
       ...version,
-      runs: runsOf.get(version.definition_hash) ?? 0,
+      ...recordOf(records.get(version.definition_hash)),
       current: version.definition_hash === now?.hash,
     }));
   }
 
   return {
     current,
-    withRuns,
+    withRecord,
     /** The fields of an agent that a version keeps. */
     agentSettings,
-    /** Records what a saved workflow's next run would use, unless it is a version already. A workflow that cannot run has no version. */
-    async note(workflow_id: string, { key, login }: Saver): Promise<void> {
+    /** Records what a workflow's next run would use, unless it is a version already. A workflow that cannot run has no version. */
+    async note(workflow_id: string, { key, login }: Saver, origin: WorkflowVersion['origin'] = 'saved'): Promise<void> {
       const now = await currentIfValid(workflow_id);
       if (!now) return;
       const values = {
@@ -97,6 +113,7 @@ export function versionStore({ pool, prisma, snapshot, sealer }: Parts) {
         definition_hash: now.hash,
         definition: JSON.stringify(now.definition),
         config: JSON.stringify(now.config),
+        origin,
         created_by: key,
         created_login: login,
         created_at: new Date(),
@@ -106,7 +123,7 @@ export function versionStore({ pool, prisma, snapshot, sealer }: Parts) {
     },
     async list(workflow_id: string, paging: Paging) {
       const page = await listed(prisma.workflowVersion, { where: { workflow_id }, paging, shown: wired });
-      return { ...page, items: await withRuns(page.items, workflow_id) };
+      return { ...page, items: await withRecord(page.items, workflow_id) };
     },
     async find(workflow_id: string, number: number): Promise<(StoredVersion & { definition: Definition }) | null> {
       const where = { workflow_id_number: { workflow_id, number } };

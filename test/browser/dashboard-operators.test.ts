@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { axe, describeInBrowser, it } from '../support/browser.ts';
-import { darken, signInAsAlice } from '../support/dashboard.ts';
+import { faultsOf, signInAsAlice } from '../support/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, fails, hangs, says } from '../support/model-server.ts';
 import { until } from '../support/until.ts';
@@ -28,25 +28,6 @@ const button = (page: Page, name: string | RegExp) => page.getByRole('button', {
 const rows = (page: Page) => page.getByRole('row');
 const rowOf = (page: Page, text: string) => rows(page).filter({ hasText: text });
 const statusOf = async (task_id: string) => (await here.alice.ok(here.alice.get(`/api/tasks/${task_id}`))).status;
-const beyond = (page: Page) => page.evaluate('document.documentElement.scrollWidth - innerWidth');
-
-/** In both themes and on both windows: nothing wider than the window, and no violation. */
-async function faultsOf(page: Page): Promise<string[]> {
-  const found: string[] = [];
-  const look = async (name: string, width: number) => {
-    await page.setViewportSize({ width, height: 800 });
-    const wider = Number(await beyond(page));
-    if (wider > 0) found.push(`${name}: ${wider} px wider than the window`);
-    found.push(...(await axe(page)).map((fault) => `${name}: ${fault}`));
-  };
-  await look('light 1280', 1280);
-  await look('light 390', 390);
-  await darken(page);
-  await look('dark 390', 390);
-  await look('dark 1280', 1280);
-  await page.emulateMedia({ colorScheme: 'light' });
-  return found;
-}
 
 describeInBrowser('several selected tasks', () => {
   it('are halted, approved and sent again, each with its result in its row', async ({ page }) => {

@@ -32,6 +32,8 @@ beforeAll(async () => {
   await add('memories', { agent_id, key: 'colour', value: 'green' });
   const workflow_id = await add('workflows', { agent_id, title: 'Office', output_format: 'markdown' });
   await add('scheduled-agents', { name: 'daily', workflow_id, prompt: 'Go.', interval_value: 1, interval_unit: 'days' });
+  const dataset_id = await add('datasets', { name: 'questions' });
+  screens.push(`/datasets/${dataset_id}?tab=evaluations`, `/datasets/${dataset_id}?tab=settings`);
   here.model.script(says('Hello.'));
   const task_id = await here.prompt(workflow_id);
   await here.ended(task_id);

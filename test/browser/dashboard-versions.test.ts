@@ -42,8 +42,10 @@ describeInBrowser('the versions of a workflow', () => {
     await signInAsAlice(page, `${here.url}/dashboard/workflows/${office}?tab=versions`);
     const table = page.getByRole('group', { name: 'versions of this workflow' });
     await expect.poll(() => table.getByRole('row').count()).toBe(4);
-    expect(await table.getByRole('row').nth(1).innerText()).toMatch(/^Version 3\s+current\s.*first run by alice\s+1 run$/s);
-    expect(await table.getByRole('row').nth(2).innerText()).toMatch(/^Version 2\s.*saved by alice\s+none$/s);
+    expect(await table.getByRole('row').nth(1).innerText()).toMatch(
+      /^Version 3\s+current\s.*first run by alice\s+1 run\s+—\s+—$/s,
+    );
+    expect(await table.getByRole('row').nth(2).innerText()).toMatch(/^Version 2\s.*saved by alice\s+none\s+—\s+—$/s);
     const prompt = page.getByRole('group', { name: 'agent.system_prompt, before and after' });
     await expect.poll(() => prompt.innerText()).toContain('− Rule 6: answer politely.\n+ Rule 6: answer in verse.');
     expect(await prompt.innerText()).toContain('… 2 equal lines …');

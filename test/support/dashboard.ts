@@ -1,4 +1,5 @@
 import type { Page } from 'playwright-core';
+import { axe } from './browser.ts';
 import { ALICE } from './installation.ts';
 
 /** Opens a page of the dashboard without a session and signs in. */
@@ -13,6 +14,24 @@ export async function signInAsAlice(page: Page, address: string): Promise<void> 
 export async function darken(page: Page): Promise<void> {
   await page.emulateMedia({ colorScheme: 'dark' });
   await page.locator('html[data-mantine-color-scheme="dark"]').waitFor();
+}
+
+/** In both themes and on both windows: nothing wider than the window, and no violation. */
+export async function faultsOf(page: Page): Promise<string[]> {
+  const found: string[] = [];
+  const look = async (name: string, width: number) => {
+    await page.setViewportSize({ width, height: 800 });
+    const wider = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'));
+    if (wider > 0) found.push(`${name}: ${wider} px wider than the window`);
+    found.push(...(await axe(page)).map((fault) => `${name}: ${fault}`));
+  };
+  await look('light 1280', 1280);
+  await look('light 390', 390);
+  await darken(page);
+  await look('dark 390', 390);
+  await look('dark 1280', 1280);
+  await page.emulateMedia({ colorScheme: 'light' });
+  return found;
 }
 
 /** Counts the clicks on the page from now on; key presses do not count. */

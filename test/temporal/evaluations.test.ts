@@ -120,6 +120,46 @@ describe('an evaluation', () => {
     expect(JSON.stringify(here.model.requests.at(-1))).toContain('The second instructions.');
   });
 
+  it('evaluates a version that has no run yet, and shows in the versions of the workflow', async () => {
+    const workflow_id = await here.workflow({ workflow: { output_format: 'markdown', max_turns: 3 } });
+    await here.alice.ok(here.alice.put(`/api/workflows/${workflow_id}`, { max_turns: 4 }));
+    const versions = async () => (await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}/versions`))) as any;
+    const [second, first] = await versions();
+    expect([second.last_evaluation, first.last_evaluation]).toEqual([null, null]);
+    here.model.always(answering({ France: 'Paris', Spain: 'Madrid', Italy: 'Milan' }));
+    const dataset = await evals.dataset(CAPITALS);
+    const { definition_hash } = first;
+    await evals.ended(await evals.begin(dataset, { workflow_id, definition_hash }));
+    const { evaluation } = await evals.ended(await evals.begin(dataset, { workflow_id, definition_hash }));
+    const { id, completed_at } = evaluation;
+    expect(await versions()).toEqual([
+      second,
+      { ...first, runs: 0, last_evaluation: { id, dataset_id: dataset, pass_rate: 2 / 3, completed_at } },
+    ]);
+    expect((await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}/versions/1`))).last_evaluation.id).toBe(id);
+  });
+
+  it('of the workflow as it is now records that version', async () => {
+    const workflow_id = await here.workflow(markdown);
+    const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}`));
+    await here.alice.ok(here.alice.put(`/api/agents/${agent_id}`, { system_prompt: 'Changed since.' }));
+    here.model.always(says('x'));
+    const { evaluation } = await evals.ended(await evals.begin(await evals.dataset({ a: 'x' }), { workflow_id }));
+    const [newest] = (await here.alice.ok(here.alice.get(`/api/workflows/${workflow_id}/versions`))) as any;
+    const { definition_hash, id } = evaluation;
+    expect(newest).toMatchObject({ number: 2, origin: 'run', definition_hash, runs: 0, current: true, last_evaluation: { id } });
+  });
+
+  it('shows the answer of each run, until the run is deleted', async () => {
+    const workflow_id = await here.workflow();
+    here.model.always(says('{"total": 42}'));
+    const path = await evals.begin(await evals.dataset({ sum: { total: 42 } }), { workflow_id });
+    const { results } = await evals.ended(path);
+    expect(results).toMatchObject([{ status: 'passed', answer: { total: 42 } }]);
+    await here.core.database.pool.query('DELETE FROM tasks WHERE id = $1', [results[0]?.task_id]);
+    expect(await here.alice.ok(here.alice.get(`${path}/results`))).toMatchObject([{ status: 'passed', answer: null }]);
+  });
+
   it('counts an item whose run fails as an error, with the reason, and continues', async () => {
     const workflow_id = await here.workflow(markdown);
     const dataset = await evals.dataset({ good: 'x', bad: 'x' });
@@ -270,10 +310,12 @@ describe('refused', () => {
   it('is a version of another workflow', async () => {
     const [workflow_id, other] = [await here.workflow(markdown), await here.workflow(markdown)];
     here.model.always(says('x'));
-    const { definition_hash } = await here.ended(await here.prompt(other, 'x'));
+    const { definition_hash: run } = await here.ended(await here.prompt(other, 'x'));
+    await here.alice.ok(here.alice.put(`/api/workflows/${other}`, { max_turns: 2 }));
+    const [{ definition_hash: saved }] = (await here.alice.ok(here.alice.get(`/api/workflows/${other}/versions`))) as any;
     const dataset = await evals.dataset({ a: 'x' });
-    const order = { workflow_id, definition_hash, graders: [{ type: 'exact' }] };
-    expect((await evals.order(dataset, order)).status).toBe(422);
+    for (const definition_hash of [run, saved])
+      expect((await evals.order(dataset, { workflow_id, definition_hash, graders: [{ type: 'exact' }] })).status).toBe(422);
   });
 
   it('is a dataset without items', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { count, counted, distance, duration, money, share } from '../../src/dashboard/ui/figures.ts';
+import { count, counted, distance, duration, money, rate, share } from '../../src/dashboard/ui/figures.ts';
 
 const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000];
 
@@ -56,6 +56,26 @@ describe('a sum of money', () => {
     fc.assert(
       fc.property(fc.double({ min: Number.MIN_VALUE, max: 1_000_000, noNaN: true }), (dollars) => {
         expect(money(dollars)).toMatch(/[1-9]/);
+      }),
+    );
+  });
+});
+
+describe('a rate', () => {
+  it.each([
+    [0, '0 %'],
+    [0.57, '57 %'],
+    [2 / 3, '66.6 %'],
+    [999 / 1_000, '99.9 %'],
+    [9_999 / 10_000, '99.9 %'],
+    [1, '100 %'],
+  ])('of %s reads %s', (part, text) => expect(rate(part)).toBe(text));
+
+  it('reads 100 % only if nothing is missing', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 100_000 }), (items) => {
+        expect(rate((items - 1) / items)).not.toBe('100 %');
+        expect(rate(items / items)).toBe('100 %');
       }),
     );
   });

@@ -1,9 +1,10 @@
+import { DatasetCreate, DatasetUpdate, datasets } from '../../contracts/datasets.ts';
 import { ScheduledAgentCreate, ScheduledAgentUpdate, scheduledAgents } from '../../contracts/scheduled-agents.ts';
 import { transfers } from '../../contracts/transfer.ts';
 import { Budget, WORKFLOW_STATUSES, WorkflowCreate, WorkflowUpdate, workflows } from '../../contracts/workflows.ts';
 import { Status } from '../ui/show.tsx';
 import { When } from '../ui/time.tsx';
-import { Named, reference, text } from './columns.tsx';
+import { column, Named, reference, text } from './columns.tsx';
 import { ScheduleActions } from './panels/schedule-panel.tsx';
 import type { ResourceScreen } from './resource.ts';
 
@@ -60,6 +61,17 @@ export const WORKFLOWS: ResourceScreen = {
     { title: 'Repository', fields: ['repo_url', 'repo_branch', 'repo_token_name'] },
     { title: 'Webhooks and credentials', fields: ['webhook_url', 'error_webhook_url', 'credential_overrides'] },
   ],
+};
+
+export const DATASETS: ResourceScreen = {
+  title: 'Datasets',
+  noun: 'dataset',
+  about: 'Prompts with their expected answers. Run a dataset against a version of a workflow to see how many answers are right.',
+  endpoints: datasets,
+  create: DatasetCreate,
+  update: DatasetUpdate,
+  columns: [column.description, text('Items', ({ item_count }) => item_count), column.updated],
+  removes: 'with its items and evaluations',
 };
 
 export const SCHEDULES: ResourceScreen = {

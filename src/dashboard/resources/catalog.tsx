@@ -1,7 +1,7 @@
 import { AGENTS, GUARDRAILS, MEMORIES, SKILLS } from './catalog-agents.tsx';
 import { ALERTS } from './catalog-alerts.tsx';
 import { CUSTOM_TOOLS, KNOWLEDGE_ITEMS, KNOWLEDGE_SOURCES, MCPS, PROVIDERS, TOKENS } from './catalog-parts.tsx';
-import { SCHEDULES, WORKFLOWS } from './catalog-runs.tsx';
+import { DATASETS, SCHEDULES, WORKFLOWS } from './catalog-runs.tsx';
 import type { ResourceScreen } from './resource.ts';
 
 /** The resources of the generic screens by their part of the URL. */
@@ -9,6 +9,7 @@ export const CATALOG: Record<string, ResourceScreen> = {
   workflows: WORKFLOWS,
   'scheduled-agents': SCHEDULES,
   alerts: ALERTS,
+  datasets: DATASETS,
   agents: AGENTS,
   skills: SKILLS,
   guardrails: GUARDRAILS,

@@ -1,7 +1,9 @@
 import {
   Autocomplete,
+  Button,
   Checkbox,
   Fieldset,
+  Group,
   NativeSelect,
   NumberInput,
   PasswordInput,
@@ -11,13 +13,15 @@ import {
   Textarea,
   TextInput,
 } from '@mantine/core';
+import { useEffect } from 'react';
 import { agents } from '../../contracts/agents.ts';
 import { models } from '../../contracts/models.ts';
+import { versions } from '../../contracts/versions.ts';
 import { useRead } from '../api/queries.ts';
 import { zoneOf } from '../ui/time.tsx';
-import { type Field, nestedFields, type Values } from './fields.ts';
+import { type Field, nestedFields, type Values, variantAbout, variantFields } from './fields.ts';
 import { MultiPicker, Picker } from './pickers.tsx';
-import { type FieldFault, fieldFault, toControls } from './values.ts';
+import { type FieldFault, fieldFault, toControls, variantControls } from './values.ts';
 
 interface ControlProps {
   field: Field;
@@ -39,6 +43,10 @@ export function FieldControl(props: ControlProps) {
       return <References {...props} />;
     case 'model':
       return <ModelName {...props} />;
+    case 'variants':
+      return <Variants {...props} />;
+    case 'version':
+      return <VersionChoice {...props} />;
     default:
       return <Plain {...props} />;
   }
@@ -152,6 +160,86 @@ function ModelName(props: ControlProps) {
       value={(values[field.name] ?? '') as string}
       onChange={onChange}
     />
+  );
+}
+
+const MOST_VERSIONS = 100;
+
+/** A version of the workflow that the form names, by its hash. */
+function VersionChoice(props: ControlProps) {
+  const { field, values, onChange } = props;
+  const id = (values.workflow_id || null) as string | null;
+  const input = { params: { id: id ?? '' }, query: { limit: MOST_VERSIONS } };
+  const { data } = useRead(versions.list, input, { enabled: id !== null });
+  const known = id === null ? [] : data?.items;
+  const value = (values[field.name] ?? '') as string;
+  const foreign = value !== '' && known !== undefined && !known.some(({ definition_hash }) => definition_hash === value);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a version of another workflow cannot stay chosen
+  useEffect(() => {
+    if (foreign) onChange('');
+  }, [foreign]);
+  return (
+    <NativeSelect
+      {...shared(props)}
+      value={value}
+      onChange={(event) => onChange(event.currentTarget.value)}
+      data={[
+        { value: '', label: field.none ?? '—' },
+        ...(known ?? []).map(({ definition_hash, number, current }) => ({
+          value: definition_hash,
+          label: `version ${number}${current ? ', current' : ''}`,
+        })),
+      ]}
+    />
+  );
+}
+
+/** A list of entries of several types, each with the fields of its type. */
+function Variants({ field, values, path, faults, onChange }: ControlProps) {
+  const entries = values[field.name] as Values[];
+  const types = Object.keys(field.variants ?? {});
+  const put = (at: number, entry: Values) => onChange(entries.with(at, entry));
+  return (
+    <Fieldset legend={field.label}>
+      <Stack gap="sm">
+        {entries.map((entry, at) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: entries have nothing else to tell them apart
+          <Fieldset key={at} legend={`${at + 1}`}>
+            <Stack gap="sm">
+              <NativeSelect
+                label="Type"
+                description={variantAbout(field, entry.type)}
+                value={entry.type as string}
+                onChange={(event) => put(at, variantControls(field, { type: event.currentTarget.value }))}
+                data={types.map((type) => ({ value: type, label: type.replaceAll('_', ' ') }))}
+              />
+              {variantFields(field, entry.type).map((child) => (
+                <FieldControl
+                  key={child.name}
+                  field={child}
+                  values={entry}
+                  path={`${path}.${at}.${child.name}`}
+                  faults={faults}
+                  onChange={(value) => put(at, { ...entry, [child.name]: value })}
+                />
+              ))}
+              {entries.length > 1 && (
+                <Group>
+                  <Button variant="default" onClick={() => onChange(entries.toSpliced(at, 1))}>
+                    {`Remove ${at + 1}`}
+                  </Button>
+                </Group>
+              )}
+            </Stack>
+          </Fieldset>
+        ))}
+        <Group>
+          <Button variant="default" onClick={() => onChange([...entries, variantControls(field, { type: types[0] })])}>
+            Add another
+          </Button>
+        </Group>
+      </Stack>
+    </Fieldset>
   );
 }
 

@@ -15,7 +15,9 @@ export type Control =
   | 'model'
   | 'time'
   | 'json'
-  | 'nested';
+  | 'nested'
+  | 'variants'
+  | 'version';
 
 export type Values = Record<string, unknown>;
 
@@ -38,6 +40,8 @@ export interface Field {
   /** The nested fields, which may depend on other values of the form; null if they are not known. */
   nested?: (values: Values) => z.ZodType | null;
   nested_overrides?: Overrides;
+  /** The schemas of a list's entries, by their `type`. */
+  variants?: Record<string, z.ZodType>;
   /** Not shown in the form. */
   hidden?: boolean;
   /** Cannot be changed after creation. */
@@ -161,3 +165,11 @@ export const nestedFields = (field: Field, values: Values): Field[] | null => {
   const schema = field.nested?.(values);
   return schema ? fieldsOf(schema, field.nested_overrides) : null;
 };
+
+/** The fields of a list's entry of this type, without the type. */
+export const variantFields = ({ variants = {} }: Field, type: unknown): Field[] =>
+  variants[type as string] ? fieldsOf(variants[type as string]!, { type: { hidden: true } }) : [];
+
+/** What the contract says about entries of this type. */
+export const variantAbout = ({ variants = {} }: Field, type: unknown): string | undefined =>
+  variants[type as string] && fieldsOf(variants[type as string]!).find(({ name }) => name === 'type')?.description;

@@ -27,7 +27,7 @@ const capitalized = (noun: string) => noun.charAt(0).toUpperCase() + noun.slice(
 const article = (noun: string) => (/^(?:[aeiou]|MCP)/i.test(noun) ? 'an' : 'a');
 
 function useResource(): { slug: string; resource: ResourceScreen | undefined } {
-  const { resource: slug = 'workflows' } = useParams();
+  const { resource: slug = '' } = useParams();
   return { slug, resource: CATALOG[slug] };
 }
 
@@ -229,7 +229,8 @@ export function Remove({ resource, record, to }: { resource: ResourceScreen; rec
       problem={act.error}
       busy={act.isPending}
     >
-      {nameOf(resource, record)} is deleted permanently. The service refuses this if it is still in use elsewhere.
+      {nameOf(resource, record)} is deleted permanently{resource.removes && `, ${resource.removes}`}. The service refuses this if
+      it is still in use elsewhere.
     </Confirm>
   );
 }

@@ -1,6 +1,7 @@
 import { agents } from '../../contracts/agents.ts';
 import { builtinTools } from '../../contracts/builtin-tools.ts';
 import { customTools } from '../../contracts/custom-tools.ts';
+import { datasets } from '../../contracts/datasets.ts';
 import { guardrails } from '../../contracts/guardrails.ts';
 import { knowledgeSources } from '../../contracts/knowledge.ts';
 import { mcps } from '../../contracts/mcps.ts';
@@ -22,6 +23,7 @@ export const KINDS = {
   provider: { list: providers.list, by: 'id', slug: 'providers', noun: 'provider' },
   workflow: { list: workflows.list, by: 'id', slug: 'workflows', noun: 'workflow' },
   token: { list: tokens.list, by: 'name', slug: 'tokens', noun: 'stored token' },
+  dataset: { list: datasets.list, by: 'id', slug: 'datasets', noun: 'dataset' },
   builtin_tool: { list: builtinTools.list, by: 'name', slug: null, noun: null },
 } as const satisfies Record<string, { list: AnyEndpoint; by: 'id' | 'name'; slug: string | null; noun: string | null }>;
 

@@ -35,6 +35,8 @@ export interface ResourceScreen {
   Actions?: ComponentType;
   /** The endpoint that exports one record, if there is one. */
   exported?: AnyEndpoint;
+  /** What is deleted with a record: `with its …`. */
+  removes?: string;
   /** Why a record cannot be edited; null if it can. */
   readonly?(record: Stored): ReactNode | null;
   /** The endpoint with the fields that the record lacks and the edit form needs. */

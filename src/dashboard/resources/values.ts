@@ -1,5 +1,5 @@
 import { parsedJson } from '../ui/json.ts';
-import { type Field, nestedFields, type Values } from './fields.ts';
+import { type Field, nestedFields, type Values, variantFields } from './fields.ts';
 
 export interface FieldFault {
   path: string;
@@ -21,6 +21,8 @@ function toControl(field: Field, value: unknown, given: Values): unknown {
       if (value === null || !fields) return null;
       return toControls(fields, value as Values);
     }
+    case 'variants':
+      return ((value ?? []) as Values[]).map((entry) => variantControls(field, entry));
     case 'time':
       return typeof value === 'string' ? localTime(value) : '';
     case 'secret':
@@ -35,6 +37,12 @@ function toControl(field: Field, value: unknown, given: Values): unknown {
       return value ?? '';
   }
 }
+
+/** The controls of a list's entry; an entry with nothing but its type gets the contract's defaults. */
+export const variantControls = (field: Field, entry: Values): Values => ({
+  type: entry.type,
+  ...toControls(variantFields(field, entry.type), entry),
+});
 
 /** The values to send for the controls of a form, and the controls with errors. */
 export function toWire(fields: Field[], controls: Values): { values: Values; faults: FieldFault[] } {
@@ -51,6 +59,7 @@ export function toWire(fields: Field[], controls: Values): { values: Values; fau
 function wireOf(field: Field, controls: Values): { value?: unknown; fault?: FieldFault[] } {
   const held = controls[field.name];
   if (field.control === 'nested') return nestedWire(field, controls);
+  if (field.control === 'variants') return variantsWire(field, held as Values[]);
   if (held === '' || held === null || held === undefined) return emptyWire(field);
   if (field.control === 'json') return parsed(held as string);
   if (field.control === 'time') return { value: new Date(held as string).toISOString() };
@@ -63,6 +72,14 @@ function nestedWire(field: Field, controls: Values): { value?: unknown; fault?: 
   if (!fields || !held) return field.nullable ? { value: null } : {};
   const { values, faults } = toWire(fields, held);
   return { value: values, fault: faults };
+}
+
+function variantsWire(field: Field, entries: Values[]): { value?: unknown; fault?: FieldFault[] } {
+  const sent = entries.map((entry) => ({ type: entry.type, ...toWire(variantFields(field, entry.type), entry) }));
+  return {
+    value: sent.map(({ type, values }) => ({ type, ...values })),
+    fault: sent.flatMap(({ faults }, at) => faults.map(({ path, message }) => ({ path: `${at}.${path}`, message }))),
+  };
 }
 
 function emptyWire(field: Field): { value?: unknown; fault?: FieldFault[] } {

@@ -5,9 +5,11 @@ import { isTerminal } from '../../domain/statuses.ts';
 import { useAct } from '../api/queries.ts';
 import { DownloadButton } from '../ui/download.tsx';
 import { Failure } from '../ui/states.tsx';
+import { AddToDataset } from './add-to-dataset.tsx';
 import { CompareButton } from './compare-button.tsx';
 import { ForkButton } from './fork.tsx';
 import { RunAgain } from './run-again.tsx';
+import { ScoreButton } from './scores.tsx';
 
 export function RunActions({ task, status }: { task: Task; status: string }) {
   const halt = useAct(tasks.stop);
@@ -27,6 +29,8 @@ export function RunActions({ task, status }: { task: Task; status: string }) {
         <RunAgain task={task} />
         {task.steps > 0 && <ForkButton task={task} />}
         <CompareButton task={task} />
+        <ScoreButton task_id={task.id} />
+        {isTerminal(status) && <AddToDataset task={task} />}
         <DownloadButton
           variant="default"
           name={`run-${task.id}.json`}

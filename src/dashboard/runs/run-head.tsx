@@ -11,6 +11,7 @@ import { Facts, Status } from '../ui/show.tsx';
 import { When } from '../ui/time.tsx';
 import { budgetUse } from './budget-use.ts';
 import { RunActions } from './run-actions.tsx';
+import { useScored } from './scores.tsx';
 import type { Followed } from './use-run.ts';
 
 /** A run without its messages and logs, which the stream has. An empty value would be left out of the URL. */
@@ -33,6 +34,7 @@ interface HeadProps {
 export function RunHead({ task, status, followed: { run, connection } }: HeadProps) {
   const { data, dataUpdatedAt } = useRead(tasks.get, runOf(task.id));
   const usage = run.usage ?? task.usage;
+  const scored = useScored(task.id);
   const live = task.started_at !== null && !isTerminal(status);
   const now = useNow(live);
   const since = live ? Math.max(0, now - dataUpdatedAt) : 0;
@@ -67,6 +69,7 @@ export function RunHead({ task, status, followed: { run, connection } }: HeadPro
               Waiting: duration(waiting_ms),
             }),
           Created: <When at={task.created_at} />,
+          ...(scored && { Scores: scored }),
           ...(task.forked_from && { 'Forked from': <Source of={task.forked_from} /> }),
           ...(data && data.forks.length > 0 && { Forks: <Forks of={data.forks} /> }),
         }}

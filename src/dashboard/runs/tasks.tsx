@@ -17,7 +17,7 @@ import { taskColumns } from './task-columns.tsx';
 import { VersionFilter } from './version-filter.tsx';
 
 const EVERY_MS = 5_000;
-const TRIGGERS = ['prompt', 'schedule', 'fork', 'api'];
+const TRIGGERS = ['prompt', 'schedule', 'fork', 'api', 'evaluation'];
 const HOURS = { '1': 'last hour', '24': 'last day', '168': 'last week' };
 
 export default function Tasks() {

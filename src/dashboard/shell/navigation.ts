@@ -9,6 +9,7 @@ export const NAVIGATION: { title: string; links: Link[] }[] = [
       ['/tasks', 'Tasks'],
       ['/scheduled-agents', 'Schedules'],
       ['/chat', 'Chat'],
+      ['/datasets', 'Datasets'],
       ['/usage', 'Usage'],
       ['/alerts', 'Alerts'],
     ],

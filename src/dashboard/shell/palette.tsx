@@ -13,7 +13,7 @@ const MOST_SHOWN = 30;
 
 const SCREENS = [...NAVIGATION.flatMap(({ links }) => links), ['/shortcuts', 'Keyboard shortcuts'] as const];
 
-/** Finds screens, workflows, agents and runs by their words. */
+/** Finds screens, workflows, agents, datasets and runs by their words. */
 export function Palette() {
   const [query, setQuery] = useState('');
   const [asked] = useDebouncedValue(query.trim(), 250);
@@ -22,6 +22,7 @@ export function Palette() {
   const go = (id: string, label: string, to: string): SpotlightActionData => ({ id, label, onClick: () => void navigate(to) });
   const workflows = useNames('workflow', { enabled: opened });
   const agents = useNames('agent', { enabled: opened });
+  const datasets = useNames('dataset', { enabled: opened });
   const runs = useRead(tasks.list, { query: { q: asked, limit: MOST_RUNS } }, { enabled: opened && asked !== '' });
   const named = (group: string, slug: string, options: { value: string; label: string }[]) => ({
     group,
@@ -31,6 +32,7 @@ export function Palette() {
     { group: 'Screens', actions: SCREENS.map(([to, text]) => go(to, text, to)) },
     named('Workflows', 'workflows', workflows.options),
     named('Agents', 'agents', agents.options),
+    named('Datasets', 'datasets', datasets.options),
   ];
   const words = query.trim().toLowerCase();
   const found = groups

@@ -19,6 +19,9 @@ export function share(part: number, whole: number): string {
   return `${percent < 1 ? percent.toFixed(1) : Math.round(percent)} %`;
 }
 
+/** `66.6 %`. Rounds down, so that only a whole reads 100 %. */
+export const rate = (part: number) => `${Math.floor(part * 1_000 + 1e-6) / 10} %`;
+
 const SMALLEST = 0.00001;
 const CENTS: Intl.NumberFormatOptions = { minimumFractionDigits: 2, maximumFractionDigits: 2 };
 

@@ -33,13 +33,26 @@ interface ListTableProps<T> {
 }
 
 export function ListTable<T extends { id: string }>({ query, columns, label, empty, stacks = false }: ListTableProps<T>) {
+  return (
+    <Listed query={query} label={label} empty={empty}>
+      {(items) => <ColumnTable rows={items} columns={columns} label={label} keyOf={({ id }) => id} stacks={stacks} />}
+    </Listed>
+  );
+}
+
+interface ListedProps<T> extends Pick<ListTableProps<T>, 'query' | 'label' | 'empty'> {
+  children(items: T[]): ReactNode;
+}
+
+/** What a paged query has read so far, and a button for more. */
+export function Listed<T>({ query, label, empty, children }: ListedProps<T>) {
   const { items, error, total } = query;
   if (!items)
     return error ? <Failure problem={error} retry={() => void query.refetch()} /> : <Loading what={`Loading ${label}`} />;
   if (items.length === 0) return empty;
   return (
     <>
-      <ColumnTable rows={items} columns={columns} label={label} keyOf={({ id }) => id} stacks={stacks} />
+      {children(items)}
       <Group justify="space-between">
         <Text size="xs" c="dimmed">
           {items.length} of {total}

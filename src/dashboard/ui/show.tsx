@@ -8,6 +8,7 @@ const TONES: Record<string, string> = {
   completed: 'good',
   connected: 'good',
   delivered: 'good',
+  passed: 'good',
   done: 'good',
   indexed: 'good',
   started: 'good',

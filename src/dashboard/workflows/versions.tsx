@@ -1,8 +1,10 @@
 import { Anchor, Group, NativeSelect, Stack, Text } from '@mantine/core';
 import { Link } from 'react-router';
+import { scores, type VersionScores } from '../../contracts/scores.ts';
 import { type VersionDetail, versions, type WorkflowVersion } from '../../contracts/versions.ts';
 import { useList, useRead } from '../api/queries.ts';
-import { counted } from '../ui/figures.ts';
+import { evaluationUrl } from '../datasets/evaluation-url.ts';
+import { counted, rate } from '../ui/figures.ts';
 import { useFilters } from '../ui/filters.ts';
 import { type Column, ListTable } from '../ui/list.tsx';
 import { Section } from '../ui/page.tsx';
@@ -19,6 +21,7 @@ const ORIGINS = { saved: 'saved', run: 'first run' };
 export function Versions({ workflow_id }: { workflow_id: string }) {
   const { filters } = useFilters();
   const query = useList(versions.list, { limit: 50 }, { params: { id: workflow_id }, every_ms: EVERY_MS });
+  const scored = useRead(scores.byVersion, { params: { id: workflow_id } });
   const items = query.items ?? [];
   const chosen = Number(filters.version) || items[0]?.number;
   return (
@@ -28,7 +31,7 @@ export function Versions({ workflow_id }: { workflow_id: string }) {
       )}
       <ListTable
         query={query}
-        columns={columnsOf(workflow_id)}
+        columns={[...columnsOf(workflow_id), ...qualityColumns(scored.data ?? [])]}
         label="versions of this workflow"
         empty={<Empty>No version yet. One is recorded when you save the workflow or run it.</Empty>}
       />
@@ -72,6 +75,32 @@ const columnsOf = (workflow_id: string): Column<WorkflowVersion>[] => [
       ),
   },
 ];
+
+/** How good the answers of a version are: what people say, and the pass rate of its last evaluation. */
+const qualityColumns = (scored: VersionScores[]): Column<WorkflowVersion>[] => [
+  {
+    label: 'Scores',
+    show: ({ definition_hash }) => scoresLine(scored.find((version) => version.definition_hash === definition_hash)),
+  },
+  {
+    label: 'Pass rate',
+    show: ({ last_evaluation: last }) =>
+      last ? (
+        <Anchor component={Link} to={evaluationUrl(last)} className="nowrap" title={`Evaluated at ${last.completed_at}`}>
+          {rate(last.pass_rate)}
+        </Anchor>
+      ) : (
+        '—'
+      ),
+  },
+];
+
+function scoresLine(scored: VersionScores | undefined): string {
+  if (!scored || scored.scored === 0) return '—';
+  const { thumbs_up, thumbs_down, mean_value } = scored;
+  const thumbs = thumbs_up + thumbs_down > 0 ? [`${thumbs_up} up, ${thumbs_down} down`] : [];
+  return [...thumbs, ...(mean_value === null ? [] : [`mean ${Math.round(mean_value * 100) / 100}`])].join(', ');
+}
 
 interface ChosenProps {
   workflow_id: string;

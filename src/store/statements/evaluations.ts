@@ -135,11 +135,12 @@ export const removeDatasetItem = statement(
     SELECT running FROM found`,
 );
 
-/** A version that runs or evaluations of a workflow were pinned with. */
+/** A recorded version of a workflow, or one that its runs or evaluations were pinned with. */
 export const versionOfWorkflow = statement(
   'version_of_workflow',
   ['workflow_id', 'definition_hash'],
   `SELECT hash AS definition_hash, body FROM definitions WHERE hash = :definition_hash AND (
-    EXISTS (SELECT 1 FROM tasks WHERE definition_hash = :definition_hash AND workflow_id = :workflow_id)
+    EXISTS (SELECT 1 FROM workflow_versions WHERE definition_hash = :definition_hash AND workflow_id = :workflow_id)
+    OR EXISTS (SELECT 1 FROM tasks WHERE definition_hash = :definition_hash AND workflow_id = :workflow_id)
     OR EXISTS (SELECT 1 FROM evaluations WHERE definition_hash = :definition_hash AND workflow_id = :workflow_id))`,
 );

@@ -1,0 +1,142 @@
+import { Anchor, Button, Group, Progress, Stack, Text } from '@mantine/core';
+import { Link, useParams } from 'react-router';
+import { datasets } from '../../contracts/datasets.ts';
+import { type EvaluationDetail, evaluations, type Grader } from '../../contracts/evaluations.ts';
+import { versions } from '../../contracts/versions.ts';
+import { useAct, useRead } from '../api/queries.ts';
+import { duration, rate } from '../ui/figures.ts';
+import { useLiveText } from '../ui/live.tsx';
+import { Page, Section } from '../ui/page.tsx';
+import { Code, Facts, Status } from '../ui/show.tsx';
+import { Failure, Loaded } from '../ui/states.tsx';
+import { When } from '../ui/time.tsx';
+import { evaluationUrl } from './evaluation-url.ts';
+import { Regressions } from './regressions.tsx';
+import { Results } from './results.tsx';
+
+const EVERY_MS = 2_000;
+
+export default function EvaluationPage() {
+  const { id = '', run_id = '' } = useParams();
+  const dataset = useRead(datasets.get, { params: { id } });
+  const input = { params: { id, run_id } };
+  const query = useRead(evaluations.get, input);
+  useRead(evaluations.get, input, query.data?.status === 'running' ? { every_ms: EVERY_MS } : {});
+  return (
+    <Page
+      title={query.data ? `Evaluation of ${query.data.workflow_title ?? 'a workflow'}` : 'Evaluation'}
+      parent={{ to: `/datasets/${id}?tab=evaluations`, title: dataset.data?.name ?? 'Dataset' }}
+    >
+      <Loaded query={query} what="Loading the evaluation">
+        {(evaluation) => <EvaluationView key={evaluation.id} evaluation={evaluation} />}
+      </Loaded>
+    </Page>
+  );
+}
+
+function EvaluationView({ evaluation }: { evaluation: EvaluationDetail }) {
+  const { status, baseline_id, graders } = evaluation;
+  useLiveText(`The evaluation is ${status}`);
+  return (
+    <Stack>
+      <Head evaluation={evaluation} />
+      {status === 'completed' && baseline_id && <Regressions evaluation={evaluation} />}
+      <Section title="Graders">
+        <Stack gap="xs">
+          {graders.map((grader) => (
+            <GraderView key={JSON.stringify(grader)} grader={grader} />
+          ))}
+        </Stack>
+      </Section>
+      <Results evaluation={evaluation} />
+    </Stack>
+  );
+}
+
+function Head({ evaluation }: { evaluation: EvaluationDetail }) {
+  const { status, items, passed, failed, errors, pass_rate, created_at, completed_at } = evaluation;
+  const took = completed_at === null ? null : Date.parse(completed_at) - Date.parse(created_at);
+  return (
+    <Stack gap="xs" className="panel">
+      <Facts
+        of={{
+          Status: <Status of={status} />,
+          'Pass rate': pass_rate === null ? '—' : rate(pass_rate),
+          Passed: `${passed} of ${items}`,
+          Failed: failed,
+          'Without an answer': errors,
+          Workflow: (
+            <Anchor component={Link} to={`/workflows/${evaluation.workflow_id}`} inherit>
+              {evaluation.workflow_title ?? 'untitled'}
+            </Anchor>
+          ),
+          Version: <VersionOf evaluation={evaluation} />,
+          Model: evaluation.model ?? 'default',
+          'Tool calls': evaluation.effects,
+          'Runs at once': evaluation.parallel,
+          Started: <When at={created_at} />,
+          ...(took !== null && { Took: duration(took) }),
+          ...(evaluation.baseline_id && { Baseline: <Baseline evaluation={evaluation} /> }),
+        }}
+      />
+      {status === 'running' && <Running evaluation={evaluation} />}
+    </Stack>
+  );
+}
+
+const MOST_VERSIONS = 100;
+
+/** The number of the version, if it is recorded, else its hash. */
+function VersionOf({ evaluation: { workflow_id, definition_hash } }: { evaluation: EvaluationDetail }) {
+  const { data } = useRead(versions.list, { params: { id: workflow_id }, query: { limit: MOST_VERSIONS } });
+  const number = data?.items.find((version) => version.definition_hash === definition_hash)?.number;
+  if (number === undefined) return <span className="mono">{definition_hash.slice(0, 8)}</span>;
+  return (
+    <Anchor component={Link} to={`/workflows/${workflow_id}?tab=versions&version=${number}`} inherit>
+      Version {number}
+    </Anchor>
+  );
+}
+
+function Baseline({ evaluation: { dataset_id, baseline_id } }: { evaluation: EvaluationDetail }) {
+  return (
+    <Anchor component={Link} to={evaluationUrl({ dataset_id, id: baseline_id ?? '' })} inherit>
+      an earlier evaluation
+    </Anchor>
+  );
+}
+
+function Running({ evaluation: { id: run_id, dataset_id, items, passed, failed, errors } }: { evaluation: EvaluationDetail }) {
+  const halt = useAct(evaluations.halt);
+  const done = passed + failed + errors;
+  return (
+    <>
+      <Progress value={(done / items) * 100} aria-label="Items done" />
+      <Group justify="space-between">
+        <Text>
+          {done} of {items} items done
+        </Text>
+        <Button
+          color="red"
+          loading={halt.isPending}
+          disabled={halt.isSuccess}
+          onClick={() => halt.mutate({ params: { id: dataset_id, run_id } })}
+        >
+          {halt.isSuccess ? 'Halting …' : 'Halt'}
+        </Button>
+      </Group>
+      {halt.error && <Failure problem={halt.error} />}
+    </>
+  );
+}
+
+/** A grader with its settings. */
+function GraderView({ grader: { type, ...settings } }: { grader: Grader }) {
+  const name = type.replaceAll('_', ' ');
+  return (
+    <div>
+      <strong>{name}</strong>
+      <Code label={`Settings of ${name}`}>{settings}</Code>
+    </div>
+  );
+}

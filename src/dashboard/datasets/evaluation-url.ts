@@ -1,0 +1,3 @@
+import type { Evaluation } from '../../contracts/evaluations.ts';
+
+export const evaluationUrl = ({ dataset_id, id }: Pick<Evaluation, 'dataset_id' | 'id'>) => `/datasets/${dataset_id}/runs/${id}`;

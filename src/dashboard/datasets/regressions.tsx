@@ -1,0 +1,43 @@
+import { Anchor, Text } from '@mantine/core';
+import { Link } from 'react-router';
+import type { EvaluationDetail } from '../../contracts/evaluations.ts';
+import { compareUrl } from '../runs/compared.ts';
+import { type Column, ColumnTable } from '../ui/list.tsx';
+import { Section } from '../ui/page.tsx';
+import { Status } from '../ui/show.tsx';
+
+type Regression = EvaluationDetail['regressions'][number];
+
+/** The items that passed in the baseline and do not pass now. */
+export function Regressions({ evaluation: { regressions } }: { evaluation: EvaluationDetail }) {
+  return (
+    <Section title="Regressions">
+      {regressions.length === 0 ? (
+        <Text>Every item that passed in the baseline passes now.</Text>
+      ) : (
+        <ColumnTable rows={regressions} columns={COLUMNS} label="Regressions" keyOf={({ item_id }) => item_id} stacks />
+      )}
+    </Section>
+  );
+}
+
+const COLUMNS: Column<Regression>[] = [
+  { label: 'Item', show: ({ prompt }) => <span className="clip">{prompt.slice(0, 200)}</span> },
+  { label: 'Now', show: ({ status }) => <Status of={status} /> },
+  { label: 'Runs', show: (regression) => <Runs of={regression} /> },
+];
+
+function Runs({ of: { task_id, baseline_task_id } }: { of: Regression }) {
+  const link = (to: string, text: string) => (
+    <Anchor component={Link} to={to}>
+      {text}
+    </Anchor>
+  );
+  return (
+    <span className="links">
+      {task_id && link(`/tasks/${task_id}`, 'now')}
+      {baseline_task_id && link(`/tasks/${baseline_task_id}`, 'before')}
+      {task_id && baseline_task_id && link(compareUrl([baseline_task_id, task_id]), 'compare')}
+    </span>
+  );
+}
