@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Id, ListQuery, protective, Timestamp } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
 
-export const EVALUATION_EFFECTS = ['recorded', 'stub'] as const;
+const EVALUATION_EFFECTS = ['recorded', 'stub'] as const;
 const EVALUATION_STATUSES = ['running', 'completed', 'halted'] as const;
 export const RESULT_STATUSES = ['pending', 'running', 'passed', 'failed', 'error', 'halted'] as const;
 const MOST_PARALLEL = 16;
@@ -26,9 +26,6 @@ const JsonSchema = protective(
     json_schema: z.record(z.string(), z.unknown()),
   }),
 ).meta({ id: 'JsonSchemaGrader' });
-
-/** The graders by their type. */
-export const GRADERS = { exact: Exact, regex: Regex, json_schema: JsonSchema };
 
 export const Grader = z.discriminatedUnion('type', [Exact, Regex, JsonSchema]).meta({ id: 'Grader' });
 export type Grader = z.output<typeof Grader>;

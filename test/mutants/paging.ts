@@ -4,7 +4,7 @@ export default [
   {
     id: 'paging/by-time',
     file: 'src/store/page.ts',
-    text: "orderBy: { id: 'desc' }",
+    text: "orderBy: { [by]: 'desc' }",
     replacement: "orderBy: { created_at: 'desc' }",
     harm: 'Rows that were imported in the same moment are missing from lists, or there twice.',
     tests: [{ file: 'test/api/pages.test.ts', name: 'gives each row once, newest first' }],

