@@ -151,7 +151,7 @@ describe('an evaluation', () => {
   });
 
   it('shows the answer of each run, until the run is deleted', async () => {
-    const workflow_id = await here.workflow();
+    const workflow_id = await here.workflow({ workflow: { output_format: 'json' } });
     here.model.always(says('{"total": 42}'));
     const path = await evals.begin(await evals.dataset({ sum: { total: 42 } }), { workflow_id });
     const { results } = await evals.ended(path);

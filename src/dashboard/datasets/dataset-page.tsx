@@ -11,7 +11,7 @@ import { Facts } from '../ui/show.tsx';
 import { Loaded } from '../ui/states.tsx';
 import { useTab } from '../ui/tabs.ts';
 import { When } from '../ui/time.tsx';
-import { Evaluations } from './evaluations.tsx';
+import { EvaluationList } from './evaluations.tsx';
 import { Items } from './items.tsx';
 
 export default function DatasetPage() {
@@ -53,7 +53,7 @@ function DatasetView({ dataset }: { dataset: Dataset }) {
           <Items dataset_id={dataset.id} />
         </Tabs.Panel>
         <Tabs.Panel value="evaluations" pt="md">
-          <Evaluations dataset={dataset} />
+          <EvaluationList dataset={dataset} />
         </Tabs.Panel>
         <Tabs.Panel value="settings" pt="md">
           <EditForm resource={DATASETS} id={dataset.id} />
