@@ -201,6 +201,8 @@ describeInBrowser('an evaluation', () => {
         { type: 'regex', pattern: '^[A-Za-z]+$' },
       ],
     });
+    await entry(page, 'Graders: exact, regex').click();
+    await group(page, 'Settings of regex').getByText('^[A-Za-z]+$').waitFor();
     await entry(page, 'Italy').getByText('The answer is not the expected one').waitFor();
     await entry(page, 'Italy').press('Enter');
     await group(page, 'Answer').filter({ visible: true }).getByText('Milan').waitFor();
@@ -216,7 +218,7 @@ describeInBrowser('an evaluation', () => {
     await regressions.getByRole('cell', { name: 'Spain' }).waitFor({ timeout: 60_000 });
     expect(await regressions.getByRole('row').count()).toBe(2);
     await page.getByLabel('Status').selectOption('failed');
-    await expect.poll(() => page.locator('summary').count()).toBe(1);
+    await expect.poll(() => group(page, 'results').locator('summary').count()).toBe(1);
     expect(await faultsOf(page)).toEqual([]);
     await regressions.getByRole('link', { name: 'compare' }).click();
     await group(page, 'Answer, Run B').getByText('+ Barcelona').waitFor();

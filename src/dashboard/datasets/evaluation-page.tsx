@@ -6,7 +6,7 @@ import { versions } from '../../contracts/versions.ts';
 import { useAct, useRead } from '../api/queries.ts';
 import { duration, rate } from '../ui/figures.ts';
 import { useLiveText } from '../ui/live.tsx';
-import { Page, Section } from '../ui/page.tsx';
+import { Page } from '../ui/page.tsx';
 import { Code, Facts, Status } from '../ui/show.tsx';
 import { Failure, Loaded } from '../ui/states.tsx';
 import { When } from '../ui/time.tsx';
@@ -35,19 +35,14 @@ export default function EvaluationPage() {
 }
 
 function EvaluationView({ evaluation }: { evaluation: EvaluationDetail }) {
-  const { status, baseline_id, graders } = evaluation;
+  const { status, baseline_id, regressions, graders } = evaluation;
+  const compared = baseline_id !== null && (status === 'completed' || regressions.length > 0);
   useLiveText(`The evaluation is ${status}`);
   return (
     <Stack>
       <Head evaluation={evaluation} />
-      {status === 'completed' && baseline_id && <Regressions evaluation={evaluation} />}
-      <Section title="Graders">
-        <Stack gap="xs">
-          {graders.map((grader) => (
-            <GraderView key={JSON.stringify(grader)} grader={grader} />
-          ))}
-        </Stack>
-      </Section>
+      {compared && <Regressions evaluation={evaluation} />}
+      <Graders graders={graders} />
       <Results evaluation={evaluation} />
     </Stack>
   );
@@ -130,13 +125,20 @@ function Running({ evaluation: { id: run_id, dataset_id, items, passed, failed, 
   );
 }
 
-/** A grader with its settings. */
-function GraderView({ grader: { type, ...settings } }: { grader: Grader }) {
-  const name = type.replaceAll('_', ' ');
+const wordsOf = ({ type }: Grader) => type.replaceAll('_', ' ');
+
+/** The graders, with their settings on request. */
+function Graders({ graders }: { graders: Grader[] }) {
   return (
-    <div>
-      <strong>{name}</strong>
-      <Code label={`Settings of ${name}`}>{settings}</Code>
-    </div>
+    <details>
+      <summary>Graders: {graders.map(wordsOf).join(', ')}</summary>
+      <Stack gap="xs" mt="xs">
+        {graders.map((grader) => (
+          <Code key={JSON.stringify(grader)} label={`Settings of ${wordsOf(grader)}`}>
+            {grader}
+          </Code>
+        ))}
+      </Stack>
+    </details>
   );
 }
