@@ -203,7 +203,7 @@ function Variants({ field, values, path, faults, onChange }: ControlProps) {
     <Fieldset legend={field.label}>
       <Stack gap="sm">
         {entries.map((entry, at) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: entries have nothing else to tell them apart
+          // biome-ignore lint/suspicious/noArrayIndexKey: nothing else identifies an entry
           <Fieldset key={at} legend={`${at + 1}`}>
             <Stack gap="sm">
               <NativeSelect
