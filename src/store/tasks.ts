@@ -207,8 +207,11 @@ function openingEvents({ task_id, prompt, seed: from }: NewTask, at: string): Ne
   const { log } = eventsOf(task_id, () => at);
   const received = log('prompt_received', excerpt(prompt), { task_id });
   if (!from) return [received];
-  const forked_from = { task_id: from.task_id, step: from.step, effects: from.effects };
-  return [received, log('forked', `Forked from step ${from.step} of the run ${from.task_id}`, { forked_from })];
+  const { step, effects, changes } = from;
+  const forked_from = { task_id: from.task_id, step, effects };
+  const differs = changes.length > 0 ? ` with another ${changes.join(', ')}` : '';
+  const detail = `Forked from step ${step} of the run ${from.task_id}${differs}`;
+  return [received, log('forked', detail, { forked_from, ...(differs ? { changes } : {}) })];
 }
 
 type Prepare = (on: Queryable) => Promise<void>;
@@ -264,6 +267,7 @@ function valuesOf(task: NewTask, { task_id, created_at, events, keys }: Fresh) {
     created_at,
     definition_hash: (from ?? evaluated)?.definition_hash ?? hashOf(body),
     definition: body,
+    is_trial: from !== undefined && from.definition_hash === null,
     version_id: uuid(),
     config: config && JSON.stringify(config),
     agent_id: definition.agent.id,
