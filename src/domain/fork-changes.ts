@@ -89,7 +89,7 @@ export function changedDefinition(source: Definition, changes: ForkChanges, part
 }
 
 const KEPT_THERE =
-  'This provider keeps conversations in sessions of its own, which cannot start in the middle of one; choose another provider';
+  'This provider keeps conversations in its own sessions, which cannot start in the middle of one; choose another provider';
 
 function changeFaults(source: Definition, changes: ForkChanges, parts: ForkParts): FieldError[] {
   const asked = partsAsked(source, changes);
