@@ -76,8 +76,8 @@ describeInBrowser('the playground', () => {
     );
     expect(here.model.requests.at(-1)?.messages.at(-1)?.content).toContain('Stub');
     const answer = trial(page, 1).getByRole('group', { name: 'Answer at step 2, compared with the run' });
-    await answer.getByText('The sum is 42.').waitFor();
-    await answer.getByText(`→ ${name}({"a":1,"b":1})`).waitFor();
+    expect((await answer.locator('ins').allInnerTexts()).join('')).toContain(name);
+    expect((await answer.locator('del').allInnerTexts()).join('')).toContain('sum');
     expect(await faults(page)).toEqual([]);
     await trial(page, 1).getByRole('link', { name: 'Compare the runs' }).click();
     await page.getByRole('heading', { name: 'Compare runs' }).waitFor();
@@ -132,6 +132,8 @@ describeInBrowser('a trial of the playground is saved', () => {
     expect(await read(`workflows/${workflow_id}`)).toMatchObject({ reasoning_effort: 'low', output_format: 'markdown' });
     expect(await versions()).toHaveLength(before + 1);
     expect((await versions())[0]).toMatchObject({ origin: 'saved', current: true });
+    await saveDialog(page).getByRole('link', { name: 'Versions of the workflow' }).click();
+    await page.getByRole('group', { name: 'versions of this workflow' }).waitFor();
   }, 120_000);
 
   it('over what is stored now: if someone changed the same field meanwhile, the difference is shown again', async ({

@@ -38,6 +38,10 @@ export function Bench({ task, request }: BenchProps) {
       },
     );
   };
+  /** Messages are never saved, so leaving still loses them. */
+  const saved = () => {
+    if (body.prompt === undefined && body.changes?.messages === undefined) setTried(content);
+  };
   return (
     <Stack>
       <form onSubmit={submit}>
@@ -48,7 +52,7 @@ export function Bench({ task, request }: BenchProps) {
             <Button type="submit" loading={fork.isPending}>
               Run
             </Button>
-            <SaveButton task={task} draft={draftValues(request, draft)} />
+            <SaveButton task={task} draft={draftValues(request, draft)} saved={saved} />
           </Group>
         </Stack>
       </form>

@@ -58,7 +58,7 @@ function MessageEdit({ message, text, set }: MessageEditProps) {
           <span className="note">{title}</span>
           {content !== '' && (
             <Button
-              size="compact-xs"
+              size="compact-sm"
               variant="default"
               onClick={() => set(text === undefined ? content : null)}
               aria-label={`${text === undefined ? 'Edit' : 'Undo the edit of'} ${title}`}

@@ -20,6 +20,7 @@ interface SaveProps {
   task: Task;
   /** The values of the fields as they were tried. */
   draft: Values;
+  saved(): void;
 }
 
 /** Writes what a draft changes into the workflow and its agent, after showing the differences. */
@@ -31,7 +32,7 @@ export function SaveButton(props: SaveProps) {
   );
 }
 
-function SaveDialog({ task, draft, close }: SaveProps & { close(): void }) {
+function SaveDialog({ task, draft, saved, close }: SaveProps & { close(): void }) {
   const origin = useOrigin(task);
   const saving = useSaving(task.workflow_id);
   return (
@@ -41,7 +42,7 @@ function SaveDialog({ task, draft, close }: SaveProps & { close(): void }) {
           {(state) => {
             const stored = { agent: state.agent.value, workflow: state.workflow.value };
             const lines = saveLines(stored, { origin: from, draft });
-            return <Choice key={state.read} {...{ task, lines, state, close }} save={saving.save} />;
+            return <Choice key={state.read} {...{ task, lines, state, saved, close }} save={saving.save} />;
           }}
         </Loaded>
       )}
@@ -71,15 +72,17 @@ interface ChoiceProps {
   task: Task;
   lines: SaveLine[];
   state: State;
+  saved(): void;
   close(): void;
   save: ReturnType<typeof useSaving>['save'];
 }
 
-function Choice({ task, lines, state, close, save }: ChoiceProps) {
+function Choice({ task, lines, state, saved, close, save }: ChoiceProps) {
   const [left_out, setLeftOut] = useState<string[]>([]);
   const [agent, setAgent] = useState<AgentChoice>('change');
   const chosen = lines.filter(({ name }) => !left_out.includes(name));
   const work = useWork(() => save({ state, lines: chosen, agent }));
+  const act = () => work.mutate(undefined, { onSuccess: (outcome) => outcome === 'saved' && saved() });
   if (work.data === 'saved') return <Saved task={task} close={close} />;
   return (
     <Stack>
@@ -112,7 +115,7 @@ function Choice({ task, lines, state, close, save }: ChoiceProps) {
         <Button variant="default" onClick={close} data-autofocus>
           Cancel
         </Button>
-        <Button disabled={chosen.length === 0} loading={work.isPending} onClick={() => work.mutate()}>
+        <Button disabled={chosen.length === 0} loading={work.isPending} onClick={act}>
           Save
         </Button>
       </Group>
