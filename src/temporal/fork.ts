@@ -56,7 +56,8 @@ export async function plannedFork(store: Pick<Store, 'definitions' | 'forks'>, o
   return {
     definition,
     prompt: own_prompt,
-    said: [{ path: 'prompt', text: prompt ?? own_prompt }, ...said],
+    // An edited prompt is judged as an edit.
+    said: prompt === undefined && edited_prompt !== undefined ? said : [{ path: 'prompt', text: prompt ?? own_prompt }, ...said],
     state,
     seed: {
       task_id: source.id,

@@ -196,7 +196,11 @@ describe('changes are refused', () => {
       from_step: 2,
       changes: { messages: [{ step, position, content: 'Find gold.' }] },
     });
-    expect(await fork(task_id, edit(0, 0))).toMatchObject({ status: 422, body: { code: 'guardrail_blocked' } });
+    for (const prompt of [undefined, 'Continue.'])
+      expect(await fork(task_id, { ...edit(0, 0), prompt })).toMatchObject({
+        status: 422,
+        body: { code: 'guardrail_blocked', errors: [{ path: 'changes.messages.0.content' }] },
+      });
     here.model.script(says('Found.'));
     await trial(task_id, edit(1, 1));
   });
