@@ -17,7 +17,7 @@ export interface MessageEdit {
 }
 
 /** What a fork may have differently from its source run, in the fields of agents and workflows. */
-export interface ChangeableFields {
+interface PinnedFields {
   system_prompt: string;
   provider_id: string | null;
   model: string | null;
@@ -31,10 +31,10 @@ export interface ChangeableFields {
 type Optional<T> = { [K in keyof T]?: T[K] | undefined };
 
 /** Absent: as in the source run. */
-export type ForkChanges = Optional<ChangeableFields> & { messages?: MessageEdit[] | undefined };
+export type DefinitionChanges = Optional<PinnedFields> & { messages?: MessageEdit[] | undefined };
 
 /** What a definition has in the fields that a fork can change. */
-export function pinnedFields({ agent, provider, model, settings, tools, mcp_servers = [] }: Definition): ChangeableFields {
+export function pinnedFields({ agent, provider, model, settings, tools, mcp_servers = [] }: Definition): PinnedFields {
   const { output_format, reasoning_effort } = settings;
   return {
     system_prompt: agent.system_prompt,
@@ -62,7 +62,7 @@ export interface ForkParts {
 }
 
 /** The ids to read before a definition can be changed. */
-export function partsAsked(source: Definition, { provider_id, custom_tool_ids = [] }: ForkChanges) {
+export function partsAsked(source: Definition, { provider_id, custom_tool_ids = [] }: DefinitionChanges) {
   const pinned = pinnedFields(source);
   return {
     provider_id: provider_id && provider_id !== pinned.provider_id ? provider_id : null,
@@ -71,7 +71,7 @@ export function partsAsked(source: Definition, { provider_id, custom_tool_ids = 
 }
 
 /** The definition of a fork: the source's if nothing differs. Refuses what the fork cannot have. */
-export function changedDefinition(source: Definition, changes: ForkChanges, parts: ForkParts): Definition {
+export function changedDefinition(source: Definition, changes: DefinitionChanges, parts: ForkParts): Definition {
   const faults = changeFaults(source, changes, parts);
   if (faults.length > 0) throw unprocessable(faults);
   const { agent, settings } = source;
@@ -91,7 +91,7 @@ export function changedDefinition(source: Definition, changes: ForkChanges, part
 const KEPT_THERE =
   'This provider keeps conversations in its own sessions, which cannot start in the middle of one; choose another provider';
 
-function changeFaults(source: Definition, changes: ForkChanges, parts: ForkParts): FieldError[] {
+function changeFaults(source: Definition, changes: DefinitionChanges, parts: ForkParts): FieldError[] {
   const asked = partsAsked(source, changes);
   const { mcp_server_ids } = pinnedFields(source);
   const faults: FieldError[] = [];
@@ -111,7 +111,7 @@ function changeFaults(source: Definition, changes: ForkChanges, parts: ForkParts
 }
 
 /** Another provider is used as it is now, with its default model unless the changes name one. */
-function withModel(source: Definition, { provider_id, model }: ForkChanges, parts: ForkParts): Definition {
+function withModel(source: Definition, { provider_id, model }: DefinitionChanges, parts: ForkParts): Definition {
   if (provider_id === undefined || provider_id === (source.provider?.id ?? null))
     return model === undefined ? source : { ...source, model: model ?? source.provider?.default_model ?? null };
   const provider = provider_id === null ? null : parts.provider;
@@ -123,7 +123,7 @@ function withModel(source: Definition, { provider_id, model }: ForkChanges, part
 /** Tools of the source stay as they are pinned. Custom tools pinned without an id, by early versions, cannot be left out. */
 function changedTools(
   { tools, mcp_servers, settings, tools_left_out }: Definition,
-  { custom_tool_ids, builtin_tools, mcp_server_ids }: ForkChanges,
+  { custom_tool_ids, builtin_tools, mcp_server_ids }: DefinitionChanges,
   parts: ForkParts,
 ): Partial<Definition> {
   const of = <K extends PinnedTool['kind']>(kind: K) =>

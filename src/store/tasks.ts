@@ -4,16 +4,16 @@ import type { ForkedFrom, Task } from '../contracts/tasks.ts';
 import type { BudgetLimits } from '../domain/budget.ts';
 import type { ContinuityDecision } from '../domain/continuity.ts';
 import type { Definition } from '../domain/definition.ts';
-import { eventsOf, type NewEvent } from '../domain/events.ts';
+import type { NewEvent } from '../domain/events.ts';
 import type { TodoItem } from '../domain/progress.ts';
 import { TERMINAL_STATUSES } from '../domain/statuses.ts';
-import { storable } from '../domain/transcript.ts';
 import { isUuid } from '../domain/uuid.ts';
 import type { PrismaClient, Task as Row } from '../generated/prisma/client.ts';
 import { inTransaction, type Queryable, row, rows } from './database.ts';
 import { hashOf, withDefinition } from './definitions.ts';
 import { type Evaluated, markAsEvaluated, type Seed, seed } from './forks.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
+import { openingEvents } from './opening-events.ts';
 import { wireAs } from './page.ts';
 import type { Publish } from './runs.ts';
 import { setTaskBudget } from './statements/pauses.ts';
@@ -201,19 +201,6 @@ export function taskStore({
   };
 }
 
-const EXCERPT = 200;
-
-function openingEvents({ task_id, prompt, seed: from }: NewTask, at: string): NewEvent[] {
-  const { log } = eventsOf(task_id, () => at);
-  const received = log('prompt_received', excerpt(prompt), { task_id });
-  if (!from) return [received];
-  const { step, effects, changes } = from;
-  const forked_from = { task_id: from.task_id, step, effects };
-  const differs = changes.length > 0 ? ` with another ${changes.join(', ')}` : '';
-  const detail = `Forked from step ${step} of the run ${from.task_id}${differs}`;
-  return [received, log('forked', detail, { forked_from, ...(differs ? { changes } : {}) })];
-}
-
 type Prepare = (on: Queryable) => Promise<void>;
 
 /** What is written with a task that does not start from nothing. */
@@ -227,8 +214,6 @@ async function prepared<T>(on: Queryable, { prepare, write }: { prepare: Prepare
   if (created) await prepare(on);
   return created;
 }
-
-const excerpt = (text: string) => storable([...text].slice(0, EXCERPT).join(''));
 
 interface Fresh {
   task_id: string;

@@ -1,7 +1,7 @@
 import { type Definition, isVendor } from '../domain/definition.ts';
 import { type FieldError, unprocessable } from '../domain/errors.ts';
 import { type ForkEffects, stateBefore } from '../domain/fork.ts';
-import { changedDefinition, type ForkChanges, type MessageEdit, partsAsked } from '../domain/fork-changes.ts';
+import { changedDefinition, type DefinitionChanges, type MessageEdit, partsAsked } from '../domain/fork-changes.ts';
 import type { LoopState } from '../domain/run-loop.ts';
 import { storable } from '../domain/transcript.ts';
 import type { CopiedMessage, Seed } from '../store/forks.ts';
@@ -20,7 +20,7 @@ export interface ForkAt {
   from_step: number;
   effects: ForkEffects;
   prompt?: string | undefined;
-  changes?: ForkChanges | undefined;
+  changes?: DefinitionChanges | undefined;
 }
 
 /** A text of the caller's for the model, and the field that it came in. */
@@ -64,7 +64,9 @@ export async function plannedFork(store: Pick<Store, 'definitions' | 'forks'>, o
       step: from_step,
       effects,
       definition_hash: definition === original ? source.definition_hash : null,
-      changes: Object.entries(changes).flatMap(([name, value]) => (value === undefined ? [] : [name])),
+      changes: Object.entries(changes)
+        .flatMap(([name, value]) => (value === undefined ? [] : [name]))
+        .sort(),
       turns: state.turns,
       copied,
       message: copied ? (prompt ?? null) : null,

@@ -70,8 +70,8 @@ describe('a fork with changes', () => {
     expect(instructions).toBe(sentLast().messages[0]?.content);
     expect((await request(ended.id, 1)).not_rebuilt).toContainEqual(expect.stringContaining('copied into a fork with changes'));
     const { logs } = await read<{ logs: { event: string; detail: string }[] }>(`tasks/${ended.id}`);
-    expect(logs.find(({ event }) => event === 'forked')?.detail).toMatch(
-      /with another system_prompt, provider|with another system_prompt/,
+    expect(logs.find(({ event }) => event === 'forked')?.detail).toBe(
+      `Forked from step 2 of the run ${task_id} with another ${Object.keys(changes).sort().join(', ')}`,
     );
     expect((await request(task_id, 2)).changeable).toMatchObject({ system_prompt: 'Be kind.', custom_tool_ids: [known.id] });
   });

@@ -7,7 +7,7 @@ import { FieldControl } from '../resources/controls.tsx';
 import { EFFECT_NOTES } from '../runs/fork.tsx';
 import { Failure } from '../ui/states.tsx';
 import { useUnsaved } from '../ui/unsaved.tsx';
-import { type Draft, draftOf, draftValues, EFFECTS, fieldFaults, fieldsFor, forkOf, withControl } from './draft.ts';
+import { draftOf, draftValues, fieldFaults, fieldsFor, forkOf, TRIAL_EFFECTS, type TrialDraft, withControl } from './draft.ts';
 import { Messages } from './messages.tsx';
 import { SaveButton } from './save.tsx';
 import { Trials } from './trials.tsx';
@@ -63,8 +63,8 @@ export function Bench({ task, request }: BenchProps) {
 
 interface ControlsProps {
   request: StepRequest;
-  draft: Draft;
-  change(draft: Draft): void;
+  draft: TrialDraft;
+  change(draft: TrialDraft): void;
   faults: { path: string; message: string }[];
 }
 
@@ -98,10 +98,10 @@ function Controls({ request, draft, change, faults }: ControlsProps) {
       <Radio.Group
         label="Tool calls"
         value={draft.effects}
-        onChange={(value) => change({ ...draft, effects: value as Draft['effects'] })}
+        onChange={(value) => change({ ...draft, effects: value as TrialDraft['effects'] })}
       >
         <Stack gap={6} mt={4}>
-          {EFFECTS.map((name) => (
+          {TRIAL_EFFECTS.map((name) => (
             <Radio key={name} value={name} label={name} description={EFFECT_NOTES[name]} />
           ))}
         </Stack>

@@ -3,17 +3,17 @@ import type { StepRequest } from '../../contracts/run-inspection.ts';
 import { type Field, fieldsOf, type Values } from '../resources/fields.ts';
 import { changesOf, type FieldFault, toControls, toWire } from '../resources/values.ts';
 
-export const EFFECTS = ['recorded', 'stub'] as const;
+export const TRIAL_EFFECTS = ['recorded', 'stub'] as const;
 
 /** What is tried at a step. */
-export interface Draft {
+export interface TrialDraft {
   /** The fields as their controls hold them. */
   controls: Values;
   /** New texts of messages, by their place. */
   edits: Record<string, string>;
   /** A message before the step. */
   prompt: string;
-  effects: (typeof EFFECTS)[number];
+  effects: (typeof TRIAL_EFFECTS)[number];
 }
 
 const FIELDS: Field[] = fieldsOf(ForkChanges, {
@@ -32,33 +32,33 @@ const FIELDS: Field[] = fieldsOf(ForkChanges, {
 export const fieldsFor = ({ changeable }: StepRequest): Field[] =>
   FIELDS.filter(({ name }) => name !== 'mcp_server_ids' || changeable.mcp_server_ids.length > 0);
 
-export const draftOf = (request: StepRequest): Draft => ({
+export const draftOf = (request: StepRequest): TrialDraft => ({
   controls: toControls(fieldsFor(request), request.changeable),
   edits: {},
   prompt: '',
   effects: 'recorded',
 });
 
-export const placeOf = ({ step, position }: { step: number; position: number }) => `${step}/${position}`;
+export const messagePlace = ({ step, position }: { step: number; position: number }) => `${step}/${position}`;
 
 /** Another provider has other models, so its default is chosen. */
-export const withControl = (draft: Draft, name: string, value: unknown): Draft => {
+export const withControl = (draft: TrialDraft, name: string, value: unknown): TrialDraft => {
   const model = name === 'provider_id' && value !== draft.controls.provider_id ? { model: '' } : {};
   return { ...draft, controls: { ...draft.controls, [name]: value, ...model } };
 };
 
 /** The values of the fields with the changes of the draft. */
-export const draftValues = (request: StepRequest, { controls }: Draft): Values => ({
+export const draftValues = (request: StepRequest, { controls }: TrialDraft): Values => ({
   ...request.changeable,
   ...toWire(fieldsFor(request), controls).values,
 });
 
 /** The body of the fork that tries the draft. */
-export function forkOf(request: StepRequest, draft: Draft) {
+export function forkOf(request: StepRequest, draft: TrialDraft) {
   const { step, messages, changeable } = request;
   const { edits, prompt, effects } = draft;
   const edited = messages.flatMap((message) => {
-    const content = edits[placeOf(message)];
+    const content = edits[messagePlace(message)];
     return content === undefined || content === message.content
       ? []
       : [{ step: message.step, position: message.position, content }];

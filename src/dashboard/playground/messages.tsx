@@ -1,10 +1,10 @@
 import { Button, Group, Stack, Textarea } from '@mantine/core';
-import { type Message, messageTitle } from '../runs/step-request.tsx';
+import { messageTitle, type RequestMessage } from '../runs/step-request.tsx';
 import { Code } from '../ui/show.tsx';
-import { placeOf } from './draft.ts';
+import { messagePlace } from './draft.ts';
 
 interface MessagesProps {
-  of: Message[];
+  of: RequestMessage[];
   /** New texts, by the places of their messages. */
   edits: Record<string, string>;
   change(edits: Record<string, string>): void;
@@ -24,7 +24,7 @@ export function Messages({ of: messages, edits, change }: MessagesProps) {
       </summary>
       <ol className="messages" aria-label="Messages">
         {messages.map((message) => {
-          const place = placeOf(message);
+          const place = messagePlace(message);
           const { [place]: text, ...others } = edits;
           return (
             <MessageEdit
@@ -41,7 +41,7 @@ export function Messages({ of: messages, edits, change }: MessagesProps) {
 }
 
 interface MessageEditProps {
-  message: Message;
+  message: RequestMessage;
   /** Undefined: not edited. */
   text: string | undefined;
   /** Null takes the edit back. */

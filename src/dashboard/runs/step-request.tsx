@@ -8,7 +8,7 @@ import { Code, Facts, Status } from '../ui/show.tsx';
 import { Loaded } from '../ui/states.tsx';
 import { type RequestDiff, requestDiff } from './request-diff.ts';
 
-export type Message = StepRequest['messages'][number];
+export type RequestMessage = StepRequest['messages'][number];
 
 /** The whole request of a step, and what is new in it since the step before. */
 export function RequestView({ task_id, step }: { task_id: string; step: number }) {
@@ -132,10 +132,10 @@ const KINDS: Record<string, string> = {
 };
 
 /** Who wrote a message, and where it belongs. */
-export const messageTitle = ({ role, kind, step, call_id }: Message) =>
+export const messageTitle = ({ role, kind, step, call_id }: RequestMessage) =>
   [`${role}, ${KINDS[kind] ?? kind}`, step > 0 && `step ${step}`, call_id && `call ${call_id}`].filter(Boolean).join(', ');
 
-function MessageView({ message, is_new }: { message: Message; is_new: boolean }) {
+function MessageView({ message, is_new }: { message: RequestMessage; is_new: boolean }) {
   const { role, step, content, tool_calls, call_id } = message;
   return (
     <li data-new={is_new}>
