@@ -4,7 +4,7 @@ import type { BudgetLimits } from '../domain/budget.ts';
 import type { ContinuityDecision } from '../domain/continuity.ts';
 import type { Definition } from '../domain/definition.ts';
 import type { CallDecision } from '../domain/effects.ts';
-import { conflict } from '../domain/errors.ts';
+import { conflict, unprocessable } from '../domain/errors.ts';
 import { eventsOf } from '../domain/events.ts';
 import { progressOf } from '../domain/progress.ts';
 import { isTerminal } from '../domain/statuses.ts';
@@ -13,6 +13,7 @@ import type { Store } from '../store/index.ts';
 import type { WiredTask } from '../store/tasks.ts';
 import type { Dispatch } from '../temporal/dispatch.ts';
 import type { Engine } from '../temporal/engine.ts';
+import { unknownBuiltins } from './agents.ts';
 import type { Caller } from './auth.ts';
 import { type Api, mount } from './mount.ts';
 import { ownedTask, ownedWorkflow } from './owned.ts';
@@ -88,6 +89,7 @@ export function taskRoutes(api: Api, { store, engine, dispatch, bundleOf, isPric
   mount(api, tasks.fork, async ({ params: { id }, body, reserved_id: task_id }, caller) => {
     const source = await owned(id, caller);
     const { workflow_id } = source;
+    refuseUnknownBuiltins(body.changes);
     const { key: owner, login: owner_login, access_token } = caller;
     const accepted = await dispatch.fork({ ...body, source, task_id, workflow_id, owner, owner_login, access_token });
     const forked_from = { task_id: id, step: body.from_step, effects: body.effects };
@@ -132,6 +134,11 @@ export function taskRoutes(api: Api, { store, engine, dispatch, bundleOf, isPric
     return taskView(await owned(id, caller));
   });
   mount(api, tasks.reconcile, ({ params, body: { decision, result } }, caller) => decide(params, { decision, result }, caller));
+}
+
+function refuseUnknownBuiltins({ builtin_tools }: { builtin_tools?: string[] | undefined } = {}): void {
+  const faults = builtin_tools ? unknownBuiltins({ builtin_tools }) : [];
+  if (faults.length > 0) throw unprocessable(faults.map((fault) => ({ ...fault, path: `changes.${fault.path}` })));
 }
 
 function continuityDecided(id: string, decision: ContinuityDecision, { login }: Caller) {

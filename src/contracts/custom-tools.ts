@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { alsoTaken, JsonRecord, Name, Needs, patchOf, Tags, toolSchema } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 
-export const EFFECTS = ['read', 'idempotent', 'write'] as const;
+const EFFECTS = ['read', 'idempotent', 'write'] as const;
 
 const JsonObject = z.record(z.string(), z.unknown());
 

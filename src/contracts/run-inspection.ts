@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Id, Timestamp } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
+import { ChangeableFields } from './fork-changes.ts';
 import { TaskStep } from './tasks.ts';
 
 export const RunSpan = z
@@ -53,6 +54,7 @@ export const StepRequest = z
     parameters: z
       .record(z.string(), z.unknown())
       .meta({ description: 'The other fields of the request, such as `reasoning_effort`' }),
+    changeable: ChangeableFields,
     not_rebuilt: z.array(z.string()).meta({ description: 'What may differ from the request that was sent, one sentence each' }),
   })
   .meta({ id: 'StepRequest', description: 'Everything that the model was sent at a step' });

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { TASK_STATUSES } from '../domain/statuses.ts';
 import { Id, Timestamp } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
+import { ForkChanges } from './fork-changes.ts';
 import { RunFigures } from './run-figures.ts';
 import { ErrorGroup, TaskFilterQuery, TaskQuery, versionsNamed } from './task-lists.ts';
 import { Budget, LogEntry, ON_BUSY, PromptAccepted, TranscriptEntry, UsageCounts, UsageTotals } from './workflows.ts';
@@ -120,6 +121,7 @@ const ForkRequest = z
           'and any other call is executed. `stub`: no tool is called. `live`: every call is executed',
       }),
     on_busy: z.enum(ON_BUSY).optional(),
+    changes: ForkChanges.optional(),
   })
   .meta({ id: 'ForkRequest', example: { from_step: 2, effects: 'recorded' } });
 
@@ -200,6 +202,7 @@ export const tasks = {
     summary: 'Fork a run at one of its steps',
     description:
       'Starts another run of the same workflow with the pinned definition of this run and its transcript before `from_step`. ' +
+      '`changes` tries another system prompt, model, set of tools or text of a message; the workflow keeps its settings. ' +
       'A run whose conversation is kept by a vendor cannot be forked.',
     params: IdParams,
     body: ForkRequest,

@@ -13,6 +13,7 @@ import { LeaveGuard } from './ui/unsaved.tsx';
 
 const Tasks = lazy(() => import('./runs/tasks.tsx'));
 const TaskPage = lazy(() => import('./runs/task-page.tsx'));
+const Playground = lazy(() => import('./playground/playground-page.tsx'));
 const Compare = lazy(() => import('./runs/compare.tsx'));
 const WorkflowPage = lazy(() => import('./workflows/workflow-page.tsx'));
 const DatasetPage = lazy(() => import('./datasets/dataset-page.tsx'));
@@ -53,6 +54,7 @@ function Screens() {
       <Route path="/make" element={<Make />} />
       <Route path="/tasks" element={<Tasks />} />
       <Route path="/tasks/:id" element={<TaskPage />} />
+      <Route path="/tasks/:id/playground" element={<Playground />} />
       <Route path="/runs/compare" element={<Compare />} />
       {/* Before the pages of single records: a route that is listed first wins. */}
       <Route path="/:resource/new" element={<CreatePage />} />

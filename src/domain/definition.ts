@@ -153,6 +153,12 @@ export type PinnedTool =
   | { kind: 'builtin'; name: string }
   | (ToolSpec & { kind: 'definition' });
 
+const MEMORY_TOOLS = ['store_memory', 'search_memory'];
+
+/** A run that bypasses memory has no memory tools. */
+export const pinnedBuiltins = (names: string[], { bypass_memory }: Pick<RunSettings, 'bypass_memory'>): PinnedTool[] =>
+  names.filter((name) => !(bypass_memory && MEMORY_TOOLS.includes(name))).map((name) => ({ kind: 'builtin', name }));
+
 /** US dollars per million tokens. */
 export interface ModelPrice {
   input: number;

@@ -2,9 +2,11 @@ import type { Caller } from '../api/auth.ts';
 import type { StepRequest } from '../contracts/run-inspection.ts';
 import type { Definition } from '../domain/definition.ts';
 import { AppError } from '../domain/errors.ts';
+import { pinnedFields } from '../domain/fork-changes.ts';
 import { KNOWLEDGE_POSITION, MEMORY_POSITION, type TranscriptMessage } from '../domain/transcript.ts';
 import type { SharedServices } from '../main/core.ts';
 import { chatRequest } from '../runtimes/chat-request.ts';
+import type { RunRecord } from '../store/inspection.ts';
 import type { WiredTask } from '../store/tasks.ts';
 import { recordedBundle } from './bundles.ts';
 import { exchangeAt } from './exchange-at.ts';
@@ -28,7 +30,12 @@ export function stepRequestsOf(core: SharedServices) {
       messages: exchange.transcript.map(requestMessage),
       tools: exchange.tools.map(({ name, description, parameters: schema }) => ({ name, description, parameters: schema })),
       parameters: keeps_context ? {} : parameters,
-      not_rebuilt: notRebuilt(definition, { keeps_context, has_toolset: record.task.toolset !== null }),
+      changeable: { ...pinnedFields(definition), system_prompt: bundle.definition.agent.system_prompt },
+      not_rebuilt: notRebuilt(definition, {
+        copied_otherwise: recorded.copied && wasChanged(record),
+        keeps_context,
+        has_toolset: record.task.toolset !== null,
+      }),
     };
   };
 }
@@ -42,9 +49,22 @@ const requestMessage = ({ kind, ...message }: TranscriptMessage) => ({
   kind: kind === 'context' ? (CONTEXTS[message.position] ?? kind) : kind,
 });
 
-function notRebuilt(definition: Definition, { keeps_context, has_toolset }: { keeps_context: boolean; has_toolset: boolean }) {
+/** Whether a fork was given changes. */
+const wasChanged = ({ events }: RunRecord) =>
+  events.some(({ data }) => (data as { event: string; changes?: string[] }).event === 'forked' && 'changes' in (data as object));
+
+interface Doubts {
+  /** The step was copied into a fork that has changes. */
+  copied_otherwise: boolean;
+  keeps_context: boolean;
+  has_toolset: boolean;
+}
+
+function notRebuilt(definition: Definition, { copied_otherwise, keeps_context, has_toolset }: Doubts) {
   const { tools, mcp_servers = [], provider } = definition;
   const sentences: string[] = [];
+  if (copied_otherwise)
+    sentences.push('This step was copied into a fork with changes. The source run sent the request without the changes.');
   if (keeps_context)
     sentences.push(
       `The provider ${provider?.name} keeps the conversation: it was sent only the messages that are new since the step before, ` +

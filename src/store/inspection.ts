@@ -5,7 +5,7 @@ import type { PrismaClient, TaskMessage, TaskStep, ToolCall } from '../generated
 import { wire, wireAs } from './page.ts';
 
 const named = (event: string) => ({ data: { path: ['event'], equals: event } });
-const REPORTED = ['output_guardrail_violation', 'budget_exhausted', 'compaction'].map(named);
+const REPORTED = ['output_guardrail_violation', 'budget_exhausted', 'compaction', 'forked'].map(named);
 const TIMED = [{ type: 'status' }, { type: 'log', OR: TIMED_LOGS.map(named) }];
 
 const MOST_FORKS = 100;
@@ -18,7 +18,7 @@ type InspectionStore = ReturnType<typeof inspectionStore>;
 /** Reads runs for inspection, during or after the run. */
 export function inspectionStore(prisma: PrismaClient) {
   return {
-    /** Everything stored about a run's steps, with the events about guardrails and budgets. */
+    /** Everything stored about a run's steps, with the events about guardrails, budgets and its fork. */
     async record(task_id: string) {
       const order = [{ step: 'asc' as const }, { position: 'asc' as const }];
       const [task, steps, messages, calls, events] = await Promise.all([

@@ -9,12 +9,14 @@ import {
   type PinnedProvider,
   type PinnedSkill,
   type PinnedTool,
+  pinnedBuiltins,
   type RunSettings,
   type ToolEffect,
 } from '../domain/definition.ts';
-import { conflict } from '../domain/errors.ts';
+import { conflict, notFound } from '../domain/errors.ts';
+import type { ForkParts, PinnedCustomTool } from '../domain/fork-changes.ts';
 import { row } from './database.ts';
-import { snapshotWorkflow } from './statements/snapshots.ts';
+import { partsOfFork, snapshotWorkflow } from './statements/snapshots.ts';
 
 interface ToolRow {
   id: string;
@@ -119,34 +121,55 @@ export function pinnedDefinition(
   };
 }
 
-const MEMORY_TOOLS = ['store_memory', 'search_memory'];
-
 function pinnedTools({ workflow, agent, tools }: Pick<Snapshot, 'workflow' | 'agent' | 'tools'>): PinnedTool[] {
-  const custom = tools.map((tool): PinnedTool => {
-    const env = Object.entries(tool.env_config).map(([name, { token_name }]) => [
-      name,
-      workflow.credential_overrides[name] ?? token_name ?? null,
-    ]);
-    return {
-      kind: 'custom',
-      id: tool.id,
-      name: tool.name,
-      description: tool.description,
-      parameters: tool.parameters_schema,
-      effect: tool.effect,
-      source_code: tool.source_code,
-      network: tool.network,
-      env: Object.fromEntries(env),
-      overridden: Object.keys(tool.env_config).filter((name) => workflow.credential_overrides[name] !== undefined),
-    };
-  });
+  const custom = tools.map((tool) => pinnedCustomTool(tool, workflow));
   const defined = agent.tool_definitions.map(
     ({ function: { name, description = '', parameters = { type: 'object' } } }): PinnedTool => {
       return { kind: 'definition', name, description, parameters, effect: 'read' };
     },
   );
-  const builtin = agent.builtin_tools.filter((name) => !(workflow.bypass_memory && MEMORY_TOOLS.includes(name)));
-  return [...custom, ...builtin.map((name): PinnedTool => ({ kind: 'builtin', name })), ...defined];
+  return [...custom, ...pinnedBuiltins(agent.builtin_tools, workflow), ...defined];
+}
+
+function pinnedCustomTool(tool: ToolRow, { credential_overrides }: Pick<WorkflowRow, 'credential_overrides'>): PinnedCustomTool {
+  const env = Object.entries(tool.env_config).map(([name, { token_name }]) => [
+    name,
+    credential_overrides[name] ?? token_name ?? null,
+  ]);
+  return {
+    kind: 'custom',
+    id: tool.id,
+    name: tool.name,
+    description: tool.description,
+    parameters: tool.parameters_schema,
+    effect: tool.effect,
+    source_code: tool.source_code,
+    network: tool.network,
+    env: Object.fromEntries(env),
+    overridden: Object.keys(tool.env_config).filter((name) => credential_overrides[name] !== undefined),
+  };
+}
+
+interface PartsRow {
+  workflow: WorkflowRow;
+  provider: (PinnedProvider & ExchangeLimits) | null;
+  tools: (ToolRow & { is_enabled: boolean })[];
+}
+
+/** What the changes of a fork refer to, as a task of the workflow would be pinned with it now. */
+export async function pinnedParts(
+  pool: pg.Pool,
+  asked: { workflow_id: string; provider_id: string | null; custom_tool_ids: string[] },
+): Promise<ForkParts> {
+  const found = await row<PartsRow>(pool, partsOfFork(asked));
+  if (!found) throw notFound('workflow', asked.workflow_id);
+  const { workflow, provider, tools } = found;
+  return {
+    provider: provider && pinnedProvider(provider),
+    exchange_limits: exchangeLimitsOf(workflow, provider) ?? null,
+    tools: tools.map((tool) => pinnedCustomTool(tool, workflow)),
+    disabled: tools.filter(({ is_enabled }) => !is_enabled).map(({ name }) => name),
+  };
 }
 
 /** Only the provider fields that a run needs: timestamps would change the hash of equal content. */

@@ -4,16 +4,16 @@ import type { ForkedFrom, Task } from '../contracts/tasks.ts';
 import type { BudgetLimits } from '../domain/budget.ts';
 import type { ContinuityDecision } from '../domain/continuity.ts';
 import type { Definition } from '../domain/definition.ts';
-import { eventsOf, type NewEvent } from '../domain/events.ts';
+import type { NewEvent } from '../domain/events.ts';
 import type { TodoItem } from '../domain/progress.ts';
 import { TERMINAL_STATUSES } from '../domain/statuses.ts';
-import { storable } from '../domain/transcript.ts';
 import { isUuid } from '../domain/uuid.ts';
 import type { PrismaClient, Task as Row } from '../generated/prisma/client.ts';
 import { inTransaction, type Queryable, row, rows } from './database.ts';
 import { hashOf, withDefinition } from './definitions.ts';
 import { type Evaluated, markAsEvaluated, type Seed, seed } from './forks.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
+import { openingEvents } from './opening-events.ts';
 import { wireAs } from './page.ts';
 import type { Publish } from './runs.ts';
 import { setTaskBudget } from './statements/pauses.ts';
@@ -201,16 +201,6 @@ export function taskStore({
   };
 }
 
-const EXCERPT = 200;
-
-function openingEvents({ task_id, prompt, seed: from }: NewTask, at: string): NewEvent[] {
-  const { log } = eventsOf(task_id, () => at);
-  const received = log('prompt_received', excerpt(prompt), { task_id });
-  if (!from) return [received];
-  const forked_from = { task_id: from.task_id, step: from.step, effects: from.effects };
-  return [received, log('forked', `Forked from step ${from.step} of the run ${from.task_id}`, { forked_from })];
-}
-
 type Prepare = (on: Queryable) => Promise<void>;
 
 /** What is written with a task that does not start from nothing. */
@@ -224,8 +214,6 @@ async function prepared<T>(on: Queryable, { prepare, write }: { prepare: Prepare
   if (created) await prepare(on);
   return created;
 }
-
-const excerpt = (text: string) => storable([...text].slice(0, EXCERPT).join(''));
 
 interface Fresh {
   task_id: string;
@@ -264,6 +252,7 @@ function valuesOf(task: NewTask, { task_id, created_at, events, keys }: Fresh) {
     created_at,
     definition_hash: (from ?? evaluated)?.definition_hash ?? hashOf(body),
     definition: body,
+    is_trial: from !== undefined && from.definition_hash === null,
     version_id: uuid(),
     config: config && JSON.stringify(config),
     agent_id: definition.agent.id,

@@ -12,7 +12,7 @@ import type { CreatedTask, NewTask } from '../store/tasks.ts';
 import type { VersionConfig } from '../store/versions.ts';
 import { carryOut } from './continuity.ts';
 import type { Engine, RunLabels } from './engine.ts';
-import { type ForkAt, plannedFork } from './fork.ts';
+import { type ForkAt, plannedFork, type SaidText } from './fork.ts';
 import { type RunInput, rulesOf } from './names.ts';
 import type { Settle } from './settle.ts';
 
@@ -160,9 +160,9 @@ export function createDispatch({
     return snapshot;
   }
 
-  async function admit(definition: Definition, prompt: string, owner: string): Promise<void> {
-    const refused = await refusalOf(definition, prompt, owner);
-    if (refused) throw unprocessable([{ path: 'prompt', message: refused.message }], refused.code);
+  async function admit(definition: Definition, { path, text }: SaidText, owner: string): Promise<void> {
+    const refused = await refusalOf(definition, text, owner);
+    if (refused) throw unprocessable([{ path, message: refused.message }], refused.code);
   }
 
   async function launch(order: PromptOrder, begins: Begins, { workflow }: Snapshot): Promise<Accepted> {
@@ -186,16 +186,15 @@ export function createDispatch({
     async prompt(order) {
       const snapshot = await snapshotFor(order);
       const definition = definitionOf(snapshot, order.reasoning_effort);
-      await admit(definition, order.prompt, order.owner);
+      await admit(definition, promptOf(order), order.owner);
       return launch(order, { definition, config: configOf(snapshot, definition) }, snapshot);
     },
     async fork(order) {
       const snapshot = await snapshotFor(order);
-      const { definition, prompt, seed, state } = await plannedFork(store, order);
-      const said = order.prompt ?? prompt;
-      await admit(definition, said, order.owner);
-      // Refuses whatever the workflow refuses by now.
-      await admit({ ...definition, guardrails: snapshot.guardrails }, said, order.owner);
+      const { definition, prompt, said, seed, state } = await plannedFork(store, order);
+      // Also refuses whatever the workflow refuses by now.
+      for (const rules of [definition, { ...definition, guardrails: snapshot.guardrails }])
+        for (const text of said) await admit(rules, text, order.owner);
       return launch({ ...order, prompt, trigger: 'fork' }, { definition, seed, state }, snapshot);
     },
     async evaluate({ definition_hash, effects, evaluation_id, ...order }) {
@@ -205,8 +204,8 @@ export function createDispatch({
       const ready = { run: { task_id, queued: false, max_turns: definition.settings.max_turns }, labels };
       if (await store.tasks.find(task_id)) return ready;
       const snapshot = await snapshotFor(order);
-      await admit(definition, order.prompt, owner);
-      await admit({ ...definition, guardrails: snapshot.guardrails }, order.prompt, owner);
+      await admit(definition, promptOf(order), owner);
+      await admit({ ...definition, guardrails: snapshot.guardrails }, promptOf(order), owner);
       const { agent, workflow } = definition;
       const own = { id: task_id, owner, owner_login, single_use: true, evaluation_id };
       if (!(await store.workflows.find(task_id)))
@@ -225,6 +224,8 @@ function labelsOf(
 ): RunLabels {
   return { owner, principal, trigger, agent: agent.name, workflow: workflow.title ?? workflow_id, workflow_id, model };
 }
+
+const promptOf = ({ prompt }: { prompt: string }): SaidText => ({ path: 'prompt', text: prompt });
 
 /** The definition and state with which a task is written and its run starts. */
 interface Begins {

@@ -153,7 +153,7 @@ export const INTERFACE: Row[] = [
 /** Operations that the interface names and leaves open; as they were settled. */
 export const SETTLED: Row[] = [
   ...rowsOf('Tasks', [
-    ['POST', '/api/tasks/{id}/fork', 'from_step, prompt, effects, on_busy', '201'],
+    ['POST', '/api/tasks/{id}/fork', 'from_step, prompt, effects, on_busy, changes', '201'],
     ['GET', '/api/tasks/{id}/bundle', '', '200'],
   ]),
   ...rowsOf('MCP servers', [

@@ -57,10 +57,11 @@ it('guards every form and field that holds text', () => {
     'transfer/transfer.tsx',
     'resources/pages.tsx',
     'runs/tasks.tsx',
-    // The state of these is guarded where it is held: in form.tsx, make-page.tsx and chat.tsx.
+    // The state of these is guarded where it is held: in form.tsx, make-page.tsx, chat.tsx and bench.tsx.
     'resources/controls.tsx',
     'make/model-section.tsx',
     'chat/conversation.tsx',
+    'playground/messages.tsx',
   ];
   expect(typed.filter((file) => !guarded.has(file) && !exempt.includes(file))).toEqual([]);
   expect(exempt.filter((file) => !typed.includes(file) || guarded.has(file))).toEqual([]);

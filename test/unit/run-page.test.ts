@@ -119,13 +119,17 @@ describe('the budget of a run', () => {
 });
 
 describe('what is new in the request of a step', () => {
+  const changeable = {
+    ...{ system_prompt: 'Be kind.', provider_id: null, model: 'm', output_format: 'json', reasoning_effort: null },
+    ...{ custom_tool_ids: [], builtin_tools: [], mcp_server_ids: [] },
+  };
   const message = (step: number, position: number, content: string) => ({
     ...{ step, position, role: 'user', kind: 'prompt', content, tool_calls: null, call_id: null, extra: null },
   });
   const tool = (name: string) => ({ name, description: '', parameters: {} });
   const request = (more: Partial<StepRequest>): StepRequest => ({
     ...{ step: 2, model: 'm', instructions: 'Be kind.', system_prompt: 'Be kind.', skills: [], messages: [], tools: [] },
-    ...{ parameters: {}, not_rebuilt: [] },
+    ...{ parameters: {}, not_rebuilt: [], changeable },
     ...more,
   });
 

@@ -2,13 +2,12 @@ import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
-import type { AnyEndpoint, ApiProblem, CallInput } from '../api/call.ts';
-import { useClient } from '../api/context.tsx';
-import { useWork } from '../api/queries.ts';
+import type { ApiProblem } from '../api/call.ts';
 import { Code, Labelled } from '../ui/show.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
 import { changeableFields, type Field, type Values } from './fields.ts';
 import { ResourceForm, useForm } from './form.tsx';
+import { usePorts } from './ports.ts';
 import type { ResourceScreen, Stored } from './resource.ts';
 import { toControls } from './values.ts';
 import { type Conflict, type Ports, saveOver, type Version } from './versions.ts';
@@ -31,23 +30,6 @@ export function EditForm({ resource, id }: EditProps) {
     </Loaded>
   );
 }
-
-function usePorts({ endpoints, complete }: ResourceScreen, id: string): Ports {
-  const { call, tagged } = useClient();
-  const save = useWork((change: CallInput<AnyEndpoint>) => tagged(endpoints.update, change));
-  const input: CallInput<AnyEndpoint> = { params: { id } };
-  return {
-    save: (body, if_match) => save.mutateAsync({ ...input, body, if_match }),
-    async read() {
-      // Read the tag first, so that a change in between counts as newer than the tag, never as older.
-      const { value, tag } = await tagged<AnyEndpoint>(endpoints.get, input);
-      const rest = complete ? pick(await call<AnyEndpoint>(complete.endpoint, input), complete.fields) : {};
-      return { value: { ...value, ...rest }, tag };
-    },
-  };
-}
-
-const pick = (values: Values, names: string[]) => Object.fromEntries(names.map((name) => [name, values[name]]));
 
 function Edit({ resource, ports, version }: { resource: ResourceScreen; ports: Ports; version: Version }) {
   const { noun, create, update, overrides, groups, Extra } = resource;

@@ -61,3 +61,9 @@ export function useNames(kind: Kind, { enabled = true }: { enabled?: boolean } =
     nameOf: (value: string) => options.find((option) => option.value === value)?.label ?? value,
   };
 }
+
+/** The records that a field refers to, by their names, one a line. */
+export function useReferenceText(kind: Kind): (value: unknown) => string {
+  const { nameOf } = useNames(kind);
+  return (value) => [value ?? []].flat().map(String).map(nameOf).join('\n');
+}

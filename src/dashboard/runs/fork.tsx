@@ -7,7 +7,7 @@ import { DialogButton } from '../ui/dialog-button.tsx';
 import { Failure } from '../ui/states.tsx';
 import { useUnsaved } from '../ui/unsaved.tsx';
 
-const EFFECTS = {
+export const EFFECT_NOTES = {
   recorded: 'A call that was made before returns its recorded result. Any other call that writes is refused.',
   stub: 'No tool is called.',
   live: 'Every tool call is executed again.',
@@ -50,7 +50,7 @@ function ForkForm({ task, step }: { task: Task; step: number }) {
         <Radio.Group label="Tool calls" value={effects} onChange={(value) => setEffects(value as typeof effects)}>
           <Stack gap={6} mt={4}>
             {FORK_EFFECTS.map((name) => (
-              <Radio key={name} value={name} label={name} description={EFFECTS[name]} />
+              <Radio key={name} value={name} label={name} description={EFFECT_NOTES[name]} />
             ))}
           </Stack>
         </Radio.Group>

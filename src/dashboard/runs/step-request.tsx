@@ -1,5 +1,6 @@
-import { Alert, Stack, Switch, Text } from '@mantine/core';
+import { Alert, Button, Group, Stack, Switch, Text } from '@mantine/core';
 import { useState } from 'react';
+import { Link } from 'react-router';
 import { runInspection, type StepRequest } from '../../contracts/run-inspection.ts';
 import { useRead } from '../api/queries.ts';
 import { count, counted } from '../ui/figures.ts';
@@ -7,7 +8,7 @@ import { Code, Facts, Status } from '../ui/show.tsx';
 import { Loaded } from '../ui/states.tsx';
 import { type RequestDiff, requestDiff } from './request-diff.ts';
 
-type Message = StepRequest['messages'][number];
+export type RequestMessage = StepRequest['messages'][number];
 
 /** The whole request of a step, and what is new in it since the step before. */
 export function RequestView({ task_id, step }: { task_id: string; step: number }) {
@@ -18,10 +19,10 @@ export function RequestView({ task_id, step }: { task_id: string; step: number }
     <Loaded query={request} what="Loading the request">
       {(data) =>
         step === 1 ? (
-          <Request request={data} before={null} />
+          <Request task_id={task_id} request={data} before={null} />
         ) : (
           <Loaded query={before} what="Loading the step before">
-            {(earlier) => <Request request={data} before={earlier} />}
+            {(earlier) => <Request task_id={task_id} request={data} before={earlier} />}
           </Loaded>
         )
       }
@@ -29,13 +30,24 @@ export function RequestView({ task_id, step }: { task_id: string; step: number }
   );
 }
 
-function Request({ request, before }: { request: StepRequest; before: StepRequest | null }) {
+interface RequestProps {
+  task_id: string;
+  request: StepRequest;
+  before: StepRequest | null;
+}
+
+function Request({ task_id, request, before }: RequestProps) {
   const [onlyNew, setOnlyNew] = useState(false);
   const diff = requestDiff(before, request);
   const shown = diff.messages.filter(({ is_new }) => is_new || !onlyNew);
   const { model, not_rebuilt, messages, tools, skills, parameters } = request;
   return (
     <Stack gap="sm">
+      <Group>
+        <Button component={Link} to={`/tasks/${task_id}/playground?step=${request.step}`} variant="default">
+          Open in playground
+        </Button>
+      </Group>
       {not_rebuilt.length > 0 && (
         <Alert color="yellow" variant="outline" title="This may differ from what was sent">
           {not_rebuilt.map((sentence) => (
@@ -119,14 +131,16 @@ const KINDS: Record<string, string> = {
   summary: 'summary of older messages',
 };
 
-function MessageView({ message, is_new }: { message: Message; is_new: boolean }) {
-  const { role, kind, step, content, tool_calls, call_id } = message;
+/** Who wrote a message, and where it belongs. */
+export const messageTitle = ({ role, kind, step, call_id }: RequestMessage) =>
+  [`${role}, ${KINDS[kind] ?? kind}`, step > 0 && `step ${step}`, call_id && `call ${call_id}`].filter(Boolean).join(', ');
+
+function MessageView({ message, is_new }: { message: RequestMessage; is_new: boolean }) {
+  const { role, step, content, tool_calls, call_id } = message;
   return (
     <li data-new={is_new}>
       <div className="note">
-        {role}, {KINDS[kind] ?? kind}
-        {step > 0 && `, step ${step}`}
-        {call_id && `, call ${call_id}`}{' '}
+        {messageTitle(message)}{' '}
         {is_new && (
           <Status of="new" tone="good">
             new

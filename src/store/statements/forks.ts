@@ -43,13 +43,32 @@ export const copyCalls = statement(
     FROM tool_calls WHERE task_id = :source_id AND step < :step`,
 );
 
+/** A summary made by the step or later is not among them. */
+const BEFORE = `task_id = :source_id AND step < :step AND (kind <> 'summary'
+      OR created_at < (SELECT started_at FROM task_steps WHERE task_id = :source_id AND step = :step))`;
+
+/** `extra` is what a provider wants back with its reply; another provider would refuse it. */
 export const copyMessages = statement(
   'copy_messages',
-  ['fork_id', 'source_id', 'step'],
+  ['fork_id', 'source_id', 'step', 'keeps_extra'],
   `INSERT INTO task_messages (task_id, step, position, role, kind, content, tool_calls, call_id, extra, created_at)
-    SELECT :fork_id::uuid, step, position, role, kind, content, tool_calls, call_id, extra, created_at FROM task_messages
-    WHERE task_id = :source_id AND step < :step AND (kind <> 'summary'
-      OR created_at < (SELECT started_at FROM task_steps WHERE task_id = :source_id AND step = :step))`,
+    SELECT :fork_id::uuid, step, position, role, kind, content, tool_calls, call_id,
+      CASE WHEN :keeps_extra::boolean THEN extra END, created_at FROM task_messages
+    WHERE ${BEFORE}`,
+);
+
+export const messagesBefore = statement(
+  'messages_before',
+  ['source_id', 'step'],
+  `SELECT step, position, role, kind FROM task_messages WHERE ${BEFORE} ORDER BY step, position`,
+);
+
+export const editMessages = statement(
+  'edit_messages',
+  ['fork_id', 'edits'],
+  `UPDATE task_messages m SET content = e.content
+    FROM jsonb_to_recordset(:edits::jsonb) AS e (step int, position int, content text)
+    WHERE m.task_id = :fork_id AND m.step = e.step AND m.position = e.position`,
 );
 
 export const addForkMessage = statement(

@@ -53,6 +53,14 @@ export const snapshotWorkflow = statement(
     FROM workflows w JOIN agents a ON a.id = w.agent_id LEFT JOIN providers p ON p.id = a.provider_id WHERE w.id = :workflow_id`,
 );
 
+export const partsOfFork = statement(
+  'parts_of_fork',
+  ['workflow_id', 'provider_id', 'custom_tool_ids'],
+  `SELECT to_jsonb(w) AS workflow, (SELECT to_jsonb(p) FROM providers p WHERE p.id = :provider_id::uuid) AS provider,
+      coalesce((SELECT jsonb_agg(to_jsonb(t)) FROM custom_tools t WHERE t.id = ANY (:custom_tool_ids::uuid[])), '[]') AS tools
+    FROM workflows w WHERE w.id = :workflow_id`,
+);
+
 export const chatGuardrails = statement(
   'chat_guardrails',
   ['agent_id', 'owner', 'admins'],

@@ -1,8 +1,11 @@
 import { statement } from '../statement.ts';
 import { LIVE } from './runs.ts';
 
-/** Read as of the start of the statement. Two first runs at once record one version; the other's number is not given to any. */
-const KNOWN_VERSION = `EXISTS (SELECT 1 FROM workflow_versions WHERE workflow_id = :workflow_id AND definition_hash = :definition_hash)`;
+/**
+ * Read as of the start of the statement. Two first runs at once record one version; the other's number is not given to any. The
+ * changed definition of a fork is a trial, not a version.
+ */
+const KNOWN_VERSION = `(:is_trial::boolean OR EXISTS (SELECT 1 FROM workflow_versions WHERE workflow_id = :workflow_id AND definition_hash = :definition_hash))`;
 
 export const createTask = statement(
   'create_task',
@@ -28,6 +31,7 @@ export const createTask = statement(
     'events',
     'version_id',
     'config',
+    'is_trial',
   ],
   `WITH lane AS (
       UPDATE workflows SET active_task_id = coalesce(active_task_id, :task_id), task_count = task_count + 1,

@@ -150,7 +150,7 @@ export const PLAIN = new Set(
     'stream stream_options include_usage background reasoning effort jsonrpc method shared cursor q since from to by interval zone most until error_code trigger definition_hash against agent min_cost max_cost sort after before skip dry_run',
     'model_total_seconds model_silence_seconds starting_after measure threshold window_minutes min_runs muted_until views screen resource_type destination api_key force include guardrails',
     'thumb note expected graders ignore_case pattern json_schema parallel format task steps tool_calls end response',
-    'failed answered_by single_use score',
+    'failed answered_by changes step position single_use score',
   ].flatMap((line) => line.split(' ')),
 );
 

@@ -196,6 +196,15 @@ async function evaluationOf(here: TestInstallation, { client, ids }: MadeTenant)
   return id as string;
 }
 
-/** Another tenant, whose own things are the base of what it tries. */
-export const secondTenant = (here: TestInstallation, { client, mark }: { client: Client; mark: string }): Promise<MadeTenant> =>
-  makeShared({ here, client, mark, hidden: mark, token: null, secret: '' });
+/** Another tenant, whose own things and run are the base of what it tries. */
+export async function secondTenant(
+  here: TestInstallation,
+  { client, mark }: { client: Client; mark: string },
+): Promise<MadeTenant> {
+  const tenant = await makeShared({ here, client, mark, hidden: mark, token: null, secret: '' });
+  const { ids } = tenant;
+  here.model.script(says(`${mark} answer`));
+  ids.tasks = (await client.ok(client.post(`/api/workflows/${ids.workflows}/prompt`, { prompt: mark }), 201)).task_id;
+  await until('the run has a step', async () => (await client.get(`/api/tasks/${ids.tasks}`)).body.steps === 1);
+  return tenant;
+}

@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import { AgentUpdate } from './agents.ts';
+import { Id } from './common.ts';
+import { WorkflowUpdate } from './workflows.ts';
+
+const { system_prompt, provider_id, model, custom_tool_ids, builtin_tools, mcp_server_ids } = AgentUpdate.shape;
+const { output_format, reasoning_effort } = WorkflowUpdate.shape;
+
+const MessageEdit = z.object({
+  step: z.int().min(0),
+  position: z.int(),
+  content: z.string().min(1),
+});
+
+export const ForkChanges = z
+  .object({
+    system_prompt,
+    provider_id: provider_id.meta({
+      description: 'Used as it is now, with its default model unless `model` names one. Null: the default runtime',
+    }),
+    model: model.meta({ description: "Null: the provider's default model" }),
+    custom_tool_ids: custom_tool_ids.meta({
+      description: 'Tools that the source run has stay as they were then; others are used as they are now',
+    }),
+    builtin_tools,
+    mcp_server_ids: mcp_server_ids.meta({ description: 'Servers of the source run; others are left out' }),
+    output_format,
+    reasoning_effort,
+    messages: z
+      .array(MessageEdit)
+      .optional()
+      .meta({
+        description:
+          'Copied messages that get another text, by their `step` and `position` in the request of the step. ' +
+          'Calls stay as they are. The first prompt is also what the fork is a run of',
+      }),
+  })
+  .meta({
+    id: 'ForkChanges',
+    description: 'What the fork has differently from its source run, from `from_step` on. Fields left out stay as they were',
+    example: { system_prompt: 'Answer in one sentence.', reasoning_effort: 'low' },
+  });
+
+/** The same fields as a run has them. */
+export const ChangeableFields = z
+  .object({
+    system_prompt: z.string(),
+    provider_id: Id.nullable(),
+    model: z.string().nullable(),
+    custom_tool_ids: z.array(z.string()),
+    builtin_tools: z.array(z.string()),
+    mcp_server_ids: z.array(z.string()),
+    output_format: z.string(),
+    reasoning_effort: z.string().nullable(),
+  })
+  .meta({ id: 'ChangeableFields', description: 'What this run has in the fields that `changes` of a fork can replace' });
+export type ChangeableFields = z.output<typeof ChangeableFields>;

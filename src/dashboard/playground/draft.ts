@@ -1,0 +1,77 @@
+import { ForkChanges } from '../../contracts/fork-changes.ts';
+import type { StepRequest } from '../../contracts/run-inspection.ts';
+import { type Field, fieldsOf, type Values } from '../resources/fields.ts';
+import { changesOf, type FieldFault, toControls, toWire } from '../resources/values.ts';
+
+export const TRIAL_EFFECTS = ['recorded', 'stub'] as const;
+
+/** What is tried at a step. */
+export interface TrialDraft {
+  /** The fields as their controls hold them. */
+  controls: Values;
+  /** New texts of messages, by their place. */
+  edits: Record<string, string>;
+  /** A message before the step. */
+  prompt: string;
+  effects: (typeof TRIAL_EFFECTS)[number];
+}
+
+const FIELDS: Field[] = fieldsOf(ForkChanges, {
+  system_prompt: { control: 'long', fallback: '' },
+  provider_id: { control: 'reference', of: 'provider', none: 'Default runtime', description: undefined },
+  model: { control: 'model', description: undefined },
+  custom_tool_ids: { control: 'references', of: 'custom_tool', label: 'Custom tools' },
+  builtin_tools: { control: 'references', of: 'builtin_tool', description: undefined },
+  mcp_server_ids: { control: 'references', of: 'mcp', label: 'MCP servers' },
+  output_format: { fallback: 'json' },
+  reasoning_effort: { none: 'model default' },
+  messages: { hidden: true },
+});
+
+/** A fork cannot have MCP servers that the run has not. */
+export const fieldsFor = ({ changeable }: StepRequest): Field[] =>
+  FIELDS.filter(({ name }) => name !== 'mcp_server_ids' || changeable.mcp_server_ids.length > 0);
+
+export const draftOf = (request: StepRequest): TrialDraft => ({
+  controls: toControls(fieldsFor(request), request.changeable),
+  edits: {},
+  prompt: '',
+  effects: 'recorded',
+});
+
+export const messagePlace = ({ step, position }: { step: number; position: number }) => `${step}/${position}`;
+
+/** Another provider has other models, so its default is chosen. */
+export const withControl = (draft: TrialDraft, name: string, value: unknown): TrialDraft => {
+  const model = name === 'provider_id' && value !== draft.controls.provider_id ? { model: '' } : {};
+  return { ...draft, controls: { ...draft.controls, [name]: value, ...model } };
+};
+
+/** The values of the fields with the changes of the draft. */
+export const draftValues = (request: StepRequest, { controls }: TrialDraft): Values => ({
+  ...request.changeable,
+  ...toWire(fieldsFor(request), controls).values,
+});
+
+/** The body of the fork that tries the draft. */
+export function forkOf(request: StepRequest, draft: TrialDraft) {
+  const { step, messages, changeable } = request;
+  const { edits, prompt, effects } = draft;
+  const edited = messages.flatMap((message) => {
+    const content = edits[messagePlace(message)];
+    return content === undefined || content === message.content
+      ? []
+      : [{ step: message.step, position: message.position, content }];
+  });
+  const changes = { ...changesOf(changeable, draftValues(request, draft)), ...(edited.length > 0 && { messages: edited }) };
+  return {
+    from_step: step,
+    effects,
+    ...(prompt.trim() !== '' && { prompt }),
+    ...(Object.keys(changes).length > 0 && { changes }),
+  };
+}
+
+/** The faults of the fields among those of a refused fork. */
+export const fieldFaults = (errors: readonly FieldFault[]): FieldFault[] =>
+  errors.map(({ path, message }) => ({ path: path.replace(/^changes\./, ''), message }));

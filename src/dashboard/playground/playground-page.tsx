@@ -1,0 +1,33 @@
+import { Text } from '@mantine/core';
+import { useParams, useSearchParams } from 'react-router';
+import { runInspection } from '../../contracts/run-inspection.ts';
+import { tasks } from '../../contracts/tasks.ts';
+import { useRead } from '../api/queries.ts';
+import { runOf } from '../runs/run-head.tsx';
+import { Page } from '../ui/page.tsx';
+import { Loaded } from '../ui/states.tsx';
+import { Bench } from './bench.tsx';
+
+/** Tries a step of a run with another prompt, model, tools or messages. */
+export default function Playground() {
+  const { id = '' } = useParams();
+  const [search] = useSearchParams();
+  const step = Number(search.get('step')) || 1;
+  const task = useRead(tasks.get, runOf(id));
+  const request = useRead(runInspection.request, { params: { id, step: `${step}` } });
+  return (
+    <Page title={`Playground: step ${step}`} parent={{ to: `/tasks/${id}?view=steps&step=${step}`, title: 'Run' }}>
+      <Text>
+        Change what the model gets at this step and run it. Each trial is a fork of the run: it costs what its model calls cost,
+        and the workflow keeps its settings until you save the changes.
+      </Text>
+      <Loaded query={task} what="Loading the run">
+        {(run) => (
+          <Loaded query={request} what="Loading the request">
+            {(asked) => <Bench key={`${run.id} ${asked.step}`} task={run} request={asked} />}
+          </Loaded>
+        )}
+      </Loaded>
+    </Page>
+  );
+}

@@ -1,0 +1,45 @@
+import type { ChangeableFields } from '../../contracts/fork-changes.ts';
+import type { Values } from '../resources/fields.ts';
+
+/** A field to save: where it is stored, its value there, and its new value. */
+export interface SaveLine {
+  name: string;
+  place: 'agent' | 'workflow';
+  before: unknown;
+  after: unknown;
+}
+
+interface Stored {
+  agent: Values;
+  workflow: Values;
+}
+
+const OF_WORKFLOW = ['output_format', 'reasoning_effort'];
+
+const same = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
+
+/** What a draft changes in the stored agent and workflow. `origin`: what the first run had, before any fork changed it. */
+export function saveLines(stored: Stored, { origin, draft }: { origin: ChangeableFields; draft: Values }): SaveLine[] {
+  return Object.entries(origin).flatMap(([name, from]): SaveLine[] => {
+    const to = draft[name];
+    if (same(from, to)) return [];
+    const place = placeOf(name, stored);
+    const before = stored[place][name];
+    const after = Array.isArray(from) ? changedList(before as string[], from, to as string[]) : to;
+    return same(before, after) ? [] : [{ name, place, before, after }];
+  });
+}
+
+/** A workflow's own model counts more than its agent's. */
+const placeOf = (name: string, { workflow }: Stored) =>
+  OF_WORKFLOW.includes(name) || (name === 'model' && workflow.model !== null) ? 'workflow' : 'agent';
+
+/** What the draft left out or added is left out or added; the list may hold more than the run had, such as a disabled tool. */
+const changedList = (stored: string[], from: string[], to: string[]) => [
+  ...stored.filter((item) => to.includes(item) || !from.includes(item)),
+  ...to.filter((item) => !from.includes(item) && !stored.includes(item)),
+];
+
+/** The values to write in one place. */
+export const valuesFor = (lines: SaveLine[], place: SaveLine['place']): Values =>
+  Object.fromEntries(lines.filter((line) => line.place === place).map(({ name, after }) => [name, after]));

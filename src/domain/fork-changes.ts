@@ -1,0 +1,140 @@
+import { canonicalJson } from './canonical-json.ts';
+import {
+  type Definition,
+  type ExchangeLimits,
+  isVendor,
+  type PinnedProvider,
+  type PinnedTool,
+  pinnedBuiltins,
+} from './definition.ts';
+import { type FieldError, unprocessable } from './errors.ts';
+
+/** A copied message that gets another text. */
+export interface MessageEdit {
+  step: number;
+  position: number;
+  content: string;
+}
+
+/** What a fork may have differently from its source run, in the fields of agents and workflows. */
+interface PinnedFields {
+  system_prompt: string;
+  provider_id: string | null;
+  model: string | null;
+  custom_tool_ids: string[];
+  builtin_tools: string[];
+  mcp_server_ids: string[];
+  output_format: string;
+  reasoning_effort: string | null;
+}
+
+type Optional<T> = { [K in keyof T]?: T[K] | undefined };
+
+/** Absent: as in the source run. */
+export type DefinitionChanges = Optional<PinnedFields> & { messages?: MessageEdit[] | undefined };
+
+/** What a definition has in the fields that a fork can change. */
+export function pinnedFields({ agent, provider, model, settings, tools, mcp_servers = [] }: Definition): PinnedFields {
+  const { output_format, reasoning_effort } = settings;
+  return {
+    system_prompt: agent.system_prompt,
+    provider_id: provider?.id ?? null,
+    model,
+    custom_tool_ids: tools.flatMap((tool) => (tool.kind === 'custom' && tool.id ? [tool.id] : [])),
+    builtin_tools: tools.flatMap((tool) => (tool.kind === 'builtin' ? [tool.name] : [])),
+    mcp_server_ids: mcp_servers.map(({ id }) => id),
+    output_format,
+    reasoning_effort,
+  };
+}
+
+export type PinnedCustomTool = Extract<PinnedTool, { kind: 'custom' }>;
+
+/** What changes refer to and the source run does not have, as it is now. */
+export interface ForkParts {
+  /** Null if there is no such provider. */
+  provider: PinnedProvider | null;
+  /** Of the provider and the workflow. */
+  exchange_limits: ExchangeLimits | null;
+  tools: PinnedCustomTool[];
+  /** Names of tools that are disabled. */
+  disabled: string[];
+}
+
+/** The ids to read before a definition can be changed. */
+export function partsAsked(source: Definition, { provider_id, custom_tool_ids = [] }: DefinitionChanges) {
+  const pinned = pinnedFields(source);
+  return {
+    provider_id: provider_id && provider_id !== pinned.provider_id ? provider_id : null,
+    custom_tool_ids: custom_tool_ids.filter((id) => !pinned.custom_tool_ids.includes(id)),
+  };
+}
+
+/** The definition of a fork: the source's if nothing differs. Refuses what the fork cannot have. */
+export function changedDefinition(source: Definition, changes: DefinitionChanges, parts: ForkParts): Definition {
+  const faults = changeFaults(source, changes, parts);
+  if (faults.length > 0) throw unprocessable(faults);
+  const { agent, settings } = source;
+  const { system_prompt = agent.system_prompt } = changes;
+  const { output_format = settings.output_format, reasoning_effort = settings.reasoning_effort } = changes;
+  const changed: Definition = {
+    ...withModel(source, changes, parts),
+    ...changedTools(source, changes, parts),
+    agent: { ...agent, system_prompt },
+    settings: { ...settings, output_format, reasoning_effort },
+  };
+  if (changed.provider && isVendor(changed.provider))
+    throw unprocessable([{ path: 'changes.provider_id', message: KEPT_THERE }], 'fork_unsupported');
+  return canonicalJson(changed) === canonicalJson(source) ? source : changed;
+}
+
+const KEPT_THERE =
+  'This provider keeps conversations in its own sessions, which cannot start in the middle of one; choose another provider';
+
+function changeFaults(source: Definition, changes: DefinitionChanges, parts: ForkParts): FieldError[] {
+  const asked = partsAsked(source, changes);
+  const { mcp_server_ids } = pinnedFields(source);
+  const faults: FieldError[] = [];
+  const fault = (field: string, message: string) => faults.push({ path: `changes.${field}`, message });
+  if (asked.provider_id && !parts.provider) fault('provider_id', `No provider with id ${asked.provider_id}`);
+  const missing = asked.custom_tool_ids.filter((wanted) => !parts.tools.some(({ id }) => id === wanted));
+  if (missing.length > 0) fault('custom_tool_ids', `No custom tool with id ${missing.join(', ')}`);
+  if (parts.disabled.length > 0)
+    fault('custom_tool_ids', `Disabled: ${parts.disabled.join(', ')}. Enable them or leave them out`);
+  const added = (changes.mcp_server_ids ?? []).filter((id) => !mcp_server_ids.includes(id));
+  if (added.length > 0)
+    fault(
+      'mcp_server_ids',
+      `The source run has no MCP server ${added.join(', ')}. A fork uses the tools that the source run found, so servers can only be left out`,
+    );
+  return faults;
+}
+
+/** Another provider is used as it is now, with its default model unless the changes name one. */
+function withModel(source: Definition, { provider_id, model }: DefinitionChanges, parts: ForkParts): Definition {
+  if (provider_id === undefined || provider_id === (source.provider?.id ?? null))
+    return model === undefined ? source : { ...source, model: model ?? source.provider?.default_model ?? null };
+  const provider = provider_id === null ? null : parts.provider;
+  const { exchange_limits: _, ...rest } = source;
+  const limits = parts.exchange_limits ? { exchange_limits: parts.exchange_limits } : {};
+  return { ...rest, ...limits, provider, model: model ?? provider?.default_model ?? null };
+}
+
+/** Tools of the source stay as they are pinned. Custom tools pinned without an id, by early versions, cannot be left out. */
+function changedTools(
+  { tools, mcp_servers, settings, tools_left_out }: Definition,
+  { custom_tool_ids, builtin_tools, mcp_server_ids }: DefinitionChanges,
+  parts: ForkParts,
+): Partial<Definition> {
+  const of = <K extends PinnedTool['kind']>(kind: K) =>
+    tools.filter((tool): tool is Extract<PinnedTool, { kind: K }> => tool.kind === kind);
+  const known = [...of('custom'), ...parts.tools];
+  const chosen = custom_tool_ids?.flatMap((wanted) => known.find(({ id }) => id === wanted) ?? []);
+  const custom = chosen ? [...of('custom').filter(({ id }) => id === undefined), ...chosen] : of('custom');
+  const builtin = builtin_tools ? pinnedBuiltins(builtin_tools, settings) : of('builtin');
+  return {
+    ...(custom_tool_ids || builtin_tools ? { tools: [...custom, ...builtin, ...of('definition')] } : {}),
+    ...(mcp_servers && mcp_server_ids ? { mcp_servers: mcp_servers.filter(({ id }) => mcp_server_ids.includes(id)) } : {}),
+    ...(tools_left_out && custom_tool_ids ? { tools_left_out: [] } : {}),
+  };
+}
