@@ -52,14 +52,15 @@ it('a judge whose worker is killed continues on another one: each answer is judg
   const items = ['a', 'b', 'c'].map((name) => `answer ${name}`);
   const dataset_id = await dataset(Object.fromEntries(items.map((item) => [item, item])));
   const workflow_id = await here.workflow({ workflow: { output_format: 'markdown', title: 'Judged' } });
+  const provider = { name: 'judges', provider_type: 'openai_compatible', base_url: here.model.url, default_model: 'judge' };
+  const { id: provider_id } = await here.alice.ok(here.alice.post('/api/providers', provider), 201);
   const before = here.model.requests.length;
   let hanging = true;
   here.model.always((response, request) => {
-    const judge = String(request.messages[0]?.content).startsWith('You grade');
-    if (!judge) return says(promptOf(request))(response, request);
+    if (request.model !== 'judge') return says(promptOf(request))(response, request);
     return (hanging ? hangs('{"pass"') : says('{"pass": true, "reason": "Right"}'))(response, request);
   });
-  const path = await begin(dataset_id, { workflow_id, parallel: 3, graders: [{ type: 'model' }] });
+  const path = await begin(dataset_id, { workflow_id, parallel: 3, graders: [{ type: 'model', provider_id }] });
   await until('all judges are asked', async () => here.model.requests.length === before + 6, 60_000);
   await workers.shift()!.end('SIGKILL');
   hanging = false;

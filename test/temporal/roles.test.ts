@@ -61,8 +61,13 @@ describe('workers of one role each', () => {
     const { workflow_id } = await workflowOf();
     const source_code = 'def is_done(answer: str) -> bool:\n    return answer == "Done."\n';
     const tool = await here.alice.ok(here.alice.post('/api/custom-tools', { name: 'is_done', source_code }), 201);
+    const provider = { name: 'of judges', provider_type: 'openai_compatible', base_url: here.model.url };
+    const { id: provider_id } = await here.alice.ok(here.alice.post('/api/providers', provider), 201);
     here.model.script(says('Done.'), says('{"pass": true, "reason": "It is done."}'));
-    const graders = [{ type: 'model' }, { type: 'python', tool_id: tool.id }];
+    const graders = [
+      { type: 'model', provider_id, model: 'scripted' },
+      { type: 'python', tool_id: tool.id },
+    ];
     const { evaluation, results } = await ended(await begin(await dataset({ a: 'x' }), { workflow_id, graders }));
     expect({ ...evaluation, results }).toMatchObject({ passed: 1, errors: 0, results: [{ error: null }] });
     const pids = Object.fromEntries(ROLES.map((role) => [role, workers[role]!.pid]));
