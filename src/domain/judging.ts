@@ -2,7 +2,7 @@ import type { Definition, ExchangeLimits, PinnedProvider } from './definition.ts
 import { storable } from './transcript.ts';
 
 /** What a grader thinks of an answer. */
-export interface Verdict {
+interface GraderVerdict {
   passed: boolean;
   reason: string | null;
   /** From 0 to 1, if the grader was asked for one. */
@@ -10,7 +10,7 @@ export interface Verdict {
 }
 
 /** The verdict, or why there is none. */
-export type Judged = { verdict: Verdict } | { fault: string };
+export type GradingOutcome = { verdict: GraderVerdict } | { fault: string };
 
 export interface JudgedAnswer {
   prompt: string;
@@ -80,7 +80,7 @@ export function judgeDefinition(
 }
 
 /** Reads a judge's reply. */
-export function verdictOfJudge(response: unknown, pass_at: number | undefined): Judged {
+export function verdictOfJudge(response: unknown, pass_at: number | undefined): GradingOutcome {
   const { pass, score, reason } = asRecord(response);
   const why = reasonIn(reason);
   if (why === undefined) return { fault: notAVerdict(response, pass_at) };
@@ -96,7 +96,7 @@ function notAVerdict(response: unknown, pass_at: number | undefined): string {
 }
 
 /** Reads what a grading tool returned: true, false, or {pass, reason}. */
-export function verdictOfTool(result: unknown): Judged {
+export function verdictOfTool(result: unknown): GradingOutcome {
   const returned = asRecord(result);
   const value = 'result' in returned ? returned.result : result;
   if (typeof value === 'boolean') return { verdict: { passed: value, reason: value ? null : 'The tool returned false' } };

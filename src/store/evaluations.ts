@@ -9,7 +9,7 @@ import type {
 } from '../contracts/evaluations.ts';
 import type { Definition } from '../domain/definition.ts';
 import { conflict } from '../domain/errors.ts';
-import type { Judged } from '../domain/judging.ts';
+import type { GradingOutcome } from '../domain/judging.ts';
 import type { Evaluation as Row } from '../generated/prisma/client.ts';
 import { type Database, inTransaction, row, rows } from './database.ts';
 import { hashOf } from './definitions.ts';
@@ -43,7 +43,7 @@ interface ClaimedResult {
 }
 
 /** What a grader that takes long has done for an item. */
-export type GradingWork = { task_id: string } | Judged;
+type GradingWork = { task_id: string } | GradingOutcome;
 
 /** An item that has a run and no result. */
 export interface OpenResult {

@@ -3,7 +3,7 @@ import { v7 as uuid } from 'uuid';
 import type { Grade, Grader } from '../../contracts/evaluations.ts';
 import type { Definition } from '../../domain/definition.ts';
 import { difference, gradedText } from '../../domain/grading.ts';
-import { type Judged, type JudgedAnswer, judgeDefinition, judgePrompt, verdictOfJudge } from '../../domain/judging.ts';
+import { type GradingOutcome, type JudgedAnswer, judgeDefinition, judgePrompt, verdictOfJudge } from '../../domain/judging.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import type { Judge } from '../../guardrails/judge.ts';
 import type { EvaluationStore, OpenResult } from '../../store/evaluations.ts';
@@ -21,14 +21,14 @@ export interface GraderPorts {
   providerToPin: Store['providerToPin'];
   reasonsOf: Judge['promptReasons'];
   /** Calls a custom tool of the owner. The tool's own failures are faults; throws if a later attempt may succeed. */
-  callGrader(call: GraderCall, signal: AbortSignal): Promise<Judged>;
+  callGrader(call: GraderCall, signal: AbortSignal): Promise<GradingOutcome>;
   /** Where people reach the service, for links to its dashboard; null: not configured. */
   public_url(): string | null;
   /** Whether runs that start now send model and tool calls to separate queues. */
   role_queues: boolean;
 }
 
-export interface GraderCall {
+interface GraderCall {
   tool_id: string;
   owner: string;
   /** The same for each attempt. */
@@ -108,16 +108,17 @@ async function beginJudge(ports: GraderPorts, { place, open, at }: Grading, grad
   if (!work || !('task_id' in work)) return { fault: 'The item has a result' };
   const { definition_hash, workflow_id, owner, owner_login } = open;
   const definition = judgeDefinition(await ports.definition(definition_hash), { ...pinned, model }, grader);
-  const access_token = await ports.evaluations.tokenOf(place.evaluation_id);
-  const order = { ...{ workflow_id, owner, owner_login, access_token }, evaluation_id: place.evaluation_id };
-  const prompt = judgePrompt(open);
-  return { judge: begunItem(ports, await ports.dispatch.judge({ ...order, task_id: work.task_id, prompt }, definition)) };
+  const { evaluation_id } = place;
+  const access_token = await ports.evaluations.tokenOf(evaluation_id);
+  const caller = { owner, owner_login, access_token };
+  const order = { ...caller, evaluation_id, workflow_id, task_id: work.task_id, prompt: judgePrompt(open) };
+  return { judge: begunItem(ports, await ports.dispatch.judge(order, definition)) };
 }
 
 const byTool = (known: OpenResult['grading'][string] | undefined): Graded =>
   known && !('task_id' in known) ? graded(known, { grader: 'python' }) : { tool: true };
 
-const graded = (judged: Judged, facts: Pick<Grade, 'grader' | 'task_id'>): Graded =>
+const graded = (judged: GradingOutcome, facts: Pick<Grade, 'grader' | 'task_id'>): Graded =>
   'fault' in judged ? judged : { grade: { ...facts, ...judged.verdict } };
 
 /** Calls the tool of a grader and writes its verdict, once. */
