@@ -65,14 +65,6 @@ export default [
     tests: [{ file: TESTS, name: 'is reported if its stored token is missing' }],
   },
   {
-    id: 'graders/secret-in-the-reason',
-    file: 'src/temporal/ports/graders.ts',
-    text: 'JSON.parse(secrets.redact.json(result))',
-    replacement: 'JSON.parse(result)',
-    harm: 'A stored token is shown in a grade.',
-    tests: [{ file: TESTS, name: 'which no result shows' }],
-  },
-  {
     id: 'graders/deleted-while-used',
     file: 'src/store/uses.ts',
     text: "{ status: 'running', [use.column]",

@@ -11,9 +11,9 @@ type Tool = NonNullable<Awaited<ReturnType<Store['customTools']['find']>>>;
 
 /** Calls custom tools that grade answers, in the sandbox of tool calls and with the owner's stored tokens. */
 export function graderCaller(
-  core: Pick<SharedServices, 'store' | 'runner' | 'secrets' | 'parsers' | 'setting'>,
+  core: Pick<SharedServices, 'store' | 'runner' | 'parsers' | 'setting'>,
 ): GraderPorts['callGrader'] {
-  const { store, runner, secrets } = core;
+  const { store, runner } = core;
   const fitArguments = argumentFitter(core);
   return async ({ tool_id, owner, call_key, given }, signal) => {
     const tool = await store.customTools.find(tool_id);
@@ -28,8 +28,8 @@ export function graderCaller(
     if ('refusal' in resolved) return { fault: `The custom tool ${name} was not called: ${resolved.refusal}` };
     const call = { name, source, arguments: fitted.arguments, env: resolved.env, call_key, network };
     const { result, error } = await runner.run(call, signal);
-    if (error !== null) return { fault: `The custom tool ${name} failed: ${secrets.redact.text(error)}` };
-    return verdictOfTool(JSON.parse(secrets.redact.json(result)));
+    if (error !== null) return { fault: `The custom tool ${name} failed: ${error}` };
+    return verdictOfTool(JSON.parse(result));
   };
 }
 
