@@ -25,11 +25,11 @@ export default [
     tests: [{ file: TESTS, name: 'gives a score, which passes from `pass_at` on' }],
   },
   {
-    id: 'graders/quotation-ends-itself',
+    id: 'graders/texts-run-together',
     file: 'src/domain/judging.ts',
-    text: 'JSON.stringify({ prompt, answer: answer ?? null, expected: expected ?? null }, null, 2)',
-    replacement: '`{"prompt": "${prompt}", "answer": "${answer ?? null}", "expected": "${expected ?? null}"}`',
-    harm: 'An answer closes its quotation and dictates its grade to the judge.',
+    text: 'JSON.stringify({ prompt, answer: answer ?? null, expected',
+    replacement: 'JSON.stringify({ prompt: `${prompt}\\n${answer}`, expected',
+    harm: 'An answer reads like a part of the question, and dictates its grade to the judge.',
     tests: [{ file: RULES, name: 'receives all texts as strings of one JSON object' }],
   },
   {
