@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { endpoint } from './endpoint.ts';
+import { THUMBS } from './scores.ts';
 
 const Part = z.looseObject({ type: z.string(), text: z.string().optional(), refusal: z.string().optional() });
 const Content = z.union([z.string(), z.array(Part)]).nullish();
@@ -64,6 +65,18 @@ export const ChatCompletion = z
     },
   });
 
+const ScoreMetadata = z
+  .strictObject({
+    score: z.union([z.enum(THUMBS), z.string().regex(/^-?\d{1,15}(\.\d{1,15})?$/)], 'Use "up", "down" or a number in quotes'),
+    note: z.string().max(10_000).optional(),
+  })
+  .meta({ id: 'ScoreMetadata' });
+export type ScoreMetadata = z.output<typeof ScoreMetadata>;
+
+const ChatCompletionUpdate = z
+  .object({ metadata: ScoreMetadata })
+  .meta({ id: 'ChatCompletionUpdate', example: { metadata: { score: 'down', note: 'It named the wrong month.' } } });
+
 export const ChatCompletionChunk = z
   .looseObject({
     id: z.string(),
@@ -91,7 +104,15 @@ export const ModelResponseEvent = z
   .looseObject({ type: z.string(), sequence_number: z.int() })
   .meta({ id: 'ModelResponseEvent', description: "The `data` line of a frame, as in OpenAI's Responses API" });
 
-const CompatModel = z.object({ id: z.string(), object: z.literal('model'), created: z.int(), owned_by: z.string() });
+const CompatModel = z
+  .object({
+    id: z.string(),
+    name: z.string().meta({ description: 'Title of the workflow, or name of the agent' }),
+    object: z.literal('model'),
+    created: z.int(),
+    owned_by: z.string(),
+  })
+  .meta({ id: 'OpenAIModel' });
 export const CompatModels = z.object({ object: z.literal('list'), data: z.array(CompatModel) }).meta({ id: 'OpenAIModels' });
 
 export const OpenAIError = z
@@ -116,6 +137,7 @@ const tag = 'Compatible APIs';
 /** Clients send parameters that have no meaning here, such as `limit` and `include[]`. */
 const AnyQuery = z.looseObject({});
 const openai = { tag, refusal: OpenAIError, query: AnyQuery };
+const ModelParam = z.object({ model: z.string().meta({ description: 'Name of an agent, or id of one of your workflows' }) });
 const RunId = z.object({ id: z.string().meta({ description: 'The id from the reply', example: `resp_${TASK}` }) });
 
 export const compat = {
@@ -125,12 +147,20 @@ export const compat = {
     summary: 'List what `model` can name: agents by name, your workflows by id',
     reply: CompatModels,
   }),
+  model: endpoint('GET /v1/models/{model}', {
+    ...openai,
+    operation: 'get_openai_model',
+    summary: 'Look up what `model` can name',
+    params: ModelParam,
+    reply: CompatModel,
+    refuses: [403],
+  }),
   chat: endpoint('POST /v1/chat/completions', {
     ...openai,
     operation: 'create_chat_completion',
     summary: 'Run an agent or a workflow as a chat completion',
     description:
-      'With `stream` the text comes as server-sent events. The run continues if the client disconnects, and can be read by its id. Sampling parameters and tools in the request are ignored: the agent’s own are used.',
+      'With `stream` the text comes as server-sent events. The run continues if the client disconnects, and can be read by its id. The agent’s own model settings and tools are used: a parameter that asks for others is refused with 400.',
     body: ChatCompletionRequest,
     reply: ChatCompletion,
     streamed: ChatCompletionChunk,
@@ -144,6 +174,18 @@ export const compat = {
     params: RunId,
     reply: ChatCompletion,
     refuses: [403, 409, 502],
+  }),
+  score: endpoint('POST /v1/chat/completions/{id}', {
+    ...openai,
+    operation: 'update_chat_completion',
+    summary: 'Score the run of a completion by its metadata',
+    description:
+      'OpenAI’s clients call this `chat.completions.update`. Each request adds a score, as POST /api/tasks/{id}/scores does.',
+    params: RunId,
+    body: ChatCompletionUpdate,
+    reply: ChatCompletion,
+    refuses: [403, 409, 502],
+    idempotent: true,
   }),
   respond: endpoint('POST /v1/responses', {
     ...openai,

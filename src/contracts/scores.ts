@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Id, ListQuery, Timestamp } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
 
-const THUMBS = ['up', 'down'] as const;
+export const THUMBS = ['up', 'down'] as const;
 
 const fields = {
   thumb: z.enum(THUMBS).nullable().default(null),

@@ -197,10 +197,13 @@ export const workflows = {
     operation: 'list_workflows',
     tag,
     summary: "List the caller's workflows, newest first",
-    query: FilterQuery.extend({ agent_id: Id.optional(), status: z.enum(WORKFLOW_STATUSES).optional() }).omit({
-      tag: true,
-      tags: true,
-    }),
+    query: FilterQuery.extend({
+      agent_id: Id.optional(),
+      status: z.enum(WORKFLOW_STATUSES).optional(),
+      single_use: z.stringbool().default(false).meta({
+        description: 'List the workflows that were made for one request at /v1 or /mcp instead',
+      }),
+    }).omit({ tag: true, tags: true }),
     reply: WorkflowSummary,
     kind: 'page',
   }),

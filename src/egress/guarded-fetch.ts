@@ -1,4 +1,5 @@
 import { Agent, buildConnector, type Dispatcher, fetch } from 'undici';
+import { reasonOf } from '../domain/reason.ts';
 import { BYTE_LIMITS, type ByteLimits, countedFetch, tooLarge } from './counted-fetch.ts';
 import { dialEgress, EgressDenied } from './dial.ts';
 import { followingRedirects } from './redirects.ts';
@@ -86,12 +87,4 @@ export function isDenied(error: unknown): boolean {
     if ((inner as NodeJS.ErrnoException).code === EGRESS_DENIED) return true;
   }
   return false;
-}
-
-/** The innermost cause, which names the host or the port; the outer ones only say `fetch failed`. */
-export function reasonOf(error: unknown): string {
-  let inner = error;
-  while (inner instanceof Error && inner.cause) inner = inner.cause;
-  const { message, code } = inner as NodeJS.ErrnoException;
-  return message || code || 'no connection';
 }

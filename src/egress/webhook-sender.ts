@@ -1,5 +1,6 @@
 import { Webhook } from 'standardwebhooks';
-import { isDenied, reasonOf } from './guarded-fetch.ts';
+import { reasonOf } from '../domain/reason.ts';
+import { isDenied } from './guarded-fetch.ts';
 
 interface WebhookMessage {
   id: string;

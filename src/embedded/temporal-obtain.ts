@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { textWithReason } from '../domain/reason.ts';
 import type { Log } from './files.ts';
 import { run } from './processes.ts';
 import { ARCHIVE_SUMS, MODULE, MODULE_SUM, sha256Of, TEMPORAL_VERSION } from './temporal-pins.ts';
@@ -32,7 +33,7 @@ export async function downloadTemporal({ releases, draft, log, sums = ARCHIVE_SU
     const { code, output } = await run('tar', ['-xzf', archive, '-C', draft, 'temporal']);
     if (code !== 0) throw new Error(`it cannot be unpacked: ${output.trim()}`);
   } catch (error) {
-    throw new Error(`Temporal could not be downloaded: ${reasonOf(error)}`);
+    throw new Error(`Temporal could not be downloaded: ${textWithReason(error as Error)}`);
   }
   return join(draft, 'temporal');
 }
@@ -117,10 +118,4 @@ function reporting(log: Log, say: (amount: number) => string): (amount: number) 
     next = performance.now() + PROGRESS_MS;
     log(say(amount));
   };
-}
-
-/** What fetch throws says only that it failed; the reason is inside. */
-function reasonOf(error: unknown): string {
-  const { message, cause } = error as Error;
-  return cause instanceof Error ? `${message} (${cause.message})` : message;
 }

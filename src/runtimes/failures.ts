@@ -1,5 +1,6 @@
 import { APIConnectionError, APIConnectionTimeoutError, APIError, OpenAIError } from 'openai';
 import { ANSWER_TOO_LARGE, outsideRefusalIn } from '../domain/outside.ts';
+import { innermost, reasonOf } from '../domain/reason.ts';
 import { ModelFailure } from './runtime.ts';
 
 const TOO_MANY = 429;
@@ -15,14 +16,14 @@ export function modelFailureOf(error: unknown): unknown {
   if (error instanceof APIConnectionTimeoutError)
     return new ModelFailure('The model did not answer in time', { code: 'model_timeout', recoverable: true });
   if (error instanceof APIConnectionError) {
-    if (isDenied(error)) return new ModelFailure(networkCause(error), { code: 'egress_denied', recoverable: false });
-    return new ModelFailure(`The model's endpoint cannot be reached: ${networkCause(error)}`, {
+    if (isDenied(error)) return new ModelFailure(reasonOf(error), { code: 'egress_denied', recoverable: false });
+    return new ModelFailure(`The model's endpoint cannot be reached: ${reasonOf(error)}`, {
       code: 'model_unreachable',
       recoverable: true,
     });
   }
   if (error instanceof APIError) return modelRefusal(error);
-  if (error instanceof TypeError && CUT.test(`${error.message} ${networkCause(error)}`))
+  if (error instanceof TypeError && CUT.test(`${error.message} ${reasonOf(error)}`))
     return new ModelFailure('The model broke off its answer', { code: 'model_stream_cut', recoverable: true });
   if (MALFORMED.some((kind) => error instanceof kind)) {
     const message = `The model's endpoint sent something that is not a chat completion: ${(error as Error).message}`;
@@ -84,15 +85,3 @@ export function retryAfter(headers: Headers | undefined): number | undefined {
 
 /** The guarded fetch refused to connect; a retry would be refused too. */
 const isDenied = (error: Error) => (innermost(error) as { code?: string }).code === 'EGRESS_DENIED';
-
-/** The innermost cause, which names the host or the port; the outer ones only say `fetch failed`. */
-export function networkCause(error: unknown): string {
-  const { code, message } = innermost(error) as { code?: string; message?: string };
-  return message || code || 'no connection';
-}
-
-function innermost(error: unknown): unknown {
-  let inner = error;
-  while (inner instanceof Error && inner.cause) inner = inner.cause;
-  return inner;
-}

@@ -48,7 +48,10 @@ describe('chat completions', () => {
     );
     const models = (await alice.models.list()).data.map(({ id }) => id);
     expect(models).toEqual(expect.arrayContaining([name, workflow.id]));
-    const made = (await here.alice.ok(here.alice.get(`/api/workflows?q=${encodeURIComponent(`${name} (API)`)}`)))[0];
+    const listed = (query: string) =>
+      here.alice.ok(here.alice.get(`/api/workflows?q=${encodeURIComponent(`${name} (API)`)}${query}`));
+    expect(await listed('')).toEqual([]);
+    const made = (await listed('&single_use=true'))[0];
     expect(made).toMatchObject({ agent_id: workflow.agent_id, task_count: 1 });
     expect(models).not.toContain(made.id);
   });

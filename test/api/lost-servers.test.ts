@@ -113,7 +113,7 @@ async function requestsOf(client: Client): Promise<Request[]> {
     },
     {
       ...{ operation: 'create_task_score', path: `/api/tasks/${task_id}/scores`, body: { thumb: 'up' } },
-      made: `SELECT count(*) FROM task_scores WHERE task_id = '${task_id}'`,
+      made: `SELECT count(*) FROM task_scores WHERE thumb = 'up'`,
     },
     {
       ...{ operation: 'create_memory', path: '/api/memories', body: { agent_id, scope: 'agent', key: 'lost', value: 'v' } },
@@ -140,6 +140,10 @@ async function requestsOf(client: Client): Promise<Request[]> {
     {
       ...{ operation: 'create_chat_completion', path: '/v1/chat/completions', made: tasksOf(completed) },
       body: { model: completed, messages: [{ role: 'user', content: 'x' }] },
+    },
+    {
+      ...{ operation: 'update_chat_completion', path: `/v1/chat/completions/chatcmpl-${task_id}` },
+      ...{ body: { metadata: { score: '7' } }, made: `SELECT count(*) FROM task_scores WHERE value = 7` },
     },
     {
       ...{ operation: 'create_response', path: '/v1/responses', made: tasksOf(responded) },

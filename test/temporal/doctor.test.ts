@@ -39,10 +39,9 @@ it('misses workers, and is content when there is one', { timeout: 90_000 }, asyn
   expect(alone.said.workers).toMatch(/^FAILED: None takes work from test-/);
   expect(alone.said).toMatchObject({ database: expect.stringMatching(/^ok/), engine: expect.stringMatching(/^ok/) });
   const worker = await startWorkerProcess(here.setting);
-  const healthy = await doctor();
+  const healthy = await doctor().finally(() => worker.end('SIGTERM'));
   expect(Object.values(healthy.said).filter((verdict) => !verdict.startsWith('ok'))).toEqual([]);
   expect(healthy.code).toBe(0);
-  await worker.end('SIGTERM');
 });
 
 it('checks the engine if the database is down, and the database if the engine is down', { timeout: 60_000 }, async () => {

@@ -4,8 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { outsideRefusalIn } from '../../src/domain/outside.ts';
+import { reasonOf } from '../../src/domain/reason.ts';
 import { countedFetch } from '../../src/egress/counted-fetch.ts';
-import { type GuardedFetch, guardedFetch, reasonOf } from '../../src/egress/guarded-fetch.ts';
+import { type GuardedFetch, guardedFetch } from '../../src/egress/guarded-fetch.ts';
 
 const LIMITS = { message: 1_000, stream: 5_000, error: 100, headers: 2_000 };
 const EVENTS = { 'content-type': 'text/event-stream' };

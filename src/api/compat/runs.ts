@@ -46,18 +46,23 @@ export async function startRun(
   return { task_id, workflow_id };
 }
 
-async function workflowOf(store: Store, model: string, caller: Caller): Promise<string> {
+/** What `model` names: one of the caller's workflows by its id, or an agent by its name. */
+export async function namedBy(store: Store, model: string, caller: Caller) {
   if (isUuid(model)) {
     const workflow = await store.workflows.find(model);
     if (workflow && workflow.owner_key !== caller.key) throw foreign('workflow');
-    if (workflow) return workflow.id;
+    if (workflow) return { workflow };
   }
   const { items } = await store.agents.list({ limit: 1 }, { name: model });
   const [agent] = items;
-  if (!agent) {
-    const message = `There is no agent named ${model} and no workflow with this id; GET /v1/models lists the models`;
-    throw new AppError('not_found', message, { code: 'model_not_found' });
-  }
+  if (agent) return { agent };
+  const message = `There is no agent named ${model} and no workflow with this id; GET /v1/models lists the models`;
+  throw new AppError('not_found', message, { code: 'model_not_found' });
+}
+
+async function workflowOf(store: Store, model: string, caller: Caller): Promise<string> {
+  const { workflow, agent } = await namedBy(store, model, caller);
+  if (workflow) return workflow.id;
   const values = WorkflowCreate.parse({
     agent_id: agent.id,
     title: `${agent.name} (API)`,

@@ -1,4 +1,5 @@
 import type { Checks } from '../../api/health.ts';
+import { textWithReason } from '../../domain/reason.ts';
 import { DatabaseUnreachable } from '../../store/reachable.ts';
 import { checksOf } from '../checks.ts';
 import type { Config } from '../config.ts';
@@ -63,7 +64,7 @@ interface Verdict {
 const verdictOf = (name: string, check: () => Promise<string>): Promise<Verdict> =>
   check().then(
     (detail) => ({ check: name, ok: true, detail }),
-    ({ message: detail }: Error) => ({ check: name, ok: false, detail }),
+    (error: Error) => ({ check: name, ok: false, detail: textWithReason(error) }),
   );
 
 const print = ({ check, ok, detail }: Verdict): void =>

@@ -1,5 +1,6 @@
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from '@anthropic-ai/sdk';
-import { ADVICE, networkCause, refusedFailure, retryAfter } from '../failures.ts';
+import { reasonOf } from '../../domain/reason.ts';
+import { ADVICE, refusedFailure, retryAfter } from '../failures.ts';
 import { ModelFailure } from '../runtime.ts';
 
 const CODES: Record<number, string> = {
@@ -16,7 +17,7 @@ export function vendorFailureOf(error: unknown): unknown {
   if (error instanceof APIConnectionTimeoutError)
     return new ModelFailure('The provider did not answer in time', { code: 'model_timeout', recoverable: true });
   if (error instanceof APIConnectionError)
-    return new ModelFailure(`The provider cannot be reached: ${networkCause(error)}`, {
+    return new ModelFailure(`The provider cannot be reached: ${reasonOf(error)}`, {
       code: 'model_unreachable',
       recoverable: true,
     });

@@ -1,4 +1,5 @@
 import type { ToolSpec } from '../../domain/definition.ts';
+import { reasonOf } from '../../domain/reason.ts';
 import type { ToolCall, ToolOutcome } from '../source.ts';
 
 export const webFetchSpec: ToolSpec = {
@@ -47,7 +48,7 @@ export function webFetch({ fetch, readPage }: WebPorts) {
       return { content: part(text, offset) || '(empty)', failed: !response.ok, ...(response.ok ? {} : statusOf(response, text)) };
     } catch (error) {
       signal.throwIfAborted();
-      return failed(`${url} could not be fetched: ${fetchCause(error)}`);
+      return failed(`${url} could not be fetched: ${reasonOf(error)}`);
     }
   };
 }
@@ -75,12 +76,4 @@ function part(text: string, offset: unknown): string {
   const part = text.slice(from, from + PART_CHARACTERS).toWellFormed();
   const rest = text.length - from - PART_CHARACTERS;
   return rest > 0 ? `${part}\n[${rest} more characters; continue with offset ${from + PART_CHARACTERS}]` : part;
-}
-
-/** The innermost reason; the outer ones are only `fetch failed`. */
-export function fetchCause(error: unknown): string {
-  let inner = error;
-  while (inner instanceof Error && inner.cause) inner = inner.cause;
-  const { message, code } = inner as { message?: string; code?: string };
-  return message || code || 'no connection';
 }

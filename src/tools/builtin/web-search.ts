@@ -1,6 +1,6 @@
 import type { ToolSpec } from '../../domain/definition.ts';
+import { reasonOf } from '../../domain/reason.ts';
 import type { ToolCall, ToolOutcome } from '../source.ts';
-import { fetchCause } from './web-fetch.ts';
 
 export const webSearchSpec: ToolSpec = {
   name: 'web_search',
@@ -47,7 +47,7 @@ export function webSearch({ search_url, fetch }: SearchPorts) {
       return { content: results.slice(0, most).map(resultLines).join('\n\n') || 'Nothing was found', failed: false };
     } catch (error) {
       signal.throwIfAborted();
-      return { content: `The search endpoint failed: ${fetchCause(error)}`, failed: true };
+      return { content: `The search endpoint failed: ${reasonOf(error)}`, failed: true };
     }
   };
 }

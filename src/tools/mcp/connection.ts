@@ -5,6 +5,7 @@ import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.j
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { McpError, type Progress, ResultSchema, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { ANSWER_TOO_LARGE, OutsideRefused, outsideRefusalIn, shortened } from '../../domain/outside.ts';
+import { reasonOf } from '../../domain/reason.ts';
 import { BYTE_LIMITS } from '../../egress/counted-fetch.ts';
 import { hostPathOf } from '../../toolrunner/index.ts';
 import type { McpTarget } from './config.ts';
@@ -186,10 +187,7 @@ function rememberedListing(client: Client, schemaFaults: SchemaFaults): (signal:
 
 /** The innermost reason, and the last output of a process. */
 function causeOf(error: unknown, transport: Transport): string {
-  let inner = error;
-  while (inner instanceof Error && inner.cause instanceof Error) inner = inner.cause;
-  const { message, code } = inner as { message?: string; code?: string };
-  const reason = message || code || String(inner);
+  const reason = reasonOf(error);
   const said = transport instanceof ConfinedStdio ? transport.stderr : '';
   return shortened(said ? `${reason}; its last output: ${said}` : reason);
 }

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { AwsV4Signer } from 'aws4fetch';
+import { textWithReason } from '../../domain/reason.ts';
 import type { Config } from '../../main/config.ts';
 
 /** Objects by name, in a place that every worker reaches. Each call throws if the place is unreachable for a while. */
@@ -141,14 +142,10 @@ function requester(settings: Omit<S3Settings, 'prefix'>, fetch: typeof globalThi
       } catch (error) {
         ask.signal?.throwIfAborted();
         if (error instanceof Refused) throw error;
-        if (attempt === ATTEMPTS) throw new ObjectStoreDown(`The object store ${base} is unreachable: ${reasonOf(error)}`);
+        if (attempt === ATTEMPTS)
+          throw new ObjectStoreDown(`The object store ${base} is unreachable: ${textWithReason(error as Error)}`);
         await wait(pause, undefined, { ...(ask.signal && { signal: ask.signal }) });
       }
     }
   };
 }
-
-const reasonOf = (error: unknown): string => {
-  const { message, cause } = error as Error;
-  return cause instanceof Error ? `${message}: ${cause.message || (cause as NodeJS.ErrnoException).code}` : message;
-};

@@ -93,7 +93,8 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
     ...['PATCH /api/scheduled-agents/{id}/enable', 'PATCH /api/scheduled-agents/{id}/disable'],
     ...['POST /api/scheduled-agents/{id}/trigger', 'GET /api/scheduled-agents/{id}/runs'],
     ...['GET /api/alerts/{id}', 'PUT /api/alerts/{id}', 'DELETE /api/alerts/{id}', 'GET /api/alerts/{id}/events'],
-    ...['GET /v1/chat/completions/{id}', 'GET /v1/responses/{id}', 'POST /v1/responses/{id}/cancel'],
+    ...['GET', 'POST'].map((method) => `${method} /v1/chat/completions/{id}`),
+    ...['GET /v1/models/{model}', 'GET /v1/responses/{id}', 'POST /v1/responses/{id}/cancel'],
     ...['PUT /api/tokens/{id}', 'GET /api/tokens/{id}/uses', 'GET /api/tokens/{id}/grants', 'POST /api/tokens/{id}/grants'],
     'DELETE /api/tokens/{id}/grants/{grant_id}',
   ],
@@ -149,7 +150,7 @@ export const PLAIN = new Set(
     'stream stream_options include_usage background reasoning effort jsonrpc method shared cursor q since from to by interval zone most until error_code trigger definition_hash against agent min_cost max_cost sort after before skip dry_run',
     'model_total_seconds model_silence_seconds starting_after measure threshold window_minutes min_runs muted_until views screen resource_type destination api_key force include guardrails',
     'thumb note expected graders ignore_case pattern json_schema parallel format task steps tool_calls end response',
-    'failed answered_by',
+    'failed answered_by single_use score',
   ].flatMap((line) => line.split(' ')),
 );
 

@@ -48,6 +48,7 @@ const SPECIAL: Record<string, (own: MadeTenant) => unknown> = {
   'POST /api/knowledge-items/query': () => ({ query: 'common' }),
   'POST /api/memories/search': ({ ids }) => ({ agent_id: ids.agents, query: `${PRIVATE} known key value` }),
   'POST /v1/chat/completions': ({ ids }) => ({ model: ids.idle_workflow, messages: [{ role: 'user', content: 'x' }] }),
+  'POST /v1/chat/completions/{id}': () => ({ metadata: { score: 'down', note: 'taken over' } }),
   'POST /v1/responses': ({ ids }) => ({ model: ids.idle_workflow, input: 'x' }),
   'POST /mcp': () => ({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
   'POST /api/tokens/{id}/grants': ({ ids }) => ({ resource_type: 'provider', resource_id: ids.providers, destination: 'x' }),
@@ -86,7 +87,8 @@ export function pathOf(path: string, { ids }: MadeTenant, id?: string): string {
   const first = id ?? (path.startsWith('/v1') ? door : own);
   // The run with a delivery and the run with a pending approval are different.
   const of = path.includes('{delivery_id}') || path.endsWith('/webhooks') ? ids.ended_task : first;
-  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => (name === 'id' ? of : ids[name]) ?? UNKNOWN);
+  const named: Record<string, string | undefined> = { ...ids, id: of, model: ids.idle_workflow };
+  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => named[name] ?? UNKNOWN);
 }
 
 /** Private collections, in which several may have one name. */

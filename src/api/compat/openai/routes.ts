@@ -1,7 +1,9 @@
 import type { FastifyError } from 'fastify';
-import { type ChatCompletionRequest, compat, type ResponseRequest } from '../../../contracts/compat.ts';
+import { ChatCompletionRequest, compat, ResponseRequest, type ScoreMetadata } from '../../../contracts/compat.ts';
+import { THUMBS } from '../../../contracts/scores.ts';
 import { AppError } from '../../../domain/errors.ts';
 import type { Caller } from '../../auth.ts';
+import { madeOnce } from '../../crud.ts';
 import { type Api, EventReply, mount, type RouteInput } from '../../mount.ts';
 import { ownedTask } from '../../owned.ts';
 import { problemOf } from '../../problems.ts';
@@ -17,22 +19,40 @@ import {
   troubleOf,
 } from '../runs.ts';
 import { promptOf } from './messages.ts';
+import { modelOf, modelsOf } from './models.ts';
+import { refuseUnhonoured } from './parameters.ts';
 import { chatChunks, chatCompletion, response, responseEvents, taskIdOfReply } from './replies.ts';
 
 /** Serves agents and workflows as models of OpenAI's API: its clients change only the base URL. */
 export function openaiRoutes(api: Api, services: CompatServices): void {
   refuseInTheirWords(api);
   const owned = ownedTask(services.store);
-  mount(api, compat.models, async (_, caller) => ({ object: 'list' as const, data: await modelsOf(services, caller) }));
-  mount(api, compat.chat, (input, caller) => chat(services, input, caller));
-  mount(api, compat.completion, async ({ params: { id } }, caller) => {
+  const completed = async (id: string, caller: Caller) => {
     const task = await owned(taskIdOfReply(id), caller);
     if (!hasEnded(task))
       throw new AppError('conflict', 'The run is still in progress; ask again, or GET /v1/responses/{id}', {
         code: 'in_progress',
       });
     refuseTrouble(troubleOf(task));
+    return task;
+  };
+  mount(api, compat.models, async (_, caller) => ({ object: 'list' as const, data: await modelsOf(services, caller) }));
+  mount(api, compat.model, ({ params: { model } }, caller) => modelOf(services, model, caller));
+  mount(api, compat.chat, (input, caller) => chat(services, input, caller));
+  mount(api, compat.completion, async ({ params: { id } }, caller) => {
+    const task = await completed(id, caller);
     return chatCompletion(task, task.agent_name);
+  });
+  mount(api, compat.score, async ({ params: { id }, body: { metadata }, reserved_id }, caller) => {
+    const task = await completed(id, caller);
+    const values = {
+      ...scoreOf(metadata),
+      task_id: task.id,
+      created_by: caller.key,
+      ...(reserved_id ? { id: reserved_id } : {}),
+    };
+    await madeOnce(reserved_id, services.store.scores.find, () => services.store.scores.create(values));
+    return { ...chatCompletion(task, task.agent_name), metadata };
   });
   mount(api, compat.respond, (input, caller) => respond(services, input, caller));
   mount(api, compat.response, async ({ params: { id }, query, holdOpen }, caller) => {
@@ -61,10 +81,13 @@ const TYPES: Record<number, string> = {
 
 function refuseInTheirWords({ http }: Api): void {
   http.setErrorHandler((error: FastifyError, request, reply) => {
-    const { status, detail, code, retry_after_s } = problemOf(error);
+    const { status, detail, code, errors, retry_after_s } = problemOf(error);
     if (status >= 500 && !request.raw.destroyed) request.log.error({ err: error }, 'request failed');
     if (retry_after_s !== undefined) reply.header('retry-after', String(Math.ceil(retry_after_s)));
-    return reply.code(status).send({ error: { message: detail, type: TYPES[status] ?? 'server_error', code, param: null } });
+    // OpenAI's clients repeat a request that ended in 502, which would be another run.
+    if (status === 502) reply.header('x-should-retry', 'false');
+    const param = errors?.[0]?.path ?? null;
+    return reply.code(status).send({ error: { message: detail, type: TYPES[status] ?? 'server_error', code, param } });
   });
 }
 
@@ -73,6 +96,7 @@ type Ordering<B> = Pick<RouteInput<unknown, unknown, B>, 'body' | 'once' | 'hold
 
 async function chat(services: CompatServices, { body, once, holdOpen, signal }: Ordering<ChatCompletionRequest>, caller: Caller) {
   const { model, messages, stream, stream_options, reasoning_effort } = body;
+  refuseUnhonoured(body, Object.keys(ChatCompletionRequest.shape));
   holdOpen();
   const prompt = promptOrRefusal(messages);
   const { value: run } = await once((task_id) => startRun(services, { model, prompt, reasoning_effort, task_id }, caller));
@@ -103,6 +127,7 @@ const streamChat = (services: CompatServices, { run, model, counts_usage }: Chat
 
 async function respond(services: CompatServices, { body, once, holdOpen, signal }: Ordering<ResponseRequest>, caller: Caller) {
   const { model, input, instructions, stream, background, reasoning } = body;
+  refuseUnhonoured(body, Object.keys(ResponseRequest.shape));
   if (!background || stream) holdOpen();
   const said = typeof input === 'string' ? [{ role: 'user', content: input }] : input;
   const prompt = promptOrRefusal(instructions ? [{ role: 'system', content: instructions }, ...said] : said);
@@ -147,21 +172,7 @@ function refuseTrouble(trouble: ReturnType<typeof troubleOf>): void {
   if (trouble) throw new AppError('upstream', trouble.message, { code: trouble.code });
 }
 
-async function modelsOf({ store }: CompatServices, caller: Caller) {
-  const [agents, workflows] = await Promise.all([
-    store.agents.list({ limit: MOST_MODELS }),
-    store.workflows.list({ limit: MOST_MODELS, owner: caller.key, single_use: false }),
-  ]);
-  const model = (id: string, created_at: unknown) => ({
-    id,
-    object: 'model' as const,
-    owned_by: 'perdura',
-    created: Math.floor(new Date(created_at as string).getTime() / 1_000),
-  });
-  return [
-    ...agents.items.map(({ name, created_at }) => model(name, created_at)),
-    ...workflows.items.map(({ id, created_at }) => model(id, created_at)),
-  ];
+function scoreOf({ score, note = '' }: ScoreMetadata) {
+  const thumb = THUMBS.find((known) => known === score) ?? null;
+  return { thumb, value: thumb ? null : Number(score), note };
 }
-
-const MOST_MODELS = 1_000;

@@ -1,0 +1,55 @@
+import { isDeepStrictEqual } from 'node:util';
+import { AppError } from '../../../domain/errors.ts';
+
+/** Parameters that say nothing about the answer, so every value is accepted. */
+const WITHOUT_EFFECT = ['user', 'safety_identifier', 'prompt_cache_key', 'service_tier', 'store', 'include', 'seed'];
+
+/** Parameters that are not honoured, and the values that ask for what happens anyway. */
+const ONLY: Record<string, unknown[]> = {
+  audio: [],
+  conversation: [],
+  frequency_penalty: [0],
+  function_call: ['none', 'auto'],
+  functions: [[]],
+  logit_bias: [{}],
+  logprobs: [false],
+  max_completion_tokens: [],
+  max_output_tokens: [],
+  max_tokens: [],
+  max_tool_calls: [],
+  metadata: [{}],
+  modalities: [['text']],
+  n: [1],
+  parallel_tool_calls: [true],
+  prediction: [],
+  presence_penalty: [0],
+  previous_response_id: [],
+  response_format: [{ type: 'text' }],
+  stop: [[]],
+  temperature: [1],
+  text: [{ format: { type: 'text' } }, {}],
+  tool_choice: ['none', 'auto'],
+  tools: [[]],
+  top_logprobs: [0],
+  top_p: [1],
+  truncation: ['disabled'],
+  verbosity: ['medium'],
+  web_search_options: [],
+};
+
+/**
+ * Refuses what a run would not honour, as OpenAI's reasoning models refuse a temperature: a client must not take an answer for one that
+ * follows its schema, its limits or its tools.
+ */
+export function refuseUnhonoured(body: Record<string, unknown>, honoured: readonly string[]): void {
+  for (const [param, value] of Object.entries(body)) {
+    if (value === null || value === undefined || honoured.includes(param) || WITHOUT_EFFECT.includes(param)) continue;
+    const accepted = ONLY[param];
+    if (accepted?.some((same) => isDeepStrictEqual(value, same))) continue;
+    const message = accepted
+      ? `${param} is not supported with this value: the agent's own settings apply; leave it out`
+      : `Unknown parameter: ${param}`;
+    const code = accepted ? 'unsupported_value' : 'unknown_parameter';
+    throw new AppError('invalid', message, { code, errors: [{ path: param, message }] });
+  }
+}
