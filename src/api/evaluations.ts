@@ -1,10 +1,11 @@
-import { type EvaluationValues, evaluations, type Grader } from '../contracts/evaluations.ts';
+import { type EvaluationValues, evaluations } from '../contracts/evaluations.ts';
 import { conflict, type FieldError, notFound, unprocessable } from '../domain/errors.ts';
 import type { Judge } from '../guardrails/judge.ts';
 import type { Store } from '../store/index.ts';
 import type { Evaluations } from '../temporal/evaluations.ts';
 import type { Caller } from './auth.ts';
 import { madeOnce } from './crud.ts';
+import { graderDoubts, graderErrors } from './graders.ts';
 import { type Api, mount } from './mount.ts';
 import { ownedDataset, ownedWorkflow } from './owned.ts';
 
@@ -28,11 +29,14 @@ export function evaluationRoutes(api: Api, services: EvaluationServices): void {
     await owned(id, caller);
     return store.evaluations.list({ ...query, dataset_id: id });
   });
-  mount(api, evaluations.create, async ({ params: { id }, body, reserved_id }, caller) => {
+  mount(api, evaluations.create, async ({ params: { id }, body, reserved_id, warn }, caller) => {
     await owned(id, caller);
-    const evaluation = await madeOnce(reserved_id, store.evaluations.find, () =>
-      created(services, { ...body, dataset_id: id, id: reserved_id }, caller),
-    );
+    const evaluation = await madeOnce(reserved_id, store.evaluations.find, async () => {
+      const order = await checked(services, { ...body, dataset_id: id, id: reserved_id }, caller);
+      warn(...(await graderDoubts(store, body.graders, caller)));
+      if (body.definition_hash === undefined) await store.versions.note(body.workflow_id, caller, 'run');
+      return store.evaluations.create(order);
+    });
     try {
       await engine.start({ id: evaluation.id, owner: caller.key });
     } catch (error) {
@@ -59,7 +63,9 @@ export function evaluationRoutes(api: Api, services: EvaluationServices): void {
 
 type Ordered = EvaluationValues & { dataset_id: string; id: string | undefined };
 
-async function created({ store, judge }: EvaluationServices, order: Ordered, caller: Caller) {
+/** The evaluation to create; throws if it cannot be. */
+async function checked(services: EvaluationServices, order: Ordered, caller: Caller) {
+  const { store } = services;
   const { definition_hash, ...values } = order;
   const { workflow_id, dataset_id, graders, baseline_id } = values;
   if (!(await store.workflows.find(workflow_id)))
@@ -67,24 +73,11 @@ async function created({ store, judge }: EvaluationServices, order: Ordered, cal
   await ownedWorkflow(store)(workflow_id, caller);
   const version = await store.evaluations.version(workflow_id, definition_hash);
   const baseline = baseline_id === undefined ? null : await store.evaluations.find(baseline_id);
-  const errors: FieldError[] = await graderErrors(judge, graders, caller);
+  const errors: FieldError[] = await graderErrors(services, graders, caller);
   if (!version) errors.push({ path: 'definition_hash', message: 'This workflow has no such version' });
   if (baseline_id !== undefined && baseline?.dataset_id !== dataset_id)
     errors.push({ path: 'baseline_id', message: `No evaluation of this dataset with id ${baseline_id}` });
   if (errors.length > 0 || !version) throw unprocessable(errors);
-  if (definition_hash === undefined) await store.versions.note(workflow_id, caller, 'run');
   const { key: created_by, login: owner_login, access_token } = caller;
-  return store.evaluations.create({ ...values, version, created_by, owner_login, access_token });
-}
-
-/** What is wrong with the patterns and schemas of graders. */
-async function graderErrors(judge: Judge, graders: readonly Grader[], caller: Caller): Promise<FieldError[]> {
-  const errors = graders.map(async (grader, at) => {
-    if (grader.type === 'exact') return [];
-    const field = grader.type === 'regex' ? 'pattern' : 'json_schema';
-    const config = grader.type === 'regex' ? { required_patterns: [grader.pattern] } : { json_schema: grader.json_schema };
-    const faults = await judge.faultsOf(config, caller.key);
-    return faults.map(({ message }) => ({ path: `graders.${at}.${field}`, message }));
-  });
-  return (await Promise.all(errors)).flat();
+  return { ...values, version, created_by, owner_login, access_token };
 }

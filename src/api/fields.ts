@@ -53,6 +53,13 @@ export function bare(schema: z.ZodType, value?: unknown): z.ZodType {
     return bare((schema.in instanceof z.ZodTransform ? schema.out : schema.in) as z.ZodType, value);
   if (!(schema instanceof z.ZodUnion)) return schema;
   const options = schema.options as z.ZodType[];
+  // Its name decides, so that a mistake in one field does not make the others foreign.
+  if (schema instanceof z.ZodDiscriminatedUnion && typeof value === 'object' && value !== null) {
+    const { discriminator } = schema.def;
+    const named = (option: z.ZodType) =>
+      (option as z.ZodObject).shape[discriminator]?.safeParse((value as Shape)[discriminator]).success;
+    return options.find(named) ?? schema;
+  }
   return bare(options.find((option) => option.safeParse(value).success) ?? (options[0] as z.ZodType), value);
 }
 

@@ -7,6 +7,7 @@ const EVALUATION_STATUSES = ['running', 'completed', 'halted'] as const;
 export const RESULT_STATUSES = ['pending', 'running', 'passed', 'failed', 'error', 'halted'] as const;
 const MOST_PARALLEL = 16;
 const MOST_GRADERS = 64;
+const LONGEST_INSTRUCTIONS = 20_000;
 
 const Exact = protective(
   z.object({
@@ -27,7 +28,37 @@ const JsonSchema = protective(
   }),
 ).meta({ id: 'JsonSchemaGrader' });
 
-export const Grader = z.discriminatedUnion('type', [Exact, Regex, JsonSchema]).meta({ id: 'Grader' });
+const Model = protective(
+  z.object({
+    type: z.literal('model').meta({
+      description:
+        'A model judges the answer. Each judgement is a run with the trigger `evaluation`, which is paid for like any other',
+    }),
+    provider_id: Id.nullable().default(null).meta({ description: 'Null selects the default runtime' }),
+    model: z.string().min(1).nullable().default(null).meta({ description: "Null: the provider's default model" }),
+    instructions: z
+      .string()
+      .min(1)
+      .max(LONGEST_INSTRUCTIONS)
+      .default('The answer means the same as the expected one.')
+      .meta({ description: 'What makes an answer right' }),
+    pass_at: z.number().min(0).max(1).optional().meta({
+      description: 'The judge gives a score from 0 to 1, which passes from here on. Left out: it decides between pass and fail',
+    }),
+  }),
+).meta({ id: 'ModelGrader' });
+const Python = protective(
+  z.object({
+    type: z.literal('python').meta({
+      description:
+        'One of your custom tools is called with those of `prompt`, `answer` and `expected` that it takes, and returns true, false or ' +
+        '`{"pass": …, "reason": …}`',
+    }),
+    tool_id: Id,
+  }),
+).meta({ id: 'PythonGrader' });
+
+export const Grader = z.discriminatedUnion('type', [Exact, Regex, JsonSchema, Model, Python]).meta({ id: 'Grader' });
 export type Grader = z.output<typeof Grader>;
 
 const SOME_WORKFLOW = '0197a0c4-6b1e-7c3a-9f57-0d2c5a1be001';
@@ -73,7 +104,7 @@ export const Evaluation = z
     items: z.int(),
     passed: z.int(),
     failed: z.int(),
-    errors: z.int().meta({ description: 'Items whose run did not complete' }),
+    errors: z.int().meta({ description: 'Items whose run did not complete, or that a grader could not grade' }),
     pass_rate: z.number().nullable().meta({ description: 'passed / items; null unless the evaluation is completed' }),
     created_at: Timestamp,
     completed_at: Timestamp.nullable(),
@@ -94,7 +125,13 @@ const Regression = z
 const EvaluationDetail = Evaluation.extend({ regressions: z.array(Regression) }).meta({ id: 'EvaluationDetail' });
 export type EvaluationDetail = z.output<typeof EvaluationDetail>;
 
-export const Grade = z.object({ grader: z.string(), passed: z.boolean(), reason: z.string().nullable() });
+export const Grade = z.object({
+  grader: z.string(),
+  passed: z.boolean(),
+  reason: z.string().nullable(),
+  score: z.number().optional().meta({ description: 'Of a `model` grader with `pass_at`' }),
+  task_id: Id.optional().meta({ description: 'The run of the judge' }),
+});
 export type Grade = z.output<typeof Grade>;
 
 const EvaluationResult = z
@@ -106,7 +143,7 @@ const EvaluationResult = z
     answer: z.unknown().meta({ description: "The run's answer; null if it has none, or was deleted" }),
     status: z.enum(RESULT_STATUSES),
     grades: z.array(Grade),
-    error: z.string().nullable().meta({ description: 'Why there is no grade' }),
+    error: z.string().nullable().meta({ description: 'Why the item has neither passed nor failed' }),
     ended_at: Timestamp.nullable(),
   })
   .meta({ id: 'EvaluationResult' });

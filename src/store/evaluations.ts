@@ -9,6 +9,7 @@ import type {
 } from '../contracts/evaluations.ts';
 import type { Definition } from '../domain/definition.ts';
 import { conflict } from '../domain/errors.ts';
+import type { GradingOutcome } from '../domain/judging.ts';
 import type { Prisma, Evaluation as Row } from '../generated/prisma/client.ts';
 import { type Database, inTransaction, row, rows } from './database.ts';
 import { hashOf } from './definitions.ts';
@@ -41,11 +42,24 @@ interface ClaimedResult {
   owner_login: string;
 }
 
-interface OpenResult {
-  task_id: string;
+/** What a grader that takes long has done for an item. */
+type GradingWork = { task_id: string } | GradingOutcome;
+
+/** An item that has a run and no result. */
+export interface OpenResult {
+  prompt: string;
   expected: unknown;
   graders: Grader[];
+  /** By the place of its grader. */
+  grading: Record<string, GradingWork>;
+  definition_hash: string;
+  workflow_id: string;
   owner: string;
+  owner_login: string;
+  /** Of its run; null if that was deleted. */
+  task_status: string | null;
+  answer: unknown;
+  error: string | null;
 }
 
 interface SettledResult {
@@ -132,7 +146,7 @@ export function evaluationStore({ pool, prisma, keys, snapshot }: Parts) {
       if (!found?.caller_token || !found.caller_key_id) return null;
       return keys.open({ sealed: found.caller_token, key_id: found.caller_key_id } as Sealed, context(id));
     },
-    /** Ends it, and returns the runs of results that were open. */
+    /** Ends it, and returns the runs of results that were open, with those of their judges. */
     async end(evaluation_id: string): Promise<string[]> {
       return (await rows<{ task_id: string }>(pool, sql.endEvaluation({ evaluation_id }))).map(({ task_id }) => task_id);
     },
@@ -151,7 +165,7 @@ function resultsOf({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>) {
   return {
     async results(evaluation_id: string, { limit, cursor, status }: Paging & { status?: string | undefined }) {
       const where = { evaluation_id, ...(status ? { status } : {}) };
-      const shown = ({ item, ...result }: ResultRow) => ({ ...wireAs<EvaluationResult>()(result), ...item });
+      const shown = ({ item, grading: _work, ...result }: ResultRow) => ({ ...wireAs<EvaluationResult>()(result), ...item });
       const page = await listed(table, { where, paging: { limit, cursor }, shown, more: WITH_ITEM, by: 'item_id' });
       const ids = page.items.flatMap(({ task_id }) => task_id ?? []);
       const runs = await prisma.task.findMany({ where: { id: { in: ids } }, select: { id: true, response: true } });
@@ -168,6 +182,11 @@ function resultsOf({ pool, prisma }: Pick<Database, 'pool' | 'prisma'>) {
     claim: (place: Place) => row<ClaimedResult>(pool, sql.claimResult({ ...place, task_id: uuid() })),
     /** What an item's run is graded by; undefined if it has a result. */
     toGrade: (place: Place) => row<OpenResult>(pool, sql.openResult({ ...place })),
+    /** Writes what a grader has done for an item, once. Returns what is on record; undefined if the item has a result. */
+    async note(place: Place, grader: number, work: GradingWork): Promise<GradingWork | undefined> {
+      const values = { ...place, grader: String(grader), work: JSON.stringify(work) };
+      return (await row<{ work: GradingWork }>(pool, sql.noteGrading(values)))?.work;
+    },
     async settle(place: Place, { grades, ...result }: SettledResult): Promise<void> {
       await row(pool, sql.settleResult({ ...place, ...result, grades: JSON.stringify(grades) }));
     },

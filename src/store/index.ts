@@ -3,7 +3,7 @@ import type { Agent } from '../contracts/agents.ts';
 import type { Guardrail } from '../contracts/guardrails.ts';
 import type { Provider } from '../contracts/providers.ts';
 import type { Skill } from '../contracts/skills.ts';
-import type { PinnedGuardrail } from '../domain/definition.ts';
+import { exchangeLimitsOf, type PinnedGuardrail } from '../domain/definition.ts';
 import { INSTALLATION } from '../domain/installation.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import { alertStore } from './alerts.ts';
@@ -28,7 +28,7 @@ import type { KeyRing } from './key-ring.ts';
 import { knowledgeItemStore } from './knowledge.ts';
 import { memoryStore } from './memories.ts';
 import { personSettings } from './person-settings.ts';
-import { snapshotOf } from './pin.ts';
+import { pinnedProvider, snapshotOf } from './pin.ts';
 import { principalStore } from './principals.ts';
 import { providerRates } from './provider-rates.ts';
 import { quotaStore } from './quotas.ts';
@@ -138,6 +138,11 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
       await memories.forgetAgent(id);
     },
     snapshot,
+    /** What a run that uses a provider is pinned with; null if there is no such provider. */
+    async providerToPin(id: string) {
+      const found = await providersIn(prisma).find(id);
+      return found && { provider: pinnedProvider(found), exchange_limits: exchangeLimitsOf(null, found) };
+    },
     /** Filters these ids to the ones missing from a table. */
     async missing(
       table: 'agent' | 'provider' | 'customTool' | 'skill' | 'guardrail' | 'mcpServer' | 'knowledgeSource' | 'workflow',

@@ -173,7 +173,7 @@ export async function pinnedParts(
 }
 
 /** Only the provider fields that a run needs: timestamps would change the hash of equal content. */
-function pinnedProvider(row: PinnedProvider): PinnedProvider {
+export function pinnedProvider(row: PinnedProvider): PinnedProvider {
   const { id, name, provider_type, api_key_token_name, base_url, auth_type, azure_api_version, azure_deployment } = row;
   const { default_model, requests_per_minute, price_table, context_window } = row;
   return {

@@ -26,6 +26,7 @@ const PRIVILEGES: Record<string, readonly string[]> = {
         'created_at',
       ],
       ...['restored_at', 'record_behind', 'behind_run_id', 'continuity', 'forked_from', 'fork_step', 'fork_effects'],
+      ...['response', 'error'],
     ].join(', ')})`,
     'UPDATE (status, todos, record_behind, behind_run_id, continuity)',
   ],
@@ -34,6 +35,11 @@ const PRIVILEGES: Record<string, readonly string[]> = {
   tool_calls: ['SELECT', 'UPDATE'],
   task_messages: ['SELECT', 'INSERT'],
   workspace_layers: ['SELECT', 'INSERT', 'DELETE'],
+  // Tools that grade answers of an evaluation.
+  custom_tools: ['SELECT'],
+  evaluations: ['SELECT (id, graders, definition_hash, workflow_id, created_by, owner_login)'],
+  evaluation_results: ['SELECT', 'UPDATE (grading)'],
+  dataset_items: ['SELECT (id, prompt, expected)'],
   event_sequences: ['SELECT', 'INSERT', 'UPDATE'],
   events: ['INSERT'],
   // Stored tokens of tools. A policy hides the others.

@@ -37,7 +37,7 @@ interface PromptOrder {
 type ForkOrder = Omit<PromptOrder, 'prompt' | 'reasoning_effort' | 'trigger' | 'scheduled_agent_id' | 'due_at'> & ForkAt;
 
 /** A run of an evaluation: in a separate workflow, so that it waits for no other run. */
-interface EvaluationOrder extends Evaluated {
+interface SeparateOrder {
   evaluation_id: string;
   task_id: string;
   /** The workflow that is evaluated. */
@@ -68,7 +68,9 @@ export interface Dispatch {
   /** Writes a task that forks another run at one of its steps, and starts it like the task of a prompt. */
   fork(order: ForkOrder): Promise<Accepted>;
   /** Writes a task of an evaluation, once. Its run is started by the evaluation. */
-  evaluate(order: EvaluationOrder): Promise<Prepared>;
+  evaluate(order: SeparateOrder & Evaluated): Promise<Prepared>;
+  /** The same for a task that judges an answer. */
+  judge(order: SeparateOrder, definition: Definition): Promise<Prepared>;
   /** Carries out the recorded decision about a task whose record is behind. The reconciler repeats what fails. */
   continueRun(task_id: string): Promise<void>;
   /** Asks a task's run to end; text and usage so far are kept. */
@@ -177,6 +179,22 @@ export function createDispatch({
     return { task_id, workflow_id, status: 'pending', prompt, created_at };
   }
 
+  /** Writes a task of an evaluation in a separate workflow, once, if `check` does not throw. */
+  async function separate(order: SeparateOrder, begins: Begins, check: () => Promise<void>): Promise<Prepared> {
+    const { task_id, owner, owner_login, evaluation_id } = order;
+    const { agent, workflow, settings } = begins.definition;
+    const labels = labelsOf({ ...order, trigger: EVALUATION }, begins.definition);
+    const ready = { run: { task_id, queued: false, max_turns: settings.max_turns }, labels };
+    if (await store.tasks.find(task_id)) return ready;
+    await check();
+    const own = { id: task_id, owner, owner_login, single_use: true, evaluation_id };
+    if (!(await store.workflows.find(task_id)))
+      await store.workflows.create({ ...own, agent_id: agent.id, title: workflow.title });
+    const task = newTask({ ...order, workflow_id: task_id, trigger: EVALUATION }, { ...begins, on_busy: 'reject' });
+    if (!(await admitTask(owner, () => create(task)))) throw refusal('active');
+    return ready;
+  }
+
   return {
     halt,
     async continueRun(task_id) {
@@ -197,24 +215,15 @@ export function createDispatch({
         for (const text of said) await admit(rules, text, order.owner);
       return launch({ ...order, prompt, trigger: 'fork' }, { definition, seed, state }, snapshot);
     },
-    async evaluate({ definition_hash, effects, evaluation_id, ...order }) {
-      const { task_id, owner, owner_login } = order;
+    async evaluate({ definition_hash, effects, ...order }) {
       const definition = await store.definitions.get(definition_hash);
-      const labels = labelsOf({ ...order, trigger: EVALUATION }, definition);
-      const ready = { run: { task_id, queued: false, max_turns: definition.settings.max_turns }, labels };
-      if (await store.tasks.find(task_id)) return ready;
-      const snapshot = await snapshotFor(order);
-      await admit(definition, promptOf(order), owner);
-      await admit({ ...definition, guardrails: snapshot.guardrails }, promptOf(order), owner);
-      const { agent, workflow } = definition;
-      const own = { id: task_id, owner, owner_login, single_use: true, evaluation_id };
-      if (!(await store.workflows.find(task_id)))
-        await store.workflows.create({ ...own, agent_id: agent.id, title: workflow.title });
-      const alone = { ...order, workflow_id: task_id, trigger: EVALUATION };
-      const task = newTask(alone, { definition, on_busy: 'reject', evaluated: { definition_hash, effects } });
-      if (!(await admitTask(owner, () => create(task)))) throw refusal('active');
-      return ready;
+      return separate(order, { definition, evaluated: { definition_hash, effects } }, async () => {
+        const snapshot = await snapshotFor(order);
+        await admit(definition, promptOf(order), order.owner);
+        await admit({ ...definition, guardrails: snapshot.guardrails }, promptOf(order), order.owner);
+      });
     },
+    judge: (order, definition) => separate(order, { definition }, async () => {}),
   };
 }
 

@@ -51,7 +51,7 @@ export const polledRoles = (roles: readonly Role[], { role_queues }: { role_queu
 const ACTIVITIES: Record<Role, (all: RunActivities) => Partial<RunActivities>> = {
   runs: (all) => all,
   models: ({ exchange, remember }) => ({ exchange, remember }),
-  tools: ({ callTool }) => ({ callTool }),
+  tools: ({ callTool, gradeByTool }) => ({ callTool, gradeByTool }),
 };
 
 export async function startWorker(ports: ActivityPorts, settings: WorkerSettings): Promise<RunningWorker> {

@@ -47,4 +47,40 @@ describeInBrowser('the list of tasks', () => {
     await page.getByLabel('Order').selectOption('oldest');
     await expect.poll(() => page.getByRole('row').nth(1).innerText()).toContain('Pay the invoice');
   });
+
+  it('filters by model, cost and days', async ({ page }) => {
+    const priced = { name: 'priced', provider_type: 'openai_compatible', base_url: here.model.url, default_model: 'large' };
+    const price_table = { '*': { input: 100_000, output: 0 } };
+    const { id: provider_id } = await here.alice.ok(here.alice.post('/api/providers', { ...priced, price_table }), 201);
+    here.model.script(says('Done.'));
+    await here.ended(await here.prompt(await here.workflow({ agent: { provider_id } }), 'Spend a dollar'));
+    await signInAsAlice(page, `${here.url}/dashboard/tasks`);
+    const rows = page.getByRole('row');
+    await expect.poll(() => rows.count()).toBe(5);
+    await page.getByLabel('Model').selectOption('large');
+    await expect.poll(() => rows.count()).toBe(2);
+    expect(await rows.nth(1).innerText()).toContain('Spend a dollar');
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+    await page.getByLabel('Cost from ($)').fill('0.5');
+    await expect.poll(() => rows.count()).toBe(2);
+    await page.getByLabel('Cost from ($)').fill('');
+    await page.getByLabel('Cost to ($)').fill('0.5');
+    await expect.poll(() => rows.count()).toBe(4);
+    await page.getByLabel('To', { exact: true }).fill('2026-01-01');
+    await page.getByText('No task matches these filters.').waitFor();
+    await page.getByLabel('To', { exact: true }).fill('');
+    await page.getByLabel('From', { exact: true }).fill('2026-01-01');
+    await expect.poll(() => rows.count()).toBe(4);
+    expect(await axe(page)).toEqual([]);
+    for (const [width, colorScheme] of [
+      [390, 'dark'],
+      [390, 'light'],
+      [1280, 'dark'],
+    ] as const) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.emulateMedia({ colorScheme });
+      expect(await axe(page), `${width} ${colorScheme}`).toEqual([]);
+      expect(Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))).toBe(0);
+    }
+  });
 });

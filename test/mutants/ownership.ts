@@ -156,7 +156,7 @@ export default [
   {
     id: 'ownership/users-of-a-record',
     file: 'src/store/uses.ts',
-    text: '{ ...where, owner: viewer } : where',
+    text: '{ ...where, [kept.owner]: viewer } : where',
     replacement: 'where : where',
     harm: 'A refusal names the workflows of others.',
     tests: [{ file: 'test/api/tenants-of-memories.test.ts', name: 'names the own workflows, and counts' }],
@@ -164,8 +164,8 @@ export default [
   {
     id: 'ownership/counted-users',
     file: 'src/store/uses.ts',
-    text: 'others += await model.count(',
-    replacement: 'others += 0 * await model.count(',
+    text: 'if (count === 0) return [];',
+    replacement: 'if (count >= 0) return [];',
     harm: 'A record that others use is deleted under them.',
     tests: [{ file: 'test/api/tenants-of-memories.test.ts', name: 'names the own workflows, and counts' }],
   },

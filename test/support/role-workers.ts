@@ -65,8 +65,11 @@ export async function saidOfWorkers(env: Record<string, string> = {}) {
 }
 
 /** The process that took each activity of a run. */
-export async function takersOf(task_id: string): Promise<Record<string, number[]>> {
-  const { events } = await here.driver.client.workflow.getHandle(runIdOf(task_id)).fetchHistory();
+export const takersOf = (task_id: string) => takersIn(runIdOf(task_id));
+
+/** The process that took each activity of an execution. */
+export async function takersIn(execution: string): Promise<Record<string, number[]>> {
+  const { events } = await here.driver.client.workflow.getHandle(execution).fetchHistory();
   const types = new Map<string, string>();
   const takers: Record<string, Set<number>> = {};
   for (const { eventId, activityTaskScheduledEventAttributes: asked, activityTaskStartedEventAttributes: taken } of events ??

@@ -31,7 +31,7 @@ it('shows CI by its exit code whether enough items pass and none regressed, and 
   const failing = await evaluate(...asked);
   expect(failing.code).toBe(1);
   expect(failing.output).toMatch(/failed\s+"Spain"\s+run [0-9a-f-]{36}: exact: The answer is not the expected one/);
-  expect(failing.output).toContain('completed: 1 of 2 passed, 1 failed, 0 without an answer, 0 regressed');
+  expect(failing.output).toContain('completed: 1 of 2 passed, 1 failed, 0 not graded, 0 regressed');
   expect((await evaluate(...asked, '--pass-rate', '0.5')).code).toBe(0);
   here.model.always(answering({ France: 'Lyon', Spain: 'Madrid' }));
   const regressed = await evaluate(...asked, '--pass-rate', '0.5');
@@ -40,6 +40,13 @@ it('shows CI by its exit code whether enough items pass and none regressed, and 
   const file = join(folder, 'graders.json');
   await writeFile(file, JSON.stringify([{ type: 'regex', pattern: 'Lyon|Madrid' }]));
   expect((await evaluate(...asked, '--graders', file, '--effects', 'stub', '--parallel', '1')).code).toBe(0);
+  const source_code = 'def names_a_city(answer: str) -> str:\n    return answer\n';
+  const tool = await here.alice.ok(here.alice.post('/api/custom-tools', { name: 'names_a_city', source_code }), 201);
+  await writeFile(file, JSON.stringify([{ type: 'python', tool_id: tool.id }]));
+  const ungraded = await evaluate(...asked, '--graders', file);
+  expect(ungraded.code).toBe(1);
+  expect(ungraded.output).toContain('0 of 2 passed, 0 failed, 2 not graded');
+  expect(ungraded.output).toMatch(/"France" {2}run [0-9a-f-]{36}: Grader 1 \(python\): The tool should return true, false/);
 }, 90_000);
 
 it('ends with 2, the reason and the next step if it cannot run', async () => {

@@ -52,3 +52,15 @@ it('counts the result of an item once, however often it is reported', async () =
     await evaluations.settle(place, { status, grades: [], error: null });
   expect(await here.alice.ok(here.alice.get(path))).toMatchObject({ passed: 1, failed: 0, errors: 0 });
 });
+
+it('a judge is begun once for an answer, and ends with the evaluation', async () => {
+  const { evaluation_id, ...place } = await begun();
+  const { evaluations } = here.core.store;
+  const task = await evaluations.claim({ evaluation_id, ...place });
+  const [judge, other] = ['01900000-0000-7000-8000-00000000000a', '01900000-0000-7000-8000-00000000000b'] as const;
+  for (const task_id of [judge, other])
+    expect(await evaluations.note({ evaluation_id, ...place }, 1, { task_id })).toEqual({ task_id: judge });
+  expect(await evaluations.note({ evaluation_id, ...place }, 2, { fault: 'no' })).toEqual({ fault: 'no' });
+  expect((await evaluations.end(evaluation_id)).sort()).toEqual([judge, task?.task_id].sort());
+  expect(await evaluations.note({ evaluation_id, ...place }, 3, { task_id: other })).toBeUndefined();
+});

@@ -45,3 +45,29 @@ it('an evaluation whose worker is killed continues with another one: each item h
   const tasks = (await here.alice.ok(here.alice.get('/api/tasks?trigger=evaluation'))) as any[];
   expect(tasks.map(({ id }) => id).sort()).toEqual(results.map(({ task_id }) => task_id).sort());
 }, 180_000);
+
+it('a judge whose worker is killed continues on another one: each answer is judged in one run', async () => {
+  await startWorker();
+  const { dataset, begin, ended } = evaluating(here);
+  const items = ['a', 'b', 'c'].map((name) => `answer ${name}`);
+  const dataset_id = await dataset(Object.fromEntries(items.map((item) => [item, item])));
+  const workflow_id = await here.workflow({ workflow: { output_format: 'markdown', title: 'Judged' } });
+  const provider = { name: 'judges', provider_type: 'openai_compatible', base_url: here.model.url, default_model: 'judge' };
+  const { id: provider_id } = await here.alice.ok(here.alice.post('/api/providers', provider), 201);
+  const before = here.model.requests.length;
+  let hanging = true;
+  here.model.always((response, request) => {
+    if (request.model !== 'judge') return says(promptOf(request))(response, request);
+    return (hanging ? hangs('{"pass"') : says('{"pass": true, "reason": "Right"}'))(response, request);
+  });
+  const path = await begin(dataset_id, { workflow_id, parallel: 3, graders: [{ type: 'model', provider_id }] });
+  await until('all judges are asked', async () => here.model.requests.length === before + 6, 60_000);
+  await workers.shift()!.end('SIGKILL');
+  hanging = false;
+  await startWorker();
+  const { evaluation, results } = await ended(path, 90_000);
+  expect(evaluation).toMatchObject({ status: 'completed', items: 3, passed: 3, errors: 0 });
+  const tasks = (await here.alice.ok(here.alice.get('/api/tasks?trigger=evaluation'))) as any[];
+  const judges = tasks.filter(({ workflow_title }) => workflow_title === 'Judge of Judged').map(({ id }) => id);
+  expect(judges.sort()).toEqual(results.map(({ grades }) => grades[0].task_id).sort());
+}, 180_000);

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { ROLES } from '../../src/temporal/names.ts';
+import { evaluationIdOf, ROLES } from '../../src/temporal/names.ts';
+import { evaluating } from '../support/evaluations.ts';
 import { startTestInstallation } from '../support/installation.ts';
 import { asks, says } from '../support/model-server.ts';
 import { asOperator } from '../support/operator.ts';
@@ -17,6 +18,7 @@ import {
   start,
   TOKENS,
   TOOLS_ROLE,
+  takersIn,
   takersOf,
   workers,
   workflowOf,
@@ -51,6 +53,26 @@ describe('workers of one role each', () => {
       /^ok +workers: 1 take work from test-\w+, 1 take work from test-\w+-models, 1 take work from test-\w+-tools$/,
     );
     expect(ready.checks.workers).toMatchObject({ ok: true, detail: expect.stringContaining('1 take work from') });
+  }, 180_000);
+
+  it('grade answers with a model and a Python tool, each with its own work', async () => {
+    for (const role of ROLES) await start(role);
+    const { dataset, begin, ended } = evaluating(here);
+    const { workflow_id } = await workflowOf();
+    const source_code = 'def is_done(answer: str) -> bool:\n    return answer == "Done."\n';
+    const tool = await here.alice.ok(here.alice.post('/api/custom-tools', { name: 'is_done', source_code }), 201);
+    const provider = { name: 'of judges', provider_type: 'openai_compatible', base_url: here.model.url };
+    const { id: provider_id } = await here.alice.ok(here.alice.post('/api/providers', provider), 201);
+    here.model.script(says('Done.'), says('{"pass": true, "reason": "It is done."}'));
+    const graders = [
+      { type: 'model', provider_id, model: 'scripted' },
+      { type: 'python', tool_id: tool.id },
+    ];
+    const { evaluation, results } = await ended(await begin(await dataset({ a: 'x' }), { workflow_id, graders }));
+    expect({ ...evaluation, results }).toMatchObject({ passed: 1, errors: 0, results: [{ error: null }] });
+    const pids = Object.fromEntries(ROLES.map((role) => [role, workers[role]!.pid]));
+    expect(await takersOf(results[0]?.grades[0].task_id)).toEqual({ exchange: [pids.models] });
+    expect((await takersIn(evaluationIdOf(evaluation.id))).gradeByTool).toEqual([pids.tools]);
   }, 180_000);
 
   it('carry out what was sent to the one queue of runs before there were others', async () => {

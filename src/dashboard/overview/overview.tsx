@@ -11,6 +11,7 @@ import { ListTable } from '../ui/list.tsx';
 import { Page, Section } from '../ui/page.tsx';
 import { Status } from '../ui/show.tsx';
 import { Empty, Failure, Loading } from '../ui/states.tsx';
+import { Today } from './today.tsx';
 import { Waiting } from './waiting.tsx';
 
 /** Shown only before the first run, so it is loaded on demand. */
@@ -39,6 +40,7 @@ function Known({ recent }: { recent: Recent }) {
   return (
     <>
       <Counts />
+      <Today />
       <Waiting />
       <Section
         title="Recent tasks"

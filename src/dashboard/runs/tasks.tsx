@@ -1,10 +1,7 @@
-import { Button, Group, NativeSelect, Switch, TextInput } from '@mantine/core';
+import { Button, Group } from '@mantine/core';
 import { Link } from 'react-router';
-import { TASK_SORTS } from '../../contracts/task-lists.ts';
 import { tasks } from '../../contracts/tasks.ts';
-import { TASK_STATUSES } from '../../domain/statuses.ts';
 import { useList, useRead } from '../api/queries.ts';
-import { type Option, useNames } from '../resources/references.ts';
 import { count } from '../ui/figures.ts';
 import { useFilters } from '../ui/filters.ts';
 import { ListTable } from '../ui/list.tsx';
@@ -14,11 +11,10 @@ import { ErrorsTable } from './errors-table.tsx';
 import { SavedViews } from './saved-views.tsx';
 import { BulkBar, selectableColumns, useSelection } from './selection.tsx';
 import { taskColumns } from './task-columns.tsx';
-import { VersionFilter } from './version-filter.tsx';
+import { TaskFilters } from './task-filters.tsx';
+import { taskQueryOf } from './task-query.ts';
 
 const EVERY_MS = 5_000;
-const TRIGGERS = ['prompt', 'schedule', 'fork', 'api', 'evaluation'];
-const HOURS = { '1': 'last hour', '24': 'last day', '168': 'last week' };
 
 export default function Tasks() {
   const wanted = useFilters();
@@ -26,7 +22,7 @@ export default function Tasks() {
   return (
     <Page title="Tasks">
       <SavedViews filters={wanted.filters} replace={wanted.replace} />
-      <Filters wanted={wanted} />
+      <TaskFilters wanted={wanted} />
       {group === 'error' ? (
         <ErrorsTable query={errorQuery(rest)} choose={(error_code) => wanted.replace({ ...rest, error_code })} />
       ) : (
@@ -37,8 +33,7 @@ export default function Tasks() {
 }
 
 function Found({ wanted }: { wanted: ReturnType<typeof useFilters> }) {
-  const { hours, ...rest } = wanted.filters;
-  const query = useList(tasks.list, { limit: 50, ...rest, ...(hours ? { since: since(hours) } : {}) }, { every_ms: EVERY_MS });
+  const query = useList(tasks.list, { limit: 50, ...taskQueryOf(wanted.filters) }, { every_ms: EVERY_MS });
   const items = query.items ?? [];
   const selection = useSelection(items);
   const go = (
@@ -67,56 +62,6 @@ function Found({ wanted }: { wanted: ReturnType<typeof useFilters> }) {
   );
 }
 
-function Filters({ wanted: { filters, filtered, set, clear } }: { wanted: ReturnType<typeof useFilters> }) {
-  const workflows = useNames('workflow');
-  const agents = useNames('agent');
-  const select = (name: string, label: string, options: Option[]) => (
-    <NativeSelect
-      label={label}
-      size="xs"
-      value={filters[name] ?? ''}
-      onChange={(event) => set(name, event.currentTarget.value)}
-      data={[{ value: '', label: 'any' }, ...options]}
-    />
-  );
-  return (
-    <Group align="end" gap="sm">
-      <TextInput
-        label="Search"
-        placeholder="prompt, answer or error"
-        size="xs"
-        type="search"
-        value={filters.q ?? ''}
-        onChange={(event) => set('q', event.currentTarget.value)}
-      />
-      {select('status', 'Status', optionsOf(TASK_STATUSES.map((status) => [status, status])))}
-      {select('workflow_id', 'Workflow', workflows.options)}
-      {select('agent_id', 'Agent', agents.options)}
-      {select('hours', 'Created', optionsOf(Object.entries(HOURS)))}
-      {select('trigger', 'Trigger', optionsOf(TRIGGERS.map((trigger) => [trigger, trigger])))}
-      <NativeSelect
-        label="Order"
-        size="xs"
-        value={filters.sort ?? 'newest'}
-        onChange={(event) => set('sort', event.currentTarget.value)}
-        data={TASK_SORTS.map((sort) => ({ value: sort, label: sort }))}
-      />
-      <VersionFilter wanted={{ filters, set }} />
-      <Switch
-        label="Group by error"
-        size="xs"
-        checked={filters.group === 'error'}
-        onChange={(event) => set('group', event.currentTarget.checked ? 'error' : '')}
-      />
-      {filtered && (
-        <Button variant="default" onClick={clear}>
-          Clear filters
-        </Button>
-      )}
-    </Group>
-  );
-}
-
 /** Why the listed tasks failed; each code is a filter. */
 function Errors({ wanted: { filters, set } }: { wanted: ReturnType<typeof useFilters> }) {
   const { error_code: chosen, ...rest } = filters;
@@ -141,11 +86,6 @@ function Errors({ wanted: { filters, set } }: { wanted: ReturnType<typeof useFil
 }
 
 /** The filters that errors are counted with. */
-function errorQuery({ hours, sort: _sort, group: _group, ...rest }: Record<string, string>): object {
-  return { ...rest, ...(hours ? { since: since(hours) } : {}) };
+function errorQuery({ sort: _sort, ...rest }: Record<string, string>): object {
+  return taskQueryOf(rest);
 }
-
-const optionsOf = (entries: [string, string][]): Option[] => entries.map(([value, label]) => ({ value, label }));
-
-/** Rounded to the minute, so that polling keeps the same query. */
-const since = (hours: string) => new Date(Math.floor(Date.now() / 60_000) * 60_000 - Number(hours) * 3_600_000).toISOString();

@@ -92,7 +92,7 @@ async function report(call: Call, path: string, { regressions, ...evaluation }: 
     );
   }
   const { status, passed, failed, errors, items, definition_hash } = evaluation;
-  say(`${status}: ${passed} of ${items} passed, ${failed} failed, ${errors} without an answer, ${regressed.size} regressed`);
+  say(`${status}: ${passed} of ${items} passed, ${failed} failed, ${errors} not graded, ${regressed.size} regressed`);
   say(`version ${definition_hash}`);
 }
 

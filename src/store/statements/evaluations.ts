@@ -84,9 +84,19 @@ export const claimResult = statement(
 export const openResult = statement(
   'open_result',
   ['evaluation_id', 'item_id'],
-  `SELECT r.task_id, i.expected, e.graders, e.created_by AS owner
+  `SELECT r.grading, i.prompt, i.expected, e.graders, e.definition_hash, e.workflow_id, e.created_by AS owner, e.owner_login,
+      t.status AS task_status, t.response AS answer, t.error
     FROM evaluation_results r JOIN evaluations e ON e.id = r.evaluation_id JOIN dataset_items i ON i.id = r.item_id
+      LEFT JOIN tasks t ON t.id = r.task_id
     WHERE r.evaluation_id = :evaluation_id AND r.item_id = :item_id AND r.status = 'running'`,
+);
+
+/** Writes what a grader has done for an item, once. Returns what is on record. No row: the item has a result. */
+export const noteGrading = statement(
+  'note_grading',
+  ['evaluation_id', 'item_id', 'grader', 'work'],
+  `UPDATE evaluation_results SET grading = jsonb_build_object(:grader::text, :work::jsonb) || grading
+    WHERE evaluation_id = :evaluation_id AND item_id = :item_id AND status = 'running' RETURNING grading -> :grader::text AS work`,
 );
 
 /** Writes a result once, with the evaluation's count of such results. */
@@ -101,18 +111,19 @@ export const settleResult = statement(
     FROM settled WHERE id = :evaluation_id`,
 );
 
-/** Ends an evaluation once: halted if a result is open. Returns the runs of open results. */
+/** Ends an evaluation once: halted if a result is open. Returns the runs of open results and of their judges. */
 export const endEvaluation = statement(
   'end_evaluation',
   ['evaluation_id'],
   `WITH left_open AS (
       UPDATE evaluation_results SET status = 'halted', ended_at = now()
-      WHERE evaluation_id = :evaluation_id AND status IN ('pending', 'running') RETURNING task_id),
+      WHERE evaluation_id = :evaluation_id AND status IN ('pending', 'running') RETURNING task_id, grading),
     ended AS (
       UPDATE evaluations SET status = CASE WHEN EXISTS (SELECT 1 FROM left_open) THEN 'halted' ELSE 'completed' END, completed_at = now(),
         caller_token = NULL, caller_key_id = NULL
       WHERE id = :evaluation_id AND status = 'running')
-    SELECT task_id FROM left_open WHERE task_id IS NOT NULL`,
+    SELECT task_id FROM left_open WHERE task_id IS NOT NULL
+    UNION SELECT (judged.work ->> 'task_id')::uuid FROM left_open, jsonb_each(grading) AS judged (grader, work) WHERE judged.work ? 'task_id'`,
 );
 
 export const regressions = statement(

@@ -1,30 +1,22 @@
-import type { Grade, Grader } from '../../contracts/evaluations.ts';
+import type { Grade } from '../../contracts/evaluations.ts';
 import { AppError } from '../../domain/errors.ts';
-import { difference, gradedText } from '../../domain/grading.ts';
 import { isTerminal } from '../../domain/statuses.ts';
-import type { Judge } from '../../guardrails/judge.ts';
-import type { EvaluationStore } from '../../store/evaluations.ts';
+import type { EvaluationStore, OpenResult } from '../../store/evaluations.ts';
 import type { TaskStore } from '../../store/tasks.ts';
 import type { Dispatch } from '../dispatch.ts';
-import { attributeValues, runTexts } from '../engine.ts';
-import type { RunInput } from '../names.ts';
+import { type BegunItem, begunItem, type Graded, type GraderPorts, gradedBy } from './graders.ts';
 
-export interface EvaluatePorts {
+export interface EvaluatePorts extends GraderPorts {
   evaluations: EvaluationStore;
   tasks: Pick<TaskStore, 'find'>;
-  dispatch: Pick<Dispatch, 'evaluate' | 'halt'>;
-  reasonsOf: Judge['promptReasons'];
-  /** Where people reach the service, for links to its dashboard; null: not configured. */
-  public_url(): string | null;
-  /** Whether runs that start now send model and tool calls to separate queues. */
-  role_queues: boolean;
+  dispatch: Pick<Dispatch, 'evaluate' | 'judge' | 'halt'>;
 }
 
-/** A run to start, with what the Temporal UI shows of it. */
-export interface BegunItem {
-  run: RunInput;
-  texts: { staticSummary: string; staticDetails: string };
-  attributes: Record<string, string>;
+/** What an item's grades wait for: the runs of judges, and calls of tools by the places of their graders. */
+export interface OutstandingGrades {
+  judges: BegunItem[];
+  tools: number[];
+  role_queues: boolean;
 }
 
 /** What is left to do. */
@@ -38,47 +30,60 @@ export const openItemsActivity =
 
 /** Creates the run of an item, once. Null: it has none, and the reason is on record. Throws if the next attempt may succeed. */
 export const beginItemActivity =
-  ({ evaluations, dispatch, public_url, role_queues }: EvaluatePorts) =>
+  (ports: Omit<EvaluatePorts, 'callGrader' | 'definition' | 'providerToPin'>) =>
   async (evaluation_id: string, item_id: string): Promise<BegunItem | null> => {
+    const { evaluations, dispatch } = ports;
     const claimed = await evaluations.claim({ evaluation_id, item_id });
     if (!claimed) return null;
     try {
       const access_token = await evaluations.tokenOf(evaluation_id);
-      const { run, labels } = await dispatch.evaluate({ ...claimed, evaluation_id, access_token });
-      return {
-        run: role_queues ? { ...run, role_queues } : run,
-        texts: runTexts(run, labels, public_url()),
-        attributes: attributeValues(labels),
-      };
+      return begunItem(ports, await dispatch.evaluate({ ...claimed, evaluation_id, access_token }));
     } catch (error) {
-      // There is no room now; the next attempt may find some.
-      if (!(error instanceof AppError) || error.kind === 'unavailable' || error.kind === 'too_many') throw error;
-      await evaluations.settle({ evaluation_id, item_id }, { status: 'error', grades: [], error: error.message });
+      const reason = refusalOf(error);
+      await evaluations.settle({ evaluation_id, item_id }, { status: 'error', grades: [], error: reason });
       return null;
     }
   };
 
+/** Why nothing was created. Throws if the next attempt may succeed, for example because there is no room now. */
+function refusalOf(error: unknown): string {
+  if (!(error instanceof AppError) || error.kind === 'unavailable' || error.kind === 'too_many') throw error;
+  return error.message;
+}
+
 /** Grades the answer of an item's run. `open`: the run has not ended. */
 export const gradeItemActivity =
   (ports: EvaluatePorts) =>
-  async (evaluation_id: string, item_id: string): Promise<'settled' | 'open'> => {
-    const { evaluations, tasks } = ports;
+  async (evaluation_id: string, item_id: string): Promise<'settled' | 'open' | OutstandingGrades> => {
+    const { evaluations, role_queues } = ports;
     const place = { evaluation_id, item_id };
     const open = await evaluations.toGrade(place);
     if (!open) return 'settled';
-    const task = await tasks.find(open.task_id);
-    if (task && !isTerminal(task.status)) return 'open';
-    if (task?.status !== 'completed') {
-      const error = task ? (task.error ?? `The run was ${task.status}`) : 'The run was deleted before it was graded';
-      await evaluations.settle(place, { status: 'error', grades: [], error });
+    if (open.task_status !== null && !isTerminal(open.task_status)) return 'open';
+    if (open.task_status !== 'completed') {
+      await evaluations.settle(place, { status: 'error', grades: [], error: withoutAnswer(open) });
       return 'settled';
     }
-    const grades: Grade[] = [];
-    for (const grader of open.graders) grades.push(await gradeOf(ports, grader, { ...open, answer: task.response }));
-    const status = grades.every(({ passed }) => passed) ? 'passed' : 'failed';
-    await evaluations.settle(place, { status, grades, error: null });
+    const graded: Graded[] = [];
+    for (const at of open.graders.keys())
+      graded.push(await gradedBy(ports, { place, open, at }).catch((error: unknown) => ({ fault: refusalOf(error) })));
+    const judges = graded.flatMap((one) => ('judge' in one ? [one.judge] : []));
+    const tools = graded.flatMap((one, at) => ('tool' in one ? [at] : []));
+    if (judges.length > 0 || tools.length > 0) return { judges, tools, role_queues };
+    await evaluations.settle(place, resultOf(open, graded));
     return 'settled';
   };
+
+const withoutAnswer = ({ task_status, error }: OpenResult) =>
+  task_status === null ? 'The run was deleted before it was graded' : (error ?? `The run was ${task_status}`);
+
+/** An item that a grader could not grade has neither passed nor failed. */
+function resultOf({ graders }: OpenResult, graded: readonly Graded[]) {
+  const grades: Grade[] = graded.flatMap((one) => ('grade' in one ? [one.grade] : []));
+  const faults = graded.flatMap((one, at) => ('fault' in one ? [`Grader ${at + 1} (${graders[at]?.type}): ${one.fault}`] : []));
+  if (faults.length > 0) return { status: 'error' as const, grades, error: faults.join('; ') };
+  return { status: grades.every(({ passed }) => passed) ? ('passed' as const) : ('failed' as const), grades, error: null };
+}
 
 /** Ends an evaluation, and the runs of items without a result. */
 export const endEvaluationActivity =
@@ -89,26 +94,3 @@ export const endEvaluationActivity =
       if (task && !isTerminal(task.status)) await dispatch.halt(task_id);
     }
   };
-
-interface Graded {
-  answer: unknown;
-  expected: unknown;
-  owner: string;
-}
-
-async function gradeOf({ reasonsOf }: EvaluatePorts, grader: Grader, { answer, expected, owner }: Graded): Promise<Grade> {
-  const reasons = async () => {
-    if (grader.type === 'exact') return [difference(answer, expected, grader) ?? []].flat();
-    return (await reasonsOf(guardrailOf(grader), gradedText(answer), owner)).reasons;
-  };
-  const [reason = null] = await reasons();
-  return { grader: grader.type, passed: reason === null, reason };
-}
-
-/** The guardrail that accepts what a grader accepts. */
-function guardrailOf(grader: Exclude<Grader, { type: 'exact' }>) {
-  const { type: name } = grader;
-  return grader.type === 'regex'
-    ? { name, guardrail_type: 'prompt', config: { required_patterns: [grader.pattern] } }
-    : { name, guardrail_type: 'request', config: { json_schema: grader.json_schema } };
-}

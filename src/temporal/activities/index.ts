@@ -12,6 +12,8 @@ import {
 import { type ExchangePorts, exchangeActivity } from './exchange/index.ts';
 import { type FinishPorts, finishActivity } from './finish.ts';
 import { type FirePorts, failFireActivity, fireActivity } from './fire.ts';
+
+import { gradeByToolActivity } from './graders.ts';
 import { type RememberPorts, rememberActivity } from './remember.ts';
 import type { RunSecrets } from './secrets.ts';
 
@@ -49,6 +51,7 @@ export function runActivities(ports: ActivityPorts) {
     openItems: ofEvaluation(openItemsActivity(ports)),
     beginItem: ofEvaluation(beginItemActivity(ports)),
     gradeItem: ofEvaluation(gradeItemActivity(ports)),
+    gradeByTool: ofEvaluation(gradeByToolActivity(ports)),
     endEvaluation: ofEvaluation(endEvaluationActivity(ports)),
     reconcile: ofNone(() => beating(ports.reconcile)),
   };

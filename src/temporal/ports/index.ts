@@ -24,6 +24,7 @@ import { reconcileEvaluations } from '../evaluations.ts';
 import { reconcileSchedules, reconcileWorkspaces } from '../reconcile-schedules.ts';
 import { reconcile } from '../reconcile-tasks.ts';
 import { contextPorts, knowingPorts } from './context.ts';
+import { graderCaller } from './graders.ts';
 import { runSecrets } from './secrets.ts';
 import { runSessions } from './sessions.ts';
 import { tidying } from './tidying.ts';
@@ -109,6 +110,8 @@ export async function activityPorts(
     public_url: core.setting.public_url,
     role_queues: core.setting.config.TEMPORAL_ROLE_QUEUES,
     reasonsOf: core.judge.promptReasons,
+    providerToPin: store.providerToPin,
+    callGrader: graderCaller(core),
     ...contextPorts(core),
     webhooks: store.webhooks,
     secrets: runSecrets(core),

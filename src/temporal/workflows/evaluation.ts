@@ -15,20 +15,23 @@ import {
   sleep,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { BegunItem } from '../activities/evaluate.ts';
+import type { OutstandingGrades } from '../activities/evaluate.ts';
+import type { BegunItem } from '../activities/graders.ts';
 import type { RunActivities } from '../activities/index.ts';
-import { runIdOf, WORKFLOW_TASK_TIMEOUT } from '../names.ts';
+import { queueOfRole, runIdOf, WORKFLOW_TASK_TIMEOUT } from '../names.ts';
 
-/** Unavailable parts and the owner's quota are waited for. */
-const { openItems, beginItem, gradeItem, endEvaluation } = proxyActivities<
-  Pick<RunActivities, 'openItems' | 'beginItem' | 'gradeItem' | 'endEvaluation'>
->({
-  startToCloseTimeout: '5 minutes',
+const OPTIONS = {
   heartbeatTimeout: '8s',
   // A run that is being created must be on record before the evaluation ends.
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+  // Unavailable parts and the owner's quota are waited for.
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '30s' },
-});
+} as const;
+
+const { openItems, beginItem, gradeItem, endEvaluation } = proxyActivities<
+  Pick<RunActivities, 'openItems' | 'beginItem' | 'gradeItem' | 'endEvaluation'>
+>({ ...OPTIONS, startToCloseTimeout: '5 minutes' });
+const { gradeByTool } = proxyActivities<Pick<RunActivities, 'gradeByTool'>>({ ...OPTIONS, startToCloseTimeout: '30 minutes' });
 
 const LONGEST_PAUSE_S = 30;
 
@@ -53,9 +56,29 @@ async function evaluate(id: string, item_id: string): Promise<void> {
   const begun = await beginItem(id, item_id);
   if (!begun) return;
   await ended(begun);
-  // Usually the run has ended by now. It continues in another execution if the reconciler started it, or after a restore.
-  for (let pause_s = 1; (await gradeItem(id, item_id)) === 'open'; pause_s = Math.min(pause_s * 2, LONGEST_PAUSE_S))
+  let asked = false;
+  for (let pause_s = 1; ; ) {
+    const left = await gradeItem(id, item_id);
+    if (left === 'settled') return;
+    if (left !== 'open' && !asked) {
+      asked = true;
+      await gradesOf({ id, item_id }, left);
+      continue;
+    }
+    // Usually a run has ended by now. It continues in another execution if the reconciler started it, or after a restore.
     await sleep(pause_s * 1_000);
+    pause_s = Math.min(pause_s * 2, LONGEST_PAUSE_S);
+  }
+}
+
+/** Runs the judges of an item, each as a child, and calls the tools that grade it. */
+async function gradesOf(
+  { id, item_id }: { id: string; item_id: string },
+  { judges, tools, role_queues }: OutstandingGrades,
+): Promise<void> {
+  const place = role_queues ? { taskQueue: queueOfRole(workflowInfo().taskQueue, 'tools') } : {};
+  const called = tools.map((at) => gradeByTool.executeWithOptions({ ...place, summary: `grader ${at + 1}` }, [id, item_id, at]));
+  await Promise.all([...judges.map(ended), ...called]);
 }
 
 /** Runs an item's run as a child, if it has no execution yet. How it ended is on record. */

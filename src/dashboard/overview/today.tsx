@@ -1,0 +1,79 @@
+import { Anchor, SimpleGrid, Text } from '@mantine/core';
+import { Link } from 'react-router';
+import { tasks } from '../../contracts/tasks.ts';
+import { usage } from '../../contracts/usage.ts';
+import { useRead } from '../api/queries.ts';
+import { counted, distance, duration, money, share } from '../ui/figures.ts';
+
+const EVERY_MS = 30_000;
+const WAITING_MS = 5_000;
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 3_600_000;
+
+/** Rounded to the minute, so that polling keeps the same query. */
+function periods() {
+  const end = (Math.floor(Date.now() / MINUTE_MS) + 1) * MINUTE_MS;
+  const to = new Date(end).toISOString();
+  return {
+    day: { from: new Date(end - DAY_MS).toISOString(), to },
+    today: { from: new Date(new Date().setHours(0, 0, 0, 0)).toISOString(), to },
+  };
+}
+
+/** What may need attention. Each figure leads to the screen that explains it. */
+export function Today() {
+  const { day, today } = periods();
+  const [ended] = useRead(usage.get, { query: day }, { every_ms: EVERY_MS }).data?.rows ?? [];
+  const [spent] = useRead(usage.get, { query: today }, { every_ms: EVERY_MS }).data?.rows ?? [];
+  const tools = useRead(usage.tools, { query: { ...day, most: 200 } }, { every_ms: EVERY_MS }).data?.rows ?? [];
+  const [slowest] = tools.toSorted((one, other) => other.p95_ms - one.p95_ms);
+  const oldest = useRead(tasks.list, { query: { status: 'waiting', sort: 'oldest', limit: 1 } }, { every_ms: WAITING_MS });
+  const waiting = oldest.data?.items[0];
+  return (
+    <SimpleGrid cols={{ base: 2, sm: 4 }} spacing="xs" role="group" aria-label="Today">
+      <Figure
+        label="Failed, last 24 hours"
+        to="/tasks?status=failed&hours=24"
+        value={ended ? share(ended.failed, ended.runs) : '—'}
+        detail={ended ? `of ${counted(ended.runs, 'run')}` : 'no run has ended'}
+      />
+      <Figure
+        label="Waiting longest"
+        to={waiting ? `/tasks/${waiting.id}` : '/tasks?status=waiting'}
+        value={waiting ? (waiting.workflow_title ?? waiting.agent_name) : '—'}
+        detail={waiting ? `started ${distance(waiting.started_at ?? waiting.created_at)}` : 'no run is waiting'}
+      />
+      <Figure
+        label="Spent today"
+        to="/usage?days=1"
+        value={money(spent?.cost ?? 0)}
+        detail={counted((spent?.total_in ?? 0) + (spent?.total_out ?? 0), 'token')}
+      />
+      <Figure
+        label="Slowest tool, last 24 hours"
+        to="/usage?days=1"
+        value={slowest?.name ?? '—'}
+        detail={slowest ? `95 % within ${duration(slowest.p95_ms)}` : 'no tool was called'}
+      />
+    </SimpleGrid>
+  );
+}
+
+interface FigureProps {
+  label: string;
+  to: string;
+  value: string;
+  detail: string;
+}
+
+const Figure = ({ label, to, value, detail }: FigureProps) => (
+  <Anchor component={Link} to={to} c="inherit" underline="never" className="panel">
+    <Text size="sm">{label}</Text>
+    <Text fz="1.1rem" fw={600} lh={1.3} truncate title={value}>
+      {value}
+    </Text>
+    <Text size="sm" c="dimmed">
+      {detail}
+    </Text>
+  </Anchor>
+);

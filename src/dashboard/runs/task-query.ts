@@ -1,0 +1,24 @@
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+
+/** Rounded to the minute, so that polling keeps the same query. */
+const hoursAgo = (hours: string) =>
+  new Date(Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - Number(hours) * HOUR_MS).toISOString();
+
+/** The begin of a day here, or of one of the days after it; null if the text is no day. */
+function beginOf(day: string | undefined, later = 0): string | null {
+  const [year, month, date] =
+    /^(\d{4})-(\d\d)-(\d\d)$/
+      .exec(day ?? '')
+      ?.slice(1)
+      .map(Number) ?? [];
+  if (year === undefined || month === undefined || date === undefined) return null;
+  return new Date(year, month - 1, date + later).toISOString();
+}
+
+/** The query behind the filters of the screen: its days and hours are times for the API. */
+export function taskQueryOf({ hours, from, to, group: _group, ...rest }: Record<string, string>): Record<string, string> {
+  const since = beginOf(from) ?? (hours ? hoursAgo(hours) : null);
+  const until = beginOf(to, 1);
+  return { ...rest, ...(since ? { since } : {}), ...(until ? { until } : {}) };
+}

@@ -1,0 +1,136 @@
+import { Context } from '@temporalio/activity';
+import { v7 as uuid } from 'uuid';
+import type { Grade, Grader } from '../../contracts/evaluations.ts';
+import type { Definition } from '../../domain/definition.ts';
+import { difference, gradedText } from '../../domain/grading.ts';
+import { type GradingOutcome, type JudgedAnswer, judgeDefinition, judgePrompt, verdictOfJudge } from '../../domain/judging.ts';
+import { isTerminal } from '../../domain/statuses.ts';
+import type { Judge } from '../../guardrails/judge.ts';
+import type { EvaluationStore, OpenResult } from '../../store/evaluations.ts';
+import type { Store } from '../../store/index.ts';
+import type { TaskStore } from '../../store/tasks.ts';
+import type { Dispatch } from '../dispatch.ts';
+import { attributeValues, runTexts } from '../engine.ts';
+import type { RunInput } from '../names.ts';
+
+export interface GraderPorts {
+  evaluations: Pick<EvaluationStore, 'toGrade' | 'note' | 'tokenOf'>;
+  tasks: Pick<TaskStore, 'find'>;
+  dispatch: Pick<Dispatch, 'judge'>;
+  definition(hash: string): Promise<Definition>;
+  providerToPin: Store['providerToPin'];
+  reasonsOf: Judge['promptReasons'];
+  /** Calls a custom tool of the owner. The tool's own failures are faults; throws if a later attempt may succeed. */
+  callGrader(call: GraderCall, signal: AbortSignal): Promise<GradingOutcome>;
+  /** Where people reach the service, for links to its dashboard; null: not configured. */
+  public_url(): string | null;
+  /** Whether runs that start now send model and tool calls to separate queues. */
+  role_queues: boolean;
+}
+
+interface GraderCall {
+  tool_id: string;
+  owner: string;
+  /** The same for each attempt. */
+  call_key: string;
+  given: JudgedAnswer;
+}
+
+/** A run to start, with what the Temporal UI shows of it. */
+export interface BegunItem {
+  run: RunInput;
+  texts: { staticSummary: string; staticDetails: string };
+  attributes: Record<string, string>;
+}
+
+type Prepared = Awaited<ReturnType<Dispatch['judge']>>;
+
+export const begunItem = (
+  { public_url, role_queues }: Pick<GraderPorts, 'public_url' | 'role_queues'>,
+  { run, labels }: Prepared,
+): BegunItem => ({
+  run: role_queues ? { ...run, role_queues } : run,
+  texts: runTexts(run, labels, public_url()),
+  attributes: attributeValues(labels),
+});
+
+interface Place {
+  evaluation_id: string;
+  item_id: string;
+}
+
+/** A grader, by its place, and the item that it grades. */
+interface Grading {
+  place: Place;
+  open: OpenResult;
+  at: number;
+}
+
+/** A grade, or why there is none, or what it waits for: the run of a judge, or the call of a tool. */
+export type Graded = { grade: Grade } | { fault: string } | { judge: BegunItem } | { tool: true };
+
+export async function gradedBy(ports: GraderPorts, grading: Grading): Promise<Graded> {
+  const { open, at } = grading;
+  const grader = open.graders[at] as Grader;
+  if (grader.type === 'model') return byModel(ports, grading, grader);
+  if (grader.type === 'python') return byTool(open.grading[at]);
+  const [reason = null] =
+    grader.type === 'exact'
+      ? [difference(open.answer, open.expected, grader) ?? []].flat()
+      : (await ports.reasonsOf(guardrailOf(grader), gradedText(open.answer), open.owner)).reasons;
+  return { grade: { grader: grader.type, passed: reason === null, reason } };
+}
+
+/** The guardrail that accepts what a grader accepts. */
+function guardrailOf(grader: Extract<Grader, { type: 'regex' | 'json_schema' }>) {
+  const { type: name } = grader;
+  return grader.type === 'regex'
+    ? { name, guardrail_type: 'prompt', config: { required_patterns: [grader.pattern] } }
+    : { name, guardrail_type: 'request', config: { json_schema: grader.json_schema } };
+}
+
+type ModelGrader = Extract<Grader, { type: 'model' }>;
+
+async function byModel(ports: GraderPorts, { place, open, at }: Grading, grader: ModelGrader): Promise<Graded> {
+  const known = open.grading[at];
+  const task = known && 'task_id' in known ? await ports.tasks.find(known.task_id) : null;
+  if (!task || !isTerminal(task.status)) return beginJudge(ports, { place, open, at }, grader);
+  if (task.status !== 'completed') return { fault: `The judge's run was ${task.status}${task.error ? `: ${task.error}` : ''}` };
+  return graded(verdictOfJudge(task.response, grader.pass_at), { grader: 'model', task_id: task.id });
+}
+
+/** Creates the run of a judge, once. */
+async function beginJudge(ports: GraderPorts, { place, open, at }: Grading, grader: ModelGrader): Promise<Graded> {
+  const { provider_id, model } = grader;
+  const pinned = provider_id === null ? { provider: null, exchange_limits: undefined } : await ports.providerToPin(provider_id);
+  if (!pinned) return { fault: `No provider with id ${provider_id}: it was deleted after the evaluation had started` };
+  const work = await ports.evaluations.note(place, at, { task_id: uuid() });
+  if (!work || !('task_id' in work)) return { fault: 'The item has a result' };
+  const { definition_hash, workflow_id, owner, owner_login } = open;
+  const definition = judgeDefinition(await ports.definition(definition_hash), { ...pinned, model }, grader);
+  const { evaluation_id } = place;
+  const access_token = await ports.evaluations.tokenOf(evaluation_id);
+  const caller = { owner, owner_login, access_token };
+  const order = { ...caller, evaluation_id, workflow_id, task_id: work.task_id, prompt: judgePrompt(open) };
+  return { judge: begunItem(ports, await ports.dispatch.judge(order, definition)) };
+}
+
+const byTool = (known: OpenResult['grading'][string] | undefined): Graded =>
+  known && !('task_id' in known) ? graded(known, { grader: 'python' }) : { tool: true };
+
+const graded = (judged: GradingOutcome, facts: Pick<Grade, 'grader' | 'task_id'>): Graded =>
+  'fault' in judged ? judged : { grade: { ...facts, ...judged.verdict } };
+
+/** Calls the tool of a grader and writes its verdict, once. */
+export const gradeByToolActivity =
+  ({ evaluations, callGrader }: Pick<GraderPorts, 'evaluations' | 'callGrader'>) =>
+  async (evaluation_id: string, item_id: string, at: number): Promise<void> => {
+    const place = { evaluation_id, item_id };
+    const open = await evaluations.toGrade(place);
+    const grader = open?.graders[at];
+    if (grader?.type !== 'python' || !open || open.grading[at]) return;
+    const { owner, prompt, answer, expected } = open;
+    const call_key = `${evaluation_id}:${item_id}:${at}`;
+    const call = { tool_id: grader.tool_id, owner, call_key, given: { prompt, answer, expected } };
+    await evaluations.note(place, at, await callGrader(call, Context.current().cancellationSignal));
+  };
