@@ -146,6 +146,10 @@ const LISTS: typeof STREAMS = {
   'tasks, by cost': () => store.tasks.list({ ...SOME, sort: 'cost' }),
   'tasks, by duration': () => store.tasks.list({ ...SOME, sort: 'duration' }),
   'failed tasks': () => store.tasks.list({ ...SOME, status: 'failed' }),
+  'tasks of a model': () => store.tasks.list({ ...SOME, model: 'm' }),
+  'tasks of some days that cost something': () =>
+    store.tasks.list({ ...SOME, min_cost: 0.1, max_cost: 9, since: '2026-03-01T00:00:00Z', until: '2026-04-01T00:00:00Z' }),
+  'the task that waits longest': () => store.tasks.list({ ...SOME, status: 'waiting', sort: 'oldest' }),
   'tasks with a word': () => store.tasks.list({ ...SOME, q: 'word' }),
   'tasks of a workflow': ({ workflow_id }) => store.tasks.list({ ...SOME, workflow_id }),
   'the next page of tasks': async () => {

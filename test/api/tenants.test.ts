@@ -119,6 +119,7 @@ it(
 
 /** The other fields that a field needs to name another tenant's resource. */
 const CONTEXT: Record<string, (matrix: Matrix) => object> = {
+  'graders[].tool_id': ({ first }) => ({ graders: [{ type: 'python', tool_id: first.ids['custom-tools'] }] }),
   key: ({ first }) => ({ agent_id: first.ids.agents, scope: 'agent', workflow_id: null }),
 };
 

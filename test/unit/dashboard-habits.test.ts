@@ -18,7 +18,7 @@ it('draws times in one place, so that each has its zone', () => {
 
 it('lets records be chosen with pickers alone, so that each offers to make another', () => {
   // Sessions of a chat are made by talking, and the filters above lists look for what is there.
-  const allowed = ['resources/pickers.tsx', 'chat/chat.tsx', 'resources/pages.tsx', 'runs/tasks.tsx'];
+  const allowed = ['resources/pickers.tsx', 'chat/chat.tsx', 'resources/pages.tsx', 'runs/task-filters.tsx'];
   expect(using(/<(?:Multi)?Select\b/, ...allowed)).toEqual([]);
   expect(
     using(
@@ -56,7 +56,7 @@ it('guards every form and field that holds text', () => {
     'shell/sign-in.tsx',
     'transfer/transfer.tsx',
     'resources/pages.tsx',
-    'runs/tasks.tsx',
+    'runs/task-filters.tsx',
     // The state of these is guarded where it is held: in form.tsx, make-page.tsx, chat.tsx and bench.tsx.
     'resources/controls.tsx',
     'make/model-section.tsx',

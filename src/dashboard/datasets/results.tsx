@@ -99,10 +99,16 @@ function Grades({ result: { grades, error } }: { result: EvaluationResult }) {
   return (
     <Stack gap={4}>
       {error && <Text>{error}</Text>}
-      {keyed(grades).map(([key, { grader, passed, reason }]) => (
+      {keyed(grades).map(([key, { grader, passed, reason, score, task_id }]) => (
         <div key={key}>
           <Status of={passed ? 'passed' : 'failed'}>{grader.replaceAll('_', ' ')}</Status>
+          {score !== undefined && <Text size="sm">Score {score}</Text>}
           {reason && <Text size="sm">{reason}</Text>}
+          {task_id && (
+            <Anchor component={Link} to={`/tasks/${task_id}`} size="sm">
+              Open the judge's run
+            </Anchor>
+          )}
         </div>
       ))}
     </Stack>

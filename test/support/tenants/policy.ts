@@ -130,7 +130,7 @@ export const REFERENCES: Record<
   ...{ guardrail_ids: 'shared', mcp_server_ids: 'shared', required_mcp_servers: 'shared', custom_tool_ids: 'shared' },
   ...{ knowledge_source_ids: 'shared', tag: 'shared', tags: 'shared', skill_tags: 'shared', guardrail_tags: 'shared' },
   ...{ mcp_server_tags: 'shared', knowledge_tags: 'shared', approval_tools: 'shared', allowed_tools: 'shared' },
-  ...{ workflow_id: 'private', session_id: 'private', task_id: 'private', baseline_id: 'private' },
+  ...{ workflow_id: 'private', session_id: 'private', task_id: 'private', baseline_id: 'private', tool_id: 'private' },
   ...{ api_key_token_name: 'token', repo_token_name: 'token', credential_overrides: 'token', env_config: 'token' },
   ...{ token_name: 'token', env_mapping: 'token', connection_config: 'token', headers: 'token', env: 'token' },
   ...{ resource_id: 'granted', name: 'unique', id: 'import_id', key: 'memory_key' },
@@ -150,7 +150,7 @@ export const PLAIN = new Set(
     'stream stream_options include_usage background reasoning effort jsonrpc method shared cursor q since from to by interval zone most until error_code trigger definition_hash against agent min_cost max_cost sort after before skip dry_run',
     'model_total_seconds model_silence_seconds starting_after measure threshold window_minutes min_runs muted_until views screen resource_type destination api_key force include guardrails',
     'thumb note expected graders ignore_case pattern json_schema parallel format task steps tool_calls end response',
-    'failed answered_by changes step position single_use score',
+    'failed answered_by changes step position single_use score pass_at',
   ].flatMap((line) => line.split(' ')),
 );
 

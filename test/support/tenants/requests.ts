@@ -117,6 +117,7 @@ export function foreignValue(path: string, kind: string, { operation, other, own
       baseline_id: ids.run_id,
       session_id: ids.session_id,
       task_id: ids.tasks,
+      tool_id: ids['custom-tools'],
       skill_ids: ids.skills,
       guardrail_ids: ids.guardrails,
     },
