@@ -63,8 +63,8 @@ export default [
   {
     id: 'evaluations/unrecorded-version',
     file: 'src/api/evaluations.ts',
-    text: 'if (definition_hash === undefined) await store.versions.note',
-    replacement: "if (definition_hash === 'now') await store.versions.note",
+    text: 'if (body.definition_hash === undefined) await store.versions.note',
+    replacement: "if (body.definition_hash === 'now') await store.versions.note",
     harm: 'A version that was evaluated before it ran is missing in the list of versions, with its pass rate.',
     tests: [{ file: TESTS, name: 'of the workflow as it is now records that version' }],
   },
