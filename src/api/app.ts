@@ -2,7 +2,6 @@ import cors from '@fastify/cors';
 import multipart from '@fastify/multipart';
 import rateLimit from '@fastify/rate-limit';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { v7 as uuid } from 'uuid';
 import type { BuiltinTool } from '../contracts/builtin-tools.ts';
 import type { Endpoint } from '../contracts/endpoint.ts';
 import type { HostRule } from '../domain/hosts.ts';
@@ -10,6 +9,7 @@ import type { FollowSource } from '../events/follow.ts';
 import type { Judge } from '../guardrails/judge.ts';
 import type { CachedIdentity } from '../identity/cached-identity.ts';
 import type { KnowledgeService } from '../knowledge/service.ts';
+import type { Tracing } from '../observe/tracing.ts';
 import type { BundleOf } from '../replay/bundles.ts';
 import type { StepRequestOf } from '../replay/step-requests.ts';
 import type { ModelLists } from '../runtimes/model-list-service.ts';
@@ -43,13 +43,14 @@ import { knowledgeRoutes } from './knowledge.ts';
 import { mcpRoutes } from './mcps.ts';
 import { meRoutes } from './me.ts';
 import { memoryRoutes } from './memories.ts';
-import { metricsRoute } from './metrics.ts';
+import { type MetricsSource, metricsRoute } from './metrics.ts';
 import { modelRoutes } from './models.ts';
 import type { Api, Gates } from './mount.ts';
-import { methodsAt, problemOf, sendProblem, unknownRoute, wrongMethod } from './problems.ts';
+import { methodsAt, refuseInOurWords, sendProblem, unknownRoute, wrongMethod } from './problems.ts';
 import { providerRoutes } from './providers.ts';
 import { RateWindow } from './rate-window.ts';
 import { type RequestSecrets, redactedLog, redactReplies } from './redact-replies.ts';
+import { REQUEST_ID, requestIdOf, returnRequestIds } from './request-ids.ts';
 import { runInspectionRoutes } from './run-inspection.ts';
 import { type ScheduleServices, scheduledAgentRoutes } from './scheduled-agents.ts';
 import { scoreRoutes } from './scores.ts';
@@ -84,6 +85,8 @@ export interface Services {
   isPriced: TaskServices['isPriced'];
   identify: CachedIdentity;
   checks: Checks;
+  /** The metrics of this process and of the installation. */
+  metrics: readonly MetricsSource[];
   replies: ChatServices['replies'];
   stopReply: ChatServices['stopReply'];
   guard: ChatServices['guard'];
@@ -128,6 +131,8 @@ interface ApiSettings {
   limits: ApiLimits;
   log_level: string;
   log_to: { write(line: string): void };
+  /** Null: no traces. */
+  tracing: Pick<Tracing, 'watch' | 'ids'> | null;
   dashboards: DashboardSettings;
 }
 
@@ -141,15 +146,18 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
     ...arrivalLimits(settings.limits.request_seconds),
     clientErrorHandler: refuseRaw,
     trustProxy: trusted(settings.trust_proxy),
-    genReqId: () => uuid(),
+    genReqId: requestIdOf,
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 500 },
     logger: {
       level: settings.log_level,
       redact: ['req.headers.authorization'],
       stream: redactedLog(services.secrets, settings.log_to),
+      ...(settings.tracing ? { mixin: settings.tracing.ids } : {}),
     },
   });
+  returnRequestIds(http);
+  await settings.tracing?.watch(http);
   secureHeaders(http);
   lingerOnClose(http.server);
   cutStalled(http.server, settings.limits.reply_stall_seconds);
@@ -158,7 +166,10 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
   redactReplies(http, services.secrets);
   answerOnlyTo(http, settings);
   if (settings.cors_origins.length > 0)
-    await http.register(cors, { origin: [...settings.cors_origins], exposedHeaders: ['link', 'x-total-count', 'etag'] });
+    await http.register(cors, {
+      origin: [...settings.cors_origins],
+      exposedHeaders: ['link', 'x-total-count', 'etag', REQUEST_ID],
+    });
   await http.register(multipart, { limits: { fileSize: UPLOAD_BYTES, files: 1, fields: FORM_FIELDS, parts: FORM_FIELDS + 1 } });
 
   const endpoints: Endpoint[] = [];
@@ -168,7 +179,7 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
   const idempotency = idempotencyOf(services.store.idempotency);
   const shared = { gates, endpoints, idempotency, closing: closingOf(http), waiting };
   healthRoutes({ http, ...shared }, services);
-  metricsRoute(http, { token: settings.metrics_token, waiting });
+  metricsRoute(http, { token: settings.metrics_token, waiting, sources: services.metrics });
   await http.register(async (guarded) => {
     const sign_ins = createSignIns(limits.sign_in_failures);
     refuseIfCrowded(guarded, services.crowded);
@@ -248,13 +259,4 @@ function refuseRoute(endpoints: Endpoint[], request: FastifyRequest, reply: Fast
   const allowed = methodsAt(endpoints, request.url);
   if (allowed.length === 0) return sendProblem(request, reply, unknownRoute(request));
   return sendProblem(request, reply.header('allow', allowed.join(', ')), wrongMethod(request, allowed));
-}
-
-function refuseInOurWords(http: FastifyInstance): void {
-  http.setErrorHandler((error: Error, request, reply) => {
-    const problem = problemOf(error);
-    if (problem.status >= 500) request.log.error({ err: error }, 'request failed');
-    return sendProblem(request, reply, problem);
-  });
-  http.setNotFoundHandler((request, reply) => sendProblem(request, reply, unknownRoute(request)));
 }

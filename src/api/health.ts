@@ -1,3 +1,4 @@
+import type { FastifyInstance } from 'fastify';
 import { health } from '../contracts/health.ts';
 import { outageOf } from '../domain/outages.ts';
 import type { ToolRunner } from '../toolrunner/runner.ts';
@@ -8,10 +9,20 @@ export type Checks = Record<string, () => Promise<string>>;
 
 const PATIENCE_MS = 3_000;
 
-export function healthRoutes(api: Api, { checks, runner }: { checks: Checks; runner: Pick<ToolRunner, 'isolation'> }): void {
+interface HealthServices {
+  checks: Checks;
+  runner: Pick<ToolRunner, 'isolation'>;
+}
+
+export function healthRoutes(api: Api, services: HealthServices): void {
   mount(api, health.live, async () => ({ status: 'live' as const }));
   api.endpoints.push(health.ready);
-  api.http.get('/health/ready', async (_request, reply) => {
+  readinessRoute(api.http, services);
+}
+
+/** `/health/ready`: 200 if every check passes, otherwise 503 with the same body. */
+export function readinessRoute(http: FastifyInstance, { checks, runner }: HealthServices): void {
+  http.get('/health/ready', async (_request, reply) => {
     const results = await Promise.all(
       Object.entries(checks).map(async ([name, check]) => [name, await checkOutcome(check)] as const),
     );

@@ -33,7 +33,7 @@ export function describeApi(endpoints: Endpoint[], version: string) {
       title: 'Perdura',
       version,
       description:
-        'Runs configurable AI agents durably. Everything under /api, /v1 and /mcp takes a bearer token; errors are RFC 9457 problem details, and OpenAI errors under /v1.',
+        'Runs configurable AI agents durably. Everything under /api, /v1 and /mcp takes a bearer token; errors are RFC 9457 problem details, and OpenAI errors under /v1. Every reply has an X-Request-Id: that of the request if it is plain and at most 128 characters long. A traceparent is continued if the installation has traces.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     components: { securitySchemes: { access_token: { type: 'http', scheme: 'bearer' } } },

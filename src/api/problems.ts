@@ -1,4 +1,4 @@
-import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Endpoint } from '../contracts/endpoint.ts';
 import { AppError, type ErrorKind, type FieldError } from '../domain/errors.ts';
 import { outageOf } from '../domain/outages.ts';
@@ -137,3 +137,13 @@ function factsOf(error: FastifyError | AppError | Error): ProblemFacts {
 
 const codeOf = (status: number) =>
   status === 413 ? 'too_large' : status === 415 ? 'unsupported_content_type' : status === 400 ? 'malformed_body' : 'refused';
+
+/** Every refusal and failure as a problem document. */
+export function refuseInOurWords(http: FastifyInstance): void {
+  http.setErrorHandler((error: Error, request, reply) => {
+    const problem = problemOf(error);
+    if (problem.status >= 500) request.log.error({ err: error }, 'request failed');
+    return sendProblem(request, reply, problem);
+  });
+  http.setNotFoundHandler((request, reply) => sendProblem(request, reply, unknownRoute(request)));
+}

@@ -4,6 +4,7 @@ import { providerDestination } from '../domain/destinations.ts';
 import type { TranscriptMessage } from '../domain/transcript.ts';
 import { holdsBack, type Verdict } from '../guardrails/judge.ts';
 import type { SharedServices } from '../main/core.ts';
+import { measuredRuntime } from '../observe/measured.ts';
 import { runtimeOptionsOf, windowOf } from '../runtimes/of-installation.ts';
 import { redactedRuntime } from '../runtimes/redacted.ts';
 import { type ModelCaller, selectRuntime } from '../runtimes/select.ts';
@@ -16,7 +17,7 @@ const REPLY_SHARE = 0.25;
 export const chatRepliesOf = (core: SharedServices): ChatReplies => chatReplies({ store: core.store.chat, ask: askModel(core) });
 
 function askModel(core: SharedServices): AskModel {
-  const { store, secrets, judge } = core;
+  const { store, secrets, judge, meters } = core;
   return async ({ agent, caller, session_id }, history, { emit, signal }) => {
     secrets.hear(caller.access_token);
     const provider = agent.provider_id ? await store.providers.find(agent.provider_id) : null;
@@ -43,7 +44,10 @@ function askModel(core: SharedServices): AskModel {
     };
     const guardrails = await store.chatGuardrails(agent.id, caller.key);
     const held = holdsBack(guardrails);
-    const { reply } = await redactedRuntime(selected.runtime, secrets.redact).exchange(exchange, held ? () => {} : emit, signal);
+    const measured = measuredRuntime(redactedRuntime(selected.runtime, secrets.redact), selected.prices, meters);
+    const place = { task_id: session_id, provider: provider?.provider_type };
+    const runtime = core.tracing?.runtime(measured, place) ?? measured;
+    const { reply } = await runtime.exchange(exchange, held ? () => {} : emit, signal);
     const text = allowed(await judge.verdictOf(guardrails, reply.text, { owner: caller.key }));
     if (held) emit(text);
     return { text, usage: { prompt_tokens: reply.usage.total_in, completion_tokens: reply.usage.total_out } };

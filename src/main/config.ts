@@ -84,6 +84,14 @@ const Environment = z.object({
   CORS_ORIGINS: List,
   RATE_LIMIT_PER_MINUTE: z.coerce.number().int().min(1).default(6_000),
   METRICS_TOKEN: z.string().optional(),
+  OTEL_SDK_DISABLED: z.stringbool().default(false),
+  OTEL_TRACES_EXPORTER: z.enum(['otlp', 'none']).optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: Url.optional(),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: Url.optional(),
+  OTEL_EXPORTER_OTLP_PROTOCOL: z.enum(['http/protobuf', 'http/json']).default('http/protobuf'),
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: z.enum(['http/protobuf', 'http/json']).optional(),
+  OTEL_PROPAGATORS: z.string().optional(),
+  OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: z.stringbool().default(false),
   DEFAULT_RUNTIME_BASE_URL: Url.optional(),
   DEFAULT_RUNTIME_MODEL: z.string().optional(),
   OPENAI_API_KEY: z.string().optional(),
@@ -121,6 +129,8 @@ const Environment = z.object({
   WORKER_MAX_ACTIVITIES: z.coerce.number().int().min(1).optional(),
   WORKER_CACHED_RUNS: z.coerce.number().int().min(2).default(500),
   WORKER_SHUTDOWN_SECONDS: z.coerce.number().min(0).default(20),
+  /** Where a worker serves its health and metrics; unset: nowhere. */
+  WORKER_PORT: z.coerce.number().int().min(0).max(65_535).optional(),
   WORKER_BUILD_ID: z.string().optional(),
   /** The worker replaces a silent connection to Temporal within seconds, at the cost of CPU time. Unset: unless Temporal is on this machine. */
   WORKER_ENGINE_RELAY: z.stringbool().optional(),
@@ -155,6 +165,13 @@ export type Config = z.output<typeof Environment>;
 
 /** Whether this process, if it is a worker, has the role; the other processes have the rights of all roles. */
 export const hasRole = ({ WORKER_ROLE }: Config, role: Role): boolean => WORKER_ROLE.includes(role);
+
+/** Whether the standard variables turn traces on. */
+export function isTraced(config: Config): boolean {
+  if (config.OTEL_SDK_DISABLED || config.OTEL_TRACES_EXPORTER === 'none') return false;
+  const endpoint = config.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? config.OTEL_EXPORTER_OTLP_ENDPOINT;
+  return config.OTEL_TRACES_EXPORTER === 'otlp' || endpoint !== undefined;
+}
 
 /** The only reader of the environment. An empty variable counts as unset. Throws a sentence for each invalid variable. */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {

@@ -5,6 +5,8 @@ import type { EventBus } from '../events/bus.ts';
 import type { Judge } from '../guardrails/judge.ts';
 import type { CachedIdentity, IdentityCheck } from '../identity/cached-identity.ts';
 import type { Knowledge } from '../knowledge/knowledge.ts';
+import type { Meters } from '../observe/meters.ts';
+import type { Tracing } from '../observe/tracing.ts';
 import type { ParserPool } from '../parsers/pool.ts';
 import type { EmbeddingsEndpoint } from '../runtimes/embeddings.ts';
 import type { Database } from '../store/database.ts';
@@ -65,6 +67,9 @@ export interface SharedServices {
   knowledge: Knowledge;
   identify: CachedIdentity;
   quotas: Quotas;
+  meters: Meters;
+  /** Null: no traces. */
+  tracing: Tracing | null;
   log: (message: string) => void;
 }
 

@@ -15,6 +15,8 @@ import { createJudge, type Judge } from '../guardrails/judge.ts';
 import { chatGuardOf, promptRefusal } from '../guardrails/ports.ts';
 import { cachedIdentity } from '../identity/cached-identity.ts';
 import { knowledgeOf, knowledgeServiceOf } from '../knowledge/service.ts';
+import { measuredRunner } from '../observe/measured.ts';
+import { createMeters } from '../observe/meters.ts';
 import { PATIENCE_MS } from '../parsers/failure.ts';
 import { createParserPool, type ParserPool } from '../parsers/pool.ts';
 import { bundlesOf } from '../replay/bundles.ts';
@@ -57,6 +59,8 @@ import { DASHBOARDS, MIGRATIONS } from './places.ts';
 import type { Resources } from './resources.ts';
 import { keySource } from './setting.ts';
 import { openToolRunner } from './tool-runner.ts';
+import { originOf, tracingOf } from './traces.ts';
+import { stateSource } from './worker-port.ts';
 
 /** The parser pool of this process; its processes are started when they are first needed. */
 export function parsersOf(config: Config, resources: Resources): { parsers: ParserPool; judge: Judge } {
@@ -70,8 +74,9 @@ export async function openSharedServices(
   write: (message: string) => void,
 ): Promise<SharedServices> {
   const secrets = secretScope(secretsOfInstallation(setting));
-  const log = (message: string) => write(secrets.redact.text(message));
   const { config, database_url: url } = setting;
+  const tracing = await tracingOf({ setting, secrets, write }, resources);
+  const log = (message: string) => write(secrets.redact.text(`${message}${originOf(tracing)}`));
   await requireReachable(url);
   const on_error = (error: Error) => log(`A database connection broke: ${error.message}`);
   const { DATABASE_POOL_SIZE: max_connections, REDIS_URL } = config;
@@ -96,7 +101,11 @@ export async function openSharedServices(
   // The sandbox opens the way to it when it is set up.
   await mkdir(workspacesOf(config), { recursive: true, mode: 0o711 });
   const tools = { egress_allow: egress.tools_allow, own_ports: egress.own_ports, log };
-  const runner = resources.hold(await openToolRunner(config, tools), (it) => it.close());
+  const meters = createMeters();
+  const runner = measuredRunner(
+    resources.hold(await openToolRunner(config, tools), (it) => it.close()),
+    meters,
+  );
   const on_seen = (principal: Principal) => void store.principals.seen(principal).catch((error: Error) => log(error.message));
   const identify = cachedIdentity(setting.identity_providers, { on_seen });
   const knowledge = knowledgeOf({
@@ -120,6 +129,8 @@ export async function openSharedServices(
     quotas: quotasOf(store.quotas, config),
     knowledge,
     identify,
+    meters,
+    tracing,
     log,
   };
 }
@@ -148,15 +159,16 @@ export const openClientConnection = (setting: InstallationSettings, resources: R
 
 /** Starts and stops runs; `eager` if a worker shares the connection. */
 export function openRunControl(
-  { setting, store, bus, judge, quotas, log }: SharedServices,
+  { setting, store, bus, judge, quotas, meters, tracing, log }: SharedServices,
   connection: Connection | NativeConnection,
   eager: boolean,
 ): RunControl {
-  const client = new Client({ connection, namespace: setting.config.TEMPORAL_NAMESPACE });
+  const interceptors = tracing ? { interceptors: tracing.clientInterceptors } : {};
+  const client = new Client({ connection, namespace: setting.config.TEMPORAL_NAMESPACE, ...interceptors });
   const { TEMPORAL_TASK_QUEUE: task_queue, TEMPORAL_ROLE_QUEUES: role_queues } = setting.config;
   const { temporal_ui_url: ui_url, public_url } = setting;
   const engine = createEngine({ client, task_queue, role_queues, ui_url, public_url, eager });
-  const settle = settler({ runs: store.runs, now: () => new Date().toISOString() });
+  const settle = settler({ runs: store.runs, now: () => new Date().toISOString(), onEnd: meters.runEnded });
   const dispatch = createDispatch({
     store,
     engine,
@@ -203,6 +215,7 @@ export async function openApi(
     secrets: core.secrets,
     models: modelListsOf(core),
     checks: checksOf(core, driver),
+    metrics: [core.meters.text, stateSource(core, driver)],
     replies,
     stopReply(session_id: string) {
       replies.stop(session_id);
@@ -231,6 +244,7 @@ export async function openApi(
     metrics_token: config.METRICS_TOKEN ?? null,
     log_level: config.LOG_LEVEL,
     log_to,
+    tracing: core.tracing,
     dashboards,
     limits: apiLimitsOf(config),
   });

@@ -51,6 +51,7 @@ import { versionStore } from './versions.ts';
 import { webhookSecretStore } from './webhook-secrets.ts';
 import { webhookStore } from './webhooks.ts';
 import { workflowStore } from './workflows.ts';
+import { workloadStore } from './workload.ts';
 import { workspaceLayers } from './workspace-layers.ts';
 
 const PROBE_BYTES = 12_288;
@@ -120,6 +121,7 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
     samples: sampleStore(prisma),
     retention: retentionStore({ pool }),
     sizes: sizeStore({ pool }),
+    workload: workloadStore({ pool }),
     usage: usageStore({ pool }),
     scores: scoreStore({ pool, prisma }),
     datasets: datasetStore({ pool, prisma }),

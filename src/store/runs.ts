@@ -112,8 +112,17 @@ export interface Settled {
   webhook: string | null;
   /** Null if the task was deleted. */
   definition_hash: string | null;
+  /** What this ended; null if the task had ended before. */
+  ended: { trigger: string; seconds: number } | null;
   /** Nothing was written: the final answer is not on record. */
   unanswered?: true;
+}
+
+interface SettledRow extends Omit<Settled, 'ended'> {
+  workflow_id: string;
+  last: number | null;
+  trigger: string | null;
+  seconds: number | null;
 }
 
 /** Publishes events after they are written; `last` is the number of the last of them. */
@@ -220,11 +229,11 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
         outcome_unknown: OUTCOME_UNKNOWN,
         not_called: NOT_CALLED,
       });
-      const settled = await row<Settled & { workflow_id: string; last: number | null }>(pool, query);
-      if (!settled) return { next: null, webhook: null, definition_hash: null, unanswered: true };
-      const { last, workflow_id, next, webhook, definition_hash } = settled;
+      const settled = await row<SettledRow>(pool, query);
+      if (!settled) return { next: null, webhook: null, definition_hash: null, ended: null, unanswered: true };
+      const { last, workflow_id, next, webhook, definition_hash, trigger, seconds } = settled;
       if (last) publish(workflow_id, task_id, { events, last });
-      return { next, webhook, definition_hash };
+      return { next, webhook, definition_hash, ended: trigger === null ? null : { trigger, seconds: seconds ?? 0 } };
     },
   };
 }

@@ -11,12 +11,19 @@ const ENDING = extname(import.meta.url);
 /** Everything the isolate may import, by the rules of this repository. */
 const FOLDERS = ['temporal/workflows', 'temporal', 'domain'];
 
-/** The workflow code for the engine's isolate: bundled once, then read from `cache_dir` as long as its sources are the same. */
-export async function workflowBundle(cache_dir: string): Promise<{ codePath: string }> {
-  const codePath = join(cache_dir, `workflows-${await sourceHash()}.cjs`);
+/**
+ * The workflow code for the engine's isolate: bundled once, then read from `cache_dir` as long as its sources are the same.
+ * `interceptors` are modules that wrap it.
+ */
+export async function workflowBundle(cache_dir: string, interceptors: string[] = []): Promise<{ codePath: string }> {
+  const codePath = join(cache_dir, `workflows-${await sourceHash(interceptors)}.cjs`);
   const known = await readFile(codePath).catch(() => null);
   if (known) return { codePath };
-  const { code } = await bundleWorkflowCode({ workflowsPath: join(SOURCE, `temporal/workflows/index${ENDING}`), logger: quiet });
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: join(SOURCE, `temporal/workflows/index${ENDING}`),
+    workflowInterceptorModules: interceptors,
+    logger: quiet,
+  });
   await mkdir(cache_dir, { recursive: true });
   // Containers that share the folder may have the same process ids.
   const draft = `${codePath}.${randomUUID()}`;
@@ -25,8 +32,9 @@ export async function workflowBundle(cache_dir: string): Promise<{ codePath: str
   return { codePath };
 }
 
-async function sourceHash(): Promise<string> {
+async function sourceHash(interceptors: readonly string[]): Promise<string> {
   const hash = createHash('sha256').update(createRequire(import.meta.url)('@temporalio/workflow/package.json').version);
+  for (const path of interceptors) hash.update(path);
   for (const folder of FOLDERS) {
     const names = (await readdir(join(SOURCE, folder))).filter((name) => name.endsWith(ENDING)).sort();
     for (const name of names) hash.update(name).update(await readFile(join(SOURCE, folder, name)));

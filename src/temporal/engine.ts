@@ -16,7 +16,7 @@ import {
 } from './names.ts';
 import { linkedDetails } from './page-links.ts';
 import { runPriority, sharedBy } from './priority.ts';
-import { type QueueState, queueStates } from './queues.ts';
+import { type QueueBacklog, type QueueState, queueBacklogs, queueStates } from './queues.ts';
 import type { agentRun } from './workflows/agent-run.ts';
 import type { webhookDelivery } from './workflows/webhook-delivery.ts';
 
@@ -62,6 +62,8 @@ export interface Engine {
   terminate(task_id: string, reason: string, run_id?: string): Promise<boolean>;
   /** The task queues that runs need. */
   queues(): Promise<QueueState[]>;
+  /** What waits in them. */
+  backlogs(): Promise<QueueBacklog[]>;
   /** Throws if the engine is unreachable. */
   ping(): Promise<void>;
   /** The run in the Temporal UI; null when no UI is configured. */
@@ -157,6 +159,7 @@ export function createEngine({ client, task_queue, role_queues, ui_url, public_u
     },
     terminate: (task_id, reason, run_id) => soon(() => known(handle(task_id, run_id).terminate(reason))),
     queues: () => soon(() => queueStates(client, { task_queue, role_queues })),
+    backlogs: () => soon(() => queueBacklogs(client, { task_queue, role_queues })),
     async ping() {
       await soon(() => client.workflowService.getSystemInfo({}));
     },

@@ -6,9 +6,16 @@ import type { FinalState } from './names.ts';
 /** Sets a task's final state, once, and passes its lane on to the task `next`. `webhook` is the message to deliver. */
 export type Settle = (task_id: string, end: FinalState) => Promise<Settled>;
 
+interface SettlePorts {
+  runs: Pick<RunStore, 'settle'>;
+  now(): string;
+  /** Called once for each task. */
+  onEnd?(end: { status: FinalState['status']; trigger: string; seconds: number }): void;
+}
+
 export const settler =
-  ({ runs, now }: { runs: Pick<RunStore, 'settle'>; now(): string }): Settle =>
-  (task_id, { status, error, error_code, turns }) => {
+  ({ runs, now, onEnd = () => {} }: SettlePorts): Settle =>
+  async (task_id, { status, error, error_code, turns }) => {
     const { log, status: changed } = eventsOf(task_id, now);
     const reason = error === null ? null : storable(error);
     const ended =
@@ -16,5 +23,13 @@ export const settler =
         ? log('error', reason ?? 'failed', { error_code })
         : log(status, status === 'halted' ? 'Halted by a person' : 'The run is complete');
     const events = [ended, changed(status, turns, reason === null ? {} : { error: reason, error_code })];
-    return runs.settle(task_id, { status, error: reason, error_code, needs_answer: status === 'completed', events });
+    const settled = await runs.settle(task_id, {
+      status,
+      error: reason,
+      error_code,
+      needs_answer: status === 'completed',
+      events,
+    });
+    if (settled.ended) onEnd({ status, ...settled.ended });
+    return settled;
   };

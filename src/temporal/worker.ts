@@ -1,4 +1,5 @@
 import { DefaultLogger, type NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
+import type { Tracing } from '../observe/tracing.ts';
 import { type ActivityPorts, type RunActivities, runActivities } from './activities/index.ts';
 import { workflowBundle } from './bundle.ts';
 import { queueOfRole, ROLES, type Role } from './names.ts';
@@ -20,6 +21,8 @@ interface WorkerSettings {
   shutdown_seconds: number;
   /** Names this version of the code: runs stay on workers of the version they began on. Null: any worker takes any run. */
   build_id: string | null;
+  /** Traces of activities and workflows; null: none. */
+  tracing: Pick<Tracing, 'workerOptions' | 'workflowModules'> | null;
 }
 
 /** The name under which the versions of all workers are kept in the engine. */
@@ -27,13 +30,23 @@ export const DEPLOYMENT = 'perdura';
 
 /**
  * How much of the SDK's own log goes to stderr. Must be set before the first connection. The log of its native part is not
- * forwarded, because then every trace of both parts would be buffered, sorted and dropped.
+ * forwarded, because then every trace of both parts would be buffered, sorted and dropped. With `metrics_address` (host:port) the
+ * SDK serves its metrics there.
  */
-export function quietSdk(level: 'WARN' | 'ERROR' = 'WARN'): void {
-  Runtime.install({ logger: new DefaultLogger(level), telemetryOptions: { logging: { console: {}, filter: 'ERROR' } } });
+export function quietSdk(level: 'WARN' | 'ERROR' = 'WARN', metrics_address?: string): void {
+  const logging = { console: {}, filter: 'ERROR' };
+  const metrics = metrics_address ? { metrics: metricsAt(metrics_address) } : {};
+  Runtime.install({ logger: new DefaultLogger(level), telemetryOptions: { logging, ...metrics } });
 }
 
+/** The SDK's own metrics, for Prometheus: units and kinds are in their names. */
+const metricsAt = (bindAddress: string) => ({
+  prometheus: { bindAddress, countersTotalSuffix: true, unitSuffix: true, useSecondsForDurations: true },
+});
+
 export interface RunningWorker {
+  /** Whether it asks for work in all of its queues. */
+  polls(): boolean;
   /** Resolves when the worker has stopped; rejects if it crashed. */
   done: Promise<void>;
   /** Takes no new work, lets running steps end or hands them over, then resolves. */
@@ -65,7 +78,7 @@ export async function startWorker(ports: ActivityPorts, settings: WorkerSettings
   };
   const done = Promise.all(ends).then(() => {});
   done.catch(() => {});
-  return { done, stop };
+  return { polls: () => workers.every((worker) => worker.getState() === 'RUNNING'), done, stop };
 }
 
 async function optionsOf(role: Role, activities: RunActivities, settings: WorkerSettings): Promise<WorkerOptions> {
@@ -82,11 +95,12 @@ async function optionsOf(role: Role, activities: RunActivities, settings: Worker
     shutdownGraceTime: `${settings.shutdown_seconds}s`,
     shutdownForceTime: `${settings.shutdown_seconds + 5}s`,
     ...(settings.build_id ? versioned(settings.build_id) : {}),
+    ...settings.tracing?.workerOptions,
   };
 }
 
-const workflowOptions = async ({ cache_dir, cached_runs }: WorkerSettings) => ({
-  workflowBundle: await workflowBundle(cache_dir),
+const workflowOptions = async ({ cache_dir, cached_runs, tracing }: WorkerSettings) => ({
+  workflowBundle: await workflowBundle(cache_dir, tracing?.workflowModules),
   maxCachedWorkflows: cached_runs,
   maxEagerActivityReservationsPerWorkflowTask: 10,
   stickyQueueScheduleToStartTimeout: '4s' as const,

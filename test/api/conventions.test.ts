@@ -196,6 +196,43 @@ describe('GET /api/me', () => {
   });
 });
 
+describe('the id of a request', () => {
+  const DOORS = ['/api/agents', '/api/nothing', '/health/live', '/metrics', '/openapi.json', '/v1/models', '/nowhere'];
+  const idOf = async (path: string, given?: string) =>
+    (await here.alice.get(path, given ? { 'x-request-id': given } : {})).headers.get('x-request-id');
+
+  it.each(DOORS)('comes from X-Request-Id and is returned: %s', async (path) => {
+    expect(await idOf(path, 'deploy:42_a.B-7')).toBe('deploy:42_a.B-7');
+    const made = await idOf(path);
+    expect(made).toMatch(/^[0-9a-f-]{36}$/);
+    expect(await idOf(path)).not.toBe(made);
+  });
+
+  it('is returned by a door that takes over the socket', async () => {
+    const hello = {
+      ...{ jsonrpc: '2.0', id: 1, method: 'initialize' },
+      params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+    };
+    const accept = { accept: 'application/json, text/event-stream' };
+    const { status, headers } = await here.alice.post('/mcp', hello, { ...accept, 'x-request-id': 'mine' });
+    expect([status, headers.get('x-request-id')]).toEqual([200, 'mine']);
+  });
+
+  it('is in the refusal', async () => {
+    const { body } = await here.alice.get(`/api/agents/${UNKNOWN}`, { 'x-request-id': 'mine' });
+    expect(body.request_id).toBe('mine');
+  });
+
+  it.each([
+    ['is longer than 128 characters', 'x'.repeat(129)],
+    ['has characters that could end a line of the log or a field', 'a"b'],
+    ['has spaces', 'a b'],
+    ['is of several', 'a, b'],
+  ])('is replaced if it %s', async (_what, given) => {
+    expect(await idOf('/api/agents', given)).toMatch(/^[0-9a-f-]{36}$/);
+  });
+});
+
 describe('/metrics', () => {
   it('counts each request by its method, route and status, and names no id', async () => {
     const counted = async (labels: string) => {

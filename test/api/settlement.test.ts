@@ -198,9 +198,18 @@ describe('the end of a task', () => {
 
   it('opens none when the workflow has no webhook, and none when the task is gone', async () => {
     const task_id = await running('no_webhooks');
-    expect(await settle(task_id, ENDS[0]!)).toEqual({ next: null, webhook: null, definition_hash: 'no_webhooks' });
+    const none = { next: null, webhook: null };
+    expect(await settle(task_id, ENDS[0]!)).toEqual({ ...none, definition_hash: 'no_webhooks', ended: expect.any(Object) });
     expect((await leftBy(task_id)).deliveries).toEqual([]);
-    expect(await settle(randomUUID(), ENDS[0]!)).toEqual({ next: null, webhook: null, definition_hash: null });
+    expect(await settle(randomUUID(), ENDS[0]!)).toEqual({ ...none, definition_hash: null, ended: null });
+  });
+
+  it('is reported once, so that the run is counted once', async () => {
+    const task_id = await running();
+    const [first, second] = await atOnce(task_id, [ENDS[0]!, ENDS[2]!]);
+    const again = await settle(task_id, ENDS[1]!);
+    const reported = [first, second, again].flatMap((settled) => settled?.ended ?? []);
+    expect(reported).toEqual([{ trigger: 'prompt', seconds: expect.any(Number) }]);
   });
 });
 

@@ -21,8 +21,8 @@ export type Answer = (response: ServerResponse, request: ModelRequest) => Promis
 
 export interface ModelServer {
   url: string;
-  /** Requests so far, oldest first, each with the authorization it came with. */
-  requests: (ModelRequest & { authorization: string | undefined })[];
+  /** Requests so far, oldest first, each with the authorization and the trace it came with. */
+  requests: (ModelRequest & { authorization: string | undefined; traceparent: string | undefined })[];
   /** The number of connections that the client dropped before the answer was complete. */
   aborted(): number;
   /** Sets the answers to the next requests. A request beyond the script is refused and recorded. */
@@ -134,7 +134,11 @@ export async function startModelServer(): Promise<ModelServer> {
       return;
     }
     const body = (await json(request)) as ModelRequest;
-    requests.push({ ...body, authorization: request.headers.authorization });
+    requests.push({
+      ...body,
+      authorization: request.headers.authorization,
+      traceparent: request.headers.traceparent as string | undefined,
+    });
     response.once('close', () => {
       if (!response.writableFinished) aborted += 1;
     });

@@ -57,7 +57,10 @@ export const OTHERS = [
     'uuid',
     'zod',
   ],
-  ...['zod-openapi', 'fastest-levenshtein', 'ipaddr.js', 'eventsource-parser'],
+  ...['@fastify/otel', '@opentelemetry/api', '@opentelemetry/core', '@opentelemetry/exporter-trace-otlp-http'],
+  ...['@opentelemetry/exporter-trace-otlp-proto', '@opentelemetry/instrumentation-undici', '@opentelemetry/resources'],
+  ...['@opentelemetry/sdk-trace-base', '@opentelemetry/sdk-trace-node', '@opentelemetry/semantic-conventions'],
+  ...['@temporalio/interceptors-opentelemetry', 'zod-openapi', 'fastest-levenshtein', 'ipaddr.js', 'eventsource-parser'],
 ];
 
 interface Site {

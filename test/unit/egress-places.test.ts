@@ -17,6 +17,8 @@ const PLACES = {
   'temporal/ports/index.ts': ['configuration', 'installation', 'tools'],
   // Knowledge sources; the sandbox's proxy: custom tools, bash, stdio MCP servers; the API's own port; embeddings.
   'main/wiring.ts': ['configuration', 'installation', 'own_ports', 'tools_allow'],
+  // The ports of a worker and of its SDK.
+  'main/worker-port.ts': ['own_ports'],
 };
 
 /** Where rules are made: nowhere but in one place for the service and one for the sandbox. */
@@ -45,6 +47,7 @@ const DIALS: Record<string, string> = {
   'knowledge/remote.ts': 'the address that addressOf judged',
   'main/api-client.ts': 'the API, for commands of a user',
   'main/commands/demo.ts': "the installation's own API",
+  'main/worker-port.ts': "the metrics of this process's own SDK",
   'runtimes/bounded.ts': 'is given a fetch',
   'runtimes/clients.ts': 'is given a fetch',
   'runtimes/embeddings.ts': 'is given a fetch',

@@ -18,10 +18,11 @@ const MAY: Record<string, string[]> = {
   events: ['events', 'contracts', 'domain', 'node:', 'npm:'],
   runtimes: ['runtimes', 'domain', 'node:', 'npm:'],
   tools: ['tools', 'toolrunner', 'egress', 'domain', 'parsers/failure', 'node:', 'npm:'],
-  chat: ['chat', 'runtimes', 'guardrails', 'domain', 'node:', 'npm:'],
+  chat: ['chat', 'observe', 'runtimes', 'guardrails', 'domain', 'node:', 'npm:'],
   'temporal/workflows': ['temporal/workflows', 'temporal/names', 'domain', 'npm:@temporalio/workflow', 'npm:@temporalio/common'],
+  observe: ['observe', 'domain', 'node:', 'npm:'],
   // The ports that bind activities to what carries them out.
-  'temporal/ports': ['temporal', 'runtimes', 'tools', 'guardrails', 'egress', 'events', 'domain', 'node:', 'npm:'],
+  'temporal/ports': ['temporal', 'observe', 'runtimes', 'tools', 'guardrails', 'egress', 'events', 'domain', 'node:', 'npm:'],
   temporal: ['temporal', 'domain', 'node:', 'npm:'],
   replay: ['replay', 'temporal', 'runtimes', 'tools', 'guardrails', 'contracts', 'domain', 'node:', 'npm:'],
   api: ['api', 'contracts', 'domain', 'events', 'guardrails', 'tools', 'node:', 'npm:'],
@@ -100,6 +101,15 @@ it('has no files that import each other in a circle', () => {
   };
   for (const file of imports.keys()) follow(file, []);
   expect(circles).toEqual([]);
+});
+
+it('loads OpenTelemetry only where traces are turned on', () => {
+  const imports = filesIn(SRC).flatMap(importsOf);
+  const users = new Set(imports.filter(({ to }) => /opentelemetry|@fastify\/otel/.test(to)).map(({ from }) => from));
+  expect([...users].sort()).toEqual(['observe/traced.ts', 'observe/tracing.ts']);
+  // Nothing loads them with itself: src/main/traces.ts does when the settings ask for it.
+  const loaders = imports.filter(({ from, to }) => users.has(to) && from !== 'observe/tracing.ts');
+  expect(loaders).toEqual([]);
 });
 
 it('reads the environment in one file', () => {

@@ -1,13 +1,15 @@
 import { parseArgs } from 'node:util';
+import { freePort } from '../../embedded/ports.ts';
 import { ROLES } from '../../temporal/names.ts';
-import { quietSdk } from '../../temporal/worker.ts';
+import { quietSdk, type RunningWorker } from '../../temporal/worker.ts';
 import { type Config, hasRole, WorkerRoles } from '../config.ts';
 import { standardError } from '../log-destination.ts';
 import { openWorker } from '../open-worker.ts';
 import { createResources } from '../resources.ts';
 import { externalSetting } from '../setting.ts';
 import { untilSignal } from '../until-signal.ts';
-import { openSharedServices, openWorkerConnection } from '../wiring.ts';
+import { openRunControl, openSharedServices, openWorkerConnection } from '../wiring.ts';
+import { openWorkerPort } from '../worker-port.ts';
 
 const log = (line: string) => standardError.write(`${line}\n`);
 
@@ -26,11 +28,21 @@ export default async function runWorker(settings: Config, args: string[]): Promi
   const ended = untilSignal();
   const resources = createResources((error) => log(`While stopping: ${(error as Error).message}`));
   try {
-    quietSdk();
+    const sdk_address = config.WORKER_PORT === undefined ? undefined : `127.0.0.1:${await freePort()}`;
+    quietSdk('WARN', sdk_address);
     const setting = await externalSetting(config);
     const core = await openSharedServices(setting, resources, log);
     if (hasRole(config, 'runs')) await core.store.grants.grantExisting();
-    const worker = await openWorker(core, await openWorkerConnection(setting, resources, log), resources);
+    const connection = await openWorkerConnection(setting, resources, log);
+    let polling: RunningWorker | null = null;
+    if (sdk_address) {
+      const sdk_metrics = `http://${sdk_address}/metrics`;
+      const driver = openRunControl(core, connection, false);
+      const address = await openWorkerPort({ core, driver, worker: () => polling, sdk_metrics }, resources);
+      log(`Health and metrics of the worker at ${address}`);
+    }
+    const worker = await openWorker(core, connection, resources);
+    polling = worker;
     const roles = config.WORKER_ROLE.length === ROLES.length ? '' : ` as ${config.WORKER_ROLE.join(', ')}`;
     log(`Perdura worker ${process.pid} takes work from ${setting.temporal_address}${roles}`);
     if (roles && !config.TEMPORAL_ROLE_QUEUES)

@@ -53,6 +53,7 @@ export const settleTask = statement(
       WHERE target.url IS NOT NULL AND ended.trigger <> 'evaluation' RETURNING id)
     SELECT next_task AS next, told_workflow AS workflow_id, told_last AS last,
       coalesce((SELECT id FROM delivery), pending_webhook(:task_id)) AS webhook,
-      (SELECT definition_hash FROM tasks WHERE id = :task_id) AS definition_hash
+      (SELECT definition_hash FROM tasks WHERE id = :task_id) AS definition_hash,
+      (ended).trigger AS trigger, extract(epoch FROM (ended).completed_at - (ended).created_at)::float8 AS seconds
     FROM settled`,
 );

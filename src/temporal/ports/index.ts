@@ -6,6 +6,7 @@ import { eventsOf } from '../../domain/events.ts';
 import { webhookSender } from '../../egress/webhook-sender.ts';
 import { deltaPublishers } from '../../events/publisher.ts';
 import type { RunControl, SharedServices } from '../../main/core.ts';
+import { measuredPool, measuredPublishers, measuredRuntime, measuredWebhooks, timed } from '../../observe/measured.ts';
 import { runtimeOptionsOf, windowOf } from '../../runtimes/of-installation.ts';
 import { redactedOutcome, redactedRuntime } from '../../runtimes/redacted.ts';
 import { ModelFailure } from '../../runtimes/runtime.ts';
@@ -42,10 +43,10 @@ export async function activityPorts(
   driver: RunControl,
 ): Promise<{ ports: ActivityPorts; unwatch: () => Promise<void> }> {
   const { engine, settle } = driver;
-  const { store, bus, setting } = core;
+  const { store, bus, setting, meters } = core;
   const halts = haltRegistry();
   const unsubscribe = bus.onHalt(halts.halt);
-  const pool = openMcpPool(core);
+  const pool = measuredPool(openMcpPool(core), meters);
   const tools = { ...toolPorts(core), mcp: mcpPorts(core, pool) };
   const workspaces = await runWorkspaces(core);
   const limits = workspaceLimitsOf(setting.config);
@@ -54,7 +55,7 @@ export async function activityPorts(
   const runtimeOf = async (run: OpenRun, pinned: Parameters<typeof selectRuntime>[0]) => {
     const selecting = selectRuntime(pinned, callerOf(core, run), runtimeOptionsOf(core));
     const selected = await selecting.catch((error: unknown) => Promise.reject(secrets.redact.error(error)));
-    return { ...selected, runtime: redactedRuntime(selected.runtime, secrets.redact) };
+    return { ...selected, runtime: measuredRuntime(redactedRuntime(selected.runtime, secrets.redact), selected.prices, meters) };
   };
   const tidy = tidying(core);
   const sessions = runSessions(core, { definition, runtimeOf });
@@ -74,7 +75,7 @@ export async function activityPorts(
     endSession: sessions.endSession,
     admit: (provider) => admit(core, provider),
     toolsOf: runTools(core, tools),
-    publisher: deltaPublishers(),
+    publisher: measuredPublishers(deltaPublishers(), meters),
     longest_wait_ms: setting.config.MODEL_RETRY_AFTER_MAX_SECONDS * 1_000,
     async perform({ call_id, name, ...call }, args, signal) {
       const pinned = await definition(call.definition_hash);
@@ -102,7 +103,10 @@ export async function activityPorts(
             return box.call({ ...asked, run: { ...run, workspace: entered } }, AbortSignal.any([signal, full]));
           });
       const released = outcome.finally(() => held.release(reads ? null : { call_id, name, ...call }, signal));
-      return redactedOutcome(released, redact);
+      const measured = timed(released, { signal, failed: ({ failed }) => failed }, (ended, seconds) =>
+        meters.toolCalled({ tool: name, outcome: ended, seconds }),
+      );
+      return redactedOutcome(measured, redact);
     },
     ...firePortsOf(core, driver),
     dispatch: driver.dispatch,
@@ -113,7 +117,7 @@ export async function activityPorts(
     providerToPin: store.providerToPin,
     callGrader: graderCaller(core),
     ...contextPorts(core),
-    webhooks: store.webhooks,
+    webhooks: measuredWebhooks(store.webhooks, meters),
     secrets: runSecrets(core),
     sendWebhook: async (message, signal) => secrets.redact.value(await sendWebhook(message, signal)),
     windowOf: windowOf(core),
@@ -143,7 +147,7 @@ export async function activityPorts(
     await pool.close();
     await workspaces.close();
   };
-  return { ports, unwatch };
+  return { ports: core.tracing?.ports(ports) ?? ports, unwatch };
 }
 
 /** Parks the run of the activity that calls it. */

@@ -1,0 +1,78 @@
+import type { Checks } from '../api/health.ts';
+import type { MetricsSource } from '../api/metrics.ts';
+import { buildWorkerApp } from '../api/worker-app.ts';
+import { stateText } from '../observe/state-text.ts';
+import type { RunningWorker } from '../temporal/worker.ts';
+import { checksOf } from './checks.ts';
+import { type Config, hasRole } from './config.ts';
+import type { RunControl, SharedServices } from './core.ts';
+import type { Resources } from './resources.ts';
+
+interface WorkerPort {
+  core: SharedServices;
+  driver: Pick<RunControl, 'engine' | 'client'>;
+  /** Null until it takes work. */
+  worker(): RunningWorker | null;
+  /** Where the SDK serves its own metrics, on this machine. */
+  sdk_metrics: string;
+}
+
+/** The metrics of the installation, from the record and the engine. */
+export const stateSource =
+  ({ store }: Pick<SharedServices, 'store'>, { engine }: Pick<RunControl, 'engine'>): MetricsSource =>
+  () =>
+    stateText({ workload: store.workload.read, backlogs: engine.backlogs });
+
+/** Serves health and metrics of a worker at WORKER_PORT. Returns the address. */
+export async function openWorkerPort(port: WorkerPort, resources: Resources): Promise<string> {
+  const { core, driver, sdk_metrics } = port;
+  const { config, answers_to } = core.setting;
+  // A worker of the role tools may not read every run.
+  const state = hasRole(config, 'runs') ? [stateSource(core, driver)] : [];
+  const metrics = [core.meters.text, ...state, () => sdkText(sdk_metrics)];
+  const app = buildWorkerApp(
+    { checks: workerChecks(port), runner: core.runner, metrics },
+    { metrics_token: config.METRICS_TOKEN ?? null, answers_to, request_seconds: config.REQUEST_SECONDS },
+  );
+  resources.hold(app, (it) => it.close());
+  const address = await app.listen({ host: hostOf(config), port: config.WORKER_PORT ?? 0 }).catch((error: Error) => {
+    throw new Error(`WORKER_PORT=${config.WORKER_PORT} cannot be opened: ${error.message}; choose another port or PERDURA_HOST`);
+  });
+  for (const url of [address, sdk_metrics]) core.egress.own_ports.add(Number(new URL(url).port));
+  return address;
+}
+
+const hostOf = ({ PERDURA_HOST = '0.0.0.0' }: Config) => PERDURA_HOST;
+
+function workerChecks({ core, driver, worker }: WorkerPort): Checks {
+  const { database, engine, bus, migrations, tools } = checksOf(core, driver);
+  const { pool } = core.database;
+  return {
+    async database() {
+      if (hasRole(core.setting.config, 'runs')) return database!();
+      // The other check writes, which a worker of the role tools may not.
+      await pool.query('SELECT 1');
+      return 'answers';
+    },
+    engine: engine!,
+    async pollers() {
+      const running = worker();
+      if (running?.polls()) return 'ask for work';
+      throw new Error(running ? 'The worker has stopped asking for work; restart it' : 'The worker does not ask for work yet');
+    },
+    bus: bus!,
+    migrations: migrations!,
+    tools: tools!,
+  };
+}
+
+const PATIENCE_MS = 2_000;
+
+/** The metrics of Temporal's SDK; empty if it does not answer. */
+async function sdkText(url: string): Promise<string> {
+  try {
+    return await (await fetch(url, { signal: AbortSignal.timeout(PATIENCE_MS) })).text();
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,100 @@
+import type { ModelPrices } from '../domain/definition.ts';
+import { costOf } from '../domain/usage.ts';
+import type { PublishDeltas } from '../events/publisher.ts';
+import type { ModelRuntime } from '../runtimes/runtime.ts';
+import type { WebhookStore } from '../store/webhooks.ts';
+import type { PythonToolRunner } from '../toolrunner/index.ts';
+import type { McpPool } from '../tools/mcp/pool.ts';
+import type { CallOutcome, Meters } from './meters.ts';
+
+const secondsSince = (start: number) => (performance.now() - start) / 1_000;
+
+/** Does work and reports how long it took and how it ended; `failed` judges a result. */
+export async function timed<T>(
+  work: Promise<T>,
+  { signal, failed = () => false }: { signal: AbortSignal; failed?: (result: T) => boolean },
+  report: (outcome: CallOutcome, seconds: number) => void,
+): Promise<T> {
+  const start = performance.now();
+  try {
+    const result = await work;
+    report(failed(result) ? 'failed' : 'ok', secondsSince(start));
+    return result;
+  } catch (error) {
+    report(signal.aborted ? 'stopped' : 'failed', secondsSince(start));
+    throw error;
+  }
+}
+
+/** Counts the calls of a model, its tokens and their cost. */
+export function measuredRuntime(runtime: ModelRuntime, prices: ModelPrices, meters: Meters): ModelRuntime {
+  return {
+    ...runtime,
+    async exchange(input, emit, signal) {
+      const asked = runtime.exchange(input, emit, signal);
+      const { model } = input;
+      const answer = await timed(asked, { signal }, (outcome, seconds) => meters.modelAsked({ model, outcome, seconds }));
+      const { usage, model: answered } = answer.reply;
+      const name = answered ?? model;
+      meters.modelAnswered({ model: name, usage, cost: costOf(usage, name, prices) });
+      return answer;
+    },
+  };
+}
+
+/** Measures how long text waits until it is on record. */
+export const measuredPublishers =
+  (publishers: PublishDeltas, meters: Meters): PublishDeltas =>
+  (send, ready) => {
+    let since: number | null = null;
+    const sendTimed = async (delta: string) => {
+      const start = since;
+      since = null;
+      await send(delta);
+      if (start !== null) meters.textPublished(secondsSince(start));
+    };
+    const publisher = publishers(sendTimed, ready);
+    return {
+      ...publisher,
+      push(delta) {
+        since ??= performance.now();
+        publisher.push(delta);
+      },
+    };
+  };
+
+/** Counts what fails over the connections to MCP servers. */
+export const measuredPool = (pool: McpPool, meters: Meters): McpPool => ({
+  ...pool,
+  use: (place, work, signal) =>
+    pool.use(place, work, signal).catch((error: unknown) => {
+      if (!signal.aborted) meters.mcpFailed(place.target.name);
+      throw error;
+    }),
+});
+
+/** Counts the sandboxes that are started. */
+export const measuredRunner = (runner: PythonToolRunner, meters: Meters): PythonToolRunner => ({
+  ...runner,
+  run(call, signal) {
+    meters.sandboxStarted('call');
+    return runner.run(call, signal);
+  },
+  startConfined(command, signal) {
+    meters.sandboxStarted('command');
+    return runner.startConfined(command, signal);
+  },
+});
+
+/** Counts attempts to deliver webhooks, and those that are given up. */
+export const measuredWebhooks = (webhooks: WebhookStore, meters: Meters): WebhookStore => ({
+  ...webhooks,
+  async note(id, attempt) {
+    await webhooks.note(id, attempt);
+    meters.webhookSent(attempt.delivered ? 'ok' : 'failed');
+  },
+  async giveUp(id) {
+    await webhooks.giveUp(id);
+    meters.webhookGivenUp();
+  },
+});

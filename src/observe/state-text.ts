@@ -1,0 +1,57 @@
+import { Gauge, Registry } from 'prom-client';
+import type { Workload } from '../store/workload.ts';
+import type { QueueBacklog } from '../temporal/queues.ts';
+
+interface StateSources {
+  workload(): Promise<Workload>;
+  backlogs(): Promise<QueueBacklog[]>;
+}
+
+const RUNS = ['pending', 'running', 'waiting'] as const;
+const CALLS = { approval: 'waiting_approval', reconciliation: 'waiting_reconciliation' } as const;
+
+/**
+ * What the installation has to do, from the record and the engine, in Prometheus' text format. Every process that serves it reports
+ * the same, so queries take the maximum. A source that does not answer leaves out its metrics, and its `perdura_source_up` is 0.
+ */
+export async function stateText({ workload, backlogs }: StateSources): Promise<string> {
+  const registry = new Registry();
+  const gauge = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
+    new Gauge({ name, help, labelNames, registers: [registry] });
+  const up = gauge('perdura_source_up', 'Whether a source of these metrics answers', ['source']);
+  const [work, queues] = await Promise.allSettled([workload(), backlogs()]);
+  up.set({ source: 'database' }, work.status === 'fulfilled' ? 1 : 0);
+  up.set({ source: 'engine' }, queues.status === 'fulfilled' ? 1 : 0);
+  if (work.status === 'fulfilled') addWorkload(work.value, gauge);
+  if (queues.status === 'fulfilled') addBacklogs(queues.value, gauge);
+  return registry.metrics();
+}
+
+type MakeGauge = <L extends string>(name: string, help: string, labelNames?: readonly L[]) => Gauge<L>;
+
+function addWorkload({ runs, calls, webhooks, oldest_webhook }: Workload, gauge: MakeGauge): void {
+  const open = gauge('perdura_runs_open', 'Runs that have not ended', ['status', 'trigger']);
+  const age = gauge('perdura_runs_oldest_age_seconds', 'Age of the oldest run that has not ended', ['status', 'trigger']);
+  for (const status of RUNS) open.set({ status, trigger: 'prompt' }, 0);
+  for (const { status, trigger, count, oldest } of runs) {
+    open.set({ status, trigger }, count);
+    age.set({ status, trigger }, oldest);
+  }
+  const waiting = gauge('perdura_calls_waiting', 'Calls of tools that wait for a person', ['reason']);
+  for (const [reason, status] of Object.entries(CALLS))
+    waiting.set({ reason }, calls.find((call) => call.status === status)?.count ?? 0);
+  gauge('perdura_webhooks_pending', 'Webhooks that are not delivered yet').set(webhooks);
+  gauge('perdura_webhooks_oldest_age_seconds', 'Age of the oldest webhook that is not delivered yet').set(oldest_webhook);
+}
+
+function addBacklogs(queues: readonly QueueBacklog[], gauge: MakeGauge): void {
+  const labels = ['queue', 'kind'] as const;
+  const backlog = gauge('perdura_queue_backlog', 'Tasks that wait in a task queue of the engine, approximately', labels);
+  const age = gauge('perdura_queue_oldest_age_seconds', 'Age of the oldest task that waits there, approximately', labels);
+  const pollers = gauge('perdura_queue_pollers', 'Workers that ask a task queue for work', labels);
+  for (const { queue, kind, waiting, oldest_seconds, workers } of queues) {
+    backlog.set({ queue, kind }, waiting);
+    age.set({ queue, kind }, oldest_seconds);
+    pollers.set({ queue, kind }, workers);
+  }
+}

@@ -1,0 +1,120 @@
+import { createRequire } from 'node:module';
+import { setTimeout as wait } from 'node:timers/promises';
+import fastifyOtel from '@fastify/otel';
+import { isSpanContextValid, trace } from '@opentelemetry/api';
+import { setGlobalErrorHandler, W3CTraceContextPropagator } from '@opentelemetry/core';
+import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { UndiciInstrumentation } from '@opentelemetry/instrumentation-undici';
+import { detectResourcesSync, envDetector, hostDetector, Resource } from '@opentelemetry/resources';
+import { BatchSpanProcessor, type SpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
+import { ATTR_SERVICE_NAME, ATTR_SERVICE_VERSION } from '@opentelemetry/semantic-conventions';
+import {
+  makeWorkflowExporter,
+  OpenTelemetryActivityInboundInterceptor,
+  OpenTelemetryWorkflowClientInterceptor,
+} from '@temporalio/interceptors-opentelemetry';
+import type { WorkerOptions } from '@temporalio/worker';
+import type { FastifyInstance } from 'fastify';
+import { reasonOf } from '../domain/reason.ts';
+import type { ModelRuntime } from '../runtimes/runtime.ts';
+import type { ActivityPorts } from '../temporal/activities/index.ts';
+import { cleaned } from './spans.ts';
+import { type ModelPlace, tracedPorts, tracedRuntime } from './traced.ts';
+
+interface TracingSettings {
+  version: string;
+  /** The name of this service unless OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES has one. */
+  service: string;
+  protocol: 'http/protobuf' | 'http/json';
+  /** OTEL_PROPAGATORS says what goes along with calls; otherwise `traceparent` alone does. */
+  propagators_set: boolean;
+  /** Whether prompts, answers, arguments and results of tools may leave the process. */
+  content: boolean;
+  redact(text: string): string;
+  log(message: string): void;
+}
+
+/** Traces of this process. Where they go and which are kept comes from the standard variables, which the SDK reads. */
+export interface Tracing {
+  /** Interceptors of clients of Temporal. */
+  clientInterceptors: { workflow: OpenTelemetryWorkflowClientInterceptor[] };
+  /** What a worker is created with. */
+  workerOptions: Pick<WorkerOptions, 'interceptors' | 'sinks'>;
+  /** Modules for the bundle of workflow code. */
+  workflowModules: string[];
+  /** Begins a span for each request; before any route is added. */
+  watch(http: FastifyInstance): Promise<void>;
+  /** A span for each call of a model and of a tool. */
+  ports(ports: ActivityPorts): ActivityPorts;
+  runtime(runtime: ModelRuntime, place: Omit<ModelPlace, 'content'>): ModelRuntime;
+  /** The ids of the current span, for lines of the log; empty if there is none. */
+  ids(): { trace_id?: string; span_id?: string };
+  /** Sends what has ended. */
+  close(): Promise<void>;
+}
+
+/** How long a process that stops waits for a collector that does not answer. */
+const LAST_MS = 3_000;
+/** A collector that is down fails every batch. */
+const SILENCE_MS = 60_000;
+
+function reportedRarely(log: (message: string) => void) {
+  let last = Number.NEGATIVE_INFINITY;
+  return (error: unknown) => {
+    if (performance.now() - last < SILENCE_MS) return;
+    last = performance.now();
+    log(`Traces are not sent (${reasonOf(error)}): look at OTEL_EXPORTER_OTLP_ENDPOINT and at the collector`);
+  };
+}
+
+/** Unwatched: they are asked every few seconds, for the same answer. */
+const PROBES = ['/health/live', '/health/ready', '/metrics'];
+
+/** Starts tracing, once for each process. */
+export function openTracing({ version, service, protocol, propagators_set, content, redact, log }: TracingSettings): Tracing {
+  setGlobalErrorHandler(reportedRarely(log));
+  const resource = new Resource({ [ATTR_SERVICE_NAME]: service, [ATTR_SERVICE_VERSION]: version }).merge(
+    detectResourcesSync({ detectors: [hostDetector, envDetector] }),
+  );
+  const exporter = protocol === 'http/json' ? new JsonExporter() : new ProtobufExporter();
+  const processor: SpanProcessor = cleaned(new BatchSpanProcessor(exporter), { content, redact });
+  const provider = new NodeTracerProvider({ resource, spanProcessors: [processor] });
+  // The default of the SDK forwards the caller's baggage, too: to models, and to the servers and receivers that users name.
+  provider.register(propagators_set ? {} : { propagator: new W3CTraceContextPropagator() });
+  const outgoing = new UndiciInstrumentation({ requireParentforSpans: true });
+  const incoming = new fastifyOtel.FastifyOtelInstrumentation({
+    instrumentHooks: false,
+    recordExceptions: false,
+    ignorePaths: ({ url }) => PROBES.includes(url.split('?')[0] as string),
+    requestHook: (span, { method, routeOptions: { url = 'unknown' } }) => void span.updateName(`${method} ${url}`),
+  });
+  return {
+    clientInterceptors: { workflow: [new OpenTelemetryWorkflowClientInterceptor()] },
+    workerOptions: {
+      interceptors: { activity: [(context) => ({ inbound: new OpenTelemetryActivityInboundInterceptor(context) })] },
+      sinks: { exporter: makeWorkflowExporter(processor, resource) },
+    },
+    workflowModules: [
+      createRequire(import.meta.url).resolve('@temporalio/interceptors-opentelemetry/lib/workflow-interceptors.js'),
+    ],
+    async watch(http) {
+      await http.register(incoming.plugin());
+    },
+    ports: (ports) => tracedPorts(ports, { content }),
+    runtime: (runtime, place) => tracedRuntime(runtime, { ...place, content }),
+    ids: currentIds,
+    async close() {
+      outgoing.disable();
+      incoming.disable();
+      const sent = provider.shutdown().catch(() => {});
+      await Promise.race([sent, wait(LAST_MS, undefined, { ref: false })]);
+    },
+  };
+}
+
+function currentIds(): { trace_id?: string; span_id?: string } {
+  const context = trace.getActiveSpan()?.spanContext();
+  return context && isSpanContextValid(context) ? { trace_id: context.traceId, span_id: context.spanId } : {};
+}

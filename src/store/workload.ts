@@ -1,0 +1,15 @@
+import { type Database, row } from './database.ts';
+import { readWorkload } from './statements/workload.ts';
+
+/** What has not ended. Ages in seconds. */
+export interface Workload {
+  runs: { status: string; trigger: string; count: number; oldest: number }[];
+  /** Calls that wait for a person. */
+  calls: { status: 'waiting_approval' | 'waiting_reconciliation'; count: number }[];
+  webhooks: number;
+  oldest_webhook: number;
+}
+
+export function workloadStore({ pool }: Pick<Database, 'pool'>) {
+  return { read: async (): Promise<Workload> => (await row<Workload>(pool, readWorkload()))! };
+}

@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { expect, it } from 'vitest';
+import { timed } from '../../src/observe/measured.ts';
+import { createMeters } from '../../src/observe/meters.ts';
+import { stateText } from '../../src/observe/state-text.ts';
+import { parsedMetrics } from '../support/metrics.ts';
+
+it('gives separate series to a limited number of names, since users choose them', async () => {
+  const meters = createMeters();
+  const long = 'x'.repeat(10_000);
+  for (const name of [long, ...Array.from({ length: 200 }, (_, index) => `tool${index}`)]) {
+    meters.toolCalled({ tool: name, outcome: 'ok', seconds: 1 });
+    meters.modelAsked({ model: name, outcome: 'ok', seconds: 1 });
+    meters.modelAnswered({ model: name, usage: { total_in: 1, total_out: 1, cache_read: 0, cache_write: 0 }, cost: 1 });
+    meters.mcpFailed(name);
+  }
+  const { series, sum } = parsedMetrics(await meters.text());
+  const namesOf = (metric: string, label: string) =>
+    new Set(
+      [...series.keys()].filter((key) => key.startsWith(metric)).map((key) => new RegExp(`${label}="([^"]*)"`).exec(key)?.[1]),
+    );
+  for (const [metric, label] of [
+    ['perdura_tool_call_duration_seconds_count', 'tool'],
+    ['perdura_model_call_duration_seconds_count', 'model'],
+    ['perdura_model_cost_dollars_total', 'model'],
+    ['perdura_mcp_errors_total', 'server'],
+  ] as const)
+    expect(namesOf(metric, label).size, metric).toBe(51);
+  expect(sum('perdura_mcp_errors_total', { server: 'other' })).toBe(151);
+  expect([...series.keys()].filter((key) => key.length >= 200)).toEqual([]);
+});
+
+it('distinguishes a call that was stopped from one that failed', async () => {
+  const ended: string[] = [];
+  const note = (outcome: string) => void ended.push(outcome);
+  const stopped = AbortSignal.abort();
+  const going = new AbortController().signal;
+  await timed(Promise.resolve(1), { signal: going }, note);
+  await timed(Promise.resolve(1), { signal: going, failed: () => true }, note);
+  await timed(Promise.reject(new Error('no')), { signal: going }, note).catch(() => {});
+  await timed(Promise.reject(new Error('no')), { signal: stopped }, note).catch(() => {});
+  expect(ended).toEqual(['ok', 'failed', 'failed', 'stopped']);
+});
+
+it('reports that the database or the engine does not answer, and what the other one knows', async () => {
+  const down = () => Promise.reject(new Error('down'));
+  const backlogs = async () => [{ queue: 'q', kind: 'activity' as const, waiting: 3, oldest_seconds: 9, workers: 0 }];
+  const { sum, series } = parsedMetrics(await stateText({ workload: down, backlogs }));
+  expect(sum('perdura_source_up', { source: 'database' })).toBe(0);
+  expect(sum('perdura_source_up', { source: 'engine' })).toBe(1);
+  expect(sum('perdura_queue_backlog', { queue: 'q' })).toBe(3);
+  expect([...series.keys()].filter((key) => key.startsWith('perdura_runs'))).toEqual([]);
+});
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+it('is documented: each metric of the code has a row, and each row a metric', async () => {
+  const work = {
+    runs: [{ status: 'running', trigger: 'prompt', count: 1, oldest: 1 }],
+    calls: [],
+    webhooks: 0,
+    oldest_webhook: 0,
+  };
+  const state = await stateText({ workload: async () => work, backlogs: async () => [] });
+  const { families } = parsedMetrics(`${await createMeters().text()}\n${state}`);
+  const streams = [...readFileSync(join(ROOT, 'src/api/metrics.ts'), 'utf8').matchAll(/'(perdura_\w+)'/g)].map(
+    ([, name]) => name,
+  );
+  const page = readFileSync(join(ROOT, 'docs/observe.md'), 'utf8');
+  const documented = [...page.matchAll(/^\| `(perdura_\w+)`/gm)].map(([, name]) => name);
+  expect(documented.sort()).toEqual([...families.map(({ name }) => name), ...streams].sort());
+});
