@@ -10,9 +10,7 @@ import type { GraderPorts } from '../activities/graders.ts';
 type Tool = NonNullable<Awaited<ReturnType<Store['customTools']['find']>>>;
 
 /** Calls custom tools that grade answers, in the sandbox of tool calls and with the owner's stored tokens. */
-export function graderCaller(
-  core: Pick<SharedServices, 'store' | 'runner' | 'parsers' | 'setting'>,
-): GraderPorts['callGrader'] {
+export function graderCaller(core: Pick<SharedServices, 'store' | 'runner' | 'parsers' | 'setting'>): GraderPorts['callGrader'] {
   const { store, runner } = core;
   const fitArguments = argumentFitter(core);
   return async ({ tool_id, owner, call_key, given }, signal) => {
