@@ -39,7 +39,7 @@ const PRIVILEGES: Record<string, readonly string[]> = {
   custom_tools: ['SELECT'],
   evaluations: ['SELECT (id, graders, definition_hash, workflow_id, created_by, owner_login)'],
   evaluation_results: ['SELECT', 'UPDATE (grading)'],
-  dataset_items: ['SELECT (id, prompt, expected)'],
+  dataset_items: ['SELECT'],
   event_sequences: ['SELECT', 'INSERT', 'UPDATE'],
   events: ['INSERT'],
   // Stored tokens of tools. A policy hides the others.

@@ -6,7 +6,7 @@ export default [
     file: 'src/dashboard/runs/task-query.ts',
     text: 'beginOf(to, 1)',
     replacement: 'beginOf(to, 0)',
-    harm: 'Whoever asks for the runs up to Friday gets those up to Thursday.',
+    harm: 'A person who asks for the runs up to Friday gets those up to Thursday.',
     tests: [{ file: 'test/unit/dashboard-task-query.test.ts', name: 'the last one included' }],
   },
 ] satisfies Mutant[];

@@ -5,7 +5,7 @@ const HOUR_MS = 3_600_000;
 const hoursAgo = (hours: string) =>
   new Date(Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - Number(hours) * HOUR_MS).toISOString();
 
-/** The begin of a day here, or of one of the days after it; null if the text is no day. */
+/** The begin of a day here, or of one of the days after it; null if the text is not a day. */
 function beginOf(day: string | undefined, later = 0): string | null {
   const [year, month, date] =
     /^(\d{4})-(\d\d)-(\d\d)$/
