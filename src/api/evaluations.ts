@@ -40,8 +40,8 @@ export function evaluationRoutes(api: Api, services: EvaluationServices): void {
     try {
       await engine.start({ id: evaluation.id, owner: caller.key });
     } catch (error) {
-      await store.evaluations.discard(evaluation.id);
-      throw error;
+      // The engine may have received it although its answer was lost.
+      if (await store.evaluations.discard(evaluation.id)) throw error;
     }
     return evaluation;
   });

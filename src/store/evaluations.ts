@@ -133,9 +133,9 @@ export function evaluationStore({ pool, prisma, keys, snapshot }: Parts) {
       if (!made) throw conflict('This dataset has no items; add one first', 'dataset_empty');
       return wired(await table.findUniqueOrThrow({ where: { id } }));
     },
-    /** Removes one that the engine never received. */
-    async discard(id: string): Promise<void> {
-      await table.deleteMany({ where: { id } });
+    /** Removes one that has not begun; false if it has. */
+    async discard(id: string): Promise<boolean> {
+      return (await table.deleteMany({ where: { id, results: { every: { status: 'pending' } } } })).count > 0;
     },
     /** Those that should have an execution. */
     running: () =>

@@ -101,10 +101,11 @@ export function createDispatch({
   configOf,
   refusalOf,
 }: DispatchOptions): Dispatch {
-  /** Removes a task. If the engine cannot start the next run in the lane now, the reconciler does. */
-  async function discard(task_id: string): Promise<void> {
+  /** Removes a task; false if its run has begun. If the engine cannot start the next run in the lane now, the reconciler does. */
+  async function discard(task_id: string): Promise<boolean> {
     const next = await store.tasks.discard(task_id);
     if (next) await engine.proceed(next).catch(() => {});
+    return !(await store.tasks.find(task_id));
   }
 
   async function create(task: NewTask): Promise<CreatedTask | null> {
@@ -122,11 +123,14 @@ export function createDispatch({
     const { workflow_id } = order;
     try {
       const run = { task_id, queued, ...rulesOf(definition.settings), ...(state ? { state } : {}) };
-      await engine.start(run, labelsOf(order, definition));
+      const labels = labelsOf(order, definition);
+      const is_first = await engine.start(run, labels);
+      // The engine may have received an earlier request for this id late, and its execution has found no task.
+      if (!is_first && (await store.tasks.find(task_id))?.status === 'pending') await engine.restart(run, labels);
     } catch (error) {
-      // The refusal states that nothing was started. If that is uncertain, the database's error is thrown instead.
-      await discard(task_id);
-      throw error;
+      // The refusal states that nothing was started. If that is uncertain, the database's error is thrown instead. The answer of an
+      // engine that did start it may be lost: then the prompt is accepted, or its repetition would be another run.
+      if (await discard(task_id)) throw error;
     }
     if (queued) await recheck(task_id, workflow_id);
   }

@@ -38,8 +38,8 @@ type ExecutionState = 'open' | 'waiting' | 'closed' | 'unknown';
 
 /** The only interface to Temporal for the rest of the service. */
 export interface Engine {
-  /** Starts a task's run. Idempotent. */
-  start(run: RunInput, labels: RunLabels): Promise<void>;
+  /** Starts a task's run, unless the engine has had one for it, which may have ended: then it does nothing and returns false. */
+  start(run: RunInput, labels: RunLabels): Promise<boolean>;
   /** Starts a run again from the record, if none is running. */
   restart(run: RunInput, labels: RunLabels): Promise<void>;
   /** Asks a run to end. False if the engine has none. */
@@ -114,9 +114,13 @@ export function createEngine({ client, task_queue, role_queues, ui_url, public_u
   return {
     async start(run, labels) {
       const once = { ...optionsOf(run, labels), workflowIdReusePolicy: 'REJECT_DUPLICATE' as const, requestEagerStart: eager };
-      await soon(() => client.workflow.start<typeof agentRun>('agentRun', once)).catch(
-        unless(WorkflowExecutionAlreadyStartedError),
-      );
+      try {
+        await soon(() => client.workflow.start<typeof agentRun>('agentRun', once));
+        return true;
+      } catch (error) {
+        if (error instanceof WorkflowExecutionAlreadyStartedError) return false;
+        throw error;
+      }
     },
     async restart(run, labels) {
       const again = { ...optionsOf(run, labels), workflowIdConflictPolicy: 'USE_EXISTING' as const };
@@ -202,10 +206,6 @@ async function known(work: Promise<unknown>): Promise<boolean> {
     throw error;
   }
 }
-
-const unless = (expected: new (...args: never[]) => Error) => (error: unknown) => {
-  if (!(error instanceof expected)) throw error;
-};
 
 /** An unreachable engine is a 503, under any of the client's error names. */
 async function reached<T>(work: Promise<T>): Promise<T> {

@@ -50,7 +50,8 @@ try {
   });
   process.exitCode = violations > 0 ? 1 : 0;
 } finally {
-  await rm(home, { recursive: true, force: true });
+  if (process.exitCode) console.log(`Its databases and files are kept in ${home}`);
+  else await rm(home, { recursive: true, force: true });
 }
 
 /** Everything was stopped: what keeps this process alive was forgotten. */

@@ -194,4 +194,30 @@ export default [
     harm: 'A client that follows Link ends with an empty page.',
     tests: [{ file: 'test/api/conventions.test.ts', name: 'page newest first' }],
   },
+  {
+    id: 'durability/lost-start-answer',
+    file: 'src/temporal/dispatch.ts',
+    text: 'if (await discard(task_id)) throw error;',
+    replacement: 'await discard(task_id);\n      throw error;',
+    harm: 'A prompt is refused although its run has begun, and its repetition is a second run with all its effects.',
+    tests: [{ file: 'test/temporal/lost-answers.test.ts', name: 'a prompt whose run has begun is accepted' }],
+  },
+  {
+    id: 'durability/late-execution',
+    file: 'src/temporal/dispatch.ts',
+    text: "?.status === 'pending') await engine.restart(run, labels);",
+    replacement: "?.status === 'pending') return;",
+    harm: 'A prompt that is sent again after an outage of the engine fails as run_lost.',
+    tests: [
+      { file: 'test/temporal/lost-answers.test.ts', name: 'a prompt is carried out although the engine has had an execution' },
+    ],
+  },
+  {
+    id: 'durability/lost-evaluation-answer',
+    file: 'src/store/evaluations.ts',
+    text: "where: { id, results: { every: { status: 'pending' } } }",
+    replacement: 'where: { id }',
+    harm: 'An evaluation that has begun vanishes, and its runs are paid for nothing.',
+    tests: [{ file: 'test/temporal/lost-answers.test.ts', name: 'an evaluation that has begun is accepted' }],
+  },
 ] satisfies Mutant[];

@@ -92,7 +92,7 @@ it('a run that is started while it is deleted, and has begun, ends by itself', a
   const halted = Promise.withResolvers<void>();
   engine.start = async (...run) => {
     await halted.promise;
-    await start(...run);
+    return start(...run);
   };
   bus.halt = async (task_id) => {
     bus.halt = halt;
