@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { axe, describeInBrowser, it } from '../support/browser.ts';
-import { darken, signInAsAlice } from '../support/dashboard.ts';
+import { describeInBrowser, it } from '../support/browser.ts';
+import { faultsOf, signInAsAlice } from '../support/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, fails, says } from '../support/model-server.ts';
 
@@ -35,21 +35,6 @@ const saveDialog = (page: Page) => page.getByRole('dialog', { name: 'Save as a n
 const openSave = (page: Page) => page.getByRole('button', { name: 'Save as new version …' }).press('Enter');
 const pressSave = (page: Page) => saveDialog(page).getByRole('button', { name: 'Save', exact: true }).press('Enter');
 
-async function faultsAt(page: Page, width: number): Promise<string[]> {
-  await page.setViewportSize({ width, height: 800 });
-  const beyond = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'));
-  return [...(await axe(page)), ...(beyond > 0 ? [`${beyond} px wider than ${width} px`] : [])];
-}
-
-/** In both themes, on a phone and on a desk. */
-async function faults(page: Page): Promise<string[]> {
-  const found = [...(await faultsAt(page, 390)), ...(await faultsAt(page, 1280))];
-  await darken(page);
-  found.push(...(await faultsAt(page, 390)), ...(await faultsAt(page, 1280)));
-  await page.emulateMedia({ colorScheme: 'light' });
-  return found;
-}
-
 describeInBrowser('the playground', () => {
   it('opens from what the model saw, and tries another prompt, model and message', async ({ page }) => {
     const { task_id, name } = await summed();
@@ -78,7 +63,7 @@ describeInBrowser('the playground', () => {
     const answer = trial(page, 1).getByRole('group', { name: 'Answer at step 2, compared with the run' });
     expect((await answer.locator('ins').allInnerTexts()).join('')).toContain(name);
     expect((await answer.locator('del').allInnerTexts()).join('')).toContain('sum');
-    expect(await faults(page)).toEqual([]);
+    expect(await faultsOf(page)).toEqual([]);
     await trial(page, 1).getByRole('link', { name: 'Compare the runs' }).click();
     await page.getByRole('heading', { name: 'Compare runs' }).waitFor();
   }, 120_000);
@@ -122,7 +107,7 @@ describeInBrowser('a trial of the playground is saved', () => {
     const prompt = saveDialog(page).getByRole('group', { name: 'system_prompt, stored and new' });
     await expect.poll(() => prompt.innerText()).toContain('brief');
     await saveDialog(page).getByRole('checkbox', { name: 'output format of the workflow' }).press('Space');
-    expect(await faults(page)).toEqual([]);
+    expect(await faultsOf(page)).toEqual([]);
     await pressSave(page);
     await saveDialog(page).getByText('Saved. The next run').waitFor();
     expect(await read(`agents/${agent_id}`)).toMatchObject({

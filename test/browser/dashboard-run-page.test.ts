@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { axe, describeInBrowser, it } from '../support/browser.ts';
-import { darken, signInAsAlice } from '../support/dashboard.ts';
+import { describeInBrowser, it } from '../support/browser.ts';
+import { faultsOf, signInAsAlice } from '../support/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, fails, hangs, says } from '../support/model-server.ts';
 
@@ -36,21 +36,6 @@ async function summed() {
   return { workflow_id, task_id, name };
 }
 
-async function faultsAt(page: Page, width: number): Promise<string[]> {
-  await page.setViewportSize({ width, height: 800 });
-  const beyond = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'));
-  return [...(await axe(page)), ...(beyond > 0 ? [`${beyond} px wider than ${width} px`] : [])];
-}
-
-/** In both themes, on a phone and on a desk. */
-async function faults(page: Page): Promise<string[]> {
-  const found = [...(await faultsAt(page, 390)), ...(await faultsAt(page, 1280))];
-  await darken(page);
-  found.push(...(await faultsAt(page, 390)), ...(await faultsAt(page, 1280)));
-  await page.emulateMedia({ colorScheme: 'light' });
-  return found;
-}
-
 describeInBrowser('the waterfall of a run', () => {
   it('is read by keyboard, with the selected row in the URL', async ({ page }) => {
     const { task_id, name } = await summed();
@@ -73,7 +58,7 @@ describeInBrowser('the waterfall of a run', () => {
     await panel(page, 'Details of Step 1, scripted').getByText('tool_calls').waitFor();
     await page.keyboard.press('ArrowDown');
     await panel(page, 'Details of Retry after model_error').waitFor();
-    expect(await faults(page)).toEqual([]);
+    expect(await faultsOf(page)).toEqual([]);
   }, 120_000);
 
   it('shows the last step of a run that failed as failed, and nothing of it as running', async ({ page }) => {
@@ -129,7 +114,7 @@ describeInBrowser('what the model saw', () => {
       .getByText('"integer"')
       .first()
       .waitFor();
-    expect(await faults(page)).toEqual([]);
+    expect(await faultsOf(page)).toEqual([]);
     await dialog.getByRole('switch', { name: 'Only messages that are new since step 1' }).click();
     expect(await messages.count()).toBe(2);
   }, 120_000);
@@ -201,7 +186,7 @@ describeInBrowser('the head of a run', () => {
     const { y } = (await now.boundingBox())!;
     expect(y).toBeGreaterThanOrEqual(40);
     expect(y).toBeLessThan(200);
-    expect(await faults(page)).toEqual([]);
+    expect(await faultsOf(page)).toEqual([]);
     await page.mouse.move(600, 500);
     await page.mouse.wheel(0, -400);
     await expect.poll(() => now.getByRole('switch').isChecked()).toBe(false);
@@ -261,7 +246,7 @@ describeInBrowser('Markdown of a model', () => {
     const text = page.getByTestId('transcript');
     await text.getByRole('img', { name: 'not done' }).waitFor();
     expect(await text.getByRole('img', { name: 'done', exact: true }).count()).toBe(1);
-    expect(await faults(page)).toEqual([]);
+    expect(await faultsOf(page)).toEqual([]);
     await page.setViewportSize({ width: 390, height: 800 });
     await text.getByRole('group', { name: 'Table' }).waitFor();
     // A word that is broken is drawn in several boxes.

@@ -15,7 +15,8 @@ const tools = [
 const server = new Server({ name: 'counting', version: '1.0.0' }, { capabilities: { tools: {} } });
 server.setRequestHandler(ListToolsRequestSchema, () => ({ tools }));
 server.setRequestHandler(CallToolRequestSchema, async ({ params: { name, arguments: args, _meta } }) => {
-  const note = (phase: string) => appendFileSync(file, `${_meta?.['perdura/call_key']} ${name} ${phase} ${process.pid}\n`);
+  const note = (phase: string) =>
+    appendFileSync(file, `${_meta?.['perdura/call_key']} ${name} ${phase} ${process.pid} ${Date.now() / 1_000}\n`);
   note('begin');
   await wait(100 + (Number(args?.n) % 7) * 250);
   note('end');

@@ -3,6 +3,8 @@ import { readdir, readFile } from 'node:fs/promises';
 export interface Found {
   pid: number;
   parent: number;
+  /** When it started, in seconds since 1970, to within two. */
+  since: number;
   /** Its arguments. */
   argv: string[];
 }
@@ -10,16 +12,21 @@ export interface Found {
 /** The running processes of this machine, without zombies. */
 export async function livingProcesses(): Promise<Found[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  const found = await Promise.all(pids.map(Number).map(look));
+  const booted = Number((await readOr('/proc/stat')).match(/^btime (\d+)$/m)?.[1]);
+  const found = await Promise.all(pids.map((pid) => look(Number(pid), booted)));
   return found.filter((it) => it !== null);
 }
 
-async function look(pid: number): Promise<Found | null> {
+/** The kernel counts the start of a process in hundredths of a second since the machine's. */
+const TICKS = 100;
+
+async function look(pid: number, booted: number): Promise<Found | null> {
   const [stat, command] = await Promise.all([readOr(`/proc/${pid}/stat`), readOr(`/proc/${pid}/cmdline`)]);
   // The name of the program is in brackets and can contain any character.
-  const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const [state, parent, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   if (!parent || state === 'Z' || state === 'X') return null;
-  return { pid, parent: Number(parent), argv: command.split('\0').filter(Boolean) };
+  const since = booted + Number(rest[17]) / TICKS;
+  return { pid, parent: Number(parent), since, argv: command.split('\0').filter(Boolean) };
 }
 
 const readOr = (file: string) => readFile(file, 'utf8').catch(() => '');

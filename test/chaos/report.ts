@@ -79,6 +79,9 @@ async function connectionsLeft(database: pg.Client): Promise<string[]> {
   }
 }
 
+/** Of the start of a process. */
+const IMPRECISION_S = 2;
+
 async function nothingIsLeft({ exits, tools }: Outcome, database: pg.Client): Promise<Verdict> {
   const found: Verdict = {
     invariant: 'SIGTERM ends every process with 0; no tool process and no connection is left',
@@ -87,9 +90,11 @@ async function nothingIsLeft({ exits, tools }: Outcome, database: pg.Client): Pr
   };
   const wrong = exits.filter((code) => code !== 0);
   if (wrong.length > 0) found.violations.push(`exit codes ${exits.join(', ')}`);
-  const pids = new Set((await tools.effects()).map(({ pid }) => pid));
-  for (const { pid, argv } of await livingProcesses())
-    if (pids.has(pid) && /perdura|toolrunner/.test(argv.join(' '))) found.violations.push(`tool process ${pid} is left`);
+  const last = new Map((await tools.effects()).map(({ pid, at }) => [pid, at]));
+  // One that started later has got the number of a tool that has ended.
+  for (const { pid, since, argv } of await livingProcesses())
+    if (since - (last.get(pid) ?? 0) <= IMPRECISION_S && /perdura|toolrunner/.test(argv.join(' ')))
+      found.violations.push(`tool process ${pid} is left`);
   for (const pid of await tools.servers()) found.violations.push(`MCP server ${pid} is left`);
   const left = await connectionsLeft(database);
   if (left.length > 0) found.violations.push(`${left.length} database connections are left: ${left.join('; ')}`);

@@ -10,6 +10,8 @@ export interface Effect {
   kind: string;
   phase: 'begin' | 'end';
   pid: number;
+  /** In seconds since 1970. */
+  at: number;
 }
 
 export interface Tools {
@@ -39,7 +41,7 @@ def chaos_${kind}(n: int) -> str:
         n: decides how long it takes
     """
     log = os.open(${JSON.stringify(file)}, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-    note = lambda phase: os.write(log, f"{os.environ['PERDURA_CALL_KEY']} ${kind} {phase} {os.getpid()}\\n".encode())
+    note = lambda phase: os.write(log, f"{os.environ['PERDURA_CALL_KEY']} ${kind} {phase} {os.getpid()} {time.time()}\\n".encode())
     note("begin")
     time.sleep(0.1 + (n % 7) * 0.25)
     note("end")
@@ -110,7 +112,7 @@ async function effectsIn(file: string): Promise<Effect[]> {
     .split('\n')
     .filter(Boolean)
     .map((line) => {
-      const [key = '', kind = '', phase, pid] = line.split(' ');
-      return { key, kind, phase: phase as Effect['phase'], pid: Number(pid) };
+      const [key = '', kind = '', phase, pid, at] = line.split(' ');
+      return { key, kind, phase: phase as Effect['phase'], pid: Number(pid), at: Number(at) };
     });
 }
