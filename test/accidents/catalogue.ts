@@ -20,10 +20,10 @@ const LOST = 'test/accidents/lost-workers.test.ts';
 const OWN = 'test/accidents/own-servers.test.ts';
 const KILLED = 'test/accidents/killed-in-each.test.ts';
 const BUS = 'test/temporal/bus.test.ts';
-const OUTAGE = 'test/temporal/outage.test.ts';
-const POISON = 'test/temporal/poison.test.ts';
+const OUTAGE = 'test/accidents/outage.test.ts';
+const POISON = 'test/accidents/poison.test.ts';
 const REFUSED = 'test/api/refused-starts.test.ts';
-const HOMES = 'test/temporal/separate-homes.test.ts';
+const HOMES = 'test/accidents/separate-homes.test.ts';
 const HOME = 'test/embedded/installation.test.ts';
 
 export const ACCIDENTS: readonly Accident[] = [
@@ -264,7 +264,7 @@ export const ACCIDENTS: readonly Accident[] = [
         'marks the tasks that had not ended',
         'gets a reset and the whole run again',
       ),
-      ...tests('test/e2e/restored-home.test.ts', 'a home begins a new epoch when it was copied back'),
+      ...tests('test/accidents/restored-home.test.ts', 'a home begins a new epoch when it was copied back'),
       ...tests('test/temporal/restored-calls.test.ts', 'are asked about if they write'),
     ],
   },
@@ -296,7 +296,7 @@ export const ACCIDENTS: readonly Accident[] = [
     accident: 'Clients of streams stop reading',
     tests: [
       ...tests('test/api/readers.test.ts', 'cost little while a run streams a long text'),
-      ...tests('test/api/stalled.test.ts', 'is cut when the reply is not a stream, too'),
+      ...tests('test/accidents/stalled.test.ts', 'is cut when the reply is not a stream, too'),
     ],
   },
   {

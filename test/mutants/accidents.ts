@@ -71,7 +71,7 @@ export default [
     text: "code: 'model_sent_html'",
     replacement: "code: 'bad_model_response'",
     harm: 'The error does not show that the address of the provider leads to a web page.',
-    tests: [{ file: 'test/temporal/poison.test.ts', name: 'fails its run with its own error code' }],
+    tests: [{ file: 'test/accidents/poison.test.ts', name: 'fails its run with its own error code' }],
   },
   {
     id: 'accidents/null-characters',
@@ -79,7 +79,7 @@ export default [
     text: 'finish: word(finish),',
     replacement: 'finish,',
     harm: "A null character in the model's finish reason fails the run after the answer was paid.",
-    tests: [{ file: 'test/temporal/poison.test.ts', name: 'null characters and invalid numbers, is still read' }],
+    tests: [{ file: 'test/accidents/poison.test.ts', name: 'null characters and invalid numbers, is still read' }],
   },
   {
     id: 'accidents/length-of-a-line',
@@ -95,6 +95,6 @@ export default [
     text: ".test(text) ? text.slice(-1) : '';",
     replacement: ".test(text) ? '' : '';",
     harm: 'A watcher sees two marks of damage where a model sent an emoji in two pieces.',
-    tests: [{ file: 'test/temporal/poison.test.ts', name: 'a character in two deltas, is emitted as it is recorded' }],
+    tests: [{ file: 'test/accidents/poison.test.ts', name: 'a character in two deltas, is emitted as it is recorded' }],
   },
 ] satisfies Mutant[];

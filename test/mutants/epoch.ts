@@ -162,7 +162,7 @@ export default [
     text: 'return Boolean(file && identity && file !== identity);',
     replacement: 'return false;',
     harm: 'A home that was copied back repeats every write since the copy.',
-    tests: [{ file: 'test/e2e/restored-home.test.ts', name: 'begins a new epoch when it was copied back' }],
+    tests: [{ file: 'test/accidents/restored-home.test.ts', name: 'begins a new epoch when it was copied back' }],
   },
   {
     id: 'epoch/declared',
@@ -170,6 +170,6 @@ export default [
     text: 'await rm(requestIn(home), { force: true });',
     replacement: '',
     harm: 'After one restore, every start counts as a restore.',
-    tests: [{ file: 'test/e2e/restored-home.test.ts', name: 'begins a new epoch when it was copied back' }],
+    tests: [{ file: 'test/accidents/restored-home.test.ts', name: 'begins a new epoch when it was copied back' }],
   },
 ] satisfies Mutant[];

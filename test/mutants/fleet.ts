@@ -1,7 +1,7 @@
 import type { Mutant } from './mutant.ts';
 
 const SERVER = 'test/embedded/temporal.test.ts';
-const HOMES = 'test/temporal/separate-homes.test.ts';
+const HOMES = 'test/accidents/separate-homes.test.ts';
 const LAYERS = 'test/tools/snapshots.test.ts';
 const FENCED = 'test/api/fenced-statements.test.ts';
 const FAIRNESS = 'test/temporal/fairness.test.ts';

@@ -3,13 +3,13 @@ import type { Mutant } from './mutant.ts';
 const BEHIND = { file: 'test/unit/follow.test.ts', name: 'receives every event in order, while little waits for it' };
 const SHARED = { file: 'test/unit/follow.test.ts', name: 'share what is read for them' };
 const NEWER = { file: 'test/unit/follow.test.ts', name: 'receive what was written after a page was read' };
-const CUT = { file: 'test/api/stalled.test.ts', name: 'is cut, and what waited for it is dropped' };
-const NOT_CUT = { file: 'test/api/stalled.test.ts', name: 'is not cut while it takes something, or while nothing waits for it' };
-const TOO_LARGE = { file: 'test/api/stalled.test.ts', name: 'gets its 413 although its client is still sending' };
+const CUT = { file: 'test/accidents/stalled.test.ts', name: 'is cut, and what waited for it is dropped' };
+const NOT_CUT = { file: 'test/accidents/stalled.test.ts', name: 'is not cut while it takes something, or while nothing waits for it' };
+const TOO_LARGE = { file: 'test/accidents/stalled.test.ts', name: 'gets its 413 although its client is still sending' };
 const LITTLE = { file: 'test/api/readers.test.ts', name: 'cost little while a run streams a long text' };
 const TOGETHER = { file: 'test/api/limits-together.test.ts', name: 'refuses a stream when as many are open' };
 const CROWDED = { file: 'test/api/crowded.test.ts', name: 'accepts prompts or refuses them at once' };
-const V1_REFUSAL = { file: 'test/temporal/outage.test.ts', name: 'prompts are refused and leave nothing' };
+const V1_REFUSAL = { file: 'test/accidents/outage.test.ts', name: 'prompts are refused and leave nothing' };
 const LANES = { file: 'test/api/lanes.test.ts', name: 'runs the tasks of a lane in the order in which they were accepted' };
 
 export default [

@@ -71,7 +71,7 @@ export default [
     text: 'await written(() => ports.runs.publishText(run, text), signal)',
     replacement: 'await ports.runs.publishText(run, text)',
     harm: 'After a connection of a worker has broken, readers wait for the end of the answer, and get all of it again.',
-    tests: [{ file: 'test/temporal/outage.test.ts', name: 'prompts are refused, text of the model is not lost' }],
+    tests: [{ file: 'test/accidents/outage.test.ts', name: 'prompts are refused, text of the model is not lost' }],
   },
   {
     id: 'stalls/silent-engine-kept',
