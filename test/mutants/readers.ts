@@ -4,7 +4,10 @@ const BEHIND = { file: 'test/unit/follow.test.ts', name: 'receives every event i
 const SHARED = { file: 'test/unit/follow.test.ts', name: 'share what is read for them' };
 const NEWER = { file: 'test/unit/follow.test.ts', name: 'receive what was written after a page was read' };
 const CUT = { file: 'test/accidents/stalled.test.ts', name: 'is cut, and what waited for it is dropped' };
-const NOT_CUT = { file: 'test/accidents/stalled.test.ts', name: 'is not cut while it takes something, or while nothing waits for it' };
+const NOT_CUT = {
+  file: 'test/accidents/stalled.test.ts',
+  name: 'is not cut while it takes something, or while nothing waits for it',
+};
 const TOO_LARGE = { file: 'test/accidents/stalled.test.ts', name: 'gets its 413 although its client is still sending' };
 const LITTLE = { file: 'test/api/readers.test.ts', name: 'cost little while a run streams a long text' };
 const TOGETHER = { file: 'test/api/limits-together.test.ts', name: 'refuses a stream when as many are open' };
