@@ -59,7 +59,7 @@ function Head({ evaluation }: { evaluation: EvaluationDetail }) {
           'Pass rate': pass_rate === null ? '—' : rate(pass_rate),
           Passed: `${passed} of ${items}`,
           Failed: failed,
-          'Without an answer': errors,
+          'Not graded': errors,
           Workflow: (
             <Anchor component={Link} to={`/workflows/${evaluation.workflow_id}`} inherit>
               {evaluation.workflow_title ?? 'untitled'}
