@@ -8,6 +8,7 @@ export default defineConfig({
   test: {
     pool: 'forks',
     maxWorkers: 2,
+    setupFiles: ['test/support/leaves-no-trace.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // The default of one second is too short on a busy machine.

@@ -26,6 +26,7 @@ const SCRIPTS = {
   bench: 'bench/run.ts',
   'bench:tools': 'bench/tools.ts',
   'bench:event-load': 'bench/event-load.ts',
+  'bench:screens': 'bench/screens.ts',
   'bench:engine-memory': 'bench/engine-memory.ts',
   chaos: 'test/chaos/run.ts',
   accidents: 'test/accidents/run.ts',
@@ -66,16 +67,22 @@ async function main([command = 'help', ...args]) {
     process.stdout.write(answer);
     return 0;
   }
+  const remote = await isRemote(command);
   checkMachine();
+  if (!remote) checkPython();
   // Two first starts at once must not install into the same folder: the second one waits for the first.
   const waits = (holder) => warn(`Process ${holder} is preparing this folder; waiting for it.`);
   if (IS_PACKAGE && SCRIPTS[command])
     throw new Trouble(`perdura ${command} needs a checkout of the repository, not the package.`);
-  for (const step of IS_PACKAGE ? [] : STEPS) if (!step.done()) await holdingLock(WORK, () => perform(step), waits);
+  const steps = IS_PACKAGE ? [] : remote ? STEPS.slice(0, 1) : STEPS;
+  for (const step of steps) if (!step.done()) await holdingLock(WORK, () => perform(step), waits);
   const script = join(ROOT, SCRIPTS[command] ?? `${CODE}/main/cli.${IS_PACKAGE ? 'js' : 'ts'}`);
   const node = usableNode();
   return hand(node, [...nodeFlags(node), script, ...(SCRIPTS[command] ? args : [command, ...args])]);
 }
+
+/** Whether a command is only a client of the API, which needs the packages and nothing else. */
+const isRemote = async (command) => (await import(join(ROOT, CODE, 'main/help.mjs'))).isRemote(command);
 
 /** The answer to `--help` and the like; null if there is something to run. */
 async function aboutItself(args) {
@@ -95,6 +102,9 @@ function checkMachine() {
     throw new Trouble(
       'Perdura needs a Linux with glibc (Debian, Ubuntu, Fedora …); this one uses another C library, such as musl on Alpine.',
     );
+}
+
+function checkPython() {
   const python = spawnSync('python3', ['-c', 'import sys; sys.exit(sys.version_info < (3, 9))']);
   if (python.error)
     warn('python3 was not found: custom tools, file tools, bash and MCP servers started by a command do not run without it.');

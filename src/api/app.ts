@@ -8,6 +8,7 @@ import type { HostRule } from '../domain/hosts.ts';
 import type { FollowSource } from '../events/follow.ts';
 import type { Judge } from '../guardrails/judge.ts';
 import type { CachedIdentity } from '../identity/cached-identity.ts';
+import type { AuthorityOf } from '../identity/roles.ts';
 import type { KnowledgeService } from '../knowledge/service.ts';
 import type { Tracing } from '../observe/tracing.ts';
 import type { BundleOf } from '../replay/bundles.ts';
@@ -21,6 +22,8 @@ import type { FitArguments } from '../tools/arguments.ts';
 import type { McpProbe } from '../tools/mcp/probe-service.ts';
 import { agentRoutes } from './agents.ts';
 import { alertRoutes } from './alerts.ts';
+import { auditRoutes } from './audit.ts';
+import type { AuditTrail } from './audit-trail.ts';
 import { requireCaller } from './auth.ts';
 import { builtinToolRoutes } from './builtin-tools.ts';
 import { type ChatServices, chatRoutes } from './chat.ts';
@@ -39,7 +42,9 @@ import { type Checks, healthRoutes } from './health.ts';
 import { answerOnlyTo } from './hosts.ts';
 import { idempotencyOf } from './idempotency.ts';
 import { parseJsonBody } from './json-body.ts';
+import { keyRoutes } from './keys.ts';
 import { knowledgeRoutes } from './knowledge.ts';
+import { LOG_SHAPE } from './log-shape.ts';
 import { mcpRoutes } from './mcps.ts';
 import { meRoutes } from './me.ts';
 import { memoryRoutes } from './memories.ts';
@@ -59,6 +64,7 @@ import { createSignIns } from './sign-in.ts';
 import { skillRoutes } from './skills.ts';
 import { arrivalLimits, cutStalled, lingerOnClose, refuseRaw } from './slow-clients.ts';
 import { type TaskServices, taskRoutes } from './tasks.ts';
+import { tokenEnds } from './token-ends.ts';
 import { tokenRoutes } from './tokens.ts';
 import { transferRoutes } from './transfer.ts';
 import { usageRoutes } from './usage.ts';
@@ -84,6 +90,8 @@ export interface Services {
   requestOf: StepRequestOf;
   isPriced: TaskServices['isPriced'];
   identify: CachedIdentity;
+  authorityOf: AuthorityOf;
+  audit: AuditTrail;
   checks: Checks;
   /** The metrics of this process and of the installation. */
   metrics: readonly MetricsSource[];
@@ -118,7 +126,6 @@ export interface ApiLimits {
 
 interface ApiSettings {
   version: string;
-  admins: readonly string[];
   shared_write: SharedWrite;
   cors_origins: readonly string[];
   /** The proxies trusted to report the client address: a number of hops, or addresses. */
@@ -150,6 +157,7 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 500 },
     logger: {
+      ...LOG_SHAPE,
       level: settings.log_level,
       redact: ['req.headers.authorization'],
       stream: redactedLog(services.secrets, settings.log_to),
@@ -177,13 +185,22 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
   const { waiting } = services.following;
   const gates = { streams: streamGate(limits.streams), uploads: uploadGate(limits.uploads), stored: services.admitBytes };
   const idempotency = idempotencyOf(services.store.idempotency);
-  const shared = { gates, endpoints, idempotency, closing: closingOf(http), waiting };
+  const { audit } = services;
+  const shared = {
+    gates,
+    audit,
+    tokenEnds: tokenEnds(services.identify),
+    endpoints,
+    idempotency,
+    closing: closingOf(http),
+    waiting,
+  };
   healthRoutes({ http, ...shared }, services);
   metricsRoute(http, { token: settings.metrics_token, waiting, sources: services.metrics });
   await http.register(async (guarded) => {
     const sign_ins = createSignIns(limits.sign_in_failures);
     refuseIfCrowded(guarded, services.crowded);
-    requireCaller(guarded, { identify: services.identify, sign_ins, admins: settings.admins });
+    requireCaller(guarded, { identify: services.identify, sign_ins, authorityOf: services.authorityOf });
     await guarded.register(rateLimit, {
       max: settings.rate_limit,
       store: RateWindow,
@@ -227,6 +244,8 @@ const trusted = (proxy: ApiSettings['trust_proxy']) =>
 
 function mountResources(api: Api, services: Services, { shared_write, limits }: ApiSettings): void {
   meRoutes(api, services);
+  keyRoutes(api, services);
+  auditRoutes(api, services);
   agentRoutes(api, services, shared_write);
   providerRoutes(api, services, shared_write);
   skillRoutes(api, services, shared_write);

@@ -1,11 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Authority } from '../domain/access.ts';
 import { AppError } from '../domain/errors.ts';
-import type { CachedIdentity } from '../identity/cached-identity.ts';
-import type { Principal } from '../store/principals.ts';
+import type { CachedIdentity, Identity } from '../identity/cached-identity.ts';
+import type { AuthorityOf } from '../identity/roles.ts';
 import type { SignIns } from './sign-in.ts';
 
 /** The caller and their access token. The token is only stored sealed and sent to the default runtime. */
-export interface Caller extends Principal {
+export interface Caller extends Identity, Authority {
   /** `provider:subject`: the owner key of resources. */
   key: string;
   access_token: string;
@@ -21,12 +22,11 @@ declare module 'fastify' {
 interface AuthOptions {
   identify: CachedIdentity;
   sign_ins: SignIns;
-  /** Ownership keys of administrators. */
-  admins: readonly string[];
+  authorityOf: AuthorityOf;
 }
 
 /** Requires a bearer token, verified by an identity provider, on every request. */
-export function requireCaller(http: FastifyInstance, { identify, sign_ins, admins }: AuthOptions): void {
+export function requireCaller(http: FastifyInstance, { identify, sign_ins, authorityOf }: AuthOptions): void {
   http.decorateRequest('caller');
   http.addHook('onRequest', async (request) => {
     const access_token = bearerOf(request);
@@ -38,7 +38,8 @@ export function requireCaller(http: FastifyInstance, { identify, sign_ins, admin
       );
     }
     const key = `${principal.provider}:${principal.subject}`;
-    request.caller = { ...principal, key, access_token, is_admin: admins.includes(key) };
+    const authority = authorityOf(principal);
+    request.caller = { ...principal, ...authority, key, access_token, is_admin: authority.role === 'administrator' };
   });
 }
 
@@ -47,7 +48,7 @@ async function signedIn(
   { identify, sign_ins }: Pick<AuthOptions, 'identify' | 'sign_ins'>,
   access_token: string,
   address: string,
-): Promise<Principal | null> {
+): Promise<Identity | null> {
   if (identify.knows(access_token)) return identify(access_token);
   sign_ins.attempt(address);
   const principal = await identify(access_token).catch((error) => {

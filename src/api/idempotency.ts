@@ -34,7 +34,7 @@ export function idempotencyOf(store: IdempotencyStore): Idempotency {
       const kept = await store.keep(place, value);
       return kept.kind === 'answered' ? { value: kept.reply, replayed: true } : { value, replayed: false };
     } catch (error) {
-      await store.failed(place, error);
+      await store.failed(place, error, claim);
       throw error;
     }
   };

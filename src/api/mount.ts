@@ -4,11 +4,14 @@ import { z } from 'zod';
 import type { Endpoint, ReplyKind } from '../contracts/endpoint.ts';
 import { AppError } from '../domain/errors.ts';
 import type { StreamBudget } from '../events/waiting.ts';
+import { type AuditTrail, madeBy, noteMade } from './audit-trail.ts';
 import type { Caller } from './auth.ts';
 import { unknownFields } from './fields.ts';
 import type { Gate } from './gate.ts';
 import type { Idempotency } from './idempotency.ts';
+import { refuseUnpermitted } from './permission.ts';
 import { type Frames, sendEvents } from './sse.ts';
+import type { TokenEnds } from './token-ends.ts';
 import { NO_UPLOAD, type Upload, uploadOf } from './uploads.ts';
 import { judged, judgedQuery } from './validate.ts';
 import { settled, shapeOf, type Warnings, warningsIn, warningsOf, withWarnings } from './warnings.ts';
@@ -41,8 +44,11 @@ interface PageReply<T> {
 /** A server-sent event reply of an operation that can also return a value. It gets the signal of a stream. */
 export class EventReply {
   readonly frames: (signal: AbortSignal) => Frames;
-  constructor(frames: EventReply['frames']) {
+  /** What was created or started for it. */
+  readonly made_id: string | null;
+  constructor(frames: EventReply['frames'], made_id: string | null = null) {
     this.frames = frames;
+    this.made_id = made_id;
   }
 }
 
@@ -80,6 +86,8 @@ export interface Api {
   /** Aborted when the server stops, which ends the streams. */
   closing: AbortSignal;
   gates: Gates;
+  audit: AuditTrail;
+  tokenEnds: TokenEnds;
   /** Counts what waits for the clients of open streams. */
   waiting: StreamBudget;
 }
@@ -112,10 +120,18 @@ export function mount<
     method: endpoint.method,
     url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     ...(endpoint.large ? { bodyLimit: LARGE_BYTES } : {}),
-    ...(isUpload(endpoint) ? { onRequest: async (request, reply) => api.gates.uploads(request.caller.key, reply) } : {}),
+    async onRequest(request, reply) {
+      refuseUnpermitted(endpoint, request.caller);
+      if (isUpload(endpoint)) api.gates.uploads(request.caller.key, reply);
+    },
+    async onSend(request, reply) {
+      await api.audit.record(endpoint, request, { status: reply.statusCode, made_id: madeBy(reply) });
+    },
     async handler(request, reply) {
-      const { closing, gates, waiting } = api;
+      const { gates, waiting } = api;
       const { caller } = request;
+      const streams = endpoint.kind === 'events' || endpoint.streamed !== undefined;
+      const closing = streams ? AbortSignal.any([api.closing, api.tokenEnds(caller, reply)]) : api.closing;
       const holdOpen = () => {
         gates.streams(caller.key, reply);
         reply.raw.once('close', waiting.watch(reply.raw));
@@ -126,13 +142,25 @@ export function mount<
       if (endpoint.stores || isUpload(endpoint)) await gates.stored(caller.key, bytesOf(input.file, request.body));
       await compared(endpoint, { request, input }, current && (() => current(input, caller)));
       const work = async (reserved_id?: string): Promise<unknown> => handler({ ...input, reserved_id }, caller);
-      if (endpoint.kind === 'events' || endpoint.streamed)
-        return send(endpoint, { request, reply, closing, waiting }, await work());
+      if (streams)
+        return send(endpoint, { request, reply, closing, waiting }, await recorded(api, { endpoint, request }, await work()));
       const { value, replayed } = await input.once(async (reserved_id) => withWarnings(await work(reserved_id), input));
       if (endpoint.kind !== 'value' || Array.isArray(value)) headWarnings(reply, input);
       return send({ ...endpoint, status: replayed ? 200 : endpoint.status }, { request, reply, closing, waiting }, value);
     },
   });
+}
+
+/** Streams leave past the hook `onSend`, so they are recorded before. */
+async function recorded(
+  { audit }: Api,
+  { endpoint, request }: { endpoint: Endpoint; request: FastifyRequest },
+  answer: unknown,
+): Promise<unknown> {
+  const streams = endpoint.kind === 'events' || answer instanceof EventReply || answer instanceof RawReply;
+  const made_id = answer instanceof EventReply ? answer.made_id : null;
+  if (streams) await audit.record(endpoint, request, { status: endpoint.status, made_id });
+  return answer;
 }
 
 const isUpload = ({ upload, large }: Endpoint) => Boolean(upload || large);
@@ -217,6 +245,7 @@ function send(
   if (kind === 'none' || !schema) return reply.send();
   if (kind === 'page') return sendPage(schema, { request, reply }, answer as PageReply<unknown>);
   const record = schema.parse(answer);
+  noteMade(reply, record);
   const body = JSON.stringify(record);
   const tag = etagOf(stateOf(record));
   if (request.method === 'GET' && request.headers['if-none-match'] === tag && !('needs' in shapeOf(schema)))

@@ -7,7 +7,7 @@ const REASONS: Record<number, string> = {
   304: 'Unchanged since the ETag in If-None-Match',
   400: 'Malformed request',
   401: 'Missing or invalid access token',
-  403: 'It belongs to someone else, or another site asks',
+  403: "It belongs to someone else, the caller's role or service key does not allow it, or another site asks",
   404: 'Not found',
   408: 'The request did not arrive in time',
   409: 'Conflict with the present state',
@@ -33,7 +33,7 @@ export function describeApi(endpoints: Endpoint[], version: string) {
       title: 'Perdura',
       version,
       description:
-        'Runs configurable AI agents durably. Everything under /api, /v1 and /mcp takes a bearer token; errors are RFC 9457 problem details, and OpenAI errors under /v1. Every reply has an X-Request-Id: that of the request if it is plain and at most 128 characters long. A traceparent is continued if the installation has traces.',
+        'Runs configurable AI agents durably. Everything under /api, /v1 and /mcp takes a bearer token: of a person, or a service key. Its role and scopes decide which operations it may use (`x-scope`). Errors are RFC 9457 problem details, and OpenAI errors under /v1. Every reply has an X-Request-Id: that of the request if it is plain and at most 128 characters long. A traceparent is continued if the installation has traces.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     components: { securitySchemes: { access_token: { type: 'http', scheme: 'bearer' } } },
@@ -82,6 +82,7 @@ function operationOf(endpoint: Endpoint): ZodOpenApiOperationObject {
     tags: [tag],
     summary,
     description: descriptionOf(endpoint),
+    ...(endpoint.access ? { 'x-scope': endpoint.access } : {}),
     ...(open ? { security: [] } : {}),
     requestParams: {
       path: params as z.ZodObject,
@@ -108,13 +109,14 @@ function operationOf(endpoint: Endpoint): ZodOpenApiOperationObject {
 }
 
 /** The operation's own description, then the facts that hold for all operations of its kind. */
-function descriptionOf({ description, summary, kind, idempotent, refuses }: Endpoint): string {
+function descriptionOf({ description, summary, kind, idempotent, refuses, access }: Endpoint): string {
   const facts = [
     description ?? `${summary}.`,
     kind === 'page' ? 'A page holds `limit` items; the Link header leads to the next one, X-Total-Count counts all.' : '',
     kind === 'none' ? 'Returns no body.' : '',
     idempotent ? 'A repeated Idempotency-Key returns the first reply.' : '',
     refuses.includes(403) ? 'Only for what the caller owns.' : '',
+    access ? `Needs the scope \`${access}\`.` : '',
     refuses.includes(412) ? 'With If-Match, a record that has changed since it was read stays unchanged (412).' : '',
   ];
   return facts.filter(Boolean).join(' ');

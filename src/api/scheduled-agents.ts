@@ -1,4 +1,5 @@
-import { scheduledAgents } from '../contracts/scheduled-agents.ts';
+import { MOST_DUE_TIMES, scheduledAgents } from '../contracts/scheduled-agents.ts';
+import { type Cadence, cadenceOf, upcoming } from '../domain/cadence.ts';
 import { conflict, unprocessable } from '../domain/errors.ts';
 import { timeOfUuid } from '../domain/uuid.ts';
 import type { Store } from '../store/index.ts';
@@ -8,12 +9,13 @@ import type { Caller } from './auth.ts';
 import { madeOnce } from './crud.ts';
 import { type Api, mount } from './mount.ts';
 import { ownedSchedule, refuseForeignWorkflow } from './owned.ts';
+import { cadenceOfRequest, changedRecurrence, checkedRecurrence, recurrenceIn, refuseLongJitter } from './recurrence.ts';
 
 export interface ScheduleServices {
   store: Store;
   schedules: Schedules;
-  /** Starts a run of the schedule now, as its owner. */
-  fireNow(row: ScheduleRow, due_at: Date): Promise<void>;
+  /** Serves a due time of the schedule now, as its owner. */
+  fireNow(row: ScheduleRow, fire: { due_at: Date; outcome: 'triggered' | 'backfilled' }): Promise<void>;
 }
 
 export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void {
@@ -25,13 +27,17 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
     scheduledAgents.get.reply?.parse(answer(await owned((params as { id: string }).id, caller)));
 
   mount(api, scheduledAgents.list, ({ query }, caller) => store.scheduledAgents.list({ ...query, owner: caller.key }));
-  mount(api, scheduledAgents.get, async ({ params: { id } }, caller) => answer(await owned(id, caller)));
+  mount(api, scheduledAgents.get, async ({ params: { id }, warn }, caller) => {
+    const row = await owned(id, caller);
+    if (row.disabled_reason !== null) warn({ path: 'enabled', message: row.disabled_reason });
+    return answer(row);
+  });
   mount(api, scheduledAgents.create, async ({ body, reserved_id: id }, caller) => {
     const row = await madeOnce(id, store.scheduledAgents.find, async () => {
       await refuseForeignWorkflow(store, body.workflow_id, caller);
-      const { start_at = new Date().toISOString() } = body;
-      refuseBackwards(start_at, body.end_at);
-      const values = { ...body, id, start_at, owner: caller.key, owner_login: caller.login };
+      const recurrence = checkedRecurrence(changedRecurrence(recurrenceIn(body), {}));
+      refuseLongJitter(body.jitter_seconds, recurrence);
+      const values = { ...body, ...recurrence, id, owner: caller.key, owner_login: caller.login };
       return store.scheduledAgents.create(values, caller.access_token);
     });
     try {
@@ -43,7 +49,9 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
     return answer(row);
   });
   mount(api, scheduledAgents.update, ({ params: { id }, body }, caller) => change(id, body, caller).then(answer), { current });
-  mount(api, scheduledAgents.enable, ({ params: { id } }, caller) => change(id, { enabled: true }, caller).then(answer));
+  mount(api, scheduledAgents.enable, ({ params: { id } }, caller) =>
+    change(id, { enabled: true, disabled_reason: null }, caller).then(answer),
+  );
   mount(api, scheduledAgents.disable, ({ params: { id } }, caller) => change(id, { enabled: false }, caller).then(answer));
   mount(
     api,
@@ -61,11 +69,28 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
     const row = await owned(id, caller);
     // A retried request keeps its reserved id and so its due time, and a due time is served once.
     const due_at = reserved_id === undefined ? new Date() : new Date(timeOfUuid(reserved_id));
-    await fireNow(row, due_at);
-    const fire = (await store.scheduledAgents.runsOf(id, { limit: 50 })).items.find((one) => one.due_at === due_at.toISOString());
+    await fireNow(row, { due_at, outcome: 'triggered' });
+    const [fire] = await store.scheduledAgents.firesAt(id, [due_at.getTime()]);
     if (!fire?.task_id) throw conflict(fire?.detail ?? 'The schedule made no task', `trigger_${fire?.outcome ?? 'failed'}`);
     return fire;
   });
+  mount(api, scheduledAgents.backfill, async ({ params: { id }, body }, caller) => {
+    const row = await owned(id, caller);
+    const due = dueIn(row, body);
+    await store.scheduledAgents.noteMissed(row, Date.now());
+    const { overlap_policy } = body;
+    for (const due_at of due.map((time) => new Date(time))) {
+      await store.scheduledAgents.reopenFire(id, due_at);
+      await fireNow({ ...row, overlap_policy }, { due_at, outcome: 'backfilled' });
+    }
+    return { fires: await store.scheduledAgents.firesAt(id, due) };
+  });
+  mount(api, scheduledAgents.upcoming, async ({ params: { id }, query: { count } }, caller) =>
+    dueTimes(cadenceOf(await owned(id, caller)), count),
+  );
+  mount(api, scheduledAgents.preview, async ({ body: { count, ...recurrence } }) =>
+    dueTimes(cadenceOfRequest(checkedRecurrence(changedRecurrence(recurrence, {}))), count),
+  );
   mount(api, scheduledAgents.runs, async ({ params: { id }, query }, caller) => {
     const row = await owned(id, caller);
     await store.scheduledAgents.noteMissed(row, Date.now());
@@ -78,10 +103,12 @@ function changer({ store, schedules }: ScheduleServices) {
   const owned = ownedSchedule(store);
   return async (id: string, values: ScheduleValues, caller: Caller): Promise<ScheduleRow> => {
     const before = await owned(id, caller);
-    const { start_at = before.start_at.toISOString(), end_at = before.end_at?.toISOString() ?? null } = values;
-    refuseBackwards(start_at, end_at);
+    const recurrence = checkedRecurrence(
+      changedRecurrence(recurrenceIn(values), recurrenceIn(store.scheduledAgents.shown(before))),
+    );
+    refuseLongJitter(values.jitter_seconds ?? before.jitter_seconds, recurrence);
     await store.scheduledAgents.noteMissed(before, Date.now());
-    const row = await store.scheduledAgents.update(id, values, caller.access_token);
+    const row = await store.scheduledAgents.update(id, { ...values, ...recurrence }, caller.access_token);
     try {
       await schedules.save(row, { resumes: values.enabled === true });
     } catch (error) {
@@ -92,7 +119,17 @@ function changer({ store, schedules }: ScheduleServices) {
   };
 }
 
-function refuseBackwards(start_at: string, end_at: string | null): void {
-  if (end_at !== null && Date.parse(end_at) <= Date.parse(start_at))
-    throw unprocessable([{ path: 'end_at', message: 'Must be after start_at' }]);
+/** The due times of the range, or a refusal. */
+function dueIn(row: ScheduleRow, { from, to }: { from: string; to: string }): number[] {
+  const [first, last] = [Date.parse(from), Date.parse(to)];
+  if (last < first) throw unprocessable([{ path: 'to', message: 'Must not be before from' }]);
+  if (last > Date.now()) throw unprocessable([{ path: 'to', message: 'Must not be in the future' }]);
+  const due = upcoming(cadenceOf(row), { after: first - 1, count: MOST_DUE_TIMES + 1, until: last });
+  if (due.length > MOST_DUE_TIMES)
+    throw unprocessable([{ path: 'to', message: `The range has more than ${MOST_DUE_TIMES} due times: ask for a shorter one` }]);
+  return due;
 }
+
+const dueTimes = (cadence: Cadence, count: number) => ({
+  due_times: upcoming(cadence, { after: Date.now(), count }).map((time) => new Date(time).toISOString()),
+});

@@ -11,6 +11,7 @@ import type { Caller } from './auth.ts';
 import { configCheck, type GuardrailLimits, guardDoubts } from './guardrails.ts';
 import { connectionDoubts } from './knowledge.ts';
 import { type Api, mount } from './mount.ts';
+import { recurrenceFault } from './recurrence.ts';
 import type { Warnings } from './warnings.ts';
 
 interface Services {
@@ -24,6 +25,7 @@ const PART: Record<ResourceType, PartName> = {
   agent: 'agents',
   workflow: 'workflows',
   knowledge_source: 'knowledge_sources',
+  scheduled_agent: 'scheduled_agents',
 };
 
 export function transferRoutes(api: Api, { store, judge }: Services, limits: GuardrailLimits): void {
@@ -31,14 +33,16 @@ export function transferRoutes(api: Api, { store, judge }: Services, limits: Gua
   for (const type of Object.keys(transfers) as ResourceType[]) resourceTransfer(api, { store, importing }, type);
   const exported = exporter(store);
   mount(api, bundle.export, async (_, caller) => {
-    const [skills, guardrails, agents, workflows, knowledge_sources] = await Promise.all([
+    const [skills, guardrails, agents, workflows, knowledge_sources, scheduled_agents] = await Promise.all([
       exported('skill', caller),
       exported('guardrail', caller),
       exported('agent', caller),
       exported('workflow', caller),
       exported('knowledge_source', caller),
+      exported('scheduled_agent', caller),
     ]);
-    return { ...head(), resource_type: 'bundle' as const, skills, guardrails, agents, workflows, knowledge_sources };
+    const owned = { workflows, scheduled_agents };
+    return { ...head(), resource_type: 'bundle' as const, skills, guardrails, agents, knowledge_sources, ...owned };
   });
   mount(api, bundle.import, ({ body, query, strict, warn }, caller) => importing({ strict, warn })(body, query, caller));
 }
@@ -118,6 +122,10 @@ const itemFaults = (check: CheckGuardrail) => async (parts: ImportParts, importe
       faults.set(guardrail, error.message);
     }
   }
+  for (const schedule of parts.scheduled_agents ?? []) {
+    const fault = recurrenceFault(schedule);
+    if (fault) faults.set(schedule, fault);
+  }
   return faults;
 };
 
@@ -130,7 +138,7 @@ const exporter =
   (store: Store) =>
   async <T extends ResourceType>(type: T, caller: Caller, id?: string): Promise<Exported<T>[]> => {
     const noun = type.replaceAll('_', ' ');
-    const owned = type === 'workflow';
+    const owned = type === 'workflow' || type === 'scheduled_agent';
     const found = await store.transfer.records(type, id ? { id } : owned ? { owner: caller.key } : {});
     if (id && found.length === 0) throw notFound(noun, id);
     if (id && owned && (found[0] as { owner?: string }).owner !== caller.key) throw foreign(noun);

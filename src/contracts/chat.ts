@@ -52,6 +52,7 @@ const SessionParams = z.object({ agent_id: Id, session_id: Id });
 export const chat = {
   send: endpoint('POST /api/agents/{agent_id}/chat', {
     operation: 'chat_with_agent',
+    access: 'run',
     tag,
     summary: 'Send a message and stream the reply',
     description:
@@ -82,6 +83,7 @@ export const chat = {
   }),
   stop: endpoint('POST /api/agents/{agent_id}/chat/sessions/{session_id}/stop', {
     operation: 'stop_chat_reply',
+    access: 'run',
     tag,
     summary: 'Stop the reply that is being written',
     description:

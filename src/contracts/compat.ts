@@ -158,6 +158,7 @@ export const compat = {
   chat: endpoint('POST /v1/chat/completions', {
     ...openai,
     operation: 'create_chat_completion',
+    access: 'run',
     summary: 'Run an agent or a workflow as a chat completion',
     description:
       'With `stream` the text comes as server-sent events. The run continues if the client disconnects, and can be read by its id. The agent’s own model settings and tools are used: a parameter that asks for others is refused with 400.',
@@ -190,6 +191,7 @@ export const compat = {
   respond: endpoint('POST /v1/responses', {
     ...openai,
     operation: 'create_response',
+    access: 'run',
     summary: 'Run an agent or a workflow as a response',
     description: 'With `stream`, events are sent as they happen. With `background`, the reply is sent before the run has ended.',
     body: ResponseRequest,
@@ -214,6 +216,7 @@ export const compat = {
   cancel: endpoint('POST /v1/responses/{id}/cancel', {
     ...openai,
     operation: 'cancel_response',
+    access: 'run',
     summary: 'Halt the run of a response',
     params: RunId,
     reply: ModelResponse,
@@ -222,6 +225,8 @@ export const compat = {
   mcp: endpoint('POST /mcp', {
     tag,
     operation: 'mcp',
+    access: 'run',
+    audited: (message) => [message].flat().some((one) => (one as { method?: unknown } | null)?.method === 'tools/call'),
     summary: 'Your workflows as tools of an MCP server, over streamable HTTP',
     description:
       'A JSON-RPC message, or several; the answer is a stream of messages. `notifications/cancelled` halts the run of a call; a connection that is lost does not. Connect any MCP client to this address with your access token as bearer token.',

@@ -98,6 +98,7 @@ export const customTools = {
   ),
   run: endpoint('POST /api/custom-tools/{id}/run', {
     operation: 'run_custom_tool',
+    access: 'run',
     tag,
     summary: 'Run a tool once',
     description: 'A 200 means that the execution ended; `success` and `error` report how. At most 30 seconds.',
@@ -124,6 +125,7 @@ export const customTools = {
   }),
   validate: endpoint('POST /api/custom-tools/validate', {
     operation: 'validate_custom_tool',
+    access: 'read',
     tag,
     summary: 'Check a tool file without storing or running it',
     body: z.object({ name: z.string(), source_code: z.string().max(204_800) }).meta({

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Scope } from './access.ts';
 import { FilterQuery, Id } from './common.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -20,6 +21,10 @@ export interface Endpoint<
   tag: string;
   summary: string;
   description?: string;
+  /** What the caller must be allowed; null: anyone, without an access token. */
+  access: Scope | null;
+  /** Whether requests are recorded in the audit, which may depend on their body. */
+  audited: boolean | ((body: unknown) => boolean);
   params: P;
   query: Q;
   /** Null when the request has no body. */
@@ -56,6 +61,10 @@ interface Facts<P, Q, B, R, K> {
   tag: string;
   summary: string;
   description?: string;
+  /** By default `read` for GET, `write` for the others. */
+  access?: Scope | null;
+  /** By default everything but reading. */
+  audited?: Endpoint['audited'];
   params?: P;
   query?: Q;
   body?: B;
@@ -84,10 +93,13 @@ export function endpoint<
   const [method, path] = route.split(' ') as [Method, string];
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, Id]);
   const kind = facts.kind ?? (facts.reply ? 'value' : 'none');
+  const access = facts.access === undefined ? (method === 'GET' ? 'read' : 'write') : facts.access;
   return {
     refuses: [],
     idempotent: false,
+    audited: access !== 'read',
     ...facts,
+    access,
     method,
     path,
     params: facts.params ?? (z.object(Object.fromEntries(names)) as unknown as P),

@@ -165,6 +165,7 @@ export const evaluations = {
   }),
   create: endpoint('POST /api/datasets/{id}/runs', {
     operation: 'create_evaluation',
+    access: 'run',
     tag,
     summary: 'Run a dataset against a version of a workflow',
     description:
@@ -197,6 +198,7 @@ export const evaluations = {
   }),
   halt: endpoint('POST /api/datasets/{id}/runs/{run_id}/halt', {
     operation: 'halt_evaluation',
+    access: 'run',
     tag,
     summary: 'Halt an evaluation and its runs',
     params: RunParams,

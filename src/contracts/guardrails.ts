@@ -85,6 +85,7 @@ export const guardrails = {
   ),
   check: endpoint('POST /api/guardrails/{id}/check', {
     operation: 'check_guardrail',
+    access: 'read',
     tag: 'Guardrails',
     summary: 'Try a text against a guardrail',
     description: 'Works for a disabled guardrail too. Nothing is stored.',

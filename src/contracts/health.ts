@@ -16,12 +16,14 @@ const tag = 'Health';
 export const health = {
   live: endpoint('GET /health/live', {
     operation: 'live',
+    access: null,
     tag,
     summary: 'Whether the process answers',
     reply: z.object({ status: z.literal('live') }).meta({ id: 'Liveness' }),
   }),
   ready: endpoint('GET /health/ready', {
     operation: 'ready',
+    access: null,
     tag,
     summary: 'Whether database, engine and its setup, events and migrations are healthy',
     description: '503 with the same body if one is not.',

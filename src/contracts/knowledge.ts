@@ -66,6 +66,7 @@ export const knowledgeSources = {
   ),
   test: endpoint('POST /api/knowledge-sources/{id}/test', {
     operation: 'test_knowledge_source',
+    access: 'run',
     tag: 'Knowledge',
     summary: 'Test whether a source can be searched',
     description: 'A 200 means that the test was made; `success` reports its result.',
@@ -193,6 +194,7 @@ export const knowledgeItems = {
   }),
   query: endpoint('POST /api/knowledge-items/query', {
     operation: 'query_knowledge',
+    access: 'read',
     tag,
     summary: 'Search by words and by meaning',
     body: KnowledgeQuery,

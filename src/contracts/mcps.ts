@@ -90,6 +90,7 @@ export const mcps = {
   ),
   test: endpoint('POST /api/mcps/{id}/test', {
     operation: 'test_mcp_server',
+    access: 'run',
     tag,
     summary: 'Connect to a server and ask for its tools',
     description: 'A 200 means that the test was made; `success` reports its result.',

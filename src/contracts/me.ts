@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { patchOf } from './common.ts';
+import { RoleName, ScopeName } from './access.ts';
+import { Id, patchOf } from './common.ts';
 import { endpoint } from './endpoint.ts';
 
 const Me = z
@@ -8,11 +9,25 @@ const Me = z
     provider: z.string().meta({ description: 'The identity provider that vouches for the access token' }),
     subject: z.string().meta({ description: 'The id the provider has for the person; it stays the same if the login changes' }),
     login: z.string(),
-    is_admin: z.boolean().meta({ description: 'Whether `ADMIN_SUBJECTS` names them' }),
+    is_admin: z.boolean().meta({ description: 'Whether the role is administrator' }),
+    role: RoleName,
+    scopes: z.array(ScopeName).meta({ description: 'What this access token may do' }),
+    service_key_id: Id.nullable().meta({
+      description: 'The service key that this access token is; null: the person’s own access token',
+    }),
   })
   .meta({
     id: 'Me',
-    example: { id: 'github:583231', provider: 'github', subject: '583231', login: 'octocat', is_admin: false },
+    example: {
+      id: 'github:583231',
+      provider: 'github',
+      subject: '583231',
+      login: 'octocat',
+      is_admin: false,
+      role: 'editor',
+      scopes: ['read', 'run', 'write', 'keys'],
+      service_key_id: null,
+    },
   });
 
 const MOST_VIEWS = 100;

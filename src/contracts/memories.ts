@@ -64,6 +64,7 @@ export const memories = {
   ),
   search: endpoint('POST /api/memories/search', {
     operation: 'search_memories',
+    access: 'read',
     tag,
     summary: 'Search what an agent remembers',
     description: 'Full text over key and value, best first. Expired memories are never found.',

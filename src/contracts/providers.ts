@@ -78,6 +78,7 @@ export const providers = {
   ),
   test: endpoint('POST /api/providers/{id}/test', {
     operation: 'test_provider',
+    access: 'run',
     tag,
     summary: 'Ask the provider for its models',
     description: 'A 200 means that the test was made; `success` reports its result.',
@@ -86,6 +87,7 @@ export const providers = {
   }),
   testDraft: endpoint('POST /api/providers/test', {
     operation: 'test_provider_draft',
+    access: 'run',
     tag,
     summary: 'Ask a provider that is not stored yet for its models',
     description: 'Nothing is stored. A 200 means that the test was made; `success` reports its result.',

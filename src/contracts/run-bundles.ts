@@ -140,6 +140,7 @@ export type RunBundle = z.output<typeof RunBundle>;
 export const runBundles = {
   get: endpoint('GET /api/tasks/{id}/bundle', {
     operation: 'get_task_bundle',
+    audited: true,
     tag: 'Tasks',
     summary: 'A whole run as one document',
     description:

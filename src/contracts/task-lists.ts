@@ -33,6 +33,17 @@ export const TaskFilterQuery = z.object({
 });
 export const TaskQuery = ListQuery.extend(TaskFilterQuery.shape).extend({
   sort: z.enum(TASK_SORTS).default('newest').meta({ description: 'By cost, duration or tokens: the largest first' }),
+  count_to: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .optional()
+    .meta({
+      description:
+        'Count no more than this many: if `X-Total-Count` is this number, there may be more. Left out: all are counted, which takes ' +
+        'a while if hundreds of thousands match',
+    }),
 });
 
 /** Numbers of versions count within one workflow. */

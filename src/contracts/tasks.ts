@@ -198,6 +198,7 @@ export const tasks = {
   }),
   fork: endpoint('POST /api/tasks/{id}/fork', {
     operation: 'fork_task',
+    access: 'run',
     tag,
     summary: 'Fork a run at one of its steps',
     description:
@@ -222,6 +223,7 @@ export const tasks = {
   }),
   stop: endpoint('POST /api/tasks/{id}/stop', {
     operation: 'stop_task',
+    access: 'run',
     tag,
     summary: 'Stop a running, waiting or pending run',
     params: IdParams,
@@ -232,6 +234,7 @@ export const tasks = {
   budget: endpoint('POST /api/tasks/{id}/budget', {
     ...base,
     operation: 'set_task_budget',
+    access: 'run',
     summary: 'Change the budget of a run in progress',
     description: 'A run that waits for its budget resumes if the next model call fits the new one.',
     params: IdParams,
@@ -240,6 +243,7 @@ export const tasks = {
   }),
   approve: endpoint('POST /api/tasks/{id}/approvals/{call_id}', {
     operation: 'decide_approval',
+    access: 'run',
     tag,
     summary: 'Approve or deny a tool call that waits for a person',
     params: z.object({ id: Id, call_id: z.string() }),
@@ -251,6 +255,7 @@ export const tasks = {
   }),
   continuity: endpoint('POST /api/tasks/{id}/continuity', {
     operation: 'decide_continuity',
+    access: 'run',
     tag,
     summary: 'Resume or fail a run whose record is older than the run',
     description:
@@ -264,6 +269,7 @@ export const tasks = {
   }),
   reconcile: endpoint('POST /api/tasks/{id}/reconciliations/{call_id}', {
     operation: 'decide_reconciliation',
+    access: 'run',
     tag,
     summary: 'Decide about a tool call that may have taken effect',
     description:

@@ -4,6 +4,7 @@ import { Warning } from './common.ts';
 import { endpoint, IdParams } from './endpoint.ts';
 import { GuardrailCreate } from './guardrails.ts';
 import { KnowledgeSourceCreate } from './knowledge.ts';
+import { ScheduledAgentCreate } from './scheduled-agents.ts';
 import { SkillCreate } from './skills.ts';
 import { WorkflowCreate } from './workflows.ts';
 
@@ -38,13 +39,18 @@ export const ExportedKnowledgeSource = z
 
 const ExportedGuardrail = z.object({ id: ExportedId, ...GuardrailCreate.shape }).meta({ id: 'ExportedGuardrail' });
 
-/** What can be exported, in the order of an import: agents come before the workflows that name them. */
+const ExportedScheduledAgent = z
+  .object({ id: ExportedId, ...ScheduledAgentCreate.shape, workflow_id: z.string() })
+  .meta({ id: 'ExportedScheduledAgent', description: 'An imported schedule is disabled until its owner enables it' });
+
+/** What can be exported, in the order of an import: agents come before the workflows that name them, and workflows before their schedules. */
 export const EXPORTED = {
   skill: ExportedSkill,
   guardrail: ExportedGuardrail,
   agent: ExportedAgent,
   workflow: ExportedWorkflow,
   knowledge_source: ExportedKnowledgeSource,
+  scheduled_agent: ExportedScheduledAgent,
 } as const;
 export type ResourceType = keyof typeof EXPORTED;
 
@@ -73,17 +79,19 @@ function transferOf<I extends z.ZodType>(type: ResourceType, { path, noun, item 
     type,
     exportAll: endpoint(`GET ${path}/export` as 'GET /', {
       operation: `export_${name}s`,
+      audited: true,
       tag,
       summary: `Export all ${noun}s`,
       reply: bundle,
     }),
     exportOne: endpoint(`GET ${path}/{id}/export` as 'GET /', {
       operation: `export_${name}`,
+      audited: true,
       tag,
       summary: `Export one ${noun}`,
       params: IdParams,
       reply: bundle,
-      refuses: type === 'workflow' ? [403] : [],
+      refuses: type === 'workflow' || type === 'scheduled_agent' ? [403] : [],
     }),
     import: endpoint(`POST ${path}/import` as 'POST /', {
       operation: `import_${name}s`,
@@ -122,6 +130,11 @@ export const transfers = {
     noun: 'knowledge source',
     item: ExportedKnowledgeSource,
   }),
+  scheduled_agent: transferOf('scheduled_agent', {
+    path: '/api/scheduled-agents',
+    noun: 'scheduled agent',
+    item: ExportedScheduledAgent,
+  }),
 };
 
 const parts = {
@@ -130,6 +143,7 @@ const parts = {
   agents: z.array(ExportedAgent),
   workflows: z.array(ExportedWorkflow),
   knowledge_sources: z.array(ExportedKnowledgeSource),
+  scheduled_agents: z.array(ExportedScheduledAgent),
 };
 
 export const FullExportBundle = z
@@ -146,6 +160,7 @@ export const FullImport = z
     agents: parts.agents.max(10_000).default([]),
     workflows: parts.workflows.max(10_000).default([]),
     knowledge_sources: parts.knowledge_sources.max(10_000).default([]),
+    scheduled_agents: parts.scheduled_agents.max(10_000).default([]),
   })
   .meta({ id: 'FullImport', example: { version: '1.0', skills: [{ name: 'politeness', instructions: 'Thank the reader.' }] } });
 export type FullImport = z.output<typeof FullImport>;
@@ -157,6 +172,7 @@ export const BundleImportResult = z
     workflows: ImportResult,
     knowledge_sources: ImportResult,
     guardrails: ImportResult,
+    scheduled_agents: ImportResult,
   })
   .meta({ id: 'BundleImportResult' });
 export type BundleImportResult = z.output<typeof BundleImportResult>;
@@ -164,8 +180,9 @@ export type BundleImportResult = z.output<typeof BundleImportResult>;
 export const bundle = {
   export: endpoint('GET /api/export', {
     operation: 'export_everything',
+    audited: true,
     tag,
-    summary: "Export skills, guardrails, agents, the caller's workflows and knowledge sources",
+    summary: "Export skills, guardrails, agents, the caller's workflows and schedules, and knowledge sources",
     reply: FullExportBundle,
   }),
   import: endpoint('POST /api/import', {
@@ -173,8 +190,8 @@ export const bundle = {
     tag,
     summary: 'Import a full bundle',
     description:
-      'Skills, guardrails and knowledge sources first, then agents, then workflows. Items that fail are listed one by one. A workflow whose skills or ' +
-      'guardrails do not exist here is created inactive, with a warning.',
+      'Skills, guardrails and knowledge sources first, then agents, workflows and schedules. Items that fail are listed one by one. A workflow whose skills or ' +
+      'guardrails do not exist here is created inactive, with a warning. Schedules are created disabled.',
     query: ImportQuery,
     body: FullImport,
     reply: BundleImportResult,

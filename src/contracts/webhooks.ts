@@ -37,6 +37,7 @@ export const webhooks = {
   redeliver: endpoint('POST /api/tasks/{id}/webhooks/{delivery_id}/redeliver', {
     ...base,
     operation: 'redeliver_webhook',
+    access: 'run',
     summary: 'Deliver a message again',
     description: 'The message has the same webhook-id, so a receiver can recognise the repetition.',
     params: z.object({ id: Id, delivery_id: z.uuid() }),

@@ -209,6 +209,7 @@ export const workflows = {
   }),
   prompt: endpoint('POST /api/workflows/{id}/prompt', {
     operation: 'prompt_workflow',
+    access: 'run',
     tag,
     summary: 'Start a run',
     description:
@@ -222,6 +223,7 @@ export const workflows = {
   }),
   halt: endpoint('POST /api/workflows/{id}/halt', {
     operation: 'halt_workflow',
+    access: 'run',
     tag,
     summary: 'Stop the run in progress',
     description: 'Text and usage so far are kept.',

@@ -1,54 +1,164 @@
+import { type Cron, cronTimes, isCronTime, offsetsAround, parseCron, writeCron } from './cron.ts';
+
 /** When something recurs. Times are milliseconds since 1970, UTC, in whole seconds, as the engine stores them. */
-export interface Cadence {
-  interval_value: number;
-  interval_unit: IntervalUnit;
+export type Cadence = (Interval | ByCron) & {
   start_at: number;
   end_at: number | null;
+};
+
+export interface Interval {
+  interval_value: number;
+  interval_unit: IntervalUnit;
+}
+
+interface ByCron {
+  cron: string;
+  time_zone: string;
 }
 
 type IntervalUnit = 'minutes' | 'hours' | 'days' | 'weeks';
 
-/** A cadence as it is stored. */
+/** A cadence as it is stored: with a cron expression, its interval means nothing. */
 export interface StoredCadence {
   interval_value: number;
   interval_unit: string;
+  cron: string | null;
+  time_zone: string;
   start_at: Date;
   end_at: Date | null;
 }
 
-export const cadenceOf = ({ interval_value, interval_unit, start_at, end_at }: StoredCadence): Cadence => ({
-  interval_value,
-  interval_unit: interval_unit as IntervalUnit,
+export const cadenceOf = ({ interval_value, interval_unit, cron, time_zone, start_at, end_at }: StoredCadence): Cadence => ({
+  ...(cron === null ? { interval_value, interval_unit: interval_unit as IntervalUnit } : { cron, time_zone }),
   start_at: start_at.getTime(),
   end_at: end_at?.getTime() ?? null,
 });
 
 const UNIT_MS: Record<IntervalUnit, number> = { minutes: 60_000, hours: 3_600_000, days: 86_400_000, weeks: 604_800_000 };
 
-const intervalOf = ({ interval_value, interval_unit }: Pick<Cadence, 'interval_value' | 'interval_unit'>): number =>
-  interval_value * UNIT_MS[interval_unit];
+const intervalOf = ({ interval_value, interval_unit }: Interval): number => interval_value * UNIT_MS[interval_unit];
 
 const wholeSecond = (time: number) => Math.floor(time / 1000) * 1000;
 
-/** The first due time after `after`; null when the cadence has ended by then. */
-export function nextDue(cadence: Cadence, after: number): number | null {
-  const every = intervalOf(cadence);
+/** The due times after `after`, oldest first. */
+function* dueAfter(cadence: Cadence, after: number): Generator<number> {
+  for (const due of recurrencesAfter(cadence, after)) {
+    if (cadence.end_at !== null && due > cadence.end_at) return;
+    yield due;
+  }
+}
+
+/** The same regardless of the end. */
+function* recurrencesAfter(cadence: Cadence, after: number): Generator<number> {
   const start = wholeSecond(cadence.start_at);
-  const due = after < start ? start : start + (Math.floor((after - start) / every) + 1) * every;
-  return cadence.end_at !== null && due > cadence.end_at ? null : due;
+  if ('cron' in cadence) return yield* cronTimes(parseCron(cadence.cron), cadence.time_zone, Math.max(after, start - 1));
+  const every = intervalOf(cadence);
+  for (let due = after < start ? start : start + (Math.floor((after - start) / every) + 1) * every; ; due += every) yield due;
+}
+
+/** The first due time after `after`; null when the cadence has ended by then. */
+export const nextDue = (cadence: Cadence, after: number): number | null => dueAfter(cadence, after).next().value ?? null;
+
+interface Span {
+  after: number;
+  count: number;
+  until?: number;
+}
+
+/** The next due times after `after` and up to `until`, oldest first; fewer than `count` if the cadence ends. */
+export function upcoming(cadence: Cadence, { after, count, until = Number.POSITIVE_INFINITY }: Span): number[] {
+  const found: number[] = [];
+  for (const due of dueAfter(cadence, after)) {
+    if (found.length >= count || due > until) break;
+    found.push(due);
+  }
+  return found;
 }
 
 /** Due times after `after` and up to `until`, oldest first; at most `limit` of them, the latest. */
 export function dueBetween(cadence: Cadence, { after, until, limit }: { after: number; until: number; limit: number }): number[] {
-  const every = intervalOf(cadence);
-  const skipped = Math.max(after, until - every * limit);
-  const found: number[] = [];
-  for (let due = nextDue(cadence, skipped); due !== null && due <= until; due = nextDue(cadence, due)) found.push(due);
-  return found;
+  const least = 'cron' in cadence ? UNIT_MS.minutes : intervalOf(cadence);
+  // Looked for in a span that grows, because nothing says how far back the latest ones reach.
+  for (let span = least * limit; ; span *= 8) {
+    const found = upcoming(cadence, { after: Math.max(after, until - span), until, count: Number.POSITIVE_INFINITY });
+    if (found.length >= limit || until - span <= after) return found.slice(-limit);
+  }
+}
+
+/** How many due times are compared to find the shortest time between two. */
+const MOST_COMPARED = 100;
+
+/** The shortest time between two due times from now on; null if there is only one. */
+export function shortestGap(cadence: Cadence, now: number): number | null {
+  if (!('cron' in cadence)) return intervalOf(cadence);
+  const times = upcoming({ ...cadence, end_at: null }, { after: now, count: MOST_COMPARED });
+  const gaps = times.slice(1).map((time, index) => time - times[index]!);
+  return gaps.length > 0 ? Math.min(...gaps) : null;
 }
 
 /** The interval in the engine's form: counted from 1970, with an offset so that the start is one of its times. */
-export const phaseOf = (cadence: Cadence): { every: number; offset: number } => {
+export const phaseOf = (cadence: Interval & Pick<Cadence, 'start_at'>): { every: number; offset: number } => {
   const every = intervalOf(cadence);
   return { every, offset: wholeSecond(cadence.start_at) % every };
 };
+
+/** A cron expression in UTC, and what it stands for. */
+interface UtcCron {
+  expression: string;
+  comment: string;
+}
+
+/** A cadence in the engine's form. */
+export type EngineCadence = { intervals: [{ every: number; offset: number }] } | { crons: UtcCron[] };
+
+/**
+ * A cron expression is given to the engine in UTC, once for each offset that the zone's clocks have: the engine errs on days on which
+ * clocks change. The engine then has every due time, and others (`isFiller`).
+ */
+export const engineCadence = (cadence: Cadence, now: number): EngineCadence =>
+  'cron' in cadence
+    ? { crons: offsetsAround(cadence.time_zone, now).flatMap((offset) => utcCrons(cadence, offset)) }
+    : { intervals: [phaseOf(cadence)] };
+
+/** Whether the engine has a time only because a cron expression is given to it for several offsets. Its triggers have other seconds. */
+export const isFiller = (cadence: Cadence, time: number): boolean =>
+  'cron' in cadence && time % UNIT_MS.minutes === 0 && !isCronTime(parseCron(cadence.cron), cadence.time_zone, time);
+
+const DAY_MINUTES = 1_440;
+
+/** For each day on which UTC is when the zone's clocks show these times: the same day, or the one before or after. */
+function utcCrons({ cron: text, time_zone }: ByCron, offset_ms: number): UtcCron[] {
+  const { minutes, hours, ...cron } = parseCron(text);
+  const offset = offset_ms / UNIT_MS.minutes;
+  const times = [...hours].flatMap((hour) => [...minutes].map((minute) => hour * 60 + minute - offset));
+  return [-1, 0, 1].flatMap((shift) => {
+    const of_day = times.filter((time) => Math.floor(time / DAY_MINUTES) === shift).map((time) => time - shift * DAY_MINUTES);
+    if (of_day.length === 0) return [];
+    const expression = writeCron({
+      minutes: new Set(of_day.map((time) => time % 60)),
+      hours: new Set(of_day.map((time) => Math.floor(time / 60))),
+      ...shiftDays(cron, shift),
+    });
+    return [{ expression, comment: `${text} ${time_zone}: UTC${offset < 0 ? '' : '+'}${offset / 60}` }];
+  });
+}
+
+/** The last days of some month. */
+const LAST_DAYS = [28, 29, 30, 31];
+
+/** Days that include those a day earlier or later. */
+function shiftDays(
+  { days, months, weekdays }: Pick<Cron, 'days' | 'months' | 'weekdays'>,
+  shift: number,
+): Omit<Cron, 'minutes' | 'hours'> {
+  if (shift === 0) return { days, months, weekdays };
+  const shifted = [...days].flatMap((day) => {
+    if (day + shift < 1) return LAST_DAYS;
+    return shift > 0 && LAST_DAYS.includes(day) ? [1, day + shift] : [day + shift];
+  });
+  return {
+    days: new Set(shifted.filter((day) => day <= 31)),
+    months: new Set([...months].flatMap((month) => [month, ((month + shift + 11) % 12) + 1])),
+    weekdays: new Set([...weekdays].map((day) => (day + shift + 7) % 7)),
+  };
+}

@@ -42,7 +42,7 @@ type Part = (typeof PARTS)[number];
 
 const HOW: Record<Part, string> = {
   postgres: 'Postgres: move the events of text to a separate database, then divide workflows between installations',
-  connections: 'Postgres connections: lower DATABASE_POOL_SIZE, then put a pooler that keeps sessions in front of it',
+  connections: 'Postgres connections: lower DATABASE_POOL_SIZE, then put a pooler in front of it',
   temporal: 'Temporal: put its database on a separate server, then divide workflows between namespaces',
   redis: 'Redis: divide the installation, because one server carries all its events',
 };

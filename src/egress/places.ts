@@ -31,6 +31,7 @@ type Setup = Pick<
   | 'provider_allow'
   | 'own_ports'
   | 'database_url'
+  | 'direct_database_url'
   | 'temporal_address'
   | 'temporal_ui_url'
 > & { config: Pick<InstallationSettings['config'], 'REDIS_URL' | 'S3_ENDPOINT'> & LimitSettings };
@@ -82,8 +83,9 @@ const DEFAULT_PORTS: Record<string, number> = {
 const HERE = /^(localhost|127\..*|\[::1?\]|0\.0\.0\.0|)$/;
 
 /** Ports of servers that are configured with an address of this machine, and of servers known to run here. */
-function ownPorts({ own_ports, database_url, temporal_address, temporal_ui_url, config }: Setup): Set<number> {
-  const named = [database_url, `tcp://${temporal_address}`, temporal_ui_url, config.REDIS_URL, config.S3_ENDPOINT].flatMap(
+function ownPorts({ own_ports, temporal_address, temporal_ui_url, config, ...setup }: Setup): Set<number> {
+  const databases = [setup.database_url, setup.direct_database_url];
+  const named = [...databases, `tcp://${temporal_address}`, temporal_ui_url, config.REDIS_URL, config.S3_ENDPOINT].flatMap(
     (url) => {
       if (!url || !URL.canParse(url)) return [];
       const { protocol, hostname, port } = new URL(url);

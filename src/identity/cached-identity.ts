@@ -1,9 +1,21 @@
 import { createHmac, createSecretKey, randomBytes } from 'node:crypto';
+import type { CallerRole } from '../contracts/access.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Principal } from '../store/principals.ts';
+import type { ServiceKeyRights } from './service-keys.ts';
+
+/** Whose access token it is. */
+export interface Identity extends Principal {
+  /** The service key that the token is; absent: the person's own access token. */
+  service_key?: ServiceKeyRights;
+  /** The role that the token itself names. */
+  claimed_role?: CallerRole;
+  /** When the token expires, in milliseconds since 1970, if that is known. */
+  valid_until?: number;
+}
 
 /** Null: the token is not valid. Throws if that cannot be determined. */
-export type IdentityCheck = (access_token: string) => Promise<Principal | null>;
+export type IdentityCheck = (access_token: string) => Promise<Identity | null>;
 
 /** An identity check that knows whether it would have to ask a provider. */
 export interface CachedIdentity extends IdentityCheck {
@@ -11,13 +23,20 @@ export interface CachedIdentity extends IdentityCheck {
   knows(access_token: string): boolean;
 }
 
-const POSITIVE_MS = 5 * 60_000;
-const NEGATIVE_MS = 30_000;
-const STALE_MS = 60 * 60_000;
+/** How long answers are kept: a valid token's, an invalid one's, a valid one's while the providers are down, and that it was valid. */
+interface Lasting {
+  positive_ms: number;
+  negative_ms: number;
+  stale_ms: number;
+  familiar_ms: number;
+}
+
+const HOUR_MS = 60 * 60_000;
+const LASTING: Lasting = { positive_ms: 5 * 60_000, negative_ms: 30_000, stale_ms: HOUR_MS, familiar_ms: HOUR_MS };
 const MOST_KEPT = 10_000;
 
 interface Kept {
-  principal: Principal | null;
+  principal: Identity | null;
   at: number;
 }
 
@@ -25,21 +44,29 @@ interface CacheOptions {
   now?: () => number;
   /** Called each time a provider has confirmed a principal again. */
   on_seen?: (principal: Principal) => void;
+  lasting?: Lasting;
+  /** The refusal while no provider answers. */
+  unreachable?: string;
 }
 
 /**
- * Caches the providers' answer for a token, by its keyed hash: 5 minutes if it is valid, 30 seconds if not. Asks only once for
- * simultaneous requests. While the providers are down, a token that was valid within the last hour is still accepted.
+ * Caches the providers' answer for a token, by its keyed hash: by default 5 minutes if it is valid, 30 seconds if not. Asks only once
+ * for simultaneous requests. While the providers are down, a token that was valid within the last hour is still accepted.
  */
 export function cachedIdentity(
   providers: readonly IdentityCheck[],
-  { now = () => performance.now(), on_seen }: CacheOptions = {},
+  {
+    now = () => performance.now(),
+    on_seen,
+    lasting: { positive_ms, negative_ms, stale_ms, familiar_ms } = LASTING,
+    unreachable = 'The identity provider is unreachable; try again shortly',
+  }: CacheOptions = {},
 ): CachedIdentity {
   const secret = createSecretKey(randomBytes(32));
   const kept = new Map<string, Kept>();
-  const asking = new Map<string, Promise<Principal | null>>();
+  const asking = new Map<string, Promise<Identity | null>>();
 
-  async function ask(hash: string, access_token: string): Promise<Principal | null> {
+  async function ask(hash: string, access_token: string): Promise<Identity | null> {
     try {
       const principal = await firstToVouch(providers, access_token);
       if (kept.size >= MOST_KEPT) kept.delete(kept.keys().next().value as string);
@@ -48,10 +75,8 @@ export function cachedIdentity(
       return principal;
     } catch {
       const known = kept.get(hash);
-      if (known?.principal && now() - known.at < STALE_MS) return known.principal;
-      throw new AppError('unavailable', 'The identity provider is unreachable; try again shortly', {
-        code: 'identity_unavailable',
-      });
+      if (known?.principal && isLasting(known.principal) && now() - known.at < stale_ms) return known.principal;
+      throw new AppError('unavailable', unreachable, { code: 'identity_unavailable' });
     } finally {
       asking.delete(hash);
     }
@@ -62,7 +87,8 @@ export function cachedIdentity(
   const identify: IdentityCheck = async (access_token) => {
     const hash = hashOf(access_token);
     const known = kept.get(hash);
-    if (known && now() - known.at < (known.principal ? POSITIVE_MS : NEGATIVE_MS)) return known.principal;
+    const kept_ms = known?.principal ? positive_ms : negative_ms;
+    if (known && isLasting(known.principal) && now() - known.at < kept_ms) return known.principal;
     const pending = asking.get(hash) ?? ask(hash, access_token);
     asking.set(hash, pending);
     return pending;
@@ -70,13 +96,15 @@ export function cachedIdentity(
   return Object.assign(identify, {
     knows(access_token: string) {
       const known = kept.get(hashOf(access_token));
-      return known !== undefined && now() - known.at < (known.principal ? STALE_MS : NEGATIVE_MS);
+      return known !== undefined && now() - known.at < (known.principal ? familiar_ms : negative_ms);
     },
   });
 }
 
+const isLasting = (principal: Identity | null): boolean => Date.now() < (principal?.valid_until ?? Number.POSITIVE_INFINITY);
+
 /** The first provider that knows the token. One that is down matters only if no other vouches for it. */
-async function firstToVouch(providers: readonly IdentityCheck[], access_token: string): Promise<Principal | null> {
+async function firstToVouch(providers: readonly IdentityCheck[], access_token: string): Promise<Identity | null> {
   let failure: unknown;
   for (const provider of providers) {
     try {

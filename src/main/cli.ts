@@ -1,6 +1,8 @@
 import { isDebugging, readConfig } from './config.ts';
 import { answerTo, listOfCommands } from './help.mjs';
+import { logFailure } from './log.ts';
 import { PERDURA_VERSION } from './places.ts';
+import { UsageError } from './remote/options.ts';
 
 type Command = (config: ReturnType<typeof readConfig>, args: string[]) => Promise<void>;
 
@@ -19,6 +21,17 @@ const COMMANDS: Record<string, () => Promise<{ default: Command }>> = {
   restored: () => import('./commands/restored.ts'),
   size: () => import('./commands/size.ts'),
   doctor: () => import('./commands/doctor.ts'),
+  login: () => import('./commands/login.ts'),
+  logout: () => import('./commands/logout.ts'),
+  run: () => import('./commands/run.ts'),
+  tasks: () => import('./commands/tasks.ts'),
+  logs: () => import('./commands/logs.ts'),
+  approve: () => import('./commands/approve.ts'),
+  deny: () => import('./commands/deny.ts'),
+  export: () => import('./commands/export.ts'),
+  import: () => import('./commands/import.ts'),
+  apply: () => import('./commands/apply.ts'),
+  completions: () => import('./commands/completions.ts'),
 };
 
 async function main(argv: string[]): Promise<void> {
@@ -35,10 +48,10 @@ async function main(argv: string[]): Promise<void> {
     const { default: run } = await load();
     await run(readConfig(), args);
   } catch (error) {
-    process.stderr.write(`perdura ${name}: ${(error as Error).message}\n`);
+    logFailure(`perdura ${name}: ${(error as Error).message}`);
     if (isDebugging()) console.error(error);
     // A partial failure may leave a native thread behind that would keep the process alive forever.
-    process.exit(1);
+    process.exit(error instanceof UsageError ? 2 : 1);
   }
 }
 

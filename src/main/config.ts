@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import type { RoleSettings } from '../identity/roles.ts';
 import { ROLES, type Role } from '../temporal/names.ts';
 
 const List = z
@@ -58,8 +59,12 @@ const Environment = z.object({
   PERDURA_READY_FILE: z.string().optional(),
   PERDURA_API_URL: Url.optional(),
   PERDURA_API_TOKEN: z.string().optional(),
+  XDG_CONFIG_HOME: z.string().optional(),
+  LOG_FORMAT: z.enum(['json', 'text']).optional(),
+  NODE_ENV: z.string().optional(),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('warn'),
   DATABASE_URL: Postgres.optional(),
+  DATABASE_DIRECT_URL: Postgres.optional(),
   DATABASE_POOL_SIZE: z.coerce.number().int().min(2).default(20),
   REDIS_URL: Redis.optional(),
   S3_BUCKET: z.string().optional(),
@@ -78,7 +83,16 @@ const Environment = z.object({
   ENCRYPTION_KEYS: z.string().optional(),
   IDENTITY_PROVIDERS: List,
   IDENTITY_API_URL: Url.optional(),
+  OIDC_ISSUER: Url.refine(
+    (url) => /^https:|^http:\/\/(localhost|127\.0\.0\.1|\[::1\])[:/]/.test(`${url}/`),
+    'a URL with https://',
+  ).optional(),
+  OIDC_AUDIENCE: List,
+  OIDC_ROLE_CLAIM: z.string().optional(),
   ADMIN_SUBJECTS: List,
+  DEFAULT_ROLE: z.enum(['viewer', 'editor']).default('editor'),
+  EDITOR_SUBJECTS: List,
+  VIEWER_SUBJECTS: List,
   SHARED_WRITE: z.enum(['everyone', 'owner']).default('owner'),
   ALLOWED_HOSTS: List,
   CORS_ORIGINS: List,
@@ -157,6 +171,8 @@ const Environment = z.object({
   JUDGE_SECONDS: z.coerce.number().positive().default(10),
   READ_SECONDS: z.coerce.number().positive().default(30),
   RECONCILE_SECONDS: z.coerce.number().int().min(5).default(60),
+  AUDIT_LOG: z.stringbool().default(false),
+  AUDIT_RETENTION_DAYS: z.coerce.number().int().min(0).max(36_500).default(0),
   RETENTION_DAYS: z.coerce.number().int().min(0).max(36_500).default(0),
   ENGINE_RETENTION_DAYS: z.coerce.number().min(0.05).max(3_650).default(1),
 });
@@ -165,6 +181,13 @@ export type Config = z.output<typeof Environment>;
 
 /** Whether this process, if it is a worker, has the role; the other processes have the rights of all roles. */
 export const hasRole = ({ WORKER_ROLE }: Config, role: Role): boolean => WORKER_ROLE.includes(role);
+
+export const rolesOf = (config: Config): RoleSettings => ({
+  administrators: config.ADMIN_SUBJECTS,
+  editors: config.EDITOR_SUBJECTS,
+  viewers: config.VIEWER_SUBJECTS,
+  others: config.DEFAULT_ROLE,
+});
 
 /** Whether the standard variables turn traces on. */
 export function isTraced(config: Config): boolean {
@@ -206,6 +229,14 @@ function expectationOf(issue: z.core.$ZodIssue): string {
     default:
       return issue.message;
   }
+}
+
+/** Whether the log consists of JSON lines: as LOG_FORMAT says, otherwise in production, but not on a terminal. */
+export function isJsonLog(
+  { LOG_FORMAT, NODE_ENV }: NodeJS.ProcessEnv = process.env,
+  { isTTY }: { isTTY?: boolean } = process.stderr,
+): boolean {
+  return LOG_FORMAT ? LOG_FORMAT === 'json' : NODE_ENV === 'production' && !isTTY;
 }
 
 /** Whether to show failures with their stack, even if the configuration itself failed. */

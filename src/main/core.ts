@@ -4,6 +4,7 @@ import type { Egress } from '../egress/places.ts';
 import type { EventBus } from '../events/bus.ts';
 import type { Judge } from '../guardrails/judge.ts';
 import type { CachedIdentity, IdentityCheck } from '../identity/cached-identity.ts';
+import type { AuthorityOf } from '../identity/roles.ts';
 import type { Knowledge } from '../knowledge/knowledge.ts';
 import type { Meters } from '../observe/meters.ts';
 import type { Tracing } from '../observe/tracing.ts';
@@ -29,6 +30,8 @@ export interface InstallationSettings {
   /** The version of Perdura, such as 0.1.0. */
   version: string;
   database_url: string;
+  /** The server itself, where `database_url` is a pooler; null: `database_url` is the server. */
+  direct_database_url: string | null;
   temporal_address: string;
   temporal_ui_url: string | null;
   /** Where people reach the service; null: not known, or not yet. */
@@ -66,6 +69,7 @@ export interface SharedServices {
   judge: Judge;
   knowledge: Knowledge;
   identify: CachedIdentity;
+  authorityOf: AuthorityOf;
   quotas: Quotas;
   meters: Meters;
   /** Null: no traces. */

@@ -14,6 +14,7 @@ import { quietSdk } from '../temporal/worker.ts';
 import { registerPlugins } from '../tools/register-plugins.ts';
 import { type Config, DEFAULT_PORT } from './config.ts';
 import type { InstallationSettings } from './core.ts';
+import { type ProcessLog, sdkLog } from './log.ts';
 import { openWorker } from './open-worker.ts';
 import { MIGRATIONS, PERDURA_VERSION } from './places.ts';
 import { createResources, type Resources } from './resources.ts';
@@ -32,8 +33,6 @@ import { openApi, openRunControl, openSharedServices, openWorkerConnection } fro
 const HOST = '127.0.0.1';
 /** If the whole installation runs on this machine, users' configuration may name the machine, but no tool may reach it. */
 const LOOPBACK = ['127.0.0.0/8', '::1'];
-
-type Log = (line: string) => void;
 
 export interface Installation {
   api_url: string;
@@ -55,12 +54,12 @@ interface RunningInstallation {
 }
 
 /** The whole installation in this process, with its own servers: one command, no settings. */
-export async function startInstallation(config: Config, log: Log): Promise<RunningInstallation> {
+export async function startInstallation(config: Config, log: ProcessLog): Promise<RunningInstallation> {
   const resources = createResources((error) => log(`While stopping: ${(error as Error).message}`));
   try {
     resources.hold(await lockInstallation(config.PERDURA_HOME), (it) => it.release());
     const servers = await startServers(config, resources, log);
-    const fresh = await applyMigrations(servers.database_url, MIGRATIONS);
+    const fresh = await applyMigrations(servers.direct_database_url, MIGRATIONS);
     if (fresh.length > 0) log(`Applied ${fresh.length} database migrations`);
     let address: string | null = null;
     const setting = await settingOf(config, servers, () => address);
@@ -87,10 +86,11 @@ async function settingOf(config: Config, servers: Servers, address: () => string
     config: { ...config, ALLOW_STDIO_MCP: config.ALLOW_STDIO_MCP ?? true, ADMIN_SUBJECTS: administratorsOf(config) },
     version: PERDURA_VERSION,
     database_url: servers.own_database_url,
+    direct_database_url: config.DATABASE_URL ? (config.DATABASE_DIRECT_URL ?? null) : null,
     temporal_address: servers.temporal_address,
     temporal_ui_url: servers.temporal_ui_url,
     public_url: () => config.PERDURA_PUBLIC_URL ?? address(),
-    encryption_keys: await encryptionKeysOf(config, servers.own_database_url),
+    encryption_keys: await encryptionKeysOf(config, servers.direct_database_url),
     default_runtime,
     embeddings: embeddingsOf(config) ?? { base_url: servers.demo_model_url, model: 'perdura-demo', api_key: null },
     webhook_secret: await webhookSecretOf(config),
@@ -107,9 +107,9 @@ async function settingOf(config: Config, servers: Servers, address: () => string
 async function startApiAndWorker(
   setting: InstallationSettings,
   { demo_model_url }: Servers,
-  { resources, log }: { resources: Resources; log: Log },
+  { resources, log }: { resources: Resources; log: ProcessLog },
 ) {
-  quietSdk();
+  quietSdk('WARN', { write: sdkLog() });
   const { config } = setting;
   const core = await openSharedServices(setting, resources, log);
   await core.store.grants.grantExisting();

@@ -11,6 +11,8 @@ export interface Servers {
   database_url: string;
   /** The same for this process. */
   own_database_url: string;
+  /** Without a pooler in between. */
+  direct_database_url: string;
   temporal_address: string;
   temporal_ui_url: string | null;
   demo_model_url: string;
@@ -44,10 +46,19 @@ export async function startServers(config: Config, resources: Resources, log: Lo
   };
 }
 
-async function databaseOf({ DATABASE_URL, PERDURA_HOME: home }: Config, resources: Resources, log: Log) {
-  if (DATABASE_URL) return { database_url: DATABASE_URL, own_database_url: DATABASE_URL, started: [] };
+async function databaseOf(
+  { DATABASE_URL: url, DATABASE_DIRECT_URL: direct, PERDURA_HOME: home }: Config,
+  resources: Resources,
+  log: Log,
+) {
+  if (url) return { database_url: url, own_database_url: url, direct_database_url: direct ?? url, started: [] };
   const postgres = resources.hold(await startPostgres({ home, log }), (it) => it.stop());
-  return { database_url: postgres.url, own_database_url: postgres.socket_url, started: [postgres] };
+  return {
+    database_url: postgres.url,
+    own_database_url: postgres.socket_url,
+    direct_database_url: postgres.socket_url,
+    started: [postgres],
+  };
 }
 
 async function temporalOf(

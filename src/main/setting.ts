@@ -2,6 +2,7 @@ import { hostRule } from '../domain/hosts.ts';
 import { hostOf, installationFetch } from '../egress/places.ts';
 import { encryptionKey, encryptionKeyFile, localToken, webhookSecret } from '../embedded/local-identity.ts';
 import type { IdentityCheck } from '../identity/cached-identity.ts';
+import { oidcIdentity } from '../identity/oidc.ts';
 import { codeHostIdentity, localIdentity } from '../identity/providers.ts';
 import { openDatabase } from '../store/database.ts';
 import { holdsSealedData } from '../store/key-check.ts';
@@ -42,15 +43,25 @@ export function defaultRuntimeOf({ DEFAULT_RUNTIME_BASE_URL: base_url, DEFAULT_R
 /** The enabled identity providers: the configured ones, else the given one. `local` means the token in the home folder. */
 export async function identityOf(config: Config, fallback: 'local' | 'github'): Promise<IdentityCheck[]> {
   const names = config.IDENTITY_PROVIDERS.length > 0 ? config.IDENTITY_PROVIDERS : [fallback];
-  return Promise.all(names.map((name) => identityCheck(name, config)));
+  // Those that verify a token here come first, so that no other provider gets to see it.
+  const sorted = names.toSorted((a, b) => Number(a in CODE_HOSTS) - Number(b in CODE_HOSTS));
+  return Promise.all(sorted.map((name) => identityCheck(name, config)));
 }
 
 async function identityCheck(name: string, config: Config): Promise<IdentityCheck> {
   if (name === 'local') return localIdentity([{ login: LOCAL_LOGIN, token: (await localToken(config.PERDURA_HOME)).token }]);
-  if (!(name in CODE_HOSTS)) throw new Error(`IDENTITY_PROVIDERS: ${name} is not one of github, gitlab, gitea, local`);
+  if (name === 'oidc') return oidcOf(config);
+  if (!(name in CODE_HOSTS)) throw new Error(`IDENTITY_PROVIDERS: ${name} is not one of github, gitlab, gitea, oidc, local`);
   const provider = name as keyof typeof CODE_HOSTS;
   const api_url = config.IDENTITY_API_URL ?? CODE_HOSTS[provider];
   return codeHostIdentity({ provider, api_url, fetch: installationFetch(config) });
+}
+
+function oidcOf(config: Config): IdentityCheck {
+  const { OIDC_ISSUER: issuer, OIDC_AUDIENCE: audiences, OIDC_ROLE_CLAIM: role_claim = null } = config;
+  if (!issuer || audiences.length === 0)
+    throw new Error('IDENTITY_PROVIDERS has oidc: set OIDC_ISSUER and OIDC_AUDIENCE to what the tokens have as iss and aud');
+  return oidcIdentity({ issuer, audiences, role_claim, fetch: installationFetch(config) });
 }
 
 /** ENCRYPTION_KEYS, or the key kept in the home folder; `url` is of a migrated database. */
@@ -90,10 +101,11 @@ export async function externalSetting(config: Config): Promise<InstallationSetti
     config,
     version: PERDURA_VERSION,
     database_url: DATABASE_URL,
+    direct_database_url: config.DATABASE_DIRECT_URL ?? null,
     temporal_address: TEMPORAL_ADDRESS,
     temporal_ui_url: config.TEMPORAL_UI_URL ?? null,
     public_url: () => config.PERDURA_PUBLIC_URL ?? null,
-    encryption_keys: await encryptionKeysOf(config, DATABASE_URL),
+    encryption_keys: await encryptionKeysOf(config, config.DATABASE_DIRECT_URL ?? DATABASE_URL),
     default_runtime: defaultRuntimeOf(config),
     embeddings: embeddingsOf(config),
     webhook_secret: await webhookSecretOf(config),

@@ -3,19 +3,19 @@ import type { SecretScope } from '../store/secret-scope.ts';
 import { currentTask } from '../temporal/log-place.ts';
 import { isTraced } from './config.ts';
 import type { InstallationSettings } from './core.ts';
+import type { LogIds, ProcessLog } from './log.ts';
 import type { Resources } from './resources.ts';
 
 /** Where a line of the log comes from: the run whose activity writes it, and its trace. */
-export function originOf(tracing: Tracing | null): string {
-  const [task, trace] = [currentTask(), tracing?.ids().trace_id];
-  const parts = [...(task ? [`task ${task}`] : []), ...(trace ? [`trace ${trace}`] : [])];
-  return parts.length > 0 ? ` (${parts.join(', ')})` : '';
+export function originOf(tracing: Tracing | null): LogIds {
+  const [task_id, trace_id] = [currentTask(), tracing?.ids().trace_id];
+  return { ...(task_id ? { task_id } : {}), ...(trace_id ? { trace_id } : {}) };
 }
 
 interface TracedInstallation {
   setting: InstallationSettings;
   secrets: SecretScope;
-  write: (message: string) => void;
+  write: ProcessLog;
 }
 
 /** OpenTelemetry's packages are loaded only if its variables turn traces on. */

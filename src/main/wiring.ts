@@ -4,6 +4,7 @@ import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { NativeConnection } from '@temporalio/worker';
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../api/app.ts';
+import { auditTrail } from '../api/audit-trail.ts';
 import type { DashboardSettings } from '../api/dashboard.ts';
 import { chatRepliesOf } from '../chat/ask-model.ts';
 import { openEgress } from '../egress/places.ts';
@@ -14,6 +15,8 @@ import { countWaiting } from '../events/waiting.ts';
 import { createJudge, type Judge } from '../guardrails/judge.ts';
 import { chatGuardOf, promptRefusal } from '../guardrails/ports.ts';
 import { cachedIdentity } from '../identity/cached-identity.ts';
+import { authorities } from '../identity/roles.ts';
+import { withServiceKeys } from '../identity/service-keys.ts';
 import { knowledgeOf, knowledgeServiceOf } from '../knowledge/service.ts';
 import { measuredRunner } from '../observe/measured.ts';
 import { createMeters } from '../observe/meters.ts';
@@ -35,7 +38,7 @@ import { requireReachable } from '../store/reachable.ts';
 import type { ScheduleRow } from '../store/scheduled-agents.ts';
 import { secretScope, secretsOfInstallation } from '../store/secret-scope.ts';
 import { configOf } from '../store/versions.ts';
-import { serve } from '../temporal/activities/fire.ts';
+import { type Fire, serve } from '../temporal/activities/fire.ts';
 import { createDispatch } from '../temporal/dispatch.ts';
 import { createEngine } from '../temporal/engine.ts';
 import { engineMark } from '../temporal/engine-mark.ts';
@@ -50,11 +53,11 @@ import { mcpProbe } from '../tools/mcp/probe-service.ts';
 import { argumentFitter } from '../tools/parsed.ts';
 import { workspacesOf } from '../tools/workspaces.ts';
 import { checksOf } from './checks.ts';
-import { type Config, hasRole } from './config.ts';
+import { type Config, hasRole, rolesOf } from './config.ts';
 import type { InstallationSettings, RunControl, SharedServices } from './core.ts';
 import { homeMark } from './home-mark.ts';
 import { apiLimitsOf } from './limits.ts';
-import { standardOutput } from './log-destination.ts';
+import { type ProcessLog, requestLog } from './log.ts';
 import { DASHBOARDS, MIGRATIONS } from './places.ts';
 import type { Resources } from './resources.ts';
 import { keySource } from './setting.ts';
@@ -71,21 +74,24 @@ export function parsersOf(config: Config, resources: Resources): { parsers: Pars
 export async function openSharedServices(
   setting: InstallationSettings,
   resources: Resources,
-  write: (message: string) => void,
+  write: ProcessLog,
 ): Promise<SharedServices> {
   const secrets = secretScope(secretsOfInstallation(setting));
-  const { config, database_url: url } = setting;
+  const { config, database_url: url, direct_database_url: direct_url } = setting;
   const tracing = await tracingOf({ setting, secrets, write }, resources);
-  const log = (message: string) => write(secrets.redact.text(`${message}${originOf(tracing)}`));
-  await requireReachable(url);
+  const log = (message: string) => write(secrets.redact.text(message), originOf(tracing));
+  await requireReachable(setting);
   const on_error = (error: Error) => log(`A database connection broke: ${error.message}`);
   const { DATABASE_POOL_SIZE: max_connections, REDIS_URL } = config;
-  const database = resources.hold(openDatabase({ url, max_connections, notifies: !REDIS_URL, on_error }), (it) => it.close());
+  const pooled = direct_url !== null;
+  const database = resources.hold(openDatabase({ url, max_connections, pooled, notifies: !REDIS_URL, on_error }), (it) =>
+    it.close(),
+  );
   const keys = keyRing(setting.encryption_keys, secrets.hear);
   await requireOwnSchema(database.pool, MIGRATIONS);
   await requireKeys(database.pool, keys, keySource(config));
   if (hasRole(config, 'runs')) await noteActiveKey(database.pool, keys);
-  const connection = connectionTo(url, 'perdura events');
+  const connection = connectionTo(direct_url ?? url, 'perdura events');
   const bus = resources.hold(
     REDIS_URL ? redisBus({ url: REDIS_URL, log }) : postgresBus({ connection, pool: database.pool, log }),
     (it) => it.close(),
@@ -107,7 +113,10 @@ export async function openSharedServices(
     meters,
   );
   const on_seen = (principal: Principal) => void store.principals.seen(principal).catch((error: Error) => log(error.message));
-  const identify = cachedIdentity(setting.identity_providers, { on_seen });
+  const noteFailure = (error: Error) => log(`The last use of a service key was not noted: ${error.message}`);
+  const identify = withServiceKeys(cachedIdentity(setting.identity_providers, { on_seen }), (key) =>
+    store.serviceKeys.known(key, noteFailure),
+  );
   const knowledge = knowledgeOf({
     store,
     egress: egress.configuration,
@@ -129,6 +138,7 @@ export async function openSharedServices(
     quotas: quotasOf(store.quotas, config),
     knowledge,
     identify,
+    authorityOf: authorities(rolesOf(config)),
     meters,
     tracing,
     log,
@@ -136,7 +146,7 @@ export async function openSharedServices(
 }
 
 /** TLS and API keys come from Temporal's own variables, the address from Perdura's setting. */
-function connectOptions({ temporal_address: address }: InstallationSettings) {
+function connectOptions({ temporal_address: address }: Pick<InstallationSettings, 'temporal_address'>) {
   return { ...loadClientConnectConfig().connectionOptions, address };
 }
 
@@ -154,8 +164,10 @@ export async function openWorkerConnection(
   return resources.hold(opened, (it) => it.close()).connection;
 }
 
-export const openClientConnection = (setting: InstallationSettings, resources: Resources): Connection =>
-  resources.hold(Connection.lazy(connectOptions(setting)), (it) => it.close());
+export const openClientConnection = (
+  setting: Pick<InstallationSettings, 'temporal_address'>,
+  resources: Pick<Resources, 'hold'>,
+): Connection => resources.hold(Connection.lazy(connectOptions(setting)), (it) => it.close());
 
 /** Starts and stops runs; `eager` if a worker shares the connection. */
 export function openRunControl(
@@ -198,9 +210,9 @@ interface ApiOptions {
 export async function openApi(
   core: SharedServices,
   driver: RunControl,
-  { resources, dashboards = DASHBOARDS, log_to = standardOutput }: ApiOptions,
+  { resources, dashboards = DASHBOARDS, log_to = requestLog() }: ApiOptions,
 ): Promise<FastifyInstance> {
-  const { setting, store, bus, runner, identify } = core;
+  const { setting, store, bus, runner, identify, authorityOf } = core;
   const { config } = setting;
   const replies = resources.hold(chatRepliesOf(core), (it) => it.close(CHAT_GRACE_MS));
   // Sessions and tasks share one id format, so the halt notice for a task reaches every API process, too.
@@ -212,6 +224,8 @@ export async function openApi(
     runner,
     ...driver,
     identify,
+    authorityOf,
+    audit: auditTrail({ store: store.audit, stream: config.AUDIT_LOG ? log_to : null, log: core.log }),
     secrets: core.secrets,
     models: modelListsOf(core),
     checks: checksOf(core, driver),
@@ -225,7 +239,7 @@ export async function openApi(
     judge: core.judge,
     admitBytes: core.quotas.admitBytes,
     knowledge: knowledgeServiceOf(core),
-    fireNow: (row: ScheduleRow, due_at: Date) => serve(firePortsOf(core, driver), row, { due_at, by_hand: true }),
+    fireNow: (row: ScheduleRow, fire: Fire) => serve(firePortsOf(core, driver), row, fire),
     mcp: mcpProbe(core),
     bundleOf: bundlesOf(core),
     requestOf: stepRequestsOf(core),
@@ -235,7 +249,6 @@ export async function openApi(
   };
   const app = await buildApp(services, {
     version: setting.version,
-    admins: config.ADMIN_SUBJECTS,
     shared_write: config.SHARED_WRITE,
     cors_origins: config.CORS_ORIGINS,
     trust_proxy: config.TRUST_PROXY,

@@ -104,6 +104,7 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
     return true;
   }
   const ledger: CallToolPorts['ledger'] = {
+    open: async (_, call_id) => calls.get(call_id),
     async openAndStart(_, call_id) {
       return { call: calls.get(call_id), started: false };
     },

@@ -1,5 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI, { AzureOpenAI } from 'openai';
+import { isServiceKey } from '../domain/access.ts';
 import type { PinnedProvider } from '../domain/definition.ts';
 import { secretRefusal } from '../domain/errors.ts';
 import { outageOf } from '../domain/outages.ts';
@@ -34,8 +35,14 @@ const COMMON = { maxRetries: 0, timeout: TIMEOUT_MS, organization: null, project
 export const refusal = (message: string, code = 'no_provider_key') => new ModelFailure(message, { code, recoverable: false });
 
 /** A client of the installation's own endpoint, called with the caller's access token. */
-export const defaultClient = (base_url: string, access_token: string, fetch: Fetch): OpenAI =>
-  new OpenAI({ ...COMMON, baseURL: base_url, apiKey: access_token, fetch: reusingFetch(fetch) });
+export function defaultClient(base_url: string, access_token: string, fetch: Fetch): OpenAI {
+  if (isServiceKey(access_token))
+    throw refusal(
+      "The default runtime is called with the caller's access token, and a service key never leaves Perdura: give the agent a provider",
+      'service_key_not_sent',
+    );
+  return new OpenAI({ ...COMMON, baseURL: base_url, apiKey: access_token, fetch: reusingFetch(fetch) });
+}
 
 /** A client of a provider's endpoint, with the key opened in the caller's name. */
 export async function providerClient(provider: ModelEndpoint, caller: ModelCaller, fetch: Fetch): Promise<OpenAI> {

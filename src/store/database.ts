@@ -2,7 +2,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { PrismaClient } from '../generated/prisma/client.ts';
 import { CONNECT_MS, PooledClient, replaceSilent } from './silent-connections.ts';
-import { notifyNobody } from './statements/installation.ts';
+import { notifyNobody, planForValues } from './statements/installation.ts';
 
 /** One pool for both: Prisma for resources, prepared SQL for the statements on a run's hot path. */
 export interface Database {
@@ -16,6 +16,8 @@ export interface Database {
 interface DatabaseOptions {
   url: string;
   max_connections?: number;
+  /** The address is that of a pooler which shares connections between transactions, such as PgBouncer. */
+  pooled?: boolean;
   /** Whether the database notifies watchers of events; off where another bus does. */
   notifies?: boolean;
   /** Called when an idle connection breaks; the pool replaces it. */
@@ -44,17 +46,23 @@ export const connectionTo = (url: string, name: string): pg.ClientConfig => ({
   keepAliveInitialDelayMillis: CONNECT_MS,
 });
 
-export function openDatabase({ url, max_connections = 20, notifies = true, on_error = () => {} }: DatabaseOptions): Database {
+/** Settings of a session. A pooler gives the next transaction another session, so it has to set them itself. */
+export const sessionOf = (notifies: boolean): pg.PoolConfig => ({
+  statement_timeout: LONG_STATEMENT_MS,
+  idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+  ...(notifies ? {} : { onConnect: (client) => client.query(notifyNobody()) }),
+});
+
+export function openDatabase(options: DatabaseOptions): Database {
+  const { url, max_connections = 20, pooled = false, notifies = true, on_error = () => {} } = options;
   const pool = new pg.Pool({
     ...connectionTo(url, 'perdura'),
     Client: PooledClient as never,
     max: max_connections,
     connectionTimeoutMillis: POOL_WAIT_MS,
     query_timeout: STATEMENT_MS,
-    statement_timeout: LONG_STATEMENT_MS,
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-    ...(notifies ? {} : { onConnect: (client) => client.query(notifyNobody()) }),
-  });
+    ...(pooled ? { unnamed: true } : sessionOf(notifies)),
+  } as pg.PoolConfig);
   pool.on('error', on_error);
   const end = replaceSilent(pool, connectionTo(url, 'perdura probe'));
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
@@ -88,6 +96,16 @@ export async function rows<R>(pool: Queryable, query: pg.QueryConfig): Promise<R
 export async function row<R>(pool: Queryable, query: pg.QueryConfig): Promise<R | undefined> {
   return (await rows<R>(pool, query))[0];
 }
+
+/**
+ * Reads whose statements are planned for their values, for filters that find few rows or most of them. The embedded server plans once
+ * for any value, which is right for statements that find rows by their keys.
+ */
+export const plannedForValues = <T>(pool: pg.Pool, read: (connection: Queryable) => Promise<T>): Promise<T> =>
+  inTransaction(pool, async (connection) => {
+    await connection.query(planForValues());
+    return read(connection);
+  });
 
 /** Does work in one transaction; an error rolls it back. */
 export async function inTransaction<T>(pool: pg.Pool, work: (connection: Queryable) => Promise<T>): Promise<T> {

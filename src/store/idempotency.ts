@@ -1,10 +1,10 @@
 import { v7 as uuid } from 'uuid';
-import { AppError } from '../domain/errors.ts';
+import { AppError, type ErrorKind } from '../domain/errors.ts';
 import { Prisma, type PrismaClient } from '../generated/prisma/client.ts';
 
 type Claim =
-  /** Serve the request and create its record under this id. A retry after a server died gets the same id. */
-  | { kind: 'new'; reserved_id: string }
+  /** Serve the request and create its record under this id. `repeated`: an earlier try with the same id may have created it. */
+  | { kind: 'new'; reserved_id: string; repeated: boolean }
   /** The same request already has a reply. */
   | { kind: 'replay'; reply: unknown }
   /** The key belongs to another request. */
@@ -29,6 +29,9 @@ export const KEPT_MS = 24 * 3_600_000;
 /** After this long without a reply, the server of a request counts as dead. */
 const LOST_MS = 30_000;
 
+/** Failures of something that the request needed, which may have done its part. */
+const UNCERTAIN: readonly ErrorKind[] = ['unavailable', 'upstream'];
+
 /** Stored in place of the reply. */
 const WITHDRAWN = { withdrawn: true };
 const isWithdrawn = (reply: unknown) => (reply as Partial<typeof WITHDRAWN> | null)?.withdrawn === true;
@@ -45,7 +48,7 @@ export function idempotencyStore(prisma: PrismaClient) {
       const reserved_id = uuid();
       const data = [{ principal, key, request_hash, reserved_id }];
       const { count } = await prisma.idempotencyKey.createMany({ data, skipDuplicates: true });
-      if (count === 1) return { kind: 'new', reserved_id };
+      if (count === 1) return { kind: 'new', reserved_id, repeated: false };
       const known = await prisma.idempotencyKey.findUnique({ where: where({ principal, key }) });
       if (known && known.request_hash !== request_hash) return { kind: 'mismatch' };
       if (!known || isWithdrawn(known.reply)) return { kind: 'busy' };
@@ -54,7 +57,9 @@ export function idempotencyStore(prisma: PrismaClient) {
       const lost = { OR: [{ created_at: { lt: new Date(now - LOST_MS) } }, { created_at: { gt: new Date(now + LOST_MS) } }] };
       const seen = { principal, key, created_at: known.created_at };
       const taken = await prisma.idempotencyKey.updateMany({ where: { ...seen, ...lost }, data: { created_at: new Date(now) } });
-      return taken.count === 1 && known.reserved_id ? { kind: 'new', reserved_id: known.reserved_id } : { kind: 'busy' };
+      return taken.count === 1 && known.reserved_id
+        ? { kind: 'new', reserved_id: known.reserved_id, repeated: true }
+        : { kind: 'busy' };
     },
     /** The id reserved for the request's record; null if the key is unused. */
     async reserved({ principal, key }: KeyOf): Promise<string | null> {
@@ -74,11 +79,12 @@ export function idempotencyStore(prisma: PrismaClient) {
       return (await this.keep(key, WITHDRAWN)).kind === 'kept';
     },
     /**
-     * Lets a failed request be repeated with its key. A refused one has created nothing, so its key is deleted. Any other failure
-     * may have created the record, so a repetition continues under the same id.
+     * Lets a failed request be repeated with its key. One that is refused at its first try has created nothing, so its key is deleted.
+     * Otherwise the record may exist, so a repetition continues under the same id.
      */
-    async failed(key: KeyOf, error: unknown): Promise<void> {
-      if (error instanceof AppError) await prisma.idempotencyKey.deleteMany({ where: unanswered(key) });
+    async failed(key: KeyOf, error: unknown, { repeated }: { repeated: boolean }): Promise<void> {
+      if (!repeated && error instanceof AppError && !UNCERTAIN.includes(error.kind))
+        await prisma.idempotencyKey.deleteMany({ where: unanswered(key) });
       else
         await prisma.idempotencyKey.updateMany({
           where: unanswered(key),

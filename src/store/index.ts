@@ -7,6 +7,7 @@ import { exchangeLimitsOf, type PinnedGuardrail } from '../domain/definition.ts'
 import { INSTALLATION } from '../domain/installation.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import { alertStore } from './alerts.ts';
+import { auditStore } from './audit.ts';
 import { chatStore } from './chat.ts';
 import { connectionStores } from './connections.ts';
 import { continuityStore } from './continuity.ts';
@@ -38,6 +39,7 @@ import { type Publish, runStore } from './runs.ts';
 import { sampleStore } from './samples.ts';
 import { scheduleStore } from './scheduled-agents.ts';
 import { scoreStore } from './scores.ts';
+import { serviceKeyStore } from './service-keys.ts';
 import { sizeStore } from './sizes.ts';
 import { probeWriting } from './statements/installation.ts';
 import { chatGuardrails, notJoinedByTag } from './statements/snapshots.ts';
@@ -116,6 +118,8 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
     webhookSecrets: webhookSecretStore({ pool, prisma }, keys),
     principals: principalStore(prisma),
     settings: personSettings(prisma),
+    serviceKeys: serviceKeyStore(prisma),
+    audit: auditStore({ pool: quick, prisma }),
     quotas: quotaStore(pool),
     idempotency: idempotencyStore(prisma),
     samples: sampleStore(prisma),

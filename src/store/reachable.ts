@@ -1,30 +1,69 @@
 import pg from 'pg';
-import { connectionTo } from './database.ts';
+import { connectionTo, sessionOf } from './database.ts';
 
 /** Postgres does not take connections from here: a sentence with its address and what it answered. */
 export class DatabaseUnreachable extends Error {}
 
+interface Connecting {
+  /** The setting that has the address. */
+  setting?: string;
+  session?: pg.PoolConfig;
+}
+
 /** Opens a connection that is ready for statements, and throws `DatabaseUnreachable` if it cannot. */
-export async function connectTo(url: string, name: string): Promise<pg.Client> {
-  const client = new pg.Client(connectionTo(url, name));
-  // An error after a failed attempt says nothing new.
-  client.on('error', () => {});
+export async function connectTo(
+  url: string,
+  name: string,
+  { setting = 'DATABASE_URL', session = {} }: Connecting = {},
+): Promise<pg.Client> {
   try {
+    const client = new pg.Client({ ...connectionTo(url, name), ...session });
+    // An error after a failed attempt says nothing new.
+    client.on('error', () => {});
     await client.connect();
     return client;
   } catch (error) {
-    const { host, port, database } = client;
-    throw new DatabaseUnreachable(
-      `Postgres at ${host}:${port}, database ${database}, cannot be used (DATABASE_URL): ${reasonOf(error)}`,
-    );
+    throw new DatabaseUnreachable(`Postgres at ${placeOf(url)} cannot be used (${setting}): ${reasonOf(error)}`);
   }
 }
 
-export async function requireReachable(url: string): Promise<void> {
-  const client = await connectTo(url, 'perdura start');
+/** Throws `DatabaseUnreachable` if the database does not take connections, or not those of the pool. */
+export async function requireReachable({ database_url, direct_database_url }: Addresses): Promise<void> {
+  const session = direct_database_url === null ? sessionOf(true) : {};
+  const client = await connectTo(database_url, 'perdura start', { session });
   await client.end();
+  if (direct_database_url === null) return;
+  const direct = await connectTo(direct_database_url, 'perdura start', { setting: 'DATABASE_DIRECT_URL' });
+  await direct.end();
+}
+
+interface Addresses {
+  database_url: string;
+  direct_database_url: string | null;
+}
+
+function placeOf(text: string): string {
+  if (!URL.canParse(text)) return 'its socket';
+  const url = new URL(text);
+  return `${url.searchParams.get('host') ?? url.hostname}:${url.port || 5432}, database ${url.pathname.slice(1)},`;
 }
 
 /** An attempt at several addresses fails with all of their errors and no message. */
-const reasonOf = (error: unknown): string =>
-  error instanceof AggregateError ? error.errors.map(({ message }: Error) => message).join('; ') : (error as Error).message;
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(({ message }: Error) => message).join('; ');
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (/unsupported startup parameter/.test(message)) return `${message}; ${POOLER}`;
+  return UNTRUSTED.has(code ?? '') ? `${message}; ${AUTHORITY}` : message;
+}
+
+const POOLER = 'if this is a pooler, set DATABASE_DIRECT_URL to the address of Postgres itself (docs/operations.md)';
+const AUTHORITY = 'sslrootcert in its URL, or NODE_EXTRA_CA_CERTS, must name the certificate of the authority that signed it';
+
+/** What Node calls a certificate of an authority that it does not know. */
+const UNTRUSTED = new Set([
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'CERT_SIGNATURE_FAILURE',
+]);

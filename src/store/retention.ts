@@ -1,6 +1,7 @@
 import { firstUuidOf } from '../domain/uuid.ts';
 import { type Database, inTransaction, type Queryable, row, rows } from './database.ts';
 import { KEPT_MS as KEYS_KEPT_MS } from './idempotency.ts';
+import * as audit from './statements/audit.ts';
 import * as events from './statements/event-partitions.ts';
 import { findFact, writeFact } from './statements/installation.ts';
 import * as sql from './statements/retention.ts';
@@ -64,8 +65,15 @@ export function retentionStore({ pool }: Pick<Database, 'pool'>) {
       delta_partitions: () => taking((on) => partition(on, 'events_deltas', deltasBefore(now))),
       idempotency_keys: () =>
         taking(async (on) => {
-          const gone = await row<Counted>(on, sql.expireKeys({ before: new Date(now.getTime() - KEYS_KEPT_MS) }));
-          return { removed: gone?.removed ?? 0, next: gone?.removed === sql.BATCH ? START : null };
+          return oneBatch(await row<Counted>(on, sql.expireKeys({ before: new Date(now.getTime() - KEYS_KEPT_MS) })));
+        }),
+    }),
+    /** Entries of the audit from before a time. */
+    audit: (before: Date): Record<string, Sweep> => ({
+      audit_entries: () =>
+        taking(async (on) => {
+          await rows(on, audit.allowAuditRetention());
+          return oneBatch(await row<Counted>(on, audit.removeAudit({ before })));
         }),
     }),
     /** What ended before a time. */
@@ -93,6 +101,8 @@ export function retentionStore({ pool }: Pick<Database, 'pool'>) {
 interface Counted {
   removed: number;
 }
+
+const oneBatch = ({ removed }: Counted = { removed: 0 }): Swept => ({ removed, next: removed === sql.BATCH ? START : null });
 
 interface Walked extends Counted {
   looked: number;

@@ -3,21 +3,26 @@ import { v7 as uuid } from 'uuid';
 import type { ScheduleFire, ScheduledAgent as Wired } from '../contracts/scheduled-agents.ts';
 import { cadenceOf, dueBetween, nextDue } from '../domain/cadence.ts';
 import { LIVE_STATUSES } from '../domain/statuses.ts';
-import type { Prisma, PrismaClient, ScheduledAgent as Row } from '../generated/prisma/client.ts';
-import { row } from './database.ts';
+import type { ScheduleFire as Fire, Prisma, PrismaClient, ScheduledAgent as Row } from '../generated/prisma/client.ts';
+import { row, rows } from './database.ts';
 import type { KeyRing, Sealed } from './key-ring.ts';
 import { cursorOf, idOfCursor, type Paging, pageOf, wire, wireAs } from './page.ts';
 import { refused } from './resource.ts';
 import { findFact } from './statements/installation.ts';
-import { settleFire } from './statements/schedules.ts';
+import { pauseFailingSchedules, settleFire, waitingTaskOfSchedule } from './statements/schedules.ts';
 
 export type { Row as ScheduleRow };
 
 export interface ScheduleValues {
   name?: string | undefined;
   prompt?: string | undefined;
-  interval_value?: number | undefined;
-  interval_unit?: string | undefined;
+  interval_value?: number | null | undefined;
+  interval_unit?: string | null | undefined;
+  cron?: string | null | undefined;
+  time_zone?: string | undefined;
+  jitter_seconds?: number | undefined;
+  pause_after_failures?: number | null | undefined;
+  disabled_reason?: string | null | undefined;
   start_at?: string | undefined;
   end_at?: string | null | undefined;
   overlap_policy?: string | undefined;
@@ -32,6 +37,11 @@ interface NewSchedule extends ScheduleValues {
   owner_login: string;
   workflow_id: string;
 }
+
+/** Stored with a cron expression, for servers of the release before. */
+const NO_INTERVAL = { interval_value: 10_000, interval_unit: 'weeks' };
+
+export const scheduleColumns = <V extends ScheduleValues>(values: V) => (values.cron ? { ...values, ...NO_INTERVAL } : values);
 
 const NOUN = 'scheduled agent';
 const MOST_MISSED = 1_000;
@@ -70,19 +80,26 @@ export function scheduleStore({ pool, prisma, keys }: { pool: pg.Pool; prisma: P
     find: (id: string): Promise<Row | null> => table.findUnique({ where: { id } }),
     all: (): Promise<Row[]> => table.findMany({ orderBy: { id: 'asc' } }),
     create: ({ id = uuid(), ...values }: NewSchedule, access_token: string): Promise<Row> => {
-      const data = { id, ...values, ...sealed(id, access_token) };
+      const data = { id, ...scheduleColumns(values), ...sealed(id, access_token) };
       return refused(NOUN, table.create({ data: data as Prisma.ScheduledAgentUncheckedCreateInput }));
     },
     /** Changes a schedule and replaces its access token with that of the person who changes it. */
     update: (id: string, values: ScheduleValues, access_token: string): Promise<Row> =>
       refused(
         NOUN,
-        table.update({ where: { id }, data: { ...values, ...sealed(id, access_token) } as Prisma.ScheduledAgentUpdateInput }),
+        table.update({
+          where: { id },
+          data: { ...scheduleColumns(values), ...sealed(id, access_token) } as Prisma.ScheduledAgentUpdateInput,
+        }),
       ),
     /** Disables a schedule unless it has changed within that time. False if it has, or is disabled already. */
-    async disableUnchanged(id: string, grace_ms: number): Promise<boolean> {
+    async disableUnchanged(id: string, { grace_ms, reason }: { grace_ms: number; reason: string }): Promise<boolean> {
       const unchanged = { id, enabled: true, updated_at: { lt: new Date(Date.now() - grace_ms) } };
-      return (await table.updateMany({ where: unchanged, data: { enabled: false } })).count === 1;
+      return (await table.updateMany({ where: unchanged, data: { enabled: false, disabled_reason: reason } })).count === 1;
+    },
+    /** Disables the schedules whose last runs have failed, as often as their owners allow. Returns their ids. */
+    async pauseFailing(id: string | null = null): Promise<string[]> {
+      return (await rows<{ id: string }>(pool, pauseFailingSchedules({ id }))).map((one) => one.id);
     },
     /** Restores an earlier row. */
     async restore({ id, ...row }: Row): Promise<void> {
@@ -110,6 +127,12 @@ export function scheduleStore({ pool, prisma, keys }: { pool: pg.Pool; prisma: P
 
 /** The outcome of each due time of a schedule. */
 function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
+  async function withStatuses(found: Fire[]): Promise<ScheduleFire[]> {
+    const ids = found.flatMap(({ task_id }) => (task_id ? [task_id] : []));
+    const tasks = await prisma.task.findMany({ where: { id: { in: ids } }, select: { id: true, status: true } });
+    const statuses = new Map(tasks.map(({ id, status }) => [id, status]));
+    return found.map((fire) => ({ ...wireAs<ScheduleFire>()(fire), task_status: statuses.get(fire.task_id ?? '') ?? null }));
+  }
   const place = (scheduled_agent_id: string, due_at: Date) => ({ scheduled_agent_id_due_at: { scheduled_agent_id, due_at } });
   return {
     /**
@@ -132,6 +155,12 @@ function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
       const { outcome, detail = null, task_id } = end;
       await row(pool, settleFire({ scheduled_agent_id, due_at, outcome, detail, task_id }));
     },
+    /** Makes a due time without a run ready to be served again, with the id of another task: one that was refused may be on record. */
+    async reopenFire(scheduled_agent_id: string, due_at: Date): Promise<void> {
+      const where = { scheduled_agent_id, due_at, outcome: { in: ['missed', 'skipped', 'failed'] } };
+      const data = { outcome: 'firing', task_id: uuid(), detail: null, fired_at: new Date() };
+      await prisma.scheduleFire.updateMany({ where, data });
+    },
     /** Records why a due time has no task yet; it is retried. */
     async noteWaiting(scheduled_agent_id: string, due_at: Date, detail: string): Promise<void> {
       await prisma.scheduleFire.updateMany({ where: { scheduled_agent_id, due_at, outcome: 'firing' }, data: { detail } });
@@ -145,10 +174,14 @@ function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
       });
       return found?.id ?? null;
     },
+    /** A run of this schedule that waits for its turn in its workflow. */
+    async waitingTask(scheduled_agent_id: string, except: string): Promise<string | null> {
+      return (await row<{ id: string }>(pool, waitingTaskOfSchedule({ scheduled_agent_id, except })))?.id ?? null;
+    },
     /** Records as missed the due times since the schedule's last change that were not served and no longer will be. */
     async noteMissed(schedule: Row, now: number): Promise<void> {
       if (!schedule.enabled) return;
-      const until = now - schedule.catchup_window_seconds * 1000 - GRACE_MS;
+      const until = now - (schedule.catchup_window_seconds + schedule.jitter_seconds) * 1000 - GRACE_MS;
       const due = dueBetween(cadenceOf(schedule), { after: schedule.updated_at.getTime(), until, limit: MOST_MISSED });
       if (due.length === 0) return;
       const span = { gte: new Date(due[0]!), lte: new Date(until) };
@@ -171,21 +204,20 @@ function fires({ pool, prisma }: { pool: pg.Pool; prisma: PrismaClient }) {
         prisma.scheduleFire.findMany({ where, orderBy: { due_at: 'desc' }, take: limit }),
         prisma.scheduleFire.count({ where: { scheduled_agent_id } }),
       ]);
-      const ids = found.flatMap(({ task_id }) => (task_id ? [task_id] : []));
-      const tasks = await prisma.task.findMany({ where: { id: { in: ids } }, select: { id: true, status: true } });
-      const statuses = new Map(tasks.map(({ id, status }) => [id, status]));
-      const items = found.map((fire) => ({
-        ...wireAs<ScheduleFire>()(fire),
-        task_status: statuses.get(fire.task_id ?? '') ?? null,
-      }));
-      return { items, total, next: null };
+      return { items: await withStatuses(found), total, next: null };
+    },
+    /** The due times that are on record, of these, oldest first. */
+    async firesAt(scheduled_agent_id: string, due: readonly number[]): Promise<ScheduleFire[]> {
+      const where = { scheduled_agent_id, due_at: { in: due.map((time) => new Date(time)) } };
+      return withStatuses(await prisma.scheduleFire.findMany({ where, orderBy: { due_at: 'asc' } }));
     },
   };
 }
 
 /** The wire format. The next time is computed with the engine's algorithm, so it is correct even if the engine is unreachable. */
-function scheduleOfRow(row: Row, now: number): Wired {
+export function scheduleOfRow(row: Row, now: number): Wired {
   const { owner: _owner, owner_login: _login, caller_token: _token, caller_key_id: _key, ...rest } = row;
   const next = row.enabled ? nextDue(cadenceOf(row), now) : null;
-  return { ...wire(rest), next_run_at: next === null ? null : new Date(next).toISOString() } as Wired;
+  const interval = row.cron === null ? {} : { interval_value: null, interval_unit: null };
+  return { ...wire(rest), ...interval, next_run_at: next === null ? null : new Date(next).toISOString() } as Wired;
 }

@@ -19,7 +19,7 @@ const SILENT = /^Query read timeout|^Client was closed/;
 
 /** A connection that did not answer in time is closed: the next statement on it would wait behind the first. */
 export class PooledClient extends pg.Client {
-  constructor(config: pg.ClientConfig) {
+  constructor(config: PooledConfig) {
     super({ ...config, connectionTimeoutMillis: CONNECT_MS });
     // The pool listens while it has the connection, and not any more while it closes it.
     this.on('error', () => {});
@@ -28,7 +28,7 @@ export class PooledClient extends pg.Client {
       if (SILENT.test(error.message)) void this.end();
     };
     this.query = ((...args: unknown[]) => {
-      const answer = query(...args);
+      const answer = query(...(config.unnamed ? withoutName(args) : args));
       if (answer instanceof Promise) answer.catch(closeIfSilent);
       return answer;
     }) as typeof this.query;
@@ -51,6 +51,18 @@ export class PooledClient extends pg.Client {
   drop(): void {
     (this as unknown as { connection: { stream: Socket } }).connection.stream.destroy();
   }
+}
+
+interface PooledConfig extends pg.ClientConfig {
+  /** Statements are not prepared under their names, which a pooler that shares connections between transactions would lose. */
+  unnamed?: boolean;
+}
+
+/** The arguments of a query without the name of its statement. */
+function withoutName([statement, ...rest]: unknown[]): unknown[] {
+  if (typeof statement !== 'object' || statement === null || !('name' in statement)) return [statement, ...rest];
+  const { name: _, ...unnamed } = statement;
+  return [unnamed, ...rest];
 }
 
 interface Wait {

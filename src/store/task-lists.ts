@@ -1,6 +1,8 @@
+import type pg from 'pg';
 import type { TaskSort } from '../contracts/task-lists.ts';
 import { isUuid } from '../domain/uuid.ts';
-import { Prisma, type PrismaClient, type Task as Row } from '../generated/prisma/client.ts';
+import { Prisma, type Task as Row } from '../generated/prisma/client.ts';
+import { plannedForValues, row, rows } from './database.ts';
 import { badCursor, cursorOf, idOfCursor, type Paging, pageOf, type RowPage } from './page.ts';
 
 export interface TaskFilter {
@@ -25,36 +27,79 @@ export interface TaskFilter {
 
 export interface TaskListQuery extends TaskFilter, Paging {
   sort?: TaskSort | undefined;
+  /** Count at most this many. */
+  count_to?: number | undefined;
 }
 
-/** Without the words, which nobody reads. */
 const COLUMNS = Prisma.raw(Object.keys(Prisma.TaskScalarFieldEnum).join(', '));
+const BY_TIME = { newest: Prisma.raw('id DESC'), oldest: Prisma.raw('id ASC') } as const;
+const LARGEST_FIRST = Prisma.raw('sorted_by DESC, id DESC');
 
-/** What a list is ordered by, largest first; the id decides between equal ones. */
-const SORTS = {
-  newest: null,
-  oldest: null,
-  cost: Prisma.raw('cost'),
-  tokens: Prisma.raw('(total_in + total_out)::float8'),
-  duration: Prisma.raw('coalesce(extract(epoch FROM completed_at - started_at), -1)::float8'),
+/**
+ * What a list is ordered by, largest first; the id decides between equal ones. The figures of ended tasks are in an index; there
+ * are few others.
+ */
+const FIGURES = {
+  cost: { ended: Prisma.raw('final_cost'), open: Prisma.raw('cost') },
+  tokens: { ended: Prisma.raw('final_tokens'), open: Prisma.raw('(total_in::float8 + total_out)') },
+  duration: { ended: Prisma.raw('final_seconds'), open: Prisma.raw('(-1)::float8') },
 } as const;
+type Figure = keyof typeof FIGURES;
+const isFigure = (sort: TaskSort): sort is Figure => sort in FIGURES;
 
-/** Tasks that match, without those before the cursor, one more than the limit. */
-export async function listTasks(prisma: PrismaClient, query: TaskListQuery): Promise<RowPage<Row>> {
-  const { limit, cursor, sort = 'newest' } = query;
+interface Wanted {
+  matching: Prisma.Sql;
+  sort: TaskSort;
+  cursor: string | undefined;
+  /** One more than the limit. */
+  most: number;
+}
+
+/** Tasks that match, without those before the cursor. Counts no more than `count_to`. */
+export async function listTasks(pool: pg.Pool, query: TaskListQuery): Promise<RowPage<Row>> {
+  const { limit, cursor, sort = 'newest', count_to } = query;
   const matching = Prisma.join(conditions(query), ' AND ');
-  const by = SORTS[sort];
-  const place = cursor === undefined ? null : placeOf(cursor, sort);
-  const order = Prisma.raw(sort === 'oldest' ? 'id ASC' : 'id DESC');
-  const rest = place ? restAfter(place, { sort, by }) : Prisma.sql`true`;
-  const [rows, [counted]] = await Promise.all([
-    prisma.$queryRaw<(Row & { sorted_by: number | null })[]>`
-      SELECT ${COLUMNS}, ${by ?? Prisma.raw('NULL::float8')} AS sorted_by FROM tasks WHERE ${matching} AND ${rest}
-      ORDER BY ${by ? Prisma.sql`${by} DESC, ` : Prisma.empty}${order} LIMIT ${limit + 1}`,
-    prisma.$queryRaw<{ total: number }[]>`SELECT count(*)::int AS total FROM tasks WHERE ${matching}`,
+  const wanted = { matching, sort, cursor, most: limit + 1 };
+  const page = isFigure(sort) ? pageByFigure({ ...wanted, sort }) : pageByTime({ ...wanted, sort });
+  // Without an order it may read the whole table, in which the rows of this owner may come last.
+  const bound = count_to === undefined ? Prisma.empty : Prisma.sql`ORDER BY id DESC LIMIT ${count_to}`;
+  const order = isFigure(sort) ? LARGEST_FIRST : BY_TIME[sort];
+  const [found, counted] = await plannedForValues(pool, async (on) => [
+    await rows<Row & { sorted_by: number | null }>(
+      on,
+      queryOf(Prisma.sql`
+        WITH page AS MATERIALIZED (${page}) SELECT ${COLUMNS}, sorted_by FROM page JOIN tasks USING (id) ORDER BY ${order}`),
+    ),
+    await row<{ total: number }>(
+      on,
+      queryOf(Prisma.sql`
+        SELECT count(*)::int AS total FROM (SELECT 1 FROM tasks WHERE ${matching} ${bound}) AS counted`),
+    ),
   ]);
-  const page = pageOf(rows, { total: counted?.total ?? 0, limit, cursorAt: (last) => cursorAt(last, sort) });
-  return { ...page, items: page.items.map(({ sorted_by: _, ...row }) => row) };
+  const cut = pageOf(found, { total: counted?.total ?? 0, limit, cursorAt: (last) => cursorAt(last, sort) });
+  return { ...cut, items: cut.items.map(({ sorted_by: _, ...task }) => task) };
+}
+
+const queryOf = ({ text, values }: Prisma.Sql): pg.QueryConfig => ({ text, values });
+
+function pageByTime({ matching, sort, cursor, most }: Wanted & { sort: keyof typeof BY_TIME }): Prisma.Sql {
+  const id = idOfCursor(cursor);
+  const beyond = Prisma.raw(sort === 'oldest' ? '>' : '<');
+  const rest = id === undefined ? Prisma.sql`true` : Prisma.sql`id ${beyond} ${id}::uuid`;
+  return Prisma.sql`
+    SELECT id, NULL::float8 AS sorted_by FROM tasks WHERE ${matching} AND ${rest} ORDER BY ${BY_TIME[sort]} LIMIT ${most}`;
+}
+
+function pageByFigure({ matching, sort, cursor, most }: Wanted & { sort: Figure }): Prisma.Sql {
+  const place = cursor === undefined ? null : placeOf(cursor, sort);
+  const part = (by: Prisma.Sql, condition: string) => {
+    const rest = place ? Prisma.sql`(${by}, id) < (${place.value}, ${place.id}::uuid)` : Prisma.sql`true`;
+    return Prisma.sql`(SELECT id, ${by} AS sorted_by FROM tasks WHERE ${matching} AND ${Prisma.raw(condition)} AND ${rest}
+      ORDER BY ${by} DESC, id DESC LIMIT ${most})`;
+  };
+  const { ended, open } = FIGURES[sort];
+  return Prisma.sql`${part(ended, 'completed_at IS NOT NULL')} UNION ALL ${part(open, 'completed_at IS NULL')}
+    ORDER BY ${LARGEST_FIRST} LIMIT ${most}`;
 }
 
 interface CountedError {
@@ -66,12 +111,19 @@ interface CountedError {
 }
 
 /** Failed tasks that match, by their error code, the most frequent first. */
-export const errorGroups = (prisma: PrismaClient, filter: TaskFilter): Promise<CountedError[]> =>
-  prisma.$queryRaw<CountedError[]>`
-    SELECT error_code, count(*)::int AS runs, (array_agg(id ORDER BY id DESC))[1] AS last_task_id,
-      (array_agg(error ORDER BY id DESC))[1] AS last_error, max(completed_at) AS last_at
-    FROM tasks WHERE ${Prisma.join(conditions(filter), ' AND ')} AND error_code IS NOT NULL AND completed_at IS NOT NULL
-    GROUP BY error_code ORDER BY runs DESC, error_code`;
+export const errorGroups = (pool: pg.Pool, filter: TaskFilter): Promise<CountedError[]> =>
+  plannedForValues(pool, (on) =>
+    rows<CountedError>(
+      on,
+      queryOf(Prisma.sql`
+        WITH groups AS (
+          SELECT error_code, count(*)::int AS runs, (array_agg(id ORDER BY id DESC))[1] AS last_task_id, max(completed_at) AS last_at
+          FROM tasks WHERE ${Prisma.join(conditions(filter), ' AND ')} AND error_code IS NOT NULL AND completed_at IS NOT NULL
+          GROUP BY error_code)
+        SELECT groups.*, tasks.error AS last_error FROM groups JOIN tasks ON tasks.id = last_task_id
+        ORDER BY runs DESC, groups.error_code`),
+    ),
+  );
 
 function conditions({ q, since, until, min_cost, max_cost, version, ...same }: TaskFilter): Prisma.Sql[] {
   const { owner, status, error_code, model, trigger, definition_hash, workflow_id, agent_id, scheduled_agent_id } = same;
@@ -96,20 +148,14 @@ const isOfVersion = (workflow_id: string | undefined, version: number): Prisma.S
 
 interface Place {
   id: string;
-  /** The value of the sort order; null in the order of time. */
-  value: number | null;
-}
-
-function restAfter({ id, value }: Place, { sort, by }: { sort: TaskSort; by: Prisma.Sql | null }): Prisma.Sql {
-  if (by) return Prisma.sql`(${by}, id) < (${value}, ${id}::uuid)`;
-  return sort === 'oldest' ? Prisma.sql`id > ${id}::uuid` : Prisma.sql`id < ${id}::uuid`;
+  /** The value of the sort order. */
+  value: number;
 }
 
 const cursorAt = ({ id, sorted_by }: { id: string; sorted_by: number | null }, sort: TaskSort) =>
   sorted_by === null ? cursorOf(id) : cursorOf(`${id} ${sort} ${sorted_by}`);
 
-function placeOf(cursor: string, sort: TaskSort): Place {
-  if (SORTS[sort] === null) return { id: idOfCursor(cursor)!, value: null };
+function placeOf(cursor: string, sort: Figure): Place {
   const [id = '', of, value = ''] = Buffer.from(cursor, 'base64url').toString('utf8').split(' ');
   if (!isUuid(id) || of !== sort || value === '' || !Number.isFinite(Number(value))) throw badCursor();
   return { id, value: Number(value) };

@@ -161,10 +161,10 @@ export function taskStore({
     },
 
     async list(query: TaskListQuery) {
-      const page = await listTasks(prisma, query);
+      const page = await listTasks(pool, query);
       return { ...page, items: page.items.map(wiredTask) };
     },
-    errors: (filter: TaskFilter) => errorGroups(prisma, filter),
+    errors: (filter: TaskFilter) => errorGroups(pool, filter),
     async find(id: string) {
       const found = await prisma.task.findUnique({ where: { id } });
       return found && wiredTask(found);

@@ -7,10 +7,13 @@ import { isUuid } from '../domain/uuid.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import { KNOWLEDGE_SOURCE } from './connections.ts';
 import type { KeyRing } from './key-ring.ts';
+import { scheduleColumns } from './scheduled-agents.ts';
 import { configSealer } from './sealed-config.ts';
 
 /** The parts of an import; an omitted part is empty. */
-export type ImportParts = Partial<Pick<FullImport, 'skills' | 'guardrails' | 'agents' | 'workflows' | 'knowledge_sources'>>;
+export type ImportParts = Partial<
+  Pick<FullImport, 'skills' | 'guardrails' | 'agents' | 'workflows' | 'knowledge_sources' | 'scheduled_agents'>
+>;
 export type PartName = keyof ImportParts;
 
 export interface Importer {
@@ -31,7 +34,7 @@ export type DraftMaker = (items: object[]) => Promise<Draft[]>;
 
 type Items<P extends PartName> = FullImport[P];
 type Referred = 'agent' | 'provider' | 'customTool' | 'mcpServer' | 'knowledgeSource' | 'skill' | 'guardrail' | 'storedToken';
-type Tables = Pick<Prisma.TransactionClient, Referred>;
+type Tables = Pick<Prisma.TransactionClient, Referred | 'workflow'>;
 
 /** An error of an item that types cannot express; null if there is none. */
 export type FaultOf = (item: object) => string | null;
@@ -108,6 +111,22 @@ export function draftMakers(tx: Tables, { importer, keys, faultOf }: Making): Re
         if (unsafe.length > 0)
           warnings.push(...unsafe, 'It was created inactive because of this; set its status to active when it is complete');
         return draft(item.title, { ...item, ...off, owner: importer.key, owner_login: importer.login }, warnings);
+      });
+    },
+    async scheduled_agents(items: Items<'scheduled_agents'>) {
+      const named = items.map(({ workflow_id }) => workflow_id).filter(isUuid);
+      const own = await tx.workflow.findMany({ where: { id: { in: named }, owner: importer.key }, select: { id: true } });
+      const workflows = new Set(own.map(({ id }) => id));
+      return items.map((given) => {
+        const { id: _, start_at = new Date().toISOString(), ...item } = given;
+        const fault = workflows.has(item.workflow_id)
+          ? faultOf(given)
+          : `workflow_id: You have no workflow with id ${item.workflow_id}; import workflows first`;
+        const owner = { owner: importer.key, owner_login: importer.login };
+        const disabled = { enabled: false, disabled_reason: 'Imported; enable the schedule to run it' };
+        return fault
+          ? refusal(item.name, fault)
+          : draft(item.name, { ...scheduleColumns({ ...item, start_at }), ...owner, ...disabled });
       });
     },
   };

@@ -6,6 +6,7 @@ import type { Prisma, PrismaClient } from '../generated/prisma/client.ts';
 import { KNOWLEDGE_SOURCE } from './connections.ts';
 import type { Granting } from './granting.ts';
 import type { KeyRing } from './key-ring.ts';
+import { type ScheduleRow, scheduleOfRow } from './scheduled-agents.ts';
 import { configSealer } from './sealed-config.ts';
 import {
   type Draft,
@@ -20,7 +21,7 @@ import {
 interface Part {
   name: PartName;
   noun: string;
-  model: 'skill' | 'guardrail' | 'agent' | 'workflow' | 'knowledgeSource';
+  model: 'skill' | 'guardrail' | 'agent' | 'workflow' | 'knowledgeSource' | 'scheduledAgent';
 }
 
 /** In dependency order: a part comes after the parts it refers to. */
@@ -30,6 +31,7 @@ const PARTS: readonly Part[] = [
   { name: 'knowledge_sources', noun: 'knowledge source', model: 'knowledgeSource' },
   { name: 'agents', noun: 'agent', model: 'agent' },
   { name: 'workflows', noun: 'workflow', model: 'workflow' },
+  { name: 'scheduled_agents', noun: 'scheduled agent', model: 'scheduledAgent' },
 ];
 
 const MODELS: Record<ResourceType, Part['model']> = {
@@ -38,6 +40,7 @@ const MODELS: Record<ResourceType, Part['model']> = {
   agent: 'agent',
   workflow: 'workflow',
   knowledge_source: 'knowledgeSource',
+  scheduled_agent: 'scheduledAgent',
 };
 
 /** The part of a Prisma model that imports and exports need. */
@@ -45,7 +48,7 @@ interface Table {
   findMany(args: object): Promise<({ id: string } & object)[]>;
   createManyAndReturn(args: object): Promise<{ id: string }[]>;
 }
-type Tables = Pick<Prisma.TransactionClient, 'skill' | 'guardrail' | 'agent' | 'workflow' | 'knowledgeSource'>;
+type Tables = Pick<Prisma.TransactionClient, Part['model']>;
 
 const BATCH = 200;
 const TIMEOUT_MS = 60_000;
@@ -69,8 +72,10 @@ export function transferStore({ prisma, keys, granting }: Stores) {
     },
 
     /** The readable form: secrets of a connection are masked. */
-    masked: (record: object) =>
-      'connection_config' in record ? { ...record, connection_config: sealer.mask(record.connection_config) } : record,
+    masked(record: object): object {
+      if ('caller_token' in record) return scheduleOfRow(record as ScheduleRow, Date.now());
+      return 'connection_config' in record ? { ...record, connection_config: sealer.mask(record.connection_config) } : record;
+    },
 
     /**
      * Creates the valid items in one transaction; a dry run does the same and rolls back. Importing counts as saving: an item is

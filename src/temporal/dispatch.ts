@@ -132,7 +132,8 @@ export function createDispatch({
       // engine that did start it may be lost: then the prompt is accepted, or its repetition would be another run.
       if (await discard(task_id)) throw error;
     }
-    if (queued) await recheck(task_id, workflow_id);
+    // The prompt is accepted. What does not get through now is repeated by the reconciler.
+    if (queued) await recheck(task_id, workflow_id).catch(() => {});
   }
 
   /** Checks a run that was started to wait: its lane may have become free, or its task may have ended, before it could be signalled. */

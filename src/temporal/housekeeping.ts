@@ -86,6 +86,34 @@ export const missingParts = (client: Client, task_queue: string): Promise<string
     return scheduled ? parts : [...parts, `the schedule ${reconcilerScheduleId(task_queue)}`];
   });
 
+/** How long a namespace may take from its registration until every part of the engine knows it. */
+const NAMESPACE_KNOWN_MS = 30_000;
+const NAMESPACE_PAUSE_MS = 500;
+
+/** Registers the namespace and the attributes that runs are found by, if they are missing. Returns what it has registered. */
+export async function prepareNamespace({
+  client,
+  retention_days,
+}: Pick<HousekeepingOptions, 'client' | 'retention_days'>): Promise<string[]> {
+  const is_new = !(await hasNamespace(client));
+  if (is_new) await registerNamespace({ client, retention_days });
+  const missing = await onceKnown(() => missingAttributes(client));
+  await onceKnown(() => registerSearchAttributes(client));
+  const attributes = missing.map((name) => `the search attribute ${name}`);
+  return is_new ? [`the namespace ${client.options.namespace}`, ...attributes] : attributes;
+}
+
+/** Does the work again while the engine does not know a new namespace everywhere. */
+async function onceKnown<T>(work: () => Promise<T>): Promise<T> {
+  for (const until = performance.now() + NAMESPACE_KNOWN_MS; ; await wait(NAMESPACE_PAUSE_MS)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isGrpcServiceError(error) || error.code !== NOT_FOUND || performance.now() > until) throw error;
+    }
+  }
+}
+
 async function hasNamespace({ workflowService, options: { namespace } }: Client): Promise<boolean> {
   try {
     await workflowService.describeNamespace({ namespace });
@@ -106,7 +134,10 @@ async function hasSchedule(client: Client, task_queue: string): Promise<boolean>
   }
 }
 
-async function registerNamespace({ client, retention_days }: HousekeepingOptions): Promise<void> {
+async function registerNamespace({
+  client,
+  retention_days,
+}: Pick<HousekeepingOptions, 'client' | 'retention_days'>): Promise<void> {
   if (await hasNamespace(client)) return;
   const { namespace } = client.options;
   await client.workflowService.registerNamespace({

@@ -8,18 +8,21 @@ interface ReconciledSchedules {
   removed: string[];
   /** Paused in the engine by hand, and now disabled on record. */
   disabled: string[];
+  /** Disabled because their last runs have failed. */
+  failing: string[];
 }
 
 type Rows = Pick<Store, 'scheduledAgents'>;
 
 /**
  * The rows are the truth: schedules of the engine that differ are updated, and those without a row are removed. Only a pause is taken
- * over from the engine.
+ * over from the engine. Schedules whose runs keep failing are disabled, if their owners want that.
  */
 export async function reconcileSchedules(store: Rows, schedules: Schedules): Promise<ReconciledSchedules> {
+  const failing = await store.scheduledAgents.pauseFailing();
   const rows = await store.scheduledAgents.all();
   const known = await schedules.overview(rows);
-  const done: ReconciledSchedules = { saved: [], removed: [], disabled: [] };
+  const done: ReconciledSchedules = { saved: [], removed: [], disabled: [], failing };
   // Rows and overview may be slightly out of date, so a schedule that looks different is read again.
   const suspects = new Set([...known.keys(), ...rows.map(({ id }) => id)].filter((id) => !known.get(id)));
   for (const id of suspects) {
@@ -34,12 +37,14 @@ const MOST_LOOKS = 5;
 /** A row that changed this recently may be on its way to the engine. */
 const GRACE_MS = 15_000;
 
+const PAUSED = 'Paused in Temporal; enable the schedule to continue';
+
 /** Updates one schedule of the engine from its row, and again if the row has changed meanwhile. */
 async function alike(
   { scheduledAgents }: Rows,
   schedules: Schedules,
   { id, known }: { id: string; known: boolean },
-): Promise<keyof ReconciledSchedules | null> {
+): Promise<'saved' | 'removed' | 'disabled' | null> {
   let saved = false;
   for (let look = 0; look < MOST_LOOKS; look += 1) {
     const row = await scheduledAgents.find(id);
@@ -50,7 +55,7 @@ async function alike(
     }
     if (await schedules.matches(row)) break;
     if (row.enabled && (await schedules.isPausedByHand(id)))
-      return (await scheduledAgents.disableUnchanged(id, GRACE_MS)) ? 'disabled' : null;
+      return (await scheduledAgents.disableUnchanged(id, { grace_ms: GRACE_MS, reason: PAUSED })) ? 'disabled' : null;
     await schedules.save(row);
     saved = true;
   }

@@ -5,7 +5,7 @@ import {
   ScheduleNotFoundError,
   ScheduleOverlapPolicy,
 } from '@temporalio/client';
-import { cadenceOf, phaseOf, type StoredCadence } from '../domain/cadence.ts';
+import { cadenceOf, type EngineCadence, engineCadence, type StoredCadence } from '../domain/cadence.ts';
 import { soonOf } from './engine.ts';
 import { SCHEDULE_PREFIX, scheduleIdOf, WORKFLOW_TASK_TIMEOUT } from './names.ts';
 import { linkedDetails } from './page-links.ts';
@@ -17,6 +17,7 @@ interface EngineSchedule extends StoredCadence {
   name: string;
   enabled: boolean;
   catchup_window_seconds: number;
+  jitter_seconds: number;
 }
 
 /** The only interface to the engine's schedules for the rest of the service. If the engine is unreachable, every call throws `unavailable`. */
@@ -110,9 +111,10 @@ const noneIfUnknown = (error: unknown): null => {
 /** Overlap is decided when a run is due, by the state of the previous task: the engine only sees that the task was created. */
 const engineOptions =
   ({ task_queue, public_url }: Omit<ScheduleSettings, 'client'>) =>
-  ({ id, owner, name, enabled, catchup_window_seconds, ...stored }: EngineSchedule) => ({
+  ({ id, owner, name, enabled, catchup_window_seconds, jitter_seconds, ...stored }: EngineSchedule) => ({
     spec: {
-      intervals: [phaseOf(cadenceOf(stored))],
+      ...engineSpec(engineCadence(cadenceOf(stored), Date.now())),
+      jitter: jitter_seconds * 1000,
       startAt: stored.start_at,
       ...(stored.end_at === null ? {} : { endAt: stored.end_at }),
     },
@@ -132,13 +134,31 @@ const engineOptions =
     state: { paused: !enabled, note: enabled ? '' : DISABLED },
   });
 
+/** The engine keeps the comment of an expression, and not the expression. */
+const engineSpec = (cadence: EngineCadence) =>
+  'crons' in cadence
+    ? { cronExpressions: cadence.crons.map(({ expression, comment }) => `${expression} # ${comment}`) }
+    : cadence;
+
 interface Facts {
-  spec: { intervals?: { every: unknown; offset?: unknown }[]; startAt?: Date; endAt?: Date };
+  spec: {
+    intervals?: { every: unknown; offset?: unknown }[];
+    calendars?: { comment?: string }[];
+    cronExpressions?: string[];
+    jitter?: number;
+    startAt?: Date;
+    endAt?: Date;
+  };
   state: { paused: boolean };
 }
 
 const factsOf = (of: unknown): string => {
   const { spec, state } = of as Facts;
   const [interval] = spec.intervals ?? [];
-  return JSON.stringify([interval?.every, interval?.offset ?? 0, spec.startAt, spec.endAt, state.paused]);
+  const comments = [
+    ...(spec.calendars ?? []).map(({ comment }) => comment),
+    ...(spec.cronExpressions ?? []).map((text) => text.split(' # ')[1]),
+  ];
+  const { startAt, endAt, jitter = 0 } = spec;
+  return JSON.stringify([interval?.every, interval?.offset ?? 0, comments.sort(), jitter, startAt, endAt, state.paused]);
 };

@@ -1,4 +1,4 @@
-import { DefaultLogger, type NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
+import { DefaultLogger, type LogEntry, type NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import type { Tracing } from '../observe/tracing.ts';
 import { type ActivityPorts, type RunActivities, runActivities } from './activities/index.ts';
 import { workflowBundle } from './bundle.ts';
@@ -28,15 +28,21 @@ interface WorkerSettings {
 /** The name under which the versions of all workers are kept in the engine. */
 export const DEPLOYMENT = 'perdura';
 
+interface SdkOutput {
+  metrics_address?: string | undefined;
+  /** Instead of text on stderr. */
+  write?: ((entry: LogEntry) => void) | undefined;
+}
+
 /**
  * How much of the SDK's own log goes to stderr. Must be set before the first connection. The log of its native part is not
  * forwarded, because then every trace of both parts would be buffered, sorted and dropped. With `metrics_address` (host:port) the
  * SDK serves its metrics there.
  */
-export function quietSdk(level: 'WARN' | 'ERROR' = 'WARN', metrics_address?: string): void {
+export function quietSdk(level: 'WARN' | 'ERROR' = 'WARN', { metrics_address, write }: SdkOutput = {}): void {
   const logging = { console: {}, filter: 'ERROR' };
   const metrics = metrics_address ? { metrics: metricsAt(metrics_address) } : {};
-  Runtime.install({ logger: new DefaultLogger(level), telemetryOptions: { logging, ...metrics } });
+  Runtime.install({ logger: new DefaultLogger(level, write), telemetryOptions: { logging, ...metrics } });
 }
 
 /** The SDK's own metrics, for Prometheus: units and kinds are in their names. */

@@ -45,6 +45,7 @@ export async function worldOf(here: TestInstallation): Promise<World> {
     memories: () => ({ agent_id: ids.agents, key: unique('key'), value: 'x' }),
     tokens: () => ({ name: unique('token'), value: 'x' }),
     datasets: () => ({ name: unique('dataset') }),
+    keys: () => ({ name: unique('key'), scopes: ['read'] }),
     providers: () => ({
       name: unique('provider'),
       provider_type: 'openai_compatible',
@@ -66,7 +67,7 @@ export async function worldOf(here: TestInstallation): Promise<World> {
     'mcps',
     'guardrails',
   ];
-  for (const collection of [...ORDER, 'knowledge-sources', 'knowledge-items', 'memories', 'tokens', 'datasets'])
+  for (const collection of [...ORDER, 'knowledge-sources', 'knowledge-items', 'memories', 'tokens', 'datasets', 'keys'])
     ids[collection] = await create(collection).catch((error: Error) => `none: ${error.message}`);
   here.model.always(says('ok'));
   ids.tasks = await here.prompt(ids.workflows as string, 'x');
@@ -83,6 +84,8 @@ export async function worldOf(here: TestInstallation): Promise<World> {
     'POST /api/datasets/{id}/items': { prompt: 'x' },
     'POST /api/tasks/{id}/fork': { from_step: 1, effects: 'stub' },
     'POST /api/agents/{agent_id}/chat': { message: 'hello' },
+    'POST /api/scheduled-agents/preview': { cron: '@daily' },
+    'POST /api/scheduled-agents/{sa_id}/backfill': { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' },
     'POST /api/import': { version: '1.0' },
     'POST /api/mcps/import': { mcpServers: {} },
     'PUT /api/mcps/{id}/tools': { allowed_tools: [] },

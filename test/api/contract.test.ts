@@ -40,7 +40,8 @@ afterAll(() => here.stop());
 // The interface deletes what it has made, so it comes last.
 const ROWS = [...SETTLED, ...INTERFACE];
 const titled = (rows: Row[]) => rows.map((row) => [`${row.method} ${row.path}`, row] as const);
-const owned = (row: Row) => /^\/api\/(?:workflows|tasks|scheduled-agents|alerts|datasets)\/.*\{|\{session_id\}/.test(row.path);
+const owned = (row: Row) =>
+  /^\/api\/(?:workflows|tasks|scheduled-agents|alerts|datasets|keys)\/.*\{|\{session_id\}/.test(row.path);
 const streams = ({ path }: Row) => /\/stream$|\/chat$/.test(path);
 const uploads = ({ path }: Row) => path.endsWith('/upload');
 
@@ -147,6 +148,8 @@ const OTHERWISE: Record<string, number> = {
   'POST /api/workflows/{id}/halt': 409,
   'POST /api/tasks/{id}/stop': 409,
   'GET /api/mcps/{id}/tools': 502,
+  // For administrators.
+  'GET /api/audit': 403,
   // Nothing asks for the token of this world.
   'POST /api/tokens/{id}/grants': 409,
   'DELETE /api/tokens/{id}/grants/{grant_id}': 404,

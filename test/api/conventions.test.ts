@@ -183,7 +183,8 @@ describe('ownership', () => {
 
 describe('GET /api/me', () => {
   it('identifies callers by their access token and does not return the token', async () => {
-    const alice = { id: 'local:alice', provider: 'local', subject: 'alice', login: 'alice', is_admin: false };
+    const rights = { is_admin: false, role: 'editor', scopes: ['read', 'run', 'write', 'keys'], service_key_id: null };
+    const alice = { id: 'local:alice', provider: 'local', subject: 'alice', login: 'alice', ...rights };
     expect(await here.alice.ok(here.alice.get('/api/me'), 200)).toEqual(alice);
     expect(await here.bob.ok(here.bob.get('/api/me'), 200)).toEqual({ ...alice, id: 'local:bob', subject: 'bob', login: 'bob' });
     const { created_by } = await here.alice.ok(here.alice.post('/api/skills', { name: 'of alice', instructions: 'i' }), 201);

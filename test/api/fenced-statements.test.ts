@@ -1,3 +1,5 @@
+import { glob, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventsOf } from '../../src/domain/events.ts';
 import { OUTCOME_UNKNOWN } from '../../src/domain/transcript.ts';
@@ -53,6 +55,8 @@ const OF_A_CALL: Record<string, (call: OpenCall) => Promise<unknown>> = {
 const OF_ITS_WORKSPACE: Record<string, (call: OpenCall) => Promise<unknown>> = {
   add: (call) => here.core.store.workspaceLayers.add(call, { chunks: ['chunk'], bytes: 1 }),
 };
+/** A statement that waits for a write and drops its answer. */
+const IGNORED = /^ *await (?:written\(\(\) => )?ports\.(?:runs|ledger)\.(\w+)\(/gm;
 /** Of a call as it is, of its run, or of a person. */
 const OF_ANY_CALL = ['open', 'openAndStart', 'resume', 'publish', 'setTodos', 'decide'];
 
@@ -165,5 +169,14 @@ describe('an attempt that was taken for lost', () => {
     expect(await decide(stale.attempts)).toBe(false);
     expect(await decide(later.attempts)).toBe(true);
     expect(await decide(null)).toBe(false);
+  });
+
+  it('is refused, and no activity takes a refused write for made', async () => {
+    const ignored: string[] = [];
+    const folder = join(import.meta.dirname, '../../src/temporal/activities');
+    for await (const file of glob('**/*.ts', { cwd: folder }))
+      for (const [, name] of (await readFile(join(folder, file), 'utf8')).matchAll(IGNORED))
+        if (name! in OF_A_STEP || name! in OF_A_CALL) ignored.push(`${file}: ${name}`);
+    expect(ignored).toEqual([]);
   });
 });

@@ -5,6 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { cachedIdentity } from '../../src/identity/cached-identity.ts';
 import { codeHostIdentity, localIdentity } from '../../src/identity/providers.ts';
+import { withServiceKeys } from '../../src/identity/service-keys.ts';
 
 /** A code host that knows one token. */
 async function codeHost() {
@@ -58,6 +59,28 @@ describe('an identity', () => {
     await expect(identify('unseen')).rejects.toMatchObject({ kind: 'unavailable' });
     now = 61 * 60_000;
     await expect(identify('good')).rejects.toMatchObject({ kind: 'unavailable' });
+  });
+
+  it('of a service key is looked up again after two seconds, and does not count as a sign-in for an hour', async () => {
+    let [now, asked, valid] = [0, 0, true];
+    const people = cachedIdentity([() => Promise.reject(new Error('a provider was asked'))]);
+    const found = { id: 'k', owner: 'github:a:b', owner_login: 'a', role: 'editor', scopes: ['read'], expires_at: null } as const;
+    const look = async () => {
+      asked += 1;
+      return valid ? found : null;
+    };
+    const identify = withServiceKeys(people, look, () => now);
+    const key = `pk_${'x'.repeat(54)}`;
+    expect(await identify(key)).toMatchObject({ provider: 'github', subject: 'a:b', service_key: { id: 'k' } });
+    await identify(key);
+    expect(asked).toBe(1);
+    valid = false;
+    now = 2_001;
+    expect(identify.knows(key)).toBe(true);
+    expect(await identify(key)).toBeNull();
+    now = 4_002;
+    expect(identify.knows(key)).toBe(false);
+    await expect(identify('pk_too-short')).rejects.toMatchObject({ kind: 'unavailable' });
   });
 
   it('may come from any of several providers', async () => {

@@ -262,9 +262,23 @@ export const SETTLED: Row[] = [
     ['GET', '/api/me/settings', '', '200; views'],
     ['PUT', '/api/me/settings', 'views', '200; views'],
   ]),
+  ...rowsOf('Service keys', [
+    ['POST', '/api/keys', 'name, role, scopes, expires_at', '201; the key, this once'],
+    ['GET', '/api/keys', '', '200; array'],
+    ['GET', '/api/keys/{id}', '', '200'],
+    ['POST', '/api/keys/{id}/rotate', 'grace_seconds', '201; the new key, this once'],
+    ['DELETE', '/api/keys/{id}', '', '204'],
+  ]),
+  ...rowsOf('Audit', [['GET', '/api/audit', '', '200; array']]),
   ...rowsOf('Built-in tools', [['GET', '/api/builtin-tools', '', '200']]),
   ...rowsOf('Scheduled agents', [
     ['POST', '/api/scheduled-agents/{sa_id}/trigger', '', 'runs it now'],
     ['GET', '/api/scheduled-agents/{sa_id}/runs', '', 'its tasks, missed and skipped fires included'],
+    ['POST', '/api/scheduled-agents/{sa_id}/backfill', 'from, to, overlap_policy', '201; fires'],
+    ['GET', '/api/scheduled-agents/{sa_id}/upcoming', '', '200; due_times'],
+    ['GET', '/api/scheduled-agents/export', '', '200; scheduled agent export bundle'],
+    ['GET', '/api/scheduled-agents/{sa_id}/export', '', '200; scheduled agent export bundle'],
+    ['POST', '/api/scheduled-agents/import', 'items', '201; ImportResult'],
+    ['POST', '/api/scheduled-agents/preview', 'cron, time_zone, interval_value, interval_unit', '200; due_times'],
   ]),
 ];

@@ -70,6 +70,10 @@ async function requestsOf(client: Client): Promise<Request[]> {
   const start_at = new Date(Date.now() + 3_600_000).toISOString();
   const schedule = { prompt: 'p', interval_value: 1, interval_unit: 'hours', start_at };
   const due = await workflow();
+  const backfilled = await workflow();
+  const yesterday = (hours: number) => new Date(Date.now() - (24 - hours) * 3_600_000).toISOString();
+  const past = { name: 'past', workflow_id: backfilled, ...schedule, start_at: yesterday(0) };
+  const { id: past_id } = await make('/api/scheduled-agents', past);
   const { id: schedule_id } = await make('/api/scheduled-agents', { name: 'first', workflow_id: due, ...schedule });
   const [prompted, forked, completed, responded] = [await workflow(), await workflow(), await workflow(), await workflow()];
   const { task_id } = await make(`/api/workflows/${forked}/prompt`, { prompt: 'x' });
@@ -130,6 +134,10 @@ async function requestsOf(client: Client): Promise<Request[]> {
     {
       ...{ operation: 'restore_workflow_version', path: `/api/workflows/${due}/versions/1/restore`, body: { agent: 'copy' } },
       made: `SELECT count(*) FROM agents WHERE name = 'first (version 1 of first)'`,
+    },
+    {
+      ...{ operation: 'backfill_scheduled_agent', path: `/api/scheduled-agents/${past_id}/backfill` },
+      ...{ body: { from: yesterday(0.5), to: yesterday(1.5) }, made: tasksOf(backfilled) },
     },
     { operation: 'trigger_scheduled_agent', path: `/api/scheduled-agents/${schedule_id}/trigger`, made: tasksOf(due) },
     { operation: 'prompt_workflow', path: `/api/workflows/${prompted}/prompt`, body: { prompt: 'x' }, made: tasksOf(prompted) },

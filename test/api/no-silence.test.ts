@@ -6,7 +6,7 @@ import { type World, worldOf } from './contract-world.ts';
 let here: TestInstallation;
 let world: World;
 beforeAll(async () => {
-  here = await startTestInstallation();
+  here = await startTestInstallation({ env: { ADMIN_SUBJECTS: 'local:alice' } });
   world = await worldOf(here);
 });
 afterAll(() => here.stop());

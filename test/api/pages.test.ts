@@ -23,12 +23,15 @@ const BY_CURSOR = [
   ...['agents', 'skills', 'workflows', 'scheduled-agents', 'custom-tools', 'mcps', 'guardrails', 'knowledge-sources'],
   ...['knowledge-items', 'memories', 'tokens', 'providers', 'tasks', 'tasks/workflow/{workflow_id}'],
   ...['alerts', 'alerts/{id}/events', 'tokens/{id}/uses', 'workflows/{id}/versions'],
-  ...['datasets', 'datasets/{id}/items', 'datasets/{id}/runs', 'tasks/{id}/scores'],
+  ...['keys', 'datasets', 'datasets/{id}/items', 'datasets/{id}/runs', 'tasks/{id}/scores'],
 ].map((name) => `/api/${name}`);
 const BY_SKIP = ['/api/agents/{agent_id}/chat/sessions'];
 const BY_TIME = ['/api/scheduled-agents/{id}/runs'];
 /** Its rows are known by their item. */
 const BY_ITEM = ['/api/datasets/{id}/runs/{run_id}/results'];
+
+/** Its rows cannot be given another time, nor deleted: test/api/audit.test.ts. */
+const APPENDED = ['/api/audit'];
 
 const USES = '/api/tokens/{id}/uses';
 const ALERT_EVENTS = '/api/alerts/{id}/events';
@@ -75,7 +78,8 @@ function momentOf(path: string): [table: string, column: string] {
   if (path === VERSIONS) return ['workflow_versions', 'created_at'];
   if (path === EVALUATIONS) return ['evaluations', 'created_at'];
   if (PARTS[path]) return PARTS[path].moment;
-  const table = { mcps: 'mcp_servers', tokens: 'stored_tokens' }[collection] ?? collection.replace('-', '_');
+  const table =
+    { mcps: 'mcp_servers', tokens: 'stored_tokens', keys: 'service_keys' }[collection] ?? collection.replace('-', '_');
   return [table, 'created_at'];
 }
 
@@ -104,9 +108,9 @@ async function followed(first: string): Promise<{ ids: string[]; totals: Set<str
 it('knows every list of the API that has pages', async () => {
   const { paths } = (await here.anonymous.get('/openapi.json')).body as unknown as { paths: Paths };
   const paged = Object.entries(paths).filter(([, { get }]) => get?.parameters?.some(({ name }) => name === 'limit'));
-  expect(paged.map(([path]) => path).sort()).toEqual([...BY_CURSOR, ...BY_ITEM, ...BY_SKIP, ...BY_TIME].sort());
+  expect(paged.map(([path]) => path).sort()).toEqual([...BY_CURSOR, ...BY_ITEM, ...BY_SKIP, ...BY_TIME, ...APPENDED].sort());
   const withCursor = paged.filter(([, { get }]) => get?.parameters?.some(({ name }) => name === 'cursor'));
-  expect(withCursor.map(([path]) => path).sort()).toEqual([...BY_CURSOR, ...BY_ITEM].sort());
+  expect(withCursor.map(([path]) => path).sort()).toEqual([...BY_CURSOR, ...BY_ITEM, ...APPENDED].sort());
 });
 
 describe.each(BY_CURSOR)('%s', (path) => {

@@ -13,6 +13,8 @@ const TASKS = 12_000;
 const WORKFLOWS = TASKS / 10;
 const OWNERS = 40;
 const GROWING = ['events', 'tasks', 'workflows', 'task_messages'];
+/** Of one more owner, in one more workflow. */
+const MANY = 20_000;
 
 /** The first one is of the oldest week, the last one of the newest. */
 const TIME = (n: string, total: number) =>
@@ -34,12 +36,22 @@ const FILL = [
   `INSERT INTO events (workflow_id, seq, task_id, type, data, timestamp)
     SELECT workflow_id, 10 * row_number() OVER (PARTITION BY workflow_id ORDER BY id) - 10 + s, id,
       CASE WHEN s > 5 THEN 'message_delta' ELSE 'log' END, '{"delta": "text"}', created_at FROM tasks, generate_series(1, 10) s`,
-  'ANALYZE',
+  `INSERT INTO workflows (id, agent_id, owner, owner_login) SELECT ${ID('0', WORKFLOWS)}, id, 'many', 'o' FROM agents`,
+  `INSERT INTO tasks (id, workflow_id, owner, owner_login, prompt, definition_hash, agent_id, agent_name, model, status, error_code, total_in, cost,
+      created_at, started_at, completed_at)
+    SELECT overlay(${ID('n', MANY)}::text PLACING '7000-9' FROM 15)::uuid, w.id, w.owner, 'o', 'all of them ' || n, 'h', w.agent_id, 'a', 'm' || n % 10,
+      CASE WHEN n = 7 THEN 'waiting' WHEN n % 20 = 0 THEN 'failed' ELSE 'completed' END, CASE WHEN n % 20 = 0 THEN 'e' || n % 3 END,
+      n % 1000, n % 1000, ${TIME('n', MANY)}, ${TIME('n', MANY)}, CASE WHEN n <> 7 THEN ${TIME('n', MANY)} + n % 1000 * interval '1 second' END
+    FROM generate_series(1, ${MANY}) n JOIN workflows w ON w.owner = 'many'`,
+  // Which rows are seen by everybody: what an index has of those is not read in the table.
+  'VACUUM ANALYZE',
 ];
 
 interface Asked {
   text: string;
   values?: unknown[];
+  /** Whether it is planned for these values. */
+  planned_for_values?: boolean;
 }
 
 let place: TestDatabase;
@@ -50,9 +62,13 @@ let asked: Asked[] = [];
 /** Every statement goes to Postgres, and is noted here. */
 const noteStatements = (client: pg.PoolClient) => {
   const query = client.query.bind(client) as (...given: unknown[]) => unknown;
+  let planned_for_values = false;
   client.query = ((given: string | Asked, ...rest: unknown[]) => {
-    const values = Array.isArray(rest[0]) ? rest[0] : undefined;
-    asked.push(typeof given === 'string' ? { text: given, values } : { text: given.text, values: given.values ?? values });
+    const text = typeof given === 'string' ? given : given.text;
+    const values = (typeof given === 'string' ? undefined : given.values) ?? (Array.isArray(rest[0]) ? rest[0] : undefined);
+    if (text.includes(`set_config('plan_cache_mode', 'force_custom_plan', true)`)) planned_for_values = true;
+    if (text === 'COMMIT') planned_for_values = false;
+    asked.push({ text, values, planned_for_values });
     return query(given, ...rest);
   }) as typeof client.query;
 };
@@ -76,6 +92,9 @@ interface PlanNode {
   'Node Type': string;
   'Relation Name'?: string;
   'Actual Loops': number;
+  'Actual Rows': number;
+  'Rows Removed by Filter'?: number;
+  'Rows Removed by Index Recheck'?: number;
   Plans?: PlanNode[];
 }
 
@@ -86,12 +105,12 @@ const literal = (value: unknown): string => {
   return pg.escapeLiteral(value instanceof Date ? value.toISOString() : String(value));
 };
 
-/** What of its plan is carried out for these values, as planned for unknown ones: that is how the embedded server plans. */
-async function carriedOut({ text, values = [] }: Asked): Promise<PlanNode[]> {
+/** What of its plan is carried out for these values. The embedded server plans for unknown ones, unless it is asked not to. */
+async function carriedOut({ text, values = [], planned_for_values }: Asked): Promise<PlanNode[]> {
   const client = new pg.Client(place.url);
   await client.connect();
   try {
-    await client.query('SET plan_cache_mode = force_generic_plan');
+    await client.query(`SET plan_cache_mode = ${planned_for_values ? 'force_custom_plan' : 'force_generic_plan'}`);
     await client.query(`PREPARE asked AS ${text}`);
     const given = values.length > 0 ? `(${values.map(literal).join(', ')})` : '';
     const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE asked${given}`);
@@ -160,6 +179,37 @@ const LISTS: typeof STREAMS = {
   workflows: () => store.workflows.list(SOME),
 };
 
+/** Rows of the table, and entries of its indexes, that a plan looks at. */
+const rowsOfTasks = (nodes: PlanNode[]) =>
+  nodes
+    .filter(isOf('tasks'))
+    .map((node) => (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'])
+    .reduce((sum, rows) => sum + rows, 0);
+
+type Filter = Parameters<Store['tasks']['list']>[0];
+
+/** Lists of ${MANY} tasks, with the most rows that one of their statements may look at. */
+const OF_MANY: Record<string, [most: number, (filter: Filter) => Promise<unknown>]> = {
+  'the newest': [100, (filter) => store.tasks.list(filter)],
+  'the dearest': [100, (filter) => store.tasks.list({ ...filter, sort: 'cost' })],
+  'the longest': [100, (filter) => store.tasks.list({ ...filter, sort: 'duration' })],
+  'the largest': [100, (filter) => store.tasks.list({ ...filter, sort: 'tokens' })],
+  'the next page of the dearest': [
+    100,
+    async (filter) => {
+      const { next } = await store.tasks.list({ ...filter, sort: 'cost' });
+      return store.tasks.list({ ...filter, sort: 'cost', cursor: next as string });
+    },
+  ],
+  'the one that waits longest': [10, (filter) => store.tasks.list({ ...filter, status: 'waiting', sort: 'oldest' })],
+  'failed ones': [100, (filter) => store.tasks.list({ ...filter, status: 'failed' })],
+  'a word that all of them have': [200, (filter) => store.tasks.list({ ...filter, q: 'all' })],
+  'the dearest with such a word': [200, (filter) => store.tasks.list({ ...filter, q: 'all', sort: 'cost' })],
+  'a word that one of them has': [10, (filter) => store.tasks.list({ ...filter, q: '4711' })],
+  'ones of a model': [1_000, (filter) => store.tasks.list({ ...filter, model: 'm3' })],
+  'their errors': [MANY / 20 + 10, ({ owner }) => store.tasks.errors({ owner })],
+};
+
 describe('with large tables in many partitions', () => {
   it('every growing table is large, and events have partitions', async () => {
     for (const table of GROWING) {
@@ -196,5 +246,11 @@ describe('with large tables in many partitions', () => {
     const plans = await plansOf(() => work(home));
     expect(plans).not.toEqual([]);
     for (const nodes of plans) expect(readWhole(nodes)).toEqual([]);
+  });
+
+  it.each(Object.entries(OF_MANY))('of a person with most of the tasks: %s reads few of them', async (_name, [most, wanted]) => {
+    const plans = await plansOf(() => wanted({ owner: 'many', limit: 20, count_to: 100 }));
+    expect(plans).not.toEqual([]);
+    for (const nodes of plans) expect(rowsOfTasks(nodes)).toBeLessThanOrEqual(most);
   });
 });

@@ -6,7 +6,7 @@ import { allStatements } from '../support/statements.ts';
 
 let database: Database;
 let filled: Set<string>;
-const OF_RETENTION = ['retention.ts', 'event-partitions.ts'];
+const OF_RETENTION = ['retention.ts', 'event-partitions.ts', 'audit.ts'];
 const statements = (await allStatements()).filter(({ file }) => OF_RETENTION.includes(file));
 
 /** Rows of each of the tables that grow with every run. */
@@ -14,6 +14,7 @@ const TASKS = 20_000;
 const GROWING = [
   ...['definitions', 'events', 'idempotency_keys', 'memories', 'schedule_fires', 'secret_grants', 'task_messages', 'task_steps'],
   ...['tasks', 'token_uses', 'tool_calls', 'webhook_attempts', 'webhook_deliveries', 'workflows'],
+  'audit_entries',
 ];
 
 /** Ids that grow with `n`, as those of new records do. */
@@ -38,6 +39,8 @@ const FILL = [
   `INSERT INTO schedule_fires (scheduled_agent_id, due_at, outcome)
     SELECT s.id, t.completed_at, 'started' FROM scheduled_agents s, tasks t`,
   `INSERT INTO memories (id, agent_id, scope, workflow_id, key, value, created_by) SELECT id, agent_id, 'session', id::text, 'k', 'v', 'o' FROM tasks`,
+  `INSERT INTO audit_entries (id, at, principal, login, operation, scope, path, resource_type, status, request_id, address)
+    SELECT id, completed_at, 'o', 'o', 'p', 'run', '/', 'tasks', 200, 'r', 'a' FROM tasks`,
   `INSERT INTO idempotency_keys (principal, key, request_hash, created_at) SELECT 'p', id::text, 'h', completed_at FROM tasks`,
 ];
 

@@ -136,7 +136,7 @@ it('a request that was refused may be sent again with its key', async () => {
   const requests = idempotencyStore(database.prisma);
   const key = { principal: 'local:alice', key: 'refused' };
   await requests.claim(key, 'hash');
-  await requests.failed(key, conflict('The name is taken'));
+  await requests.failed(key, conflict('The name is taken'), { repeated: false });
   expect(await requests.claim(key, 'other')).toMatchObject({ kind: 'new' });
 });
 
@@ -145,9 +145,9 @@ it('a request that failed at an unknown point is resumed under its first id', as
   const key = { principal: 'local:alice', key: 'failed' };
   const first = await requests.claim(key, 'hash');
   expect(await requests.claim(key, 'hash')).toEqual({ kind: 'busy' });
-  await requests.failed(key, new Error('Connection terminated'));
+  await requests.failed(key, new Error('Connection terminated'), { repeated: false });
   expect(await requests.claim(key, 'other')).toEqual({ kind: 'mismatch' });
-  expect(await requests.claim(key, 'hash')).toEqual(first);
+  expect(await requests.claim(key, 'hash')).toEqual({ ...first, repeated: true });
 });
 
 it('a request that another server resumed has one answer, whichever server ends it first', async () => {

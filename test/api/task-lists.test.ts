@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TASK_SORTS } from '../../src/contracts/task-lists.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
-import { fails, says } from '../support/model-server.ts';
+import { fails, hangs, says } from '../support/model-server.ts';
+import { until } from '../support/until.ts';
 
 let here: TestInstallation;
 /** Their ids, oldest first. */
@@ -99,6 +100,33 @@ it.each(TASK_SORTS)('pages in the order %s show each task once', async (sort) =>
     next = /<([^>]+)>; rel="next"/.exec(page.headers.get('link') ?? '')?.[1] ?? null;
   }
   expect(seen).toEqual(whole);
+});
+
+it.each([
+  ['', '5'],
+  ['count_to=6', '5'],
+  ['count_to=5', '5'],
+  ['count_to=2', '2'],
+  ['count_to=1&q=pay', '1'],
+  ['count_to=2&sort=cost', '2'],
+])('are counted as far as asked, whatever the page holds: %s', async (query, total) => {
+  const page = await here.alice.get(`/api/tasks?limit=4&${query}`);
+  expect(page.headers.get('x-total-count')).toBe(total);
+  expect(page.body).toHaveLength(query.includes('q=pay') ? 3 : 4);
+});
+
+it('a run in progress is among the ended ones, by what it has cost so far', async () => {
+  here.model.script(hangs('Half'));
+  const id = await here.prompt(await here.workflow(), 'Unended');
+  await until('the run', async () => (await here.alice.ok(here.alice.get(`/api/tasks/${id}`))).status === 'running');
+  const { pool } = here.core.database;
+  await pool.query('UPDATE tasks SET cost = 1, total_in = 40 WHERE id = $1', [id]);
+  const places = { cost: 1, tokens: 1, duration: 5 };
+  const lists = Object.keys(places).map(async (sort) => [sort, (await found({ sort })).indexOf(-1)]);
+  expect(Object.fromEntries(await Promise.all(lists))).toEqual(places);
+  await here.alice.ok(here.alice.post(`/api/tasks/${id}/stop`));
+  await here.ended(id);
+  await pool.query('DELETE FROM tasks WHERE id = $1', [id]);
 });
 
 it('a cursor of another order is refused', async () => {

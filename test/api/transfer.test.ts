@@ -15,7 +15,7 @@ let made = 0;
 const unique = (name: string) => `${name} ${++made}`;
 const created = async (path: string, values: object, { alice } = from) =>
   (await alice.ok(alice.post(path, values), 201)).id as string;
-const PARTS = ['skills', 'agents', 'workflows', 'knowledge_sources'] as const;
+const PARTS = ['skills', 'agents', 'workflows', 'knowledge_sources', 'scheduled_agents'] as const;
 
 it('carries everything into an empty installation, where references still hold', async () => {
   const { alice } = from;
@@ -32,10 +32,12 @@ it('carries everything into an empty installation, where references still hold',
     ...{ name: 'researcher', system_prompt: 'Be exact.', knowledge_source_ids: [source], builtin_tools: ['search_knowledge'] },
     ...{ provider_id, approval_tools: ['x'], tool_definitions: [{ type: 'function', function: { name: 'f' } }] },
   });
-  await created('/api/workflows', {
+  const workflow_id = await created('/api/workflows', {
     ...{ agent_id: agent, title: 'daily', skill_ids: [skill], repo_token_name: 'repo', reasoning_effort: 'medium', max_turns: 9 },
     ...{ budget: { max_tokens: 5 }, webhook_url: 'https://hook.example/x' },
   });
+  const schedule = { name: 'at seven', workflow_id, prompt: 'Report.', cron: '0 7 * * *', time_zone: 'Europe/Berlin' };
+  const schedule_id = await created('/api/scheduled-agents', { ...schedule, jitter_seconds: 60, pause_after_failures: 3 });
   await from.bob.ok(from.bob.post('/api/workflows', { agent_id: agent, title: 'of someone else' }), 201);
 
   const bundle = await alice.ok(alice.get('/api/export'));
@@ -44,7 +46,7 @@ it('carries everything into an empty installation, where references still hold',
   expect(JSON.stringify(bundle)).not.toContain('CANARY');
 
   const dry = await to.alice.ok(to.alice.post('/api/import?dry_run=true', bundle), 201);
-  expect(PARTS.map((part) => dry[part].created)).toEqual([1, 1, 1, 1]);
+  expect(PARTS.map((part) => dry[part].created)).toEqual([1, 1, 1, 1, 1]);
   expect((await to.alice.get('/api/skills')).body).toEqual([]);
 
   const result = await to.alice.ok(to.alice.post('/api/import', bundle), 201);
@@ -61,6 +63,11 @@ it('carries everything into an empty installation, where references still hold',
   expect(bare(again)).toEqual(bare(bundle));
   const workflow = (await to.alice.get('/api/workflows')).body[0];
   expect(workflow).toMatchObject({ owner: 'alice', agent_id: again.agents[0].id, skill_ids: [again.skills[0].id], max_turns: 9 });
+  const path = `/api/scheduled-agents/${schedule_id}`;
+  const imported = { ...schedule, jitter_seconds: 60, pause_after_failures: 3, interval_value: null };
+  const disabled_reason = 'Imported; enable the schedule to run it';
+  expect((await to.alice.get(path)).body).toMatchObject({ ...imported, enabled: false, next_run_at: null, disabled_reason });
+  expect((await to.alice.patch(`${path}/enable`)).body).toMatchObject({ enabled: true, disabled_reason: null });
   const prompted = await to.alice.post(`/api/workflows/${workflow.id}/prompt`, { prompt: 'x' });
   expect(prompted).toMatchObject({ status: 409, body: { code: 'provider_missing' } });
 });
@@ -87,6 +94,28 @@ it.each([
   });
   expect(result.ids[0]).not.toBe(id);
   expect((await alice.ok(alice.get(`/api/${path}/${result.ids[0]}`))).name).toBe(other);
+});
+
+it('imports schedules only of the importer’s workflows, each with one recurrence', async () => {
+  const { alice, bob } = from;
+  const agent_id = await created('/api/agents', { name: unique('agent') });
+  const workflow_id = await created('/api/workflows', { agent_id });
+  const foreign = (await bob.ok(bob.post('/api/workflows', { agent_id }))).id;
+  const item = { name: 'n', prompt: 'p', workflow_id, cron: '@daily' };
+  const items = [
+    item,
+    { ...item, workflow_id: foreign },
+    { ...item, cron: 'x' },
+    { ...item, cron: null },
+    { ...item, id: NOWHERE },
+  ];
+  const result = await alice.ok(alice.post('/api/scheduled-agents/import', { items }), 201);
+  expect(result.errors).toEqual([
+    `scheduled_agents.1 (n): workflow_id: You have no workflow with id ${foreign}; import workflows first`,
+    expect.stringMatching(/^scheduled_agents\.2 \(n\): cron: Write five fields/),
+    'scheduled_agents.3 (n): interval_value: Send interval_value and interval_unit, or cron',
+  ]);
+  expect(result.ids).toEqual([expect.any(String), NOWHERE]);
 });
 
 it('reports which items failed and keeps the others', async () => {
@@ -161,5 +190,5 @@ it('takes a bundle of 1,000 items', async () => {
     knowledge_sources: each((index) => ({ name: `source ${index}`, source_type: 'builtin' })),
   };
   const result = await alice.ok(alice.post('/api/import', bundle), 201);
-  expect(PARTS.map((part) => result[part].created)).toEqual([250, 250, 250, 250]);
+  expect(PARTS.map((part) => result[part].created)).toEqual([250, 250, 250, 250, 0]);
 });

@@ -95,6 +95,7 @@ const EXPORTS = [
   ['Agents', 'agent', 'agents/export'],
   ['Your workflows', 'workflow', 'workflows/export'],
   ['Knowledge sources', 'knowledge_source', 'knowledge-sources/export'],
+  ['Your schedules', 'scheduled_agent', 'scheduled-agents/export'],
 ] as const;
 
 describeInBrowser('an MCP server in the dashboard', () => {
@@ -178,6 +179,37 @@ describeInBrowser('a schedule in the dashboard', () => {
     await button(page, 'Switch on').click();
     await button(page, 'Switch off').waitFor();
     expect(await state()).toEqual({ enabled: true, due: true });
+    expect(await axe(page)).toEqual([]);
+  });
+
+  it('is made by a cron expression, with its next due times, and becomes one at an interval', async ({ page, troubles }) => {
+    troubles.allow(/status of 422/);
+    await signIn(page, `/scheduled-agents/new?workflow_id=${await here.workflow()}`);
+    await page.getByRole('textbox', { name: 'Name' }).fill('weekdays');
+    await page.getByRole('textbox', { name: 'Prompt' }).fill('Go.');
+    await page.getByRole('radio', { name: 'by a cron expression' }).check();
+    await page.getByRole('combobox', { name: 'Time zone' }).fill('Asia/Tokyo');
+    await page.getByRole('option', { name: 'Asia/Tokyo' }).click();
+    const cron = page.getByRole('textbox', { name: 'Cron expression' });
+    await cron.fill('30 7 * *');
+    await page.getByText('Write five fields').waitFor();
+    await cron.fill('30 7 * * MON-FRI');
+    await page.getByText('In Asia/Tokyo').waitFor();
+    expect(await page.getByText('07:30 GMT+9').count()).toBe(5);
+    expect(await axe(page)).toEqual([]);
+    await button(page, 'Create schedule').click();
+    await page.waitForURL(/scheduled-agents\/[\w-]{36}$/);
+    const id = page.url().split('/').at(-1);
+    expect(await read(`scheduled-agents/${id}`)).toMatchObject({
+      ...{ cron: '30 7 * * MON-FRI', time_zone: 'Asia/Tokyo', interval_value: null, interval_unit: null },
+    });
+    await page.getByText('Repeats').locator('..').getByText('30 7 * * MON-FRI (Asia/Tokyo)').waitFor();
+    await page.getByRole('radio', { name: 'at an interval' }).check();
+    await page.getByRole('textbox', { name: 'Every' }).fill('2');
+    await page.getByRole('combobox', { name: 'Unit' }).selectOption('days');
+    await button(page, 'Save changes').click();
+    await page.getByText('Repeats').locator('..').getByText('every 2 days').waitFor();
+    expect(await read(`scheduled-agents/${id}`)).toMatchObject({ cron: null, interval_value: 2, interval_unit: 'days' });
     expect(await axe(page)).toEqual([]);
   });
 });

@@ -228,6 +228,28 @@ describeInBrowser('an evaluation', () => {
     await page.getByRole('article', { name: 'Reply' }).getByText('Barcelona').waitFor();
   }, 150_000);
 
+  it('is compared with the earlier evaluation that was chosen', async ({ page }) => {
+    const dataset = await evals.dataset(CAPITALS);
+    for (const Spain of ['Madrid', 'Barcelona']) {
+      here.model.always(answering({ ...CAPITALS, Spain }));
+      await evals.ended(await evals.begin(dataset, { workflow_id }));
+    }
+    await signIn(page, `/datasets/${dataset}?tab=evaluations`);
+    await button(page, 'Start evaluation …').click();
+    await page.getByRole('combobox', { name: 'Workflow' }).click();
+    await page.getByRole('option', { name: 'Geographer', exact: true }).click();
+    const baseline = page.getByLabel('Find regressions against');
+    expect(await baseline.locator('option').allInnerTexts()).toEqual([
+      'the last completed evaluation of the workflow',
+      expect.stringMatching(/^Geographer, .+, 66.6 % passed$/),
+      expect.stringMatching(/^Geographer, .+, 100 % passed$/),
+    ]);
+    await baseline.selectOption({ index: 2 });
+    await button(page, 'Start').click();
+    const regressions = page.getByRole('region', { name: 'Regressions' });
+    await regressions.getByRole('cell', { name: 'Spain' }).waitFor({ timeout: 60_000 });
+  }, 90_000);
+
   it('of an earlier version shows in the versions of the workflow, next to the scores of its runs', async ({ page }) => {
     const judged = await here.workflow({ workflow: { title: 'Judged', max_turns: 3 } });
     here.model.always(answering(CAPITALS));

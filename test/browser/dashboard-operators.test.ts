@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { axe, describeInBrowser, it } from '../support/browser.ts';
+import { clientOf } from '../support/client.ts';
 import { faultsOf, signInAsAlice } from '../support/dashboard.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { asks, fails, hangs, says } from '../support/model-server.ts';
@@ -128,6 +129,24 @@ describeInBrowser('the list of tasks', () => {
     expect(Number(await box.evaluate((it: any) => it.scrollWidth - it.clientWidth)), 'nothing is cut off').toBe(0);
   });
 
+  it('cuts nothing off at 1280 pixels, and hides most filters on a phone until they are wanted', async ({ page }) => {
+    await here.core.database.pool.query(
+      `UPDATE tasks SET model = 'vendor/a-model-with-a-long-name', total_in = 1234567, cost = 1234.5, prompt = prompt || repeat(' and so on', 50),
+        error_code = CASE WHEN status = 'failed' THEN 'model_rate_limited' END`,
+    );
+    await signIn(page, '/tasks');
+    await rowOf(page, 'Pay the invoice').first().waitFor();
+    const box = page.locator('.table-scroll');
+    expect(Number(await box.evaluate((it: any) => it.scrollWidth - it.clientWidth))).toBe(0);
+    await page.getByLabel('Trigger').waitFor();
+    await page.setViewportSize({ width: 390, height: 800 });
+    await page.getByLabel('Trigger').waitFor({ state: 'hidden' });
+    await button(page, 'More filters').press('Enter');
+    await page.getByLabel('Trigger').selectOption('schedule');
+    await page.getByText('No task matches these filters.').waitFor();
+    expect(await axe(page)).toEqual([]);
+  });
+
   it('remembers where it was: filters for every way back, and how far it was scrolled', async ({ page }) => {
     await page.setViewportSize({ width: 1280, height: 300 });
     await signIn(page, '/tasks?sort=oldest');
@@ -176,6 +195,33 @@ describeInBrowser('the palette', () => {
     await page.keyboard.press('Control+/');
     await page.getByRole('heading', { level: 1, name: 'Keyboard shortcuts' }).waitFor();
     expect(await faultsOf(page)).toEqual([]);
+  });
+});
+
+describeInBrowser('service keys', () => {
+  it('are shown once when they are created or rotated, and deleted', async ({ page }) => {
+    await signIn(page, '/keys/new');
+    await page.getByRole('textbox', { name: 'Name' }).fill('of the build');
+    expect(await axe(page)).toEqual([]);
+    await button(page, 'Create service key').click();
+    await page.getByText('Copy the key now').waitFor();
+    const shown = async () => /pk_[\w-]{54}/.exec(await page.locator('.id .mono').last().innerText())?.[0] ?? '';
+    const statusWith = async (key: string) => (await clientOf(here.url, key).get('/api/me')).status;
+    const first = await shown();
+    expect(await statusWith(first)).toBe(200);
+    await page.getByRole('link', { name: 'Show its role, scopes and use' }).click();
+    await page.getByText('read, run, write').waitFor();
+    expect(await faultsOf(page)).toEqual([]);
+    expect(await page.content()).not.toContain(first);
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await button(page, 'Rotate').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Rotate', exact: true }).click();
+    await page.getByText('Copy the key now').waitFor();
+    expect(await statusWith(await shown())).toBe(200);
+    await page.keyboard.press('Escape');
+    await button(page, 'Delete').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByText('No service key yet.').waitFor();
   });
 });
 

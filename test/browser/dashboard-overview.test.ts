@@ -10,7 +10,7 @@ let waiting: string;
 
 /** Alice has a run that failed, one that called two tools and cost a dollar, and two that wait for her. */
 beforeAll(async () => {
-  here = await startTestInstallation();
+  here = await startTestInstallation({ env: { ADMIN_SUBJECTS: 'local:alice' } });
   const provider = { name: 'priced', provider_type: 'openai_compatible', base_url: here.model.url, default_model: 'large' };
   const price_table = { '*': { input: 50_000, output: 0 } };
   const { id: provider_id } = await here.alice.ok(here.alice.post('/api/providers', { ...provider, price_table }), 201);
@@ -51,10 +51,31 @@ describeInBrowser('the figures of the overview', () => {
       await expect.poll(() => page.url()).toBe(`${here.url}/dashboard${address}`);
       await page.goBack();
     };
-    await leads('Failed', '/tasks?status=failed&hours=24');
+    await leads('Failed', '/tasks?status=failed&hours=24&group=error');
     await leads('Waiting longest', `/tasks/${waiting}`);
     await leads('Spent today', '/usage?days=1');
     await leads('Slowest tool', '/usage?days=1');
+  });
+
+  it('are at most two clicks away from the answer to each question of an operator', async ({ page }) => {
+    const overview = `${here.url}/dashboard/`;
+    await signInAsAlice(page, overview);
+    await page.getByRole('link', { name: 'Failed, last 24 hours' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Tasks' }).waitFor();
+    await page.getByRole('row').nth(1).getByRole('link').click();
+    await page.getByRole('heading', { level: 1, name: 'Run of Office' }).waitFor();
+    await page.goto(overview);
+    await page.getByRole('region', { name: 'Waiting for you' }).getByRole('link', { name: 'Waits second' }).click();
+    await page.getByRole('region', { name: 'Now' }).getByText('step 1, it waits for').waitFor();
+    await page.goto(overview);
+    await page.getByRole('link', { name: 'Usage' }).click();
+    await page.getByLabel('Runs of').selectOption('everybody');
+    const people = page.getByRole('region', { name: 'By owner' }).getByRole('row');
+    await expect.poll(() => people.nth(1).innerText()).toMatch(/^alice\s.*\$1\.00$/s);
+    await page.goto(overview);
+    await page.getByRole('link', { name: 'Slowest tool' }).click();
+    const tools = page.getByRole('region', { name: 'Tools' }).getByRole('row');
+    await expect.poll(() => tools.nth(1).innerText()).toMatch(/_slow\s/);
   });
 
   it('fit a phone, in both themes', async ({ page }) => {

@@ -1,13 +1,23 @@
+import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
+import { NAVIGATION } from '../../src/dashboard/shell/navigation.ts';
 import { axe, describeInBrowser, it } from '../support/browser.ts';
 import { signInAsAlice } from '../support/dashboard.ts';
+import { evaluating } from '../support/evaluations.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { says } from '../support/model-server.ts';
 
 let here: TestInstallation;
-const screens = ['/', '/tasks', '/chat', '/transfer', '/make', '/no-such-page'];
+const screens = ['/', '/tasks', '/tasks?group=error', '/chat', '/usage', '/shortcuts', '/transfer', '/make', '/no/such/page'];
 const forms: string[] = ['/make'];
+const parametersOf = (route: string) => (route === '*' ? Number.POSITIVE_INFINITY : route.split(':').length);
+/** Those with the fewest parameters first: of several that match, the first one is shown. */
+const ROUTES = [...readFileSync('src/dashboard/app.tsx', 'utf8').matchAll(/<Route path="([^"]+)"/g)]
+  .map(([, path = '']) => path)
+  .sort((one, other) => parametersOf(one) - parametersOf(other));
+const patternOf = (route: string) => new RegExp(`^${route.replace('*', '.*').replaceAll(/:\w+/g, '[^/]+')}(\\?.*)?$`);
+const routeOf = (screen: string) => ROUTES.find((route) => patternOf(route).test(screen));
 
 beforeAll(async () => {
   here = await startTestInstallation();
@@ -32,13 +42,28 @@ beforeAll(async () => {
   await add('memories', { agent_id, key: 'colour', value: 'green' });
   const workflow_id = await add('workflows', { agent_id, title: 'Office', output_format: 'markdown' });
   await add('scheduled-agents', { name: 'daily', workflow_id, prompt: 'Go.', interval_value: 1, interval_unit: 'days' });
+  await add('keys', { name: 'of a program', role: 'viewer' });
+  await add('alerts', { name: 'many fail', measure: 'failure_rate', threshold: 20 });
   const dataset_id = await add('datasets', { name: 'questions' });
   screens.push(`/datasets/${dataset_id}?tab=evaluations`, `/datasets/${dataset_id}?tab=settings`);
   here.model.script(says('Hello.'));
   const task_id = await here.prompt(workflow_id);
   await here.ended(task_id);
   screens.push(`/tasks/${task_id}`, `/workflows/${workflow_id}?tab=settings`, `/workflows/${workflow_id}?tab=history`);
-  screens.push(`/chat/${agent_id}`);
+  screens.push(
+    `/tasks/${task_id}?view=steps&step=1`,
+    `/tasks/${task_id}/playground?step=1`,
+    `/workflows/${workflow_id}?tab=versions`,
+  );
+  screens.push(`/runs/compare?ids=${task_id},${task_id}`);
+  here.model.always(says('Hello.'));
+  await alice.post(`/api/agents/${agent_id}/chat`, { message: 'Hello' });
+  const [session] = (await alice.ok(alice.get(`/api/agents/${agent_id}/chat/sessions`))) as unknown as [{ id: string }];
+  screens.push(`/chat/${agent_id}`, `/chat/${agent_id}/${session.id}`);
+  const evals = evaluating(here);
+  const path = await evals.begin(await evals.dataset({ Hi: 'Hello.' }), { workflow_id });
+  await evals.ended(path);
+  screens.push(path.replace('/api', ''));
 });
 afterAll(() => here.stop());
 
@@ -62,6 +87,14 @@ async function faults(page: Page, paths: string[]): Promise<string[]> {
 }
 
 describeInBrowser('the screens of the dashboard', () => {
+  it('are all visited here: each route and each link of the navigation', () => {
+    expect(ROUTES.length).toBeGreaterThan(15);
+    const visited = new Set([...screens, ...forms].map(routeOf));
+    expect([...visited].sort()).toEqual([...ROUTES].sort());
+    const linked = NAVIGATION.flatMap(({ links }) => links.map(([to]) => to));
+    expect(linked.filter((to) => !screens.includes(to))).toEqual([]);
+  });
+
   it('have no axe violations in the light theme', async ({ page }) => {
     await page.goto(`${here.url}/dashboard/`);
     await page.getByLabel('Access token').waitFor();
@@ -74,7 +107,8 @@ describeInBrowser('the screens of the dashboard', () => {
     await page.setViewportSize({ width: 390, height: 800 });
     await page.emulateMedia({ colorScheme: 'dark' });
     await signIn(page);
-    expect(await faults(page, forms)).toEqual([]);
+    const one_of_each = [...new Map(screens.map((screen) => [routeOf(screen), screen])).values()];
+    expect(await faults(page, [...forms, ...one_of_each])).toEqual([]);
   }, 120_000);
 
   it('show an error of the service at its field and focus it', async ({ page, troubles }) => {

@@ -2,6 +2,38 @@ import type { Mutant } from './mutant.ts';
 
 export default [
   {
+    id: 'durability/key-of-a-repeated-request',
+    file: 'src/store/idempotency.ts',
+    text: 'if (!repeated && error instanceof AppError',
+    replacement: 'if (error instanceof AppError',
+    harm: 'A prompt that is repeated twice during an outage runs twice.',
+    tests: [{ file: 'test/temporal/lost-answers.test.ts', name: 'a request whose first try may have made something' }],
+  },
+  {
+    id: 'durability/accepted-and-then-refused',
+    file: 'src/temporal/dispatch.ts',
+    text: 'await recheck(task_id, workflow_id).catch(() => {});',
+    replacement: 'await recheck(task_id, workflow_id);',
+    harm: 'A prompt whose run is on record is answered with 503.',
+    tests: [{ file: 'test/temporal/lost-answers.test.ts', name: 'a prompt that waits is accepted' }],
+  },
+  {
+    id: 'durability/call-without-a-result',
+    file: 'src/temporal/activities/call-tool.ts',
+    text: 'return await endedOnRecord(ports, started);',
+    replacement: "return 'done';",
+    harm: 'A run stops with record_behind, though nothing was restored.',
+    tests: [{ file: 'test/temporal/overtaken-calls.test.ts', name: 'the result of the tool answers the question' }],
+  },
+  {
+    id: 'durability/refused-pause',
+    file: 'src/temporal/activities/reserve.ts',
+    text: 'if (!(await ports.runs.wait(run, { step, events }))) throw staleAttempt();',
+    replacement: 'await ports.runs.wait(run, { step, events });',
+    harm: 'An outdated attempt lets a run wait for a budget that its successor has.',
+    tests: [{ file: 'test/api/fenced-statements.test.ts', name: 'no activity takes a refused write for made' }],
+  },
+  {
     id: 'durability/record',
     file: 'src/store/statements/runs.ts',
     text: 'AND step = :step AND attempts = :attempt AND ended_at IS NULL AND EXISTS (SELECT 1 FROM live) RETURNING 1),\n    run',

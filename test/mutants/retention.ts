@@ -112,7 +112,7 @@ export default [
   {
     id: 'retention/fires-to-catch-up',
     file: STATEMENTS,
-    text: 'AND f.due_at < now() - make_interval(secs => s.catchup_window_seconds) AS old',
+    text: 'AND f.due_at < now() - make_interval(secs => s.catchup_window_seconds + s.jitter_seconds) AS old',
     replacement: 'AND s.catchup_window_seconds > 0 AS old',
     harm: 'After the engine was restored, a schedule serves an old due time for a second time.',
     tests: [{ file: TEST, name: 'due times that were removed are not taken for missed ones' }],
@@ -184,8 +184,8 @@ export default [
   {
     id: 'retention/clock-is-used',
     file: 'src/temporal/ports/tidying.ts',
-    text: 'new Date(aged_to.getTime() - config.RETENTION_DAYS * DAY_MS)',
-    replacement: 'new Date(now.getTime() - config.RETENTION_DAYS * DAY_MS)',
+    text: 'agedSweeps(store.retention, config, aged_to)',
+    replacement: 'agedSweeps(store.retention, config, now)',
     harm: 'The limit on how fast records age has no effect.',
     tests: [{ file: RUNS, name: 'keeps what a clock that jumped ahead makes old' }],
   },

@@ -60,8 +60,8 @@ export default [
   {
     id: 'temporal-ui/pause-before-it-is-saved',
     file: 'src/temporal/reconcile-schedules.ts',
-    text: 'disableUnchanged(id, GRACE_MS)',
-    replacement: 'disableUnchanged(id, -GRACE_MS)',
+    text: 'grace_ms: GRACE_MS',
+    replacement: 'grace_ms: -GRACE_MS',
     harm: 'A schedule that is just being enabled is disabled again.',
     tests: [PAUSED],
   },

@@ -21,14 +21,14 @@ export interface Troubles {
 }
 
 interface Fixtures {
-  $file: { browser: Browser };
+  $worker: { browser: Browser };
   $test: { page: Page; troubles: Troubles };
 }
 
 /** Groups tests that need a browser; they are skipped if there is none. */
 export const describeInBrowser = describe.skipIf(!inject('chromium'));
 
-/** One browser per file, and for each test a new page without stored state. */
+/** One browser per process, and for each test a new page without stored state. */
 export const it = test.extend<Fixtures>({
   browser: [
     // biome-ignore lint/correctness/noEmptyPattern: Vitest reads the names of fixtures from the pattern.
@@ -37,7 +37,7 @@ export const it = test.extend<Fixtures>({
       await use(browser);
       await browser.close();
     },
-    { scope: 'file' },
+    { scope: 'worker' },
   ],
   // biome-ignore lint/correctness/noEmptyPattern: as above
   troubles: async ({}, use) => {

@@ -6,6 +6,7 @@ import { isTerminal } from '../../src/domain/statuses.ts';
 import { localIdentity } from '../../src/identity/providers.ts';
 import { readConfig } from '../../src/main/config.ts';
 import type { InstallationSettings, RunControl, SharedServices } from '../../src/main/core.ts';
+import { textLine } from '../../src/main/log.ts';
 import { openWorker } from '../../src/main/open-worker.ts';
 import { createResources } from '../../src/main/resources.ts';
 import { openApi, openRunControl, openSharedServices, openWorkerConnection } from '../../src/main/wiring.ts';
@@ -85,6 +86,7 @@ export async function startTestInstallation({
     config,
     version: 'test',
     database_url: database.url,
+    direct_database_url: null,
     temporal_address: inject('temporal_address'),
     temporal_ui_url: 'http://temporal.example',
     public_url: () => 'http://perdura.example',
@@ -100,7 +102,7 @@ export async function startTestInstallation({
     identity_providers: [localIdentity(accounts)],
     ...overrides,
   };
-  const core = await openSharedServices(setting, resources, log);
+  const core = await openSharedServices(setting, resources, (message, ids) => log(textLine(message, ids)));
   const connection = await openWorkerConnection(setting, resources, log);
   if (worker) await openWorker(core, connection, resources);
   const driver = openRunControl(core, connection, worker);

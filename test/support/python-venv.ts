@@ -5,8 +5,16 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** OpenAI's client and the MCP server of the tests, in one environment. */
-const PACKAGES = ['openai==3.54.0', 'mcp-server-time==2026.10.19'];
+/** What the tests need of PyPI, in one environment: OpenAI's client, an MCP server, and what builds and checks Perdura's client. */
+const PACKAGES = [
+  'openai==3.54.0',
+  'mcp-server-time==2026.10.19',
+  'httpx==0.28.1',
+  'httpx-sse==0.4.3',
+  'build==1.6.1',
+  'hatchling==1.33.0',
+  'mypy==2.4.1',
+];
 const PATIENCE_MS = 150_000;
 
 const run = promisify(execFile);

@@ -236,7 +236,7 @@ describe('a restore', () => {
     const { id } = await here.alice.ok(here.alice.post('/api/scheduled-agents', hourly), 201);
     const ports = firePortsOf(here.core, here.driver);
     const row = (await here.core.store.scheduledAgents.find(id))!;
-    for (const due_at of [overdue, new Date()]) await serve(ports, row, { due_at, by_hand: false });
+    for (const due_at of [overdue, new Date()]) await serve(ports, row, { due_at, outcome: 'started' });
     const fired = (await rowsOf('SELECT task_id FROM schedule_fires WHERE scheduled_agent_id = $1 ORDER BY due_at', [id])).map(
       ({ task_id }) => task_id,
     );

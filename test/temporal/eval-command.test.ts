@@ -39,7 +39,8 @@ it('shows CI by its exit code whether enough items pass and none regressed, and 
   expect(regressed.output).toMatch(/REGRESSED\s+"France"/);
   const file = join(folder, 'graders.json');
   await writeFile(file, JSON.stringify([{ type: 'regex', pattern: 'Lyon|Madrid' }]));
-  expect((await evaluate(...asked, '--graders', file, '--effects', 'stub', '--parallel', '1')).code).toBe(0);
+  const passing = await evaluate(...asked, '--graders', file, '--effects', 'stub', '--parallel', '1', '--json');
+  expect([passing.code, JSON.parse(passing.output)]).toMatchObject([0, { status: 'completed', passed: 2, results: [{}, {}] }]);
   const source_code = 'def names_a_city(answer: str) -> str:\n    return answer\n';
   const tool = await here.alice.ok(here.alice.post('/api/custom-tools', { name: 'names_a_city', source_code }), 201);
   await writeFile(file, JSON.stringify([{ type: 'python', tool_id: tool.id }]));

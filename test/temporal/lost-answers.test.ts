@@ -1,10 +1,11 @@
 import { v7 as uuid } from 'uuid';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { AppError } from '../../src/domain/errors.ts';
+import { AppError, conflict } from '../../src/domain/errors.ts';
 import { evaluating } from '../support/evaluations.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { labelsOf } from '../support/left-behind.ts';
 import { says } from '../support/model-server.ts';
+import { held } from '../support/paying.ts';
 import { until } from '../support/until.ts';
 
 /** The engine receives a start, and the service does not get its answer in time. */
@@ -73,4 +74,46 @@ it('an evaluation that has begun is accepted, and one that has not is removed', 
   Object.assign(here.driver.evaluations, { start: () => Promise.reject(unavailable()) });
   expect(await order(dataset_id, body)).toMatchObject({ status: 503 });
   expect(await here.alice.ok(here.alice.get(`/api/datasets/${dataset_id}/runs`))).toMatchObject([{ id }]);
+});
+
+it('a prompt that waits is accepted although the engine is lost right after its start', async () => {
+  const workflow_id = await here.workflow();
+  const first = held(says('First.'));
+  here.model.script(first.answer, says('Second.'));
+  const first_id = await here.prompt(workflow_id);
+  await first.asked;
+  const { engine } = here.driver;
+  const { start, proceed } = engine;
+  restore = () => Object.assign(engine, { start, proceed });
+  Object.assign(engine, {
+    proceed: () => Promise.reject(unavailable()),
+    async start(...given: Parameters<typeof start>) {
+      const is_first = await start(...given);
+      first.release();
+      expect(await here.ended(first_id)).toMatchObject({ status: 'completed' });
+      return is_first;
+    },
+  });
+  const { task_id } = await here.alice.ok(here.alice.post(`/api/workflows/${workflow_id}/prompt`, { prompt: 'x' }), 201);
+  restore();
+  await engine.proceed(task_id);
+  expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'Second.' });
+});
+
+it('a request whose first try may have made something keeps its id, however its repetitions fail', async () => {
+  const { idempotency } = here.core.store;
+  const claim = async (key: string) => (await idempotency.claim({ principal: 'test:1', key }, 'hash')) as any;
+  const fail = (key: string, error: Error, made: { repeated: boolean }) =>
+    idempotency.failed({ principal: 'test:1', key }, error, made);
+  const first = await claim('uncertain');
+  expect(first).toMatchObject({ kind: 'new', repeated: false });
+  let latest = first;
+  for (const error of [unavailable(), conflict('It is busy'), new Error('The database is lost'), unavailable()]) {
+    await fail('uncertain', error, latest);
+    latest = await claim('uncertain');
+    expect(latest).toEqual({ kind: 'new', reserved_id: first.reserved_id, repeated: true });
+  }
+  const refused = await claim('refused');
+  await fail('refused', conflict('It is busy'), refused);
+  expect(await claim('refused')).toMatchObject({ kind: 'new', repeated: false });
 });

@@ -1,8 +1,13 @@
 import { expect, it } from 'vitest';
-import { type Cadence, dueBetween, nextDue, phaseOf } from '../../src/domain/cadence.ts';
+import { type Cadence, dueBetween, type Interval, nextDue, phaseOf } from '../../src/domain/cadence.ts';
 
 const at = (text: string) => Date.parse(text);
-const every = (interval_value: number, interval_unit: Cadence['interval_unit'], start: string, end?: string): Cadence => ({
+const every = (
+  interval_value: number,
+  interval_unit: Interval['interval_unit'],
+  start: string,
+  end?: string,
+): Cadence & Interval => ({
   ...{ interval_value, interval_unit, start_at: at(start), end_at: end ? at(end) : null },
 });
 

@@ -13,13 +13,17 @@ const MINUTE_MS = 60_000;
 /** Where the time of day is meant: deadlines of gRPC are times of day, and so is what people and other services receive. */
 const TIME_OF_DAY: Record<string, RegExp> = {
   'the deadline of a call to the engine': /withDeadline\(Date\.now\(\) \+/,
-  'times that a schedule is due at': /noteMissed\(\w+, Date\.now\(\)\)|scheduleOfRow\(row, Date\.now\(\)\)/,
+  'times that a schedule is due at':
+    /(noteMissed|scheduleOfRow|engineCadence|shortestGap|upcoming)\(.*Date\.now\(\)|last > Date\.now\(\)/,
   'a date in an answer from outside': /Date\.parse\(text\) - Date\.now\(\)/,
   'the timestamp of a webhook message': /now = Date\.now, timeout_ms = TIMEOUT_MS \}: SenderOptions/,
   'a time that is stored and compared with another stored one':
     /previous_until\.getTime\(\) (<=|>) Date\.now\(\)|Date\.parse\(ttl\) <= Date\.now\(\)/,
   'the age of a change to a schedule': /updated_at: \{ lt: new Date\(Date\.now\(\) - grace_ms\) \}/,
   'the time of a chat message': /Math\.max\(Date\.now\(\), /,
+  'the end of a service key or an access token':
+    /Date\.parse\(found\.expires_at\) <= Date\.now\(\)|ends <= Date\.now\(\)|Date\.now\(\) \+ grace_seconds|Date\.now\(\) < \(principal\?\.valid_until/,
+  'the time of a line of the log': /level: 30, time: Date\.now\(\)/,
   'the age of an idempotency key': /const now = Date\.now\(\);|new Date\(Date\.now\(\) - (KEPT|LOST)_MS/,
 };
 

@@ -60,7 +60,8 @@ it('names files and folders that exist, in pages and in comments of the code', (
 });
 
 it('uses names of the code that occur in it', () => {
-  const code = globSync('{src,test,bin}/**/*.{ts,tsx,mjs,js,py}', { cwd: ROOT }).map(textOf).join('\n') + textOf('package.json');
+  const files = globSync(['{src,test,bin}/**/*.{ts,tsx,mjs,js,py}', 'deploy/**/*.{yml,yaml}', 'package.json'], { cwd: ROOT });
+  const code = files.map(textOf).join('\n');
   const named = PAGES.filter((page) => page !== 'CHANGELOG.md').flatMap((page) =>
     [...textOf(page).matchAll(/`([a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*)[`(<]/g)].map(([, name = '']) => ({ page, name })),
   );

@@ -33,6 +33,7 @@ const MADE = {
 
 /** Every file that imports what dials, or calls the global fetch: why that is not a way past the rules. */
 const DIALS: Record<string, string> = {
+  'client/transport.ts': 'the API, for commands and programs of a user',
   'egress/counted-fetch.ts': 'counts what the fetch it is given brings',
   'egress/places.ts': "the operator's default runtime, embeddings, search endpoint, identity provider and object store",
   'egress/guarded-fetch.ts': 'dials by dialEgress',

@@ -14,6 +14,10 @@ const SCHEDULES = 'test/temporal/schedules.test.ts';
 type Test = [file: string, name: string];
 
 const AS_THEY_ARE: Test = [NEIGHBOURS, 'a run in progress and the one that waits behind it, whatever is wrong elsewhere'];
+const FAILING: Test = [
+  'test/temporal/cron-schedules.test.ts',
+  'is disabled once that many runs in a row have failed, with the reason, and continues when it is enabled',
+];
 const DECISIONS: Test = [NEIGHBOURS, 'a call that nobody has decided about, while it delivers a decision about the same call'];
 const INTERRUPTS: Test = [NEIGHBOURS, 'repeats the halt of an interrupt that was not delivered, and halts no run'];
 const UNUSED: Test = [REPAIRS, 'removes workflows that were made for one request which never came to run, and no others'];
@@ -70,6 +74,7 @@ const ROWS: Record<string, { breaks: Test[]; spares: Test[] }> = {
       [ALERTS, 'that is muted keeps its history and sends nothing; one that is disabled is not measured and fires no longer'],
     ],
   },
+  'a schedule whose last runs failed': { breaks: [FAILING], spares: [FAILING] },
   'a schedule that was paused in Temporal by hand': {
     breaks: [
       [

@@ -65,7 +65,8 @@ export function useList<E extends AnyEndpoint>(
     placeholderData: keepPreviousData,
   });
   const items = pages.data?.pages.flatMap((page) => page.items);
-  return { ...pages, items, total: pages.data?.pages[0]?.total ?? 0 };
+  const total = pages.data?.pages[0]?.total ?? 0;
+  return { ...pages, items, total, is_counted: total !== (query as { count_to?: number }).count_to };
 }
 
 interface WorkOptions<I> {

@@ -25,7 +25,7 @@ export function EvaluationList({ dataset: { id, item_count } }: { dataset: Datas
     <Stack>
       {item_count > 0 && query.items && (
         <Group>
-          <StartEvaluation dataset_id={id} last={query.items[0]} />
+          <StartEvaluation dataset_id={id} earlier={query.items} />
         </Group>
       )}
       <ListTable

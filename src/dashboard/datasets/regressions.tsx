@@ -1,21 +1,35 @@
-import { Anchor, Text } from '@mantine/core';
+import { Anchor, Button, Group, Text } from '@mantine/core';
+import { useState } from 'react';
 import { Link } from 'react-router';
 import type { EvaluationDetail } from '../../contracts/evaluations.ts';
 import { compareUrl } from '../runs/compared.ts';
+import { count } from '../ui/figures.ts';
 import { type Column, ColumnTable } from '../ui/list.tsx';
 import { Section } from '../ui/page.tsx';
 import { Status } from '../ui/show.tsx';
 
 type Regression = EvaluationDetail['regressions'][number];
 
+/** The results below stay in reach. */
+const SHOWN_FIRST = 10;
+
 /** The items that passed in the baseline and do not pass now. */
 export function Regressions({ evaluation: { regressions } }: { evaluation: EvaluationDetail }) {
+  const [all, setAll] = useState(false);
+  const shown = all ? regressions : regressions.slice(0, SHOWN_FIRST);
   return (
     <Section title="Regressions">
       {regressions.length === 0 ? (
         <Text>Every item that passed in the baseline passes now.</Text>
       ) : (
-        <ColumnTable rows={regressions} columns={COLUMNS} label="Regressions" keyOf={({ item_id }) => item_id} stacks />
+        <ColumnTable rows={shown} columns={COLUMNS} label="Regressions" keyOf={({ item_id }) => item_id} stacks />
+      )}
+      {shown.length < regressions.length && (
+        <Group>
+          <Button variant="default" onClick={() => setAll(true)}>
+            {`Show all ${count(regressions.length)}`}
+          </Button>
+        </Group>
       )}
     </Section>
   );

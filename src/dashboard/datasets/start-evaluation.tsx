@@ -6,6 +6,8 @@ import { useAct } from '../api/queries.ts';
 import { type Field, fieldsOf, type Overrides, type Values } from '../resources/fields.ts';
 import { ResourceForm, useForm } from '../resources/form.tsx';
 import { DialogButton } from '../ui/dialog-button.tsx';
+import { rate } from '../ui/figures.ts';
+import { dayAndTime } from '../ui/time.tsx';
 import { evaluationUrl } from './evaluation-url.ts';
 import { GRADERS } from './graders.ts';
 
@@ -19,13 +21,12 @@ const OVERRIDES: Overrides = {
       'recorded: a call that the item has on record returns the recorded result; any other call that writes is refused. stub: no tool is called.',
   },
   parallel: { label: 'Runs at once', description: undefined },
-  baseline_id: { hidden: true },
 };
 
 interface StartProps {
   dataset_id: string;
-  /** The evaluation whose settings are offered. */
-  last: Evaluation | undefined;
+  /** The newest first: it offers its settings. */
+  earlier: Evaluation[];
 }
 
 export function StartEvaluation(props: StartProps) {
@@ -36,12 +37,12 @@ export function StartEvaluation(props: StartProps) {
   );
 }
 
-function StartForm({ dataset_id, last }: StartProps) {
+function StartForm({ dataset_id, earlier }: StartProps) {
   const navigate = useNavigate();
   const act = useAct(evaluations.create);
   // The list is read again while the dialog is open; what is offered stays.
   // biome-ignore lint/correctness/useExhaustiveDependencies: as above
-  const fields = useMemo(() => fieldsOf(EvaluationCreate, OVERRIDES).map((field) => offered(field, last)), []);
+  const fields = useMemo(() => fieldsFor(earlier), []);
   const submit = async (values: Values) => {
     const body = values as CallInput<typeof evaluations.create>['body'];
     const evaluation = await act.mutateAsync({ params: { id: dataset_id }, ...(body && { body }) });
@@ -52,8 +53,30 @@ function StartForm({ dataset_id, last }: StartProps) {
   return <ResourceForm form={form} submit="Start" />;
 }
 
-/** With the value that the last evaluation had, except for the version. */
-function offered(field: Field, last: Evaluation | undefined): Field {
-  const value = (last as Values | undefined)?.[field.name];
-  return field.name === 'definition_hash' || value === undefined ? field : { ...field, fallback: value };
+/** Each field with the value that the last evaluation had, except for the version and the baseline. */
+function fieldsFor(earlier: Evaluation[]): Field[] {
+  const last = earlier[0] as Values | undefined;
+  return fieldsOf(EvaluationCreate, { ...OVERRIDES, baseline_id: baselineOf(earlier) }).map((field) => {
+    const value = last?.[field.name];
+    return CHOSEN_EACH_TIME.includes(field.name) || value === undefined ? field : { ...field, fallback: value };
+  });
 }
+
+const CHOSEN_EACH_TIME = ['definition_hash', 'baseline_id'];
+
+/** The choice of an earlier evaluation to compare with. */
+function baselineOf(earlier: Evaluation[]): Overrides[string] {
+  const completed = earlier.filter(({ status }) => status === 'completed');
+  return {
+    control: 'choice',
+    label: 'Find regressions against',
+    description: undefined,
+    none: 'the last completed evaluation of the workflow',
+    hidden: completed.length === 0,
+    options: completed.map(({ id }) => id),
+    option_labels: Object.fromEntries(completed.map((evaluation) => [evaluation.id, nameOf(evaluation)])),
+  };
+}
+
+const nameOf = ({ workflow_title, created_at, pass_rate }: Evaluation) =>
+  `${workflow_title ?? 'untitled'}, ${dayAndTime(created_at)}, ${rate(pass_rate ?? 0)} passed`;

@@ -7,6 +7,7 @@ import type { ApiProblem } from '../api/call.ts';
 import { useList, useRead } from '../api/queries.ts';
 import { taskColumns } from '../runs/task-columns.tsx';
 import { useReadiness } from '../shell/readiness.ts';
+import { COUNTED_TASKS, count } from '../ui/figures.ts';
 import { ListTable } from '../ui/list.tsx';
 import { Page, Section } from '../ui/page.tsx';
 import { Status } from '../ui/show.tsx';
@@ -20,7 +21,7 @@ const FirstRun = lazy(() => import('./first-run.tsx'));
 const EVERY_MS = 5_000;
 
 export function Overview() {
-  const recent = useList(tasks.list, { limit: 10 }, { every_ms: EVERY_MS });
+  const recent = useList(tasks.list, { limit: 10, count_to: COUNTED_TASKS }, { every_ms: EVERY_MS });
   // Decided once per visit: the first run is followed here, and the next visit shows the overview.
   const [is_first, setFirst] = useState<boolean>();
   if (is_first === undefined && recent.items) setFirst(recent.items.length === 0);
@@ -62,6 +63,8 @@ function Known({ recent }: { recent: Recent }) {
   );
 }
 
+const MOST_COUNTED = 10_000;
+
 function Counts() {
   return (
     <SimpleGrid cols={{ base: 3, sm: 6 }} spacing="xs">
@@ -73,11 +76,13 @@ function Counts() {
 }
 
 function Count({ status }: { status: (typeof TASK_STATUSES)[number] }) {
-  const query = useRead(tasks.list, { query: { status, limit: 1 } }, { every_ms: EVERY_MS });
+  const query = useRead(tasks.list, { query: { status, limit: 1, count_to: MOST_COUNTED } }, { every_ms: EVERY_MS });
+  const total = query.data?.total;
   return (
     <Anchor component={Link} to={`/tasks?status=${status}`} c="inherit" underline="never" className="panel">
       <Text fz="1.4rem" fw={600} lh={1.2}>
-        {query.data?.total ?? (query.error ? '?' : '…')}
+        {total === undefined ? (query.error ? '?' : '…') : count(total)}
+        {total === MOST_COUNTED && '+'}
       </Text>
       <Status of={status} />
     </Anchor>

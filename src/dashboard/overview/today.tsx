@@ -27,13 +27,17 @@ export function Today() {
   const [spent] = useRead(usage.get, { query: today }, { every_ms: EVERY_MS }).data?.rows ?? [];
   const tools = useRead(usage.tools, { query: { ...day, most: 200 } }, { every_ms: EVERY_MS }).data?.rows ?? [];
   const [slowest] = tools.toSorted((one, other) => other.p95_ms - one.p95_ms);
-  const oldest = useRead(tasks.list, { query: { status: 'waiting', sort: 'oldest', limit: 1 } }, { every_ms: WAITING_MS });
+  const oldest = useRead(
+    tasks.list,
+    { query: { status: 'waiting', sort: 'oldest', limit: 1, count_to: 1 } },
+    { every_ms: WAITING_MS },
+  );
   const waiting = oldest.data?.items[0];
   return (
     <SimpleGrid cols={{ base: 2, sm: 4 }} spacing="xs" role="group" aria-label="Today">
       <Figure
         label="Failed, last 24 hours"
-        to="/tasks?status=failed&hours=24"
+        to="/tasks?status=failed&hours=24&group=error"
         value={ended ? share(ended.failed, ended.runs) : '—'}
         detail={ended ? `of ${counted(ended.runs, 'run')}` : 'no run has ended'}
       />

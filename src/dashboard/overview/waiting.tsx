@@ -11,7 +11,7 @@ const EVERY_MS = 5_000;
 
 /** Runs that wait for a decision of a person. */
 export function Waiting() {
-  const query = useList(tasks.list, { status: 'waiting', limit: 20 }, { every_ms: EVERY_MS });
+  const query = useList(tasks.list, { status: 'waiting', limit: 20, count_to: 1 }, { every_ms: EVERY_MS });
   if (query.error && !query.items) return <Failure problem={query.error} retry={() => void query.refetch()} />;
   return (
     <Section title="Waiting for you">

@@ -6,7 +6,7 @@ import { useClient } from '../api/context.tsx';
 import { AGENTS } from '../resources/catalog-agents.tsx';
 import { WORKFLOWS } from '../resources/catalog-runs.tsx';
 import { changeableFields, type Values } from '../resources/fields.ts';
-import type { ResourceScreen } from '../resources/resource.ts';
+import type { EditableScreen } from '../resources/resource.ts';
 import { toControls, toWire } from '../resources/values.ts';
 import { saveOver, type Version } from '../resources/versions.ts';
 import { type SaveLine, valuesFor } from './save-lines.ts';
@@ -35,7 +35,7 @@ export function useSaving(workflow_id: string) {
   const { tagged, call } = useClient();
   const [attempt, setAttempt] = useState<{ read: number; conflict: string[] | null }>({ read: 1, conflict: null });
   const copy = useRef({ body: '', key: '' });
-  const read = async (screen: ResourceScreen, id: string): Promise<Version> => {
+  const read = async (screen: EditableScreen, id: string): Promise<Version> => {
     return tagged(screen.endpoints.get, { params: { id } });
   };
   const state = useQuery<State, ApiProblem>({
@@ -50,7 +50,7 @@ export function useSaving(workflow_id: string) {
   });
 
   /** The names of the fields that someone else has changed; none: it is saved. */
-  async function over(screen: ResourceScreen, base: Version, changes: Values): Promise<string[]> {
+  async function over(screen: EditableScreen, base: Version, changes: Values): Promise<string[]> {
     const fields = changeableFields(screen.create, screen.update, screen.overrides);
     const values = { ...toWire(fields, toControls(fields, base.value)).values, ...changes };
     const params = { id: base.value.id as string };

@@ -8,9 +8,9 @@ import { Clip, column, reference, text } from './columns.tsx';
 import { AgentPanel } from './panels/agent-panel.tsx';
 import { GuardrailPanel } from './panels/guardrail-panel.tsx';
 import { MemoryPanel } from './panels/memory-panel.tsx';
-import type { ResourceScreen } from './resource.ts';
+import type { EditableScreen } from './resource.ts';
 
-export const AGENTS: ResourceScreen = {
+export const AGENTS: EditableScreen = {
   title: 'Agents',
   noun: 'agent',
   about: 'A persona with a model, tools and knowledge. To run an agent, create a workflow for it.',
@@ -65,7 +65,7 @@ export const AGENTS: ResourceScreen = {
   Panel: AgentPanel,
 };
 
-export const SKILLS: ResourceScreen = {
+export const SKILLS: EditableScreen = {
   title: 'Skills',
   noun: 'skill',
   about: 'Instructions that a workflow adds to those of its agent. Choose them by name or by tag.',
@@ -77,7 +77,7 @@ export const SKILLS: ResourceScreen = {
   overrides: { instructions: { control: 'long' } },
 };
 
-export const GUARDRAILS: ResourceScreen = {
+export const GUARDRAILS: EditableScreen = {
   title: 'Guardrails',
   noun: 'guardrail',
   about: 'Rules that check the prompt or the output of a run.',
@@ -103,7 +103,7 @@ export const GUARDRAILS: ResourceScreen = {
   Panel: GuardrailPanel,
 };
 
-export const MEMORIES: ResourceScreen = {
+export const MEMORIES: EditableScreen = {
   title: 'Memories',
   noun: 'memory',
   about: 'Facts that agents keep between runs.',

@@ -2,9 +2,9 @@ import { AlertCreate, AlertUpdate, alerts } from '../../contracts/alerts.ts';
 import { When } from '../ui/time.tsx';
 import { reference, text } from './columns.tsx';
 import { AlertPanel, AlertStatus, spelledMeasure } from './panels/alert-panel.tsx';
-import type { ResourceScreen } from './resource.ts';
+import type { EditableScreen } from './resource.ts';
 
-export const ALERTS: ResourceScreen = {
+export const ALERTS: EditableScreen = {
   title: 'Alerts',
   noun: 'alert',
   about: 'A rule about your runs, measured every minute. It sends a webhook when it fires and when it is resolved.',

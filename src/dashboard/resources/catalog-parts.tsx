@@ -19,9 +19,9 @@ import { ProviderPanel } from './panels/provider-panel.tsx';
 import { TokenPanel } from './panels/token-panel.tsx';
 import { ToolPanel, ValidateTool } from './panels/tool-panel.tsx';
 import { UploadItem, UploadTool } from './panels/upload.tsx';
-import type { ResourceScreen } from './resource.ts';
+import type { EditableScreen } from './resource.ts';
 
-export const CUSTOM_TOOLS: ResourceScreen = {
+export const CUSTOM_TOOLS: EditableScreen = {
   title: 'Custom tools',
   noun: 'tool',
   about: 'Python functions that agents can call. Each call runs isolated in a separate process.',
@@ -65,7 +65,7 @@ const CONNECTIONS: Record<string, typeof StdioConfig | typeof UrlConfig> = {
 };
 const SECRET = 'Values can contain {{token:NAME}}. ******** stands for a stored value; leave it to keep that value.';
 
-export const MCPS: ResourceScreen = {
+export const MCPS: EditableScreen = {
   title: 'MCP servers',
   noun: 'MCP server',
   about: 'Model Context Protocol servers with tools that agents can call.',
@@ -98,7 +98,7 @@ export const MCPS: ResourceScreen = {
   Actions: McpImportButton,
 };
 
-export const PROVIDERS: ResourceScreen = {
+export const PROVIDERS: EditableScreen = {
   title: 'Providers',
   noun: 'provider',
   about: 'Model endpoints: OpenAI, Azure, Anthropic, or any OpenAI-compatible endpoint.',
@@ -119,7 +119,7 @@ export const PROVIDERS: ResourceScreen = {
   Panel: ProviderPanel,
 };
 
-export const TOKENS: ResourceScreen = {
+export const TOKENS: EditableScreen = {
   title: 'Stored tokens',
   noun: 'stored token',
   about: 'API keys and passwords, stored encrypted. Resources refer to them by name; values are never shown.',
@@ -136,7 +136,7 @@ export const TOKENS: ResourceScreen = {
   Panel: TokenPanel,
 };
 
-export const KNOWLEDGE_SOURCES: ResourceScreen = {
+export const KNOWLEDGE_SOURCES: EditableScreen = {
   title: 'Knowledge sources',
   noun: 'source',
   about: 'Collections that agents search. A builtin source stores its items in Perdura.',
@@ -149,7 +149,7 @@ export const KNOWLEDGE_SOURCES: ResourceScreen = {
   Panel: SourcePanel,
 };
 
-export const KNOWLEDGE_ITEMS: ResourceScreen = {
+export const KNOWLEDGE_ITEMS: EditableScreen = {
   title: 'Knowledge items',
   noun: 'item',
   about: 'Texts of a builtin source, split into passages and searched by keywords and by meaning.',

@@ -3,12 +3,12 @@ import { ScheduledAgentCreate, ScheduledAgentUpdate, scheduledAgents } from '../
 import { transfers } from '../../contracts/transfer.ts';
 import { Budget, WORKFLOW_STATUSES, WorkflowCreate, WorkflowUpdate, workflows } from '../../contracts/workflows.ts';
 import { Status } from '../ui/show.tsx';
-import { When } from '../ui/time.tsx';
+import { ownZone, When } from '../ui/time.tsx';
 import { column, Named, reference, text } from './columns.tsx';
-import { ScheduleActions } from './panels/schedule-panel.tsx';
-import type { ResourceScreen } from './resource.ts';
+import { recurrenceText, ScheduleActions, SchedulePreview, ScheduleState } from './panels/schedule-panel.tsx';
+import type { EditableScreen } from './resource.ts';
 
-export const WORKFLOWS: ResourceScreen = {
+export const WORKFLOWS: EditableScreen = {
   title: 'Workflows',
   noun: 'workflow',
   about: 'An agent with run settings. Send it a prompt and a durable run starts.',
@@ -63,7 +63,7 @@ export const WORKFLOWS: ResourceScreen = {
   ],
 };
 
-export const DATASETS: ResourceScreen = {
+export const DATASETS: EditableScreen = {
   title: 'Datasets',
   noun: 'dataset',
   about: 'Prompts with their expected answers. Run a dataset against a version of a workflow to see how many answers are right.',
@@ -74,17 +74,18 @@ export const DATASETS: ResourceScreen = {
   removes: 'with its items and evaluations',
 };
 
-export const SCHEDULES: ResourceScreen = {
+export const SCHEDULES: EditableScreen = {
   title: 'Schedules',
   noun: 'schedule',
-  about: 'A prompt that Perdura sends to a workflow at an interval, in your name.',
+  about: 'A prompt that Perdura sends to a workflow at an interval or by a cron expression, in your name.',
   endpoints: scheduledAgents,
+  exported: transfers.scheduled_agent.exportOne,
   create: ScheduledAgentCreate,
   update: ScheduledAgentUpdate,
   columns: [
-    { label: 'State', show: ({ enabled }) => <Status of={enabled ? 'enabled' : 'off'} /> },
+    { label: 'State', show: (record) => <ScheduleState record={record} /> },
     reference('Workflow', 'workflow_id', { kind: 'workflow', slug: 'workflows' }),
-    text('Every', ({ interval_value, interval_unit }) => `${interval_value} ${interval_unit}`),
+    text('Repeats', recurrenceText),
     { label: 'Next run', show: ({ next_run_at }) => <When at={next_run_at} none="none" relative /> },
     { label: 'Last run', show: ({ last_run_at }) => <When at={last_run_at} none="never" /> },
   ],
@@ -92,11 +93,37 @@ export const SCHEDULES: ResourceScreen = {
   overrides: {
     workflow_id: { control: 'reference', of: 'workflow' },
     prompt: { control: 'long' },
-    interval_value: { label: 'Every' },
+    interval_value: { label: 'Every', description: undefined },
     interval_unit: { label: 'Unit' },
-    start_at: { control: 'time' },
-    end_at: { control: 'time' },
-    overlap_policy: { label: 'If the previous run is in progress' },
+    cron: { label: 'Cron expression', description: 'Minute, hour, day of month, month, day of week; or a name such as @daily.' },
+    time_zone: {
+      description: 'In which the expression is read.',
+      control: 'suggested',
+      options: Intl.supportedValuesOf('timeZone'),
+      fallback: ownZone(),
+    },
+    jitter_seconds: { label: 'Jitter in seconds' },
+    pause_after_failures: { label: 'Pause after failed runs', description: 'This many in a row. If empty: never.' },
+    start_at: { control: 'time', description: 'The first run; by a cron expression, no run before it. If empty: now.' },
+    end_at: { control: 'time', description: 'No run after this time.' },
+    overlap_policy: {
+      label: 'If the previous run is in progress',
+      description: 'Skip the run, let it wait (“enqueue one”: unless another waits already), or halt the previous run.',
+    },
+    catchup_window_seconds: { label: 'Catch-up window in seconds' },
   },
+  groups: [
+    { title: 'Run', fields: ['name', 'workflow_id', 'prompt'] },
+    {
+      title: 'Due times',
+      either: {
+        label: 'Repeat',
+        choices: { 'at an interval': ['interval_value', 'interval_unit'], 'by a cron expression': ['cron', 'time_zone'] },
+      },
+      fields: ['start_at', 'end_at', 'jitter_seconds'],
+    },
+    { title: 'Overlaps and failures', fields: ['overlap_policy', 'catchup_window_seconds', 'pause_after_failures'] },
+  ],
+  Extra: SchedulePreview,
   Panel: ScheduleActions,
 };

@@ -1,5 +1,6 @@
 import { AGENTS, GUARDRAILS, MEMORIES, SKILLS } from './catalog-agents.tsx';
 import { ALERTS } from './catalog-alerts.tsx';
+import { KEYS } from './catalog-keys.tsx';
 import { CUSTOM_TOOLS, KNOWLEDGE_ITEMS, KNOWLEDGE_SOURCES, MCPS, PROVIDERS, TOKENS } from './catalog-parts.tsx';
 import { DATASETS, SCHEDULES, WORKFLOWS } from './catalog-runs.tsx';
 import type { ResourceScreen } from './resource.ts';
@@ -20,4 +21,5 @@ export const CATALOG: Record<string, ResourceScreen> = {
   'knowledge-items': KNOWLEDGE_ITEMS,
   providers: PROVIDERS,
   tokens: TOKENS,
+  keys: KEYS,
 };

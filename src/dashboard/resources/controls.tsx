@@ -64,6 +64,7 @@ function shared({ field, path, faults, disabled }: ControlProps) {
   };
 }
 
+const MOST_SUGGESTED = 20;
 const MONO = { input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: '0.78rem' } };
 
 function Plain(props: ControlProps) {
@@ -81,8 +82,19 @@ function Plain(props: ControlProps) {
       return <NumberInput {...common} {...bounds(field)} value={(value ?? '') as number} onChange={onChange} />;
     case 'choice':
       return <NativeSelect {...common} value={text} onChange={typed} data={choicesOf(field)} />;
+    case 'suggested':
+      return <Autocomplete {...common} value={text} onChange={onChange} data={field.options ?? []} limit={MOST_SUGGESTED} />;
     case 'tags':
-      return <TagsInput {...common} value={(value ?? []) as string[]} onChange={onChange} acceptValueOnBlur clearable />;
+      return (
+        <TagsInput
+          {...common}
+          data={field.options ?? []}
+          value={(value ?? []) as string[]}
+          onChange={onChange}
+          acceptValueOnBlur
+          clearable
+        />
+      );
     case 'secret':
       return (
         <PasswordInput
@@ -116,9 +128,9 @@ const localTime = ({ description }: Field) => ({
 
 const bounds = ({ min, max }: Field) => ({ ...(min === undefined ? {} : { min }), ...(max === undefined ? {} : { max }) });
 
-const choicesOf = ({ nullable, required, none, fallback, options = [] }: Field) => [
+const choicesOf = ({ nullable, required, none, fallback, options = [], option_labels }: Field) => [
   ...(nullable || (required && fallback === undefined) || fallback === undefined ? [{ value: '', label: none ?? '—' }] : []),
-  ...options.map((option) => ({ value: option, label: option.replaceAll('_', ' ') })),
+  ...options.map((option) => ({ value: option, label: option_labels?.[option] ?? option.replaceAll('_', ' ') })),
 ];
 
 function Reference(props: ControlProps) {
@@ -131,6 +143,7 @@ function Reference(props: ControlProps) {
       value={(values[field.name] || null) as string | null}
       onChange={onChange}
       clearable={!field.required}
+      allowDeselect={!field.required}
     />
   );
 }

@@ -8,12 +8,12 @@ import { Empty, Loaded } from '../ui/states.tsx';
 import { changeableFields, type Field, type Values } from './fields.ts';
 import { ResourceForm, useForm } from './form.tsx';
 import { usePorts } from './ports.ts';
-import type { ResourceScreen, Stored } from './resource.ts';
+import type { EditableScreen, Stored } from './resource.ts';
 import { toControls } from './values.ts';
 import { type Conflict, type Ports, saveOver, type Version } from './versions.ts';
 
 interface EditProps {
-  resource: ResourceScreen;
+  resource: EditableScreen;
   id: string;
 }
 
@@ -31,7 +31,7 @@ export function EditForm({ resource, id }: EditProps) {
   );
 }
 
-function Edit({ resource, ports, version }: { resource: ResourceScreen; ports: Ports; version: Version }) {
+function Edit({ resource, ports, version }: { resource: EditableScreen; ports: Ports; version: Version }) {
   const { noun, create, update, overrides, groups, Extra } = resource;
   const fields = useMemo(() => changeableFields(create, update, overrides), [create, update, overrides]);
   const [base, setBase] = useState(version);

@@ -13,6 +13,7 @@ export type Control =
   | 'reference'
   | 'references'
   | 'model'
+  | 'suggested'
   | 'time'
   | 'json'
   | 'nested'
@@ -31,6 +32,8 @@ export interface Field {
   nullable: boolean;
   fallback: unknown;
   options?: string[] | undefined;
+  /** How options are shown that are not words, such as ids. */
+  option_labels?: Record<string, string>;
   min?: number | undefined;
   max?: number | undefined;
   /** The kind of record that a reference points to. */
@@ -84,7 +87,7 @@ export function fieldsOf(schema: z.ZodType, overrides: Overrides = {}): Field[] 
 /** Rewords a description of a JSON property for a form field. */
 function forPeople(description: string | undefined): string | undefined {
   if (description?.startsWith('Identifier issued')) return undefined;
-  return description?.replace(/^(Null|Left out): /, 'If empty: ');
+  return description?.replace(/^(Null|Left out): /, 'If empty: ').replaceAll('`', '');
 }
 
 /** The fields of an update: the create fields that can be changed, and fields that exist only in an update. */
@@ -110,7 +113,7 @@ function fieldOf(name: string, property: JsonSchema, defs: Record<string, JsonSc
     required: false,
     nullable,
     fallback: property.default,
-    options: inner.enum,
+    options: inner.enum ?? inner.items?.enum,
     min: bound(inner.minimum),
     max: bound(inner.maximum),
   };

@@ -1,4 +1,4 @@
-import { Button, Fieldset, Group, Stack } from '@mantine/core';
+import { Button, Fieldset, Group, Radio, Stack } from '@mantine/core';
 import { type ComponentType, type FormEvent, type ReactNode, useRef, useState } from 'react';
 import type { ApiProblem } from '../api/call.ts';
 import { Failure } from '../ui/states.tsx';
@@ -10,6 +10,8 @@ import { carryEdits, type FieldFault, toControls, toWire } from './values.ts';
 export interface FieldGroup {
   title: string;
   fields: string[];
+  /** Sets of fields of which one is filled in; shown above the group's other fields. */
+  either?: { label: string; choices: Record<string, string[]> };
 }
 
 interface FormProps {
@@ -36,13 +38,18 @@ export function ResourceForm({ form, groups = [], submit, Extra, children }: For
     />
   );
   const named = (name: string) => fields.filter((field) => field.name === name);
-  const grouped = new Set(groups.flatMap((group) => group.fields));
+  const grouped = new Set(
+    groups.flatMap(({ fields: names, either }) => [...names, ...Object.values(either?.choices ?? {}).flat()]),
+  );
   return (
     <form ref={element} onSubmit={(event) => void send(event)} noValidate>
       <Stack maw="46rem">
-        {groups.map(({ title, fields: names }) => (
+        {groups.map(({ title, fields: names, either }) => (
           <Fieldset key={title} legend={title}>
-            <Stack gap="sm">{names.flatMap(named).map(control)}</Stack>
+            <Stack gap="sm">
+              {either && <Either {...either} form={form} show={(chosen) => chosen.flatMap(named).map(control)} />}
+              {names.flatMap(named).map(control)}
+            </Stack>
           </Fieldset>
         ))}
         {fields.filter(({ name }) => !grouped.has(name)).map(control)}
@@ -56,6 +63,38 @@ export function ResourceForm({ form, groups = [], submit, Extra, children }: For
         </Group>
       </Stack>
     </form>
+  );
+}
+
+interface EitherProps {
+  label: string;
+  choices: Record<string, string[]>;
+  form: Form;
+  show(names: string[]): ReactNode;
+}
+
+/** A choice between sets of fields. Choosing one empties the nullable fields of the others. */
+function Either({ label, choices, form: { fields, controls, set }, show }: EitherProps) {
+  const [chosen, setChosen] = useState(Object.keys(choices)[0] ?? '');
+  const emptied = fields.filter(({ nullable }) => nullable).map(({ name }) => name);
+  const isFilled = (name: string) => emptied.includes(name) && !['', null].includes(controls[name] as string | null);
+  const current = Object.keys(choices).find((choice) => choices[choice]?.some(isFilled)) ?? chosen;
+  const choose = (choice: string) => {
+    setChosen(choice);
+    for (const [other, names] of Object.entries(choices))
+      if (other !== choice) for (const name of names.filter((one) => emptied.includes(one))) set(name, '');
+  };
+  return (
+    <>
+      <Radio.Group label={label} value={current} onChange={choose}>
+        <Group mt="xs">
+          {Object.keys(choices).map((choice) => (
+            <Radio key={choice} value={choice} label={choice} />
+          ))}
+        </Group>
+      </Radio.Group>
+      {show(choices[current] ?? [])}
+    </>
   );
 }
 

@@ -1,7 +1,7 @@
 import { Anchor, Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
-import { useMemo } from 'react';
+import { useMemo, useState } from 'react';
 import { Link, useNavigate, useParams, useSearchParams } from 'react-router';
 import { useAct, useList, useRead } from '../api/queries.ts';
 import { Confirm } from '../ui/confirm.tsx';
@@ -20,7 +20,7 @@ import { fieldsOf, type Values } from './fields.ts';
 import { ResourceForm, useForm } from './form.tsx';
 import { DoubtsAlert, NeedsAlert, NeedsMark } from './needs.tsx';
 import { useNames } from './references.ts';
-import type { ResourceScreen, ScreenFilter, Stored } from './resource.ts';
+import { isEditable, type ResourceScreen, type ScreenFilter, type Stored } from './resource.ts';
 
 const nameOf = ({ nameOf }: ResourceScreen, record: Stored) => nameOf?.(record) ?? String(record.name ?? record.id);
 const capitalized = (noun: string) => noun.charAt(0).toUpperCase() + noun.slice(1);
@@ -126,9 +126,21 @@ export function CreatePage() {
 }
 
 function Create({ slug, resource }: { slug: string; resource: ResourceScreen }) {
-  const { title, noun, create, overrides, groups, endpoints, Extra } = resource;
-  const [search] = useSearchParams();
+  const { title, noun, Made } = resource;
   const navigate = useNavigate();
+  const [made, setMade] = useState<Stored | null>(null);
+  const show = (record: Stored) => (Made ? setMade(record) : void navigate(`/${slug}/${record.id}`));
+  return (
+    <Page title={`New ${noun}`} parent={{ to: `/${slug}`, title }}>
+      {made && Made ? <Made record={made} /> : <CreateForm resource={resource} created={show} />}
+    </Page>
+  );
+}
+
+/** A separate component, so that the form does not count as unsaved once the record is there. */
+function CreateForm({ resource, created }: { resource: ResourceScreen; created(record: Stored): void }) {
+  const { noun, create, overrides, groups, endpoints, Extra } = resource;
+  const [search] = useSearchParams();
   const act = useAct(endpoints.create);
   const fields = useMemo(() => fieldsOf(create, overrides), [create, overrides]);
   // A link from another screen can set a value, such as the agent of a memory.
@@ -137,15 +149,11 @@ function Create({ slug, resource }: { slug: string; resource: ResourceScreen }) 
   const submit = async (values: Values) => {
     const record = (await act.mutateAsync({ body: values })) as Stored;
     notifications.show({ message: `The ${noun} was created.`, color: 'green' });
-    void navigate(`/${slug}/${record.id}`);
+    created(record);
     return undefined;
   };
   const form = useForm({ fields: withGiven, record: null, submit });
-  return (
-    <Page title={`New ${noun}`} parent={{ to: `/${slug}`, title }}>
-      <ResourceForm form={form} groups={groups} submit={`Create ${noun}`} Extra={Extra} />
-    </Page>
-  );
+  return <ResourceForm form={form} groups={groups} submit={`Create ${noun}`} Extra={Extra} />;
 }
 
 export function EditPage() {
@@ -178,7 +186,7 @@ function Edit({ slug, resource, id }: { slug: string; resource: ResourceScreen; 
             <NeedsAlert noun={noun} needs={(data as Stored).needs} />
             <DoubtsAlert warnings={(data as Stored).warnings} />
             {Panel && <Panel record={data as Stored} />}
-            <EditForm resource={resource} id={id} />
+            {isEditable(resource) && <EditForm resource={resource} id={id} />}
           </Stack>
         )}
       </Loaded>

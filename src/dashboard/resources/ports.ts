@@ -2,11 +2,11 @@ import type { AnyEndpoint, CallInput } from '../api/call.ts';
 import { useClient } from '../api/context.tsx';
 import { useWork } from '../api/queries.ts';
 import type { Values } from './fields.ts';
-import type { ResourceScreen } from './resource.ts';
+import type { EditableScreen } from './resource.ts';
 import type { Ports } from './versions.ts';
 
 /** Reads and saves a stored record with its ETag. */
-export function usePorts({ endpoints, complete }: Pick<ResourceScreen, 'endpoints' | 'complete'>, id: string): Ports {
+export function usePorts({ endpoints, complete }: Pick<EditableScreen, 'endpoints' | 'complete'>, id: string): Ports {
   const { call, tagged } = useClient();
   const save = useWork((change: CallInput<AnyEndpoint>) => tagged(endpoints.update, change));
   const input: CallInput<AnyEndpoint> = { params: { id } };

@@ -21,9 +21,10 @@ export interface ResourceScreen {
   noun: string;
   /** One or two sentences below the title of the list: what the resource is for. */
   about: string;
-  endpoints: { list: AnyEndpoint; create: AnyEndpoint; get: AnyEndpoint; update: AnyEndpoint; remove: AnyEndpoint };
+  endpoints: { list: AnyEndpoint; create: AnyEndpoint; get: AnyEndpoint; remove: AnyEndpoint; update?: AnyEndpoint };
   create: z.ZodType;
-  update: z.ZodType;
+  /** Absent: a record cannot be changed, only made and deleted. */
+  update?: z.ZodType;
   nameOf?(record: Stored): string;
   columns: Column<Stored>[];
   filters?: ScreenFilter[];
@@ -31,6 +32,8 @@ export interface ResourceScreen {
   groups?: FieldGroup[];
   /** Shown above the edit form. */
   Panel?: ComponentType<{ record: Stored }>;
+  /** Shown instead of the page of a record that was just created: it has what is shown only once. */
+  Made?: ComponentType<{ record: Stored }>;
   /** Shown next to the create button. */
   Actions?: ComponentType;
   /** The endpoint that exports one record, if there is one. */
@@ -44,3 +47,11 @@ export interface ResourceScreen {
   /** Shown below the fields, to test their values before saving. */
   Extra?: ComponentType<{ values: Values }>;
 }
+
+export interface EditableScreen extends ResourceScreen {
+  endpoints: ResourceScreen['endpoints'] & { update: AnyEndpoint };
+  update: z.ZodType;
+}
+
+export const isEditable = (screen: ResourceScreen): screen is EditableScreen =>
+  screen.update !== undefined && screen.endpoints.update !== undefined;

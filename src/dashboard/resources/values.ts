@@ -61,6 +61,7 @@ function wireOf(field: Field, controls: Values): { value?: unknown; fault?: Fiel
   if (field.control === 'nested') return nestedWire(field, controls);
   if (field.control === 'variants') return variantsWire(field, held as Values[]);
   if (held === '' || held === null || held === undefined) return emptyWire(field);
+  if (field.nullable && Array.isArray(held) && held.length === 0) return { value: null };
   if (field.control === 'json') return parsed(held as string);
   if (field.control === 'time') return { value: new Date(held as string).toISOString() };
   return { value: held };

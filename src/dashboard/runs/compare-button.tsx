@@ -21,7 +21,7 @@ export function CompareButton({ task }: { task: Task }) {
 function Choice({ task }: { task: Task }) {
   const navigate = useNavigate();
   const [chosen, setChosen] = useState<string[]>([]);
-  const query = useRead(tasks.list, { query: { workflow_id: task.workflow_id, limit: 20 } });
+  const query = useRead(tasks.list, { query: { workflow_id: task.workflow_id, limit: 20, count_to: 1 } });
   return (
     <Loaded query={query} what="Loading runs">
       {({ items }) => {

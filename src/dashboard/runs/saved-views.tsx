@@ -19,10 +19,10 @@ export function SavedViews({ filters, replace }: SavedViewsProps) {
   const settings = useRead(me.settings);
   const save = useAct(me.changeSettings, { line: 'views' });
   const views = settings.data?.views;
-  if (!views) return null;
+  const has_filters = Object.keys(filters).length > 0;
+  if (!views || (views.length === 0 && !has_filters)) return null;
   const same = ({ query }: SavedView) => spelled(query) === spelled(filters);
   const chosen = views.find(same);
-  const has_filters = Object.keys(filters).length > 0;
   return (
     <Stack gap="xs">
       <Group gap="xs" role="group" aria-label="Saved views">

@@ -29,6 +29,7 @@ export const taskColumns: Column<Task>[] = [
   },
   {
     label: 'Prompt',
+    className: 'filling',
     show: ({ id, prompt }) => (
       <Anchor component={Link} to={`/tasks/${id}`} className="clip" title={prompt.slice(0, 500)}>
         {prompt.slice(0, 200) || '(empty)'}

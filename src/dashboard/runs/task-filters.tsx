@@ -1,4 +1,5 @@
 import { Button, Group, NativeSelect, Switch, TextInput, type TextInputProps } from '@mantine/core';
+import { useState } from 'react';
 import { TASK_SORTS } from '../../contracts/task-lists.ts';
 import { usage } from '../../contracts/usage.ts';
 import { TASK_STATUSES } from '../../domain/statuses.ts';
@@ -16,6 +17,8 @@ export function TaskFilters({ wanted }: { wanted: ReturnType<typeof useFilters> 
   const { filters, filtered, set, clear } = wanted;
   const workflows = useNames('workflow');
   const agents = useNames('agent');
+  // On a phone, where they would fill the screen.
+  const [open, setOpen] = useState(false);
   const select = (name: string, label: string, options: Option[]) => (
     <NativeSelect
       label={label}
@@ -37,24 +40,29 @@ export function TaskFilters({ wanted }: { wanted: ReturnType<typeof useFilters> 
   return (
     <Group align="end" gap="sm">
       {input('q', 'Search', { type: 'search', placeholder: 'prompt, answer or error' })}
-      {select('status', 'Status', optionsOf(TASK_STATUSES.map((status) => [status, status])))}
-      {select('workflow_id', 'Workflow', workflows.options)}
-      {select('agent_id', 'Agent', agents.options)}
-      {select('model', 'Model', useModels(filters.model))}
-      {select('trigger', 'Trigger', optionsOf(TRIGGERS.map((trigger) => [trigger, trigger])))}
-      {select('hours', 'Created', optionsOf(Object.entries(HOURS)))}
-      {input('from', 'From', { type: 'date', max: filters.to })}
-      {input('to', 'To', { type: 'date', min: filters.from })}
-      {input('min_cost', 'Cost from ($)', { type: 'number', min: 0, step: 'any', w: 100 })}
-      {input('max_cost', 'Cost to ($)', { type: 'number', min: 0, step: 'any', w: 100 })}
-      <NativeSelect
-        label="Order"
-        size="xs"
-        value={filters.sort ?? 'newest'}
-        onChange={(event) => set('sort', event.currentTarget.value)}
-        data={TASK_SORTS.map((sort) => ({ value: sort, label: sort }))}
-      />
-      <VersionFilter wanted={{ filters, set }} />
+      <Button variant="default" hiddenFrom="xs" aria-expanded={open} onClick={() => setOpen(!open)}>
+        {open ? 'Fewer filters' : 'More filters'}
+      </Button>
+      <div className="more-filters" data-open={open}>
+        {select('status', 'Status', optionsOf(TASK_STATUSES.map((status) => [status, status])))}
+        {select('workflow_id', 'Workflow', workflows.options)}
+        {select('agent_id', 'Agent', agents.options)}
+        {select('model', 'Model', useModels(filters.model))}
+        {select('trigger', 'Trigger', optionsOf(TRIGGERS.map((trigger) => [trigger, trigger])))}
+        {select('hours', 'Created', optionsOf(Object.entries(HOURS)))}
+        {input('from', 'From', { type: 'date', max: filters.to })}
+        {input('to', 'To', { type: 'date', min: filters.from })}
+        {input('min_cost', 'Cost from ($)', { type: 'number', min: 0, step: 'any', w: 100 })}
+        {input('max_cost', 'Cost to ($)', { type: 'number', min: 0, step: 'any', w: 100 })}
+        <NativeSelect
+          label="Order"
+          size="xs"
+          value={filters.sort ?? 'newest'}
+          onChange={(event) => set('sort', event.currentTarget.value)}
+          data={TASK_SORTS.map((sort) => ({ value: sort, label: sort }))}
+        />
+        <VersionFilter wanted={{ filters, set }} />
+      </div>
       <Switch
         label="Group by error"
         size="xs"

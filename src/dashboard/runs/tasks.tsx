@@ -2,7 +2,7 @@ import { Button, Group } from '@mantine/core';
 import { Link } from 'react-router';
 import { tasks } from '../../contracts/tasks.ts';
 import { useList, useRead } from '../api/queries.ts';
-import { count } from '../ui/figures.ts';
+import { COUNTED_TASKS, count } from '../ui/figures.ts';
 import { useFilters } from '../ui/filters.ts';
 import { ListTable } from '../ui/list.tsx';
 import { Page } from '../ui/page.tsx';
@@ -33,7 +33,11 @@ export default function Tasks() {
 }
 
 function Found({ wanted }: { wanted: ReturnType<typeof useFilters> }) {
-  const query = useList(tasks.list, { limit: 50, ...taskQueryOf(wanted.filters) }, { every_ms: EVERY_MS });
+  const query = useList(
+    tasks.list,
+    { limit: 50, count_to: COUNTED_TASKS, ...taskQueryOf(wanted.filters) },
+    { every_ms: EVERY_MS },
+  );
   const items = query.items ?? [];
   const selection = useSelection(items);
   const go = (

@@ -43,6 +43,7 @@ export const NAVIGATION: { title: string; links: Link[] }[] = [
     links: [
       ['/providers', 'Providers'],
       ['/tokens', 'Stored tokens'],
+      ['/keys', 'Service keys'],
       ['/transfer', 'Import and export'],
     ],
   },

@@ -23,7 +23,7 @@ export function Palette() {
   const workflows = useNames('workflow', { enabled: opened });
   const agents = useNames('agent', { enabled: opened });
   const datasets = useNames('dataset', { enabled: opened });
-  const runs = useRead(tasks.list, { query: { q: asked, limit: MOST_RUNS } }, { enabled: opened && asked !== '' });
+  const runs = useRead(tasks.list, { query: { q: asked, limit: MOST_RUNS, count_to: 1 } }, { enabled: opened && asked !== '' });
   const named = (group: string, slug: string, options: { value: string; label: string }[]) => ({
     group,
     actions: options.map(({ value, label }) => go(value, label, `/${slug}/${value}`)),

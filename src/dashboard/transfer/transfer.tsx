@@ -20,14 +20,19 @@ const PARTS: Record<string, { label: string; export: AnyEndpoint; import: AnyEnd
     export: transfers.knowledge_source.exportAll,
     import: transfers.knowledge_source.import,
   },
+  scheduled_agent: {
+    label: 'Your schedules',
+    export: transfers.scheduled_agent.exportAll,
+    import: transfers.scheduled_agent.import,
+  },
 };
 
 export default function Transfer() {
   return (
     <Page title="Import and export">
       <Text c="dimmed">
-        Skills, agents, your workflows and knowledge sources as JSON. A bundle contains no secrets, only the names of stored
-        tokens.
+        Skills, agents, your workflows and schedules, and knowledge sources as JSON. A bundle contains no secrets, only the names
+        of stored tokens.
       </Text>
       <Export />
       <Import />

@@ -11,6 +11,9 @@ export function duration(ms: number | null | undefined): string {
 
 export const count = (value: number) => value.toLocaleString('en');
 
+/** How far the tasks of a list are counted: what a person reads is that there are many. */
+export const COUNTED_TASKS = 1_000;
+
 /** `12 %` of a whole, `0.4 %` below one percent; a share that is not zero never reads as zero. */
 export function share(part: number, whole: number): string {
   if (part === 0 || whole === 0) return '0 %';

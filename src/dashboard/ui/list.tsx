@@ -1,6 +1,7 @@
 import { Button, Group, Table, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { ApiProblem } from '../api/call.ts';
+import { count } from './figures.ts';
 import { ScrollBox } from './scroll-box.tsx';
 import { Failure, Loading } from './states.tsx';
 
@@ -15,6 +16,8 @@ export interface Column<T> {
 interface ListQuery<T> {
   items: T[] | undefined;
   total: number;
+  /** Whether the total is that of all; if not, there may be more. */
+  is_counted: boolean;
   error: ApiProblem | null;
   refetch(): unknown;
   hasNextPage: boolean;
@@ -46,7 +49,7 @@ interface ListedProps<T> extends Pick<ListTableProps<T>, 'query' | 'label' | 'em
 
 /** What a paged query has read so far, and a button for more. */
 export function Listed<T>({ query, label, empty, children }: ListedProps<T>) {
-  const { items, error, total } = query;
+  const { items, error, total, is_counted } = query;
   if (!items)
     return error ? <Failure problem={error} retry={() => void query.refetch()} /> : <Loading what={`Loading ${label}`} />;
   if (items.length === 0) return empty;
@@ -55,7 +58,8 @@ export function Listed<T>({ query, label, empty, children }: ListedProps<T>) {
       {children(items)}
       <Group justify="space-between">
         <Text size="xs" c="dimmed">
-          {items.length} of {total}
+          {count(items.length)} of {count(total)}
+          {!is_counted && '+'}
         </Text>
         {query.hasNextPage && (
           <Button variant="default" loading={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
@@ -82,7 +86,7 @@ interface ColumnTableProps<T> {
 export function ColumnTable<T>({ rows, columns, label, keyOf, verticalSpacing = 6, stacks = false }: ColumnTableProps<T>) {
   return (
     <ScrollBox className="table-scroll" label={label}>
-      <Table verticalSpacing={verticalSpacing} role="table" className={stacks ? 'stacks' : ''}>
+      <Table verticalSpacing={verticalSpacing} horizontalSpacing={6} role="table" className={stacks ? 'stacks' : ''}>
         <Table.Thead role="rowgroup">
           <Table.Tr role="row">
             {columns.map((column) => (

@@ -25,15 +25,22 @@ interface WhenProps {
   none?: string;
   /** Also shows the distance from now. */
   relative?: boolean;
+  /** An IANA time zone other than the browser's. */
+  zone?: string;
 }
 
-/** A local time with its zone; ISO 8601 in the title. */
-export function When({ at, none = '—', relative = false }: WhenProps) {
-  if (!at) return <>{none}</>;
+/** A time with its zone, which is the browser's unless another is given, and with its year if it is not this one. */
+export function dayAndTime(at: string, zone?: string): string {
   const year: Intl.DateTimeFormatOptions = new Date(at).getFullYear() === new Date().getFullYear() ? {} : { year: 'numeric' };
+  return spelled(at, { ...DAY, ...year, ...MINUTE, ...(zone && { timeZone: zone }) });
+}
+
+/** The same; ISO 8601 in the title. */
+export function When({ at, none = '—', relative = false, zone }: WhenProps) {
+  if (!at) return <>{none}</>;
   return (
     <time dateTime={at} title={at} className="nowrap">
-      {spelled(at, { ...DAY, ...year, ...MINUTE })}
+      {dayAndTime(at, zone)}
       {relative && ` (${distance(at)})`}
     </time>
   );

@@ -26,6 +26,15 @@ const zone = ownZone();
 type Wanted = ReturnType<typeof useFilters>;
 type By = (typeof USAGE_GROUPS)[number];
 
+/** Of everybody's runs, people are what one looks for first. */
+const wantedOf = ({ scope, by = scope === 'all' ? 'owner' : 'workflow', days = '7', measure }: Record<string, string>) => ({
+  by,
+  days,
+  measure,
+});
+
+const slowestFirst = <T extends { p95_ms: number }>(rows: T[]) => rows.toSorted((one, other) => other.p95_ms - one.p95_ms);
+
 /** What the address asks for; rounded to the minute, so that polling keeps the same query. */
 function periodOf({ days = '7', scope }: Record<string, string>) {
   const to = (Math.floor(Date.now() / MINUTE_MS) + 1) * MINUTE_MS;
@@ -39,12 +48,12 @@ function periodOf({ days = '7', scope }: Record<string, string>) {
 
 export default function Usage() {
   const wanted = useFilters();
-  const { by = 'workflow', days = '7', measure } = wanted.filters;
+  const { by, days, measure } = wantedOf(wanted.filters);
   const period = periodOf(wanted.filters);
   const interval = days === '1' ? 'hour' : 'day';
   const groups = useRead(usage.get, { query: { ...period, by: by as By } }, { every_ms: EVERY_MS });
   const times = useRead(usage.get, { query: { ...period, by: by as By, interval, zone, most: 6 } }, { every_ms: EVERY_MS });
-  const tools = useRead(usage.tools, { query: period }, { every_ms: EVERY_MS });
+  const tools = useRead(usage.tools, { query: { ...period, most: 200 } }, { every_ms: EVERY_MS });
   const models = useRead(usage.models, { query: period }, { every_ms: EVERY_MS });
   return (
     <Page title="Usage">
@@ -68,7 +77,7 @@ export default function Usage() {
             {rows.length === 0 ? (
               <Empty>No tool was called in this period.</Empty>
             ) : (
-              <ColumnTable rows={rows} columns={toolColumns} label="tools" keyOf={({ name }) => name} />
+              <ColumnTable rows={slowestFirst(rows)} columns={toolColumns} label="tools" keyOf={({ name }) => name} stacks />
             )}
           </Section>
         )}
@@ -77,7 +86,7 @@ export default function Usage() {
         {({ rows }) =>
           rows.length > 0 && (
             <Section title="Models">
-              <ColumnTable rows={rows} columns={modelColumns} label="models" keyOf={({ name }) => name} />
+              <ColumnTable rows={rows} columns={modelColumns} label="models" keyOf={({ name }) => name} stacks />
             </Section>
           )
         }
@@ -104,7 +113,7 @@ function Filters({ wanted: { filters, set } }: { wanted: Wanted }) {
   return (
     <Group align="end" gap="sm">
       {select('days', 'Period', PERIODS, '7')}
-      {select('by', 'Grouped by', Object.fromEntries(by.map((group) => [group, group])), 'workflow')}
+      {select('by', 'Grouped by', Object.fromEntries(by.map((group) => [group, group])), wantedOf(filters).by)}
       {select('measure', 'Chart', CHARTS, '')}
       {data?.is_admin && select('scope', 'Runs of', { mine: 'me', all: 'everybody' }, 'mine')}
     </Group>
@@ -144,7 +153,7 @@ function Groups({ by, rows }: { by: string; rows: UsageRow[] }) {
         </Button>
       }
     >
-      <ColumnTable rows={rows} columns={groupColumns(by)} label={`usage by ${by}`} keyOf={({ key }) => key ?? 'others'} />
+      <ColumnTable rows={rows} columns={groupColumns(by)} label={`usage by ${by}`} keyOf={({ key }) => key ?? 'others'} stacks />
     </Section>
   );
 }

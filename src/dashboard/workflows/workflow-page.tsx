@@ -13,7 +13,7 @@ import type { Stored } from '../resources/resource.ts';
 import { RunView } from '../runs/run-view.tsx';
 import { taskColumns } from '../runs/task-columns.tsx';
 import { CopyableId } from '../ui/copy.tsx';
-import { counted } from '../ui/figures.ts';
+import { COUNTED_TASKS, count, counted } from '../ui/figures.ts';
 import { ListTable } from '../ui/list.tsx';
 import { Page, Section } from '../ui/page.tsx';
 import { Facts, Status } from '../ui/show.tsx';
@@ -56,7 +56,7 @@ function WorkflowView({ workflow }: { workflow: Workflow }) {
           Status: <Status of={workflow.status} />,
           Agent: <Named kind="agent" slug="agents" id={workflow.agent_id} />,
           Owner: workflow.owner,
-          Runs: workflow.task_count,
+          Runs: count(workflow.task_count),
           'Last run': <When at={workflow.last_task_at} none="never" />,
           ID: <CopyableId>{workflow.id}</CopyableId>,
         }}
@@ -88,7 +88,7 @@ function WorkflowView({ workflow }: { workflow: Workflow }) {
 
 function Run({ workflow }: { workflow: Workflow }) {
   const { state } = useLocation() as { state: { prompt?: string } | null };
-  const last = useRead(tasks.list, { query: { workflow_id: workflow.id, limit: 20 } }, { every_ms: 5_000 });
+  const last = useRead(tasks.list, { query: { workflow_id: workflow.id, limit: 20, count_to: 1 } }, { every_ms: 5_000 });
   // Of several open runs, show the one in progress; the others are queued.
   const items = last.data?.items ?? [];
   const task = items.find(({ status }) => status === 'running' || status === 'waiting') ?? items[0];
@@ -123,7 +123,7 @@ function Run({ workflow }: { workflow: Workflow }) {
 }
 
 function History({ id }: { id: string }) {
-  const query = useList(tasks.list, { workflow_id: id, limit: 50 }, { every_ms: 5_000 });
+  const query = useList(tasks.list, { workflow_id: id, limit: 50, count_to: COUNTED_TASKS }, { every_ms: 5_000 });
   return (
     <ListTable
       query={query}

@@ -1,16 +1,15 @@
 import { registerPlugins } from '../../tools/register-plugins.ts';
 import { type Config, DEFAULT_PORT } from '../config.ts';
-import { standardError } from '../log-destination.ts';
+import { processLog } from '../log.ts';
 import { createResources } from '../resources.ts';
 import { externalSetting } from '../setting.ts';
 import { untilSignal } from '../until-signal.ts';
 import { openApi, openClientConnection, openRunControl, openSharedServices } from '../wiring.ts';
 
-const log = (line: string) => standardError.write(`${line}\n`);
-
 /** The HTTP server only. */
 export default async function runApi(config: Config): Promise<void> {
   const ended = untilSignal();
+  const log = processLog();
   const resources = createResources((error) => log(`While stopping: ${(error as Error).message}`));
   try {
     const setting = await externalSetting(config);

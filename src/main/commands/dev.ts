@@ -1,12 +1,12 @@
 import type { Config } from '../config.ts';
 import { type Installation, startInstallation } from '../dev.ts';
-import { standardError, standardOutput } from '../log-destination.ts';
+import { processLog } from '../log.ts';
+import { standardOutput } from '../log-destination.ts';
 import { untilSignal } from '../until-signal.ts';
-
-const log = (line: string) => standardError.write(`${line}\n`);
 
 export default async function runDev(config: Config): Promise<void> {
   const ended = untilSignal();
+  const log = processLog();
   const starting = startInstallation(config, log);
   const running = await Promise.race([starting, ended.then(() => null)]);
   if (!running) {

@@ -2,8 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { Evaluation, EvaluationDetail, EvaluationResult } from '../../contracts/evaluations.ts';
-import { apiClient, type Call, findInstallation } from '../api-client.ts';
+import { apiClient, type Call } from '../api-client.ts';
 import type { Config } from '../config.ts';
+import { JSON_OPTION, say, sayJson } from '../remote/options.ts';
+import { remotePlace } from '../remote/place.ts';
 
 const USAGE = `perdura eval --dataset <id> --workflow <id>
   --version <hash>    a version of the workflow (definition_hash of one of its runs); by default the workflow as it is now
@@ -12,8 +14,10 @@ const USAGE = `perdura eval --dataset <id> --workflow <id>
   --parallel <n>      runs at once; by default 4
   --baseline <id>     the evaluation to find regressions against; by default the last completed one of the workflow
   --pass-rate <rate>  of 0 to 1, that is enough; by default 1
+  --json              print the evaluation with all results as JSON
 
-It uses the API at PERDURA_API_URL with the access token in PERDURA_API_TOKEN, or the installation of npm start that runs here.
+It uses the API at PERDURA_API_URL with the access token in PERDURA_API_TOKEN, else that of perdura login, else the installation of npm
+start that runs here.
 `;
 
 const TEXT = { type: 'string' } as const;
@@ -26,11 +30,11 @@ const OPTIONS = {
   parallel: TEXT,
   baseline: TEXT,
   'pass-rate': TEXT,
+  ...JSON_OPTION,
 };
-type Options = { [name in keyof typeof OPTIONS]?: string };
+type Options = { [name in Exclude<keyof typeof OPTIONS, 'json'>]?: string } & { json?: boolean };
 
 const EVERY_MS = 1_000;
-const say = (line: string) => process.stdout.write(`${line}\n`);
 
 /** `perdura eval`: exits with 0 when enough items pass and none regressed, 1 if not, 2 if the evaluation could not run to its end. */
 export default async function runEvaluation(config: Config, args: string[]): Promise<void> {
@@ -48,19 +52,18 @@ async function evaluated(config: Config, args: string[]): Promise<0 | 1 | 2> {
   const call = await apiOf(config);
   const path = `/api/datasets/${options.dataset}/runs`;
   const { id } = await call<Evaluation>('POST', path, await orderOf(options));
-  say(`evaluation ${id}`);
+  if (!options.json) say(`evaluation ${id}`);
   const ended = await endOf(call, `${path}/${id}`);
-  await report(call, `${path}/${id}`, ended);
+  const results = await call<EvaluationResult[]>('GET', `${path}/${id}/results`);
+  if (options.json) sayJson({ ...ended, results });
+  else report(results, ended);
   if (ended.pass_rate === null) return 2;
   return ended.pass_rate >= enough && ended.regressions.length === 0 ? 0 : 1;
 }
 
 async function apiOf(config: Config): Promise<Call> {
-  const { PERDURA_API_URL: url, PERDURA_API_TOKEN: token } = config;
-  if (url && token) return apiClient(url.replace(/\/$/, ''), token);
-  if (url || token) throw new Error('Set both PERDURA_API_URL and PERDURA_API_TOKEN, or neither');
-  const here = await findInstallation(config);
-  return apiClient(here.api_url, here.token);
+  const { url, token } = await remotePlace(config);
+  return apiClient(url.replace(/\/$/, ''), token);
 }
 
 async function orderOf({ workflow, version, graders, effects, parallel, baseline }: Options): Promise<object> {
@@ -82,9 +85,9 @@ async function endOf(call: Call, path: string): Promise<EvaluationDetail> {
   }
 }
 
-async function report(call: Call, path: string, { regressions, ...evaluation }: EvaluationDetail): Promise<void> {
+function report(results: EvaluationResult[], { regressions, ...evaluation }: EvaluationDetail): void {
   const regressed = new Set(regressions.map(({ item_id }) => item_id));
-  for (const { item_id, status, prompt, task_id, grades, error } of await call<EvaluationResult[]>('GET', `${path}/results`)) {
+  for (const { item_id, status, prompt, task_id, grades, error } of results) {
     if (status === 'passed') continue;
     const why = error ?? grades.flatMap(({ grader, reason }) => (reason === null ? [] : [`${grader}: ${reason}`])).join('; ');
     say(

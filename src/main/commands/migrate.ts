@@ -1,24 +1,53 @@
 import { parseArgs } from 'node:util';
+import { Client } from '@temporalio/client';
+import { textWithReason } from '../../domain/reason.ts';
 import { openDatabase } from '../../store/database.ts';
 import { createStore } from '../../store/index.ts';
 import { noteActiveKey, requireKeys } from '../../store/key-check.ts';
 import { type KeyRing, keyRing } from '../../store/key-ring.ts';
 import { applyMigrations } from '../../store/migrations.ts';
 import { grantToToolsRole } from '../../store/tools-role.ts';
+import { prepareNamespace } from '../../temporal/housekeeping.ts';
 import type { Config } from '../config.ts';
+import { logFailure, report } from '../log.ts';
 import { MIGRATIONS } from '../places.ts';
+import { createResources } from '../resources.ts';
 import { keySource } from '../setting.ts';
+import { openClientConnection } from '../wiring.ts';
 
 /** `perdura migrate [--tools-role NAME]`. */
 export default async function runMigrate(config: Config, args: string[]): Promise<void> {
   const { 'tools-role': tools_role } = parseArgs({ args, options: { 'tools-role': { type: 'string' } } }).values;
-  const { DATABASE_URL, ENCRYPTION_KEYS } = config;
+  const { ENCRYPTION_KEYS } = config;
+  const DATABASE_URL = config.DATABASE_DIRECT_URL ?? config.DATABASE_URL;
   if (!DATABASE_URL) throw new Error('Set DATABASE_URL; an embedded installation migrates by itself when it starts');
   const fresh = await applyMigrations(DATABASE_URL, MIGRATIONS);
   // Without the keys, the first process that has them does it at its start.
   if (ENCRYPTION_KEYS) await grantExisting(DATABASE_URL, keyRing(ENCRYPTION_KEYS), keySource(config));
   if (tools_role !== undefined) await grantToToolsRole(DATABASE_URL, tools_role);
-  process.stdout.write(fresh.length > 0 ? `Applied:\n${fresh.map((name) => `  ${name}\n`).join('')}` : 'Nothing to apply\n');
+  report(fresh.length > 0 ? `Applied: ${fresh.join(', ')}` : 'Nothing to apply');
+  if (config.TEMPORAL_ADDRESS) await prepareTemporal(config, config.TEMPORAL_ADDRESS);
+}
+
+const TEMPORAL_MS = 60_000;
+
+/** The namespace and its search attributes. A failure is reported only: workers try it as well, and some accounts may not. */
+async function prepareTemporal(config: Config, temporal_address: string): Promise<void> {
+  const resources = createResources(() => {});
+  try {
+    const connection = openClientConnection({ temporal_address }, resources);
+    const client = new Client({ connection, namespace: config.TEMPORAL_NAMESPACE });
+    const retention_days = config.ENGINE_RETENTION_DAYS;
+    const made = await connection.withDeadline(Date.now() + TEMPORAL_MS, () => prepareNamespace({ client, retention_days }));
+    report(made.length > 0 ? `Registered in Temporal: ${made.join(', ')}` : 'Temporal is prepared');
+  } catch (error) {
+    logFailure(
+      `Temporal at ${temporal_address} is not prepared: ${textWithReason(error as Error)}. A worker tries it at its start; ` +
+        'if its account may not, register the search attributes yourself (docs/operations.md)',
+    );
+  } finally {
+    await resources.close();
+  }
 }
 
 async function grantExisting(url: string, keys: KeyRing, source: string): Promise<void> {

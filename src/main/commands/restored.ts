@@ -16,7 +16,7 @@ export default async function runRestored(config: Config): Promise<void> {
     process.stdout.write(`Noted in ${config.PERDURA_HOME}: a new epoch begins with the next start\n`);
     return;
   }
-  const url = config.DATABASE_URL ?? (await runningIn(config)).database_url;
+  const url = config.DATABASE_DIRECT_URL ?? config.DATABASE_URL ?? (await runningIn(config)).database_url;
   const database = openDatabase({ url });
   try {
     await requireOwnSchema(database.pool, MIGRATIONS);

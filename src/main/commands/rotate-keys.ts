@@ -11,7 +11,7 @@ export default async function runRotateKeys(config: Config): Promise<void> {
   const { DATABASE_URL, ENCRYPTION_KEYS } = config;
   if (!DATABASE_URL || !ENCRYPTION_KEYS)
     throw new Error('Set DATABASE_URL and ENCRYPTION_KEYS, the new key first and the old ones after it');
-  const database = openDatabase({ url: DATABASE_URL });
+  const database = openDatabase({ url: config.DATABASE_DIRECT_URL ?? DATABASE_URL });
   try {
     await requireOwnSchema(database.pool, MIGRATIONS);
     const keys = keyRing(ENCRYPTION_KEYS);

@@ -3,15 +3,13 @@ import { freePort } from '../../embedded/ports.ts';
 import { ROLES } from '../../temporal/names.ts';
 import { quietSdk, type RunningWorker } from '../../temporal/worker.ts';
 import { type Config, hasRole, WorkerRoles } from '../config.ts';
-import { standardError } from '../log-destination.ts';
+import { processLog, sdkLog } from '../log.ts';
 import { openWorker } from '../open-worker.ts';
 import { createResources } from '../resources.ts';
 import { externalSetting } from '../setting.ts';
 import { untilSignal } from '../until-signal.ts';
 import { openRunControl, openSharedServices, openWorkerConnection } from '../wiring.ts';
 import { openWorkerPort } from '../worker-port.ts';
-
-const log = (line: string) => standardError.write(`${line}\n`);
 
 /** The configuration with the role that the command line names, which wins over WORKER_ROLE. Throws a sentence about any other argument. */
 function withRole(config: Config, args: string[]): Config {
@@ -26,10 +24,11 @@ function withRole(config: Config, args: string[]): Config {
 export default async function runWorker(settings: Config, args: string[]): Promise<void> {
   const config = withRole(settings, args);
   const ended = untilSignal();
+  const log = processLog();
   const resources = createResources((error) => log(`While stopping: ${(error as Error).message}`));
   try {
     const sdk_address = config.WORKER_PORT === undefined ? undefined : `127.0.0.1:${await freePort()}`;
-    quietSdk('WARN', sdk_address);
+    quietSdk('WARN', { metrics_address: sdk_address, write: sdkLog() });
     const setting = await externalSetting(config);
     const core = await openSharedServices(setting, resources, log);
     if (hasRole(config, 'runs')) await core.store.grants.grantExisting();

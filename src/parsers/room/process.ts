@@ -1,4 +1,4 @@
-import { setPriority } from 'node:os';
+import { getPriority, setPriority } from 'node:os';
 import { jobs } from './jobs.ts';
 
 /** Behind the process that answers requests. */
@@ -13,7 +13,8 @@ interface Order {
 
 const answer = (value: unknown) => process.send?.(value);
 
-setPriority(NICENESS);
+// Where the whole service gives way to others (Nice= of systemd), only root may give way less.
+if (getPriority() < NICENESS) setPriority(NICENESS);
 // Ctrl-C is meant for the service, which ends this process after its own work.
 process.on('SIGINT', () => {});
 process.on('disconnect', () => process.exit());

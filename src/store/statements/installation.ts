@@ -74,3 +74,6 @@ export const notifyNobody = statement('notify_nobody', [], "SELECT set_config('p
 
 /** The processes of the database that work on a statement, this one included. */
 export const workingBackends = statement('working_backends', [], `SELECT pid FROM pg_stat_activity WHERE state = 'active'`);
+
+/** The statements of this transaction are planned for their values. */
+export const planForValues = statement('plan_for_values', [], `SELECT set_config('plan_cache_mode', 'force_custom_plan', true)`);

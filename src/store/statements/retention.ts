@@ -78,7 +78,7 @@ export const removeFires = statement(
   ['before', 'after_at', 'after_id'],
   `WITH looked AS MATERIALIZED (
       SELECT f.ctid AS place, f.due_at, f.scheduled_agent_id,
-        f.fired_at < :before AND f.due_at < now() - make_interval(secs => s.catchup_window_seconds) AS old
+        f.fired_at < :before AND f.due_at < now() - make_interval(secs => s.catchup_window_seconds + s.jitter_seconds) AS old
       FROM schedule_fires f JOIN scheduled_agents s ON s.id = f.scheduled_agent_id
       WHERE f.due_at < :before AND (f.due_at, f.scheduled_agent_id) > (:after_at::timestamptz, :after_id::uuid)
       ORDER BY f.due_at, f.scheduled_agent_id LIMIT ${BATCH}),

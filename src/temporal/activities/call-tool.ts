@@ -6,7 +6,7 @@ import { type CallDecision, moveOf } from '../../domain/effects.ts';
 import { eventsOf } from '../../domain/events.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import { storable } from '../../domain/transcript.ts';
-import type { OpenCall, ToolLedger } from '../../store/tool-ledger.ts';
+import type { CallPlace, OpenCall, ToolLedger } from '../../store/tool-ledger.ts';
 import type { ToolOutcome } from '../../tools/source.ts';
 import { type AnswerPorts, answered } from './answer-call.ts';
 import { type Halts, halted, runAttempt, staleAttempt, taskEnded, written } from './attempt.ts';
@@ -14,7 +14,7 @@ import { type ParkBehind, parkedBehind } from './continuity.ts';
 import { retryDelay } from './failure.ts';
 
 export interface CallToolPorts extends AnswerPorts {
-  ledger: Omit<ToolLedger, 'open' | 'publish' | 'setTodos'>;
+  ledger: Omit<ToolLedger, 'publish' | 'setTodos'>;
   halts: Halts;
   definition(hash: string): Promise<Definition>;
   /** Executes the call. Reports the tool's own failure in the outcome; throws if its source is unreachable. */
@@ -76,8 +76,9 @@ async function execute(ports: CallToolPorts, started: OpenCall, signal: AbortSig
   try {
     const outcome = await toolOutcome(ports, started, signal);
     const result = { ...outcome, kind: 'result' as const, duration_ms: Math.round(performance.now() - start) };
-    if (!(await written(() => end(ports, started, result), signal))) await decideLate(ports, started, outcome);
-    return 'done';
+    if (await written(() => end(ports, started, result), signal)) return 'done';
+    await decideLate(ports, started, outcome);
+    return await endedOnRecord(ports, started);
   } catch (error) {
     if (signal.aborted || !ports.isUnreachable(error)) throw error;
     throw await noteUnreachable(ports, started, { error, signal });
@@ -102,6 +103,13 @@ async function decideLate(ports: CallToolPorts, call: OpenCall, { content, faile
   });
   if (await ports.ledger.decide(call, { decision, by: 'worker', attempts, events: [decided] }))
     await ports.nudge(task_id, call_id);
+}
+
+/** After a result was refused: an earlier try may have written it. Otherwise another attempt has changed the call, so it is read again. */
+async function endedOnRecord(ports: CallToolPorts, { task_id, call_id }: CallPlace): Promise<'done'> {
+  const call = await ports.ledger.open(task_id, call_id);
+  if (call?.status === 'done' || call?.status === 'denied') return 'done';
+  throw staleAttempt();
 }
 
 async function toolOutcome(ports: CallToolPorts, call: OpenCall, signal: AbortSignal): Promise<ToolOutcome> {
@@ -191,7 +199,7 @@ async function noteUnreachable(
   const { log } = eventsOf(call.task_id, ports.now);
   const retried = log('retry', storable(error.message), { call_id: call.call_id, wait_ms: delay_ms });
   const released = { reached: error.reached, events: final ? [] : [retried] };
-  await written(() => ports.ledger.release(call, released), signal);
+  if (!(await written(() => ports.ledger.release(call, released), signal))) return staleAttempt();
   return ApplicationFailure.create({
     message: error.message,
     type: 'tool_unreachable',

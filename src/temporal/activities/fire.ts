@@ -1,5 +1,7 @@
+import { cadenceOf, isFiller } from '../../domain/cadence.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { Principal } from '../../store/principals.ts';
+import type { IdentityCheck } from '../../identity/cached-identity.ts';
+import type { AuthorityOf } from '../../identity/roles.ts';
 import type { ScheduleRow, ScheduleStore } from '../../store/scheduled-agents.ts';
 import type { TaskStore } from '../../store/tasks.ts';
 import type { Dispatch } from '../dispatch.ts';
@@ -8,14 +10,14 @@ export interface FirePorts {
   schedules: ScheduleStore;
   tasks: Pick<TaskStore, 'find'>;
   dispatch: Pick<Dispatch, 'prompt'>;
-  /** Null: the token is no longer valid. Throws if that cannot be determined. */
-  identify(access_token: string): Promise<Principal | null>;
+  identify: IdentityCheck;
+  authorityOf: AuthorityOf;
   /** Removes a schedule that no longer exists from the engine. */
   forget(schedule_id: string): Promise<void>;
 }
 
 interface Outcome {
-  outcome: 'started' | 'triggered' | 'skipped' | 'failed';
+  outcome: Fire['outcome'] | 'skipped' | 'failed';
   detail?: string;
   task_id: string | null;
 }
@@ -27,7 +29,10 @@ export const fireActivity =
     const row = await ports.schedules.find(schedule_id);
     if (!row) return ports.forget(schedule_id);
     await ports.schedules.noteMissed(row, Date.now());
-    if (row.enabled) await serve(ports, row, { due_at: new Date(due_at), by_hand: false });
+    const time = new Date(due_at);
+    if (!row.enabled || isFiller(cadenceOf(row), time.getTime())) return;
+    if ((await ports.schedules.pauseFailing(schedule_id)).length > 0) return;
+    await serve(ports, row, { due_at: time, outcome: 'started' });
   };
 
 export const failFireActivity =
@@ -36,19 +41,21 @@ export const failFireActivity =
     await schedules.settleFire(schedule_id, new Date(due_at), { outcome: 'failed', detail, task_id: null });
   };
 
+/** A due time to serve, and the outcome of serving it. */
+export interface Fire {
+  due_at: Date;
+  outcome: 'started' | 'triggered' | 'backfilled';
+}
+
 /** Creates the task of one due time and records the outcome; a due time is served only once. */
-export async function serve(
-  ports: FirePorts,
-  row: ScheduleRow,
-  { due_at, by_hand }: { due_at: Date; by_hand: boolean },
-): Promise<void> {
+export async function serve(ports: FirePorts, row: ScheduleRow, { due_at, outcome: served }: Fire): Promise<void> {
   const { task_id, settled } = await ports.schedules.claimFire(row.id, due_at);
   if (settled) return;
-  const outcome = await fireOutcome(ports, row, { task_id, due_at, by_hand }).catch(async (error: unknown) => {
-    // The engine retries a due time. A manual trigger is not retried, so it must not stay open.
+  const outcome = await fireOutcome(ports, row, { task_id, due_at, outcome: served }).catch(async (error: unknown) => {
+    // The engine retries a due time. What a person asked for is not retried, so it must not stay open.
     if (error instanceof AppError) {
       const { message: detail } = error;
-      if (by_hand) await ports.schedules.settleFire(row.id, due_at, { outcome: 'failed', detail, task_id: null });
+      if (served !== 'started') await ports.schedules.settleFire(row.id, due_at, { outcome: 'failed', detail, task_id: null });
       else await ports.schedules.noteWaiting(row.id, due_at, detail);
     }
     throw error;
@@ -59,18 +66,21 @@ export async function serve(
 async function fireOutcome(
   ports: FirePorts,
   row: ScheduleRow,
-  { task_id, due_at, by_hand }: { task_id: string; due_at: Date; by_hand: boolean },
+  { task_id, due_at, outcome }: Fire & { task_id: string },
 ): Promise<Outcome> {
-  const outcome = by_hand ? 'triggered' : 'started';
   if (await ports.tasks.find(task_id)) return { outcome, task_id };
   const access_token = ports.schedules.tokenOf(row);
-  const principal = access_token && (await ports.identify(access_token));
-  if (!principal || `${principal.provider}:${principal.subject}` !== row.owner) {
+  const identity = access_token ? await ports.identify(access_token) : null;
+  if (!identity || `${identity.provider}:${identity.subject}` !== row.owner) {
     const detail = 'The access token kept with this schedule is no longer valid; save the schedule again with a new one';
     return { outcome: 'failed', detail, task_id: null };
   }
-  const open = row.overlap_policy === 'skip' ? await ports.schedules.openTask(row.id, task_id) : null;
-  if (open) return { outcome: 'skipped', detail: `The previous run ${open} has not ended`, task_id: null };
+  if (!ports.authorityOf(identity).scopes.includes('run')) {
+    const whose = identity.service_key ? 'The service key kept with this schedule' : "The role of this schedule's owner";
+    return { outcome: 'failed', detail: `${whose} does not have the scope run, so it starts no runs`, task_id: null };
+  }
+  const detail = await overlapOf(ports, row, task_id);
+  if (detail !== null) return { outcome: 'skipped', detail, task_id: null };
   try {
     await ports.dispatch.prompt({ ...orderOf(row), task_id, due_at, access_token });
     return { outcome, task_id };
@@ -81,6 +91,17 @@ async function fireOutcome(
   }
 }
 
+/** Why the schedule's overlap policy skips a run; null if it does not. */
+async function overlapOf({ schedules }: FirePorts, { id, overlap_policy }: ScheduleRow, task_id: string): Promise<string | null> {
+  const open = overlap_policy === 'skip' ? await schedules.openTask(id, task_id) : null;
+  if (open) return `The previous run ${open} has not ended`;
+  const waiting = overlap_policy === 'enqueue_one' ? await schedules.waitingTask(id, task_id) : null;
+  return waiting && `The run ${waiting} waits already`;
+}
+
+/** What a workflow does with a task while another one runs. */
+const ON_BUSY: Record<string, string> = { enqueue_one: 'enqueue', enqueue: 'enqueue', interrupt: 'interrupt' };
+
 const orderOf = ({ id, workflow_id, owner, owner_login, prompt, overlap_policy }: ScheduleRow) => ({
   workflow_id,
   owner,
@@ -88,5 +109,5 @@ const orderOf = ({ id, workflow_id, owner, owner_login, prompt, overlap_policy }
   prompt,
   trigger: 'schedule',
   scheduled_agent_id: id,
-  ...(overlap_policy === 'skip' ? {} : { on_busy: overlap_policy }),
+  ...(overlap_policy === 'skip' ? {} : { on_busy: ON_BUSY[overlap_policy] }),
 });

@@ -6,6 +6,7 @@ import { costOf } from '../../domain/usage.ts';
 import type { SelectedRuntime } from '../../runtimes/select.ts';
 import type { OpenRun, RunStore } from '../../store/runs.ts';
 import { BUDGET_HALT } from '../names.ts';
+import { staleAttempt } from './attempt.ts';
 
 interface Reservation {
   ports: { runs: Pick<RunStore, 'wait'>; now(): string };
@@ -33,10 +34,9 @@ export async function reserve({ ports, run, definition, selected, tokens, step, 
   if (!reason) return 'go';
   const { log, status } = eventsOf(run.task_id, ports.now);
   const exhausted = log('budget_exhausted', reason, { step, on_exhausted: budget.on_exhausted });
-  if (budget.on_exhausted === 'wait') {
-    await ports.runs.wait(run, { step, events: [exhausted, status('waiting', run.turns)] });
-    return 'waiting';
-  }
-  await ports.runs.wait(run, { step, events: [exhausted] });
+  const waits = budget.on_exhausted === 'wait';
+  const events = waits ? [exhausted, status('waiting', run.turns)] : [exhausted];
+  if (!(await ports.runs.wait(run, { step, events }))) throw staleAttempt();
+  if (waits) return 'waiting';
   throw ApplicationFailure.nonRetryable(reason, BUDGET_HALT);
 }

@@ -164,11 +164,15 @@ const parkEnd = (core: Pick<SharedServices, 'store'>) => async (task_id: string)
 };
 
 /** How a due schedule becomes a task. */
-export const firePortsOf = ({ store, identify }: SharedServices, { dispatch, schedules }: RunControl): FirePorts => ({
+export const firePortsOf = (
+  { store, identify, authorityOf }: SharedServices,
+  { dispatch, schedules }: RunControl,
+): FirePorts => ({
   schedules: store.scheduledAgents,
   tasks: store.tasks,
   dispatch,
   identify,
+  authorityOf,
   forget: (schedule_id) => schedules.remove(schedule_id),
 });
 

@@ -1,4 +1,7 @@
+import type { Config } from '../../main/config.ts';
 import type { SharedServices } from '../../main/core.ts';
+import type { Store } from '../../store/index.ts';
+import type { Sweep } from '../../store/retention.ts';
 import { sweep } from '../retention.ts';
 import { measured } from '../sizes.ts';
 
@@ -21,8 +24,7 @@ export function tidying({ store, setting: { config } }: SharedServices): () => P
     const { removed } = await sweep(store.retention.transient(now), WITHIN_MS);
     if (performance.now() >= rest_until) {
       aged_to ??= await store.retention.advanceAgingClock();
-      const before = new Date(aged_to.getTime() - config.RETENTION_DAYS * DAY_MS);
-      const ended = config.RETENTION_DAYS > 0 ? await sweep(store.retention.ended(before), WITHIN_MS) : NOTHING_TO_REMOVE;
+      const ended = await sweep(agedSweeps(store.retention, config, aged_to), WITHIN_MS);
       Object.assign(removed, ended.removed);
       if (ended.finished) {
         rest_until = performance.now() + REST_MS;
@@ -37,4 +39,11 @@ export function tidying({ store, setting: { config } }: SharedServices): () => P
   };
 }
 
-const NOTHING_TO_REMOVE = { removed: {}, finished: true };
+/** The sweeps that the operator wants, each over what is older than its days. */
+function agedSweeps({ ended, audit }: Store['retention'], config: Config, aged_to: Date): Record<string, Sweep> {
+  const before = (days: number) => new Date(aged_to.getTime() - days * DAY_MS);
+  return {
+    ...(config.RETENTION_DAYS > 0 ? ended(before(config.RETENTION_DAYS)) : {}),
+    ...(config.AUDIT_RETENTION_DAYS > 0 ? audit(before(config.AUDIT_RETENTION_DAYS)) : {}),
+  };
+}

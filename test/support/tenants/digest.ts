@@ -5,7 +5,7 @@ const NOBODYS = new Set(
   [
     '_prisma_migrations principals definitions provider_rates',
     'token_uses idempotency_keys installation_facts grant_keys',
-    'usage_runs usage_calls',
+    'usage_runs usage_calls audit_entries',
   ].flatMap((line) => line.split(' ')),
 );
 

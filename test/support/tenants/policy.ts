@@ -23,9 +23,9 @@ const RULES = {
   change: { b: [403], admin: FINE },
   /** Shared by the installation and used as the caller: no secret of its creator is opened. */
   use: { b: [200, 403, 502], admin: [200, 403, 502] },
-  /** Stored tokens: administrators may delete what they may not read. */
+  /** Stored tokens and service keys: administrators may delete what they may not read. */
   expendable: { b: [403], admin: [204] },
-  /** Stored tokens: administrators see which there are, to delete them. */
+  /** Stored tokens and service keys: administrators see which there are, to delete them. */
   listed: { b: [403], admin: [200] },
 } satisfies Record<string, Rule>;
 
@@ -49,7 +49,7 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
   open: ['GET /health/live', 'GET /health/ready'],
   own: [
     ...shared.flatMap(({ own }) => own),
-    ...['agents', 'skills', 'workflows', 'knowledge-sources', 'guardrails'].flatMap((collection) => [
+    ...['agents', 'skills', 'workflows', 'knowledge-sources', 'guardrails', 'scheduled-agents'].flatMap((collection) => [
       `GET /api/${collection}/export`,
       `POST /api/${collection}/import`,
     ]),
@@ -60,7 +60,7 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
     ...['POST /api/memories/search', 'GET /api/memories/stm/{agent_id}', 'POST /api/knowledge-items/query'],
     ...['POST /api/knowledge-items/upload', 'POST /api/custom-tools/upload', 'POST /api/custom-tools/validate'],
     ...['GET /api/workflows', 'POST /api/workflows', 'GET /api/tasks', 'GET /api/scheduled-agents', 'POST /api/scheduled-agents'],
-    ...['GET /api/alerts', 'POST /api/alerts'],
+    ...['POST /api/scheduled-agents/preview', 'GET /api/alerts', 'POST /api/alerts', 'GET /api/keys', 'POST /api/keys'],
     ...['POST /api/agents/{agent_id}/chat', 'GET /api/agents/{agent_id}/chat/sessions'],
     ...['GET /api/webhook-secret', 'POST /api/webhook-secret/rotate', 'POST /api/providers/test'],
     ...['GET /api/datasets', 'POST /api/datasets'],
@@ -92,11 +92,13 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
     ...['GET', 'PATCH', 'DELETE'].map((method) => `${method} /api/scheduled-agents/{id}`),
     ...['PATCH /api/scheduled-agents/{id}/enable', 'PATCH /api/scheduled-agents/{id}/disable'],
     ...['POST /api/scheduled-agents/{id}/trigger', 'GET /api/scheduled-agents/{id}/runs'],
+    ...['POST /api/scheduled-agents/{id}/backfill', 'GET /api/scheduled-agents/{id}/upcoming'],
+    'GET /api/scheduled-agents/{id}/export',
     ...['GET /api/alerts/{id}', 'PUT /api/alerts/{id}', 'DELETE /api/alerts/{id}', 'GET /api/alerts/{id}/events'],
     ...['GET', 'POST'].map((method) => `${method} /v1/chat/completions/{id}`),
     ...['GET /v1/models/{model}', 'GET /v1/responses/{id}', 'POST /v1/responses/{id}/cancel'],
     ...['PUT /api/tokens/{id}', 'GET /api/tokens/{id}/uses', 'GET /api/tokens/{id}/grants', 'POST /api/tokens/{id}/grants'],
-    'DELETE /api/tokens/{id}/grants/{grant_id}',
+    ...['DELETE /api/tokens/{id}/grants/{grant_id}', 'POST /api/keys/{id}/rotate'],
   ],
   hidden: ['GET /api/memories/{id}', 'PUT /api/memories/{id}', 'DELETE /api/memories/{id}'],
   read: [
@@ -110,8 +112,8 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
     ...['POST /api/providers/{id}/test', 'POST /api/mcps/{id}/test', 'GET /api/mcps/{id}/tools'],
     ...['POST /api/knowledge-sources/{id}/test', 'POST /api/custom-tools/{id}/run'],
   ],
-  expendable: ['DELETE /api/tokens/{id}'],
-  listed: ['GET /api/tokens/{id}'],
+  expendable: ['DELETE /api/tokens/{id}', 'DELETE /api/keys/{id}'],
+  listed: ['GET /api/tokens/{id}', 'GET /api/keys/{id}', 'GET /api/audit'],
 };
 
 /** Operation, such as `GET /api/agents`, to its rule. An operation that is not here fails the test. */
@@ -150,7 +152,8 @@ export const PLAIN = new Set(
     'stream stream_options include_usage background reasoning effort jsonrpc method shared cursor q since from to by interval zone most until error_code trigger definition_hash against agent min_cost max_cost sort after before skip dry_run',
     'model_total_seconds model_silence_seconds starting_after measure threshold window_minutes min_runs muted_until views screen resource_type destination api_key force include guardrails',
     'thumb note expected graders ignore_case pattern json_schema parallel format task steps tool_calls end response',
-    'failed answered_by changes step position single_use score pass_at',
+    'role scopes expires_at grace_seconds principal service_key_id operation failed answered_by changes step position single_use score pass_at',
+    'cron time_zone jitter_seconds pause_after_failures count count_to scheduled_agents',
   ].flatMap((line) => line.split(' ')),
 );
 
@@ -161,6 +164,9 @@ export const EXCEPTIONS: Record<string, keyof typeof REFERENCES | 'plain' | 'doo
   'PUT /api/me/settings views[].name': 'plain',
   // Names of tools in the record of a run.
   'POST /api/datasets/{id}/items/import steps[].tool_calls[].name': 'plain',
+  // An item that names a workflow of someone else is not imported.
+  'POST /api/import scheduled_agents[].workflow_id': 'shared',
+  'POST /api/scheduled-agents/import items[].workflow_id': 'shared',
   'POST /mcp id': 'plain',
   'POST /mcp [].id': 'plain',
 };

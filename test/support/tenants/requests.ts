@@ -20,6 +20,8 @@ const SPECIAL: Record<string, (own: MadeTenant) => unknown> = {
     graders: [{ type: 'exact' }],
     effects: 'stub',
   }),
+  'POST /api/scheduled-agents/preview': () => ({ cron: '@daily' }),
+  'POST /api/scheduled-agents/{id}/backfill': () => ({ from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' }),
   'POST /api/tasks/{id}/budget': () => ({ max_tokens: 5 }),
   'POST /api/tasks/{id}/approvals/{call_id}': () => ({ decision: 'approve' }),
   'POST /api/tasks/{id}/reconciliations/{call_id}': () => ({ decision: 'retry' }),
@@ -32,10 +34,14 @@ const SPECIAL: Record<string, (own: MadeTenant) => unknown> = {
     workflows: [{ agent_id: ids.agents }],
     knowledge_sources: [{ name: `${names['knowledge-sources']}_in`, source_type: 'builtin' }],
     guardrails: [{ name: `${names.guardrails}_in`, guardrail_type: 'prompt', config: {} }],
+    scheduled_agents: [{ name: 'in', prompt: 'x', workflow_id: ids.workflows, cron: '@yearly' }],
   }),
   'POST /api/skills/import': ({ names }) => ({ items: [{ name: `${names.skills}_item`, instructions: 'x' }] }),
   'POST /api/guardrails/import': ({ names }) => ({
     items: [{ name: `${names.guardrails}_item`, guardrail_type: 'prompt', config: {} }],
+  }),
+  'POST /api/scheduled-agents/import': ({ ids }) => ({
+    items: [{ name: 'item', prompt: 'x', workflow_id: ids.workflows, cron: '@yearly' }],
   }),
   'POST /api/agents/import': ({ names }) => ({ items: [{ name: `${names.agents}_item` }] }),
   'POST /api/workflows/import': ({ ids }) => ({ items: [{ agent_id: ids.agents }] }),
@@ -92,14 +98,15 @@ export function pathOf(path: string, { ids }: MadeTenant, id?: string): string {
 }
 
 /** Private collections, in which several may have one name. */
-const NAMED_FREELY = ['scheduled-agents', 'alerts', 'datasets'];
+const NAMED_FREELY = ['scheduled-agents', 'alerts', 'datasets', 'keys'];
 
 /** The value that makes a field refer to a record of the other tenant. */
 export function foreignValue(path: string, kind: string, { operation, other, own }: Foreign): unknown {
   const field = bareName(path);
   const { ids, names } = other;
   const collection =
-    /^(skills|agents|workflows|knowledge_sources|guardrails)\[\]/.exec(path)?.[1]?.replace('_', '-') ?? collectionOf(operation);
+    /^(skills|agents|workflows|knowledge_sources|guardrails|scheduled_agents)\[\]/.exec(path)?.[1]?.replace('_', '-') ??
+    collectionOf(operation);
   if (kind === 'token') return tokenValue(field, operation, own);
   if (kind === 'unique') return collection === 'tokens' ? TOKEN : NAMED_FREELY.includes(collection) ? 'x' : names[collection];
   if (kind === 'import_id') return ids[collection];

@@ -89,6 +89,8 @@ export function bodiesOf(
       ...{ name: `${hidden} alert ${++made}`, measure: 'backlog', threshold: 1_000_000, workflow_id: ids.workflows },
       webhook_url: `${trap.url}/${mark}/alert`,
     }),
+    // Administrators see their names.
+    keys: () => ({ name: name('service_key'), scopes: ['read'] }),
     datasets: () => ({ name: `${hidden} dataset ${++made}`, description: hidden }),
     memories: () => ({
       ...{
@@ -123,7 +125,7 @@ async function makeShared(making: Making): Promise<Tenant & { bodies: Bodies; cr
   };
   if (making.token) await client.ok(client.post('/api/tokens', { name: making.token, value: making.secret }), 201);
   const order = ['tokens', 'providers', 'custom-tools', 'mcps', 'knowledge-sources', 'knowledge-items', 'skills', 'guardrails'];
-  for (const collection of [...order, 'agents', 'workflows', 'scheduled-agents', 'alerts', 'memories', 'datasets'])
+  for (const collection of [...order, 'agents', 'workflows', 'scheduled-agents', 'alerts', 'memories', 'datasets', 'keys'])
     ids[collection] = await create(collection);
   ids.remote_source = (await client.ok(client.post('/api/knowledge-sources', remoteSource(making, trap)), 201)).id;
   ids.idle_workflow = await create('workflows');

@@ -232,31 +232,35 @@ describe('helpers of contracts', () => {
     const [record, create, update] = [z.object({ a: z.string() }), z.object({ b: z.string() }), z.object({ c: z.string() })];
     const made = crud({ path: '/api/x', noun: 'skill', tag: 'X' }, { record, create, update });
     const every = { tag: 'X', idempotent: false };
+    const [reading, writing] = [
+      { access: 'read', audited: false },
+      { access: 'write', audited: true },
+    ];
     const one = { ...every, path: '/api/x/{id}', params: IdParams, query: made.get.query };
     const all = { ...every, path: '/api/x', params: made.list.params };
     expect(made).toEqual({
       noun: 'skill',
       list: {
         ...{ ...all, method: 'GET', operation: 'list_skills', summary: 'List skills, newest first', query: FilterQuery },
-        ...{ body: null, reply: record, kind: 'page', status: 200, refuses: [] },
+        ...{ body: null, reply: record, kind: 'page', status: 200, refuses: [], ...reading },
       },
       create: {
         ...{ ...all, method: 'POST', operation: 'create_skill', summary: 'Create a skill', query: made.create.query },
         ...{ stores: true, idempotent: true, body: create, reply: record, kind: 'value', status: 201, refuses: [409, 413] },
-        params: made.create.params,
+        ...{ params: made.create.params, ...writing },
       },
       get: {
         ...{ ...one, method: 'GET', operation: 'get_skill', summary: 'Get a skill' },
-        ...{ body: null, reply: record, kind: 'value', status: 200, refuses: [] },
+        ...{ body: null, reply: record, kind: 'value', status: 200, refuses: [], ...reading },
       },
       update: {
         ...{ ...one, method: 'PUT', operation: 'update_skill', summary: 'Change a skill', stores: true },
         description: 'A field left out is unchanged; a null clears a field that may be null.',
-        ...{ body: update, reply: record, kind: 'value', status: 200, refuses: [409, 412, 413] },
+        ...{ body: update, reply: record, kind: 'value', status: 200, refuses: [409, 412, 413], ...writing },
       },
       remove: {
         ...{ ...one, method: 'DELETE', operation: 'delete_skill', summary: 'Delete a skill' },
-        ...{ body: null, reply: null, kind: 'none', status: 204, refuses: [409, 412] },
+        ...{ body: null, reply: null, kind: 'none', status: 204, refuses: [409, 412], ...writing },
       },
     });
     for (const { params } of [made.list, made.create]) expect(params.parse({ id: 'x' })).toEqual({});

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Cadence, cadenceOf, dueBetween, nextDue, phaseOf } from '../../../src/domain/cadence.ts';
+import { type Cadence, cadenceOf, dueBetween, type Interval, nextDue, phaseOf } from '../../../src/domain/cadence.ts';
 import { chunksOf } from '../../../src/domain/chunks.ts';
 import { exchangeLimitsOf, isVendor } from '../../../src/domain/definition.ts';
 import { type CallDecision, type LedgerEntry, moveOf } from '../../../src/domain/effects.ts';
@@ -13,7 +13,7 @@ const AT = Date.UTC(2026, 0, 31, 12);
 const MINUTE = 60_000;
 
 describe('a cadence', () => {
-  const every = (more: Partial<Cadence>): Cadence => ({
+  const every = (more: Partial<Cadence & Interval>): Cadence & Interval => ({
     ...{ interval_value: 2, interval_unit: 'minutes', start_at: AT, end_at: null },
     ...more,
   });
@@ -57,9 +57,12 @@ describe('a cadence', () => {
   });
 
   it('is read from its row', () => {
-    const row = { interval_value: 3, interval_unit: 'days', start_at: new Date(AT), end_at: new Date(AT + 1) };
+    const span = { start_at: new Date(AT), end_at: new Date(AT + 1) };
+    const row = { interval_value: 3, interval_unit: 'days', cron: null, time_zone: 'UTC', ...span };
     expect(cadenceOf(row)).toEqual({ interval_value: 3, interval_unit: 'days', start_at: AT, end_at: AT + 1 });
     expect(cadenceOf({ ...row, end_at: null }).end_at).toBeNull();
+    const by_cron = { cron: '@daily', time_zone: 'Asia/Kolkata' };
+    expect(cadenceOf({ ...row, ...by_cron })).toEqual({ ...by_cron, start_at: AT, end_at: AT + 1 });
   });
 });
 

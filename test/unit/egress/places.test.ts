@@ -11,7 +11,12 @@ const opened = (more: object = {}): Egress =>
   openEgress(
     {
       ...{ egress_allow: ['10.0.0.1'], configuration_allow: ['10.0.0.2'], provider_allow: ['10.0.0.3'], own_ports: [1] },
-      ...{ database_url: 'postgres://db.example/x', temporal_address: 'temporal.example:7233', temporal_ui_url: null },
+      ...{
+        database_url: 'postgres://db.example/x',
+        direct_database_url: null,
+        temporal_address: 'temporal.example:7233',
+        temporal_ui_url: null,
+      },
       config: { EGRESS_MESSAGE_MB: 2, EGRESS_STREAM_MB: 3, EGRESS_ERROR_KB: 4, EGRESS_HEADER_KB: 5 },
       ...more,
     } as never,
@@ -43,6 +48,7 @@ describe('what may be reached', () => {
   it.each<[string, object, number[]]>([
     ['none but those it is given', {}, []],
     ['of a database on this machine', { database_url: 'postgresql://localhost:5433/x' }, [5433]],
+    ['of the database behind a pooler', { direct_database_url: 'postgresql://localhost:5434/x' }, [5434]],
     ['of a database on its usual port', { database_url: 'postgresql://127.0.0.1/x' }, [5432]],
     ['of a database on its usual port, by the other name', { database_url: 'postgres://127.9.9.9/x' }, [5432]],
     ['of a database on its socket', { database_url: 'postgres:///x' }, [5432]],

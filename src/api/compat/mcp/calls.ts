@@ -29,7 +29,7 @@ export function mcpCalls(services: CompatServices) {
         if ((await idempotency.keep(key, run)).kind === 'withdrawn') await services.dispatch.halt(run.task_id);
         return run;
       } catch (error) {
-        await idempotency.failed(key, error);
+        await idempotency.failed(key, error, claim);
         throw error;
       }
     },

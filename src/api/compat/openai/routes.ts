@@ -123,7 +123,7 @@ const streamChat = (services: CompatServices, { run, model, counts_usage }: Chat
     yield { data: trouble ? { error: trouble } : chunks.last() };
     if (counts_usage) yield { data: chunks.usage(task) };
     yield { data: '[DONE]' };
-  });
+  }, run.task_id);
 
 async function respond(services: CompatServices, { body, once, holdOpen, signal }: Ordering<ResponseRequest>, caller: Caller) {
   const { model, input, instructions, stream, background, reasoning } = body;
@@ -157,7 +157,7 @@ const streamResponse = (services: CompatServices, { task, model, after }: Respon
     };
     const events = responseEvents(answerText(services, run, signal), { started: task, finish, model, after });
     for await (const event of events) if (event.sequence_number > after) yield { event: event.type, data: event };
-  });
+  }, task.id);
 
 const placeOf = (task: { id: string; workflow_id: string }) => ({ task_id: task.id, workflow_id: task.workflow_id });
 

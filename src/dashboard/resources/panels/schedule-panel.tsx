@@ -1,4 +1,5 @@
-import { Anchor, Button, Group, Stack } from '@mantine/core';
+import { Anchor, Button, Group, Stack, Text } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
 import { Link } from 'react-router';
 import { scheduledAgents } from '../../../contracts/scheduled-agents.ts';
 import type { ApiReply } from '../../api/call.ts';
@@ -7,9 +8,25 @@ import { type Column, ColumnTable } from '../../ui/list.tsx';
 import { Section } from '../../ui/page.tsx';
 import { Facts, Status } from '../../ui/show.tsx';
 import { Empty, Failure, Loaded } from '../../ui/states.tsx';
-import { When } from '../../ui/time.tsx';
+import { ownZone, When } from '../../ui/time.tsx';
 import { Named } from '../columns.tsx';
+import type { Values } from '../fields.ts';
 import type { Stored } from '../resource.ts';
+
+/** How often a schedule runs, in words. */
+export const recurrenceText = ({ interval_value, interval_unit, cron, time_zone }: Stored): string => {
+  if (cron) return `${cron} (${time_zone})`;
+  return interval_value === 1 ? `every ${String(interval_unit).replace(/s$/, '')}` : `every ${interval_value} ${interval_unit}`;
+};
+
+export function ScheduleState({ record: { enabled, disabled_reason } }: { record: Stored }) {
+  const off = disabled_reason ? 'paused' : 'off';
+  return (
+    <span title={disabled_reason ?? undefined}>
+      <Status of={enabled ? 'enabled' : off} />
+    </span>
+  );
+}
 
 export function ScheduleActions({ record }: { record: Stored }) {
   const change = useAct(record.enabled ? scheduledAgents.disable : scheduledAgents.enable);
@@ -20,7 +37,8 @@ export function ScheduleActions({ record }: { record: Stored }) {
     <Stack>
       <Facts
         of={{
-          State: <Status of={record.enabled ? 'enabled' : 'off'} />,
+          State: <ScheduleState record={record} />,
+          Repeats: recurrenceText(record),
           Workflow: <Named kind="workflow" slug="workflows" id={record.workflow_id} />,
           'Next run': <When at={record.next_run_at} none="none" />,
           'Last run': <When at={record.last_run_at} none="never" />,
@@ -72,4 +90,45 @@ function Fires({ id }: { id: string }) {
       </Loaded>
     </Section>
   );
+}
+
+const PREVIEWED = 5;
+const TYPING_MS = 400;
+const sent = (value: unknown) => (value === '' || value === null || value === undefined ? undefined : value);
+const timeOf = (value: unknown) => (sent(value) === undefined ? undefined : new Date(value as string).toISOString());
+
+/** When the schedule of a form would be due, as far as the form is filled in. */
+export function SchedulePreview({ values }: { values: Values }) {
+  const { interval_value, interval_unit, cron, time_zone, start_at, end_at } = values;
+  const [text] = useDebouncedValue(
+    JSON.stringify({
+      interval_value: sent(interval_value),
+      interval_unit: sent(interval_unit),
+      cron: sent(cron),
+      time_zone: sent(time_zone),
+      start_at: timeOf(start_at),
+      end_at: timeOf(end_at),
+      count: PREVIEWED,
+    }),
+    TYPING_MS,
+  );
+  const body = JSON.parse(text);
+  const enabled = body.cron !== undefined || (body.interval_value !== undefined && body.interval_unit !== undefined);
+  const { data, error } = useRead(scheduledAgents.preview, { body }, { enabled });
+  if (!enabled) return null;
+  const zone = body.cron === undefined || body.time_zone === ownZone() ? null : (body.time_zone as string);
+  return (
+    <Section title="Next due times">
+      {error && <Text c="dimmed">{error.errors.map(({ message }) => message).join('. ') || error.message}</Text>}
+      {data && <DueTimes times={data.due_times} zone={zone} />}
+    </Section>
+  );
+}
+
+/** Each in the schedule's zone, if it is not the browser's, and in the browser's. */
+function DueTimes({ times, zone }: { times: string[]; zone: string | null }) {
+  if (times.length === 0) return <Empty>Never: the schedule has ended.</Empty>;
+  const own: Column<string> = { label: 'In your time zone', show: (at) => <When at={at} relative /> };
+  const theirs: Column<string>[] = zone ? [{ label: `In ${zone}`, show: (at) => <When at={at} zone={zone} /> }] : [];
+  return <ColumnTable rows={times} columns={[...theirs, own]} label="Next due times" keyOf={(at) => at} />;
 }

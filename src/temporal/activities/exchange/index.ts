@@ -12,7 +12,7 @@ import type { SelectedRuntime } from '../../../runtimes/select.ts';
 import type { OpenRun, RunStore } from '../../../store/runs.ts';
 import type { Toolbox } from '../../../tools/for-agent.ts';
 import { type AdmissionPorts, admitted } from '../admission.ts';
-import { type Halts, halted, runAttempt, taskEnded, written } from '../attempt.ts';
+import { type Halts, halted, runAttempt, staleAttempt, taskEnded, written } from '../attempt.ts';
 import type { ContextPorts } from '../context.ts';
 import { type ParkBehind, parkedBehind } from '../continuity.ts';
 import { retryDelay } from '../failure.ts';
@@ -105,6 +105,6 @@ async function noteFailure(
     wait_ms: delay_ms,
   });
   const noted = { step: order.step, error: storable(message), events: final ? [] : [retried] };
-  await written(() => ports.runs.noteError(run, noted), signal);
+  if (!(await written(() => ports.runs.noteError(run, noted), signal))) return staleAttempt();
   return ApplicationFailure.create({ message, type: code, nonRetryable: final, nextRetryDelay: delay_ms });
 }

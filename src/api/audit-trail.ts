@@ -1,0 +1,113 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { v7 as uuid } from 'uuid';
+import { isStorable } from '../contracts/common.ts';
+import type { Endpoint } from '../contracts/endpoint.ts';
+import type { AuditStore, NewAuditEntry } from '../store/audit.ts';
+
+export interface AuditTrail {
+  /** Records a request that is about to be answered. Never throws, and waits for the database for a moment only. */
+  record(endpoint: Endpoint, request: FastifyRequest, answer: { status: number; made_id: string | null }): Promise<void>;
+}
+
+interface TrailOptions {
+  store: Pick<AuditStore, 'add'>;
+  /** Receives each entry as a line of JSON, if the operator wants that; null: not. */
+  stream: { write(line: string): void } | null;
+  /** Receives entries that could not be written in time. */
+  log(message: string): void;
+  patience_ms?: number;
+}
+
+/** How long a reply waits for its entry. */
+const PATIENCE_MS = 2_000;
+const MOST_WAITING = 1_000;
+const PATH_CHARACTERS = 500;
+/** Requests that were refused before they did anything, of which there may be many. */
+const SKIPPED = [429, 503];
+
+export function auditTrail({ store, stream, log, patience_ms = PATIENCE_MS }: TrailOptions): AuditTrail {
+  const add = together(store.add);
+  return {
+    async record(endpoint, request, { status, made_id }) {
+      if (!isAudited(endpoint, request) || SKIPPED.includes(status)) return;
+      const entry = entryOf(endpoint, request, { status, made_id });
+      stream?.write(`${JSON.stringify({ level: 30, time: Date.now(), msg: 'audit', audit: entry })}\n`);
+      const patience = new AbortController();
+      const added = add(entry).then(
+        () => true,
+        () => false,
+      );
+      const late = wait(patience_ms, false, { signal: patience.signal }).catch(() => false);
+      if (!(await Promise.race([added, late])))
+        log(`This entry of the audit is not in the database yet: ${JSON.stringify(entry)}`);
+      patience.abort();
+    },
+  };
+}
+
+function isAudited({ access, audited }: Endpoint, { caller, body }: FastifyRequest): boolean {
+  if (access === null || !caller) return false;
+  return typeof audited === 'function' ? audited(body) : audited;
+}
+
+function entryOf(
+  { operation, access, path }: Endpoint,
+  { caller, params, url, id: request_id, ip: address }: FastifyRequest,
+  answer: Pick<NewAuditEntry, 'status' | 'made_id'>,
+): NewAuditEntry {
+  const [, door = '', collection = ''] = path.split('/');
+  const [named = ''] = Object.values(params as Record<string, string>);
+  return {
+    id: uuid(),
+    principal: caller.key,
+    login: caller.login,
+    service_key_id: caller.service_key?.id ?? null,
+    operation,
+    scope: access as NewAuditEntry['scope'],
+    path: (url.split('?')[0] as string).slice(0, PATH_CHARACTERS),
+    resource_type: collection || door,
+    resource_id: named && isStorable(named) ? named : null,
+    ...answer,
+    request_id,
+    address,
+  };
+}
+
+/** Adds what is handed over while one statement is in progress with the next one. */
+function together(add: (entries: readonly NewAuditEntry[]) => Promise<void>): (entry: NewAuditEntry) => Promise<void> {
+  let next: { entries: NewAuditEntry[]; done: Promise<void> } | null = null;
+  let last: Promise<unknown> = Promise.resolve();
+  return (entry) => {
+    if (next && next.entries.length >= MOST_WAITING) return Promise.reject(new Error('too many entries wait'));
+    if (!next) {
+      const entries: NewAuditEntry[] = [];
+      const done = last.then(() => {
+        next = null;
+        return add(entries);
+      });
+      next = { entries, done };
+      last = done.catch(() => {});
+    }
+    next.entries.push(entry);
+    return next.done;
+  };
+}
+
+/** The ids of replies under /v1 have a prefix. */
+const UUID = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+/** The id of what a reply says was created or started. */
+function madeId(record: unknown): string | null {
+  const { task_id, id } = (record ?? {}) as { task_id?: unknown; id?: unknown };
+  const found = task_id ?? id;
+  return typeof found === 'string' ? (UUID.exec(found)?.[0] ?? found) : null;
+}
+
+/** What the reply of a request has made, until the reply is sent. */
+const made = new WeakMap<FastifyReply, string>();
+export const noteMade = (reply: FastifyReply, record: unknown): void => {
+  const id = madeId(record);
+  if (id) made.set(reply, id);
+};
+export const madeBy = (reply: FastifyReply): string | null => made.get(reply) ?? null;

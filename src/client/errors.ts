@@ -1,0 +1,63 @@
+import type { Problem } from './generated/api.ts';
+
+/** The API refused a request, or failed at it. */
+export class PerduraError extends Error {
+  override readonly name: string = 'PerduraError';
+  readonly status: number;
+  /** A stable word, such as `not_found` or `on_busy`. */
+  readonly code: string;
+  /** Of the request, as in the log of the service. */
+  readonly request_id: string | null;
+  /** What is wrong, field by field, if fields are not valid. */
+  readonly errors: { path: string; message: string }[];
+  /** When to try again, if the service knows. */
+  readonly retry_after_seconds: number | null;
+
+  constructor(status: number, problem: Partial<Problem>, headers: Headers) {
+    const request_id = problem.request_id ?? headers.get('x-request-id');
+    const detail = problem.detail ?? `The service answered with status ${status}`;
+    super(request_id ? `${detail} (${status}, request ${request_id})` : `${detail} (${status})`);
+    this.status = status;
+    this.code = problem.code ?? 'unknown';
+    this.request_id = request_id;
+    this.errors = problem.errors ?? [];
+    this.retry_after_seconds = secondsIn(headers.get('retry-after'));
+  }
+}
+
+/** No answer came: the service cannot be reached, or the connection was lost. */
+export class PerduraConnectionError extends Error {
+  override readonly name: string = 'PerduraConnectionError';
+
+  constructor(url: string, cause: unknown) {
+    super(`${new URL(url).origin} did not answer: ${reasonOf(cause)}`, { cause });
+  }
+}
+
+/** `fetch` hides the reason in the cause of its error. */
+function reasonOf(error: unknown): string {
+  const { message, cause } = error as { message?: string; cause?: { code?: string; message?: string } };
+  return cause?.code ?? (cause?.message || message || String(error));
+}
+
+/** Seconds, or a date. */
+function secondsIn(text: string | null): number | null {
+  if (text === null) return null;
+  const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1_000;
+  return Number.isNaN(seconds) ? null : Math.max(0, seconds);
+}
+
+export async function errorOf(response: Response): Promise<PerduraError> {
+  const text = await response.text();
+  return new PerduraError(response.status, problemIn(text), response.headers);
+}
+
+/** A proxy in front of the service answers with other bodies. */
+function problemIn(text: string): Partial<Problem> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,5137 @@
+// Generated from src/contracts by `npm run client-types`; do not edit.
+
+export type Agent = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  created_by: string;
+  /** ISO 8601, UTC */
+  created_at: string;
+  /** ISO 8601, UTC */
+  updated_at: string;
+  name: string;
+  description: string;
+  system_prompt: string;
+  /** Null: the provider's default model */
+  model: string | null;
+  mcp_server_ids: string[];
+  mcp_server_tags: string[];
+  custom_tool_ids: string[];
+  /** Names from GET /api/builtin-tools */
+  builtin_tools: string[];
+  tool_definitions: {
+    type: 'function';
+    function: {
+      name: string;
+      description?: string;
+      parameters?: {
+        [name: string]: unknown;
+      };
+      [name: string]: unknown;
+    };
+    [name: string]: unknown;
+  }[];
+  knowledge_source_ids: string[];
+  knowledge_tags: string[];
+  /** Names of tools whose calls wait for a person */
+  approval_tools: string[];
+  required_mcp_servers: string[];
+  /** Null selects the default runtime */
+  provider_id: string | null;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type AgentCreate = {
+  name: string;
+  description?: string;
+  system_prompt?: string;
+  /** Null: the provider's default model */
+  model?: string | null;
+  mcp_server_ids?: string[];
+  mcp_server_tags?: string[];
+  custom_tool_ids?: string[];
+  /** Names from GET /api/builtin-tools */
+  builtin_tools?: string[];
+  tool_definitions?: {
+    type?: 'function';
+    function: {
+      name: string;
+      description?: string;
+      parameters?: {
+        [name: string]: unknown;
+      };
+      [name: string]: unknown;
+    };
+    [name: string]: unknown;
+  }[];
+  knowledge_source_ids?: string[];
+  knowledge_tags?: string[];
+  /** Names of tools whose calls wait for a person */
+  approval_tools?: string[];
+  /** MCP servers the run cannot do without: if one is unreachable, the run fails */
+  required_mcp_servers?: string[];
+  /** Null selects the default runtime */
+  provider_id?: string | null;
+};
+
+export type AgentExportBundle = {
+  version: string;
+  exported_at: string;
+  resource_type: 'agent';
+  items: ExportedAgentOutput[];
+};
+
+/** Items as an export bundle holds them */
+export type AgentImport = {
+  version?: string;
+  exported_at?: string;
+  resource_type?: 'agent';
+  items: ExportedAgent[];
+};
+
+export type AgentUpdate = {
+  name?: string;
+  description?: string;
+  system_prompt?: string;
+  model?: string | null;
+  mcp_server_ids?: string[];
+  mcp_server_tags?: string[];
+  custom_tool_ids?: string[];
+  builtin_tools?: string[];
+  tool_definitions?: {
+    type?: 'function';
+    function: {
+      name: string;
+      description?: string;
+      parameters?: {
+        [name: string]: unknown;
+      };
+      [name: string]: unknown;
+    };
+    [name: string]: unknown;
+  }[];
+  knowledge_source_ids?: string[];
+  knowledge_tags?: string[];
+  approval_tools?: string[];
+  required_mcp_servers?: string[];
+  provider_id?: string | null;
+};
+
+export type Alert = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  name: string;
+  /** failure_rate: percent of the completed and failed runs that failed; spend: US dollars; waiting: minutes that a run has waited for a person; provider_errors: failed requests to models; backlog: runs that wait for their lane */
+  measure: 'failure_rate' | 'spend' | 'waiting' | 'provider_errors' | 'backlog';
+  /** The alert fires when the measure reaches it */
+  threshold: number;
+  /** The time that failure_rate, spend and provider_errors look back; the others look at the present */
+  window_minutes: number;
+  /** failure_rate is 0 while fewer runs have ended in the window */
+  min_runs: number;
+  /** Null: all your workflows */
+  workflow_id: string | null;
+  /** Receives a message when the alert fires or is resolved */
+  webhook_url: string | null;
+  enabled: boolean;
+  /** Until then nothing is sent; the history continues */
+  muted_until: string | null;
+  state: 'ok' | 'firing';
+  /** ISO 8601, UTC */
+  state_since: string;
+  /** What was measured last */
+  last_value: number | null;
+  measured_at: string | null;
+  /** ISO 8601, UTC */
+  created_at: string;
+  /** ISO 8601, UTC */
+  updated_at: string;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type AlertCreate = {
+  name: string;
+  /** failure_rate: percent of the completed and failed runs that failed; spend: US dollars; waiting: minutes that a run has waited for a person; provider_errors: failed requests to models; backlog: runs that wait for their lane */
+  measure: 'failure_rate' | 'spend' | 'waiting' | 'provider_errors' | 'backlog';
+  /** The alert fires when the measure reaches it */
+  threshold: number;
+  /** The time that failure_rate, spend and provider_errors look back; the others look at the present */
+  window_minutes?: number;
+  /** failure_rate is 0 while fewer runs have ended in the window */
+  min_runs?: number;
+  /** Null: all your workflows */
+  workflow_id?: string | null;
+  /** Receives a message when the alert fires or is resolved */
+  webhook_url?: string | null;
+  enabled?: boolean;
+  /** Until then nothing is sent; the history continues */
+  muted_until?: string | null;
+};
+
+export type AlertEvent = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  /** firing: it fired; ok: it was resolved */
+  state: 'ok' | 'firing';
+  value: number;
+  threshold: number;
+  muted: boolean;
+  /** ISO 8601, UTC */
+  at: string;
+  /** pending: more attempts follow; failed: given up; null: nothing was sent */
+  delivery_status: 'pending' | 'delivered' | 'failed' | null;
+  delivery_attempts: number;
+  /** Of the last attempt */
+  delivery_error: string | null;
+};
+
+export type AlertUpdate = {
+  name?: string;
+  /** failure_rate: percent of the completed and failed runs that failed; spend: US dollars; waiting: minutes that a run has waited for a person; provider_errors: failed requests to models; backlog: runs that wait for their lane */
+  measure?: 'failure_rate' | 'spend' | 'waiting' | 'provider_errors' | 'backlog';
+  /** The alert fires when the measure reaches it */
+  threshold?: number;
+  window_minutes?: number;
+  min_runs?: number;
+  workflow_id?: string | null;
+  webhook_url?: string | null;
+  enabled?: boolean;
+  muted_until?: string | null;
+};
+
+export type ApprovalDecision = {
+  decision: 'approve' | 'deny';
+  message?: string;
+};
+
+export type AuditEntry = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  /** ISO 8601, UTC */
+  at: string;
+  /** Who asked, as `provider:subject` */
+  principal: string;
+  login: string;
+  /** The service key that they used; null: their own access token */
+  service_key_id: string | null;
+  /** The `operationId` in /openapi.json */
+  operation: string;
+  /** read: read and search; run: start, steer and halt runs, chat, test; write: create, change and delete; keys: make and delete service keys; audit: read the audit */
+  scope: 'read' | 'run' | 'write' | 'keys' | 'audit';
+  /** Of the request, without its query */
+  path: string;
+  /** The collection in the path */
+  resource_type: string;
+  /** The first id in the path */
+  resource_id: string | null;
+  /** The id in the reply: of what was created, or of the run that was started */
+  made_id: string | null;
+  /** Of the reply; refused requests are recorded, too */
+  status: number;
+  request_id: string;
+  /** Where the request came from (see TRUST_PROXY) */
+  address: string;
+};
+
+export type BackfilledSchedule = {
+  /** Each due time of the range, oldest first */
+  fires: ScheduleFire[];
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+/** Reserved before each model call */
+export type Budget = {
+  max_cost_usd?: number | null;
+  max_tokens?: number | null;
+  max_seconds?: number | null;
+  on_exhausted?: 'wait' | 'halt';
+};
+
+/** Reserved before each model call */
+export type BudgetOutput = {
+  max_cost_usd: number | null;
+  max_tokens: number | null;
+  max_seconds: number | null;
+  on_exhausted: 'wait' | 'halt';
+};
+
+export type BuiltinTool = {
+  name: string;
+  description: string;
+  effect: string;
+  parameters: {
+    [name: string]: unknown;
+  };
+};
+
+export type BundleImportResult = {
+  skills: ImportResult;
+  agents: ImportResult;
+  workflows: ImportResult;
+  knowledge_sources: ImportResult;
+  guardrails: ImportResult;
+  scheduled_agents: ImportResult;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+/** What this run has in the fields that `changes` of a fork can replace */
+export type ChangeableFields = {
+  system_prompt: string;
+  provider_id: string | null;
+  model: string | null;
+  custom_tool_ids: string[];
+  builtin_tools: string[];
+  mcp_server_ids: string[];
+  output_format: string;
+  reasoning_effort: string | null;
+};
+
+/** The `data` line of a frame; the `id` line counts from 1 */
+export type ChatEvent =
+  | {
+      type: 'session';
+      /** Identifier issued by the service (UUIDv7) */
+      session_id: string;
+      warnings?: Warning[];
+    }
+  | {
+      type: 'delta';
+      content: string;
+    }
+  | {
+      type: 'done';
+      usage: ChatUsage;
+      /** Identifier issued by the service (UUIDv7) */
+      message_id: string;
+    }
+  | {
+      type: 'error';
+      message: string;
+    };
+
+export type ChatMessage = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  role: 'user' | 'assistant';
+  content: string;
+  usage: ChatUsage | null;
+  /** ISO 8601, UTC */
+  created_at: string;
+};
+
+export type ChatRequest = {
+  message: string;
+  /** Omit to start a new session */
+  session_id?: string;
+};
+
+export type ChatSession = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  /** Identifier issued by the service (UUIDv7) */
+  agent_id: string;
+  title: string;
+  message_count: number;
+  /** ISO 8601, UTC */
+  created_at: string;
+  /** ISO 8601, UTC */
+  updated_at: string;
+};
+
+export type ChatSessionDetail = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  /** Identifier issued by the service (UUIDv7) */
+  agent_id: string;
+  title: string;
+  message_count: number;
+  /** ISO 8601, UTC */
+  created_at: string;
+  /** ISO 8601, UTC */
+  updated_at: string;
+  messages: ChatMessage[];
+};
+
+export type ChatStop = {
+  status: 'stop_requested';
+  /** Identifier issued by the service (UUIDv7) */
+  session_id: string;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type ChatUsage = {
+  prompt_tokens: number;
+  completion_tokens: number;
+};
+
+export type ContinuityDecision = {
+  decision: 'resume' | 'fail';
+};
+
+export type CustomTool = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  created_by: string;
+  /** ISO 8601, UTC */
+  created_at: string;
+  /** ISO 8601, UTC */
+  updated_at: string;
+  name: string;
+  description: string;
+  source_code: string;
+  parameters_schema: {
+    [name: string]: unknown;
+  };
+  tags: string[];
+  is_enabled: boolean;
+  /** Only when the tool declares variables */
+  env_config?: EnvConfigOutput;
+  effect: 'read' | 'idempotent' | 'write';
+  network: boolean;
+  is_plugin: boolean;
+  /** Stored tokens it names that you cannot use: they do not exist, or are not yours. Runs refuse it */
+  needs?: string[];
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type CustomToolCreate = {
+  name: string;
+  description?: string;
+  source_code: string;
+  /** Null: inferred from the type hints */
+  parameters_schema?: {
+    [name: string]: unknown;
+  } | null;
+  tags?: string[];
+  is_enabled?: boolean;
+  env_config?: EnvConfig;
+  /** Left out: the file's EFFECT, or write */
+  effect?: 'read' | 'idempotent' | 'write';
+  /** Left out: the file's NETWORK, or false */
+  network?: boolean;
+};
+
+export type CustomToolUpdate = {
+  name?: string;
+  description?: string;
+  source_code?: string;
+  parameters_schema?: {
+    [name: string]: unknown;
+  } | null;
+  tags?: string[];
+  is_enabled?: boolean;
+  env_config?: EnvConfig;
+  /** Left out: the file's EFFECT, or write */
+  effect?: 'read' | 'idempotent' | 'write';
+  /** Left out: the file's NETWORK, or false */
+  network?: boolean;
+};
+
+/** Prompts with their expected answers; private to its owner */
+export type Dataset = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  created_by: string;
+  /** ISO 8601, UTC */
+  created_at: string;
+  /** ISO 8601, UTC */
+  updated_at: string;
+  name: string;
+  description: string;
+  item_count: number;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+/** The document of `GET /api/tasks/{id}/bundle` */
+export type DatasetBundle = {
+  format: 'perdura-run';
+  version: 1;
+  task: {
+    prompt: string;
+    [name: string]: unknown;
+  };
+  steps: {
+    tool_calls: {
+      name: string;
+      arguments: string;
+      status: string;
+      failed: boolean | null;
+      result: string | null;
+      answered_by: string | null;
+      [name: string]: unknown;
+    }[];
+    [name: string]: unknown;
+  }[];
+  end: {
+    response: unknown;
+    [name: string]: unknown;
+  };
+  [name: string]: unknown;
+};
+
+export type DatasetCreate = {
+  name: string;
+  description?: string;
+};
+
+/** It never changes: to correct one, delete it and add another */
+export type DatasetItem = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  /** Identifier issued by the service (UUIDv7) */
+  dataset_id: string;
+  prompt: string;
+  /** The expected answer: a JSON value, or text for markdown. null: there is none */
+  expected: unknown;
+  /** Tool calls with their results, which answer equal calls of an evaluation */
+  calls: {
+    name: string;
+    arguments: string;
+    content: string;
+    failed: boolean;
+  }[];
+  /** The run it was taken from */
+  source_task_id: string | null;
+  /** ISO 8601, UTC */
+  created_at: string;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type DatasetItemCreate = {
+  /** Left out with `task_id`: the run's */
+  prompt?: string;
+  /** Left out with `task_id`: the run's answer */
+  expected?: unknown;
+  /** One of your runs, to take the prompt, the answer and the recorded tool results from */
+  task_id?: string;
+};
+
+export type DatasetUpdate = {
+  name?: string;
+  description?: string;
+};
+
+export type DueTimes = {
+  /** Oldest first; fewer than asked for if the schedule ends */
+  due_times: string[];
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type EnvConfig = {
+  [name: string]: {
+    token_name?: string | null;
+    description?: string;
+  };
+};
+
+export type EnvConfigOutput = {
+  [name: string]: {
+    token_name: string | null;
+    description?: string;
+  };
+};
+
+export type EnvMapping = {
+  tool_id: string;
+  tool_name: string;
+  env_mapping: {
+    [name: string]: string | null;
+  };
+  available_tokens: string[];
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type EnvMappingUpdate = {
+  env_mapping: {
+    [name: string]: string | null;
+  };
+};
+
+export type ErrorGroup = {
+  error_code: string;
+  runs: number;
+  /** Identifier issued by the service (UUIDv7) */
+  last_task_id: string;
+  last_error: string | null;
+  /** ISO 8601, UTC */
+  last_at: string;
+};
+
+/** A version of a workflow, run over all items of a dataset */
+export type Evaluation = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  /** Identifier issued by the service (UUIDv7) */
+  dataset_id: string;
+  /** Identifier issued by the service (UUIDv7) */
+  workflow_id: string;
+  workflow_title: string | null;
+  /** The version */
+  definition_hash: string;
+  model: string | null;
+  graders: GraderOutput[];
+  effects: 'recorded' | 'stub';
+  parallel: number;
+  baseline_id: string | null;
+  status: 'running' | 'completed' | 'halted';
+  items: number;
+  passed: number;
+  failed: number;
+  /** Items whose run did not complete, or that a grader could not grade */
+  errors: number;
+  /** passed / items; null unless the evaluation is completed */
+  pass_rate: number | null;
+  /** ISO 8601, UTC */
+  created_at: string;
+  completed_at: string | null;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type EvaluationCreate = {
+  /** Identifier issued by the service (UUIDv7) */
+  workflow_id: string;
+  /** A version of the workflow: the `definition_hash` of the version, or of one of its runs. Left out: the workflow as it is now */
+  definition_hash?: string;
+  /** An item passes if all of them accept the answer */
+  graders: Grader[];
+  /** `recorded`: a call that the item has on record gets the recorded result; any other `write` call is refused, and any other call is executed. `stub`: no tool is called */
+  effects?: 'recorded' | 'stub';
+  /** Runs at once */
+  parallel?: number;
+  /** The evaluation of this dataset to find regressions against. Left out: the last completed one of the same workflow */
+  baseline_id?: string;
+};
+
+export type EvaluationDetail = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  /** Identifier issued by the service (UUIDv7) */
+  dataset_id: string;
+  /** Identifier issued by the service (UUIDv7) */
+  workflow_id: string;
+  workflow_title: string | null;
+  /** The version */
+  definition_hash: string;
+  model: string | null;
+  graders: GraderOutput[];
+  effects: 'recorded' | 'stub';
+  parallel: number;
+  baseline_id: string | null;
+  status: 'running' | 'completed' | 'halted';
+  items: number;
+  passed: number;
+  failed: number;
+  /** Items whose run did not complete, or that a grader could not grade */
+  errors: number;
+  /** passed / items; null unless the evaluation is completed */
+  pass_rate: number | null;
+  /** ISO 8601, UTC */
+  created_at: string;
+  completed_at: string | null;
+  regressions: Regression[];
+};
+
+export type EvaluationHaltRequested = {
+  status: 'halt_requested';
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type EvaluationResult = {
+  /** Identifier issued by the service (UUIDv7) */
+  item_id: string;
+  prompt: string;
+  expected: unknown;
+  /** The run */
+  task_id: string | null;
+  /** The run's answer; null if it has none, or was deleted */
+  answer: unknown;
+  status: 'pending' | 'running' | 'passed' | 'failed' | 'error' | 'halted';
+  grades: {
+    grader: string;
+    passed: boolean;
+    reason: string | null;
+    /** Of a `model` grader with `pass_at` */
+    score?: number;
+    /** The run of the judge */
+    task_id?: string;
+  }[];
+  /** Why the item has neither passed nor failed */
+  error: string | null;
+  ended_at: string | null;
+};
+
+export type ExactGrader = {
+  /** The answer equals the item's `expected`; space around texts does not count */
+  type: 'exact';
+  ignore_case?: boolean;
+};
+
+export type ExactGraderOutput = {
+  /** The answer equals the item's `expected`; space around texts does not count */
+  type: 'exact';
+  ignore_case: boolean;
+};
+
+export type ExportedAgent = {
+  /** Of the exported record. An import gives it to the new record if it is free, so that references hold */
+  id?: string;
+  name: string;
+  description?: string;
+  system_prompt?: string;
+  /** Null: the provider's default model */
+  model?: string | null;
+  mcp_server_ids?: string[];
+  mcp_server_tags?: string[];
+  custom_tool_ids?: string[];
+  /** Names from GET /api/builtin-tools */
+  builtin_tools?: string[];
+  tool_definitions?: {
+    type?: 'function';
+    function: {
+      name: string;
+      description?: string;
+      parameters?: {
+        [name: string]: unknown;
+      };
+      [name: string]: unknown;
+    };
+    [name: string]: unknown;
+  }[];
+  knowledge_source_ids?: string[];
+  knowledge_tags?: string[];
+  /** Names of tools whose calls wait for a person */
+  approval_tools?: string[];
+  required_mcp_servers?: string[];
+  provider_id?: string | null;
+};
+
+export type ExportedAgentOutput = {
+  /** Of the exported record. An import gives it to the new record if it is free, so that references hold */
+  id?: string;
+  name: string;
+  description: string;
+  system_prompt: string;
+  /** Null: the provider's default model */
+  model: string | null;
+  mcp_server_ids: string[];
+  mcp_server_tags: string[];
+  custom_tool_ids: string[];
+  /** Names from GET /api/builtin-tools */
+  builtin_tools: string[];
+  tool_definitions: {
+    type: 'function';
+    function: {
+      name: string;
+      description?: string;
+      parameters?: {
+        [name: string]: unknown;
+      };
+      [name: string]: unknown;
+    };
+    [name: string]: unknown;
+  }[];
+  knowledge_source_ids: string[];
+  knowledge_tags: string[];
+  /** Names of tools whose calls wait for a person */
+  approval_tools: string[];
+  required_mcp_servers: string[];
+  provider_id: string | null;
+};
+
+export type ExportedGuardrail = {
+  /** Of the exported record. An import gives it to the new record if it is free, so that references hold */
+  id?: string;
+  name: string;
+  description?: string;
+  /** Fixed once created */
+  guardrail_type: 'prompt' | 'request' | 'output';
+  enabled?: boolean;
+  tags?: string[];
+  /** Fields of the configuration of this type */
+  config?: {
+    [name: string]: unknown;
+  };
+};
+
+export type ExportedGuardrailOutput = {
+  /** Of the exported record. An import gives it to the new record if it is free, so that references hold */
+  id?: string;
+  name: string;
+  description: string;
+  /** Fixed once created */
+  guardrail_type: 'prompt' | 'request' | 'output';
+  enabled: boolean;
+  tags: string[];
+  /** Fields of the configuration of this type */
+  config: {
+    [name: string]: unknown;
+  };
+};
+
+/** The source without its items; secrets are masked */
+export type ExportedKnowledgeSource = {
+  /** Of the exported record. An import gives it to the new record if it is free, so that references hold */
+  id?: string;
+  name: string;
+  description?: string;
+  source_type: string;
+  /** vector_db: url, collection, api_key, text_field. pgvector: url, table, text_column, embedding_column. builtin: nothing. A field that the type does not read, or lacks, is a warning. Values may hold {{token:NAME}}; secret values are returned masked. */
+  connection_config?: {
+    [name: string]: unknown;
+  };
+  tags?: string[];
+};
+
+/** The source without its items; secrets are masked */
+export type ExportedKnowledgeSourceOutput = {
+  /** Of the exported record. An import gives it to the new record if it is free, so that references hold */
+  id?: string;
+  name: string;
+  description: string;
+  source_type: string;
+  /** vector_db: url, collection, api_key, text_field. pgvector: url, table, text_column, embedding_column. builtin: nothing. A field that the type does not read, or lacks, is a warning. Values may hold {{token:NAME}}; secret values are returned masked. */
+  connection_config: {
+    [name: string]: unknown;
+  };
+  tags: string[];
+};
+
+/** An imported schedule is disabled until its owner enables it */
+export type ExportedScheduledAgent = {
+  /** Of the exported record. An import gives it to the new record if it is free, so that references hold */
+  id?: string;
+  name: string;
+  workflow_id: string;
+  /** Sent at each run */
+  prompt: string;
+  /** With `interval_unit`: the time between two runs. Either an interval or `cron` is required */
+  interval_value?: number | null;
+  interval_unit?: 'minutes' | 'hours' | 'days' | 'weeks' | null;
+  /** Five fields: minute, hour, day of month, month, day of week; or a name such as `@daily` */
+  cron?: string | null;
+  /** IANA name of the time zone in which `cron` is read */
+  time_zone?: string;
+  /** The first run, or with `cron` the time before which there is none; left out: now */
+  start_at?: string;
+  /** No run after this time */
+  end_at?: string | null;
+  /** Each run starts up to this much later, by chance; less than the time between two runs */
+  jitter_seconds?: number;
+  /** What to do with a run that is due while the previous one is still running. `enqueue_one`: it waits, unless one waits already */
+  overlap_policy?: 'skip' | 'enqueue_one' | 'enqueue' | 'interrupt';
+  /** Disable the schedule after this many failed runs in a row; null: never */
+  pause_after_failures?: number | null;
+  /** How late a run may start after the service was down; a later one counts as missed */
+  catchup_window_seconds?: number;
+};
+
+/** An imported schedule is disabled until its owner enables it */
+export type ExportedScheduledAgentOutput = {
+  /** Of the exported record. An import gives it to the new record if it is free, so that references hold */
+  id?: string;
+  name: string;
+  workflow_id: string;
+  /** Sent at each run */
+  prompt: string;
+  /** With `interval_unit`: the time between two runs. Either an interval or `cron` is required */
+  interval_value: number | null;
+  interval_unit: 'minutes' | 'hours' | 'days' | 'weeks' | null;
+  /** Five fields: minute, hour, day of month, month, day of week; or a name such as `@daily` */
+  cron: string | null;
+  /** IANA name of the time zone in which `cron` is read */
+  time_zone: string;
+  /** The first run, or with `cron` the time before which there is none; left out: now */
+  start_at?: string;
+  /** No run after this time */
+  end_at: string | null;
+  /** Each run starts up to this much later, by chance; less than the time between two runs */
+  jitter_seconds: number;
+  /** What to do with a run that is due while the previous one is still running. `enqueue_one`: it waits, unless one waits already */
+  overlap_policy: 'skip' | 'enqueue_one' | 'enqueue' | 'interrupt';
+  /** Disable the schedule after this many failed runs in a row; null: never */
+  pause_after_failures: number | null;
+  /** How late a run may start after the service was down; a later one counts as missed */
+  catchup_window_seconds: number;
+};
+
+export type ExportedSkill = {
+  /** Of the exported record. An import gives it to the new record if it is free, so that references hold */
+  id?: string;
+  name: string;
+  description?: string;
+  /** Added to the instructions of a run */
+  instructions: string;
+  tags?: string[];
+};
+
+export type ExportedSkillOutput = {
+  /** Of the exported record. An import gives it to the new record if it is free, so that references hold */
+  id?: string;
+  name: string;
+  description: string;
+  /** Added to the instructions of a run */
+  instructions: string;
+  tags: string[];
+};
+
+export type ExportedWorkflow = {
+  /** Of the exported record. An import gives it to the new record if it is free, so that references hold */
+  id?: string;
+  agent_id: string;
+  /** Null: the agent's, then the provider's */
+  model?: string | null;
+  title?: string | null;
+  /** Tool calls a run may make */
+  max_turns?: number;
+  skill_ids?: string[];
+  skill_tags?: string[];
+  output_format?: 'json' | 'markdown';
+  reasoning_effort?: 'minimal' | 'low' | 'medium' | 'high' | null;
+  /** Compact older rounds when the context fills up; if off, the run fails at that point */
+  infinite_session?: boolean;
+  bypass_memory?: boolean;
+  auto_memory?: boolean;
+  tsv_tool_results?: boolean;
+  /** Terse instructions, terse answer */
+  caveman?: boolean;
+  guardrail_ids?: string[];
+  guardrail_tags?: string[];
+  /** Checked out into the run's workspace before its first step */
+  repo_url?: string | null;
+  repo_branch?: string | null;
+  repo_token_name?: string | null;
+  webhook_url?: string | null;
+  error_webhook_url?: string | null;
+  /** Environment variable of a tool to stored token name */
+  credential_overrides?: {
+    [name: string]: string;
+  };
+  budget?: Budget | null;
+  /** Seconds that one exchange with a model may take; null: a workflow takes its provider's, a provider MODEL_TOTAL_SECONDS */
+  model_total_seconds?: number | null;
+  /** Seconds without a byte of a model's answer; null: a workflow takes its provider's, a provider MODEL_SILENCE_SECONDS */
+  model_silence_seconds?: number | null;
+  /** What to do with a prompt while a run is in progress */
+  on_busy?: 'enqueue' | 'reject' | 'interrupt';
+};
+
+export type ExportedWorkflowOutput = {
+  /** Of the exported record. An import gives it to the new record if it is free, so that references hold */
+  id?: string;
+  agent_id: string;
+  /** Null: the agent's, then the provider's */
+  model: string | null;
+  title: string | null;
+  /** Tool calls a run may make */
+  max_turns: number;
+  skill_ids: string[];
+  skill_tags: string[];
+  output_format: 'json' | 'markdown';
+  reasoning_effort: 'minimal' | 'low' | 'medium' | 'high' | null;
+  /** Compact older rounds when the context fills up; if off, the run fails at that point */
+  infinite_session: boolean;
+  bypass_memory: boolean;
+  auto_memory: boolean;
+  tsv_tool_results: boolean;
+  /** Terse instructions, terse answer */
+  caveman: boolean;
+  guardrail_ids: string[];
+  guardrail_tags: string[];
+  /** Checked out into the run's workspace before its first step */
+  repo_url: string | null;
+  repo_branch: string | null;
+  repo_token_name: string | null;
+  webhook_url: string | null;
+  error_webhook_url: string | null;
+  /** Environment variable of a tool to stored token name */
+  credential_overrides: {
+    [name: string]: string;
+  };
+  budget: BudgetOutput | null;
+  /** Seconds that one exchange with a model may take; null: a workflow takes its provider's, a provider MODEL_TOTAL_SECONDS */
+  model_total_seconds: number | null;
+  /** Seconds without a byte of a model's answer; null: a workflow takes its provider's, a provider MODEL_SILENCE_SECONDS */
+  model_silence_seconds: number | null;
+  /** What to do with a prompt while a run is in progress */
+  on_busy: 'enqueue' | 'reject' | 'interrupt';
+};
+
+export type ForkAccepted = {
+  /** Identifier issued by the service (UUIDv7) */
+  task_id: string;
+  /** Identifier issued by the service (UUIDv7) */
+  workflow_id: string;
+  status: string;
+  prompt: string;
+  /** ISO 8601, UTC */
+  created_at: string;
+  stream_url: string;
+  forked_from: ForkedFrom;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+/** What the fork has differently from its source run, from `from_step` on. Fields left out stay as they were */
+export type ForkChanges = {
+  system_prompt?: string;
+  /** Used as it is now, with its default model unless `model` names one. Null: the default runtime */
+  provider_id?: string | null;
+  /** Null: the provider's default model */
+  model?: string | null;
+  /** Tools that the source run has stay as they were then; others are used as they are now */
+  custom_tool_ids?: string[];
+  builtin_tools?: string[];
+  /** Servers of the source run; others are left out */
+  mcp_server_ids?: string[];
+  output_format?: 'json' | 'markdown';
+  reasoning_effort?: 'minimal' | 'low' | 'medium' | 'high' | null;
+  /** Copied messages that get another text, by their `step` and `position` in the request of the step. Calls stay as they are. The first prompt is also what the fork is a run of */
+  messages?: {
+    step: number;
+    position: number;
+    content: string;
+  }[];
+};
+
+/** A run that was forked from this one, and the step it began at */
+export type ForkOfRun = {
+  /** Identifier issued by the service (UUIDv7) */
+  task_id: string;
+  step: number;
+  status: 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'halted';
+  /** ISO 8601, UTC */
+  created_at: string;
+};
+
+export type ForkRequest = {
+  /** The first step to run again; earlier steps are copied */
+  from_step: number;
+  /** Added for the model before the step, after everything copied. At step 1 it replaces the prompt */
+  prompt?: string;
+  /** `recorded`: a call that the source run also made, at this step or later, gets the recorded result; any other `write` call is refused, and any other call is executed. `stub`: no tool is called. `live`: every call is executed */
+  effects?: 'recorded' | 'stub' | 'live';
+  on_busy?: 'enqueue' | 'reject' | 'interrupt';
+  changes?: ForkChanges;
+};
+
+/** The run this one was forked from, the step it began at, and how its tool calls are handled */
+export type ForkedFrom = {
+  /** Identifier issued by the service (UUIDv7) */
+  task_id: string;
+  step: number;
+  effects: 'recorded' | 'stub' | 'live';
+};
+
+export type FullExportBundle = {
+  version: string;
+  exported_at: string;
+  resource_type: 'bundle';
+  skills: ExportedSkillOutput[];
+  guardrails: ExportedGuardrailOutput[];
+  agents: ExportedAgentOutput[];
+  workflows: ExportedWorkflowOutput[];
+  knowledge_sources: ExportedKnowledgeSourceOutput[];
+  scheduled_agents: ExportedScheduledAgentOutput[];
+};
+
+export type FullImport = {
+  version: string;
+  exported_at?: string;
+  resource_type?: 'bundle';
+  skills?: ExportedSkill[];
+  guardrails?: ExportedGuardrail[];
+  agents?: ExportedAgent[];
+  workflows?: ExportedWorkflow[];
+  knowledge_sources?: ExportedKnowledgeSource[];
+  scheduled_agents?: ExportedScheduledAgent[];
+};
+
+export type Grader = ExactGrader | RegexGrader | JsonSchemaGrader | ModelGrader | PythonGrader;
+
+export type GraderOutput = ExactGraderOutput | RegexGrader | JsonSchemaGrader | ModelGraderOutput | PythonGrader;
+
+export type Guardrail = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  created_by: string;
+  /** ISO 8601, UTC */
+  created_at: string;
+  /** ISO 8601, UTC */
+  updated_at: string;
+  name: string;
+  description: string;
+  /** Fixed once created */
+  guardrail_type: 'prompt' | 'request' | 'output';
+  enabled: boolean;
+  tags: string[];
+  /** Fields of the configuration of this type */
+  config: {
+    [name: string]: unknown;
+  };
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type GuardrailCheck = {
+  passed: boolean;
+  /** What would be done; null when the text passes */
+  action: 'block' | 'redact' | 'warn' | null;
+  violations: string[];
+  /** What would be let through; null when nothing would */
+  text: string | null;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type GuardrailCheckRequest = {
+  text: string;
+};
+
+export type GuardrailCreate = {
+  name: string;
+  description?: string;
+  /** Fixed once created */
+  guardrail_type: 'prompt' | 'request' | 'output';
+  enabled?: boolean;
+  tags?: string[];
+  /** Fields of the configuration of this type */
+  config?: {
+    [name: string]: unknown;
+  };
+};
+
+export type GuardrailExportBundle = {
+  version: string;
+  exported_at: string;
+  resource_type: 'guardrail';
+  items: ExportedGuardrailOutput[];
+};
+
+/** Items as an export bundle holds them */
+export type GuardrailImport = {
+  version?: string;
+  exported_at?: string;
+  resource_type?: 'guardrail';
+  items: ExportedGuardrail[];
+};
+
+export type GuardrailUpdate = {
+  name?: string;
+  description?: string;
+  /** Fixed once created */
+  guardrail_type?: 'prompt' | 'request' | 'output';
+  enabled?: boolean;
+  tags?: string[];
+  config?: {
+    [name: string]: unknown;
+  };
+};
+
+export type HaltRequested = {
+  status: 'halt_requested';
+  /** Identifier issued by the service (UUIDv7) */
+  workflow_id: string;
+  /** Identifier issued by the service (UUIDv7) */
+  task_id: string;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type ImportResult = {
+  created: number;
+  /** One message for each item that was not created */
+  errors: string[];
+  ids: string[];
+  /** What was ignored, such as unknown fields */
+  warnings: Warning[];
+};
+
+export type JsonSchemaGrader = {
+  /** The answer is JSON that the schema accepts */
+  type: 'json_schema';
+  json_schema: {
+    [name: string]: unknown;
+  };
+};
+
+export type KnowledgeAnswer = {
+  items: KnowledgeFound[];
+  /** Such as a search without vectors */
+  warnings: Warning[];
+};
+
+export type KnowledgeContent = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  name: string;
+  content_type: string;
+  content: string;
+};
+
+export type KnowledgeFound = {
+  /** Null for results from another database */
+  item_id: string | null;
+  /** Identifier issued by the service (UUIDv7) */
+  source_id: string;
+  name: string;
+  tags: string[];
+  /** Which chunk of the item */
+  position: number;
+  /** The chunk */
+  content: string;
+  /** 0 to 1 */
+  score: number;
+  text_score: number | null;
+  vector_score: number | null;
+};
+
+/** Without its text; that is at /content */
+export type KnowledgeItem = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  created_by: string;
+  /** ISO 8601, UTC */
+  created_at: string;
+  /** ISO 8601, UTC */
+  updated_at: string;
+  /** A builtin source */
+  source_id: string;
+  name: string;
+  description: string;
+  content_type: string;
+  tags: string[];
+  metadata: {
+    [name: string]: unknown;
+  };
+  /** text_only: found by its words only, see last_error */
+  status: 'indexed' | 'text_only';
+  last_error: string | null;
+  chunks: number;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type KnowledgeItemCreate = {
+  /** A builtin source */
+  source_id: string;
+  name: string;
+  description?: string;
+  content: string;
+  content_type?: string;
+  tags?: string[];
+  metadata?: {
+    [name: string]: unknown;
+  };
+};
+
+export type KnowledgeItemUpdate = {
+  /** A builtin source */
+  source_id?: string;
+  name?: string;
+  description?: string;
+  content?: string;
+  content_type?: string;
+  tags?: string[];
+  metadata?: {
+    [name: string]: unknown;
+  };
+};
+
+export type KnowledgeQuery = {
+  /** Left out: the newest items */
+  query?: string;
+  /** Any of them */
+  tags?: string[];
+  source_ids?: string[];
+  limit?: number;
+};
+
+export type KnowledgeSource = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  created_by: string;
+  /** ISO 8601, UTC */
+  created_at: string;
+  /** ISO 8601, UTC */
+  updated_at: string;
+  name: string;
+  description: string;
+  /** builtin; vector_db: Qdrant; pgvector: another Postgres */
+  source_type: 'builtin' | 'vector_db' | 'pgvector';
+  /** vector_db: url, collection, api_key, text_field. pgvector: url, table, text_column, embedding_column. builtin: nothing. A field that the type does not read, or lacks, is a warning. Values may hold {{token:NAME}}; secret values are returned masked. */
+  connection_config: {
+    [name: string]: unknown;
+  };
+  tags: string[];
+  status: 'registered' | 'connected' | 'error';
+  last_error: string | null;
+  /** Stored tokens it names that you cannot use: they do not exist, or are not yours. Runs refuse it */
+  needs?: string[];
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type KnowledgeSourceCreate = {
+  name: string;
+  description?: string;
+  /** builtin; vector_db: Qdrant; pgvector: another Postgres */
+  source_type?: 'builtin' | 'vector_db' | 'pgvector';
+  /** vector_db: url, collection, api_key, text_field. pgvector: url, table, text_column, embedding_column. builtin: nothing. A field that the type does not read, or lacks, is a warning. Values may hold {{token:NAME}}; secret values are returned masked. */
+  connection_config?: {
+    [name: string]: unknown;
+  };
+  tags?: string[];
+};
+
+export type KnowledgeSourceExportBundle = {
+  version: string;
+  exported_at: string;
+  resource_type: 'knowledge_source';
+  items: ExportedKnowledgeSourceOutput[];
+};
+
+/** Items as an export bundle holds them */
+export type KnowledgeSourceImport = {
+  version?: string;
+  exported_at?: string;
+  resource_type?: 'knowledge_source';
+  items: ExportedKnowledgeSource[];
+};
+
+export type KnowledgeSourceUpdate = {
+  name?: string;
+  description?: string;
+  source_type?: 'builtin' | 'vector_db' | 'pgvector';
+  connection_config?: {
+    [name: string]: unknown;
+  };
+  tags?: string[];
+};
+
+export type KnowledgeTest = {
+  success: boolean;
+  /** How many it holds, if that is known */
+  items: number | null;
+  /** Whether this installation has an embedding endpoint; if not, search is full-text only */
+  embeddings: boolean;
+  error: string | null;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type LogEntry = {
+  event: string;
+  detail: string;
+  /** ISO 8601, UTC */
+  timestamp: string;
+  [name: string]: unknown;
+};
+
+export type McpAllowList = {
+  allowed_tools: string[];
+};
+
+export type McpImport = {
+  mcpServers: {
+    [name: string]: {
+      type?: string;
+      transport?: string;
+      command?: string;
+      args?: string[];
+      env?: {
+        [name: string]: string;
+      };
+      url?: string;
+      headers?: {
+        [name: string]: string;
+      };
+    };
+  };
+};
+
+export type McpServer = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  created_by: string;
+  /** ISO 8601, UTC */
+  created_at: string;
+  /** ISO 8601, UTC */
+  updated_at: string;
+  name: string;
+  description: string;
+  transport_type: 'stdio' | 'http' | 'sse';
+  /** stdio: command, args, env; http and sse: url, headers. Values may hold {{token:NAME}} of a stored token. Secret values are returned as ********; sending the mask back leaves them unchanged. */
+  connection_config: {
+    [name: string]: unknown;
+  };
+  /** Empty: all */
+  allowed_tools: string[];
+  tags: string[];
+  /** Whether a stdio server may reach the network */
+  network: boolean;
+  /** Folders and files of the host that a stdio server may read, or also write with `:rw` at the end. The operator allows them with MCP_PATHS; 422 for any other. */
+  paths: string[];
+  status: 'registered' | 'connected' | 'error';
+  last_error: string | null;
+  /** Stored tokens it names that you cannot use: they do not exist, or are not yours. Runs refuse it */
+  needs?: string[];
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type McpServerCreate = {
+  name: string;
+  description?: string;
+  transport_type: 'stdio' | 'http' | 'sse';
+  /** stdio: command, args, env; http and sse: url, headers. Values may hold {{token:NAME}} of a stored token. Secret values are returned as ********; sending the mask back leaves them unchanged. */
+  connection_config: {
+    [name: string]: unknown;
+  };
+  /** Empty: all */
+  allowed_tools?: string[];
+  tags?: string[];
+  /** Whether a stdio server may reach the network */
+  network?: boolean;
+  /** Folders and files of the host that a stdio server may read, or also write with `:rw` at the end. The operator allows them with MCP_PATHS; 422 for any other. */
+  paths?: string[];
+};
+
+export type McpServerUpdate = {
+  name?: string;
+  description?: string;
+  transport_type?: 'stdio' | 'http' | 'sse';
+  /** stdio: command, args, env; http and sse: url, headers. Values may hold {{token:NAME}} of a stored token. Secret values are returned as ********; sending the mask back leaves them unchanged. */
+  connection_config?: {
+    [name: string]: unknown;
+  };
+  allowed_tools?: string[];
+  tags?: string[];
+  network?: boolean;
+  paths?: string[];
+};
+
+export type McpTest = {
+  success: boolean;
+  tools: string[];
+  error: string | null;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type McpTool = {
+  name: string;
+  description: string;
+  parameters: {
+    [name: string]: unknown;
+  };
+  effect: string;
+  allowed: boolean;
+};
+
+export type McpTools = {
+  tools: McpTool[];
+};
+
+export type Me = {
+  /** `provider:subject`: how `created_by` and `ADMIN_SUBJECTS` name people */
+  id: string;
+  /** The identity provider that vouches for the access token */
+  provider: string;
+  /** The id the provider has for the person; it stays the same if the login changes */
+  subject: string;
+  login: string;
+  /** Whether the role is administrator */
+  is_admin: boolean;
+  /** viewer: reads; editor: also runs and changes; administrator: also what ADMIN_SUBJECTS may */
+  role: 'viewer' | 'editor' | 'administrator';
+  /** What this access token may do */
+  scopes: ('read' | 'run' | 'write' | 'keys' | 'audit')[];
+  /** The service key that this access token is; null: the person’s own access token */
+  service_key_id: string | null;
+};
+
+export type Memory = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  created_by: string;
+  /** ISO 8601, UTC */
+  created_at: string;
+  /** ISO 8601, UTC */
+  updated_at: string;
+  /** Identifier issued by the service (UUIDv7) */
+  agent_id: string;
+  /** Seen by runs of one workflow (session), of the agent, or of all agents (global) */
+  scope: 'session' | 'agent' | 'global';
+  /** Of a session memory; null otherwise */
+  workflow_id: string | null;
+  key: string;
+  value: string;
+  metadata: {
+    [name: string]: unknown;
+  };
+  ttl: string | null;
+  /** The run that stored it */
+  task_id: string | null;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type MemoryCreate = {
+  /** Identifier issued by the service (UUIDv7) */
+  agent_id: string;
+  /** Seen by runs of one workflow (session), of the agent, or of all agents (global) */
+  scope?: 'session' | 'agent' | 'global';
+  /** Of a session memory; null otherwise */
+  workflow_id?: string | null;
+  key: string;
+  value: string;
+  metadata?: {
+    [name: string]: unknown;
+  };
+  /** When it expires; null: never */
+  ttl?: string | null;
+};
+
+export type MemoryFound = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  created_by: string;
+  /** ISO 8601, UTC */
+  created_at: string;
+  /** ISO 8601, UTC */
+  updated_at: string;
+  /** Identifier issued by the service (UUIDv7) */
+  agent_id: string;
+  /** Seen by runs of one workflow (session), of the agent, or of all agents (global) */
+  scope: 'session' | 'agent' | 'global';
+  /** Of a session memory; null otherwise */
+  workflow_id: string | null;
+  key: string;
+  value: string;
+  metadata: {
+    [name: string]: unknown;
+  };
+  ttl: string | null;
+  /** The run that stored it */
+  task_id: string | null;
+  score: number;
+};
+
+export type MemorySearch = {
+  /** Identifier issued by the service (UUIDv7) */
+  agent_id: string;
+  query: string;
+  scope?: 'session' | 'agent' | 'global';
+  /** The workflow whose session memories to search; left out: all your workflows */
+  workflow_id?: string;
+  limit?: number;
+};
+
+export type MemoryUpdate = {
+  value?: string;
+  metadata?: {
+    [name: string]: unknown;
+  };
+  ttl?: string | null;
+};
+
+export type Model = {
+  id: string;
+  name: string;
+  /** Identifier issued by the service (UUIDv7) */
+  provider_id?: string;
+  context_window?: number;
+  reasoning_efforts?: string[];
+  price?: {
+    input: number;
+    output: number;
+    cache_read?: number;
+    cache_write?: number;
+  };
+};
+
+export type ModelGrader = {
+  /** A model judges the answer. Each judgement is a run with the trigger `evaluation`, which is paid for like any other */
+  type: 'model';
+  /** Null selects the default runtime */
+  provider_id?: string | null;
+  /** Null: the provider's default model */
+  model?: string | null;
+  /** What makes an answer right */
+  instructions?: string;
+  /** The judge gives a score from 0 to 1, which passes from here on. Left out: it decides between pass and fail */
+  pass_at?: number;
+};
+
+export type ModelGraderOutput = {
+  /** A model judges the answer. Each judgement is a run with the trigger `evaluation`, which is paid for like any other */
+  type: 'model';
+  /** Null selects the default runtime */
+  provider_id: string | null;
+  /** Null: the provider's default model */
+  model: string | null;
+  /** What makes an answer right */
+  instructions: string;
+  /** The judge gives a score from 0 to 1, which passes from here on. Left out: it decides between pass and fail */
+  pass_at?: number;
+};
+
+export type ModelUsage = {
+  from: string;
+  to: string;
+  rows: ModelUsageRow[];
+};
+
+export type ModelUsageRow = {
+  name: string;
+  calls: number;
+  failed: number;
+  /** failed / calls */
+  error_rate: number;
+  /** At most 5 % off, as the other percentiles */
+  p50_ms: number;
+  p95_ms: number;
+  p99_ms: number;
+  /** Input tokens */
+  total_in: number;
+  /** Output tokens */
+  total_out: number;
+  /** US dollars, by the prices of the provider */
+  cost: number;
+};
+
+export type NewServiceKey = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  /** The principal that it acts as, as `provider:subject` */
+  owner: string;
+  owner_login: string;
+  name: string;
+  /** viewer: reads; editor: also runs and changes; administrator: also what ADMIN_SUBJECTS may */
+  role: 'viewer' | 'editor' | 'administrator';
+  scopes: ('read' | 'run' | 'write' | 'keys' | 'audit')[];
+  /** The first and the last characters of the key */
+  hint: string;
+  /** The key that made it, and is deleted together with it; null: a person made it */
+  made_with: string | null;
+  expires_at: string | null;
+  /** To the minute */
+  last_used_at: string | null;
+  rotated_at: string | null;
+  /** Until then the key before the last rotation works, too */
+  previous_valid_until: string | null;
+  /** ISO 8601, UTC */
+  created_at: string;
+  /** Shown only in this reply */
+  key: string;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type NewWebhookSecret = {
+  /** installation: the operator's, until you rotate for the first time */
+  source: 'own' | 'installation';
+  /** Distinguishes two secrets without revealing either */
+  fingerprint: string | null;
+  rotated_at: string | null;
+  /** Until then messages are also signed with the previous secret */
+  previous_valid_until: string | null;
+  /** In the format of Standard Webhooks; shown only once */
+  secret: string;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type PersonSettings = {
+  /** Saved views of lists, in the order shown */
+  views: SavedViewOutput[];
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type PersonSettingsUpdate = {
+  /** Saved views of lists, in the order shown */
+  views?: SavedView[];
+};
+
+/** RFC 9457 problem details */
+export type Problem = {
+  type: string;
+  title: string;
+  status: number;
+  /** What went wrong and what to do, as a sentence */
+  detail: string;
+  /** Stable word for machines */
+  code: string;
+  request_id: string;
+  errors?: {
+    path: string;
+    message: string;
+  }[];
+};
+
+export type PromptAccepted = {
+  /** Identifier issued by the service (UUIDv7) */
+  task_id: string;
+  /** Identifier issued by the service (UUIDv7) */
+  workflow_id: string;
+  status: string;
+  prompt: string;
+  /** ISO 8601, UTC */
+  created_at: string;
+  stream_url: string;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type PromptRequest = {
+  prompt?: string;
+  /** Instead of `prompt`: its JSON text is the prompt */
+  request?: {
+    [name: string]: unknown;
+  };
+  reasoning_effort?: 'minimal' | 'low' | 'medium' | 'high' | null;
+  on_busy?: 'enqueue' | 'reject' | 'interrupt';
+};
+
+export type Provider = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  created_by: string;
+  /** ISO 8601, UTC */
+  created_at: string;
+  /** ISO 8601, UTC */
+  updated_at: string;
+  name: string;
+  description: string;
+  provider_type: 'openai' | 'azure_openai' | 'openai_compatible' | 'anthropic';
+  /** Name of the stored token that holds the key */
+  api_key_token_name: string | null;
+  base_url: string | null;
+  auth_type: 'bearer' | 'x-api-key';
+  azure_api_version: string | null;
+  azure_deployment: string | null;
+  default_model: string | null;
+  requests_per_minute: number | null;
+  /** Model name (or *) to US dollars per million tokens */
+  price_table: {
+    [name: string]: {
+      input: number;
+      output: number;
+      cache_read?: number;
+      cache_write?: number;
+    };
+  };
+  /** Context window of its models, in tokens; null: from the table of known models */
+  context_window: number | null;
+  /** Seconds that one exchange with a model may take; null: a workflow takes its provider's, a provider MODEL_TOTAL_SECONDS */
+  model_total_seconds: number | null;
+  /** Seconds without a byte of a model's answer; null: a workflow takes its provider's, a provider MODEL_SILENCE_SECONDS */
+  model_silence_seconds: number | null;
+  /** Stored tokens it names that you cannot use: they do not exist, or are not yours. Runs refuse it */
+  needs?: string[];
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type ProviderCreate = {
+  name: string;
+  description?: string;
+  provider_type: 'openai' | 'azure_openai' | 'openai_compatible' | 'anthropic';
+  /** Name of the stored token that holds the key */
+  api_key_token_name?: string | null;
+  base_url?: string | null;
+  auth_type?: 'bearer' | 'x-api-key';
+  azure_api_version?: string | null;
+  azure_deployment?: string | null;
+  default_model?: string | null;
+  requests_per_minute?: number | null;
+  /** Model name (or *) to US dollars per million tokens */
+  price_table?: {
+    [name: string]: {
+      input: number;
+      output: number;
+      cache_read?: number;
+      cache_write?: number;
+    };
+  };
+  /** Context window of its models, in tokens; null: from the table of known models */
+  context_window?: number | null;
+  /** Seconds that one exchange with a model may take; null: a workflow takes its provider's, a provider MODEL_TOTAL_SECONDS */
+  model_total_seconds?: number | null;
+  /** Seconds without a byte of a model's answer; null: a workflow takes its provider's, a provider MODEL_SILENCE_SECONDS */
+  model_silence_seconds?: number | null;
+};
+
+export type ProviderDraft = {
+  provider_type: 'openai' | 'azure_openai' | 'openai_compatible' | 'anthropic';
+  base_url?: string | null;
+  auth_type?: 'bearer' | 'x-api-key';
+  azure_api_version?: string | null;
+  azure_deployment?: string | null;
+  /** Sent to the provider and not stored */
+  api_key?: string | null;
+};
+
+export type ProviderTest = {
+  success: boolean;
+  models: string[];
+  error: string | null;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type ProviderUpdate = {
+  name?: string;
+  description?: string;
+  provider_type?: 'openai' | 'azure_openai' | 'openai_compatible' | 'anthropic';
+  api_key_token_name?: string | null;
+  base_url?: string | null;
+  auth_type?: 'bearer' | 'x-api-key';
+  azure_api_version?: string | null;
+  azure_deployment?: string | null;
+  default_model?: string | null;
+  requests_per_minute?: number | null;
+  /** Model name (or *) to US dollars per million tokens */
+  price_table?: {
+    [name: string]: {
+      input: number;
+      output: number;
+      cache_read?: number;
+      cache_write?: number;
+    };
+  };
+  context_window?: number | null;
+  model_total_seconds?: number | null;
+  model_silence_seconds?: number | null;
+};
+
+export type PythonGrader = {
+  /** One of your custom tools is called with those of `prompt`, `answer` and `expected` that it takes, and returns true, false or `{"pass": …, "reason": …}` */
+  type: 'python';
+  /** Identifier issued by the service (UUIDv7) */
+  tool_id: string;
+};
+
+export type ReconciliationDecision = {
+  decision: 'retry' | 'done' | 'fail';
+  result?: unknown;
+};
+
+export type RegexGrader = {
+  /** The answer contains a match */
+  type: 'regex';
+  /** RE2 syntax, as in guardrails */
+  pattern: string;
+};
+
+/** An item that passed in the baseline and does not pass now */
+export type Regression = {
+  /** Identifier issued by the service (UUIDv7) */
+  item_id: string;
+  prompt: string;
+  status: 'pending' | 'running' | 'passed' | 'failed' | 'error' | 'halted';
+  task_id: string | null;
+  baseline_task_id: string | null;
+};
+
+export type RestoreRequest = {
+  /** What to do if the agent was changed since. `keep`: leave it as it is. `change`: set it back, for everybody who uses it. `copy`: create an agent as it was, for this workflow. Left out: refuse with 409 */
+  agent?: 'keep' | 'change' | 'copy';
+};
+
+export type RestoredVersion = {
+  /** Identifier issued by the service (UUIDv7) */
+  workflow_id: string;
+  /** Identifier issued by the service (UUIDv7) */
+  agent_id: string;
+  /** The version that the next run uses; null if that is not recorded yet */
+  version: number | null;
+  /** Whether the next run works with the same definition as the version */
+  exact: boolean;
+  /** What the next run has differently, because it belongs to a skill, a tool or another shared resource */
+  differences: VersionChange[];
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+/** A run with everything that `perdura replay` needs, and no secret */
+export type RunBundle = {
+  format: 'perdura-run';
+  version: 1;
+  perdura_version: string;
+  task: {
+    /** Identifier issued by the service (UUIDv7) */
+    id: string;
+    /** Identifier issued by the service (UUIDv7) */
+    workflow_id: string;
+    trigger: string;
+    prompt: string;
+    forked_from: ForkedFrom | null;
+    budget: {
+      max_cost_usd: number | null;
+      max_tokens: number | null;
+      max_seconds: number | null;
+      on_exhausted: 'wait' | 'halt';
+    } | null;
+    /** ISO 8601, UTC */
+    created_at: string;
+    started_at: string | null;
+    completed_at: string | null;
+  };
+  definition: {
+    agent: {
+      /** Identifier issued by the service (UUIDv7) */
+      id: string;
+      name: string;
+      system_prompt: string;
+    };
+    workflow: {
+      /** Identifier issued by the service (UUIDv7) */
+      id: string;
+      title: string | null;
+    };
+    model: string | null;
+    provider: {
+      /** Identifier issued by the service (UUIDv7) */
+      id: string;
+      name: string;
+      provider_type: string;
+      default_model: string | null;
+      requests_per_minute: number | null;
+      price_table: {
+        [name: string]: {
+          input: number;
+          output: number;
+          [name: string]: unknown;
+        };
+      };
+    } | null;
+    settings: {
+      max_turns: number;
+      output_format: string;
+      reasoning_effort: string | null;
+      infinite_session: boolean;
+      bypass_memory: boolean;
+      auto_memory: boolean;
+      tsv_tool_results: boolean;
+      caveman: boolean;
+    };
+    skills: {
+      name: string;
+      instructions: string;
+    }[];
+    guardrails?: {
+      name: string;
+      guardrail_type: string;
+      config: {
+        [name: string]: unknown;
+      };
+    }[];
+    approval_tools: string[];
+    budget: {
+      max_cost_usd: number | null;
+      max_tokens: number | null;
+      max_seconds: number | null;
+      on_exhausted: 'wait' | 'halt';
+    } | null;
+  };
+  runtime: {
+    context_window: number;
+    /** The conversation is kept by the vendor, so nothing is compacted */
+    keeps_context: boolean;
+  };
+  /** As they were offered to the model */
+  tools: {
+    name: string;
+    description: string;
+    parameters: {
+      [name: string]: unknown;
+    };
+    effect: 'read' | 'idempotent' | 'write';
+  }[];
+  steps: {
+    step: number;
+    copied: boolean;
+    model: string | null;
+    attempts: number;
+    errors: number;
+    error: string | null;
+    finish: string | null;
+    usage: {
+      total_in: number;
+      total_out: number;
+      /** US dollars, by the price table of the provider */
+      cost: number;
+      cache_read: number;
+      cache_write: number;
+    };
+    /** ISO 8601, UTC */
+    started_at: string;
+    ended_at: string | null;
+    /** SHA-256 of everything the loop sends the model at this step, and the number of messages */
+    input: {
+      digest: string;
+      messages: number;
+    } | null;
+    output: string | null;
+    guardrails: {
+      guardrail: string;
+      action: string;
+      reasons: string[];
+    }[];
+    budget_exhausted: boolean;
+    tool_calls: {
+      call_id: string;
+      name: string;
+      /** The model's own text */
+      arguments: string;
+      effect: 'read' | 'idempotent' | 'write';
+      approval: boolean;
+      status: 'planned' | 'started' | 'done' | 'denied' | 'waiting_approval' | 'waiting_reconciliation';
+      attempts: number;
+      errors: number;
+      failed: boolean | null;
+      result: string | null;
+      /** In a fork: what answered the call, if this run did not call the tool */
+      answered_by: 'recorded' | 'stub' | 'refused' | null;
+      duration_ms: number | null;
+      position: number;
+    }[];
+  }[];
+  transcript: {
+    step: number;
+    position: number;
+    role: 'user' | 'assistant' | 'tool' | 'system';
+    kind: 'prompt' | 'reply' | 'partial' | 'result' | 'denial' | 'reminder' | 'summary' | 'context' | 'withheld';
+    content: string;
+    tool_calls:
+      | {
+          call_id: string;
+          name: string;
+          arguments: string;
+        }[]
+      | null;
+    call_id: string | null;
+    extra: unknown;
+    told_at: number;
+  }[];
+  end: {
+    status: string;
+    response: unknown;
+    error: string | null;
+    error_code: string | null;
+    turns: number;
+    steps: number;
+    turn_limit_reached: boolean;
+    usage: {
+      total_in: number;
+      total_out: number;
+      /** US dollars, by the price table of the provider */
+      cost: number;
+      cache_read: number;
+      cache_write: number;
+      premium_requests: number;
+    };
+  };
+};
+
+/** The `data` line of a frame; the `id` line holds its number, which increases within a workflow */
+export type RunEvent =
+  | {
+      type: 'log';
+      data: {
+        /** One of prompt_received, forked, run_started, context_built, model_call, model_response, tool_call, tool_result, tool_denied, goal_reminder, approval_requested, approval_decided, reconciliation_requested, reconciliation_decided, record_behind, continuity_decided, retry, attempt_reset, rate_limited, compaction, memory_loaded, memory_stored, knowledge_loaded, mcp_connected, mcp_error, repo_synced, guardrail_blocked, output_guardrail_violation, progress, budget_exhausted, halted, completed, error, tools_not_offered, stream_reset */
+        event: string;
+        detail: string;
+        [name: string]: unknown;
+      };
+      /** ISO 8601, UTC */
+      timestamp: string;
+    }
+  | {
+      type: 'message';
+      data: {
+        role: string;
+        content: string;
+        [name: string]: unknown;
+      };
+      /** ISO 8601, UTC */
+      timestamp: string;
+    }
+  | {
+      type: 'message_delta';
+      data: {
+        delta: string;
+        [name: string]: unknown;
+      };
+      /** ISO 8601, UTC */
+      timestamp: string;
+    }
+  | {
+      type: 'usage';
+      data: {
+        total_in: number;
+        total_out: number;
+        /** The same as total_in */
+        total_input_tokens?: number;
+        total_output_tokens?: number;
+        cost: number;
+        cache_read: number;
+        cache_write: number;
+        premium_requests: number;
+        [name: string]: unknown;
+      };
+      /** ISO 8601, UTC */
+      timestamp: string;
+    }
+  | {
+      type: 'status';
+      data: {
+        status: string;
+        current_turn: number;
+        task_id: string;
+        [name: string]: unknown;
+      };
+      /** ISO 8601, UTC */
+      timestamp: string;
+    };
+
+/** A model call, a tool call, the wait before a retry, or a wait for a person or a budget */
+export type RunSpan = {
+  /** The number of the step for a model call, the `call_id` for a tool call */
+  id: string;
+  /** The span it belongs to: the model call that asked for the tool, or what was paused */
+  parent: string | null;
+  kind: 'model' | 'tool' | 'retry' | 'wait';
+  step: number;
+  /** The model, the tool, the error code of the failed attempt, or what is waited for */
+  name: string;
+  /** What was open when the run ended has the status of the run */
+  status: 'planned' | 'running' | 'waiting' | 'completed' | 'failed' | 'denied' | 'halted';
+  attempts: number;
+  detail: string | null;
+  /** Copied from the source run of this fork, with its times */
+  copied: boolean;
+  /** Null: not started */
+  start: string | null;
+  /** Null: not ended. A retry ends when the next attempt is due */
+  end: string | null;
+};
+
+export type SavedView = {
+  /** The list that it is a view of */
+  screen: 'tasks';
+  name: string;
+  /** The filters and the order, as in the URL of the list */
+  query: {
+    [name: string]: string;
+  };
+};
+
+export type SavedViewOutput = {
+  /** The list that it is a view of */
+  screen: 'tasks';
+  name: string;
+  /** The filters and the order, as in the URL of the list */
+  query: {
+    [name: string]: string;
+  };
+};
+
+export type ScheduleBackfill = {
+  /** The first due time, inclusive */
+  from: string;
+  /** The last due time, inclusive; not in the future */
+  to: string;
+  /** For these runs, instead of the schedule's; by default they run one after the other */
+  overlap_policy?: 'skip' | 'enqueue_one' | 'enqueue' | 'interrupt';
+};
+
+export type ScheduleFire = {
+  /** ISO 8601, UTC */
+  due_at: string;
+  /** triggered: by hand; backfilled: later, by a back-fill; skipped, missed, failed: made no task */
+  outcome: 'firing' | 'started' | 'triggered' | 'backfilled' | 'skipped' | 'missed' | 'failed';
+  /** Why there is no task; while `firing`, why there is none yet */
+  detail: string | null;
+  task_id: string | null;
+  task_status: string | null;
+  /** ISO 8601, UTC */
+  fired_at: string;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type SchedulePreview = {
+  /** With `interval_unit`: the time between two runs. Either an interval or `cron` is required */
+  interval_value?: number | null;
+  interval_unit?: 'minutes' | 'hours' | 'days' | 'weeks' | null;
+  /** Five fields: minute, hour, day of month, month, day of week; or a name such as `@daily` */
+  cron?: string | null;
+  /** IANA name of the time zone in which `cron` is read */
+  time_zone?: string;
+  /** The first run, or with `cron` the time before which there is none; left out: now */
+  start_at?: string;
+  /** No run after this time */
+  end_at?: string | null;
+  count?: number;
+};
+
+export type ScheduledAgent = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  name: string;
+  /** Identifier issued by the service (UUIDv7) */
+  workflow_id: string;
+  prompt: string;
+  /** Null with `cron` */
+  interval_value: number | null;
+  interval_unit: 'minutes' | 'hours' | 'days' | 'weeks' | null;
+  cron: string | null;
+  time_zone: string;
+  /** ISO 8601, UTC */
+  start_at: string;
+  end_at: string | null;
+  jitter_seconds: number;
+  enabled: boolean;
+  /** Why the service disabled it; null when it is enabled, or was disabled by its owner */
+  disabled_reason: string | null;
+  pause_after_failures: number | null;
+  overlap_policy: 'skip' | 'enqueue_one' | 'enqueue' | 'interrupt';
+  catchup_window_seconds: number;
+  last_run_at: string | null;
+  /** Null when disabled or past its end */
+  next_run_at: string | null;
+  /** ISO 8601, UTC */
+  created_at: string;
+  /** ISO 8601, UTC */
+  updated_at: string;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type ScheduledAgentCreate = {
+  name: string;
+  /** Workflow to run; must be your own */
+  workflow_id: string;
+  /** Sent at each run */
+  prompt: string;
+  /** With `interval_unit`: the time between two runs. Either an interval or `cron` is required */
+  interval_value?: number | null;
+  interval_unit?: 'minutes' | 'hours' | 'days' | 'weeks' | null;
+  /** Five fields: minute, hour, day of month, month, day of week; or a name such as `@daily` */
+  cron?: string | null;
+  /** IANA name of the time zone in which `cron` is read */
+  time_zone?: string;
+  /** The first run, or with `cron` the time before which there is none; left out: now */
+  start_at?: string;
+  /** No run after this time */
+  end_at?: string | null;
+  /** Each run starts up to this much later, by chance; less than the time between two runs */
+  jitter_seconds?: number;
+  /** What to do with a run that is due while the previous one is still running. `enqueue_one`: it waits, unless one waits already */
+  overlap_policy?: 'skip' | 'enqueue_one' | 'enqueue' | 'interrupt';
+  /** Disable the schedule after this many failed runs in a row; null: never */
+  pause_after_failures?: number | null;
+  /** How late a run may start after the service was down; a later one counts as missed */
+  catchup_window_seconds?: number;
+};
+
+export type ScheduledAgentExportBundle = {
+  version: string;
+  exported_at: string;
+  resource_type: 'scheduled_agent';
+  items: ExportedScheduledAgentOutput[];
+};
+
+/** Items as an export bundle holds them */
+export type ScheduledAgentImport = {
+  version?: string;
+  exported_at?: string;
+  resource_type?: 'scheduled_agent';
+  items: ExportedScheduledAgent[];
+};
+
+export type ScheduledAgentUpdate = {
+  name?: string;
+  /** Sent at each run */
+  prompt?: string;
+  interval_value?: number | null;
+  interval_unit?: 'minutes' | 'hours' | 'days' | 'weeks' | null;
+  cron?: string | null;
+  time_zone?: string;
+  /** The first run, or with `cron` the time before which there is none; left out: now */
+  start_at?: string;
+  end_at?: string | null;
+  jitter_seconds?: number;
+  overlap_policy?: 'skip' | 'enqueue_one' | 'enqueue' | 'interrupt';
+  pause_after_failures?: number | null;
+  catchup_window_seconds?: number;
+};
+
+/** What a person thinks of a run */
+export type Score = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  /** Identifier issued by the service (UUIDv7) */
+  task_id: string;
+  thumb: 'up' | 'down' | null;
+  /** A number instead of a thumb, on any scale */
+  value: number | null;
+  note: string;
+  created_by: string;
+  /** ISO 8601, UTC */
+  created_at: string;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type ScoreCreate = {
+  thumb?: 'up' | 'down' | null;
+  /** A number instead of a thumb, on any scale */
+  value?: number | null;
+  note?: string;
+};
+
+export type ServiceKey = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  /** The principal that it acts as, as `provider:subject` */
+  owner: string;
+  owner_login: string;
+  name: string;
+  /** viewer: reads; editor: also runs and changes; administrator: also what ADMIN_SUBJECTS may */
+  role: 'viewer' | 'editor' | 'administrator';
+  scopes: ('read' | 'run' | 'write' | 'keys' | 'audit')[];
+  /** The first and the last characters of the key */
+  hint: string;
+  /** The key that made it, and is deleted together with it; null: a person made it */
+  made_with: string | null;
+  expires_at: string | null;
+  /** To the minute */
+  last_used_at: string | null;
+  rotated_at: string | null;
+  /** Until then the key before the last rotation works, too */
+  previous_valid_until: string | null;
+  /** ISO 8601, UTC */
+  created_at: string;
+};
+
+export type ServiceKeyCreate = {
+  name: string;
+  /** Not above the caller's role */
+  role?: 'viewer' | 'editor' | 'administrator';
+  /** Null: everything its role allows except managing keys and reading the audit */
+  scopes?: ('read' | 'run' | 'write' | 'keys' | 'audit')[] | null;
+  /** Null: it does not expire */
+  expires_at?: string | null;
+};
+
+export type ServiceKeyRotate = {
+  /** How long the present key stays valid; 0: it ends at once. A key before it ends in any case */
+  grace_seconds?: number;
+};
+
+export type Skill = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  created_by: string;
+  /** ISO 8601, UTC */
+  created_at: string;
+  /** ISO 8601, UTC */
+  updated_at: string;
+  name: string;
+  description: string;
+  /** Added to the instructions of a run */
+  instructions: string;
+  tags: string[];
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type SkillCreate = {
+  name: string;
+  description?: string;
+  /** Added to the instructions of a run */
+  instructions: string;
+  tags?: string[];
+};
+
+export type SkillExportBundle = {
+  version: string;
+  exported_at: string;
+  resource_type: 'skill';
+  items: ExportedSkillOutput[];
+};
+
+/** Items as an export bundle holds them */
+export type SkillImport = {
+  version?: string;
+  exported_at?: string;
+  resource_type?: 'skill';
+  items: ExportedSkill[];
+};
+
+export type SkillUpdate = {
+  name?: string;
+  description?: string;
+  /** Added to the instructions of a run */
+  instructions?: string;
+  tags?: string[];
+};
+
+/** Everything that the model was sent at a step */
+export type StepRequest = {
+  step: number;
+  model: string | null;
+  /** The system prompt as it was sent: the agent's, the skills, the answer format */
+  instructions: string;
+  /** The agent's own */
+  system_prompt: string;
+  skills: {
+    name: string;
+    instructions: string;
+  }[];
+  messages: {
+    step: number;
+    position: number;
+    role: string;
+    /** `prompt`, `memories`, `knowledge`, `reply`, `result`, `denial`, `reminder`, or `summary`, which stands for older messages */
+    kind: string;
+    content: string;
+    tool_calls:
+      | {
+          call_id: string;
+          name: string;
+          arguments: string;
+        }[]
+      | null;
+    call_id: string | null;
+    /** What the provider wants back together with its reply, such as reasoning items */
+    extra: unknown;
+  }[];
+  tools: {
+    name: string;
+    description: string;
+    parameters: {
+      [name: string]: unknown;
+    };
+  }[];
+  /** The other fields of the request, such as `reasoning_effort` */
+  parameters: {
+    [name: string]: unknown;
+  };
+  changeable: ChangeableFields;
+  /** What may differ from the request that was sent, one sentence each */
+  not_rebuilt: string[];
+};
+
+export type StopRequested = {
+  status: 'halt_requested';
+  /** Identifier issued by the service (UUIDv7) */
+  workflow_id: string;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type StoredToken = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  created_by: string;
+  /** ISO 8601, UTC */
+  created_at: string;
+  /** ISO 8601, UTC */
+  updated_at: string;
+  name: string;
+  description: string;
+  shared: boolean;
+  /** A placeholder; the value is never returned */
+  masked_value: '********';
+  /** Distinguishes two values without revealing either; empty for administrators, who do not own it */
+  fingerprint: string;
+  /** What it is granted to, such as "provider my-openai"; empty for administrators, who do not own it */
+  used_by: string[];
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type StoredTokenCreate = {
+  name: string;
+  /** Held encrypted; never returned */
+  value: string;
+  description?: string;
+  /** Whether runs and requests of others may use it, through the resources it is granted to */
+  shared?: boolean;
+};
+
+export type StoredTokenUpdate = {
+  /** Held encrypted; never returned */
+  value?: string;
+  description?: string;
+  shared?: boolean;
+};
+
+export type Task = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  /** Identifier issued by the service (UUIDv7) */
+  workflow_id: string;
+  workflow_title: string | null;
+  /** Identifier issued by the service (UUIDv7) */
+  agent_id: string;
+  agent_name: string;
+  model: string | null;
+  status: 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'halted';
+  prompt: string;
+  trigger: string;
+  scheduled_agent_id: string | null;
+  /** The final answer: a JSON value, or text for markdown; null before */
+  response: unknown;
+  error: string | null;
+  error_code: string | null;
+  usage: Usage;
+  turns: number;
+  steps: number;
+  turn_limit_reached: boolean;
+  /** What the record lacks of what the run has done, because the installation was restored from an older record. While the run is `waiting`, decide with `POST /api/tasks/{id}/continuity` */
+  record_behind: string | null;
+  definition_hash: string;
+  forked_from: ForkedFrom | null;
+  /** The run in the Temporal UI */
+  engine_run_url: string | null;
+  elapsed_seconds: number | null;
+  /** ISO 8601, UTC */
+  created_at: string;
+  started_at: string | null;
+  completed_at: string | null;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type TaskDetail = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  /** Identifier issued by the service (UUIDv7) */
+  workflow_id: string;
+  workflow_title: string | null;
+  /** Identifier issued by the service (UUIDv7) */
+  agent_id: string;
+  agent_name: string;
+  model: string | null;
+  status: 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'halted';
+  prompt: string;
+  trigger: string;
+  scheduled_agent_id: string | null;
+  /** The final answer: a JSON value, or text for markdown; null before */
+  response: unknown;
+  error: string | null;
+  error_code: string | null;
+  usage: Usage;
+  turns: number;
+  steps: number;
+  turn_limit_reached: boolean;
+  /** What the record lacks of what the run has done, because the installation was restored from an older record. While the run is `waiting`, decide with `POST /api/tasks/{id}/continuity` */
+  record_behind: string | null;
+  definition_hash: string;
+  forked_from: ForkedFrom | null;
+  /** The run in the Temporal UI */
+  engine_run_url: string | null;
+  elapsed_seconds: number | null;
+  /** ISO 8601, UTC */
+  created_at: string;
+  started_at: string | null;
+  completed_at: string | null;
+  /** Time in the status `waiting`: for an approval, a reconciliation, a budget, or a decision after a restore. Null: not started */
+  waiting_seconds: number | null;
+  /** `elapsed_seconds` without `waiting_seconds` */
+  working_seconds: number | null;
+  /** The budget that applies to this run, including later changes */
+  budget: BudgetOutput | null;
+  /** Whether a price is known for every model that the run has used; if not, `usage.cost` lacks their cost */
+  priced: boolean;
+  /** Oldest first, at most 100 */
+  forks: ForkOfRun[];
+  messages?: TranscriptMessage[];
+  logs?: LogEntry[];
+  /** With include=steps; the same as /steps */
+  steps_detail?: TaskStep[];
+};
+
+export type TaskProgress = {
+  todos: {
+    id: string;
+    title: string;
+    status: string;
+  }[];
+  current_step: string;
+  percent_complete: number;
+};
+
+/** One exchange with the model and the tool calls it asked for */
+export type TaskStep = {
+  step: number;
+  /** Copied from the source run of this fork; not paid for again */
+  copied: boolean;
+  model: string | null;
+  /** Lost workers and recoverable errors included */
+  attempts: number;
+  errors: number;
+  error: string | null;
+  finish: string | null;
+  usage: {
+    total_in: number;
+    total_out: number;
+    /** US dollars, by the price table of the provider */
+    cost: number;
+    cache_read: number;
+    cache_write: number;
+  };
+  /** Messages added for the model since the previous step */
+  input: {
+    role: string;
+    kind: string;
+    content: string;
+  }[];
+  output: string | null;
+  /** ISO 8601, UTC */
+  started_at: string;
+  ended_at: string | null;
+  duration_ms: number | null;
+  tool_calls: ToolCallRecord[];
+};
+
+export type TokenGrant = {
+  /** Null while it is only requested */
+  id: string | null;
+  /** asked: a resource names the token and its owner has not agreed; outdated: the resource has changed since */
+  status: 'granted' | 'asked' | 'outdated';
+  resource_type: 'provider' | 'custom_tool' | 'mcp_server' | 'knowledge_source' | 'workflow';
+  /** Identifier issued by the service (UUIDv7) */
+  resource_id: string;
+  resource_name: string;
+  /** The destination in words, without secrets */
+  destination_label: string;
+  /** Keyed fingerprint of everything that decides where the value goes */
+  destination: string;
+  granted_at: string | null;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type TokenGrantCreate = {
+  resource_type: 'provider' | 'custom_tool' | 'mcp_server' | 'knowledge_source' | 'workflow';
+  /** Identifier issued by the service (UUIDv7) */
+  resource_id: string;
+  /** Keyed fingerprint of everything that decides where the value goes */
+  destination: string;
+};
+
+export type TokenUse = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  /** ISO 8601, UTC */
+  used_at: string;
+  /** Login of the principal who requested it */
+  used_by: string;
+  /** The run; null for a request */
+  task_id: string | null;
+  resource_kind: 'provider' | 'custom_tool' | 'mcp_server' | 'knowledge_source' | 'workflow';
+  /** Identifier issued by the service (UUIDv7) */
+  resource_id: string;
+  resource_name: string;
+  destination_label: string;
+  granted: boolean;
+};
+
+export type ToolCallRecord = {
+  call_id: string;
+  name: string;
+  /** The model's own text */
+  arguments: string;
+  effect: 'read' | 'idempotent' | 'write';
+  approval: boolean;
+  status: 'planned' | 'started' | 'done' | 'denied' | 'waiting_approval' | 'waiting_reconciliation';
+  attempts: number;
+  errors: number;
+  failed: boolean | null;
+  result: string | null;
+  /** In a fork: what answered the call, if this run did not call the tool */
+  answered_by: 'recorded' | 'stub' | 'refused' | null;
+  decided_by: string | null;
+  stdout: string | null;
+  stderr: string | null;
+  duration_ms: number | null;
+  started_at: string | null;
+  ended_at: string | null;
+};
+
+export type ToolRunRequest = {
+  arguments?: {
+    [name: string]: unknown;
+  };
+};
+
+export type ToolRunResult = {
+  tool_name: string;
+  /** JSON text of what the tool returned */
+  result: string;
+  success: boolean;
+  error: string | null;
+  duration_ms: number;
+  stdout: string;
+  stderr: string;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type ToolUsage = {
+  from: string;
+  to: string;
+  rows: ToolUsageRow[];
+};
+
+export type ToolUsageRow = {
+  name: string;
+  calls: number;
+  failed: number;
+  /** failed / calls */
+  error_rate: number;
+  /** At most 5 % off, as the other percentiles */
+  p50_ms: number;
+  p95_ms: number;
+  p99_ms: number;
+};
+
+export type ToolValidation = {
+  valid: boolean;
+  inferred_schema: {
+    [name: string]: unknown;
+  };
+  error: string | null;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type ToolValidationRequest = {
+  name: string;
+  source_code: string;
+};
+
+export type TranscriptMessage = {
+  role: string;
+  content: string;
+  kind: string;
+  step: number;
+  tool_calls:
+    | {
+        call_id: string;
+        name: string;
+        arguments: string;
+      }[]
+    | null;
+  call_id: string | null;
+  /** ISO 8601, UTC */
+  created_at: string;
+};
+
+export type Usage = {
+  total_in: number;
+  total_out: number;
+  /** US dollars, by the price table of the provider */
+  cost: number;
+  cache_read: number;
+  cache_write: number;
+  premium_requests: number;
+  /** The same as total_in */
+  total_input_tokens: number;
+  /** The same as total_out */
+  total_output_tokens: number;
+};
+
+export type UsageReport = {
+  from: string;
+  to: string;
+  rows: UsageRow[];
+};
+
+export type UsageRow = {
+  /** Id or name of the group; null: all groups beyond the largest ones */
+  key: string | null;
+  /** What people call the group; null if it no longer exists */
+  label: string | null;
+  /** Begin of the hour or day; null without `interval` */
+  at: string | null;
+  /** Runs that ended */
+  runs: number;
+  completed: number;
+  failed: number;
+  halted: number;
+  /** Input tokens */
+  total_in: number;
+  /** Output tokens */
+  total_out: number;
+  cache_read: number;
+  cache_write: number;
+  premium_requests: number;
+  /** US dollars, by the prices of the provider */
+  cost: number;
+};
+
+export type VersionChange = {
+  path: string;
+  kind: 'added' | 'removed' | 'changed' | 'reordered';
+  before?: unknown;
+  after?: unknown;
+};
+
+/** What its runs work with. Secrets are masked */
+export type VersionDefinition = {
+  agent: {
+    /** Identifier issued by the service (UUIDv7) */
+    id: string;
+    name: string;
+    system_prompt: string;
+  };
+  workflow: {
+    /** Identifier issued by the service (UUIDv7) */
+    id: string;
+    title: string | null;
+  };
+  model: string | null;
+  provider: {
+    /** Identifier issued by the service (UUIDv7) */
+    id: string;
+    name: string;
+    provider_type: string;
+    default_model: string | null;
+    requests_per_minute: number | null;
+    price_table: {
+      [name: string]: unknown;
+    };
+    api_key_token_name: string | null;
+    base_url: string | null;
+    auth_type: string;
+    azure_api_version: string | null;
+    azure_deployment: string | null;
+    context_window: number | null;
+  } | null;
+  settings: {
+    max_turns: number;
+    output_format: string;
+    reasoning_effort: string | null;
+    infinite_session: boolean;
+    bypass_memory: boolean;
+    auto_memory: boolean;
+    tsv_tool_results: boolean;
+    caveman: boolean;
+  };
+  skills: {
+    name: string;
+    instructions: string;
+  }[];
+  guardrails?: {
+    name: string;
+    guardrail_type: string;
+    config: {
+      [name: string]: unknown;
+    };
+  }[];
+  approval_tools: string[];
+  budget: {
+    max_cost_usd: number | null;
+    max_tokens: number | null;
+    max_seconds: number | null;
+    on_exhausted: 'wait' | 'halt';
+  } | null;
+  knowledge_source_ids?: string[];
+  not_joined?: string[];
+  tools: {
+    kind: 'custom' | 'builtin' | 'definition';
+    name: string;
+    [name: string]: unknown;
+  }[];
+  tools_left_out?: {
+    name: string;
+    reason: string;
+  }[];
+  mcp_servers?: {
+    id: string;
+    name: string;
+    transport_type: string;
+    /** With its secrets masked */
+    connection_config: {
+      [name: string]: unknown;
+    };
+    allowed_tools: string[];
+    network: boolean;
+    paths: string[];
+    required: boolean;
+  }[];
+  webhooks: {
+    completed: string | null;
+    error: string | null;
+  };
+  repository: {
+    url: string;
+    branch: string | null;
+    token_name: string | null;
+  } | null;
+  exchange_limits?: {
+    /** Seconds that one exchange with a model may take; null: a workflow takes its provider's, a provider MODEL_TOTAL_SECONDS */
+    model_total_seconds: number | null;
+    /** Seconds without a byte of a model's answer; null: a workflow takes its provider's, a provider MODEL_SILENCE_SECONDS */
+    model_silence_seconds: number | null;
+  };
+};
+
+export type VersionEvaluation = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  /** Identifier issued by the service (UUIDv7) */
+  dataset_id: string;
+  pass_rate: number;
+  /** ISO 8601, UTC */
+  completed_at: string;
+};
+
+export type VersionScores = {
+  definition_hash: string;
+  model: string | null;
+  runs: number;
+  completed: number;
+  /** Runs that have a score */
+  scored: number;
+  thumbs_up: number;
+  thumbs_down: number;
+  /** Mean of the scores that are numbers */
+  mean_value: number | null;
+  /** ISO 8601, UTC */
+  last_run_at: string;
+};
+
+export type Warning = {
+  /** Dotted path of the field */
+  path: string;
+  message: string;
+};
+
+export type WebhookDelivery = {
+  /** Sent as webhook-id; the same for every attempt */
+  id: string;
+  /** Identifier issued by the service (UUIDv7) */
+  task_id: string;
+  url: string;
+  /** pending: more attempts follow; failed: given up */
+  status: 'pending' | 'delivered' | 'failed';
+  payload: unknown;
+  attempts: {
+    attempt: number;
+    response_status: number | null;
+    error: string | null;
+    /** ISO 8601, UTC */
+    attempted_at: string;
+  }[];
+  /** ISO 8601, UTC */
+  created_at: string;
+  delivered_at: string | null;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type WebhookSecret = {
+  /** installation: the operator's, until you rotate for the first time */
+  source: 'own' | 'installation';
+  /** Distinguishes two secrets without revealing either */
+  fingerprint: string | null;
+  rotated_at: string | null;
+  /** Until then messages are also signed with the previous secret */
+  previous_valid_until: string | null;
+};
+
+export type Workflow = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  /** Identifier issued by the service (UUIDv7) */
+  agent_id: string;
+  /** Null: the agent's, then the provider's */
+  model: string | null;
+  title: string | null;
+  /** Tool calls a run may make */
+  max_turns: number;
+  skill_ids: string[];
+  skill_tags: string[];
+  output_format: 'json' | 'markdown';
+  reasoning_effort: 'minimal' | 'low' | 'medium' | 'high' | null;
+  /** Compact older rounds when the context fills up; if off, the run fails at that point */
+  infinite_session: boolean;
+  bypass_memory: boolean;
+  auto_memory: boolean;
+  tsv_tool_results: boolean;
+  /** Terse instructions, terse answer */
+  caveman: boolean;
+  guardrail_ids: string[];
+  guardrail_tags: string[];
+  /** Checked out into the run's workspace before its first step */
+  repo_url: string | null;
+  repo_branch: string | null;
+  repo_token_name: string | null;
+  webhook_url: string | null;
+  error_webhook_url: string | null;
+  /** Environment variable of a tool to stored token name */
+  credential_overrides: {
+    [name: string]: string;
+  };
+  budget: BudgetOutput | null;
+  /** Seconds that one exchange with a model may take; null: a workflow takes its provider's, a provider MODEL_TOTAL_SECONDS */
+  model_total_seconds: number | null;
+  /** Seconds without a byte of a model's answer; null: a workflow takes its provider's, a provider MODEL_SILENCE_SECONDS */
+  model_silence_seconds: number | null;
+  /** What to do with a prompt while a run is in progress */
+  on_busy: 'enqueue' | 'reject' | 'interrupt';
+  /** Login of the owner */
+  owner: string;
+  status: 'active' | 'running' | 'waiting' | 'completed' | 'failed' | 'halted' | 'inactive';
+  /** Whether it takes prompts: false when `status` is inactive */
+  enabled: boolean;
+  /** Stored tokens it names that you cannot use: they do not exist, or are not yours. Runs refuse it */
+  needs?: string[];
+  current_turn: number;
+  /** Tasks created so far, including those that were removed since */
+  task_count: number;
+  last_task_status: string | null;
+  last_task_at: string | null;
+  /** ISO 8601, UTC */
+  created_at: string;
+  /** ISO 8601, UTC */
+  updated_at: string;
+  /** Of the last run; empty if it was removed (`RETENTION_DAYS`) */
+  messages: TranscriptMessage[];
+  logs: LogEntry[];
+  usage: Usage;
+  /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
+  warnings?: Warning[];
+};
+
+export type WorkflowCreate = {
+  /** Identifier issued by the service (UUIDv7) */
+  agent_id: string;
+  /** Null: the agent's, then the provider's */
+  model?: string | null;
+  title?: string | null;
+  /** Tool calls a run may make */
+  max_turns?: number;
+  skill_ids?: string[];
+  skill_tags?: string[];
+  output_format?: 'json' | 'markdown';
+  reasoning_effort?: 'minimal' | 'low' | 'medium' | 'high' | null;
+  /** Compact older rounds when the context fills up; if off, the run fails at that point */
+  infinite_session?: boolean;
+  bypass_memory?: boolean;
+  auto_memory?: boolean;
+  tsv_tool_results?: boolean;
+  /** Terse instructions, terse answer */
+  caveman?: boolean;
+  guardrail_ids?: string[];
+  guardrail_tags?: string[];
+  /** Checked out into the run's workspace before its first step */
+  repo_url?: string | null;
+  repo_branch?: string | null;
+  repo_token_name?: string | null;
+  webhook_url?: string | null;
+  error_webhook_url?: string | null;
+  /** Environment variable of a tool to stored token name */
+  credential_overrides?: {
+    [name: string]: string;
+  };
+  budget?: Budget | null;
+  /** Seconds that one exchange with a model may take; null: a workflow takes its provider's, a provider MODEL_TOTAL_SECONDS */
+  model_total_seconds?: number | null;
+  /** Seconds without a byte of a model's answer; null: a workflow takes its provider's, a provider MODEL_SILENCE_SECONDS */
+  model_silence_seconds?: number | null;
+  /** What to do with a prompt while a run is in progress */
+  on_busy?: 'enqueue' | 'reject' | 'interrupt';
+};
+
+export type WorkflowExportBundle = {
+  version: string;
+  exported_at: string;
+  resource_type: 'workflow';
+  items: ExportedWorkflowOutput[];
+};
+
+/** Items as an export bundle holds them */
+export type WorkflowImport = {
+  version?: string;
+  exported_at?: string;
+  resource_type?: 'workflow';
+  items: ExportedWorkflow[];
+};
+
+export type WorkflowSummary = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  /** Identifier issued by the service (UUIDv7) */
+  agent_id: string;
+  /** Null: the agent's, then the provider's */
+  model: string | null;
+  title: string | null;
+  /** Tool calls a run may make */
+  max_turns: number;
+  skill_ids: string[];
+  skill_tags: string[];
+  output_format: 'json' | 'markdown';
+  reasoning_effort: 'minimal' | 'low' | 'medium' | 'high' | null;
+  /** Compact older rounds when the context fills up; if off, the run fails at that point */
+  infinite_session: boolean;
+  bypass_memory: boolean;
+  auto_memory: boolean;
+  tsv_tool_results: boolean;
+  /** Terse instructions, terse answer */
+  caveman: boolean;
+  guardrail_ids: string[];
+  guardrail_tags: string[];
+  /** Checked out into the run's workspace before its first step */
+  repo_url: string | null;
+  repo_branch: string | null;
+  repo_token_name: string | null;
+  webhook_url: string | null;
+  error_webhook_url: string | null;
+  /** Environment variable of a tool to stored token name */
+  credential_overrides: {
+    [name: string]: string;
+  };
+  budget: BudgetOutput | null;
+  /** Seconds that one exchange with a model may take; null: a workflow takes its provider's, a provider MODEL_TOTAL_SECONDS */
+  model_total_seconds: number | null;
+  /** Seconds without a byte of a model's answer; null: a workflow takes its provider's, a provider MODEL_SILENCE_SECONDS */
+  model_silence_seconds: number | null;
+  /** What to do with a prompt while a run is in progress */
+  on_busy: 'enqueue' | 'reject' | 'interrupt';
+  /** Login of the owner */
+  owner: string;
+  status: 'active' | 'running' | 'waiting' | 'completed' | 'failed' | 'halted' | 'inactive';
+  /** Whether it takes prompts: false when `status` is inactive */
+  enabled: boolean;
+  /** Stored tokens it names that you cannot use: they do not exist, or are not yours. Runs refuse it */
+  needs?: string[];
+  current_turn: number;
+  /** Tasks created so far, including those that were removed since */
+  task_count: number;
+  last_task_status: string | null;
+  last_task_at: string | null;
+  /** ISO 8601, UTC */
+  created_at: string;
+  /** ISO 8601, UTC */
+  updated_at: string;
+};
+
+export type WorkflowUpdate = {
+  /** Identifier issued by the service (UUIDv7) */
+  agent_id?: string;
+  model?: string | null;
+  title?: string | null;
+  max_turns?: number;
+  skill_ids?: string[];
+  skill_tags?: string[];
+  output_format?: 'json' | 'markdown';
+  reasoning_effort?: 'minimal' | 'low' | 'medium' | 'high' | null;
+  infinite_session?: boolean;
+  bypass_memory?: boolean;
+  auto_memory?: boolean;
+  tsv_tool_results?: boolean;
+  caveman?: boolean;
+  guardrail_ids?: string[];
+  guardrail_tags?: string[];
+  repo_url?: string | null;
+  repo_branch?: string | null;
+  repo_token_name?: string | null;
+  webhook_url?: string | null;
+  error_webhook_url?: string | null;
+  credential_overrides?: {
+    [name: string]: string;
+  };
+  budget?: Budget | null;
+  model_total_seconds?: number | null;
+  model_silence_seconds?: number | null;
+  on_busy?: 'enqueue' | 'reject' | 'interrupt';
+  /** inactive: prompts are refused; active: they are accepted again. Only runs set the other values */
+  status?: 'active' | 'running' | 'waiting' | 'completed' | 'failed' | 'halted' | 'inactive';
+  /** The same as `status` active or inactive */
+  enabled?: boolean;
+};
+
+export type WorkflowVersion = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  /** Never given twice; numbers may be missing */
+  number: number;
+  /** Its runs' `definition_hash` */
+  definition_hash: string;
+  /** `saved`: recorded when somebody saved the workflow. `run`: recorded by its first run or evaluation, because the agent or another shared resource had changed, or the prompt overrode a setting */
+  origin: 'saved' | 'run';
+  /** Login of the person who saved the workflow, or whose run it was */
+  created_by: string;
+  /** ISO 8601, UTC */
+  created_at: string;
+  /** Without those of evaluations */
+  runs: number;
+  /** The last completed evaluation of the version */
+  last_evaluation: VersionEvaluation | null;
+  /** Whether the next run would use it */
+  current: boolean;
+  /** False if only its definition is known: its runs are older than versions */
+  restorable: boolean;
+};
+
+export type WorkflowVersionDetail = {
+  /** Identifier issued by the service (UUIDv7) */
+  id: string;
+  /** Never given twice; numbers may be missing */
+  number: number;
+  /** Its runs' `definition_hash` */
+  definition_hash: string;
+  /** `saved`: recorded when somebody saved the workflow. `run`: recorded by its first run or evaluation, because the agent or another shared resource had changed, or the prompt overrode a setting */
+  origin: 'saved' | 'run';
+  /** Login of the person who saved the workflow, or whose run it was */
+  created_by: string;
+  /** ISO 8601, UTC */
+  created_at: string;
+  /** Without those of evaluations */
+  runs: number;
+  /** The last completed evaluation of the version */
+  last_evaluation: VersionEvaluation | null;
+  /** Whether the next run would use it */
+  current: boolean;
+  /** False if only its definition is known: its runs are older than versions */
+  restorable: boolean;
+  definition: VersionDefinition;
+  /** With `against`: from that version to this one, field by field */
+  changes?: VersionChange[];
+};
+
+/** What each operation takes and returns. */
+export interface Operations {
+  /** Delete a session and all its messages */
+  'DELETE /api/agents/{agent_id}/chat/sessions/{session_id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        agent_id: string;
+        /** Identifier issued by the service (UUIDv7) */
+        session_id: string;
+      };
+    };
+    reply: null;
+  };
+  /** Delete an agent */
+  'DELETE /api/agents/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: null;
+  };
+  /** Delete an alert with its history */
+  'DELETE /api/alerts/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: null;
+  };
+  /** Delete a custom tool */
+  'DELETE /api/custom-tools/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: null;
+  };
+  /** Delete a dataset with its items and evaluations */
+  'DELETE /api/datasets/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: null;
+  };
+  /** Delete an item with its results */
+  'DELETE /api/datasets/{id}/items/{item_id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+        /** Identifier issued by the service (UUIDv7) */
+        item_id: string;
+      };
+    };
+    reply: null;
+  };
+  /** Delete a guardrail */
+  'DELETE /api/guardrails/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: null;
+  };
+  /** Delete a key and the keys made with it */
+  'DELETE /api/keys/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: null;
+  };
+  /** Delete a knowledge item */
+  'DELETE /api/knowledge-items/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: null;
+  };
+  /** Delete a knowledge source */
+  'DELETE /api/knowledge-sources/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: null;
+  };
+  /** Delete an MCP server */
+  'DELETE /api/mcps/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: null;
+  };
+  /** Delete a memory */
+  'DELETE /api/memories/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: null;
+  };
+  /** Delete a provider */
+  'DELETE /api/providers/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: null;
+  };
+  /** Delete a schedule; its past runs stay */
+  'DELETE /api/scheduled-agents/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: null;
+  };
+  /** Delete a skill */
+  'DELETE /api/skills/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: null;
+  };
+  /** Delete a score of a run */
+  'DELETE /api/tasks/{id}/scores/{score_id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+        /** Identifier issued by the service (UUIDv7) */
+        score_id: string;
+      };
+    };
+    reply: null;
+  };
+  /** Delete a stored token */
+  'DELETE /api/tokens/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: null;
+  };
+  /** Revoke a grant, also for runs in progress */
+  'DELETE /api/tokens/{id}/grants/{grant_id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+        /** Identifier issued by the service (UUIDv7) */
+        grant_id: string;
+      };
+    };
+    reply: null;
+  };
+  /** Delete a workflow with its runs */
+  'DELETE /api/workflows/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      query?: {
+        /** Halt its runs and delete its schedules first */
+        force?: string;
+      };
+    };
+    reply: null;
+  };
+  /** Remove a skill from a workflow */
+  'DELETE /api/workflows/{id}/skills/{skill_id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+        /** Identifier issued by the service (UUIDv7) */
+        skill_id: string;
+      };
+    };
+    reply: Workflow;
+  };
+  /** List agents, newest first */
+  'GET /api/agents': {
+    input: {
+      query?: {
+        /** Items per page */
+        limit?: number;
+        /** Opaque; from the Link header of the previous page */
+        cursor?: string;
+        /** Part of the name or description */
+        q?: string;
+        /** One of its MCP servers’ or knowledge’s tags */
+        tag?: string;
+        /** Comma separated; any of them */
+        tags?: string;
+      };
+    };
+    reply: Agent[];
+  };
+  /** Export all agents */
+  'GET /api/agents/export': { input: object; reply: AgentExportBundle };
+  /** List the caller's sessions with an agent, newest first */
+  'GET /api/agents/{agent_id}/chat/sessions': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        agent_id: string;
+      };
+      query?: {
+        skip?: number;
+        limit?: number;
+      };
+    };
+    reply: ChatSession[];
+  };
+  /** Get a session with its messages in order */
+  'GET /api/agents/{agent_id}/chat/sessions/{session_id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        agent_id: string;
+        /** Identifier issued by the service (UUIDv7) */
+        session_id: string;
+      };
+    };
+    reply: ChatSessionDetail;
+  };
+  /** Get an agent */
+  'GET /api/agents/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: Agent;
+  };
+  /** Export one agent */
+  'GET /api/agents/{id}/export': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: AgentExportBundle;
+  };
+  /** List the caller's alerts, newest first */
+  'GET /api/alerts': {
+    input: {
+      query?: {
+        /** Items per page */
+        limit?: number;
+        /** Opaque; from the Link header of the previous page */
+        cursor?: string;
+        /** Part of the name or description */
+        q?: string;
+      };
+    };
+    reply: Alert[];
+  };
+  /** Get an alert */
+  'GET /api/alerts/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: Alert;
+  };
+  /** List when an alert fired and was resolved, newest first */
+  'GET /api/alerts/{id}/events': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      query?: {
+        /** Items per page */
+        limit?: number;
+        /** Opaque; from the Link header of the previous page */
+        cursor?: string;
+      };
+    };
+    reply: AlertEvent[];
+  };
+  /** List who changed, ran, decided and exported what, newest first */
+  'GET /api/audit': {
+    input: {
+      query?: {
+        /** Items per page */
+        limit?: number;
+        /** Opaque; from the Link header of the previous page */
+        cursor?: string;
+        /** As `provider:subject` */
+        principal?: string;
+        /** Identifier issued by the service (UUIDv7) */
+        service_key_id?: string;
+        operation?: string;
+        resource_type?: string;
+        /** In the path or in the reply */
+        resource_id?: string;
+        /** ISO 8601, UTC */
+        since?: string;
+        /** ISO 8601, UTC */
+        until?: string;
+      };
+    };
+    reply: AuditEntry[];
+  };
+  /** List the tools that come with this installation */
+  'GET /api/builtin-tools': { input: object; reply: BuiltinTool[] };
+  /** List custom tools, newest first */
+  'GET /api/custom-tools': {
+    input: {
+      query?: {
+        /** Items per page */
+        limit?: number;
+        /** Opaque; from the Link header of the previous page */
+        cursor?: string;
+        /** Part of the name or description */
+        q?: string;
+        /** One tag */
+        tag?: string;
+        /** Comma separated; any of them */
+        tags?: string;
+      };
+    };
+    reply: CustomTool[];
+  };
+  /** Get a custom tool */
+  'GET /api/custom-tools/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: CustomTool;
+  };
+  /** Which stored token fills which variable */
+  'GET /api/custom-tools/{id}/env-mapping': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: EnvMapping;
+  };
+  /** List datasets, newest first */
+  'GET /api/datasets': {
+    input: {
+      query?: {
+        /** Items per page */
+        limit?: number;
+        /** Opaque; from the Link header of the previous page */
+        cursor?: string;
+        /** Part of the name or description */
+        q?: string;
+      };
+    };
+    reply: Dataset[];
+  };
+  /** Get a dataset */
+  'GET /api/datasets/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: Dataset;
+  };
+  /** List the items of a dataset, newest first */
+  'GET /api/datasets/{id}/items': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      query?: {
+        /** Items per page */
+        limit?: number;
+        /** Opaque; from the Link header of the previous page */
+        cursor?: string;
+      };
+    };
+    reply: DatasetItem[];
+  };
+  /** List the evaluations of a dataset, newest first */
+  'GET /api/datasets/{id}/runs': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      query?: {
+        /** Items per page */
+        limit?: number;
+        /** Opaque; from the Link header of the previous page */
+        cursor?: string;
+        /** Identifier issued by the service (UUIDv7) */
+        workflow_id?: string;
+        definition_hash?: string;
+      };
+    };
+    reply: Evaluation[];
+  };
+  /** Get an evaluation, with its regressions */
+  'GET /api/datasets/{id}/runs/{run_id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+        /** Identifier issued by the service (UUIDv7) */
+        run_id: string;
+      };
+    };
+    reply: EvaluationDetail;
+  };
+  /** List the results of an evaluation by item, newest item first */
+  'GET /api/datasets/{id}/runs/{run_id}/results': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+        /** Identifier issued by the service (UUIDv7) */
+        run_id: string;
+      };
+      query?: {
+        /** Items per page */
+        limit?: number;
+        /** Opaque; from the Link header of the previous page */
+        cursor?: string;
+        status?: 'pending' | 'running' | 'passed' | 'failed' | 'error' | 'halted';
+      };
+    };
+    reply: EvaluationResult[];
+  };
+  /** Export skills, guardrails, agents, the caller's workflows and schedules, and knowledge sources */
+  'GET /api/export': { input: object; reply: FullExportBundle };
+  /** List guardrails, newest first */
+  'GET /api/guardrails': {
+    input: {
+      query?: {
+        /** Items per page */
+        limit?: number;
+        /** Opaque; from the Link header of the previous page */
+        cursor?: string;
+        /** Part of the name or description */
+        q?: string;
+        /** One tag */
+        tag?: string;
+        /** Comma separated; any of them */
+        tags?: string;
+        guardrail_type?: 'prompt' | 'request' | 'output';
+      };
+    };
+    reply: Guardrail[];
+  };
+  /** Export all guardrails */
+  'GET /api/guardrails/export': { input: object; reply: GuardrailExportBundle };
+  /** Get a guardrail */
+  'GET /api/guardrails/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: Guardrail;
+  };
+  /** Export one guardrail */
+  'GET /api/guardrails/{id}/export': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: GuardrailExportBundle;
+  };
+  /** List the caller's service keys, newest first */
+  'GET /api/keys': {
+    input: {
+      query?: {
+        /** Items per page */
+        limit?: number;
+        /** Opaque; from the Link header of the previous page */
+        cursor?: string;
+        /** Part of the name or description */
+        q?: string;
+      };
+    };
+    reply: ServiceKey[];
+  };
+  /** Get a service key, without the key itself */
+  'GET /api/keys/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: ServiceKey;
+  };
+  /** List knowledge items, newest first */
+  'GET /api/knowledge-items': {
+    input: {
+      query?: {
+        /** Items per page */
+        limit?: number;
+        /** Opaque; from the Link header of the previous page */
+        cursor?: string;
+        /** Part of the name or description */
+        q?: string;
+        /** One tag */
+        tag?: string;
+        /** Comma separated; any of them */
+        tags?: string;
+        /** Identifier issued by the service (UUIDv7) */
+        source_id?: string;
+        content_type?: string;
+      };
+    };
+    reply: KnowledgeItem[];
+  };
+  /** Get a knowledge item */
+  'GET /api/knowledge-items/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: KnowledgeItem;
+  };
+  /** Get an item's text */
+  'GET /api/knowledge-items/{id}/content': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: KnowledgeContent;
+  };
+  /** List knowledge sources, newest first */
+  'GET /api/knowledge-sources': {
+    input: {
+      query?: {
+        /** Items per page */
+        limit?: number;
+        /** Opaque; from the Link header of the previous page */
+        cursor?: string;
+        /** Part of the name or description */
+        q?: string;
+        /** One tag */
+        tag?: string;
+        /** Comma separated; any of them */
+        tags?: string;
+      };
+    };
+    reply: KnowledgeSource[];
+  };
+  /** Export all knowledge sources */
+  'GET /api/knowledge-sources/export': { input: object; reply: KnowledgeSourceExportBundle };
+  /** Get a knowledge source */
+  'GET /api/knowledge-sources/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: KnowledgeSource;
+  };
+  /** Export one knowledge source */
+  'GET /api/knowledge-sources/{id}/export': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: KnowledgeSourceExportBundle;
+  };
+  /** List MCP servers, newest first */
+  'GET /api/mcps': {
+    input: {
+      query?: {
+        /** Items per page */
+        limit?: number;
+        /** Opaque; from the Link header of the previous page */
+        cursor?: string;
+        /** Part of the name or description */
+        q?: string;
+        /** One tag */
+        tag?: string;
+        /** Comma separated; any of them */
+        tags?: string;
+      };
+    };
+    reply: McpServer[];
+  };
+  /** Get an MCP server */
+  'GET /api/mcps/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: McpServer;
+  };
+  /** List a server's tools */
+  'GET /api/mcps/{id}/tools': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: McpTools;
+  };
+  /** Whose access token this is */
+  'GET /api/me': { input: object; reply: Me };
+  /** The caller's own settings */
+  'GET /api/me/settings': { input: object; reply: PersonSettings };
+  /** List memories, newest first */
+  'GET /api/memories': {
+    input: {
+      query?: {
+        /** Items per page */
+        limit?: number;
+        /** Opaque; from the Link header of the previous page */
+        cursor?: string;
+        /** Part of the key or value */
+        q?: string;
+        /** Identifier issued by the service (UUIDv7) */
+        agent_id?: string;
+        scope?: 'session' | 'agent' | 'global';
+      };
+    };
+    reply: Memory[];
+  };
+  /** An agent's newest memories */
+  'GET /api/memories/stm/{agent_id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        agent_id: string;
+      };
+    };
+    reply: Memory[];
+  };
+  /** Get a memory */
+  'GET /api/memories/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: Memory;
+  };
+  /** Models the caller can use */
+  'GET /api/models': {
+    input: {
+      query?: {
+        /** Identifier issued by the service (UUIDv7) */
+        provider_id?: string;
+      };
+    };
+    reply: Model[];
+  };
+  /** List providers, newest first */
+  'GET /api/providers': {
+    input: {
+      query?: {
+        /** Items per page */
+        limit?: number;
+        /** Opaque; from the Link header of the previous page */
+        cursor?: string;
+        /** Part of the name or description */
+        q?: string;
+      };
+    };
+    reply: Provider[];
+  };
+  /** Get a provider */
+  'GET /api/providers/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: Provider;
+  };
+  /** List the caller's schedules, newest first */
+  'GET /api/scheduled-agents': {
+    input: {
+      query?: {
+        /** Items per page */
+        limit?: number;
+        /** Opaque; from the Link header of the previous page */
+        cursor?: string;
+        /** Identifier issued by the service (UUIDv7) */
+        workflow_id?: string;
+        q?: string;
+      };
+    };
+    reply: ScheduledAgent[];
+  };
+  /** Export all scheduled agents */
+  'GET /api/scheduled-agents/export': { input: object; reply: ScheduledAgentExportBundle };
+  /** Get a schedule */
+  'GET /api/scheduled-agents/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: ScheduledAgent;
+  };
+  /** Export one scheduled agent */
+  'GET /api/scheduled-agents/{id}/export': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: ScheduledAgentExportBundle;
+  };
+  /** List the outcome of each time the schedule was due, newest first */
+  'GET /api/scheduled-agents/{id}/runs': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      query?: {
+        /** Items per page */
+        limit?: number;
+        before?: string;
+      };
+    };
+    reply: ScheduleFire[];
+  };
+  /** List when a schedule is due next, as if it was enabled */
+  'GET /api/scheduled-agents/{id}/upcoming': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      query?: {
+        count?: number;
+      };
+    };
+    reply: DueTimes;
+  };
+  /** List skills, newest first */
+  'GET /api/skills': {
+    input: {
+      query?: {
+        /** Items per page */
+        limit?: number;
+        /** Opaque; from the Link header of the previous page */
+        cursor?: string;
+        /** Part of the name or description */
+        q?: string;
+        /** One tag */
+        tag?: string;
+        /** Comma separated; any of them */
+        tags?: string;
+      };
+    };
+    reply: Skill[];
+  };
+  /** Export all skills */
+  'GET /api/skills/export': { input: object; reply: SkillExportBundle };
+  /** Get a skill */
+  'GET /api/skills/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: Skill;
+  };
+  /** Export one skill */
+  'GET /api/skills/{id}/export': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: SkillExportBundle;
+  };
+  /** List runs of the caller's workflows, newest first */
+  'GET /api/tasks': {
+    input: {
+      query?: {
+        /** Items per page */
+        limit?: number;
+        /** Opaque; from the Link header of the previous page */
+        cursor?: string;
+        status?: 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'halted';
+        /** Identifier issued by the service (UUIDv7) */
+        workflow_id?: string;
+        /** Identifier issued by the service (UUIDv7) */
+        agent_id?: string;
+        /** Created then or later */
+        since?: string;
+        /** Created before */
+        until?: string;
+        error_code?: string;
+        model?: string;
+        trigger?: string;
+        definition_hash?: string;
+        /** Number of a version of the workflow: needs `workflow_id` */
+        version?: number;
+        /** US dollars */
+        min_cost?: number;
+        /** US dollars */
+        max_cost?: number;
+        /** Words of the prompt, the answer or the error, as in search engines: all of them, `"a phrase"`, `-without`, `this or that`. The first 50,000 characters of a text are searched */
+        q?: string;
+        /** By cost, duration or tokens: the largest first */
+        sort?: 'newest' | 'oldest' | 'cost' | 'duration' | 'tokens';
+        /** Count no more than this many: if `X-Total-Count` is this number, there may be more. Left out: all are counted, which takes a while if hundreds of thousands match */
+        count_to?: number;
+      };
+    };
+    reply: Task[];
+  };
+  /** Why runs ended early: their error codes, the most frequent first */
+  'GET /api/tasks/errors': {
+    input: {
+      query?: {
+        status?: 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'halted';
+        /** Identifier issued by the service (UUIDv7) */
+        workflow_id?: string;
+        /** Identifier issued by the service (UUIDv7) */
+        agent_id?: string;
+        /** Created then or later */
+        since?: string;
+        /** Created before */
+        until?: string;
+        error_code?: string;
+        model?: string;
+        trigger?: string;
+        definition_hash?: string;
+        /** Number of a version of the workflow: needs `workflow_id` */
+        version?: number;
+        /** US dollars */
+        min_cost?: number;
+        /** US dollars */
+        max_cost?: number;
+        /** Words of the prompt, the answer or the error, as in search engines: all of them, `"a phrase"`, `-without`, `this or that`. The first 50,000 characters of a text are searched */
+        q?: string;
+      };
+    };
+    reply: ErrorGroup[];
+  };
+  /** List runs of one workflow, newest first */
+  'GET /api/tasks/workflow/{workflow_id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        workflow_id: string;
+      };
+      query?: {
+        /** Items per page */
+        limit?: number;
+        /** Opaque; from the Link header of the previous page */
+        cursor?: string;
+        status?: 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'halted';
+        /** Identifier issued by the service (UUIDv7) */
+        agent_id?: string;
+        /** Created then or later */
+        since?: string;
+        /** Created before */
+        until?: string;
+        error_code?: string;
+        model?: string;
+        trigger?: string;
+        definition_hash?: string;
+        /** Number of a version of the workflow: needs `workflow_id` */
+        version?: number;
+        /** US dollars */
+        min_cost?: number;
+        /** US dollars */
+        max_cost?: number;
+        /** Words of the prompt, the answer or the error, as in search engines: all of them, `"a phrase"`, `-without`, `this or that`. The first 50,000 characters of a text are searched */
+        q?: string;
+        /** By cost, duration or tokens: the largest first */
+        sort?: 'newest' | 'oldest' | 'cost' | 'duration' | 'tokens';
+        /** Count no more than this many: if `X-Total-Count` is this number, there may be more. Left out: all are counted, which takes a while if hundreds of thousands match */
+        count_to?: number;
+      };
+    };
+    reply: Task[];
+  };
+  /** Get a run, with its messages and logs */
+  'GET /api/tasks/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      query?: {
+        /** What comes with the run: any of messages, logs, steps, comma separated; empty for none of them */
+        include?: string;
+      };
+    };
+    reply: TaskDetail;
+  };
+  /** A whole run as one document */
+  'GET /api/tasks/{id}/bundle': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: RunBundle;
+  };
+  /** The agent's to-do list */
+  'GET /api/tasks/{id}/progress': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: TaskProgress;
+  };
+  /** List the scores of a run, newest first */
+  'GET /api/tasks/{id}/scores': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      query?: {
+        /** Items per page */
+        limit?: number;
+        /** Opaque; from the Link header of the previous page */
+        cursor?: string;
+      };
+    };
+    reply: Score[];
+  };
+  /** What a run did, step by step */
+  'GET /api/tasks/{id}/steps': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: TaskStep[];
+  };
+  /** One step of a run */
+  'GET /api/tasks/{id}/steps/{step}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+        /** Number of the step, from 1 */
+        step: string;
+      };
+    };
+    reply: TaskStep;
+  };
+  /** What the model saw at a step */
+  'GET /api/tasks/{id}/steps/{step}/request': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+        /** Number of the step, from 1 */
+        step: string;
+      };
+    };
+    reply: StepRequest;
+  };
+  /** When a run did what */
+  'GET /api/tasks/{id}/timeline': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: RunSpan[];
+  };
+  /** List the messages sent at the end of a run, with every attempt */
+  'GET /api/tasks/{id}/webhooks': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: WebhookDelivery[];
+  };
+  /** List stored tokens, newest first */
+  'GET /api/tokens': {
+    input: {
+      query?: {
+        /** Items per page */
+        limit?: number;
+        /** Opaque; from the Link header of the previous page */
+        cursor?: string;
+        /** Part of the name or description */
+        q?: string;
+      };
+    };
+    reply: StoredToken[];
+  };
+  /** Get a stored token */
+  'GET /api/tokens/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: StoredToken;
+  };
+  /** List where your token may go, and where it is requested */
+  'GET /api/tokens/{id}/grants': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: TokenGrant[];
+  };
+  /** List when your token was used or refused, newest first */
+  'GET /api/tokens/{id}/uses': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      query?: {
+        /** Items per page */
+        limit?: number;
+        /** Opaque; from the Link header of the previous page */
+        cursor?: string;
+      };
+    };
+    reply: TokenUse[];
+  };
+  /** What runs spent and how they ended */
+  'GET /api/usage': {
+    input: {
+      query?: {
+        /** Begin of the period, rounded down to the hour; a week before its end if left out */
+        from?: string;
+        /** End of the period; now if left out */
+        to?: string;
+        /** `all`: everybody's runs, for administrators */
+        scope?: 'mine' | 'all';
+        /** One row for each; by `owner` only with `scope=all` */
+        by?: 'agent' | 'workflow' | 'model' | 'provider' | 'owner' | 'trigger';
+        /** One row for each of them in which a run ended */
+        interval?: 'hour' | 'day';
+        /** The time zone in which days begin. Usage is kept by the hour in UTC */
+        zone?: string;
+        /** Groups in the reply, those with the highest cost; all others are one group with the key null */
+        most?: number;
+      };
+    };
+    reply: UsageReport;
+  };
+  /** How often models were called, how long they took and how often they failed */
+  'GET /api/usage/models': {
+    input: {
+      query?: {
+        /** Begin of the period, rounded down to the hour; a week before its end if left out */
+        from?: string;
+        /** End of the period; now if left out */
+        to?: string;
+        /** `all`: everybody's runs, for administrators */
+        scope?: 'mine' | 'all';
+        /** Rows, those with the most calls */
+        most?: number;
+      };
+    };
+    reply: ModelUsage;
+  };
+  /** How often tools were called, how long they took and how often they failed */
+  'GET /api/usage/tools': {
+    input: {
+      query?: {
+        /** Begin of the period, rounded down to the hour; a week before its end if left out */
+        from?: string;
+        /** End of the period; now if left out */
+        to?: string;
+        /** `all`: everybody's runs, for administrators */
+        scope?: 'mine' | 'all';
+        /** Rows, those with the most calls */
+        most?: number;
+      };
+    };
+    reply: ToolUsage;
+  };
+  /** What the caller's webhooks are signed with, without the secret */
+  'GET /api/webhook-secret': { input: object; reply: WebhookSecret };
+  /** List the caller's workflows, newest first */
+  'GET /api/workflows': {
+    input: {
+      query?: {
+        /** Items per page */
+        limit?: number;
+        /** Opaque; from the Link header of the previous page */
+        cursor?: string;
+        /** Part of the name or description */
+        q?: string;
+        /** Identifier issued by the service (UUIDv7) */
+        agent_id?: string;
+        status?: 'active' | 'running' | 'waiting' | 'completed' | 'failed' | 'halted' | 'inactive';
+        /** List the workflows that were made for one request at /v1 or /mcp instead */
+        single_use?: string;
+      };
+    };
+    reply: WorkflowSummary[];
+  };
+  /** Export all workflows */
+  'GET /api/workflows/export': { input: object; reply: WorkflowExportBundle };
+  /** Get a workflow */
+  'GET /api/workflows/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: Workflow;
+  };
+  /** Export one workflow */
+  'GET /api/workflows/{id}/export': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: WorkflowExportBundle;
+  };
+  /** Scores of a workflow's runs, by version */
+  'GET /api/workflows/{id}/scores': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: VersionScores[];
+  };
+  /** Follow the events of a workflow */
+  'GET /api/workflows/{id}/stream': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      query?: {
+        /** Like Last-Event-ID: everything after this number */
+        after?: number;
+        /** Only this run; the stream ends after its last event */
+        task_id?: string;
+      };
+    };
+    reply: RunEvent;
+  };
+  /** List the versions of a workflow, newest first */
+  'GET /api/workflows/{id}/versions': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      query?: {
+        /** Items per page */
+        limit?: number;
+        /** Opaque; from the Link header of the previous page */
+        cursor?: string;
+      };
+    };
+    reply: WorkflowVersion[];
+  };
+  /** Get a version, and what changed since another one */
+  'GET /api/workflows/{id}/versions/{number}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+        number: number;
+      };
+      query?: {
+        /** The number of an earlier version to compare with, or `current`: what the next run would use */
+        against?: 'current' | number;
+      };
+    };
+    reply: WorkflowVersionDetail;
+  };
+  /** Change a schedule */
+  'PATCH /api/scheduled-agents/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: ScheduledAgentUpdate;
+    };
+    reply: ScheduledAgent;
+  };
+  /** Switch a schedule off without deleting it */
+  'PATCH /api/scheduled-agents/{id}/disable': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: ScheduledAgent;
+  };
+  /** Switch a schedule on */
+  'PATCH /api/scheduled-agents/{id}/enable': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: ScheduledAgent;
+  };
+  /** Create an agent */
+  'POST /api/agents': { input: { body: AgentCreate }; reply: Agent };
+  /** Import agents */
+  'POST /api/agents/import': {
+    input: {
+      query?: {
+        /** Report what would be done, and do nothing */
+        dry_run?: string;
+      };
+      body: AgentImport;
+    };
+    reply: ImportResult;
+  };
+  /** Send a message and stream the reply */
+  'POST /api/agents/{agent_id}/chat': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        agent_id: string;
+      };
+      body: ChatRequest;
+    };
+    reply: ChatEvent;
+  };
+  /** Stop the reply that is being written */
+  'POST /api/agents/{agent_id}/chat/sessions/{session_id}/stop': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        agent_id: string;
+        /** Identifier issued by the service (UUIDv7) */
+        session_id: string;
+      };
+    };
+    reply: ChatStop;
+  };
+  /** Watch a measure of your runs */
+  'POST /api/alerts': { input: { body: AlertCreate }; reply: Alert };
+  /** Create a custom tool */
+  'POST /api/custom-tools': { input: { body: CustomToolCreate }; reply: CustomTool };
+  /** Create a tool from a .py file named after its function */
+  'POST /api/custom-tools/upload': { input: { body: FormData }; reply: CustomTool };
+  /** Check a tool file without storing or running it */
+  'POST /api/custom-tools/validate': { input: { body: ToolValidationRequest }; reply: ToolValidation };
+  /** Run a tool once */
+  'POST /api/custom-tools/{id}/run': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: ToolRunRequest;
+    };
+    reply: ToolRunResult;
+  };
+  /** Create a dataset */
+  'POST /api/datasets': { input: { body: DatasetCreate }; reply: Dataset };
+  /** Add an item, or a run as an item */
+  'POST /api/datasets/{id}/items': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: DatasetItemCreate;
+    };
+    reply: DatasetItem;
+  };
+  /** Add the run of a bundle as an item */
+  'POST /api/datasets/{id}/items/import': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: DatasetBundle;
+    };
+    reply: DatasetItem;
+  };
+  /** Run a dataset against a version of a workflow */
+  'POST /api/datasets/{id}/runs': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: EvaluationCreate;
+    };
+    reply: Evaluation;
+  };
+  /** Halt an evaluation and its runs */
+  'POST /api/datasets/{id}/runs/{run_id}/halt': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+        /** Identifier issued by the service (UUIDv7) */
+        run_id: string;
+      };
+    };
+    reply: EvaluationHaltRequested;
+  };
+  /** Create a guardrail */
+  'POST /api/guardrails': { input: { body: GuardrailCreate }; reply: Guardrail };
+  /** Import guardrails */
+  'POST /api/guardrails/import': {
+    input: {
+      query?: {
+        /** Report what would be done, and do nothing */
+        dry_run?: string;
+      };
+      body: GuardrailImport;
+    };
+    reply: ImportResult;
+  };
+  /** Try a text against a guardrail */
+  'POST /api/guardrails/{id}/check': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: GuardrailCheckRequest;
+    };
+    reply: GuardrailCheck;
+  };
+  /** Import a full bundle */
+  'POST /api/import': {
+    input: {
+      query?: {
+        /** Report what would be done, and do nothing */
+        dry_run?: string;
+      };
+      body: FullImport;
+    };
+    reply: BundleImportResult;
+  };
+  /** Create a service key */
+  'POST /api/keys': { input: { body: ServiceKeyCreate }; reply: NewServiceKey };
+  /** Replace a key by a new one with the same rights */
+  'POST /api/keys/{id}/rotate': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: ServiceKeyRotate;
+    };
+    reply: NewServiceKey;
+  };
+  /** Create a knowledge item */
+  'POST /api/knowledge-items': { input: { body: KnowledgeItemCreate }; reply: KnowledgeItem };
+  /** Search by words and by meaning */
+  'POST /api/knowledge-items/query': { input: { body: KnowledgeQuery }; reply: KnowledgeAnswer };
+  /** Create an item from a file: pdf, docx, html, md, csv, txt, json */
+  'POST /api/knowledge-items/upload': {
+    input: {
+      query?: {
+        source_id?: string;
+        name?: string;
+        tags?: string;
+      };
+      body: FormData;
+    };
+    reply: KnowledgeItem;
+  };
+  /** Create a knowledge source */
+  'POST /api/knowledge-sources': { input: { body: KnowledgeSourceCreate }; reply: KnowledgeSource };
+  /** Import knowledge sources */
+  'POST /api/knowledge-sources/import': {
+    input: {
+      query?: {
+        /** Report what would be done, and do nothing */
+        dry_run?: string;
+      };
+      body: KnowledgeSourceImport;
+    };
+    reply: ImportResult;
+  };
+  /** Test whether a source can be searched */
+  'POST /api/knowledge-sources/{id}/test': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: KnowledgeTest;
+  };
+  /** Create an MCP server */
+  'POST /api/mcps': { input: { body: McpServerCreate }; reply: McpServer };
+  /** Create servers from the common mcpServers JSON */
+  'POST /api/mcps/import': { input: { body: McpImport }; reply: ImportResult };
+  /** Connect to a server and ask for its tools */
+  'POST /api/mcps/{id}/test': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: McpTest;
+  };
+  /** Create a memory */
+  'POST /api/memories': { input: { body: MemoryCreate }; reply: Memory };
+  /** Search what an agent remembers */
+  'POST /api/memories/search': { input: { body: MemorySearch }; reply: MemoryFound[] };
+  /** Create a provider */
+  'POST /api/providers': { input: { body: ProviderCreate }; reply: Provider };
+  /** Ask a provider that is not stored yet for its models */
+  'POST /api/providers/test': { input: { body: ProviderDraft }; reply: ProviderTest };
+  /** Ask the provider for its models */
+  'POST /api/providers/{id}/test': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: ProviderTest;
+  };
+  /** Run a workflow at an interval or by a cron expression */
+  'POST /api/scheduled-agents': { input: { body: ScheduledAgentCreate }; reply: ScheduledAgent };
+  /** Import scheduled agents */
+  'POST /api/scheduled-agents/import': {
+    input: {
+      query?: {
+        /** Report what would be done, and do nothing */
+        dry_run?: string;
+      };
+      body: ScheduledAgentImport;
+    };
+    reply: ImportResult;
+  };
+  /** List when a schedule with these settings would be due, without saving one */
+  'POST /api/scheduled-agents/preview': { input: { body: SchedulePreview }; reply: DueTimes };
+  /** Run the due times of a past range that have no run */
+  'POST /api/scheduled-agents/{id}/backfill': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: ScheduleBackfill;
+    };
+    reply: BackfilledSchedule;
+  };
+  /** Run a schedule now, enabled or not */
+  'POST /api/scheduled-agents/{id}/trigger': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: ScheduleFire;
+  };
+  /** Create a skill */
+  'POST /api/skills': { input: { body: SkillCreate }; reply: Skill };
+  /** Import skills */
+  'POST /api/skills/import': {
+    input: {
+      query?: {
+        /** Report what would be done, and do nothing */
+        dry_run?: string;
+      };
+      body: SkillImport;
+    };
+    reply: ImportResult;
+  };
+  /** Approve or deny a tool call that waits for a person */
+  'POST /api/tasks/{id}/approvals/{call_id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+        call_id: string;
+      };
+      body: ApprovalDecision;
+    };
+    reply: Task;
+  };
+  /** Change the budget of a run in progress */
+  'POST /api/tasks/{id}/budget': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: Budget;
+    };
+    reply: Task;
+  };
+  /** Resume or fail a run whose record is older than the run */
+  'POST /api/tasks/{id}/continuity': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: ContinuityDecision;
+    };
+    reply: Task;
+  };
+  /** Fork a run at one of its steps */
+  'POST /api/tasks/{id}/fork': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: ForkRequest;
+    };
+    reply: ForkAccepted;
+  };
+  /** Decide about a tool call that may have taken effect */
+  'POST /api/tasks/{id}/reconciliations/{call_id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+        call_id: string;
+      };
+      body: ReconciliationDecision;
+    };
+    reply: Task;
+  };
+  /** Score a run: a thumb or a number, with a note */
+  'POST /api/tasks/{id}/scores': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: ScoreCreate;
+    };
+    reply: Score;
+  };
+  /** Stop a running, waiting or pending run */
+  'POST /api/tasks/{id}/stop': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: StopRequested;
+  };
+  /** Deliver a message again */
+  'POST /api/tasks/{id}/webhooks/{delivery_id}/redeliver': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+        delivery_id: string;
+      };
+    };
+    reply: WebhookDelivery;
+  };
+  /** Create a stored token */
+  'POST /api/tokens': { input: { body: StoredTokenCreate }; reply: StoredToken };
+  /** Grant a resource your token */
+  'POST /api/tokens/{id}/grants': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: TokenGrantCreate;
+    };
+    reply: TokenGrant;
+  };
+  /** Make a new secret for the caller's webhooks */
+  'POST /api/webhook-secret/rotate': { input: object; reply: NewWebhookSecret };
+  /** Create a workflow */
+  'POST /api/workflows': { input: { body: WorkflowCreate }; reply: Workflow };
+  /** Import workflows */
+  'POST /api/workflows/import': {
+    input: {
+      query?: {
+        /** Report what would be done, and do nothing */
+        dry_run?: string;
+      };
+      body: WorkflowImport;
+    };
+    reply: ImportResult;
+  };
+  /** Stop the run in progress */
+  'POST /api/workflows/{id}/halt': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+    };
+    reply: HaltRequested;
+  };
+  /** Start a run */
+  'POST /api/workflows/{id}/prompt': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: PromptRequest;
+    };
+    reply: PromptAccepted;
+  };
+  /** Install a skill on a workflow */
+  'POST /api/workflows/{id}/skills/{skill_id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+        /** Identifier issued by the service (UUIDv7) */
+        skill_id: string;
+      };
+    };
+    reply: Workflow;
+  };
+  /** Set a workflow back to a version */
+  'POST /api/workflows/{id}/versions/{number}/restore': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+        number: number;
+      };
+      body: RestoreRequest;
+    };
+    reply: RestoredVersion;
+  };
+  /** Change an agent */
+  'PUT /api/agents/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: AgentUpdate;
+    };
+    reply: Agent;
+  };
+  /** Change an alert */
+  'PUT /api/alerts/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: AlertUpdate;
+    };
+    reply: Alert;
+  };
+  /** Change a custom tool */
+  'PUT /api/custom-tools/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: CustomToolUpdate;
+    };
+    reply: CustomTool;
+  };
+  /** Fill declared variables from stored tokens */
+  'PUT /api/custom-tools/{id}/env-mapping': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: EnvMappingUpdate;
+    };
+    reply: EnvMapping;
+  };
+  /** Change a dataset */
+  'PUT /api/datasets/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: DatasetUpdate;
+    };
+    reply: Dataset;
+  };
+  /** Change a guardrail */
+  'PUT /api/guardrails/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: GuardrailUpdate;
+    };
+    reply: Guardrail;
+  };
+  /** Change a knowledge item */
+  'PUT /api/knowledge-items/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: KnowledgeItemUpdate;
+    };
+    reply: KnowledgeItem;
+  };
+  /** Change a knowledge source */
+  'PUT /api/knowledge-sources/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: KnowledgeSourceUpdate;
+    };
+    reply: KnowledgeSource;
+  };
+  /** Change an MCP server */
+  'PUT /api/mcps/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: McpServerUpdate;
+    };
+    reply: McpServer;
+  };
+  /** Choose which tools of a server may be used */
+  'PUT /api/mcps/{id}/tools': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: McpAllowList;
+    };
+    reply: McpServer;
+  };
+  /** Change the caller's own settings */
+  'PUT /api/me/settings': { input: { body: PersonSettingsUpdate }; reply: PersonSettings };
+  /** Change a memory */
+  'PUT /api/memories/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: MemoryUpdate;
+    };
+    reply: Memory;
+  };
+  /** Change a provider */
+  'PUT /api/providers/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: ProviderUpdate;
+    };
+    reply: Provider;
+  };
+  /** Change a skill */
+  'PUT /api/skills/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: SkillUpdate;
+    };
+    reply: Skill;
+  };
+  /** Change a stored token */
+  'PUT /api/tokens/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: StoredTokenUpdate;
+    };
+    reply: StoredToken;
+  };
+  /** Change a workflow */
+  'PUT /api/workflows/{id}': {
+    input: {
+      path: {
+        /** Identifier issued by the service (UUIDv7) */
+        id: string;
+      };
+      body: WorkflowUpdate;
+    };
+    reply: Workflow;
+  };
+}
+
+/** Operations that honour an Idempotency-Key. */
+export const IDEMPOTENT: ReadonlySet<string> = new Set([
+  'POST /api/agents',
+  'POST /api/agents/{agent_id}/chat',
+  'POST /api/alerts',
+  'POST /api/custom-tools',
+  'POST /api/datasets',
+  'POST /api/datasets/{id}/items',
+  'POST /api/datasets/{id}/items/import',
+  'POST /api/datasets/{id}/runs',
+  'POST /api/guardrails',
+  'POST /api/knowledge-items',
+  'POST /api/knowledge-sources',
+  'POST /api/mcps',
+  'POST /api/memories',
+  'POST /api/providers',
+  'POST /api/scheduled-agents',
+  'POST /api/scheduled-agents/{id}/backfill',
+  'POST /api/scheduled-agents/{id}/trigger',
+  'POST /api/skills',
+  'POST /api/tasks/{id}/fork',
+  'POST /api/tasks/{id}/scores',
+  'POST /api/tokens',
+  'POST /api/workflows',
+  'POST /api/workflows/{id}/prompt',
+  'POST /api/workflows/{id}/versions/{number}/restore',
+]);

@@ -1,0 +1,32 @@
+import type { CallerRole, Scope } from '../contracts/access.ts';
+
+/** What a caller may do. */
+export interface Authority {
+  role: CallerRole;
+  scopes: readonly Scope[];
+}
+
+/** The scopes of each role. */
+export const SCOPES_OF: Record<CallerRole, readonly Scope[]> = {
+  viewer: ['read'],
+  editor: ['read', 'run', 'write', 'keys'],
+  administrator: ['read', 'run', 'write', 'keys', 'audit'],
+};
+
+const RANK: Record<CallerRole, number> = { viewer: 0, editor: 1, administrator: 2 };
+
+export const lowerRole = (a: CallerRole, b: CallerRole): CallerRole => (RANK[a] < RANK[b] ? a : b);
+
+export const highestRole = (named: readonly unknown[]): CallerRole | null =>
+  (Object.keys(RANK) as CallerRole[]).findLast((role) => named.includes(role)) ?? null;
+
+/** Whether nothing in `asked` goes beyond `own`. */
+export const isWithin = (asked: Authority, own: Authority): boolean =>
+  RANK[asked.role] <= RANK[own.role] && asked.scopes.every((scope) => own.scopes.includes(scope));
+
+/** Bytes of a service key: enough that the characters shown of it do not matter. */
+export const SERVICE_KEY_BYTES = 40;
+const SERVICE_KEY = /^pk_[\w-]{54}$/;
+
+/** Whether a bearer token is a service key. It must then reach neither an identity provider nor a model. */
+export const isServiceKey = (access_token: string): boolean => SERVICE_KEY.test(access_token);

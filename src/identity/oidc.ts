@@ -1,0 +1,87 @@
+import { createRemoteJWKSet, customFetch, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import { z } from 'zod';
+import type { CallerRole } from '../contracts/access.ts';
+import { highestRole } from '../domain/access.ts';
+import type { Identity, IdentityCheck } from './cached-identity.ts';
+
+interface OidcOptions {
+  /** As in the claim `iss` of its tokens. */
+  issuer: string;
+  /** One of them must be in the claim `aud`. */
+  audiences: readonly string[];
+  /** Where a token names roles, such as `roles` or `realm_access.roles`; null: nowhere. */
+  role_claim: string | null;
+  fetch: typeof globalThis.fetch;
+}
+
+const TIMEOUT_MS = 10_000;
+const SKEW_SECONDS = 60;
+/** No shared secrets, and never `none`. */
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
+const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+
+const Discovery = z.object({ issuer: z.string(), jwks_uri: z.url() });
+
+/** Verifies tokens of an OpenID Connect issuer here, with the keys that it publishes. Other tokens are not its business. */
+export function oidcIdentity({ issuer, audiences, role_claim, fetch }: OidcOptions): IdentityCheck {
+  let discovered: Promise<JWTVerifyGetKey> | null = null;
+  const keys = (): Promise<JWTVerifyGetKey> => {
+    discovered ??= discover(issuer, fetch).catch((error: Error) => {
+      discovered = null;
+      throw error;
+    });
+    return discovered;
+  };
+  return async (access_token) => {
+    if (!JWT.test(access_token)) return null;
+    const verifying = { issuer, audience: [...audiences], algorithms: ALGORITHMS, clockTolerance: SKEW_SECONDS };
+    try {
+      const required = { ...verifying, requiredClaims: ['sub', 'exp'] };
+      const { payload } = await jwtVerify(access_token, await keys(), required);
+      return identityOf(payload, role_claim);
+    } catch (error) {
+      if (isInvalid(error)) return null;
+      throw error;
+    }
+  };
+}
+
+async function discover(issuer: string, fetch: OidcOptions['fetch']): Promise<JWTVerifyGetKey> {
+  const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+  const answer = await fetch(url, { headers: { accept: 'application/json' }, signal: AbortSignal.timeout(TIMEOUT_MS) });
+  if (!answer.ok) throw new Error(`The OpenID Connect issuer answered ${answer.status} at ${url}`);
+  const found = Discovery.parse(await answer.json());
+  if (found.issuer !== issuer) throw new Error(`OIDC_ISSUER is ${issuer}, but ${url} names the issuer ${found.issuer}`);
+  return createRemoteJWKSet(new URL(found.jwks_uri), {
+    timeoutDuration: TIMEOUT_MS,
+    [customFetch]: (place, options) => fetch(place, options as RequestInit),
+  });
+}
+
+/** Whether the token is to blame, rather than the way to the issuer. */
+const isInvalid = (error: unknown): boolean =>
+  error instanceof errors.JOSEError &&
+  !(error instanceof errors.JWKSTimeout) &&
+  !(error instanceof errors.JWKSInvalid) &&
+  error.code !== 'ERR_JOSE_GENERIC';
+
+function identityOf(payload: JWTPayload, role_claim: string | null): Identity {
+  const { sub = '', exp = 0, preferred_username, email } = payload;
+  const login = [preferred_username, email].find((name): name is string => typeof name === 'string') ?? sub;
+  const role = role_claim === null ? null : roleIn(payload, role_claim);
+  return {
+    provider: 'oidc',
+    subject: sub,
+    login,
+    valid_until: (exp + SKEW_SECONDS) * 1_000,
+    ...(role ? { claimed_role: role } : {}),
+  };
+}
+
+/** The highest role that a claim names. */
+function roleIn(payload: JWTPayload, role_claim: string): CallerRole | null {
+  const claim = role_claim
+    .split('.')
+    .reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], payload);
+  return highestRole([claim].flat());
+}

@@ -1,0 +1,3 @@
+import { decideCommand } from '../remote/decide.ts';
+
+export default decideCommand('deny');

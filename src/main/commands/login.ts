@@ -1,0 +1,45 @@
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { createClient } from '../../client/index.ts';
+import type { Config } from '../config.ts';
+import { storeLogin } from '../remote/login.ts';
+import { JSON_OPTION, note, parsed, say, sayJson, usageError } from '../remote/options.ts';
+
+const LOOPBACK = /^(localhost|127\.[\d.]+|\[::1\])$/;
+
+/** `perdura login --url <url>`: the token comes from stdin or is typed; it is tried before it is stored. */
+export default async function login(config: Config, args: string[]): Promise<void> {
+  const options = { ...JSON_OPTION, url: { type: 'string' }, 'token-stdin': { type: 'boolean' } } as const;
+  const { values } = parsed('login', args, { options });
+  const url = addressIn(values.url ?? config.PERDURA_API_URL);
+  const token = (values['token-stdin'] ? await text(process.stdin) : await typedToken()).trim();
+  if (!token) throw usageError('login', 'The access token is empty');
+  const { id, login: name } = await createClient({ url, token, max_retries: 0 }).request('GET /api/me');
+  const file = await storeLogin(config, { url, token });
+  if (values.json) sayJson({ url, id, login: name, file });
+  else say(`Signed in at ${url} as ${name}; the token is in ${file}`);
+}
+
+function addressIn(given: string | undefined): string {
+  if (!given) throw usageError('login', 'Name the installation: --url https://perdura.example');
+  if (!URL.canParse(given)) throw usageError('login', '--url is not a URL such as https://perdura.example');
+  const { protocol, hostname, username, password, origin, pathname } = new URL(given);
+  if (username || password) throw usageError('login', '--url must not contain a user or password');
+  if (protocol === 'http:' && !LOOPBACK.test(hostname))
+    note(`The access token travels unencrypted to ${hostname}; use https if you can`);
+  return `${origin}${pathname}`.replace(/\/+$/, '');
+}
+
+async function typedToken(): Promise<string> {
+  if (!process.stdin.isTTY) throw usageError('login', 'Pipe the access token into it with --token-stdin');
+  process.stderr.write('Access token (it is not shown): ');
+  const hidden = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: process.stdin, output: hidden, terminal: true });
+  try {
+    return await lines.question('');
+  } finally {
+    lines.close();
+    note('');
+  }
+}

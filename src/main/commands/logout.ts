@@ -1,0 +1,10 @@
+import type { Config } from '../config.ts';
+import { removeLogin } from '../remote/login.ts';
+import { JSON_OPTION, parsed, say, sayJson } from '../remote/options.ts';
+
+export default async function logout(config: Config, args: string[]): Promise<void> {
+  const { values } = parsed('logout', args, { options: JSON_OPTION });
+  const removed = await removeLogin(config);
+  if (values.json) sayJson({ removed });
+  else say(removed ? 'Signed out' : 'Nobody was signed in');
+}

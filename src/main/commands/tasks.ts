@@ -1,0 +1,45 @@
+import type { PerduraClient, Task } from '../../client/index.ts';
+import type { Config } from '../config.ts';
+import { JSON_OPTION, parsed, say, sayJson, usageError } from '../remote/options.ts';
+import { remoteClient, workflowNamed } from '../remote/place.ts';
+import { printable } from '../remote/show-run.ts';
+
+const TEXT = { type: 'string' } as const;
+
+/** `perdura tasks ls`. */
+export default async function tasks(config: Config, args: string[]): Promise<void> {
+  const options = { ...JSON_OPTION, status: TEXT, workflow: TEXT, limit: TEXT };
+  const { values, words } = parsed('tasks', args, { options, words: ['verb'] });
+  if (words[0] !== 'ls') throw usageError('tasks', `There is no perdura tasks ${words[0]}`);
+  const limit = Number(values.limit ?? 20);
+  if (!Number.isInteger(limit) || limit < 1) throw usageError('tasks', '--limit must be a whole number from 1');
+  const client = await remoteClient(config);
+  const query = {
+    limit: Math.min(limit, 1_000),
+    ...(values.status ? { status: values.status } : {}),
+    ...(values.workflow ? { workflow_id: await workflowNamed(client, values.workflow) } : {}),
+  };
+  const found = await firstOf(client, query, limit);
+  if (values.json) sayJson(found);
+  else for (const task of found) say(rowOf(task));
+}
+
+async function firstOf(client: PerduraClient, query: object, limit: number): Promise<Task[]> {
+  const found: Task[] = [];
+  for await (const task of client.items('GET /api/tasks', { query })) if (found.push(task) === limit) break;
+  return found;
+}
+
+const rowOf = ({ id, status, created_at, workflow_title, agent_name, prompt }: Task) =>
+  [
+    id,
+    status.padEnd(9),
+    created_at.slice(0, 19).replace('T', ' '),
+    cut(workflow_title ?? agent_name, 24).padEnd(24),
+    cut(prompt, 60),
+  ].join('  ');
+
+const cut = (text: string, most: number) => {
+  const line = printable(text.replaceAll(/\s+/g, ' ')).trim();
+  return line.length > most ? `${line.slice(0, most - 1)}…` : line;
+};

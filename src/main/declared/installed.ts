@@ -1,0 +1,61 @@
+import type { FullExportBundle, PerduraClient } from '../../client/index.ts';
+import { DECLARED_KINDS, type Declared, type DeclaredKind, type Fields, LISTS, type NamedType } from './kinds.ts';
+
+export interface Installed {
+  kind: DeclaredKind;
+  id: string;
+  title: string | null;
+  fields: Fields;
+}
+
+/** What an installation has: everything that can be declared, and the names of what declarations may refer to. */
+export interface World {
+  installed: Installed[];
+  /** Ids by name. */
+  others: Map<NamedType, Map<string, string[]>>;
+}
+
+/** Reads what an installation has; of the others only the kinds that the files name. */
+export async function readWorld(client: PerduraClient, declared: Declared[]): Promise<World> {
+  const bundle = await client.request('GET /api/export');
+  const installed = DECLARED_KINDS.flatMap((kind) => itemsOf(bundle, kind));
+  const named = new Set(
+    declared.flatMap(({ kind, fields }) => Object.keys(fields).flatMap((field) => kind.names[field]?.of ?? [])),
+  );
+  const others = new Map<NamedType, Map<string, string[]>>();
+  for (const of of named)
+    others.set(
+      of,
+      of in LISTS
+        ? await listed(client, LISTS[of as keyof typeof LISTS])
+        : namesIn(installed.filter((one) => one.kind.type === of)),
+    );
+  return { installed, others };
+}
+
+function itemsOf(bundle: FullExportBundle, kind: DeclaredKind): Installed[] {
+  const items = (bundle as unknown as Record<string, (Fields & { id: string })[]>)[kind.part] ?? [];
+  return items.map(({ id, ...fields }) => ({ kind, id, title: (fields[kind.title] as string | null) ?? null, fields }));
+}
+
+async function listed(client: PerduraClient, route: (typeof LISTS)[keyof typeof LISTS]): Promise<Map<string, string[]>> {
+  const found: { id: string; title: string }[] = [];
+  for await (const { id, name } of client.items(route)) found.push({ id, title: name });
+  return namesIn(found);
+}
+
+function namesIn(items: { id: string; title: string | null }[]): Map<string, string[]> {
+  const names = new Map<string, string[]>();
+  for (const { id, title } of items) if (title !== null) names.set(title, [...(names.get(title) ?? []), id]);
+  return names;
+}
+
+/** Who made what is installed: only that can be pruned. Workflows that serve a single request are not listed, and stay. */
+export async function ownIds(client: PerduraClient, kinds: readonly DeclaredKind[]): Promise<Set<string>> {
+  const me = await client.request('GET /api/me');
+  const ids = new Set<string>();
+  for (const { path, type } of kinds)
+    for await (const record of client.items(`GET ${path}` as 'GET /api/skills'))
+      if (type === 'workflow' || record.created_by === me.id) ids.add(record.id);
+  return ids;
+}

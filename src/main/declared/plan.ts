@@ -1,0 +1,94 @@
+import { canonicalJson } from '../../domain/canonical-json.ts';
+import type { Installed, World } from './installed.ts';
+import type { Declared, DeclaredKind, Fields } from './kinds.ts';
+import { completed } from './read.ts';
+
+export interface DeclaredChange {
+  field: string;
+  before: unknown;
+  after: unknown;
+}
+
+export type PlanStep =
+  | { action: 'create'; kind: DeclaredKind; title: string; declared: Declared }
+  | { action: 'change'; kind: DeclaredKind; title: string; id: string; declared: Declared; changes: DeclaredChange[] }
+  | { action: 'delete'; kind: DeclaredKind; title: string; id: string };
+
+export interface Plan {
+  steps: PlanStep[];
+  unchanged: number;
+}
+
+/** What has to be done so that an installation has what is declared. Fields that are not declared stay as they are. */
+export function planOf(declared: Declared[], world: World, prunable: ReadonlySet<string> = new Set()): Plan {
+  const steps: PlanStep[] = [];
+  const kept = new Set<string>();
+  const faults: string[] = [];
+  for (const item of declared) {
+    try {
+      const step = stepFor(item, declared, world);
+      if (step.id) kept.add(step.id);
+      if (step.step) steps.push(step.step);
+    } catch (error) {
+      faults.push(`${item.place}: ${(error as Error).message}`);
+    }
+  }
+  if (faults.length > 0) throw new Error(faults.join('\n'));
+  const kinds = new Set(declared.map(({ kind }) => kind));
+  const superfluous = world.installed.filter(({ kind, id }) => kinds.has(kind) && prunable.has(id) && !kept.has(id));
+  // What refers to others is deleted before them.
+  const deletions = superfluous
+    .toReversed()
+    .map(({ kind, id, title }) => ({ action: 'delete' as const, kind, title: title ?? id, id }));
+  return { steps: [...steps, ...deletions], unchanged: declared.length - steps.length };
+}
+
+function stepFor(item: Declared, declared: Declared[], world: World): { id: string | null; step: PlanStep | null } {
+  const { kind, title } = item;
+  const found = counterpart(item, world.installed);
+  const fields = referring(item, nameLookup(world, declared));
+  if (!found) return { id: null, step: { action: 'create', kind, title, declared: item } };
+  const wanted = completed(kind, fields, found.fields.guardrail_type);
+  const current = completed(kind, found.fields);
+  const changes = Object.entries(wanted)
+    .filter(([field, after]) => canonicalJson(current[field] ?? null) !== canonicalJson(after ?? null))
+    .map(([field, after]) => ({ field, before: current[field] ?? null, after }));
+  const step = { action: 'change' as const, kind, title, id: found.id, declared: item, changes };
+  return { id: found.id, step: changes.length > 0 ? step : null };
+}
+
+/** What the installation has under the id of the item, else under its name. */
+function counterpart({ kind, id, title }: Declared, installed: Installed[]): Installed | undefined {
+  const same = installed.filter((one) => one.kind === kind);
+  const exact = id === null ? undefined : same.find((one) => one.id === id);
+  if (exact) return exact;
+  const named = same.filter((one) => one.title === title);
+  if (named.length > 1)
+    throw new Error(`Several of your ${kind.part} have the title ${JSON.stringify(title)}; add the id of one`);
+  return named[0];
+}
+
+export type Lookup = (of: string, name: string) => string;
+
+/** Ids by name. What is yet to be created stands for itself. */
+function nameLookup({ others }: World, declared: Declared[]): Lookup {
+  return (of, name) => {
+    const [id, ...more] = others.get(of as Parameters<typeof others.get>[0])?.get(name) ?? [];
+    if (more.length > 0) throw new Error(`Several ${of}s have the name ${JSON.stringify(name)}; name one by its id`);
+    if (id) return id;
+    if (declared.some(({ kind, title }) => kind.type === of && title === name)) return `(new ${of} ${name})`;
+    throw new Error(`There is no ${of.replaceAll('_', ' ')} ${JSON.stringify(name)}, here or in the files`);
+  };
+}
+
+/** The fields of an item with ids in place of names. */
+export function referring({ kind, fields }: Declared, idOf: Lookup): Fields {
+  return Object.fromEntries(
+    Object.entries(fields).map(([field, value]) => {
+      const reference = kind.names[field];
+      if (!reference) return [field, value];
+      const idFor = (name: string) => idOf(reference.of, name);
+      return [reference.field, Array.isArray(value) ? value.map(idFor) : idFor(value as string)];
+    }),
+  );
+}

@@ -1,0 +1,79 @@
+import { format } from 'node:util';
+import type { LogEntry } from '@temporalio/worker';
+import { pino } from 'pino';
+import { LOG_SHAPE } from '../api/log-shape.ts';
+import { isJsonLog } from './config.ts';
+import { standardError, standardOutput } from './log-destination.ts';
+
+/** The run that a line is about, and its trace. */
+export interface LogIds {
+  task_id?: string;
+  trace_id?: string;
+}
+
+export type ProcessLog = (message: string, ids?: LogIds) => void;
+
+/** A line as people read it. */
+export function textLine(message: string, { task_id, trace_id }: LogIds = {}): string {
+  const parts = [...(task_id ? [`task ${task_id}`] : []), ...(trace_id ? [`trace ${trace_id}`] : [])];
+  return parts.length > 0 ? `${message} (${parts.join(', ')})` : message;
+}
+
+const lines = pino(LOG_SHAPE, standardError);
+
+/** The log of this process, on standard error. With JSON, whatever packages and Node itself print is wrapped in it, too. */
+export function processLog(): ProcessLog {
+  if (!isJsonLog()) return (message, ids) => standardError.write(`${textLine(message, ids)}\n`);
+  wrapConsole();
+  return (message, ids = {}) => lines.info(ids, message);
+}
+
+function wrapConsole(): void {
+  console.error = (...args) => lines.error(format(...args));
+  console.warn = (...args) => lines.warn(format(...args));
+  process.removeAllListeners('warning');
+  process.on('warning', ({ name, message }) => lines.warn(`${name}: ${message}`));
+}
+
+/** Why a command failed. Written at once, since the process may end right after it. */
+export function logFailure(sentence: string): void {
+  if (isJsonLog()) pino(LOG_SHAPE, process.stderr).error(sentence);
+  else process.stderr.write(`${sentence}\n`);
+}
+
+/** What a command has done: text for people, on standard output, or lines of the log. */
+export const report = (sentence: string): void =>
+  isJsonLog() ? lines.info(sentence) : void process.stdout.write(`${sentence}\n`);
+
+/** The log of requests, on standard output: JSON, on a terminal text. */
+export const requestLog = (): { write(line: string): void } =>
+  isJsonLog() || !process.stdout.isTTY ? standardOutput : { write: (line) => standardOutput.write(readable(line)) };
+
+interface RequestLine {
+  time: string;
+  level: string;
+  msg: string;
+  reqId?: string;
+  req?: { method: string; url: string };
+  res?: { statusCode: number };
+  err?: { stack: string };
+}
+
+/** A JSON line of the log of requests, as people read it. */
+export function readable(line: string): string {
+  const { time, level, msg, reqId, req, res, err } = JSON.parse(line) as RequestLine;
+  const request = req ? [req.method, req.url] : [];
+  const words = [time.slice(11, 19), level.padEnd(5), ...request, res?.statusCode, msg, reqId && `(${reqId})`].filter(Boolean);
+  return `${words.join(' ')}\n${err ? `${err.stack}\n` : ''}`;
+}
+
+/** What Temporal's SDK logs, where the process logs JSON; otherwise it prints text by itself. */
+export function sdkLog(): ((entry: LogEntry) => void) | undefined {
+  if (!isJsonLog()) return undefined;
+  return ({ level, message, meta }) => {
+    const { error, ...fields } = (meta ?? {}) as { error?: unknown };
+    lines[LEVELS[level]]({ ...fields, ...(error ? { err: error } : {}) }, message);
+  };
+}
+
+const LEVELS = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;

@@ -1,0 +1,26 @@
+import type { ToolCallRecord } from '../../client/index.ts';
+import type { Config } from '../config.ts';
+import { JSON_OPTION, parsed, say, sayJson, usageError } from './options.ts';
+import { remoteClient } from './place.ts';
+
+/** `perdura approve` and `perdura deny`: the call that waits, or the named one of several. */
+export const decideCommand =
+  (decision: 'approve' | 'deny') =>
+  async (config: Config, args: string[]): Promise<void> => {
+    const options = { ...JSON_OPTION, message: { type: 'string' } } as const;
+    const { values, words } = parsed(decision, args, { options, words: ['task', 'call?'] });
+    const [task_id = '', named] = words;
+    const client = await remoteClient(config);
+    const call_id = named ?? onlyOne(decision, task_id, await client.tasks.waitingCalls(task_id));
+    const message = values.message === undefined ? {} : { message: values.message };
+    const task = await client.tasks[decision](task_id, call_id, message);
+    if (values.json) sayJson(task);
+    else say(`${decision === 'approve' ? 'Approved' : 'Denied'}: ${call_id}; the run is ${task.status}`);
+  };
+
+function onlyOne(decision: string, task_id: string, calls: ToolCallRecord[]): string {
+  if (calls.length === 1) return calls[0]?.call_id as string;
+  if (calls.length === 0) throw new Error(`No tool call of the run ${task_id} waits for approval`);
+  const list = calls.map(({ call_id, name, arguments: given }) => `  ${call_id}  ${name} ${given}`);
+  throw usageError(decision, `Several calls wait; name one of them:\n${list.join('\n')}`);
+}

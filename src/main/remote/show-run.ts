@@ -1,0 +1,95 @@
+import type { PerduraClient, TaskDetail, TaskEvent } from '../../client/index.ts';
+import { note, say } from './options.ts';
+
+const LONGEST = 200;
+
+/** Models and tools write what they like; without control characters they cannot steer a terminal. */
+export const printable = (text: string): string => text.replaceAll(/(?![\n\t])\p{Cc}/gu, '');
+
+/** One line about an event; null for pieces of text, which a later event has as a whole. */
+export function lineOf({ type, data, timestamp }: Pick<TaskEvent, 'type' | 'data' | 'timestamp'>): string | null {
+  const what = eventText(type, data);
+  return what === null ? null : `${timestamp.slice(11, 19)}  ${printable(what)}`;
+}
+
+function eventText(type: TaskEvent['type'], data: TaskEvent['data']): string | null {
+  const fields = data as Record<string, unknown>;
+  switch (type) {
+    case 'log':
+      return `${fields.event}${fields.detail ? `: ${fields.detail}` : ''}`;
+    case 'message':
+      return `${fields.role}: ${excerpt(String(fields.content || JSON.stringify(fields.tool_calls ?? '')))}`;
+    case 'status':
+      return `status: ${fields.status}`;
+    case 'usage':
+      return `usage: ${fields.total_in} in, ${fields.total_out} out`;
+    default:
+      return null;
+  }
+}
+
+const excerpt = (text: string) => {
+  const line = text.replaceAll(/\s+/g, ' ').trim();
+  return line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line;
+};
+
+interface Following {
+  client: PerduraClient;
+  task_id: string;
+  /** Prints one event. */
+  show(event: TaskEvent): void;
+}
+
+/** Shows the events of a run until it ends. Ctrl-C ends the following, not the run; null is returned then. */
+export async function followed({ client, task_id, show }: Following): Promise<TaskDetail | null> {
+  const left = new AbortController();
+  const leave = () => left.abort();
+  process.once('SIGINT', leave);
+  try {
+    for await (const event of client.tasks.events(task_id, { signal: left.signal })) {
+      show(event);
+      if (event.type === 'log' && event.data.event === 'approval_requested')
+        note(`It waits for you: perdura approve ${task_id} (or deny)`);
+    }
+    return await client.tasks.get(task_id);
+  } catch (error) {
+    if (!left.signal.aborted) throw error;
+    note(`\nThe run continues. To follow it again: perdura logs -f ${task_id}`);
+    process.exitCode = 130;
+    return null;
+  } finally {
+    process.off('SIGINT', leave);
+  }
+}
+
+/** The text of a run on stdout: as it comes on a terminal, else message by message. Everything else is for a person. */
+export function liveText(): (event: TaskEvent) => void {
+  const live = Boolean(process.stdout.isTTY);
+  // What goes into a file or a program stays as it is.
+  const shown = live ? printable : String;
+  let pending = '';
+  return (event) => {
+    if (event.type === 'message_delta') {
+      pending += event.data.delta;
+      if (live) process.stdout.write(shown(event.data.delta));
+    } else if (event.type === 'message' && event.data.role === 'assistant') {
+      if (event.data.content) say(live && pending ? '' : shown(event.data.content));
+      pending = '';
+    } else if (event.type === 'log' && event.data.event === 'attempt_reset') {
+      if (live && pending) note('\n(the answer breaks off here and is written again)');
+      pending = '';
+    } else {
+      const line = lineOf(event);
+      if (line !== null) note(line);
+    }
+  };
+}
+
+/** What a run has done so far, from its record. */
+export function recordedLines({ logs = [], messages = [] }: TaskDetail): string[] {
+  const events = [
+    ...logs.map(({ timestamp, ...data }) => ({ type: 'log' as const, data, timestamp })),
+    ...messages.map(({ created_at, ...data }) => ({ type: 'message' as const, data, timestamp: created_at })),
+  ].sort((one, other) => (one.timestamp < other.timestamp ? -1 : 1));
+  return events.flatMap((event) => lineOf(event as Pick<TaskEvent, 'type' | 'data' | 'timestamp'>) ?? []);
+}

@@ -1,0 +1,157 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ALICE, startTestInstallation, type TestInstallation } from '../support/installation.ts';
+import { asks, says } from '../support/model-server.ts';
+import { baseEnv } from '../support/processes.ts';
+
+const CLI = resolve(import.meta.dirname, '../../src/main/cli.ts');
+
+let here: TestInstallation;
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'perdura-cli-'));
+  here = await startTestInstallation();
+  expect(await perdura(['login', '--url', `${here.url}/`, '--token-stdin'], `${ALICE}\n`)).toMatchObject({ code: 0 });
+});
+afterAll(async () => {
+  await here?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const env = () => ({ ...baseEnv(), XDG_CONFIG_HOME: join(folder, 'config'), PERDURA_HOME: join(folder, 'home') });
+
+/** Runs a command as a user does in a terminal that is none. */
+async function perdura(args: string[], input = '', more: Record<string, string> = {}) {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', CLI, ...args], {
+    env: { ...env(), ...more },
+    cwd: folder,
+    stdio: 'pipe',
+  });
+  child.stdin.end(input);
+  const ended = new Promise<number | null>((done) => child.once('close', done));
+  const [out, errors, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  return { code, out, errors };
+}
+async function json(...args: string[]) {
+  const { code, out, errors } = await perdura([...args, '--json']);
+  if (code !== 0) throw new Error(`perdura ${args.join(' ')} ended with ${code}: ${errors}`);
+  return JSON.parse(out);
+}
+
+describe('perdura login', () => {
+  it('keeps the token where only its owner reads it, and says whose it is', async () => {
+    const file = join(folder, 'config/perdura/login.json');
+    expect([JSON.parse(await readFile(file, 'utf8')), (await stat(file)).mode & 0o777]).toEqual([
+      { url: here.url, token: ALICE },
+      0o600,
+    ]);
+    const again = await perdura(['login', '--url', here.url, '--token-stdin'], ALICE);
+    expect(again.out).toContain('as alice');
+    expect(again.out + again.errors).not.toContain(ALICE);
+  });
+
+  it('stores no token that the installation does not know', async () => {
+    const config = { XDG_CONFIG_HOME: join(folder, 'nobody') };
+    const refused = await perdura(['login', '--url', here.url, '--token-stdin'], 'token-of-nobody', config);
+    expect(refused).toMatchObject({ code: 1, out: '', errors: expect.stringContaining('The access token is not valid (401') });
+    expect((await perdura(['tasks', 'ls'], '', config)).errors).toContain('Sign in with perdura login --url <url>');
+  });
+});
+
+it('runs a workflow by its title and prints nothing but the answer', async () => {
+  await here.workflow({ workflow: { title: 'Greeter' } });
+  here.model.script(says('Good morning.'));
+  const run = await perdura(['run', 'Greeter', '-', '--follow'], 'Greet me.');
+  expect(run).toMatchObject({ code: 0, out: 'Good morning.\n' });
+  const task_id = /^task (\S+)/.exec(run.errors)?.[1] as string;
+  const [task] = await json('tasks', 'ls', '--workflow', 'Greeter', '--limit', '1');
+  expect(task).toMatchObject({ id: task_id, prompt: 'Greet me.', status: 'completed' });
+  expect((await perdura(['logs', task_id])).out).toMatch(/user: Greet me\.\n[\s\S]*assistant: Good morning\.\n[\s\S]*completed/);
+  expect(await perdura(['run', 'Nobody', 'Hello'])).toMatchObject({
+    code: 1,
+    errors: expect.stringContaining('no workflow with the title "Nobody"'),
+  });
+}, 60_000);
+
+it('approves the call that waits, while another terminal follows the run to its end', async () => {
+  const id = await here.workflow({ tools: ['def pay(amount: int) -> int:\n    return amount\n'] });
+  const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${id}`));
+  const { custom_tool_ids } = await here.alice.ok(here.alice.get(`/api/agents/${agent_id}`));
+  const { name } = await here.alice.ok(here.alice.get(`/api/custom-tools/${custom_tool_ids[0]}`));
+  await here.alice.ok(here.alice.put(`/api/agents/${agent_id}`, { approval_tools: [name] }));
+  here.model.script(asks({ name, args: { amount: 7 } }), says('Paid.'));
+  const task_id = (await perdura(['run', id, 'Pay 7.'])).out.trim();
+  const following = perdura(['logs', '-f', task_id]);
+  await expect.poll(async () => (await here.alice.get(`/api/tasks/${task_id}`)).body.status).toBe('waiting');
+  expect(await perdura(['approve', task_id, '--message', 'fine'])).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/^Approved: 1-1/),
+  });
+  expect(await following).toMatchObject({ code: 0, out: expect.stringMatching(/assistant: Paid\.\n[\s\S]*status: completed/) });
+  expect(await perdura(['deny', task_id])).toMatchObject({ code: 1, errors: expect.stringContaining('waits for approval') });
+}, 60_000);
+
+describe('perdura apply', () => {
+  const FILE = `kind: workflow
+title: Declared
+agent: declared
+skills: [declared tone]
+---
+kind: agent
+name: declared
+system_prompt: |
+  Add.
+  Check.
+---
+kind: skill
+name: declared tone
+instructions: Be kind.
+`;
+
+  it('makes an installation as declared, shows what differs, and deletes only if it may', async () => {
+    const file = join(folder, 'declared.yaml');
+    await writeFile(file, FILE);
+    const dry = await perdura(['apply', '-f', file, '--dry-run']);
+    expect(dry).toMatchObject({ code: 3, out: expect.stringContaining('3 to create, 0 to change, 0 to delete, 0 unchanged') });
+    expect((await here.alice.get('/api/agents?q=declared')).body).toEqual([]);
+    expect((await perdura(['apply', '-f', file])).code).toBe(0);
+    const [agent] = (await here.alice.get('/api/agents?q=declared')).body as unknown as Record<string, any>[];
+    const [skill] = (await here.alice.get('/api/skills?q=declared')).body as unknown as Record<string, any>[];
+    const [workflow] = (await here.alice.get('/api/workflows?q=Declared')).body as unknown as Record<string, any>[];
+    expect([agent?.system_prompt, workflow?.agent_id, workflow?.skill_ids]).toEqual(['Add.\nCheck.\n', agent?.id, [skill?.id]]);
+    await writeFile(
+      file,
+      `${FILE.replace('Check.', 'Check twice.').split('---\nkind: skill')[0]?.replace('skills: [declared tone]', 'skills: []')}`,
+    );
+    const changed = await perdura(['apply', '-f', file]);
+    expect(changed).toMatchObject({ code: 0, out: expect.stringContaining('      - Check.\n      + Check twice.\n') });
+    expect(changed.out).toContain('0 to create, 2 to change, 0 to delete, 0 unchanged');
+    await here.alice.ok(here.alice.post('/api/agents', { name: 'superfluous' }), 201);
+    await here.bob.ok(here.bob.post('/api/agents', { name: 'of Bob' }), 201);
+    const others = (await here.alice.get('/api/agents')).body as unknown as { name: string }[];
+    const asked = await perdura(['apply', '-f', file, '--prune']);
+    expect(asked).toMatchObject({
+      code: 2,
+      out: expect.stringContaining('- agent superfluous\n'),
+      errors: expect.stringContaining('--yes'),
+    });
+    expect((await here.alice.get('/api/agents')).body).toEqual(others);
+    expect(asked.out).not.toContain('of Bob');
+  }, 60_000);
+
+  it('finds nothing to change in an export, nor prune', async () => {
+    const file = join(folder, 'bundle.yaml');
+    expect(await perdura(['export', '--output', file])).toMatchObject({ code: 0, out: '' });
+    expect(await json('apply', '-f', file, '--prune', '--dry-run')).toEqual({
+      steps: [],
+      unchanged: expect.any(Number),
+      applied: false,
+    });
+    const imported = await perdura(['import', file, '--dry-run']);
+    expect(imported).toMatchObject({ code: 1, errors: expect.stringContaining('There is already an agent with this name') });
+  }, 60_000);
+});

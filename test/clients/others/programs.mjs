@@ -1,0 +1,51 @@
+// What users of other clients write, with nothing changed but the base URL: LangChain, Vercel's AI SDK, OpenAI's Agents SDK.
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { ChatOpenAI } from '@langchain/openai';
+import { Agent, run, setDefaultOpenAIClient, setOpenAIAPI, setTracingDisabled } from '@openai/agents';
+import { generateText, streamText, tool } from 'ai';
+import OpenAI from 'openai';
+import { z } from 'zod';
+
+const { BASE_URL: baseURL, ACCESS_TOKEN: apiKey, MODEL: model } = process.env;
+const prompt = 'Say something.';
+
+async function joined(pieces) {
+  let text = '';
+  for await (const piece of pieces) text += piece;
+  return text;
+}
+
+const ai = { model: createOpenAICompatible({ name: 'perdura', baseURL, apiKey })(model), prompt, maxRetries: 0 };
+const chat = new ChatOpenAI({ model, apiKey, configuration: { baseURL }, maxRetries: 0 });
+setTracingDisabled(true);
+setDefaultOpenAIClient(new OpenAI({ baseURL, apiKey, maxRetries: 0 }));
+const agent = new Agent({ name: 'a', model, instructions: 'Be kind.' });
+const withApi = (api) => {
+  setOpenAIAPI(api);
+  return run(agent, prompt);
+};
+
+const tries = {
+  'AI SDK: generateText': async () => (await generateText(ai)).text,
+  'AI SDK: streamText': () => joined(streamText(ai).textStream),
+  'AI SDK: tools': async () =>
+    (await generateText({ ...ai, tools: { add: tool({ inputSchema: z.object({}), execute: () => 1 }) } })).text,
+  'LangChain: invoke': async () => (await chat.invoke(prompt)).content,
+  'LangChain: stream': async () => {
+    let text = '';
+    for await (const { content } of await chat.stream(prompt)) text += content;
+    return text;
+  },
+  'LangChain: withStructuredOutput': () => chat.withStructuredOutput(z.object({ a: z.number() })).invoke(prompt),
+  'Agents SDK: responses': async () => (await withApi('responses')).finalOutput,
+  'Agents SDK: chat_completions': async () => (await withApi('chat_completions')).finalOutput,
+};
+
+for (const [name, work] of Object.entries(tries)) {
+  const result = await work().then(
+    // streamText reports errors elsewhere, and ends.
+    (text) => (text === '' ? 'refused  (no text)' : `works    ${JSON.stringify(text)}`),
+    (error) => `refused  ${error.message}`,
+  );
+  console.log(`${name.padEnd(34)}${result}`);
+}

@@ -1,0 +1,49 @@
+// `npm run try-clients -- <url> <token file> <workflow>`: clients that others wrote, against a running installation. Their packages have
+// some hundred megabytes, so they are not part of `npm test`; they are kept in the user's cache.
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+const NPM = [
+  'ai@7.0.173',
+  '@ai-sdk/openai-compatible@3.0.92',
+  '@langchain/openai@1.6.0',
+  '@langchain/core',
+  '@openai/agents@0.20.0',
+  'zod',
+];
+const PYPI = ['langchain-openai==1.7.3', 'openai-agents==0.24.0', 'litellm==1.83.0'];
+
+const [url, token_file, model] = process.argv.slice(2);
+if (!url || !token_file || !model) {
+  process.stderr.write('npm run try-clients -- <url> <token file> <workflow>\n');
+  process.exit(2);
+}
+const place = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'perdura', 'other-clients');
+const python = join(place, 'venv/bin/python');
+const env = {
+  ...process.env,
+  BASE_URL: `${url.replace(/\/$/, '')}/v1`,
+  ACCESS_TOKEN: readFileSync(token_file, 'utf8').trim(),
+  MODEL: model,
+};
+
+if (!existsSync(join(place, 'complete'))) install();
+cpSync(import.meta.dirname, place, { recursive: true });
+run(process.execPath, ['programs.mjs']);
+run(python, ['programs.py']);
+
+function install(): void {
+  mkdirSync(place, { recursive: true });
+  writeFileSync(join(place, 'package.json'), '{"private": true, "type": "module"}');
+  run('npm', ['install', '--no-audit', '--no-fund', '--silent', ...NPM]);
+  run('python3', ['-m', 'venv', 'venv']);
+  run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...PYPI]);
+  writeFileSync(join(place, 'complete'), '');
+}
+
+function run(file: string, args: string[]): void {
+  const { status } = spawnSync(file, args, { cwd: place, env, stdio: ['ignore', 'inherit', 'inherit'] });
+  if (status !== 0) throw new Error(`${file} ${args[0]} ended with ${status}`);
+}

@@ -1,0 +1,68 @@
+import type { Mutant } from './mutant.ts';
+
+export default [
+  {
+    id: 'deploy/named-behind-a-pooler',
+    file: 'src/store/silent-connections.ts',
+    text: 'config.unnamed ? withoutName(args) : args',
+    replacement: 'args',
+    harm: 'Behind PgBouncer statements fail, because another connection has prepared them.',
+    tests: [{ file: 'test/temporal/pgbouncer.test.ts', name: 'runs call models and tools' }],
+  },
+  {
+    id: 'deploy/listen-through-a-pooler',
+    file: 'src/main/wiring.ts',
+    text: "connectionTo(direct_url ?? url, 'perdura events')",
+    replacement: "connectionTo(url, 'perdura events')",
+    harm: 'Behind PgBouncer events and halts arrive seconds late.',
+    tests: [{ file: 'test/temporal/pgbouncer.test.ts', name: 'only LISTEN goes to Postgres itself' }],
+  },
+  {
+    id: 'deploy/port-behind-a-pooler',
+    file: 'src/egress/places.ts',
+    text: '[setup.database_url, setup.direct_database_url]',
+    replacement: '[setup.database_url]',
+    harm: 'Tools reach the database on this machine that is behind a pooler.',
+    tests: [{ file: 'test/unit/egress/places.test.ts', name: 'of the database behind a pooler' }],
+  },
+  {
+    id: 'deploy/attributes-by-migrate',
+    file: 'src/temporal/housekeeping.ts',
+    text: '  await onceKnown(() => registerSearchAttributes(client));\n',
+    replacement: '',
+    harm: 'perdura migrate reports search attributes as registered that are not.',
+    tests: [{ file: 'test/temporal/migrate-command.test.ts', name: 'registers the namespace and its search attributes' }],
+  },
+  {
+    id: 'deploy/refusal-of-a-certificate',
+    file: 'src/store/reachable.ts',
+    text: "UNTRUSTED.has(code ?? '') ?",
+    replacement: 'false ?',
+    harm: 'A start with an unknown authority does not say what to set.',
+    tests: [{ file: 'test/temporal/tls.test.ts', name: 'is refused in one sentence with' }],
+  },
+  {
+    id: 'deploy/text-in-production',
+    file: 'src/main/log.ts',
+    text: '  wrapConsole();\n  return (message, ids = {}) => lines.info(ids, message);',
+    replacement: '  return (message) => lines.info(message);',
+    harm: 'Lines of the log in production do not name their run.',
+    tests: [{ file: 'test/temporal/json-logs.test.ts', name: 'each line of every process is JSON' }],
+  },
+  {
+    id: 'deploy/healthy-without-an-answer',
+    file: 'bin/healthcheck.mjs',
+    text: 'reply?.ok ? 0 : 1',
+    replacement: 'reply ? 0 : 1',
+    harm: 'A container that cannot work counts as healthy.',
+    tests: [{ file: 'test/unit/healthcheck.test.ts', name: 'is healthy while that is ready' }],
+  },
+  {
+    id: 'deploy/parser-niceness',
+    file: 'src/parsers/room/process.ts',
+    text: 'if (getPriority() < NICENESS) setPriority(NICENESS);',
+    replacement: 'getPriority();\nsetPriority(NICENESS);',
+    harm: 'With Nice= in its unit, no upload is read and no tool is called.',
+    tests: [{ file: 'test/unit/parser-niceness.test.ts', name: 'a service that gives way to others starts' }],
+  },
+] satisfies Mutant[];

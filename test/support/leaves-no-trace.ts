@@ -1,0 +1,16 @@
+import { afterAll, expect, vi } from 'vitest';
+
+/** Test files may share a process: each leaves the environment, the folder and the clock as it found them. */
+const found = state();
+afterAll(() => expect(changed(), 'what this file left changed for the files after it').toEqual([]));
+
+function state(): Record<string, string | undefined> {
+  const { env } = process;
+  return { ...env, 'the current folder': process.cwd(), 'the clock': vi.isFakeTimers() ? 'a fake one' : undefined };
+}
+
+/** Names only: values of the environment may be secrets. */
+function changed(): string[] {
+  const left = state();
+  return Object.keys({ ...found, ...left }).filter((name) => found[name] !== left[name]);
+}

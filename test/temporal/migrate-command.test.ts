@@ -1,0 +1,26 @@
+import { randomBytes } from 'node:crypto';
+import { expect, inject, it } from 'vitest';
+import { SEARCH_ATTRIBUTES } from '../../src/temporal/names.ts';
+import { testDatabase } from '../support/database.ts';
+import { perdura } from '../support/processes.ts';
+
+const attributes = SEARCH_ATTRIBUTES.map((name) => `the search attribute ${name}`).join(', ');
+
+/** What `perdura migrate` prints with these settings, and its exit code. */
+async function migrate(env: Record<string, string>): Promise<{ code: unknown; output: string }> {
+  const command = perdura('migrate', env);
+  const [code] = (await command.closed) as [number | null];
+  return { code, output: command.output() };
+}
+
+it('registers the namespace and its search attributes, once', async () => {
+  const { url, drop } = await testDatabase();
+  const namespace = `made-${randomBytes(4).toString('hex')}`;
+  const env = { DATABASE_URL: url, TEMPORAL_ADDRESS: inject('temporal_address'), TEMPORAL_NAMESPACE: namespace };
+  expect(await migrate(env)).toEqual({
+    code: 0,
+    output: `Nothing to apply\nRegistered in Temporal: the namespace ${namespace}, ${attributes}\n`,
+  });
+  expect(await migrate(env)).toEqual({ code: 0, output: 'Nothing to apply\nTemporal is prepared\n' });
+  await drop();
+});

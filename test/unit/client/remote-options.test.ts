@@ -1,0 +1,82 @@
+import { spawnSync } from 'node:child_process';
+import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { answerTo, isRemote, wordsByCommand } from '../../../src/main/help.mjs';
+import { COMPLETION_SCRIPTS } from '../../../src/main/remote/completion-scripts.ts';
+import { loginFile, removeLogin, storedLogin, storeLogin } from '../../../src/main/remote/login.ts';
+import { JSON_OPTION, parsed, UsageError } from '../../../src/main/remote/options.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'perdura-login-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe('a command line that is wrong', () => {
+  it.each([
+    [['--unknown'], "Unknown option '--unknown'"],
+    [[], 'The task is missing'],
+    [['a', 'b', 'hunter2'], 'It takes 2 words, not 3'],
+  ])('%j is refused with the usage, and is not repeated', (args, reason) => {
+    const read = () => parsed('approve', args, { options: JSON_OPTION, words: ['task', 'call?'] });
+    expect(read).toThrow(UsageError);
+    expect(read).toThrow(reason);
+    expect(read).toThrow('perdura approve <task> [<call>]');
+    expect(read).not.toThrow('hunter2');
+  });
+});
+
+describe('what perdura login stores', () => {
+  const login = { url: 'https://perdura.example', token: 'hunter2' };
+
+  it('can be read by its owner only, and replaces what was stored', async () => {
+    const config = { XDG_CONFIG_HOME: join(folder, 'mine') } as Parameters<typeof storeLogin>[0];
+    await storeLogin(config, { ...login, token: 'older' });
+    const file = await storeLogin(config, login);
+    expect([file, (await stat(file)).mode & 0o777]).toEqual([loginFile(config), 0o600]);
+    expect(await storedLogin(config)).toEqual(login);
+    expect([await removeLogin(config), await storedLogin(config), await removeLogin(config)]).toEqual([true, null, false]);
+  });
+
+  it('is not used if others can read it', async () => {
+    const config = { XDG_CONFIG_HOME: join(folder, 'open') } as Parameters<typeof storeLogin>[0];
+    const file = await storeLogin(config, login);
+    await chmod(file, 0o640);
+    await expect(storedLogin(config)).rejects.toThrow(`${file} holds an access token and can be read by others; run chmod 600`);
+    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual(login);
+  });
+});
+
+describe('completions', () => {
+  const words = wordsByCommand();
+  const script = (shell: string) => COMPLETION_SCRIPTS[shell]?.(words) ?? '';
+
+  it('complete commands, verbs and options in bash', () => {
+    const complete = (...typed: string[]) => {
+      const line = `COMP_WORDS=(perdura ${typed.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${typed.length}; _perdura; echo "\${COMPREPLY[@]}"`;
+      return spawnSync('bash', ['-c', `${bash}\n${line}`])
+        .stdout.toString()
+        .trim();
+    };
+    const bash = script('bash');
+    expect(complete('lo')).toBe('login logout logs');
+    expect(complete('tasks', '')).toBe('ls --status --workflow --limit --json --help');
+    expect(complete('apply', '--p')).toBe('--prune');
+    expect(complete('completions', '')).toBe('bash zsh fish --help');
+  });
+
+  it('name every command in each shell', () => {
+    for (const shell of ['bash', 'zsh', 'fish'])
+      expect([shell, Object.keys(words).filter((name) => !script(shell).match(RegExp(`[^\\w-]${name} `)))]).toEqual([shell, []]);
+  });
+});
+
+it('describes the remote commands without needing Python, a database or a dashboard', () => {
+  expect(Object.keys(wordsByCommand()).filter(isRemote)).toEqual(
+    expect.arrayContaining(['login', 'run', 'logs', 'tasks', 'approve', 'deny', 'export', 'import', 'apply', 'completions']),
+  );
+  expect(['dev', 'api', 'worker', 'constructor'].filter(isRemote)).toEqual([]);
+  expect(answerTo(['apply', '--help'], '')).toContain('--prune');
+});

@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import { createClient, PerduraConnectionError, PerduraError } from '../../../src/client/index.ts';
+
+interface Sent {
+  method: string;
+  url: string;
+  key: string | null;
+}
+
+const ACCEPTED = { task_id: 't' };
+const problem = (status: number, body: object, retry_after?: string) => () =>
+  new Response(JSON.stringify(body), { status, headers: retry_after === undefined ? {} : { 'retry-after': retry_after } });
+const busy = problem(503, { code: 'engine_unavailable', detail: 'Temporal is unreachable', request_id: 'r-1' }, '0');
+const accepted = () => Response.json(ACCEPTED, { status: 201 });
+const lost = () => {
+  throw new TypeError('fetch failed', { cause: { code: 'ECONNRESET' } });
+};
+
+/** A client of a service that gives these answers, one after the other. */
+function clientOf(...answers: (() => Response)[]) {
+  const sent: Sent[] = [];
+  const fetch = async (url: string | URL | Request, { method = '', headers }: RequestInit = {}) => {
+    sent.push({ method, url: String(url), key: new Headers(headers).get('idempotency-key') });
+    const answer = answers.shift();
+    if (!answer) throw new Error('nothing is left to answer');
+    return answer();
+  };
+  return { client: createClient({ url: 'http://perdura.example/', token: 'x', fetch: fetch as typeof globalThis.fetch }), sent };
+}
+
+describe('a request that starts a run', () => {
+  it.each([
+    ['is refused for now', busy],
+    ['meets a limit', problem(429, { code: 'rate_limited' }, '0')],
+    ['loses its answer', lost],
+    ['meets its own first attempt', problem(409, { code: 'idempotency_key_busy' })],
+  ])('is repeated with the same key if it %s', async (_, answer) => {
+    const { client, sent } = clientOf(answer, accepted);
+    expect(await client.runs.start('w', 'Go.')).toEqual(ACCEPTED);
+    expect(sent.map(({ method, url }) => `${method} ${url}`)).toEqual([
+      'POST http://perdura.example/api/workflows/w/prompt',
+      'POST http://perdura.example/api/workflows/w/prompt',
+    ]);
+    expect(sent[0]?.key).toMatch(/^[\da-f-]{36}$/);
+    expect(sent[1]?.key).toBe(sent[0]?.key);
+  });
+
+  it('takes the key of its caller', async () => {
+    const { client, sent } = clientOf(accepted);
+    await client.runs.start('w', { prompt: 'Go.' }, { idempotency_key: 'order-7' });
+    expect(sent.map(({ key }) => key)).toEqual(['order-7']);
+  });
+});
+
+describe('a request that is not repeated', () => {
+  it.each([
+    ['because it cannot take a key', lost, PerduraConnectionError],
+    ['because its answer is final', problem(409, { code: 'not_waiting' }), PerduraError],
+    ['because the wait would be long', problem(429, { code: 'quota' }, '3600'), PerduraError],
+  ])('fails at once %s', async (_, answer, kind) => {
+    const { client, sent } = clientOf(answer);
+    await expect(client.tasks.approve('t', '1-1')).rejects.toBeInstanceOf(kind);
+    expect(sent.map(({ key }) => key)).toEqual([null]);
+  });
+
+  it('throws what the service answered', async () => {
+    const errors = [{ path: 'prompt', message: 'Too long' }];
+    const { client } = clientOf(problem(422, { code: 'invalid_fields', detail: 'prompt: Too long', request_id: 'r-2', errors }));
+    const error = (await client.runs.start('w', 'Go.').catch((thrown: unknown) => thrown)) as PerduraError;
+    expect({ ...error, message: error.message }).toEqual({
+      name: 'PerduraError',
+      message: 'prompt: Too long (422, request r-2)',
+      status: 422,
+      code: 'invalid_fields',
+      request_id: 'r-2',
+      errors,
+      retry_after_seconds: null,
+    });
+  });
+});
+
+it('gives up after the repeats it was given', async () => {
+  const { client, sent } = clientOf(busy, busy, busy, busy, busy);
+  await expect(client.tasks.get('t')).rejects.toMatchObject({ status: 503, request_id: 'r-1' });
+  expect(sent).toHaveLength(5);
+});
+
+it('ends with the reason of its signal, also while it waits to repeat', async () => {
+  const { client } = clientOf(problem(503, {}, '30'));
+  const gone = new AbortController();
+  const answer = client.tasks.get('t', { signal: gone.signal });
+  setImmediate(() => gone.abort(new Error('the user left')));
+  await expect(answer).rejects.toThrow('the user left');
+});
+
+it('refuses a url that is not one, and names no token', () => {
+  expect(() => createClient({ url: 'perdura.example', token: 'hunter2' })).toThrow(
+    'The url of the installation must be like https://perdura.example, not "perdura.example"',
+  );
+});
