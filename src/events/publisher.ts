@@ -18,19 +18,19 @@ interface DeltaPublisher {
 }
 
 /**
- * Calls `send` one at a time, and not before `ready`. After a `send` that gave up because the database is unavailable it is unknown
+ * Calls `send` one at a time. After a `send` that gave up because the database is unavailable it is unknown
  * what was published, so nothing more is sent; other failures surface in `flush`.
  */
-export type PublishDeltas = (send: (delta: string) => Promise<unknown>, ready: Promise<unknown>) => DeltaPublisher;
+export type PublishDeltas = (send: (delta: string) => Promise<unknown>) => DeltaPublisher;
 
 /** Publishers that send at the same moments, so that texts of many runs are written together. */
 export function deltaPublishers(): PublishDeltas {
   const clock = sharedClock();
-  return (send, ready) => {
+  return (send) => {
     let complete = true;
     let waiting = '';
     let queued = false;
-    let chain: Promise<unknown> = ready;
+    let chain: Promise<unknown> = Promise.resolve();
     let last = Number.NEGATIVE_INFINITY;
 
     const giveUp = (error: unknown) => {

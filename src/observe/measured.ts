@@ -45,7 +45,7 @@ export function measuredRuntime(runtime: ModelRuntime, prices: ModelPrices, mete
 /** Measures how long text waits until it is on record. */
 export const measuredPublishers =
   (publishers: PublishDeltas, meters: Meters): PublishDeltas =>
-  (send, ready) => {
+  (send) => {
     let since: number | null = null;
     const sendTimed = async (delta: string) => {
       const start = since;
@@ -53,7 +53,7 @@ export const measuredPublishers =
       await send(delta);
       if (start !== null) meters.textPublished(secondsSince(start));
     };
-    const publisher = publishers(sendTimed, ready);
+    const publisher = publishers(sendTimed);
     return {
       ...publisher,
       push(delta) {

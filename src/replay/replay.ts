@@ -147,7 +147,7 @@ export function recordedPorts(work: Replaying, model = recordedRuntime(work)): E
       renamed: async () => [],
       call: () => Promise.reject(new RecordEnds('A tool was called outside of a recorded call')),
     }),
-    publisher: (_send, ready) => ({ push() {}, flush: async () => void (await ready), complete: () => true }),
+    publisher: () => ({ push() {}, async flush() {}, complete: () => true }),
     workspaces: { open: async () => ({ commit: null }) },
     perform: async ({ call_id }) => recording.outcome(call_id),
     nudge: async () => {},

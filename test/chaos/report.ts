@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import type { ChaosOptions, Scene } from './chaos.ts';
@@ -27,6 +29,7 @@ export async function report(outcome: Outcome): Promise<number> {
     const evidence = { database, runs, model, effects: await tools.effects() };
     for (const check of CHECKS) verdicts.push(await check(evidence));
     verdicts.push(await nothingIsLeft(outcome, database));
+    await keepRecord(outcome, database, verdicts);
   } finally {
     await database.end();
   }
@@ -40,6 +43,27 @@ export async function report(outcome: Outcome): Promise<number> {
   if (violations > 0) console.log(`\nAgain: npm run chaos -- ${again(options)}`);
   console.log(`${kills} kills, ${runs.length} runs, ${violations} violations`);
   return violations;
+}
+
+const UUID = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/g;
+
+/** Keeps what the database, the model and the tools know of the tasks in violations: the disk of the database does not outlive the round. */
+async function keepRecord({ options, runs, model, tools }: Outcome, database: pg.Client, verdicts: Verdict[]): Promise<void> {
+  const ids = [...new Set(verdicts.flatMap(({ violations }) => violations.flatMap((text) => text.match(UUID) ?? [])))];
+  if (ids.length === 0) return;
+  const { rows: tables } = await database.query<{ name: string }>(
+    `SELECT table_name AS name FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'task_id' AND data_type = 'uuid'`,
+  );
+  const record: Record<string, unknown> = { tasks: (await database.query('SELECT * FROM tasks WHERE id = ANY($1)', [ids])).rows };
+  for (const { name } of tables)
+    record[name] = (await database.query(`SELECT * FROM "${name}" WHERE task_id = ANY($1)`, [ids])).rows;
+  const clients = runs.filter(({ task_id }) => ids.includes(task_id));
+  const plans = clients.map(({ plan }) => plan.id);
+  const served = model.served.filter(({ plan }) => plans.includes(plan));
+  await writeFile(
+    join(options.home, 'record.json'),
+    JSON.stringify({ ...record, clients, served, effects: await tools.effects() }),
+  );
 }
 
 function again(options: ChaosOptions): string {

@@ -252,4 +252,12 @@ export default [
     harm: 'An evaluation that has begun vanishes, and its runs are paid for nothing.',
     tests: [{ file: 'test/temporal/lost-answers.test.ts', name: 'an evaluation that has begun is accepted' }],
   },
+  {
+    id: 'durability/asked-before-it-counts',
+    file: 'src/temporal/activities/exchange/ask.ts',
+    text: '  await begun;\n  const instructions',
+    replacement: '  const instructions',
+    harm: 'An attempt that the record does not know pays for an answer, and the usage of the run lacks it.',
+    tests: [{ file: 'test/temporal/lost-answers.test.ts', name: 'only once the record counts the attempt' }],
+  },
 ] satisfies Mutant[];

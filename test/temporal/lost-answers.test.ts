@@ -1,10 +1,11 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { v7 as uuid } from 'uuid';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { AppError, conflict } from '../../src/domain/errors.ts';
 import { evaluating } from '../support/evaluations.ts';
 import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
 import { labelsOf } from '../support/left-behind.ts';
-import { says } from '../support/model-server.ts';
+import { fails, says } from '../support/model-server.ts';
 import { held } from '../support/paying.ts';
 import { until } from '../support/until.ts';
 
@@ -116,4 +117,30 @@ it('a request whose first try may have made something keeps its id, however its 
   const refused = await claim('refused');
   await fail('refused', conflict('It is busy'), refused);
   expect(await claim('refused')).toMatchObject({ kind: 'new', repeated: false });
+});
+
+it('an answer is asked for again only once the record counts the attempt that pays for it', async () => {
+  const workflow_id = await here.workflow();
+  here.model.script(fails(500), says('Counted.'));
+  const before = here.model.requests.length;
+  const { pool } = here.core.database;
+  const task_id = await here.prompt(workflow_id);
+  const logged = (event: string) =>
+    pool.query(`SELECT 1 FROM events WHERE task_id = $1 AND data ->> 'event' = $2`, [task_id, event]);
+  await until('the first attempt has failed', async () => (await logged('retry')).rowCount === 1);
+  const other = await pool.connect();
+  try {
+    await other.query('BEGIN');
+    await other.query('SELECT 1 FROM tasks WHERE id = $1 FOR UPDATE', [task_id]);
+    const waits = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+    await until('the second attempt is being written', async () => (await pool.query(waits)).rowCount === 1);
+    await wait(500);
+    expect(here.model.requests).toHaveLength(before + 1);
+    await other.query('ROLLBACK');
+  } finally {
+    other.release();
+  }
+  expect(await here.ended(task_id)).toMatchObject({ status: 'completed', response: 'Counted.' });
+  expect((await logged('attempt_reset')).rowCount).toBe(1);
+  expect(here.model.requests).toHaveLength(before + 2);
 });

@@ -36,8 +36,6 @@ interface FitWork {
   selected: SelectedRuntime;
   instructions: string;
   tools: ToolSpec[];
-  /** Resolves once the attempt has the step. */
-  ready: Promise<unknown>;
 }
 
 export interface Fitted {
@@ -68,7 +66,6 @@ export async function fitted(work: FitWork, messages: readonly TranscriptMessage
   if (work.selected.keeps_context) return fit;
   const cut = infinite_session && fit.tokens > window * FULL ? cutOf(read, window * KEPT - fixed) : null;
   if (cut) {
-    await work.ready;
     const { summary, paid } = await summarised(work, cut, signal);
     fit = fittedFrom([...read.filter(isStanding), summary, ...cut.kept], paid);
   }

@@ -16,18 +16,15 @@ interface Reservation {
   /** About how many tokens the call sends. */
   tokens: number;
   step: number;
-  /** Resolves once the attempt has the step. */
-  ready: Promise<unknown>;
 }
 
 /**
  * Checks whether the next model call fits the run's budget. `waiting`: it does not, and the run waits for a raise. Throws if
  * the budget demands that the run is halted.
  */
-export async function reserve({ ports, run, definition, selected, tokens, step, ready }: Reservation): Promise<'go' | 'waiting'> {
+export async function reserve({ ports, run, definition, selected, tokens, step }: Reservation): Promise<'go' | 'waiting'> {
   const budget = run.budget ?? definition.budget;
   if (!budget) return 'go';
-  await ready;
   const call = { total_in: tokens, total_out: 0, cache_read: 0, cache_write: 0 };
   const next = { cost: costOf(call, definition.model, selected.prices), tokens, seconds: 0 };
   const reason = exhaustedBy(budget, { cost: run.cost, tokens: run.total_in + run.total_out, seconds: run.seconds ?? 0 }, next);

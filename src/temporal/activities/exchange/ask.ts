@@ -18,12 +18,14 @@ export async function askModel(work: ExchangeAttempt, started: StartedStep): Pro
   const { begun, signal } = started;
   if (order.step === 1 && definition.repository) await checkOut(work, definition.repository, started);
   const { offered, selected } = await equip(work, started);
+  // Nothing is paid for before the record counts this attempt.
+  await begun;
   const instructions = instructionsOf(definition);
-  const about = { ready: begun, ports, run, definition, step: order.step, selected, instructions, tools: offered };
+  const about = { ports, run, definition, step: order.step, selected, instructions, tools: offered };
   const fit = await fitted(about, started.transcript, signal);
   work.run = fit.run;
   if ((await reserve({ ...about, ...fit })) === 'waiting') return 'waiting';
-  const publisher = ports.publisher(started.publishDelta, begun);
+  const publisher = ports.publisher(started.publishDelta);
   const held = ports.holdsBack(definition);
   const emit = held ? () => {} : (delta: string) => publisher.push(storable(delta));
   try {
@@ -32,7 +34,6 @@ export async function askModel(work: ExchangeAttempt, started: StartedStep): Pro
     const answered = order.tools_off ? { ...reply, calls: [] } : reply;
     return { reply: answered, cursor, offered, selected, published: !held && publisher.complete() };
   } catch (error) {
-    await begun;
     // Published text is kept if the run ends here, so publish all of it before reporting the end of the attempt.
     await publisher.flush();
     throw error;

@@ -30,7 +30,7 @@ export interface ExchangePorts extends AdmissionPorts, ContextPorts, Omit<FitPor
   runtimeOf(run: OpenRun, definition: Definition): Promise<SelectedRuntime>;
   /** MCP tools are listed once per run; nothing is published about them before `ready`. */
   toolsOf(asked: ToolsAsked, signal: AbortSignal): Promise<Toolbox>;
-  /** Forwards text in batches; nothing before `ready`. */
+  /** Forwards text in batches. */
   publisher: PublishDeltas;
   workspaces: { open(run: WorkspaceOwner, signal: AbortSignal): Promise<{ commit: string | null }> };
   /** The longest that a provider may ask to be left alone. */
