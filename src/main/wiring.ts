@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises';
-import { Client, Connection } from '@temporalio/client';
+import { Client, type Connection } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { NativeConnection } from '@temporalio/worker';
 import type { FastifyInstance } from 'fastify';
@@ -39,6 +39,7 @@ import type { ScheduleRow } from '../store/scheduled-agents.ts';
 import { secretScope, secretsOfInstallation } from '../store/secret-scope.ts';
 import { configOf } from '../store/versions.ts';
 import { type Fire, serve } from '../temporal/activities/fire.ts';
+import { lazyConnection } from '../temporal/client-connection.ts';
 import { createDispatch } from '../temporal/dispatch.ts';
 import { createEngine } from '../temporal/engine.ts';
 import { engineMark } from '../temporal/engine-mark.ts';
@@ -167,7 +168,7 @@ export async function openWorkerConnection(
 export const openClientConnection = (
   setting: Pick<InstallationSettings, 'temporal_address'>,
   resources: Pick<Resources, 'hold'>,
-): Connection => resources.hold(Connection.lazy(connectOptions(setting)), (it) => it.close());
+): Connection => resources.hold(lazyConnection(connectOptions(setting)), (it) => it.close());
 
 /** Starts and stops runs; `eager` if a worker shares the connection. */
 export function openRunControl(

@@ -260,4 +260,12 @@ export default [
     harm: 'An attempt that the record does not know pays for an answer, and the usage of the run lacks it.',
     tests: [{ file: 'test/temporal/lost-answers.test.ts', name: 'only once the record counts the attempt' }],
   },
+  {
+    id: 'durability/repeated-after-close',
+    file: 'src/temporal/client-connection.ts',
+    text: ', cancelledOnceClosed] });',
+    replacement: '] });',
+    harm: 'An API server that is stopped while Temporal is away crashes instead of finishing its requests.',
+    tests: [{ file: 'test/unit/client-connection.test.ts', name: 'the process lives on' }],
+  },
 ] satisfies Mutant[];
