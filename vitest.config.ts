@@ -8,6 +8,9 @@ export default defineConfig({
   test: {
     pool: 'forks',
     maxWorkers: 2,
+    // Modules are loaded once for all files of a process, by Node as when the product runs.
+    isolate: false,
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     setupFiles: ['test/support/leaves-no-trace.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -304,4 +304,9 @@ export const ACCIDENTS: readonly Accident[] = [
     accident: 'More requests arrive than the database can serve',
     tests: tests('test/api/crowded.test.ts', 'accepts prompts or refuses them at once'),
   },
+  {
+    id: 'upgraded-in-progress',
+    accident: 'Processes are replaced by those of the next version',
+    tests: tests('test/accidents/rolling-upgrade.test.ts', 'continues runs that stream, wait for approval'),
+  },
 ];

@@ -160,6 +160,39 @@ describeInBrowser('a webhook that was refused', () => {
 });
 
 describeInBrowser('a schedule in the dashboard', () => {
+  it('runs past due times, and shows why a range is refused', async ({ page, troubles }) => {
+    const hour = 3_600_000;
+    const start_at = new Date(Math.floor(Date.now() / hour - 5) * hour).toISOString();
+    const values = { name: 'behind', prompt: 'Report.', interval_value: 1, interval_unit: 'hours', start_at };
+    const id = await make('scheduled-agents', { ...values, workflow_id: await here.workflow() });
+    await here.alice.ok(here.alice.patch(`/api/scheduled-agents/${id}/disable`));
+    await signIn(page, `/scheduled-agents/${id}`);
+    await button(page, 'Back-fill …').click();
+    const dialog = page.getByRole('dialog');
+    const local = (at: number) =>
+      page.evaluate(`new Date(${at} - new Date(${at}).getTimezoneOffset() * 60e3).toISOString().slice(0, 19)`);
+    const first = Date.parse(start_at) + hour;
+    const fill = async (from: number, to: number) => {
+      await dialog.getByLabel('First due time').fill((await local(from)) as string);
+      await dialog.getByLabel('Last due time').fill((await local(to)) as string);
+      await dialog.getByRole('button', { name: 'Back-fill' }).click();
+    };
+    troubles.allow(/422/);
+    await fill(first + hour, first);
+    await dialog.getByText('Must not be before from').first().waitFor();
+    expect(await axe(page)).toEqual([]);
+    here.model.script(says('One.'), says('Two.'));
+    await fill(first, first + hour);
+    await dialog.getByText('2 of 2 due times have a run of a back-fill.').waitFor();
+    await button(page, 'Done').click();
+    const fires = (await here.alice.ok(here.alice.get(`/api/scheduled-agents/${id}/runs`))) as any[];
+    const runs = fires.filter(({ task_id }) => task_id);
+    for (const { task_id, outcome } of runs)
+      expect([outcome, (await here.ended(task_id)).status]).toEqual(['backfilled', 'completed']);
+    expect(runs).toHaveLength(2);
+    await expect.poll(() => page.getByRole('cell', { name: 'backfilled' }).count()).toBe(2);
+  });
+
   it('is switched off and on', async ({ page }) => {
     const workflow_id = await here.workflow();
     const values = { name: 'daily', workflow_id, prompt: 'Go.', interval_value: 1, interval_unit: 'days' };

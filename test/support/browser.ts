@@ -1,5 +1,5 @@
 import axeCore from 'axe-core';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { describe, inject, test } from 'vitest';
 
 const ARGS = [
@@ -21,20 +21,20 @@ export interface Troubles {
 }
 
 interface Fixtures {
-  $worker: { browser: Browser };
+  $worker: { context: BrowserContext };
   $test: { page: Page; troubles: Troubles };
 }
 
 /** Groups tests that need a browser; they are skipped if there is none. */
 export const describeInBrowser = describe.skipIf(!inject('chromium'));
 
-/** One browser per process, and for each test a new page without stored state. */
+/** One browser per process, which loads the dashboard's code once, and for each test a new page without stored state. */
 export const it = test.extend<Fixtures>({
-  browser: [
+  context: [
     // biome-ignore lint/correctness/noEmptyPattern: Vitest reads the names of fixtures from the pattern.
     async ({}, use) => {
       const browser = await chromium.launch({ executablePath: inject('chromium'), args: ARGS });
-      await use(browser);
+      await use(await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' }));
       await browser.close();
     },
     { scope: 'worker' },
@@ -47,15 +47,23 @@ export const it = test.extend<Fixtures>({
     const unexpected = seen.filter((trouble) => !allowed.some((pattern) => pattern.test(trouble)));
     if (unexpected.length > 0) throw new Error(`The page had troubles:\n${unexpected.join('\n')}`);
   },
-  page: async ({ browser, troubles }, use) => {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' });
+  page: async ({ context, troubles }, use) => {
     const page = await context.newPage();
     page.setDefaultTimeout(PATIENCE_MS);
     watch(page, troubles.seen);
     await use(page);
-    await context.close();
+    for (const opened of context.pages()) {
+      await opened.evaluate('localStorage.clear()').catch(NOTHING_STORED);
+      await opened.close();
+    }
+    await context.setOffline(false);
+    await context.clearPermissions();
+    await context.clearCookies();
   },
 });
+
+/** A page of no origin. */
+const NOTHING_STORED = () => {};
 
 function watch(page: Page, seen: string[]): void {
   page.on('console', (message) => message.type() === 'error' && seen.push(`console: ${message.text()}`));

@@ -4,6 +4,7 @@ import { Link } from 'react-router';
 import { scheduledAgents } from '../../../contracts/scheduled-agents.ts';
 import type { ApiReply } from '../../api/call.ts';
 import { useAct, useRead } from '../../api/queries.ts';
+import { DialogButton } from '../../ui/dialog-button.tsx';
 import { type Column, ColumnTable } from '../../ui/list.tsx';
 import { Section } from '../../ui/page.tsx';
 import { Facts, Status } from '../../ui/show.tsx';
@@ -12,6 +13,7 @@ import { ownZone, When } from '../../ui/time.tsx';
 import { Named } from '../columns.tsx';
 import type { Values } from '../fields.ts';
 import type { Stored } from '../resource.ts';
+import { Backfill } from './backfill.tsx';
 
 /** How often a schedule runs, in words. */
 export const recurrenceText = ({ interval_value, interval_unit, cron, time_zone }: Stored): string => {
@@ -51,6 +53,9 @@ export function ScheduleActions({ record }: { record: Stored }) {
         <Button variant="default" loading={change.isPending} onClick={() => change.mutate(input)}>
           {record.enabled ? 'Switch off' : 'Switch on'}
         </Button>
+        <DialogButton label="Back-fill" title="Run past due times">
+          {(close) => <Backfill id={record.id} close={close} />}
+        </DialogButton>
       </Group>
       {problem && <Failure problem={problem} />}
       <Fires id={record.id} />
