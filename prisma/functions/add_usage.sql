@@ -1,14 +1,19 @@
 -- Adds ended tasks to the usage tables; the caller makes sure that each is added once. Durations are counted in classes, each 10 %
--- longer than the one before: class n ends at 1.1^n ms.
+-- longer than the one before: class n ends at 1.1^n ms. A run of an evaluation counts for the workflow that is evaluated, and one whose
+-- workflow was made for it alone for none.
 -- Locks: the rows of usage_runs and usage_calls, in the order of their keys.
 CREATE OR REPLACE FUNCTION add_usage(p_tasks uuid[]) RETURNS void LANGUAGE sql AS $$
   INSERT INTO usage_runs AS u (hour, owner, workflow_id, agent_id, model, provider_id, trigger,
       runs, completed, failed, halted, total_in, total_out, cache_read, cache_write, premium_requests, cost)
-    SELECT date_trunc('hour', t.completed_at, 'UTC') AS hour, t.owner, t.workflow_id, t.agent_id, coalesce(t.model, '') AS model,
+    SELECT date_trunc('hour', t.completed_at, 'UTC') AS hour, t.owner,
+      coalesce(e.workflow_id, CASE WHEN w.single_use THEN '00000000-0000-0000-0000-000000000000' ELSE t.workflow_id END) AS workflow_id,
+      t.agent_id, coalesce(t.model, '') AS model,
       coalesce(d.body -> 'provider' ->> 'id', '') AS provider_id, t.trigger, count(*), count(*) FILTER (WHERE t.status = 'completed'),
       count(*) FILTER (WHERE t.status = 'failed'), count(*) FILTER (WHERE t.status = 'halted'),
       sum(t.total_in), sum(t.total_out), sum(t.cache_read), sum(t.cache_write), sum(t.premium_requests), sum(t.cost)
-    FROM tasks t LEFT JOIN definitions d ON d.hash = t.definition_hash WHERE t.id = ANY (p_tasks)
+    FROM tasks t LEFT JOIN definitions d ON d.hash = t.definition_hash LEFT JOIN workflows w ON w.id = t.workflow_id
+      LEFT JOIN evaluations e ON e.id = w.evaluation_id
+    WHERE t.id = ANY (p_tasks)
     GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 1, 2, 3, 4, 5, 6, 7
     ON CONFLICT (hour, owner, workflow_id, agent_id, model, provider_id, trigger) DO UPDATE SET
       runs = u.runs + excluded.runs, completed = u.completed + excluded.completed, failed = u.failed + excluded.failed,

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isTerminal } from '../../src/domain/statuses.ts';
 import type { Client } from '../support/client.ts';
+import { evaluating } from '../support/evaluations.ts';
 import { asks, fails, says } from '../support/model-server.ts';
 import { type SecretWorld, startSecretWorld } from '../support/secret-world.ts';
 import { until } from '../support/until.ts';
@@ -182,4 +183,17 @@ it('counts what a fork did itself, not what it copied', async () => {
   expect(rows.find(({ name }) => name === 'doubled_again')).toMatchObject({ calls: 1 });
   const workflows = await read(world.alice, '/api/usage?by=workflow');
   expect(workflows.find(({ key }) => key === source.id)).toMatchObject({ runs: 2, completed: 2 });
+});
+
+it('counts runs of an evaluation for the workflow that is evaluated, and puts workflows of one request together', async () => {
+  const evaluated = await workflowOf(world.alice);
+  const { dataset, begin, ended } = evaluating(world);
+  world.model.always(says('Same.'));
+  await ended(await begin(await dataset({ One: 'Same.', Two: 'Same.' }), { workflow_id: evaluated.id }));
+  const messages = [{ role: 'user', content: 'Hello' }];
+  for (let request = 0; request < 2; request += 1)
+    await world.alice.ok(world.alice.post('/v1/chat/completions', { model: `worker ${made}`, messages }));
+  const rows = await read(world.alice, '/api/usage?by=workflow');
+  expect(rows.find(({ key }) => key === evaluated.id)).toMatchObject({ runs: 2, completed: 2 });
+  expect(rows.filter(({ key }) => key === null)).toMatchObject([{ label: null, runs: 2, completed: 2 }]);
 });

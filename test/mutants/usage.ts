@@ -46,4 +46,12 @@ export default [
     harm: 'Every look at the usage doubles what was spent.',
     tests: [{ file: 'test/api/usage.test.ts', name: 'counts each task once' }],
   },
+  {
+    id: 'usage/each-evaluated-item-is-a-group',
+    file: 'prisma/functions/add_usage.sql',
+    text: 'coalesce(e.workflow_id, CASE',
+    replacement: 'coalesce(NULL, CASE',
+    harm: 'Usage by workflow has a row and a colour for each item of a dataset, all with the same name.',
+    tests: [{ file: 'test/api/usage.test.ts', name: 'counts runs of an evaluation for the workflow that is evaluated' }],
+  },
 ] satisfies Mutant[];

@@ -2767,7 +2767,7 @@ export type UsageReport = {
 };
 
 export type UsageRow = {
-  /** Id or name of the group; null: all groups beyond the largest ones */
+  /** Id or name of the group; null: all groups beyond the largest ones, and runs without a workflow of their own */
   key: string | null;
   /** What people call the group; null if it no longer exists */
   label: string | null;

@@ -24,7 +24,8 @@ const GROUPS = {
   none: { key: `''`, label: 'NULL::text' },
   agent: { key: 'agent_id::text', label: '(SELECT name FROM agents WHERE id::text = key)' },
   workflow: {
-    key: 'workflow_id::text',
+    // None: those of runs that have no workflow of their own.
+    key: `nullif(workflow_id, '00000000-0000-0000-0000-000000000000')::text`,
     label: '(SELECT coalesce(w.title, a.name) FROM workflows w LEFT JOIN agents a ON a.id = w.agent_id WHERE w.id::text = key)',
   },
   model: { key: 'model', label: `nullif(key, '')` },
@@ -46,7 +47,7 @@ const usageBy = (group: UsageGroup) =>
           sum(cache_write)::float8 AS cache_write, sum(premium_requests)::float8 AS premium_requests, sum(cost) AS cost
         FROM usage_runs WHERE hour >= :from::timestamptz AND hour < :to::timestamptz AND (:owner::text IS NULL OR owner = :owner::text)
         GROUP BY 1, 2),
-      largest AS (SELECT key FROM found GROUP BY key ORDER BY sum(cost) DESC, sum(runs) DESC, key LIMIT :most)
+      largest AS (SELECT key FROM found WHERE key IS NOT NULL GROUP BY key ORDER BY sum(cost) DESC, sum(runs) DESC, key LIMIT :most)
       SELECT key, ${GROUPS[group].label} AS label, at,
         runs, completed, failed, halted, total_in, total_out, cache_read, cache_write, premium_requests, cost
       FROM (
