@@ -8,8 +8,16 @@ export function difference(answer: unknown, expected: unknown, { ignore_case }: 
   if (expected === null || expected === undefined)
     return 'The item has no expected answer; delete it and add it again with `expected`';
   const [given, wanted] = [answer, expected].map((value) => {
-    const text = typeof value === 'string' ? value.trim() : canonicalJson(value);
+    const plain = unwrapped(value);
+    const text = typeof plain === 'string' ? plain.trim() : canonicalJson(plain);
     return ignore_case ? text.toLowerCase() : text;
   });
   return given === wanted ? null : 'The answer is not the expected one';
+}
+
+/** The text of an answer that was to be JSON and was not: `responseOf` has put it into an object. */
+function unwrapped(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Object.keys(value).join() !== 'response') return value;
+  const { response } = value as { response?: unknown };
+  return typeof response === 'string' ? response : value;
 }
