@@ -8,6 +8,15 @@ const Message = z.looseObject({ role: z.string(), content: Content });
 export type CompatMessage = z.output<typeof Message>;
 
 const Effort = z.enum(['minimal', 'low', 'medium', 'high']).nullish();
+const Format = z.looseObject({
+  type: z.string().meta({ description: 'text, json_object or json_schema', example: 'json_object' }),
+  json_schema: z
+    .looseObject({ schema: z.unknown() })
+    .nullish()
+    .meta({ description: 'Of a chat completion: an object with `schema`' }),
+  schema: z.unknown().meta({ description: 'Of a response: the JSON Schema, with an object as its root' }),
+});
+
 const ModelName = z.string().min(1).meta({ description: 'Name of an agent, or id of one of your workflows' });
 
 export const ChatCompletionRequest = z
@@ -17,6 +26,9 @@ export const ChatCompletionRequest = z
     stream: z.boolean().nullish(),
     stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
     reasoning_effort: Effort,
+    response_format: Format.nullish().meta({
+      description: 'The answer has to fit: one that does not is sent back to the model once, then the run fails',
+    }),
   })
   .meta({
     id: 'ChatCompletionRequest',
@@ -32,6 +44,14 @@ export const ResponseRequest = z
     stream: z.boolean().nullish(),
     background: z.boolean().nullish().meta({ description: 'Reply at once; read the run by its id' }),
     reasoning: z.looseObject({ effort: Effort }).nullish(),
+    text: z
+      .looseObject({ format: Format.nullish(), verbosity: z.string().nullish() })
+      .nullish()
+      .meta({ description: '`format` is what `response_format` is for a chat completion' }),
+    previous_response_id: z
+      .string()
+      .nullish()
+      .meta({ description: 'A response of yours that has completed: its conversation comes before the input' }),
   })
   .meta({ id: 'ResponseRequest', example: { model: 'research', input: 'What is new?', background: true } });
 export type ResponseRequest = z.output<typeof ResponseRequest>;

@@ -30,6 +30,7 @@ const LOG_EVENTS = [
   'repo_synced',
   'guardrail_blocked',
   'output_guardrail_violation',
+  'output_rejected',
   'progress',
   'budget_exhausted',
   'halted',

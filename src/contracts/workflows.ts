@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isWithinLevels, OUTPUT_SCHEMA_CHARACTERS, OUTPUT_SCHEMA_LEVELS } from '../domain/output-schema.ts';
 import { TERMINAL_STATUSES } from '../domain/statuses.ts';
 import { ExchangeLimitFields, FilterQuery, Id, Needs, patchOf, protective, Tags, Timestamp, WebUrl } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
@@ -22,6 +23,15 @@ export const Budget = protective(
   }),
 ).meta({ id: 'Budget', description: 'Reserved before each model call', example: { max_cost_usd: 2.5, on_exhausted: 'wait' } });
 
+export const OutputSchema = z
+  .record(z.string(), z.unknown())
+  .refine((schema) => JSON.stringify(schema).length <= OUTPUT_SCHEMA_CHARACTERS, {
+    message: `An output schema may have ${OUTPUT_SCHEMA_CHARACTERS} characters`,
+  })
+  .refine((schema) => isWithinLevels(schema, OUTPUT_SCHEMA_LEVELS), {
+    message: `An output schema may have ${OUTPUT_SCHEMA_LEVELS} levels of objects and arrays`,
+  });
+
 /** The settings a person chooses; also the shape used by export and import. */
 export const WorkflowCreate = z
   .object({
@@ -32,6 +42,13 @@ export const WorkflowCreate = z
     skill_ids: Ids,
     skill_tags: Tags,
     output_format: z.enum(OUTPUT_FORMATS).default('json'),
+    output_schema: OutputSchema.nullable()
+      .default(null)
+      .meta({
+        description:
+          'JSON Schema (draft 2020-12) of the final answer, which is then JSON whatever `output_format` is. An answer that does not fit is sent back to the model once; if the next one does not fit either, the run fails with `output_invalid`',
+        example: { type: 'object', properties: { sum: { type: 'integer' } }, required: ['sum'] },
+      }),
     reasoning_effort: z.enum(REASONING_EFFORTS).nullable().default(null),
     infinite_session: z
       .boolean()

@@ -26,6 +26,8 @@ export interface Definition {
   webhooks: { completed: string | null; error: string | null };
   repository: PinnedRepository | null;
   budget: BudgetLimits | null;
+  /** JSON Schema of the final answer; absent: any. */
+  output_schema?: Record<string, unknown>;
   /** Of one exchange with the model; absent: the installation's. */
   exchange_limits?: ExchangeLimits;
 }

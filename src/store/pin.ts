@@ -61,6 +61,7 @@ interface WorkflowRow extends RunSettings {
   budget: BudgetLimits | null;
   model_total_seconds: number | null;
   model_silence_seconds: number | null;
+  output_schema: Record<string, unknown> | null;
 }
 
 export interface Snapshot {
@@ -80,15 +81,22 @@ export interface Snapshot {
 export const snapshotOf = (pool: pg.Pool, workflow_id: string, admins: readonly string[]) =>
   row<Snapshot>(pool, snapshotWorkflow({ workflow_id, admins }));
 
+/** What a prompt asks for instead of the workflow's own setting. */
+export interface AskedOfRun {
+  reasoning_effort?: string | null | undefined;
+  output_schema?: Record<string, unknown> | undefined;
+}
+
 /** Freezes a snapshot. Keys are sorted, so that equal content has an equal hash. */
 export function pinnedDefinition(
   { workflow, agent, provider, tools, mcp_servers, skills, guardrails, knowledge_source_ids, ...without }: Snapshot,
-  reasoning_effort?: string | null,
+  asked: AskedOfRun = {},
 ): Definition {
   const { not_joined, tools_left_out } = without;
   if (agent.provider_id && !provider)
     throw conflict(`The provider of the agent ${agent.name} does not exist; give the agent another provider`, 'provider_missing');
   const limits = exchangeLimitsOf(workflow, provider);
+  const { reasoning_effort = workflow.reasoning_effort, output_schema = workflow.output_schema } = asked;
   return {
     agent: { id: agent.id, name: agent.name, system_prompt: agent.system_prompt },
     workflow: { id: workflow.id, title: workflow.title },
@@ -97,7 +105,7 @@ export function pinnedDefinition(
     settings: {
       max_turns: workflow.max_turns,
       output_format: workflow.output_format,
-      reasoning_effort: reasoning_effort === undefined ? workflow.reasoning_effort : reasoning_effort,
+      reasoning_effort,
       infinite_session: workflow.infinite_session,
       bypass_memory: workflow.bypass_memory,
       auto_memory: workflow.auto_memory,
@@ -117,6 +125,7 @@ export function pinnedDefinition(
       ? { url: workflow.repo_url, branch: workflow.repo_branch, token_name: workflow.repo_token_name }
       : null,
     budget: workflow.budget,
+    ...(output_schema ? { output_schema } : {}),
     ...(limits ? { exchange_limits: limits } : {}),
   };
 }

@@ -26,7 +26,7 @@ const planned = { call_id: '1-1', name: 'write', arguments: '{}', position: 0, e
 const begin = (run: OpenRun) =>
   here.core.store.runs.begin(run, { step, turns: 0, denied: [], messages: [], events: eventsFor(run) });
 const recordOf = (run: OpenRun, calls: never[] = []) => ({
-  ...{ step, model: 'm', finish: 'stop', usage, message: message('It is done.'), calls },
+  ...{ step, model: 'm', finish: 'stop', usage, messages: [message('It is done.')], calls },
   ...{ cursor: null, response: undefined, events: eventsFor(run) },
 });
 

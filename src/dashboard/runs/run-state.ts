@@ -125,6 +125,7 @@ const NOTES = [
   'mcp_error',
   'error',
   'output_guardrail_violation',
+  'output_rejected',
   'approval_decided',
   'reconciliation_decided',
   'record_behind',

@@ -5,7 +5,7 @@ import { patternOf } from './patterns.ts';
 import { remembered } from './remembered.ts';
 
 /** Patterns inside schemas run in linear time too. */
-const regExp = Object.assign(
+export const regExp = Object.assign(
   (source: string) => {
     const pattern = patternOf(source);
     return { test: (text: string) => pattern.matcher(text).find() };

@@ -2,7 +2,7 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { ChatOpenAI } from '@langchain/openai';
 import { Agent, run, setDefaultOpenAIClient, setOpenAIAPI, setTracingDisabled } from '@openai/agents';
-import { generateText, streamText, tool } from 'ai';
+import { generateText, Output, streamText, tool } from 'ai';
 import OpenAI from 'openai';
 import { z } from 'zod';
 
@@ -15,19 +15,23 @@ async function joined(pieces) {
   return text;
 }
 
-const ai = { model: createOpenAICompatible({ name: 'perdura', baseURL, apiKey })(model), prompt, maxRetries: 0 };
+const perdura = createOpenAICompatible({ name: 'perdura', baseURL, apiKey, supportsStructuredOutputs: true });
+const ai = { model: perdura(model), prompt, maxRetries: 0 };
+const Answer = z.object({ a: z.number() });
 const chat = new ChatOpenAI({ model, apiKey, configuration: { baseURL }, maxRetries: 0 });
 setTracingDisabled(true);
 setDefaultOpenAIClient(new OpenAI({ baseURL, apiKey, maxRetries: 0 }));
 const agent = new Agent({ name: 'a', model, instructions: 'Be kind.' });
-const withApi = (api) => {
+const withApi = (api, by = agent) => {
   setOpenAIAPI(api);
-  return run(agent, prompt);
+  return run(by, prompt);
 };
+const exact = new Agent({ name: 'b', model, instructions: 'Be exact.', outputType: Answer });
 
 const tries = {
   'AI SDK: generateText': async () => (await generateText(ai)).text,
   'AI SDK: streamText': () => joined(streamText(ai).textStream),
+  'AI SDK: object': async () => (await generateText({ ...ai, output: Output.object({ schema: Answer }) })).output,
   'AI SDK: tools': async () =>
     (await generateText({ ...ai, tools: { add: tool({ inputSchema: z.object({}), execute: () => 1 }) } })).text,
   'LangChain: invoke': async () => (await chat.invoke(prompt)).content,
@@ -36,9 +40,10 @@ const tries = {
     for await (const { content } of await chat.stream(prompt)) text += content;
     return text;
   },
-  'LangChain: withStructuredOutput': () => chat.withStructuredOutput(z.object({ a: z.number() })).invoke(prompt),
+  'LangChain: withStructuredOutput': () => chat.withStructuredOutput(Answer).invoke(prompt),
   'Agents SDK: responses': async () => (await withApi('responses')).finalOutput,
   'Agents SDK: chat_completions': async () => (await withApi('chat_completions')).finalOutput,
+  'Agents SDK: output type': async () => (await withApi('responses', exact)).finalOutput,
 };
 
 for (const [name, work] of Object.entries(tries)) {

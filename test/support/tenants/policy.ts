@@ -145,7 +145,7 @@ export const PLAIN = new Set(
     'azure_api_version azure_deployment default_model requests_per_minute price_table input output cache_read cache_write',
     'context_window instructions guardrail_type enabled config text transport_type network paths mcpServers transport command args',
     'url scope value metadata ttl query limit source_type content content_type file version resource_type items exported_at skills',
-    'agents workflows knowledge_sources source_code parameters_schema is_enabled effect arguments title max_turns output_format',
+    'agents workflows knowledge_sources source_code parameters_schema is_enabled effect arguments title max_turns output_format output_schema',
     'reasoning_effort infinite_session bypass_memory auto_memory tsv_tool_results caveman repo_url repo_branch webhook_url',
     'error_webhook_url budget max_cost_usd max_tokens max_seconds on_exhausted on_busy status prompt request from_step effects',
     'decision message result interval_value interval_unit start_at end_at overlap_policy catchup_window_seconds messages role refusal',

@@ -1,19 +1,24 @@
 import type { CompatMessage } from '../../../contracts/compat.ts';
+import type { SaidMessage } from '../../../domain/conversation.ts';
+import { AppError } from '../../../domain/errors.ts';
 
 /** The text of a message; null if it contains something other than text, such as an image. */
-function promptText({ content }: CompatMessage): string | null {
+function messageText({ content }: CompatMessage): string | null {
   if (typeof content === 'string') return content;
   const parts = content ?? [];
   if (parts.some(({ text, refusal }) => text === undefined && refusal === undefined)) return null;
   return parts.map(({ text, refusal }) => text ?? refusal).join('');
 }
 
-/** Turns a conversation into one prompt: the last message, with the earlier ones as context. Null if any message is not text. */
-export function promptOf(messages: CompatMessage[]): string | null {
-  const read = messages.map((message) => ({ role: message.role, text: promptText(message) }));
-  if (read.some(({ text }) => text === null)) return null;
-  const last = read.at(-1)?.text ?? '';
-  if (read.length === 1) return last;
-  const before = read.slice(0, -1).map(({ role, text }) => `<message role="${role}">\n${text}\n</message>`);
-  return `${before.join('\n')}\n\n${last}`;
+/** The messages of a request as text. Refuses anything else, and a conversation that ends with nothing. */
+export function saidIn(messages: readonly CompatMessage[]): SaidMessage[] {
+  const said = messages.map((message) => {
+    const text = messageText(message);
+    if (text === null) throw unsupportedContent('Only text can be sent to an agent');
+    return { role: message.role, text };
+  });
+  if (!said.at(-1)?.text.trim()) throw unsupportedContent('The last message is empty');
+  return said;
 }
+
+const unsupportedContent = (message: string) => new AppError('unprocessable', message, { code: 'unsupported_content' });

@@ -4,7 +4,7 @@ const seconds = (time: string) => Math.floor(Date.parse(time) / 1_000);
 
 /** The id that a client uses to look up the run. */
 const CHAT_ID = 'chatcmpl-';
-const RESPONSE_ID = 'resp_';
+export const RESPONSE_ID = 'resp_';
 const MESSAGE_ID = 'msg_';
 
 export const taskIdOfReply = (id: string) => id.replace(/^(chatcmpl-|resp_)/, '');

@@ -1,7 +1,9 @@
 import type { FastifyError } from 'fastify';
 import { ChatCompletionRequest, compat, ResponseRequest, type ScoreMetadata } from '../../../contracts/compat.ts';
 import { THUMBS } from '../../../contracts/scores.ts';
+import { conversationIn, INSTRUCTIONS, promptOfConversation, type SaidMessage } from '../../../domain/conversation.ts';
 import { AppError } from '../../../domain/errors.ts';
+import { isUuid } from '../../../domain/uuid.ts';
 import type { Caller } from '../../auth.ts';
 import { madeOnce } from '../../crud.ts';
 import { type Api, EventReply, mount, type RouteInput } from '../../mount.ts';
@@ -9,6 +11,7 @@ import { ownedTask } from '../../owned.ts';
 import { problemOf } from '../../problems.ts';
 import type { SseFrame } from '../../sse.ts';
 import {
+  answerOf,
   answerText,
   type CompatRun,
   type CompatServices,
@@ -18,10 +21,11 @@ import {
   startRun,
   troubleOf,
 } from '../runs.ts';
-import { promptOf } from './messages.ts';
+import { schemaAsked } from './formats.ts';
+import { saidIn } from './messages.ts';
 import { modelOf, modelsOf } from './models.ts';
 import { refuseUnhonoured } from './parameters.ts';
-import { chatChunks, chatCompletion, response, responseEvents, taskIdOfReply } from './replies.ts';
+import { chatChunks, chatCompletion, RESPONSE_ID, response, responseEvents, taskIdOfReply } from './replies.ts';
 
 /** Serves agents and workflows as models of OpenAI's API: its clients change only the base URL. */
 export function openaiRoutes(api: Api, services: CompatServices): void {
@@ -95,11 +99,12 @@ function refuseInTheirWords({ http }: Api): void {
 type Ordering<B> = Pick<RouteInput<unknown, unknown, B>, 'body' | 'once' | 'holdOpen' | 'signal'>;
 
 async function chat(services: CompatServices, { body, once, holdOpen, signal }: Ordering<ChatCompletionRequest>, caller: Caller) {
-  const { model, messages, stream, stream_options, reasoning_effort } = body;
+  const { model, messages, stream, stream_options, reasoning_effort, response_format: format } = body;
   refuseUnhonoured(body, Object.keys(ChatCompletionRequest.shape));
+  const output_schema = await schemaAsked(services, { param: 'response_format', format, caller });
+  const order = { model, ...promptOf(saidIn(messages)), reasoning_effort, output_schema };
   holdOpen();
-  const prompt = promptOrRefusal(messages);
-  const { value: run } = await once((task_id) => startRun(services, { model, prompt, reasoning_effort, task_id }, caller));
+  const { value: run } = await once((task_id) => startRun(services, { ...order, task_id }, caller));
   if (stream) return streamChat(services, { run, model, counts_usage: stream_options?.include_usage === true });
   const task = await ended(services, run, signal);
   refuseTrouble(troubleOf(task));
@@ -126,12 +131,15 @@ const streamChat = (services: CompatServices, { run, model, counts_usage }: Chat
   }, run.task_id);
 
 async function respond(services: CompatServices, { body, once, holdOpen, signal }: Ordering<ResponseRequest>, caller: Caller) {
-  const { model, input, instructions, stream, background, reasoning } = body;
-  refuseUnhonoured(body, Object.keys(ResponseRequest.shape));
+  const { model, input, instructions, stream, background, reasoning, text, previous_response_id: previous } = body;
+  const { format, ...other_text } = text ?? {};
+  refuseUnhonoured({ ...body, ...other_text }, Object.keys(ResponseRequest.shape));
+  const output_schema = await schemaAsked(services, { param: 'text.format', format, caller });
+  const ruled = instructions ? [{ role: INSTRUCTIONS, text: instructions }] : [];
+  const before = previous ? await conversationUntil(services, previous, caller) : [];
+  const said = saidIn(typeof input === 'string' ? [{ role: 'user', content: input }] : input);
+  const order = { model, ...promptOf([...ruled, ...before, ...said]), reasoning_effort: reasoning?.effort, output_schema };
   if (!background || stream) holdOpen();
-  const said = typeof input === 'string' ? [{ role: 'user', content: input }] : input;
-  const prompt = promptOrRefusal(instructions ? [{ role: 'system', content: instructions }, ...said] : said);
-  const order = { model, prompt, reasoning_effort: reasoning?.effort };
   const { value: run } = await once((task_id) => startRun(services, { ...order, task_id }, caller));
   const task = await ownedTask(services.store)(run.task_id, caller);
   if (stream) return streamResponse(services, { task, model, after: -1 });
@@ -161,12 +169,29 @@ const streamResponse = (services: CompatServices, { task, model, after }: Respon
 
 const placeOf = (task: { id: string; workflow_id: string }) => ({ task_id: task.id, workflow_id: task.workflow_id });
 
-function promptOrRefusal(messages: Parameters<typeof promptOf>[0]): string {
-  const prompt = promptOf(messages);
-  if (prompt?.trim()) return prompt;
-  const message = prompt === null ? 'Only text can be sent to an agent' : 'The last message is empty';
-  throw new AppError('unprocessable', message, { code: 'unsupported_content' });
+function promptOf(said: readonly SaidMessage[]) {
+  const { prompt, parts } = promptOfConversation(said);
+  return { prompt, prompt_parts: parts.length > 1 ? parts : undefined };
 }
+
+/** The conversation of a response, with its answer. */
+async function conversationUntil({ store }: CompatServices, id: string, caller: Caller): Promise<SaidMessage[]> {
+  const task_id = taskIdOfReply(id);
+  const task = id.startsWith(RESPONSE_ID) && isUuid(task_id) ? await store.tasks.find(task_id) : null;
+  if (task?.owner !== caller.key) throw previousRefused('not_found', 'previous_response_not_found', `No response with id ${id}`);
+  if (!hasEnded(task))
+    throw previousRefused('conflict', 'in_progress', `The response ${id} is still in progress; wait until it has completed`);
+  if (task.status !== 'completed')
+    throw previousRefused(
+      'invalid',
+      'previous_response_failed',
+      `The response ${id} has no answer to continue from: it was ${task.status}`,
+    );
+  return [...conversationIn(task.prompt, task.prompt_parts), { role: 'assistant', text: answerOf(task) }];
+}
+
+const previousRefused = (kind: 'not_found' | 'conflict' | 'invalid', code: string, message: string) =>
+  new AppError(kind, message, { code, errors: [{ path: 'previous_response_id', message }] });
 
 function refuseTrouble(trouble: ReturnType<typeof troubleOf>): void {
   if (trouble) throw new AppError('upstream', trouble.message, { code: trouble.code });
