@@ -7,6 +7,14 @@ const Content = z.union([z.string(), z.array(Part)]).nullish();
 const Message = z.looseObject({ role: z.string(), content: Content });
 export type CompatMessage = z.output<typeof Message>;
 
+/** An item of a response's input: a message, or a call with its result. */
+const Item = z.looseObject({ type: z.string().optional(), role: z.string().optional(), content: Content });
+export type CompatItem = z.output<typeof Item>;
+const Tools = z
+  .array(z.looseObject({ type: z.string() }))
+  .nullish()
+  .meta({ description: 'Functions that the client executes; the run waits for their results' });
+
 const Effort = z.enum(['minimal', 'low', 'medium', 'high']).nullish();
 const Format = z.looseObject({
   type: z.string().meta({ description: 'text, json_object or json_schema', example: 'json_object' }),
@@ -26,6 +34,8 @@ export const ChatCompletionRequest = z
     stream: z.boolean().nullish(),
     stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
     reasoning_effort: Effort,
+    tools: Tools,
+    tool_choice: z.unknown(),
     response_format: Format.nullish().meta({
       description: 'The answer has to fit: one that does not is sent back to the model once, then the run fails',
     }),
@@ -39,7 +49,9 @@ export type ChatCompletionRequest = z.output<typeof ChatCompletionRequest>;
 export const ResponseRequest = z
   .looseObject({
     model: ModelName,
-    input: z.union([z.string().min(1), z.array(Message).min(1)]),
+    input: z.union([z.string().min(1), z.array(Item).min(1)]),
+    tools: Tools,
+    tool_choice: z.unknown(),
     instructions: z.string().nullish(),
     stream: z.boolean().nullish(),
     background: z.boolean().nullish().meta({ description: 'Reply at once; read the run by its id' }),
@@ -67,7 +79,7 @@ export const ChatCompletion = z
     choices: z.array(
       z.looseObject({
         index: z.int(),
-        message: z.looseObject({ role: z.literal('assistant'), content: z.string() }),
+        message: z.looseObject({ role: z.literal('assistant'), content: z.string().nullable() }),
         finish_reason: z.string(),
       }),
     ),
@@ -103,7 +115,7 @@ export const ChatCompletionChunk = z
     object: z.literal('chat.completion.chunk'),
     created: z.int(),
     model: z.string(),
-    choices: z.array(z.looseObject({ index: z.int(), delta: z.looseObject({ content: z.string().optional() }) })),
+    choices: z.array(z.looseObject({ index: z.int(), delta: z.looseObject({ content: z.string().nullish() }) })),
   })
   .meta({ id: 'ChatCompletionChunk', description: 'The `data` line of a frame; the last one is `[DONE]`' });
 

@@ -16,6 +16,8 @@ const LOG_EVENTS = [
   'approval_decided',
   'reconciliation_requested',
   'reconciliation_decided',
+  'client_call_requested',
+  'client_call_answered',
   'record_behind',
   'continuity_decided',
   'retry',

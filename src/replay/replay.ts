@@ -150,6 +150,7 @@ export function recordedPorts(work: Replaying, model = recordedRuntime(work)): E
     nudge: async () => {},
     admit: async () => 0,
     longest_wait_ms: 0,
+    client_wait_ms: 0,
     recall: async () => [],
     lookUp: async () => ({ items: [], warnings: [] }),
     windowOf: () => context_window,

@@ -12,8 +12,9 @@ import {
   pinnedBuiltins,
   type RunSettings,
   type ToolEffect,
+  type ToolSpec,
 } from '../domain/definition.ts';
-import { conflict, notFound } from '../domain/errors.ts';
+import { AppError, conflict, notFound } from '../domain/errors.ts';
 import type { ForkParts, PinnedCustomTool } from '../domain/fork-changes.ts';
 import { row } from './database.ts';
 import { partsOfFork, snapshotWorkflow } from './statements/snapshots.ts';
@@ -85,6 +86,8 @@ export const snapshotOf = (pool: pg.Pool, workflow_id: string, admins: readonly 
 export interface AskedOfRun {
   reasoning_effort?: string | null | undefined;
   output_schema?: Record<string, unknown> | undefined;
+  /** Tools whose calls the client executes. */
+  client_tools?: ToolSpec[] | undefined;
 }
 
 /** Freezes a snapshot. Keys are sorted, so that equal content has an equal hash. */
@@ -96,7 +99,9 @@ export function pinnedDefinition(
   if (agent.provider_id && !provider)
     throw conflict(`The provider of the agent ${agent.name} does not exist; give the agent another provider`, 'provider_missing');
   const limits = exchangeLimitsOf(workflow, provider);
-  const { reasoning_effort = workflow.reasoning_effort, output_schema = workflow.output_schema } = asked;
+  const own_tools = pinnedTools({ workflow, agent, tools });
+  const { reasoning_effort = workflow.reasoning_effort, output_schema = workflow.output_schema, client_tools = [] } = asked;
+  refuseTaken(client_tools, own_tools);
   return {
     agent: { id: agent.id, name: agent.name, system_prompt: agent.system_prompt },
     workflow: { id: workflow.id, title: workflow.title },
@@ -116,10 +121,11 @@ export function pinnedDefinition(
     guardrails,
     knowledge_source_ids,
     ...(not_joined.length > 0 ? { not_joined } : {}),
-    tools: pinnedTools({ workflow, agent, tools }),
+    tools: [...own_tools, ...client_tools.map((tool) => ({ ...tool, kind: 'client' as const }))],
     ...(tools_left_out.length > 0 ? { tools_left_out } : {}),
     ...(mcp_servers.length > 0 ? { mcp_servers } : {}),
-    approval_tools: agent.approval_tools,
+    // A call of a client's tool must wait as well.
+    approval_tools: [...agent.approval_tools, ...client_tools.map(({ name }) => name)],
     webhooks: { completed: workflow.webhook_url, error: workflow.error_webhook_url },
     repository: workflow.repo_url
       ? { url: workflow.repo_url, branch: workflow.repo_branch, token_name: workflow.repo_token_name }
@@ -128,6 +134,13 @@ export function pinnedDefinition(
     ...(output_schema ? { output_schema } : {}),
     ...(limits ? { exchange_limits: limits } : {}),
   };
+}
+
+function refuseTaken(client_tools: readonly ToolSpec[], own_tools: readonly PinnedTool[]): void {
+  const taken = client_tools.find(({ name }) => own_tools.some((tool) => tool.name === name));
+  if (!taken) return;
+  const message = `The agent has a tool named ${taken.name}; give yours another name`;
+  throw new AppError('invalid', message, { code: 'tool_name_taken', errors: [{ path: 'tools', message }] });
 }
 
 function pinnedTools({ workflow, agent, tools }: Pick<Snapshot, 'workflow' | 'agent' | 'tools'>): PinnedTool[] {

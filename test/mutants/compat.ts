@@ -174,9 +174,9 @@ export default [
   },
   {
     id: 'compat/rejected-answer-streamed',
-    file: 'src/api/compat/runs.ts',
-    text: 'if (!output_schema) return yield* writtenText',
-    replacement: 'if (output_schema !== null) return yield* writtenText',
+    file: 'src/api/compat/client-calls.ts',
+    text: 'if (!definition.output_schema && clientToolsOf(definition).length === 0) return',
+    replacement: 'if (clientToolsOf(definition).length === 0) return',
     harm: 'A streamed JSON answer begins with the one that was rejected, so no client can parse it.',
     tests: [{ file: 'test/api/compat-formats.test.ts', name: 'is streamed alone' }],
   },

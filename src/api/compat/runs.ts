@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { WorkflowCreate } from '../../contracts/workflows.ts';
 import type { PromptParts } from '../../domain/conversation.ts';
+import type { ToolSpec } from '../../domain/definition.ts';
 import { AppError, foreign, notFound } from '../../domain/errors.ts';
 import { piecesOfText } from '../../domain/pieces.ts';
 import { isTerminal } from '../../domain/statuses.ts';
@@ -9,6 +10,7 @@ import { type FollowSource, follow, followInParts } from '../../events/follow.ts
 import type { Judge } from '../../guardrails/judge.ts';
 import type { Store } from '../../store/index.ts';
 import type { Dispatch } from '../../temporal/dispatch.ts';
+import type { Engine } from '../../temporal/engine.ts';
 import type { Caller } from '../auth.ts';
 
 export interface CompatServices {
@@ -16,6 +18,7 @@ export interface CompatServices {
   following: FollowSource;
   dispatch: Dispatch;
   judge: Pick<Judge, 'schemaFault'>;
+  engine: Pick<Engine, 'decide'>;
 }
 
 /** A run started through a compatible API. */
@@ -32,6 +35,8 @@ export interface RunOrder {
   reasoning_effort?: string | null | undefined;
   /** What the answer has to fit, instead of the workflow's own schema. */
   output_schema?: Record<string, unknown> | undefined;
+  /** Tools whose calls the client executes. */
+  client_tools?: ToolSpec[] | undefined;
   /** The id of the task; if a task with it exists, that run is continued. */
   task_id?: string | undefined;
 }
@@ -112,30 +117,17 @@ function forgotten() {
 }
 
 /** The longest text that is sent in one piece. */
-const PIECE = 16 * 1024;
+export const PIECE = 16 * 1024;
 
-/**
- * Streams the text of a run. Each piece extends the previous ones; the stream ends with the run. A run with an output schema has only
- * its answer streamed, once it fits: what came before it would make the text invalid.
- */
-export async function* answerText(services: CompatServices, run: CompatRun, signal: AbortSignal): AsyncGenerator<string> {
-  const { output_schema } = await definitionOf(services, run);
-  if (!output_schema) return yield* writtenText(services, run, signal);
-  const task = await ended(services, run, signal).catch((error: unknown) => {
-    if (signal.aborted) return null;
-    throw error;
-  });
-  if (task?.status === 'completed') yield* piecesOfText(answerOf(task), PIECE);
-}
-
-async function definitionOf({ store }: CompatServices, { task_id }: CompatRun) {
+/** The definition that a run was pinned with. */
+export async function definitionOf({ store }: CompatServices, { task_id }: CompatRun) {
   const task = await store.tasks.find(task_id);
   if (!task) throw notFound('run', task_id);
   return store.definitions.get(task.definition_hash);
 }
 
 /** All that a run's model writes. What was sent is not kept: a stream may be slow, and its text long. */
-async function* writtenText(services: CompatServices, run: CompatRun, signal: AbortSignal): AsyncGenerator<string> {
+export async function* writtenText(services: CompatServices, run: CompatRun, signal: AbortSignal): AsyncGenerator<string> {
   let begun = false;
   /** Digests of the messages sent so far, and how many of them have come again since the stream was reset. */
   const sent: string[] = [];

@@ -10,17 +10,9 @@ import { type Api, EventReply, mount, type RouteInput } from '../../mount.ts';
 import { ownedTask } from '../../owned.ts';
 import { problemOf } from '../../problems.ts';
 import type { SseFrame } from '../../sse.ts';
-import {
-  answerOf,
-  answerText,
-  type CompatRun,
-  type CompatServices,
-  type CompatTask,
-  ended,
-  hasEnded,
-  startRun,
-  troubleOf,
-} from '../runs.ts';
+import { answerText, callsOfClient, rested } from '../client-calls.ts';
+import { answerOf, type CompatRun, type CompatServices, type CompatTask, ended, hasEnded, startRun, troubleOf } from '../runs.ts';
+import { clientToolsIn, continuedRun, outputsIn } from './client-tools.ts';
 import { schemaAsked } from './formats.ts';
 import { saidIn } from './messages.ts';
 import { modelOf, modelsOf } from './models.ts';
@@ -61,7 +53,7 @@ export function openaiRoutes(api: Api, services: CompatServices): void {
   mount(api, compat.respond, (input, caller) => respond(services, input, caller));
   mount(api, compat.response, async ({ params: { id }, query, holdOpen }, caller) => {
     const task = await owned(taskIdOfReply(id), caller);
-    if (query.stream !== 'true') return response(task, task.agent_name);
+    if (query.stream !== 'true') return response(task, task.agent_name, await callsOfClient(services, task));
     holdOpen();
     return streamResponse(services, { task, model: task.agent_name, after: query.starting_after ?? -1 });
   });
@@ -99,16 +91,21 @@ function refuseInTheirWords({ http }: Api): void {
 type Ordering<B> = Pick<RouteInput<unknown, unknown, B>, 'body' | 'once' | 'holdOpen' | 'signal'>;
 
 async function chat(services: CompatServices, { body, once, holdOpen, signal }: Ordering<ChatCompletionRequest>, caller: Caller) {
-  const { model, messages, stream, stream_options, reasoning_effort, response_format: format } = body;
+  const { model, messages, stream, stream_options, reasoning_effort, response_format: format, tools, tool_choice } = body;
   refuseUnhonoured(body, Object.keys(ChatCompletionRequest.shape));
   const output_schema = await schemaAsked(services, { param: 'response_format', format, caller });
-  const order = { model, ...promptOf(saidIn(messages)), reasoning_effort, output_schema };
+  const client_tools = clientToolsIn(tools, tool_choice);
+  const outputs = outputsIn(messages);
+  const order = { model, ...promptOf(saidIn(messages)), reasoning_effort, output_schema, client_tools };
   holdOpen();
-  const { value: run } = await once((task_id) => startRun(services, { ...order, task_id }, caller));
+  const run =
+    outputs.length > 0
+      ? await continuedRun(services, outputs, caller)
+      : (await once((task_id) => startRun(services, { ...order, task_id }, caller))).value;
   if (stream) return streamChat(services, { run, model, counts_usage: stream_options?.include_usage === true });
-  const task = await ended(services, run, signal);
-  refuseTrouble(troubleOf(task));
-  return chatCompletion(task, model);
+  const { task, calls } = await rested(services, run, signal);
+  if (calls.length === 0) refuseTrouble(troubleOf(task));
+  return chatCompletion(task, model, calls);
 }
 
 interface ChatStream {
@@ -123,28 +120,48 @@ const streamChat = (services: CompatServices, { run, model, counts_usage }: Chat
     yield { data: chunks.first() };
     for await (const text of answerText(services, run, signal)) yield { data: chunks.text(text) };
     if (signal.aborted) return;
-    const task = await ended(services, run, signal);
-    const trouble = troubleOf(task);
-    yield { data: trouble ? { error: trouble } : chunks.last() };
+    const { task, calls } = await rested(services, run, signal);
+    const asks = calls.length > 0;
+    const trouble = asks ? null : troubleOf(task);
+    if (asks) yield { data: chunks.calls(calls) };
+    yield { data: trouble ? { error: trouble } : chunks.last(asks ? 'tool_calls' : 'stop') };
     if (counts_usage) yield { data: chunks.usage(task) };
     yield { data: '[DONE]' };
   }, run.task_id);
 
 async function respond(services: CompatServices, { body, once, holdOpen, signal }: Ordering<ResponseRequest>, caller: Caller) {
-  const { model, input, instructions, stream, background, reasoning, text, previous_response_id: previous } = body;
+  const {
+    model,
+    input,
+    instructions,
+    stream,
+    background,
+    reasoning,
+    text,
+    tools,
+    tool_choice,
+    previous_response_id: previous,
+  } = body;
   const { format, ...other_text } = text ?? {};
   refuseUnhonoured({ ...body, ...other_text }, Object.keys(ResponseRequest.shape));
   const output_schema = await schemaAsked(services, { param: 'text.format', format, caller });
   const ruled = instructions ? [{ role: INSTRUCTIONS, text: instructions }] : [];
-  const before = previous ? await conversationUntil(services, previous, caller) : [];
+  const client_tools = clientToolsIn(tools as Parameters<typeof clientToolsIn>[0], tool_choice);
+  const outputs = typeof input === 'string' ? [] : outputsIn(input);
+  const before = previous && outputs.length === 0 ? await conversationUntil(services, previous, caller) : [];
   const said = saidIn(typeof input === 'string' ? [{ role: 'user', content: input }] : input);
-  const order = { model, ...promptOf([...ruled, ...before, ...said]), reasoning_effort: reasoning?.effort, output_schema };
+  const asked = { reasoning_effort: reasoning?.effort, output_schema, client_tools };
+  const order = { model, ...promptOf([...ruled, ...before, ...said]), ...asked };
   if (!background || stream) holdOpen();
-  const { value: run } = await once((task_id) => startRun(services, { ...order, task_id }, caller));
+  const run =
+    outputs.length > 0
+      ? await continuedRun(services, outputs, caller)
+      : (await once((task_id) => startRun(services, { ...order, task_id }, caller))).value;
   const task = await ownedTask(services.store)(run.task_id, caller);
   if (stream) return streamResponse(services, { task, model, after: -1 });
   if (background) return response(task, model);
-  return response(await ended(services, run, signal), model);
+  const rest = await rested(services, run, signal);
+  return response(rest.task, model, rest.calls);
 }
 
 interface ResponseStream {
@@ -161,7 +178,7 @@ const streamResponse = (services: CompatServices, { task, model, after }: Respon
       if (signal.aborted) return null;
       let text = known ?? '';
       if (known === null) for await (const piece of answerText(services, run, signal)) text += piece;
-      return { task: await ended(services, run, signal), text };
+      return { ...(await rested(services, run, signal)), text };
     };
     const events = responseEvents(answerText(services, run, signal), { started: task, finish, model, after });
     for await (const event of events) if (event.sequence_number > after) yield { event: event.type, data: event };
