@@ -57,7 +57,10 @@ describe('a function of the client, in completions', () => {
     const model = await here.workflow();
     here.model.script(asks(ADDS, { ...ADDS, id: 'other', args: { a: 1, b: 2 } }), asks(ADDS), says('Done.'));
     const sums: number[] = [];
-    const add = ({ a, b }: { a: number; b: number }) => void sums.push(a + b) ?? a + b;
+    const add = ({ a, b }: { a: number; b: number }) => {
+      sums.push(a + b);
+      return a + b;
+    };
     const runner = alice.chat.completions.runTools({
       model,
       messages: [USER],
@@ -74,7 +77,10 @@ describe('a function of the client, in completions', () => {
     const order = { model, tools, stream: true as const };
     const stream = alice.chat.completions.stream({ ...order, messages: [USER] });
     const { message, finish_reason } = (await stream.finalChatCompletion()).choices[0]!;
-    expect([finish_reason, JSON.parse(message.tool_calls?.[0]?.function.arguments ?? '')]).toEqual(['tool_calls', ADDS.args]);
+    expect([
+      finish_reason,
+      JSON.parse((message.tool_calls![0] as { function: { arguments: string } }).function.arguments),
+    ]).toEqual(['tool_calls', ADDS.args]);
     const result = { role: 'tool' as const, tool_call_id: message.tool_calls![0]!.id, content: '42' };
     const rest = alice.chat.completions.stream({ ...order, messages: [USER, message, result] });
     expect(await rest.finalContent()).toBe('It is 42.');

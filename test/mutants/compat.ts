@@ -204,4 +204,28 @@ export default [
     harm: 'A model that cannot write JSON is asked for it again and again, at the price of the whole conversation.',
     tests: [{ file: 'test/unit/run-loop.test.ts', name: 'asks once more, without tools, after an answer that was rejected' }],
   },
+  {
+    id: 'compat/foreign-results',
+    file: 'src/api/compat/openai/client-tools.ts',
+    text: 'task?.owner !== caller.key',
+    replacement: '!task',
+    harm: 'Whoever knows the id of a call sends a result into the run of another person.',
+    tests: [{ file: 'test/api/compat-tools.test.ts', name: 'is answered by the one who began the run, completely' }],
+  },
+  {
+    id: 'compat/client-never-answers',
+    file: 'src/temporal/workflows/agent-run.ts',
+    text: 'return await condition(until, at_most_ms);',
+    replacement: 'await condition(until);',
+    harm: 'A client that crashed holds the lane of its workflow forever.',
+    tests: [{ file: 'test/api/compat-tools.test.ts', name: 'is waited for a while, then the run fails' }],
+  },
+  {
+    id: 'compat/client-tool-begun-here',
+    file: 'src/store/pin.ts',
+    text: '...client_tools.map(({ name }) => name)',
+    replacement: '',
+    harm: 'A call of the client’s function is made here, where nothing executes it.',
+    tests: [{ file: 'test/api/compat-tools.test.ts', name: 'is called by the model, executed by the client' }],
+  },
 ] satisfies Mutant[];

@@ -2010,7 +2010,7 @@ export type RunBundle = {
       arguments: string;
       effect: 'read' | 'idempotent' | 'write';
       approval: boolean;
-      status: 'planned' | 'started' | 'done' | 'denied' | 'waiting_approval' | 'waiting_reconciliation';
+      status: 'planned' | 'started' | 'done' | 'denied' | 'waiting_approval' | 'waiting_reconciliation' | 'waiting_client';
       attempts: number;
       errors: number;
       failed: boolean | null;
@@ -2074,7 +2074,7 @@ export type RunEvent =
   | {
       type: 'log';
       data: {
-        /** One of prompt_received, forked, run_started, context_built, model_call, model_response, tool_call, tool_result, tool_denied, goal_reminder, approval_requested, approval_decided, reconciliation_requested, reconciliation_decided, record_behind, continuity_decided, retry, attempt_reset, rate_limited, compaction, memory_loaded, memory_stored, knowledge_loaded, mcp_connected, mcp_error, repo_synced, guardrail_blocked, output_guardrail_violation, output_rejected, progress, budget_exhausted, halted, completed, error, tools_not_offered, stream_reset */
+        /** One of prompt_received, forked, run_started, context_built, model_call, model_response, tool_call, tool_result, tool_denied, goal_reminder, approval_requested, approval_decided, reconciliation_requested, reconciliation_decided, client_call_requested, client_call_answered, record_behind, continuity_decided, retry, attempt_reset, rate_limited, compaction, memory_loaded, memory_stored, knowledge_loaded, mcp_connected, mcp_error, repo_synced, guardrail_blocked, output_guardrail_violation, output_rejected, progress, budget_exhausted, halted, completed, error, tools_not_offered, stream_reset */
         event: string;
         detail: string;
         [name: string]: unknown;
@@ -2684,7 +2684,7 @@ export type ToolCallRecord = {
   arguments: string;
   effect: 'read' | 'idempotent' | 'write';
   approval: boolean;
-  status: 'planned' | 'started' | 'done' | 'denied' | 'waiting_approval' | 'waiting_reconciliation';
+  status: 'planned' | 'started' | 'done' | 'denied' | 'waiting_approval' | 'waiting_reconciliation' | 'waiting_client';
   attempts: number;
   errors: number;
   failed: boolean | null;
@@ -2883,7 +2883,7 @@ export type VersionDefinition = {
   knowledge_source_ids?: string[];
   not_joined?: string[];
   tools: {
-    kind: 'custom' | 'builtin' | 'definition';
+    kind: 'custom' | 'builtin' | 'definition' | 'client';
     name: string;
     [name: string]: unknown;
   }[];

@@ -90,6 +90,17 @@ function refuseInTheirWords({ http }: Api): void {
 /** The parts of a request that starts a run. */
 type Ordering<B> = Pick<RouteInput<unknown, unknown, B>, 'body' | 'once' | 'holdOpen' | 'signal'>;
 
+interface RunAsked extends Pick<Ordering<unknown>, 'once'> {
+  order: RunOrder;
+  outputs: ReturnType<typeof outputsIn>;
+}
+
+/** The run that a request begins, or the one that waits for its results. */
+const runOf = async (services: CompatServices, { order, outputs, once }: RunAsked, caller: Caller): Promise<CompatRun> =>
+  outputs.length > 0
+    ? continuedRun(services, outputs, caller)
+    : (await once((task_id) => startRun(services, { ...order, task_id }, caller))).value;
+
 async function chat(services: CompatServices, { body, once, holdOpen, signal }: Ordering<ChatCompletionRequest>, caller: Caller) {
   const { model, messages, stream, stream_options, reasoning_effort, response_format: format, tools, tool_choice } = body;
   refuseUnhonoured(body, Object.keys(ChatCompletionRequest.shape));
@@ -98,10 +109,7 @@ async function chat(services: CompatServices, { body, once, holdOpen, signal }: 
   const outputs = outputsIn(messages);
   const order = { model, ...promptOf(saidIn(messages)), reasoning_effort, output_schema, client_tools };
   holdOpen();
-  const run =
-    outputs.length > 0
-      ? await continuedRun(services, outputs, caller)
-      : (await once((task_id) => startRun(services, { ...order, task_id }, caller))).value;
+  const run = await runOf(services, { order, outputs, once }, caller);
   if (stream) return streamChat(services, { run, model, counts_usage: stream_options?.include_usage === true });
   const { task, calls } = await rested(services, run, signal);
   if (calls.length === 0) refuseTrouble(troubleOf(task));
@@ -153,10 +161,7 @@ async function respond(services: CompatServices, { body, once, holdOpen, signal 
   const asked = { reasoning_effort: reasoning?.effort, output_schema, client_tools };
   const order = { model, ...promptOf([...ruled, ...before, ...said]), ...asked };
   if (!background || stream) holdOpen();
-  const run =
-    outputs.length > 0
-      ? await continuedRun(services, outputs, caller)
-      : (await once((task_id) => startRun(services, { ...order, task_id }, caller))).value;
+  const run = await runOf(services, { order, outputs, once }, caller);
   const task = await ownedTask(services.store)(run.task_id, caller);
   if (stream) return streamResponse(services, { task, model, after: -1 });
   if (background) return response(task, model);
