@@ -11,7 +11,17 @@ import { ownedTask } from '../../owned.ts';
 import { problemOf } from '../../problems.ts';
 import type { SseFrame } from '../../sse.ts';
 import { answerText, callsOfClient, rested } from '../client-calls.ts';
-import { answerOf, type CompatRun, type CompatServices, type CompatTask, ended, hasEnded, startRun, troubleOf } from '../runs.ts';
+import {
+  answerOf,
+  type CompatRun,
+  type CompatServices,
+  type CompatTask,
+  ended,
+  hasEnded,
+  type RunOrder,
+  startRun,
+  troubleOf,
+} from '../runs.ts';
 import { clientToolsIn, continuedRun, outputsIn } from './client-tools.ts';
 import { schemaAsked } from './formats.ts';
 import { saidIn } from './messages.ts';
