@@ -22,7 +22,7 @@ const Format = z.looseObject({
     .looseObject({ schema: z.unknown() })
     .nullish()
     .meta({ description: 'Of a chat completion: an object with `schema`' }),
-  schema: z.unknown().meta({ description: 'Of a response: the JSON Schema, with an object as its root' }),
+  schema: z.unknown().optional().meta({ description: 'Of a response: the JSON Schema, with an object as its root' }),
 });
 
 const ModelName = z.string().min(1).meta({ description: 'Name of an agent, or id of one of your workflows' });
@@ -35,7 +35,7 @@ export const ChatCompletionRequest = z
     stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
     reasoning_effort: Effort,
     tools: Tools,
-    tool_choice: z.unknown(),
+    tool_choice: z.unknown().optional(),
     response_format: Format.nullish().meta({
       description: 'The answer has to fit: one that does not is sent back to the model once, then the run fails',
     }),
@@ -51,7 +51,7 @@ export const ResponseRequest = z
     model: ModelName,
     input: z.union([z.string().min(1), z.array(Item).min(1)]),
     tools: Tools,
-    tool_choice: z.unknown(),
+    tool_choice: z.unknown().optional(),
     instructions: z.string().nullish(),
     stream: z.boolean().nullish(),
     background: z.boolean().nullish().meta({ description: 'Reply at once; read the run by its id' }),

@@ -16,6 +16,7 @@ describe('an answer', () => {
     ['{}', ["the answer must have required property 'sum'"]],
     ['{"sum": 1, "more": 2}', ['the answer must NOT have additional properties (`more`)']],
     ['"c"', ['the answer must be equal to one of the allowed values: ["a","b"]'], { enum: ['a', 'b'] }],
+    ['["b"]', [], { items: { anyOf: [{ pattern: '^a$' }, { pattern: '^b$' }] } }],
     ['"xy"', ['the answer must match pattern "^a+$"'], { pattern: '^a+$' }],
     ['[1, "2"]', ['/1 must be integer'], { $ref: '#/$defs/all', $defs: { all: { items: { type: 'integer' } } } }],
     ['{"a": 1}', [], { $schema: 'http://json-schema.org/draft-07/schema#', $id: 'https://example.com/x', type: 'object' }],
