@@ -19,7 +19,7 @@ const Effort = z.enum(['minimal', 'low', 'medium', 'high']).nullish();
 const Format = z.looseObject({
   type: z.string().meta({ description: 'text, json_object or json_schema', example: 'json_object' }),
   json_schema: z
-    .looseObject({ schema: z.unknown() })
+    .looseObject({ schema: z.unknown().optional() })
     .nullish()
     .meta({ description: 'Of a chat completion: an object with `schema`' }),
   schema: z.unknown().optional().meta({ description: 'Of a response: the JSON Schema, with an object as its root' }),

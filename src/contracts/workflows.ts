@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { isWithinLevels, OUTPUT_SCHEMA_CHARACTERS, OUTPUT_SCHEMA_LEVELS } from '../domain/output-schema.ts';
 import { TERMINAL_STATUSES } from '../domain/statuses.ts';
 import { ExchangeLimitFields, FilterQuery, Id, Needs, patchOf, protective, Tags, Timestamp, WebUrl } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 import { RunEvent } from './events.ts';
+import { OutputSchema } from './output-schema.ts';
 
 const OUTPUT_FORMATS = ['json', 'markdown'] as const;
 export const REASONING_EFFORTS = ['minimal', 'low', 'medium', 'high'] as const;
@@ -22,15 +22,6 @@ export const Budget = protective(
     on_exhausted: z.enum(['wait', 'halt']).default('wait'),
   }),
 ).meta({ id: 'Budget', description: 'Reserved before each model call', example: { max_cost_usd: 2.5, on_exhausted: 'wait' } });
-
-export const OutputSchema = z
-  .record(z.string(), z.unknown())
-  .refine((schema) => JSON.stringify(schema).length <= OUTPUT_SCHEMA_CHARACTERS, {
-    message: `An output schema may have ${OUTPUT_SCHEMA_CHARACTERS} characters`,
-  })
-  .refine((schema) => isWithinLevels(schema, OUTPUT_SCHEMA_LEVELS), {
-    message: `An output schema may have ${OUTPUT_SCHEMA_LEVELS} levels of objects and arrays`,
-  });
 
 /** The settings a person chooses; also the shape used by export and import. */
 export const WorkflowCreate = z

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isWithinLevels } from '../../src/domain/output-schema.ts';
+import { isWithinLevels } from '../../src/contracts/output-schema.ts';
 import { outputFaults, outputSchemaFault } from '../../src/parsers/room/output.ts';
 import { chatRequest } from '../../src/runtimes/chat-request.ts';
 import { exchangeOf } from '../runtimes/support.ts';

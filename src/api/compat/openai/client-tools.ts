@@ -55,9 +55,13 @@ const refusal = (message: string, code: string, param = 'tools') =>
   new AppError('invalid', message, { code, errors: [{ path: param, message }] });
 
 /** The id of a call as its client knows it: of its task, and of the call in it. */
-export const wiredCallId = (task_id: string, call_id: string) => `call_${task_id.replaceAll('-', '')}_${call_id}`;
+export const wiredCallId = (task_id: string, call_id: string) => `call_${task_id}_${call_id}`;
 
-const WIRED = /^call_([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})_(\d+-\d+)$/;
+/** The place of a call that this installation asked for; null if it was another. */
+function placeOfCall(id: string): { task_id: string; call_id: string } | null {
+  const [, task_id = '', call_id = ''] = /^call_(.+)_(\d+-\d+)$/.exec(id) ?? [];
+  return isUuid(task_id) ? { task_id, call_id } : null;
+}
 
 interface WiredOutput {
   id: string;
@@ -72,7 +76,7 @@ export function outputsIn(items: readonly (CompatItem | CompatMessage)[]): Wired
     return type === 'function_call_output' ? { id: String(call_id), output: textOf(output) } : null;
   });
   const last = outputs.slice(outputs.lastIndexOf(null) + 1) as WiredOutput[];
-  return last.every(({ id }) => WIRED.test(id)) ? last : [];
+  return last.every(({ id }) => placeOfCall(id)) ? last : [];
 }
 
 function textOf(content: unknown): string {
@@ -83,14 +87,11 @@ function textOf(content: unknown): string {
 
 /** Continues the run that waits for these results. */
 export async function continuedRun(services: CompatServices, wired: readonly WiredOutput[], caller: Caller): Promise<CompatRun> {
-  const placed = wired.map(({ id, output }) => {
-    const [, a, b, c, d, e, call_id = ''] = WIRED.exec(id)!;
-    return { task_id: [a, b, c, d, e].join('-'), call_id, output };
-  });
+  const placed = wired.map(({ id, output }) => ({ ...placeOfCall(id)!, output }));
   const task_id = placed[0]!.task_id;
   const unknown = (message: string) => refusal(message, 'tool_call_not_found', 'tool_call_id');
   if (placed.some((other) => other.task_id !== task_id)) throw unknown('The results are of calls of different runs');
-  const task = isUuid(task_id) ? await services.store.tasks.find(task_id) : null;
+  const task = await services.store.tasks.find(task_id);
   if (task?.owner !== caller.key) throw unknown(`No call with id ${wired[0]!.id}`);
   const outputs: CallOutput[] = placed;
   const open = await callsOfClient(services, task);

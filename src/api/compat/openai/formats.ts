@@ -1,4 +1,4 @@
-import { OutputSchema } from '../../../contracts/workflows.ts';
+import { OutputSchema } from '../../../contracts/output-schema.ts';
 import { AppError } from '../../../domain/errors.ts';
 import type { Judge } from '../../../guardrails/judge.ts';
 import type { Caller } from '../../auth.ts';
