@@ -4,8 +4,8 @@ export default [
   {
     id: 'compat/finish-reason',
     file: 'src/api/compat/openai/replies.ts',
-    text: "last: () => choice({}, 'stop')",
-    replacement: 'last: () => choice({})',
+    text: '=> choice({}, finish_reason)',
+    replacement: '=> choice({}, finish_reason && null)',
     harm: 'A client of /v1 takes every streamed answer for one that was cut off.',
     tests: [{ file: 'test/api/compat-contracts.test.ts', name: 'ends its stream with one finish_reason' }],
   },
@@ -38,8 +38,8 @@ export default [
   {
     id: 'compat/failed-streams',
     file: 'src/api/compat/openai/routes.ts',
-    text: '{ data: trouble ? { error: trouble } : chunks.last() }',
-    replacement: '{ data: chunks.last() }',
+    text: '{ data: trouble ? { error: trouble } : chunks.last(',
+    replacement: '{ data: chunks.last(',
     harm: 'A run that failed streams as a complete, empty answer.',
     tests: [{ file: 'test/api/compat-contracts.test.ts', name: 'fails its stream with an error, and without a finish_reason' }],
   },
