@@ -29,7 +29,7 @@ const PART: Record<ResourceType, PartName> = {
 };
 
 export function transferRoutes(api: Api, { store, judge }: Services, limits: GuardrailLimits): void {
-  const importing = importOf(store, itemFaults(configCheck(judge, limits)));
+  const importing = importOf(store, itemFaults(configCheck(judge, limits), judge));
   for (const type of Object.keys(transfers) as ResourceType[]) resourceTransfer(api, { store, importing }, type);
   const exported = exporter(store);
   mount(api, bundle.export, async (_, caller) => {
@@ -108,7 +108,7 @@ type ImportedSource = NonNullable<ImportParts['knowledge_sources']>[number];
 type CheckGuardrail = ReturnType<typeof configCheck>;
 
 /** What is wrong with items beyond their types. Judged before the import begins, which holds a transaction. */
-const itemFaults = (check: CheckGuardrail) => async (parts: ImportParts, importer: Caller) => {
+const itemFaults = (check: CheckGuardrail, judge: Judge) => async (parts: ImportParts, importer: Caller) => {
   const faults = new Map<object, string>();
   for (const agent of parts.agents ?? []) {
     const [fault] = unknownBuiltins(agent);
@@ -121,6 +121,11 @@ const itemFaults = (check: CheckGuardrail) => async (parts: ImportParts, importe
       if (!(error instanceof AppError)) throw error;
       faults.set(guardrail, error.message);
     }
+  }
+  for (const workflow of parts.workflows ?? []) {
+    const { output_schema } = workflow as ReturnType<typeof EXPORTED.workflow.parse>;
+    const fault = output_schema && (await judge.schemaFault(output_schema, importer.key));
+    if (fault) faults.set(workflow, `output_schema: ${fault}`);
   }
   for (const schedule of parts.scheduled_agents ?? []) {
     const fault = recurrenceFault(schedule);

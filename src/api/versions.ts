@@ -49,7 +49,9 @@ export function versionRoutes(api: Api, store: Store, shared_write: SharedWrite)
     refuseDeleted(await unknownReferences(store, { ...config.workflow }, REFERENCES));
     const restoring = { version, config, choice: agent, shared_write, copy_id: reserved_id, title: before.title ?? id };
     const agent_id = await restoredAgent(store, restoring, caller);
-    await store.workflows.update(id, { ...config.workflow, agent_id }, caller.key);
+    // Versions from before there were output schemas have no such field.
+    const { output_schema = null } = config.workflow;
+    await store.workflows.update(id, { ...config.workflow, output_schema, agent_id }, caller.key);
     await store.versions.note(id, caller);
     return { workflow_id: id, agent_id, ...(await comparedWithNow(store, id, version)) };
   });

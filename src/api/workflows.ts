@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { workflows } from '../contracts/workflows.ts';
 import { conflict, type FieldError, foreign, notFound, unprocessable } from '../domain/errors.ts';
 import { type FollowSource, followInParts } from '../events/follow.ts';
+import type { Judge } from '../guardrails/judge.ts';
 import type { Store } from '../store/index.ts';
 import type { WiredWorkflow } from '../store/workflows.ts';
 import type { Dispatch } from '../temporal/dispatch.ts';
@@ -22,6 +23,7 @@ interface Services {
   dispatch: Dispatch;
   engine: Engine;
   schedules: Schedules;
+  judge: Pick<Judge, 'schemaFault'>;
 }
 
 /** The stored tokens that a workflow names. */
@@ -56,7 +58,7 @@ export function workflowRoutes(api: Api, services: Services): void {
   mount(api, workflows.get, async ({ params: { id } }, caller) => withLastRun(await owned(id, caller), caller));
   mount(api, workflows.create, async ({ body, reserved_id: id, warn }, caller) => {
     const workflow = await madeOnce(id, store.workflows.find, async () => {
-      await refuseUnknown(store, body);
+      await refuseInvalid(services, body, { caller });
       warn(...(await needs.doubts(body, caller)));
       const values = { ...body, owner: caller.key, owner_login: caller.login, ...(id ? { id } : {}) };
       const made = await store.workflows.create(values, caller.key);
@@ -70,7 +72,7 @@ export function workflowRoutes(api: Api, services: Services): void {
     workflows.update,
     async ({ params: { id }, body: { status, enabled, ...values }, warn }, caller) => {
       const before = await owned(id, caller);
-      await refuseUnknown(store, values, before);
+      await refuseInvalid(services, values, { caller, before });
       warn(...(await needs.doubts({ ...before, ...values }, caller)), ...runStatus(status, before));
       const wanted = switched(status, enabled);
       if (wanted) await store.workflows.switch(id, wanted);
@@ -170,15 +172,24 @@ export const streamUrl = ({ workflow_id, task_id }: { workflow_id: string; task_
 
 const numberOf = (text: string | undefined) => (text && /^\d{1,15}$/.test(text) ? Number(text) : undefined);
 
-async function refuseUnknown(
-  store: Store,
-  values: { agent_id?: unknown; credential_overrides?: unknown },
-  before?: WiredWorkflow,
+interface Saved {
+  agent_id?: unknown;
+  credential_overrides?: unknown;
+  output_schema?: Record<string, unknown> | null | undefined;
+}
+
+/** Refuses references to nothing, and an output schema that cannot be applied. */
+async function refuseInvalid(
+  { store, judge }: Pick<Services, 'store' | 'judge'>,
+  values: Saved,
+  { caller, before }: { caller: Caller; before?: WiredWorkflow },
 ): Promise<void> {
   const overrides = (values.credential_overrides ?? {}) as Record<string, string>;
   const errors: FieldError[] = [...(await unknownReferences(store, values as Record<string, unknown>, REFERENCES))];
   const agent_id = (values.agent_id ?? before?.agent_id) as string;
   if (errors.length === 0 && Object.keys(overrides).length > 0) errors.push(...(await undeclared(store, agent_id, overrides)));
+  const fault = values.output_schema ? await judge.schemaFault(values.output_schema, caller.key) : null;
+  if (fault) errors.push({ path: 'output_schema', message: fault });
   if (errors.length > 0) throw unprocessable(errors);
 }
 

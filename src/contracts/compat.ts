@@ -7,7 +7,24 @@ const Content = z.union([z.string(), z.array(Part)]).nullish();
 const Message = z.looseObject({ role: z.string(), content: Content });
 export type CompatMessage = z.output<typeof Message>;
 
+/** An item of a response's input: a message, or a call with its result. */
+const Item = z.looseObject({ type: z.string().optional(), role: z.string().optional(), content: Content });
+export type CompatItem = z.output<typeof Item>;
+const Tools = z
+  .array(z.looseObject({ type: z.string() }))
+  .nullish()
+  .meta({ description: 'Functions that the client executes; the run waits for their results' });
+
 const Effort = z.enum(['minimal', 'low', 'medium', 'high']).nullish();
+const Format = z.looseObject({
+  type: z.string().meta({ description: 'text, json_object or json_schema', example: 'json_object' }),
+  json_schema: z
+    .looseObject({ schema: z.unknown().optional() })
+    .nullish()
+    .meta({ description: 'Of a chat completion: an object with `schema`' }),
+  schema: z.unknown().optional().meta({ description: 'Of a response: the JSON Schema, with an object as its root' }),
+});
+
 const ModelName = z.string().min(1).meta({ description: 'Name of an agent, or id of one of your workflows' });
 
 export const ChatCompletionRequest = z
@@ -17,6 +34,11 @@ export const ChatCompletionRequest = z
     stream: z.boolean().nullish(),
     stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
     reasoning_effort: Effort,
+    tools: Tools,
+    tool_choice: z.unknown().optional(),
+    response_format: Format.nullish().meta({
+      description: 'The answer has to fit: one that does not is sent back to the model once, then the run fails',
+    }),
   })
   .meta({
     id: 'ChatCompletionRequest',
@@ -27,11 +49,21 @@ export type ChatCompletionRequest = z.output<typeof ChatCompletionRequest>;
 export const ResponseRequest = z
   .looseObject({
     model: ModelName,
-    input: z.union([z.string().min(1), z.array(Message).min(1)]),
+    input: z.union([z.string().min(1), z.array(Item).min(1)]),
+    tools: Tools,
+    tool_choice: z.unknown().optional(),
     instructions: z.string().nullish(),
     stream: z.boolean().nullish(),
     background: z.boolean().nullish().meta({ description: 'Reply at once; read the run by its id' }),
     reasoning: z.looseObject({ effort: Effort }).nullish(),
+    text: z
+      .looseObject({ format: Format.nullish(), verbosity: z.string().nullish() })
+      .nullish()
+      .meta({ description: '`format` is what `response_format` is for a chat completion' }),
+    previous_response_id: z
+      .string()
+      .nullish()
+      .meta({ description: 'A response of yours that has completed: its conversation comes before the input' }),
   })
   .meta({ id: 'ResponseRequest', example: { model: 'research', input: 'What is new?', background: true } });
 export type ResponseRequest = z.output<typeof ResponseRequest>;
@@ -47,7 +79,7 @@ export const ChatCompletion = z
     choices: z.array(
       z.looseObject({
         index: z.int(),
-        message: z.looseObject({ role: z.literal('assistant'), content: z.string() }),
+        message: z.looseObject({ role: z.literal('assistant'), content: z.string().nullable() }),
         finish_reason: z.string(),
       }),
     ),
@@ -83,7 +115,7 @@ export const ChatCompletionChunk = z
     object: z.literal('chat.completion.chunk'),
     created: z.int(),
     model: z.string(),
-    choices: z.array(z.looseObject({ index: z.int(), delta: z.looseObject({ content: z.string().optional() }) })),
+    choices: z.array(z.looseObject({ index: z.int(), delta: z.looseObject({ content: z.string().nullish() }) })),
   })
   .meta({ id: 'ChatCompletionChunk', description: 'The `data` line of a frame; the last one is `[DONE]`' });
 

@@ -34,6 +34,7 @@ export const BundledDefinition = z.object({
     .array(z.object({ name: z.string(), guardrail_type: z.string(), config: z.record(z.string(), z.unknown()) }))
     .optional(),
   approval_tools: z.array(z.string()),
+  output_schema: z.record(z.string(), z.unknown()).optional(),
   budget: z
     .object({
       max_cost_usd: z.number().nullable(),
@@ -55,7 +56,19 @@ const BundledMessage = z.object({
   step: z.int(),
   position: z.int(),
   role: z.enum(['user', 'assistant', 'tool', 'system']),
-  kind: z.enum(['prompt', 'reply', 'partial', 'result', 'denial', 'reminder', 'summary', 'context', 'withheld']),
+  kind: z.enum([
+    'prompt',
+    'reply',
+    'partial',
+    'result',
+    'denial',
+    'reminder',
+    'repair',
+    'invalid',
+    'summary',
+    'context',
+    'withheld',
+  ]),
   content: z.string(),
   tool_calls: z.array(z.object({ call_id: z.string(), name: z.string(), arguments: z.string() })).nullable(),
   call_id: z.string().nullable(),

@@ -66,7 +66,7 @@ export const ToolCallRecord = z
     arguments: z.string().meta({ description: "The model's own text" }),
     effect: z.enum(['read', 'idempotent', 'write']),
     approval: z.boolean(),
-    status: z.enum(['planned', 'started', 'done', 'denied', 'waiting_approval', 'waiting_reconciliation']),
+    status: z.enum(['planned', 'started', 'done', 'denied', 'waiting_approval', 'waiting_reconciliation', 'waiting_client']),
     attempts: z.int(),
     errors: z.int(),
     failed: z.boolean().nullable(),

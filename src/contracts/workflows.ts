@@ -3,6 +3,7 @@ import { TERMINAL_STATUSES } from '../domain/statuses.ts';
 import { ExchangeLimitFields, FilterQuery, Id, Needs, patchOf, protective, Tags, Timestamp, WebUrl } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 import { RunEvent } from './events.ts';
+import { OutputSchema } from './output-schema.ts';
 
 const OUTPUT_FORMATS = ['json', 'markdown'] as const;
 export const REASONING_EFFORTS = ['minimal', 'low', 'medium', 'high'] as const;
@@ -32,6 +33,13 @@ export const WorkflowCreate = z
     skill_ids: Ids,
     skill_tags: Tags,
     output_format: z.enum(OUTPUT_FORMATS).default('json'),
+    output_schema: OutputSchema.nullable()
+      .default(null)
+      .meta({
+        description:
+          'JSON Schema (draft 2020-12) of the final answer, which is then JSON whatever `output_format` is. An answer that does not fit is sent back to the model once; if the next one does not fit either, the run fails with `output_invalid`',
+        example: { type: 'object', properties: { sum: { type: 'integer' } }, required: ['sum'] },
+      }),
     reasoning_effort: z.enum(REASONING_EFFORTS).nullable().default(null),
     infinite_session: z
       .boolean()

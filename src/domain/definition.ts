@@ -26,6 +26,8 @@ export interface Definition {
   webhooks: { completed: string | null; error: string | null };
   repository: PinnedRepository | null;
   budget: BudgetLimits | null;
+  /** JSON Schema of the final answer; absent: any. */
+  output_schema?: Record<string, unknown>;
   /** Of one exchange with the model; absent: the installation's. */
   exchange_limits?: ExchangeLimits;
 }
@@ -151,7 +153,12 @@ export type PinnedTool =
       overridden?: string[];
     })
   | { kind: 'builtin'; name: string }
-  | (ToolSpec & { kind: 'definition' });
+  | (ToolSpec & { kind: 'definition' })
+  /** Of the client that asked for the run: it executes the calls and sends their results. */
+  | (ToolSpec & { kind: 'client' });
+
+export const clientToolsOf = ({ tools }: Pick<Definition, 'tools'>): string[] =>
+  tools.flatMap((tool) => (tool.kind === 'client' ? [tool.name] : []));
 
 const MEMORY_TOOLS = ['store_memory', 'search_memory'];
 

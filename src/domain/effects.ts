@@ -1,6 +1,7 @@
 import type { ToolEffect } from './definition.ts';
 
-export type CallStatus = 'planned' | 'started' | 'done' | 'denied' | 'waiting_approval' | 'waiting_reconciliation';
+export type WaitingCall = 'waiting_approval' | 'waiting_reconciliation' | 'waiting_client';
+export type CallStatus = 'planned' | 'started' | 'done' | 'denied' | WaitingCall;
 
 /** What a person decided about a call: approve or deny before it runs; retry, done or fail after its worker was lost. */
 export interface CallDecision {

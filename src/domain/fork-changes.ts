@@ -133,7 +133,7 @@ function changedTools(
   const custom = chosen ? [...of('custom').filter(({ id }) => id === undefined), ...chosen] : of('custom');
   const builtin = builtin_tools ? pinnedBuiltins(builtin_tools, settings) : of('builtin');
   return {
-    ...(custom_tool_ids || builtin_tools ? { tools: [...custom, ...builtin, ...of('definition')] } : {}),
+    ...(custom_tool_ids || builtin_tools ? { tools: [...custom, ...builtin, ...of('definition'), ...of('client')] } : {}),
     ...(mcp_servers && mcp_server_ids ? { mcp_servers: mcp_servers.filter(({ id }) => mcp_server_ids.includes(id)) } : {}),
     ...(tools_left_out && custom_tool_ids ? { tools_left_out: [] } : {}),
   };

@@ -43,7 +43,9 @@ export async function stateBefore(step: number, rules: RunRules, callsOf: (step:
     {
       async exchange(order) {
         at = order.step;
-        return callsOf(at);
+        const calls = callsOf(at);
+        // A step without calls that another one follows was an answer that was rejected.
+        return calls.length > 0 ? calls : 'repair';
       },
       act: async () => {},
       renew: () => at === step - 1,

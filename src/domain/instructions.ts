@@ -4,10 +4,14 @@ import type { Definition } from './definition.ts';
 const JSON_ANSWER = 'Give your final answer as one JSON value and nothing else: no code fence, no text before or after it.';
 
 /** The system prompt of a run: the agent's persona, its skills, and the format of the answer. */
-export function instructionsOf({ agent, skills, settings }: Definition): string {
+export function instructionsOf({ agent, skills, settings, output_schema }: Definition): string {
   const parts = [agent.system_prompt];
   for (const { name, instructions } of skills) parts.push(`## Skill: ${name}\n\n${instructions}`);
-  if (settings.output_format === 'json') parts.push(JSON_ANSWER);
+  if (settings.output_format === 'json' || output_schema) parts.push(JSON_ANSWER);
   const whole = parts.filter((part) => part.trim() !== '').join('\n\n');
-  return settings.caveman ? `${terse(whole)}\n\n${TERSE_ANSWER}` : whole;
+  const said = settings.caveman ? `${terse(whole)}\n\n${TERSE_ANSWER}` : whole;
+  return output_schema ? `${said}\n\n${schemaSentence(output_schema)}` : said;
 }
+
+const schemaSentence = (output_schema: Record<string, unknown>) =>
+  `The JSON value has to be valid against this JSON Schema:\n\n${JSON.stringify(output_schema)}`;

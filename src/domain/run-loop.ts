@@ -15,11 +15,15 @@ export interface ExchangeOrder {
   remind: boolean;
   /** Ask for the final answer, with no tools offered. */
   tools_off: boolean;
+  /** An answer was rejected before. The next one that does not fit the output schema fails the run; absent: none was. */
+  repaired?: true;
 }
 
+/** The calls to make; none means that the final answer is in the transcript. `repair`: it was rejected, and the model is asked again. */
+export type ExchangeResult = PlannedCall[] | 'repair';
+
 export interface RunPorts {
-  /** Ends with the calls to make; none means that the final answer is in the transcript. */
-  exchange(order: ExchangeOrder): Promise<PlannedCall[]>;
+  exchange(order: ExchangeOrder): Promise<ExchangeResult>;
   /** Ends when the call's result is in the transcript. */
   act(call: PlannedCall): Promise<void>;
   /** Whether the loop should stop here, to be resumed from the state it returns. */
@@ -37,6 +41,8 @@ export interface LoopState {
   turns: number;
   denied: string[];
   denied_rounds: number;
+  /** An answer was rejected; absent: none was. */
+  repaired?: true;
 }
 
 export interface LoopOutcome {
@@ -59,14 +65,21 @@ export async function runLoop(ports: RunPorts, { max_turns }: RunRules, from: Lo
       turns: state.turns,
       denied: state.denied,
       remind: state.turns * 2 > max_turns,
-      tools_off: state.denied_rounds >= PATIENCE,
+      tools_off: state.denied_rounds >= PATIENCE || state.repaired === true,
+      ...(state.repaired ? { repaired: true } : {}),
     });
+    if (calls === 'repair') {
+      state = { ...state, step: state.step + 1, denied: [], repaired: true };
+      if (ports.renew()) return { ended: false, state };
+      continue;
+    }
     if (calls.length === 0) return { ended: true, state };
 
     const allowed = calls.slice(0, max_turns - state.turns);
     const denied = calls.slice(allowed.length).map(({ call_id }) => call_id);
     if (allowed.length > 0) await Promise.all(allowed.map((call) => ports.act(call)));
     state = {
+      ...state,
       step: state.step + 1,
       turns: state.turns + allowed.length,
       denied,

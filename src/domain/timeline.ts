@@ -71,6 +71,8 @@ export const TIMED_LOGS = [
   'approval_decided',
   'reconciliation_requested',
   'reconciliation_decided',
+  'client_call_requested',
+  'client_call_answered',
   'budget_exhausted',
   'record_behind',
   'continuity_decided',
@@ -155,12 +157,14 @@ function firstStartsIn(events: readonly TimedEvent[]): Map<string, string> {
 const DECIDED: Record<string, string> = {
   approval_requested: 'approval_decided',
   reconciliation_requested: 'reconciliation_decided',
+  client_call_requested: 'client_call_answered',
   record_behind: 'continuity_decided',
 };
 
 const WAITS_FOR: Record<string, string> = {
   approval_requested: 'approval',
   reconciliation_requested: 'reconciliation',
+  client_call_requested: 'the client',
   record_behind: 'a decision after a restore',
   budget_exhausted: 'budget',
 };

@@ -5,7 +5,18 @@ export interface ModelCall {
   arguments: string;
 }
 
-type MessageKind = 'prompt' | 'reply' | 'partial' | 'result' | 'denial' | 'reminder' | 'summary' | 'context' | 'withheld';
+type MessageKind =
+  | 'prompt'
+  | 'reply'
+  | 'partial'
+  | 'result'
+  | 'denial'
+  | 'reminder'
+  | 'repair'
+  | 'invalid'
+  | 'summary'
+  | 'context'
+  | 'withheld';
 
 export interface TranscriptMessage {
   step: number;
@@ -21,6 +32,9 @@ export interface TranscriptMessage {
 
 /** The position of a reminder among the messages of a step: after every tool result. */
 export const REMINDER_POSITION = 100_000;
+
+/** The position of what was found wrong with an answer: after it. */
+export const REPAIR_POSITION = 110_000;
 
 /** The position of context: before the prompt. */
 export const MEMORY_POSITION = -2;
@@ -45,12 +59,14 @@ export const callIdOf = (step: number, index: number) => `${step}-${index + 1}`;
 /** Text that the database can hold: without null characters and halves of surrogate pairs. */
 export const storable = (text: string) => text.toWellFormed().replaceAll('\u0000', '\uFFFD');
 
+/** An answer that should be JSON, without a code fence around it. */
+export const withoutFence = (text: string): string => /^\s*```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/.exec(text)?.[1] ?? text;
+
 /** The parsed final answer: a JSON value for `json` (other text is wrapped), the text itself for `markdown`. */
 export function responseOf(text: string, output_format: string): unknown {
   if (output_format !== 'json') return text;
-  const fenced = /^\s*```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/.exec(text);
   try {
-    return JSON.parse(fenced?.[1] ?? text);
+    return JSON.parse(withoutFence(text));
   } catch {
     return { response: text };
   }

@@ -38,6 +38,10 @@ export interface Judge {
   verdictOf(guardrails: readonly PinnedGuardrail[], answer: string, facts: AnswerFacts): Promise<Verdict>;
   /** What is wrong with a guardrail's patterns and schema, by field. */
   faultsOf(config: Record<string, unknown>, owner: string): Promise<FieldError[]>;
+  /** Why a JSON Schema cannot be applied to answers; null if it can. */
+  schemaFault(schema: Record<string, unknown>, owner: string): Promise<string | null>;
+  /** Why a text is not JSON that the schema accepts; empty if it is. */
+  answerFaults(schema: Record<string, unknown>, text: string, owner: string): Promise<string[]>;
 }
 
 interface AnswerFacts {
@@ -104,6 +108,9 @@ export function createJudge(pool: Pick<ParserPool, 'run'>, { deadline_ms, patien
     async faultsOf(config, owner) {
       return pool.run('config', config, asked(owner)).catch((error) => [{ path: 'config', message: undecided(error) }]);
     },
+    schemaFault: (schema, owner) => pool.run('outputSchema', schema, asked(owner)).catch(undecided),
+    answerFaults: (schema, text, owner) =>
+      pool.run('output', { schema, text }, { owner, deadline_ms }).catch((error) => [undecided(error)]),
   };
   return judge;
 }
@@ -112,7 +119,7 @@ export function createJudge(pool: Pick<ParserPool, 'run'>, { deadline_ms, patien
 function undecided(error: unknown): string {
   if (!(error instanceof ParserFailure)) throw error;
   if (error.kind === 'timeout' || error.kind === 'memory')
-    return `it could not be judged: ${error.message}; simplify the guardrail or send a shorter text`;
+    return `it could not be judged: ${error.message}; simplify the guardrail or schema, or send a shorter text`;
   if (error.kind === 'refused') return `it could not be judged: ${error.message}`;
   throw busy(error);
 }

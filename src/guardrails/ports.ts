@@ -1,6 +1,7 @@
 import type { ChatServices } from '../api/chat.ts';
 import type { Definition } from '../domain/definition.ts';
 import { unprocessable } from '../domain/errors.ts';
+import { withoutFence } from '../domain/transcript.ts';
 import type { SharedServices } from '../main/core.ts';
 import type { DispatchOptions } from '../temporal/dispatch.ts';
 import { holdsBack, type Judge } from './judge.ts';
@@ -16,6 +17,8 @@ export const outputGuardsOf = (judge: Judge) => ({
   judge: ({ guardrails = [] }: Definition, text: string, facts: { final: boolean; owner: string }) =>
     judge.verdictOf(guardrails, text, facts),
   holdsBack: ({ guardrails = [] }: Definition) => holdsBack(guardrails),
+  answerFaults: async ({ output_schema }: Definition, text: string, owner: string) =>
+    output_schema ? judge.answerFaults(output_schema, withoutFence(text), owner) : [],
 });
 
 /** Refuses a chat message that the caller's workflows with this agent would refuse as a prompt. */

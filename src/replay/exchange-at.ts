@@ -25,7 +25,7 @@ export async function exchangeAt(bundle: RunBundle, step: number): Promise<Excha
   const recording = recordingOf(unlimited, step);
   const found = differences();
   const memory = replayMemory(recording, found);
-  const work: Replaying = { judge: never, recording, memory, found, inputs: new Map(), at: step };
+  const work: Replaying = { judge: never, answerFaults: never, recording, memory, found, inputs: new Map(), at: step };
   const order = await orderAt(bundle, step);
   const end = await exchangeStep(recordedPorts(work, ASKED), [bundle.task.id, order], NEVER).catch((error: unknown) => error);
   if (end instanceof Asked) return end.exchange;

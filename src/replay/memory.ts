@@ -76,9 +76,9 @@ export function replayMemory(recording: Recording, { compare, note }: Difference
     noteError: async () => true,
   };
 
-  function recordStep({ step, message, calls: made, usage, finish, response }: StepRecord): void {
+  function recordStep({ step, messages: said, calls: made, usage, finish, response }: StepRecord): void {
     const known = recording.step(step);
-    write(message);
+    for (const message of said) write(message);
     for (const { call_id, name, arguments: args, effect, approval, position } of made) {
       const was = recording.call(call_id);
       const recorded = was && { name: was.name, arguments: was.arguments, effect: was.effect, approval: was.approval };

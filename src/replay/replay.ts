@@ -2,7 +2,6 @@ import { setImmediate } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/common';
 import type { RunBundle } from '../contracts/run-bundles.ts';
 import { SUMMARY_INSTRUCTIONS, summaryMessage } from '../domain/compaction.ts';
-import type { Definition } from '../domain/definition.ts';
 import { type LoopOutcome, type RunPorts, runLoop } from '../domain/run-loop.ts';
 import { isTerminal } from '../domain/statuses.ts';
 import { NO_USAGE } from '../domain/usage.ts';
@@ -32,9 +31,7 @@ export interface Replayed {
   inputs: Map<number, StepInput>;
 }
 
-export interface ReplayPorts {
-  judge(definition: Definition, text: string, facts: { final: boolean; owner: string }): Promise<Verdict>;
-}
+export type ReplayPorts = Pick<ExchangePorts, 'judge' | 'answerFaults'>;
 
 export interface Replaying extends ReplayPorts {
   recording: Recording;
@@ -153,10 +150,12 @@ export function recordedPorts(work: Replaying, model = recordedRuntime(work)): E
     nudge: async () => {},
     admit: async () => 0,
     longest_wait_ms: 0,
+    client_wait_ms: 0,
     recall: async () => [],
     lookUp: async () => ({ items: [], warnings: [] }),
     windowOf: () => context_window,
     judge: async (pinned, text, facts) => withheldAt(work) ?? work.judge(pinned, text, facts),
+    answerFaults: work.answerFaults,
     holdsBack: () => true,
     now: () => recording.timeAt(work.at),
     isModelFailure: (_error): _error is never => false,

@@ -1,4 +1,4 @@
-import type OpenAI from 'openai';
+import OpenAI from 'openai';
 import { readChunks } from './chat-chunks.ts';
 import { type Chunk, collectReply } from './chat-reply.ts';
 import { chatRequest } from './chat-request.ts';
@@ -26,8 +26,13 @@ export function chatCompletions({ client, default_model }: ChatCompletionsOption
         });
       }
       try {
-        const asked = client.chat.completions.create(chatRequest(input, model), { signal, timeout: NO_TIMEOUT });
-        const response = await asked.asResponse();
+        const send = (request: ReturnType<typeof chatRequest>) =>
+          client.chat.completions.create(request, { signal, timeout: NO_TIMEOUT }).asResponse();
+        const request = chatRequest(input, model);
+        const response = await send(request).catch((error: unknown) => {
+          if (!refusesSchemas(error) || !input.output_schema) throw error;
+          return send(chatRequest({ ...input, output_schema: undefined, wants_json: false }, model));
+        });
         await refuseOther(response);
         const answer = collectReply(emit);
         if (isOf(response, 'application/json')) answer.add(await wholeAnswer(response));
@@ -40,6 +45,12 @@ export function chatCompletions({ client, default_model }: ChatCompletionsOption
     },
   };
 }
+
+/** Some endpoints know no `response_format` with a schema. The instructions ask for the same, and the answer is checked. */
+const refusesSchemas = (error: unknown) =>
+  error instanceof OpenAI.APIError &&
+  (error.status === 400 || error.status === 422) &&
+  /response_format|json_schema|structured/i.test(error.message);
 
 const isOf = ({ headers }: Response, type: string) => (headers.get('content-type') ?? '').includes(type);
 

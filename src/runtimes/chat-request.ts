@@ -5,7 +5,8 @@ import type { Exchange } from './runtime.ts';
 type Message = OpenAI.Chat.Completions.ChatCompletionMessageParam;
 
 /** An exchange as a request for streamed chat completions. */
-export function chatRequest({ instructions, transcript, tools, reasoning_effort, wants_json }: Exchange, model: string) {
+export function chatRequest(exchange: Exchange, model: string) {
+  const { instructions, transcript, tools, reasoning_effort } = exchange;
   const system: Message[] = instructions ? [{ role: 'system', content: instructions }] : [];
   return {
     model,
@@ -22,8 +23,16 @@ export function chatRequest({ instructions, transcript, tools, reasoning_effort,
       : {}),
     ...(reasoning_effort ? { reasoning_effort: reasoning_effort as 'low' } : {}),
     // Many endpoints refuse JSON mode together with tools.
-    ...(wants_json && tools.length === 0 ? { response_format: { type: 'json_object' as const } } : {}),
+    ...(tools.length === 0 ? responseFormat(exchange) : {}),
   };
+}
+
+/** The instructions ask for the same, for endpoints that cannot guarantee it. They take schemas of objects only. */
+function responseFormat({ wants_json, output_schema }: Exchange) {
+  const { type, ...rules } = output_schema ?? {};
+  if (output_schema && type === 'object' && Object.keys(rules).length > 0)
+    return { response_format: { type: 'json_schema' as const, json_schema: { name: 'answer', schema: output_schema } } };
+  return wants_json || type === 'object' ? { response_format: { type: 'json_object' as const } } : {};
 }
 
 function messageOf({ role, content, tool_calls, call_id, extra }: TranscriptMessage): Message {

@@ -15,6 +15,10 @@ export interface Exchange {
   reasoning_effort: string | null;
   /** Request JSON if the endpoint supports it. */
   wants_json: boolean;
+  /** JSON Schema of the final answer; absent: any. */
+  output_schema?: Record<string, unknown> | undefined;
+  /** The final answer may be rejected and asked for again: keep the conversation open. */
+  may_be_rejected?: boolean;
   /** The runtime's JSON state from the previous exchange; null at first. */
   cursor: unknown;
 }

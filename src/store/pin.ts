@@ -12,8 +12,9 @@ import {
   pinnedBuiltins,
   type RunSettings,
   type ToolEffect,
+  type ToolSpec,
 } from '../domain/definition.ts';
-import { conflict, notFound } from '../domain/errors.ts';
+import { AppError, conflict, notFound } from '../domain/errors.ts';
 import type { ForkParts, PinnedCustomTool } from '../domain/fork-changes.ts';
 import { row } from './database.ts';
 import { partsOfFork, snapshotWorkflow } from './statements/snapshots.ts';
@@ -61,6 +62,7 @@ interface WorkflowRow extends RunSettings {
   budget: BudgetLimits | null;
   model_total_seconds: number | null;
   model_silence_seconds: number | null;
+  output_schema: Record<string, unknown> | null;
 }
 
 export interface Snapshot {
@@ -80,15 +82,26 @@ export interface Snapshot {
 export const snapshotOf = (pool: pg.Pool, workflow_id: string, admins: readonly string[]) =>
   row<Snapshot>(pool, snapshotWorkflow({ workflow_id, admins }));
 
+/** What a prompt asks for instead of the workflow's own setting. */
+export interface AskedOfRun {
+  reasoning_effort?: string | null | undefined;
+  output_schema?: Record<string, unknown> | undefined;
+  /** Tools whose calls the client executes. */
+  client_tools?: ToolSpec[] | undefined;
+}
+
 /** Freezes a snapshot. Keys are sorted, so that equal content has an equal hash. */
 export function pinnedDefinition(
   { workflow, agent, provider, tools, mcp_servers, skills, guardrails, knowledge_source_ids, ...without }: Snapshot,
-  reasoning_effort?: string | null,
+  asked: AskedOfRun = {},
 ): Definition {
   const { not_joined, tools_left_out } = without;
   if (agent.provider_id && !provider)
     throw conflict(`The provider of the agent ${agent.name} does not exist; give the agent another provider`, 'provider_missing');
   const limits = exchangeLimitsOf(workflow, provider);
+  const own_tools = pinnedTools({ workflow, agent, tools });
+  const { reasoning_effort = workflow.reasoning_effort, output_schema = workflow.output_schema, client_tools = [] } = asked;
+  refuseTaken(client_tools, own_tools);
   return {
     agent: { id: agent.id, name: agent.name, system_prompt: agent.system_prompt },
     workflow: { id: workflow.id, title: workflow.title },
@@ -97,7 +110,7 @@ export function pinnedDefinition(
     settings: {
       max_turns: workflow.max_turns,
       output_format: workflow.output_format,
-      reasoning_effort: reasoning_effort === undefined ? workflow.reasoning_effort : reasoning_effort,
+      reasoning_effort,
       infinite_session: workflow.infinite_session,
       bypass_memory: workflow.bypass_memory,
       auto_memory: workflow.auto_memory,
@@ -108,17 +121,26 @@ export function pinnedDefinition(
     guardrails,
     knowledge_source_ids,
     ...(not_joined.length > 0 ? { not_joined } : {}),
-    tools: pinnedTools({ workflow, agent, tools }),
+    tools: [...own_tools, ...client_tools.map((tool) => ({ ...tool, kind: 'client' as const }))],
     ...(tools_left_out.length > 0 ? { tools_left_out } : {}),
     ...(mcp_servers.length > 0 ? { mcp_servers } : {}),
-    approval_tools: agent.approval_tools,
+    // A call of a client's tool must wait as well.
+    approval_tools: [...agent.approval_tools, ...client_tools.map(({ name }) => name)],
     webhooks: { completed: workflow.webhook_url, error: workflow.error_webhook_url },
     repository: workflow.repo_url
       ? { url: workflow.repo_url, branch: workflow.repo_branch, token_name: workflow.repo_token_name }
       : null,
     budget: workflow.budget,
+    ...(output_schema ? { output_schema } : {}),
     ...(limits ? { exchange_limits: limits } : {}),
   };
+}
+
+function refuseTaken(client_tools: readonly ToolSpec[], own_tools: readonly PinnedTool[]): void {
+  const taken = client_tools.find(({ name }) => own_tools.some((tool) => tool.name === name));
+  if (!taken) return;
+  const message = `The agent has a tool named ${taken.name}; give yours another name`;
+  throw new AppError('invalid', message, { code: 'tool_name_taken', errors: [{ path: 'tools', message }] });
 }
 
 function pinnedTools({ workflow, agent, tools }: Pick<Snapshot, 'workflow' | 'agent' | 'tools'>): PinnedTool[] {

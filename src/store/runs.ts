@@ -81,7 +81,8 @@ export interface StepRecord {
   model: string | null;
   finish: string;
   usage: Usage;
-  message: TranscriptMessage;
+  /** The reply, and what was found wrong with it. */
+  messages: TranscriptMessage[];
   calls: PlannedToolCall[];
   cursor: unknown;
   /** The final answer; undefined while the loop continues. */
@@ -177,13 +178,13 @@ export function runStore(pool: Queryable, publish: Publish = () => {}) {
     ) => writeText({ task_id, workflow_id, step, attempt: attempts + 1, after, event }),
 
     /** Writes the reply of a step once. False if another attempt has written it or owns the step. */
-    record(run: OpenRun, { step, model, finish, usage, message, calls, cursor, response, events }: StepRecord) {
+    record(run: OpenRun, { step, model, finish, usage, messages, calls, cursor, response, events }: StepRecord) {
       const query = sql.writeReply({
         ...attemptParameters(run, step, events),
         ...usageParameters(usage),
         model,
         finish,
-        message: JSON.stringify([message]),
+        messages: JSON.stringify(messages),
         calls: JSON.stringify(calls),
         cursor: cursor == null ? null : JSON.stringify(cursor),
         response: response === undefined ? null : JSON.stringify(response),

@@ -3,6 +3,7 @@ import { v7 as uuid } from 'uuid';
 import type { ForkedFrom, Task } from '../contracts/tasks.ts';
 import type { BudgetLimits } from '../domain/budget.ts';
 import type { ContinuityDecision } from '../domain/continuity.ts';
+import type { PromptParts } from '../domain/conversation.ts';
 import type { Definition } from '../domain/definition.ts';
 import type { NewEvent } from '../domain/events.ts';
 import type { TodoItem } from '../domain/progress.ts';
@@ -27,9 +28,13 @@ export interface NewTask {
   owner: string;
   owner_login: string;
   prompt: string;
+  /** The messages that the prompt was made of; absent: it is one message. */
+  prompt_parts?: PromptParts | undefined;
   definition: Definition;
   /** What the workflow and its agent are set to; null: not known, as of a fork. Kept with the version that the definition is. */
   config?: VersionConfig | null;
+  /** The definition is no version of the workflow: the request asked for a part of it. */
+  is_trial?: boolean;
   on_busy: string;
   trigger: string;
   scheduled_agent_id?: string | null;
@@ -228,6 +233,7 @@ function valuesOf(task: NewTask, { task_id, created_at, events, keys }: Fresh) {
     owner,
     owner_login,
     prompt,
+    prompt_parts,
     definition,
     config = null,
     on_busy,
@@ -245,6 +251,7 @@ function valuesOf(task: NewTask, { task_id, created_at, events, keys }: Fresh) {
     owner,
     owner_login,
     prompt,
+    prompt_parts: prompt_parts ? JSON.stringify(prompt_parts) : null,
     on_busy,
     trigger,
     scheduled_agent_id,
@@ -252,7 +259,7 @@ function valuesOf(task: NewTask, { task_id, created_at, events, keys }: Fresh) {
     created_at,
     definition_hash: (from ?? evaluated)?.definition_hash ?? hashOf(body),
     definition: body,
-    is_trial: from !== undefined && from.definition_hash === null,
+    is_trial: task.is_trial || (from !== undefined && from.definition_hash === null),
     version_id: uuid(),
     config: config && JSON.stringify(config),
     agent_id: definition.agent.id,
@@ -272,10 +279,11 @@ function wiredTask(task: Row) {
     task;
   const { caller_token: _token, caller_key_id: _key, cursor: _cursor, toolset: _toolset, forked_from, ...more } = rest;
   const { fork_step, fork_effects, halt_requested: _halting, lane_number: _place, behind_run_id: _run, ...seen } = more;
-  const { continuity: _decision, ...shown } = seen;
+  const { continuity: _decision, prompt_parts, ...shown } = seen;
   const end = completed_at ?? (started_at ? new Date() : null);
   return {
     ...wireAs<Task>()(shown),
+    prompt_parts: prompt_parts as PromptParts | null,
     forked_from: forked_from
       ? ({ task_id: forked_from, step: fork_step ?? 1, effects: fork_effects ?? 'live' } as ForkedFrom)
       : null,

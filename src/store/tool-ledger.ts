@@ -1,10 +1,10 @@
 import type { QueryConfig } from 'pg';
 import type { ToolEffect } from '../domain/definition.ts';
-import type { CallDecision, LedgerEntry } from '../domain/effects.ts';
+import type { CallDecision, CallStatus, LedgerEntry, WaitingCall } from '../domain/effects.ts';
 import type { NewEvent } from '../domain/events.ts';
 import type { ForkAnswer, ForkOrigin } from '../domain/fork.ts';
 import type { TodoItem } from '../domain/progress.ts';
-import { type Queryable, row } from './database.ts';
+import { type Queryable, row, rows } from './database.ts';
 import type { Publish } from './runs.ts';
 import * as sql from './statements/tool-ledger.ts';
 
@@ -68,6 +68,16 @@ interface DecisionMade {
   events: NewEvent[];
 }
 
+/** A call that a client executes. */
+export interface ClientCall {
+  call_id: string;
+  name: string;
+  arguments: string;
+  status: CallStatus;
+  /** It has been answered, and the run has not taken the answer yet. */
+  answered: boolean;
+}
+
 export type ToolLedger = ReturnType<typeof toolLedger>;
 
 export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
@@ -113,8 +123,8 @@ export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
       );
     },
 
-    /** Pauses the run until a person decides about this call. */
-    park: (call: OpenCall, { status, events }: { status: 'waiting_approval' | 'waiting_reconciliation'; events: NewEvent[] }) =>
+    /** Pauses the run until a person decides about this call, or its client answers it. */
+    park: (call: OpenCall, { status, events }: { status: WaitingCall; events: NewEvent[] }) =>
       write(sql.parkCall({ ...seenParameters(call, events), status }), call, events),
 
     /** Resumes the run once none of its calls waits for a person. */
@@ -127,18 +137,29 @@ export function toolLedger(pool: Queryable, publish: Publish = () => {}) {
     /** Emits events of a call in progress. */
     publish: (call: CallPlace, events: NewEvent[]) => write(sql.tellCall(callParameters(call, events)), call, events),
 
+    /** The calls of a run's last step that have one of the names. */
+    lastCalls: (task_id: string, names: string[]) => rows<ClientCall>(pool, sql.lastCalls({ task_id, names })),
+
     setTodos: (call: CallPlace, { todos, events }: { todos: TodoItem[]; events: NewEvent[] }) =>
       write(sql.setTodos({ ...runParameters(call, events), todos: JSON.stringify(todos) }), call, events),
 
     /** Writes a decision. False if the call does not wait for one of this kind, already has one, or is at another attempt. */
     decide(call: CallPlace, { decision, by: decided_by, attempts = null, events }: DecisionMade): Promise<boolean> {
-      const asked = decision.decision === 'approve' || decision.decision === 'deny';
-      const waits = asked ? 'waiting_approval' : 'waiting_reconciliation';
+      const waits = WAITS_FOR[decision.decision];
       const values = { waits, decision: JSON.stringify(decision), decided_by, attempts };
       return write(sql.decideCall({ ...callParameters(call, events), ...values }), call, events);
     },
   };
 }
+
+/** What a call that takes a decision waits for. The result of a client's call can be decided by a person as well. */
+const WAITS_FOR: Record<CallDecision['decision'], WaitingCall[]> = {
+  approve: ['waiting_approval'],
+  deny: ['waiting_approval'],
+  retry: ['waiting_reconciliation'],
+  done: ['waiting_reconciliation', 'waiting_client'],
+  fail: ['waiting_reconciliation', 'waiting_client'],
+};
 
 const startedCall = (call: OpenCall): OpenCall => ({
   ...call,

@@ -100,7 +100,10 @@ export function draftMakers(tx: Tables, { importer, keys, faultOf }: Making): Re
       );
       const tokens = await ownTokens(tx, created_by);
       const absent = await absentIn(tx, items, WORKFLOW_REFERENCES);
-      return items.map(({ id: _, ...item }, index) => {
+      return items.map((given, index) => {
+        const { id: _, ...item } = given;
+        const fault = faultOf(given);
+        if (fault) return refusal(item.title, fault);
         if (!agents.has(item.agent_id))
           return refusal(item.title, `agent_id: No agent with id ${item.agent_id}; import agents first`);
         const unknown = tokensOf(item).filter((name) => !tokens.has(name));

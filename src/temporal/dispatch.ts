@@ -1,4 +1,5 @@
 import { v7 as uuid } from 'uuid';
+import type { PromptParts } from '../domain/conversation.ts';
 import type { Definition } from '../domain/definition.ts';
 import { type AppError, conflict, foreign, notFound, unprocessable } from '../domain/errors.ts';
 import { outageOf } from '../domain/outages.ts';
@@ -7,7 +8,7 @@ import { isTerminal } from '../domain/statuses.ts';
 import type { EventBus } from '../events/bus.ts';
 import type { Evaluated, Seed } from '../store/forks.ts';
 import type { Store } from '../store/index.ts';
-import type { Snapshot } from '../store/pin.ts';
+import type { AskedOfRun, Snapshot } from '../store/pin.ts';
 import type { CreatedTask, NewTask } from '../store/tasks.ts';
 import type { VersionConfig } from '../store/versions.ts';
 import { carryOut } from './continuity.ts';
@@ -16,14 +17,14 @@ import { type ForkAt, plannedFork, type SaidText } from './fork.ts';
 import { type RunInput, rulesOf } from './names.ts';
 import type { Settle } from './settle.ts';
 
-interface PromptOrder {
+interface PromptOrder extends AskedOfRun {
   /** The id of the task, if the request provides one. An existing task with this id counts as this one. */
   task_id?: string | undefined;
   workflow_id: string;
   owner: string;
   owner_login: string;
   prompt: string;
-  reasoning_effort?: string | null | undefined;
+  prompt_parts?: PromptParts | undefined;
   on_busy?: string | undefined;
   trigger: string;
   scheduled_agent_id?: string | null;
@@ -34,7 +35,8 @@ interface PromptOrder {
 }
 
 /** A run that is to begin at a step of another run. */
-type ForkOrder = Omit<PromptOrder, 'prompt' | 'reasoning_effort' | 'trigger' | 'scheduled_agent_id' | 'due_at'> & ForkAt;
+type ForkOrder = Omit<PromptOrder, 'prompt' | 'prompt_parts' | keyof AskedOfRun | 'trigger' | 'scheduled_agent_id' | 'due_at'> &
+  ForkAt;
 
 /** A run of an evaluation: in a separate workflow, so that it waits for no other run. */
 interface SeparateOrder {
@@ -84,7 +86,7 @@ export interface DispatchOptions {
   engine: Engine;
   bus: Pick<EventBus, 'halt'>;
   settle: Settle;
-  definitionOf(snapshot: Snapshot, reasoning_effort?: string | null): Definition;
+  definitionOf(snapshot: Snapshot, asked?: AskedOfRun): Definition;
   /** The settings behind a definition. */
   configOf(snapshot: Snapshot, definition: Definition): VersionConfig;
   /** Why the guardrails refuse a prompt; null if they accept it. */
@@ -208,7 +210,7 @@ export function createDispatch({
     },
     async prompt(order) {
       const snapshot = await snapshotFor(order);
-      const definition = definitionOf(snapshot, order.reasoning_effort);
+      const definition = definitionOf(snapshot, order);
       await admit(definition, promptOf(order), order.owner);
       return launch(order, { definition, config: configOf(snapshot, definition) }, snapshot);
     },
@@ -258,6 +260,7 @@ function newTask(order: PromptOrder, { definition, config, on_busy, seed, evalua
     task_id: task_id ?? uuid(),
     workflow_id,
     prompt,
+    prompt_parts: order.prompt_parts,
     owner,
     owner_login,
     trigger,
@@ -265,6 +268,7 @@ function newTask(order: PromptOrder, { definition, config, on_busy, seed, evalua
     due_at: order.due_at,
     definition,
     config: config ?? null,
+    is_trial: order.output_schema !== undefined || order.client_tools !== undefined,
     on_busy: order.on_busy ?? on_busy,
     caller_token: access_token,
     seed,

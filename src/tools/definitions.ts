@@ -1,8 +1,8 @@
 import type { PinnedTool, ToolSpec } from '../domain/definition.ts';
 import type { ToolSource } from './source.ts';
 
-/** Definitions an agent passes to its model. Nothing here executes them; a call fails with that reason. */
-export function definedTools(specs: readonly Extract<PinnedTool, { kind: 'definition' }>[]): ToolSource {
+/** Definitions that an agent or a client passes to the model. Nothing here executes them; a call that gets here fails with that reason. */
+export function definedTools(specs: readonly Extract<PinnedTool, { kind: 'definition' | 'client' }>[]): ToolSource {
   return {
     list: async () =>
       specs.map(({ name, description, parameters, effect }): ToolSpec => ({ name, description, parameters, effect })),

@@ -52,6 +52,7 @@ export function toolsFor(
       ...(custom_tools ? [{ prefix: 'custom', source: pythonTools(ports, of('custom')) }] : []),
       ...servers,
       { prefix: 'defined', source: definedTools(of('definition')) },
+      { prefix: 'client', source: definedTools(of('client')) },
     ],
     ports.fitArguments,
   );

@@ -26,7 +26,7 @@ const planned = { call_id: '1-1', name: 'write', arguments: '{}', position: 0, e
 const begin = (run: OpenRun) =>
   here.core.store.runs.begin(run, { step, turns: 0, denied: [], messages: [], events: eventsFor(run) });
 const recordOf = (run: OpenRun, calls: never[] = []) => ({
-  ...{ step, model: 'm', finish: 'stop', usage, message: message('It is done.'), calls },
+  ...{ step, model: 'm', finish: 'stop', usage, messages: [message('It is done.')], calls },
   ...{ cursor: null, response: undefined, events: eventsFor(run) },
 });
 
@@ -58,7 +58,7 @@ const OF_ITS_WORKSPACE: Record<string, (call: OpenCall) => Promise<unknown>> = {
 /** A statement that waits for a write and drops its answer. */
 const IGNORED = /^ *await (?:written\(\(\) => )?ports\.(?:runs|ledger)\.(\w+)\(/gm;
 /** Of a call as it is, of its run, or of a person. */
-const OF_ANY_CALL = ['open', 'openAndStart', 'resume', 'publish', 'setTodos', 'decide'];
+const OF_ANY_CALL = ['open', 'openAndStart', 'resume', 'publish', 'setTodos', 'decide', 'lastCalls'];
 
 /** A run whose first step was begun twice: by a worker that is taken for lost, and by its successor. */
 async function twice() {

@@ -81,6 +81,7 @@ const ALLOWED: Record<string, readonly number[]> = {
   shared: [200, 201],
   private: [403, 404, 422],
   door_model: [403, 404],
+  response: [404],
   token: [200, 201, 403, 422],
   unique: [200, 201, 409, 422],
   import_id: [201],

@@ -17,10 +17,19 @@ const sql = async (text: string, ...values: unknown[]) => (await here.core.datab
 
 describe('a workflow is set back to a version', () => {
   it('with all the fields that it had', async () => {
-    const first = { title: 'First', max_turns: 3, budget: null, webhook_url: null, output_format: 'json', on_busy: 'reject' };
+    const first = {
+      title: 'First',
+      max_turns: 3,
+      budget: null,
+      webhook_url: null,
+      output_format: 'json',
+      on_busy: 'reject',
+      output_schema: null,
+    };
     const id = await here.workflow({ workflow: first });
     const second = { title: 'Second', max_turns: 8, budget: { max_tokens: 5 }, output_format: 'markdown', on_busy: 'enqueue' };
-    await at.set(`workflows/${id}`, { ...second, webhook_url: 'https://example.com/hook' });
+    const output_schema = { type: 'object' };
+    await at.set(`workflows/${id}`, { ...second, output_schema, webhook_url: 'https://example.com/hook' });
     expect(await here.alice.ok(at.restore(id, 1))).toEqual({
       workflow_id: id,
       agent_id: await at.agentOf(id),

@@ -37,6 +37,7 @@ const FREE: Record<string, string> = {
   request: "the client's own JSON, handed to the model as it is",
   arguments: 'arguments of a tool, judged against its schema when it is called',
   parameters_schema: 'a JSON Schema',
+  output_schema: 'a JSON Schema',
   tool_definitions: 'a definition for the model alone, passed on as it is',
   function: 'part of such a definition',
   parameters: 'a JSON Schema',

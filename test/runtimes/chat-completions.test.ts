@@ -72,6 +72,17 @@ describe('a streamed reply', () => {
     expect(await reply(at())).toMatchObject({ text: 'A long st', finish: 'length' });
   });
 
+  it('is asked for without a schema by an endpoint that knows none', async () => {
+    const output_schema = { type: 'object', properties: { a: {} } };
+    const asked = server.requests.length;
+    server.script(fails(400, { message: 'This response_format type is unavailable now' }), says('{}'));
+    expect(await reply(at(), { output_schema })).toMatchObject({ text: '{}' });
+    const formats = server.requests.slice(asked).map(({ response_format }) => response_format);
+    expect(formats).toEqual([{ type: 'json_schema', json_schema: { name: 'answer', schema: output_schema } }, undefined]);
+    server.script(fails(400, { message: 'Something else is wrong' }));
+    expect(await failure(reply(at(), { output_schema }))).toMatchObject({ code: 'model_error' });
+  });
+
   it('reads an endpoint that does not stream', async () => {
     server.script((response) => {
       const called = { id: 'x', type: 'function', function: { name: 'look', arguments: '{"a":1}' } };

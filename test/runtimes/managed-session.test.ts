@@ -65,6 +65,18 @@ describe('a vendor session', () => {
     expect(sent('user.custom_tool_result').map(({ content }) => content[0].text)).toEqual(['1', '2']);
   });
 
+  it('is kept open as long as its answer may be rejected', async () => {
+    vendor.script(agentSays('It is 3.'), agentSays('{"sum": 3}'));
+    const first = await exchange({ tools: [], may_be_rejected: true });
+    expect(vendor.sessions[0]?.archived_at ?? null).toBeNull();
+    const repair = message({ step: 1, position: 110_000, kind: 'repair', content: 'Answer again.' });
+    const transcript = [...answeredWith(first.reply), repair];
+    const second = await exchange({ tools: [], cursor: first.cursor, transcript });
+    expect([second.reply.text, vendor.sessions.length]).toEqual(['{"sum": 3}', 1]);
+    expect(sent('user.message').map(({ content }) => content[0].text)).toEqual(['Go.', 'Answer again.']);
+    expect(vendor.sessions[0]).toMatchObject({ archived_at: expect.any(String) });
+  });
+
   it('reuses an identical agent and environment', async () => {
     vendor.script(agentSays('a'), agentSays('b'), agentSays('c'));
     await exchange({ task_id: 'one' });

@@ -65,6 +65,8 @@ async function approval(decision: 'approve' | 'deny') {
   return task_id;
 }
 
+const SUM = { type: 'object', properties: { sum: { type: 'integer' } }, required: ['sum'] };
+
 /** Each leaves a run behind; returns its task. */
 const SCENES: Record<string, () => Promise<string>> = {
   async tools() {
@@ -111,6 +113,16 @@ const SCENES: Record<string, () => Promise<string>> = {
     const guardrail_ids = [await guardrail({ forbidden_patterns: ['bomb'], action: 'block' })];
     const { workflow_id } = await made({ workflow: { guardrail_ids } });
     here.model.script(says('A bomb is made so.'));
+    return here.prompt(workflow_id);
+  },
+  async repaired() {
+    const { workflow_id, names } = await made({ tools: [ADD], workflow: { output_schema: SUM } });
+    here.model.script(asks({ name: names[0], args: { a: 1, b: 2 } }), says('It is 3.'), says('{"sum": 3}'));
+    return here.prompt(workflow_id);
+  },
+  async invalid() {
+    const { workflow_id } = await made({ workflow: { output_schema: SUM } });
+    here.model.script(says('It is 3.'), says('{"sum": "3"}'));
     return here.prompt(workflow_id);
   },
   async budget() {

@@ -83,6 +83,11 @@ const SCENES: Record<string, (here: TestInstallation) => Promise<string>> = {
     both_sent.resolve();
     return task_id;
   },
+  async repaired(here) {
+    here.model.script(says('It is 42.'), says('{"sum": 42}'));
+    const output_schema = { type: 'object', properties: { sum: { type: 'integer' } }, required: ['sum'] };
+    return here.prompt(await here.workflow({ workflow: { output_schema } }));
+  },
   async renewed(here) {
     here.model.script(asks(TODO), asks(TODO), asks(TODO), says('Renewed.'));
     const task_id = await leftBehind(here, await here.workflow({ agent }));

@@ -42,7 +42,15 @@ it('keeps every log line, and what came before', () => {
 
 it.each([
   ...['retry', 'rate_limited', 'goal_reminder', 'compaction', 'budget_exhausted', 'guardrail_blocked', 'mcp_error', 'error'],
-  ...['output_guardrail_violation', 'approval_decided', 'reconciliation_decided', 'attempt_reset', 'repo_synced', 'halted'],
+  ...[
+    'output_guardrail_violation',
+    'output_rejected',
+    'approval_decided',
+    'reconciliation_decided',
+    'attempt_reset',
+    'repo_synced',
+    'halted',
+  ],
   ...['memory_stored', 'memory_loaded', 'knowledge_loaded', 'forked', 'tools_not_offered'],
 ])('shows %s in the conversation', (event) => {
   expect(after(emptyRun, [log(event, { detail: 'why' })]).blocks).toEqual([{ kind: 'note', event, text: 'why' }]);

@@ -100,7 +100,18 @@ const ROWS: Record<(typeof SECRET_HOLDERS)[number], Row> = {
     // Which tools the overrides go to is read from the agent; see below.
     naming: ['repo_token_name', 'credential_overrides', 'agent_id'],
     harmless: [
-      ...['owner', 'owner_login', 'title', 'model', 'max_turns', 'skill_ids', 'skill_tags', 'output_format', 'reasoning_effort'],
+      ...[
+        'owner',
+        'owner_login',
+        'title',
+        'model',
+        'max_turns',
+        'skill_ids',
+        'skill_tags',
+        'output_format',
+        'output_schema',
+        'reasoning_effort',
+      ],
       ...['infinite_session', 'bypass_memory', 'auto_memory', 'tsv_tool_results', 'caveman', 'guardrail_ids', 'guardrail_tags'],
       ...[
         'repo_branch',

@@ -1,18 +1,24 @@
 import { createHash } from 'node:crypto';
 import { WorkflowCreate } from '../../contracts/workflows.ts';
+import type { PromptParts } from '../../domain/conversation.ts';
+import type { ToolSpec } from '../../domain/definition.ts';
 import { AppError, foreign, notFound } from '../../domain/errors.ts';
 import { piecesOfText } from '../../domain/pieces.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import { isUuid } from '../../domain/uuid.ts';
 import { type FollowSource, follow, followInParts } from '../../events/follow.ts';
+import type { Judge } from '../../guardrails/judge.ts';
 import type { Store } from '../../store/index.ts';
 import type { Dispatch } from '../../temporal/dispatch.ts';
+import type { Engine } from '../../temporal/engine.ts';
 import type { Caller } from '../auth.ts';
 
 export interface CompatServices {
   store: Store;
   following: FollowSource;
   dispatch: Dispatch;
+  judge: Pick<Judge, 'schemaFault'>;
+  engine: Pick<Engine, 'decide'>;
 }
 
 /** A run started through a compatible API. */
@@ -24,7 +30,13 @@ export interface CompatRun {
 export interface RunOrder {
   model: string;
   prompt: string;
+  /** The messages that the prompt was made of. */
+  prompt_parts?: PromptParts | undefined;
   reasoning_effort?: string | null | undefined;
+  /** What the answer has to fit, instead of the workflow's own schema. */
+  output_schema?: Record<string, unknown> | undefined;
+  /** Tools whose calls the client executes. */
+  client_tools?: ToolSpec[] | undefined;
   /** The id of the task; if a task with it exists, that run is continued. */
   task_id?: string | undefined;
 }
@@ -34,14 +46,14 @@ export type CompatTask = NonNullable<Awaited<ReturnType<Store['tasks']['find']>>
 /** Starts a run of `model`: the id of a workflow, or the name of an agent, which gets a workflow for this run only. */
 export async function startRun(
   services: CompatServices,
-  { model, prompt, reasoning_effort, task_id: reserved_id }: RunOrder,
+  { model, task_id: reserved_id, ...asked }: RunOrder,
   caller: Caller,
 ): Promise<CompatRun> {
   const begun = reserved_id ? await services.store.tasks.find(reserved_id) : null;
   if (begun) return { task_id: begun.id, workflow_id: begun.workflow_id };
   const workflow_id = await workflowOf(services.store, model, caller);
   const { key: owner, login: owner_login, access_token } = caller;
-  const order = { task_id: reserved_id, workflow_id, owner, owner_login, access_token, prompt, reasoning_effort, trigger: 'api' };
+  const order = { ...asked, task_id: reserved_id, workflow_id, owner, owner_login, access_token, trigger: 'api' };
   const { task_id } = await services.dispatch.prompt(order);
   return { task_id, workflow_id };
 }
@@ -105,13 +117,17 @@ function forgotten() {
 }
 
 /** The longest text that is sent in one piece. */
-const PIECE = 16 * 1024;
+export const PIECE = 16 * 1024;
 
-/**
- * Streams the text of a run. Each piece extends the previous ones; the stream ends with the run. What was sent is not kept: a stream
- * may be slow, and its text long.
- */
-export async function* answerText(services: CompatServices, run: CompatRun, signal: AbortSignal): AsyncGenerator<string> {
+/** The definition that a run was pinned with. */
+export async function definitionOf({ store }: CompatServices, { task_id }: CompatRun) {
+  const task = await store.tasks.find(task_id);
+  if (!task) throw notFound('run', task_id);
+  return store.definitions.get(task.definition_hash);
+}
+
+/** All that a run's model writes. What was sent is not kept: a stream may be slow, and its text long. */
+export async function* writtenText(services: CompatServices, run: CompatRun, signal: AbortSignal): AsyncGenerator<string> {
   let begun = false;
   /** Digests of the messages sent so far, and how many of them have come again since the stream was reset. */
   const sent: string[] = [];

@@ -897,6 +897,10 @@ export type ExportedWorkflow = {
   skill_ids?: string[];
   skill_tags?: string[];
   output_format?: 'json' | 'markdown';
+  /** JSON Schema (draft 2020-12) of the final answer, which is then JSON whatever `output_format` is. An answer that does not fit is sent back to the model once; if the next one does not fit either, the run fails with `output_invalid` */
+  output_schema?: {
+    [name: string]: unknown;
+  } | null;
   reasoning_effort?: 'minimal' | 'low' | 'medium' | 'high' | null;
   /** Compact older rounds when the context fills up; if off, the run fails at that point */
   infinite_session?: boolean;
@@ -938,6 +942,10 @@ export type ExportedWorkflowOutput = {
   skill_ids: string[];
   skill_tags: string[];
   output_format: 'json' | 'markdown';
+  /** JSON Schema (draft 2020-12) of the final answer, which is then JSON whatever `output_format` is. An answer that does not fit is sent back to the model once; if the next one does not fit either, the run fails with `output_invalid` */
+  output_schema: {
+    [name: string]: unknown;
+  } | null;
   reasoning_effort: 'minimal' | 'low' | 'medium' | 'high' | null;
   /** Compact older rounds when the context fills up; if off, the run fails at that point */
   infinite_session: boolean;
@@ -1940,6 +1948,9 @@ export type RunBundle = {
       };
     }[];
     approval_tools: string[];
+    output_schema?: {
+      [name: string]: unknown;
+    };
     budget: {
       max_cost_usd: number | null;
       max_tokens: number | null;
@@ -1999,7 +2010,7 @@ export type RunBundle = {
       arguments: string;
       effect: 'read' | 'idempotent' | 'write';
       approval: boolean;
-      status: 'planned' | 'started' | 'done' | 'denied' | 'waiting_approval' | 'waiting_reconciliation';
+      status: 'planned' | 'started' | 'done' | 'denied' | 'waiting_approval' | 'waiting_reconciliation' | 'waiting_client';
       attempts: number;
       errors: number;
       failed: boolean | null;
@@ -2014,7 +2025,18 @@ export type RunBundle = {
     step: number;
     position: number;
     role: 'user' | 'assistant' | 'tool' | 'system';
-    kind: 'prompt' | 'reply' | 'partial' | 'result' | 'denial' | 'reminder' | 'summary' | 'context' | 'withheld';
+    kind:
+      | 'prompt'
+      | 'reply'
+      | 'partial'
+      | 'result'
+      | 'denial'
+      | 'reminder'
+      | 'repair'
+      | 'invalid'
+      | 'summary'
+      | 'context'
+      | 'withheld';
     content: string;
     tool_calls:
       | {
@@ -2052,7 +2074,7 @@ export type RunEvent =
   | {
       type: 'log';
       data: {
-        /** One of prompt_received, forked, run_started, context_built, model_call, model_response, tool_call, tool_result, tool_denied, goal_reminder, approval_requested, approval_decided, reconciliation_requested, reconciliation_decided, record_behind, continuity_decided, retry, attempt_reset, rate_limited, compaction, memory_loaded, memory_stored, knowledge_loaded, mcp_connected, mcp_error, repo_synced, guardrail_blocked, output_guardrail_violation, progress, budget_exhausted, halted, completed, error, tools_not_offered, stream_reset */
+        /** One of prompt_received, forked, run_started, context_built, model_call, model_response, tool_call, tool_result, tool_denied, goal_reminder, approval_requested, approval_decided, reconciliation_requested, reconciliation_decided, client_call_requested, client_call_answered, record_behind, continuity_decided, retry, attempt_reset, rate_limited, compaction, memory_loaded, memory_stored, knowledge_loaded, mcp_connected, mcp_error, repo_synced, guardrail_blocked, output_guardrail_violation, output_rejected, progress, budget_exhausted, halted, completed, error, tools_not_offered, stream_reset */
         event: string;
         detail: string;
         [name: string]: unknown;
@@ -2662,7 +2684,7 @@ export type ToolCallRecord = {
   arguments: string;
   effect: 'read' | 'idempotent' | 'write';
   approval: boolean;
-  status: 'planned' | 'started' | 'done' | 'denied' | 'waiting_approval' | 'waiting_reconciliation';
+  status: 'planned' | 'started' | 'done' | 'denied' | 'waiting_approval' | 'waiting_reconciliation' | 'waiting_client';
   attempts: number;
   errors: number;
   failed: boolean | null;
@@ -2849,6 +2871,9 @@ export type VersionDefinition = {
     };
   }[];
   approval_tools: string[];
+  output_schema?: {
+    [name: string]: unknown;
+  };
   budget: {
     max_cost_usd: number | null;
     max_tokens: number | null;
@@ -2858,7 +2883,7 @@ export type VersionDefinition = {
   knowledge_source_ids?: string[];
   not_joined?: string[];
   tools: {
-    kind: 'custom' | 'builtin' | 'definition';
+    kind: 'custom' | 'builtin' | 'definition' | 'client';
     name: string;
     [name: string]: unknown;
   }[];
@@ -2973,6 +2998,10 @@ export type Workflow = {
   skill_ids: string[];
   skill_tags: string[];
   output_format: 'json' | 'markdown';
+  /** JSON Schema (draft 2020-12) of the final answer, which is then JSON whatever `output_format` is. An answer that does not fit is sent back to the model once; if the next one does not fit either, the run fails with `output_invalid` */
+  output_schema: {
+    [name: string]: unknown;
+  } | null;
   reasoning_effort: 'minimal' | 'low' | 'medium' | 'high' | null;
   /** Compact older rounds when the context fills up; if off, the run fails at that point */
   infinite_session: boolean;
@@ -3035,6 +3064,10 @@ export type WorkflowCreate = {
   skill_ids?: string[];
   skill_tags?: string[];
   output_format?: 'json' | 'markdown';
+  /** JSON Schema (draft 2020-12) of the final answer, which is then JSON whatever `output_format` is. An answer that does not fit is sent back to the model once; if the next one does not fit either, the run fails with `output_invalid` */
+  output_schema?: {
+    [name: string]: unknown;
+  } | null;
   reasoning_effort?: 'minimal' | 'low' | 'medium' | 'high' | null;
   /** Compact older rounds when the context fills up; if off, the run fails at that point */
   infinite_session?: boolean;
@@ -3092,6 +3125,10 @@ export type WorkflowSummary = {
   skill_ids: string[];
   skill_tags: string[];
   output_format: 'json' | 'markdown';
+  /** JSON Schema (draft 2020-12) of the final answer, which is then JSON whatever `output_format` is. An answer that does not fit is sent back to the model once; if the next one does not fit either, the run fails with `output_invalid` */
+  output_schema: {
+    [name: string]: unknown;
+  } | null;
   reasoning_effort: 'minimal' | 'low' | 'medium' | 'high' | null;
   /** Compact older rounds when the context fills up; if off, the run fails at that point */
   infinite_session: boolean;
@@ -3146,6 +3183,9 @@ export type WorkflowUpdate = {
   skill_ids?: string[];
   skill_tags?: string[];
   output_format?: 'json' | 'markdown';
+  output_schema?: {
+    [name: string]: unknown;
+  } | null;
   reasoning_effort?: 'minimal' | 'low' | 'medium' | 'high' | null;
   infinite_session?: boolean;
   bypass_memory?: boolean;

@@ -45,6 +45,10 @@ export const WORKFLOWS: EditableScreen = {
     tsv_tool_results: { label: 'Tool results as tab-separated values' },
     credential_overrides: { label: 'Credential overrides (JSON)' },
     reasoning_effort: { none: 'model default' },
+    output_schema: {
+      label: 'Output schema (JSON Schema)',
+      description: 'The answer has to be JSON that fits it. One that does not is sent back to the model once.',
+    },
     budget: { control: 'nested', nested: () => Budget },
     on_busy: { label: 'If a run is in progress' },
     status: { none: 'no change', label: 'Set status' },
@@ -53,7 +57,16 @@ export const WORKFLOWS: EditableScreen = {
     { title: 'Agent', fields: ['title', 'agent_id', 'model', 'status'] },
     {
       title: 'Run settings',
-      fields: ['output_format', 'max_turns', 'reasoning_effort', 'on_busy', 'infinite_session', 'tsv_tool_results', 'caveman'],
+      fields: [
+        'output_format',
+        'output_schema',
+        'max_turns',
+        'reasoning_effort',
+        'on_busy',
+        'infinite_session',
+        'tsv_tool_results',
+        'caveman',
+      ],
     },
     { title: 'Limits of one exchange with the model', fields: ['model_total_seconds', 'model_silence_seconds'] },
     { title: 'Skills and guardrails', fields: ['skill_ids', 'skill_tags', 'guardrail_ids', 'guardrail_tags'] },

@@ -7,7 +7,7 @@ export interface CallBlock {
   call_id: string;
   name: string;
   arguments: string;
-  state: 'planned' | 'running' | 'done' | 'denied' | 'waiting_approval' | 'waiting_reconciliation';
+  state: 'planned' | 'running' | 'done' | 'denied' | 'waiting_approval' | 'waiting_reconciliation' | 'waiting_client';
   failed: boolean;
   /** A person is asked about it because the installation was restored. */
   restored: boolean;
@@ -125,6 +125,7 @@ const NOTES = [
   'mcp_error',
   'error',
   'output_guardrail_violation',
+  'output_rejected',
   'approval_decided',
   'reconciliation_decided',
   'record_behind',
@@ -173,6 +174,9 @@ function factsOf(data: Log): Partial<CallBlock> | null {
       return { state: 'waiting_approval' };
     case 'reconciliation_requested':
       return { state: 'waiting_reconciliation', restored: data.restored === true };
+    case 'client_call_requested':
+      return { state: 'waiting_client' };
+    case 'client_call_answered':
     case 'approval_decided':
     case 'reconciliation_decided':
       return { state: 'planned' };

@@ -23,6 +23,7 @@ const TONES: Record<string, string> = {
   paused: 'wait',
   waiting_approval: 'wait',
   waiting_reconciliation: 'wait',
+  waiting_client: 'wait',
   text_only: 'wait',
   skipped: 'wait',
   halted: 'stopped',
@@ -33,6 +34,7 @@ const TONES: Record<string, string> = {
 const WORDS: Record<string, string> = {
   waiting_approval: 'waiting for approval',
   waiting_reconciliation: 'waiting for reconciliation',
+  waiting_client: 'waiting for the client',
   text_only: 'keyword search only',
   not_started: 'not started',
 };

@@ -13,14 +13,17 @@ type Fitted = { arguments: Record<string, unknown> } | { faults: string[] };
 
 const MOST_FAULTS = 10;
 
-/** Patterns come from the author of the tool. They run in linear time; a pattern that cannot is ignored. */
+/**
+ * Patterns come from the author of the tool. They run in linear time; a pattern that cannot is ignored. A validator tells patterns apart
+ * by their text: without one, all would be the first.
+ */
 const regExp = Object.assign(
   (source: string) => {
     try {
       const pattern = patternOf(source);
-      return { test: (text: string) => pattern.matcher(text).find() };
+      return { test: (text: string) => pattern.matcher(text).find(), toString: () => source };
     } catch {
-      return { test: () => true };
+      return { test: () => true, toString: () => source };
     }
   },
   { code: 'linear' },

@@ -1,6 +1,7 @@
 import type { ArgumentsOrder } from './arguments.ts';
 import type { GuardrailConfig } from './breaches.ts';
 import type { DocumentOrder } from './documents.ts';
+import type { OutputOrder } from './output.ts';
 
 /** All jobs of the room, by name. A process loads a library when it first needs it. */
 export const jobs = {
@@ -8,6 +9,8 @@ export const jobs = {
   request: async (order: { config: GuardrailConfig; text: string }) => (await import('./breaches.ts')).requestReasons(order),
   answer: async (order: { config: GuardrailConfig; text: string }) => (await import('./breaches.ts')).answerBreaches(order),
   config: async (config: Record<string, unknown>) => (await import('./breaches.ts')).faultsOf(config),
+  output: async (order: OutputOrder) => (await import('./output.ts')).outputFaults(order),
+  outputSchema: async (schema: Record<string, unknown>) => (await import('./output.ts')).outputSchemaFault(schema),
   schemas: async (schemas: readonly unknown[]) => (await import('./schema.ts')).schemaFaults(schemas),
   arguments: async (order: ArgumentsOrder) => (await import('./arguments.ts')).fitArguments(order),
   page: async (html: string) => (await import('./html.ts')).pageText(html),

@@ -117,7 +117,7 @@ async function converse(
     rest = null;
   }
   stream.controller.abort();
-  const archived = rest.kind === 'answered' && (await archive(client, session_id));
+  const archived = rest.kind === 'answered' && !input.may_be_rejected && (await archive(client, session_id));
   const calls = rest.kind === 'asks' ? rest.calls : [];
   const reply: ModelReply = {
     text: fold.text(),

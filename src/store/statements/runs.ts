@@ -107,7 +107,7 @@ export const writeReply = statement(
     'cache_read',
     'cache_write',
     'cost',
-    'message',
+    'messages',
     'calls',
     'cursor',
     'response',
@@ -124,7 +124,7 @@ export const writeReply = statement(
         cache_write = cache_write + :cache_write, cost = cost + :cost, model = coalesce(tasks.model, :model), cursor = :cursor::jsonb,
         response = coalesce(:response::jsonb, response)
       WHERE id = :task_id AND EXISTS (SELECT 1 FROM claim) RETURNING 1),
-    message AS (INSERT INTO ${MESSAGES} ${messagesFrom(':message')} WHERE EXISTS (SELECT 1 FROM claim) ON CONFLICT DO NOTHING),
+    messages AS (INSERT INTO ${MESSAGES} ${messagesFrom(':messages')} WHERE EXISTS (SELECT 1 FROM claim) ON CONFLICT DO NOTHING),
     calls AS (
       INSERT INTO tool_calls (task_id, call_id, step, position, name, arguments, effect, approval)
       SELECT :task_id, c.call_id, :step, c.position, c.name, c.arguments, c.effect, c.approval

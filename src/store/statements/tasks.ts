@@ -3,7 +3,7 @@ import { LIVE } from './runs.ts';
 
 /**
  * Read as of the start of the statement. Two first runs at once record one version; the other's number is not given to any. The
- * changed definition of a fork is a trial, not a version.
+ * changed definition of a fork, or of a request with its own output schema, is a trial, not a version.
  */
 const KNOWN_VERSION = `(:is_trial::boolean OR EXISTS (SELECT 1 FROM workflow_versions WHERE workflow_id = :workflow_id AND definition_hash = :definition_hash))`;
 
@@ -15,6 +15,7 @@ export const createTask = statement(
     'owner',
     'owner_login',
     'prompt',
+    'prompt_parts',
     'definition_hash',
     'agent_id',
     'agent_name',
@@ -48,9 +49,9 @@ export const createTask = statement(
       SELECT :version_id, :workflow_id, version_count, :definition_hash, :config::jsonb, 'run', :owner, :owner_login, :created_at
       FROM lane WHERE NOT single_use AND NOT ${KNOWN_VERSION} ON CONFLICT (workflow_id, definition_hash) DO NOTHING),
     task AS (
-      INSERT INTO tasks (id, workflow_id, owner, owner_login, prompt, definition_hash, agent_id, agent_name, on_busy, trigger,
+      INSERT INTO tasks (id, workflow_id, owner, owner_login, prompt, prompt_parts, definition_hash, agent_id, agent_name, on_busy, trigger,
         scheduled_agent_id, caller_token, caller_key_id, created_at, workflow_title, model, lane_number, restored_at)
-      SELECT :task_id, :workflow_id, :owner, :owner_login, :prompt, :definition_hash, :agent_id, :agent_name, :on_busy, :trigger,
+      SELECT :task_id, :workflow_id, :owner, :owner_login, :prompt, :prompt_parts::jsonb, :definition_hash, :agent_id, :agent_name, :on_busy, :trigger,
         :scheduled_agent_id, :caller_token, :caller_key_id, :created_at, :workflow_title, :model, accepted_tasks,
         CASE WHEN :due_at::timestamptz IS NOT NULL THEN (SELECT r.restored_at FROM (
           SELECT (value::jsonb ->> 'restored_at')::timestamptz AS restored_at FROM installation_facts WHERE name = 'epoch') r

@@ -166,8 +166,17 @@ export const decideCall = statement(
   `WITH ${LIVE_TASK},
     call AS (
       UPDATE tool_calls SET decision = :decision, decided_by = :decided_by
-      WHERE task_id = :task_id AND call_id = :call_id AND status = :waits AND decision IS NULL
+      WHERE task_id = :task_id AND call_id = :call_id AND status = ANY (:waits::text[]) AND decision IS NULL
         AND (:attempts::int IS NULL OR attempts = :attempts)
         AND EXISTS (SELECT 1 FROM live) RETURNING 1)
     SELECT append_events(:workflow_id, :task_id, :events) AS last FROM call`,
+);
+
+/** A client that executes calls asks for them; a later step means that they have all been answered. */
+export const lastCalls = statement(
+  'last_calls',
+  ['task_id', 'names'],
+  `SELECT call_id, name, arguments, status, decision IS NOT NULL AS answered FROM tool_calls
+    WHERE task_id = :task_id AND name = ANY (:names::text[]) AND step = (SELECT max(step) FROM task_steps WHERE task_id = :task_id)
+    ORDER BY position`,
 );

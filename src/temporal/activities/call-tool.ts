@@ -1,8 +1,8 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { readArguments } from '../../domain/arguments.ts';
 import { missingForCall } from '../../domain/continuity.ts';
-import type { Definition } from '../../domain/definition.ts';
-import { type CallDecision, moveOf } from '../../domain/effects.ts';
+import { clientToolsOf, type Definition } from '../../domain/definition.ts';
+import { type CallDecision, moveOf, type WaitingCall } from '../../domain/effects.ts';
 import { eventsOf } from '../../domain/events.ts';
 import { isTerminal } from '../../domain/statuses.ts';
 import { storable } from '../../domain/transcript.ts';
@@ -14,12 +14,14 @@ import { type ParkBehind, parkedBehind } from './continuity.ts';
 import { retryDelay } from './failure.ts';
 
 export interface CallToolPorts extends AnswerPorts {
-  ledger: Omit<ToolLedger, 'publish' | 'setTodos'>;
+  ledger: Omit<ToolLedger, 'publish' | 'setTodos' | 'lastCalls'>;
   halts: Halts;
   definition(hash: string): Promise<Definition>;
   /** Executes the call. Reports the tool's own failure in the outcome; throws if its source is unreachable. */
   perform(call: OpenCall, args: Record<string, unknown>, signal: AbortSignal): Promise<ToolOutcome>;
   parkBehind: ParkBehind;
+  /** How long a run waits for the client that executes a call. */
+  client_wait_ms: number;
   /** Notifies the run that there is a decision about one of its calls. */
   nudge(task_id: string, call_id: string): Promise<unknown>;
   isUnreachable(error: unknown): error is Error & { reached: boolean };
@@ -32,7 +34,8 @@ export const callToolActivity =
   (task_id: string, call_id: string): Promise<CallState> =>
     runAttempt(ports.halts, task_id, (signal) => callStep(ports, { task_id, call_id }, signal));
 
-type CallState = 'done' | 'waiting' | 'behind';
+/** With `client_ms`, the call waits that long for its client. */
+type CallState = 'done' | 'waiting' | 'behind' | { client_ms: number };
 
 /** The call, independent of the engine. */
 export async function callStep(
@@ -51,6 +54,10 @@ export async function callStep(
     case 'nothing':
       return 'done';
     case 'ask_approval':
+      if (await isOfClient(ports, call)) {
+        await park(ports, call, 'waiting_client');
+        return { client_ms: ports.client_wait_ms };
+      }
       return park(ports, call, 'waiting_approval');
     case 'ask_reconciliation':
       return park(ports, call, 'waiting_reconciliation');
@@ -60,6 +67,10 @@ export async function callStep(
       return run(ports, call, signal);
   }
 }
+
+/** Such calls need an approval, so that they are never begun here. */
+const isOfClient = async ({ definition }: CallToolPorts, { definition_hash, name }: OpenCall) =>
+  clientToolsOf(await definition(definition_hash)).includes(name);
 
 async function run(ports: CallToolPorts, call: OpenCall, signal: AbortSignal): Promise<'done'> {
   const { log } = eventsOf(call.task_id, ports.now);
@@ -148,21 +159,18 @@ async function end(
   });
 }
 
-async function park(
-  ports: CallToolPorts,
-  call: OpenCall,
-  status: 'waiting_approval' | 'waiting_reconciliation',
-): Promise<'waiting'> {
+async function park(ports: CallToolPorts, call: OpenCall, status: WaitingCall): Promise<'waiting'> {
   const { log, status: changed } = eventsOf(call.task_id, ports.now);
   const { call_id, name, arguments: args } = call;
   const facts = { call_id, name, arguments: args };
-  const asked =
-    status === 'waiting_approval'
-      ? log('approval_requested', `May the tool ${name} be called?`, facts)
-      : log('reconciliation_requested', call.restored ? maybeBefore(name) : lostWorker(name), {
-          ...facts,
-          restored: call.restored,
-        });
+  const asked = {
+    waiting_approval: () => log('approval_requested', `May the tool ${name} be called?`, facts),
+    waiting_client: () => log('client_call_requested', `The client executes ${name} and sends the result`, facts),
+    waiting_reconciliation: () => {
+      const question = call.restored ? maybeBefore(name) : lostWorker(name);
+      return log('reconciliation_requested', question, { ...facts, restored: call.restored });
+    },
+  }[status]();
   // Already parked: the worker was lost before it could report that.
   if (call.status === status) return 'waiting';
   if (!(await ports.ledger.park(call, { status, events: [asked, changed('waiting', call.turns)] }))) throw staleAttempt();

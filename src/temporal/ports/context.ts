@@ -12,7 +12,7 @@ const PASSAGES = 20;
 
 type Ports = Pick<ContextPorts, 'recall' | 'lookUp'> &
   Pick<RememberPorts, 'remember'> &
-  Pick<ExchangePorts, 'judge' | 'holdsBack'>;
+  Pick<ExchangePorts, 'judge' | 'answerFaults' | 'holdsBack'>;
 
 /** The context of runs besides their prompt, and the guardrails for the text of their models. */
 export function contextPorts({

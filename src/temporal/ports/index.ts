@@ -77,6 +77,7 @@ export async function activityPorts(
     toolsOf: runTools(core, tools),
     publisher: measuredPublishers(deltaPublishers(), meters),
     longest_wait_ms: setting.config.MODEL_RETRY_AFTER_MAX_SECONDS * 1_000,
+    client_wait_ms: setting.config.CLIENT_TOOL_SECONDS * 1_000,
     async perform({ call_id, name, ...call }, args, signal) {
       const pinned = await definition(call.definition_hash);
       const { task_id, workflow_id, owner } = call;

@@ -143,15 +143,19 @@ interface Wait {
   details: string;
   status: WaitingStatus;
   until: () => boolean;
+  /** Absent: for as long as it takes. */
+  at_most_ms?: number;
 }
 
-/** Waits until a condition holds; meanwhile the run is searchable and shown as waiting. */
-async function park(progress: Progress, { details, status, until }: Wait): Promise<void> {
+/** Waits until a condition holds; meanwhile the run is searchable and shown as waiting. False: it did not hold in time. */
+async function park(progress: Progress, { details, status, until, at_most_ms }: Wait): Promise<boolean> {
   setCurrentDetails(details);
   progress.parked += 1;
   if (progress.parked === 1) show(status);
   try {
+    if (at_most_ms !== undefined) return await condition(until, at_most_ms);
     await condition(until);
+    return true;
   } finally {
     progress.parked -= 1;
     if (progress.parked === 0) show(showsEveryStatus() ? 'running' : null);
@@ -159,7 +163,7 @@ async function park(progress: Progress, { details, status, until }: Wait): Promi
 }
 
 /** Waits, because the record is behind. A person's decision ends this execution: a resumed run gets another one. */
-const parkBehind = (progress: Progress): Promise<void> =>
+const parkBehind = (progress: Progress): Promise<boolean> =>
   park(progress, { details: 'waits for a person: the record is older than this run', status: 'waiting', until: () => false });
 
 type Signals = ReturnType<typeof listen>;
@@ -199,8 +203,15 @@ function portsOf(input: RunInput, signals: Signals, progress: Progress): RunPort
       const state = await outliving(`the call ${summary}`, call);
       if (state === 'done') return;
       if (state === 'behind') await parkBehind(progress);
+      const until = () => signals.take(call_id);
+      if (typeof state === 'object') {
+        const details = `waits for the client that executes ${summary}`;
+        if (!(await park(progress, { details, status: 'waiting', until, at_most_ms: state.client_ms })))
+          throw ApplicationFailure.nonRetryable(`The client sent no result of ${summary} in time`, 'client_call_expired');
+        continue;
+      }
       const details = `waits for a person to decide about ${summary}`;
-      await park(progress, { details, status: 'waiting', until: () => signals.take(call_id) });
+      await park(progress, { details, status: 'waiting', until });
     }
   }
   return {
@@ -231,7 +242,7 @@ function portsOf(input: RunInput, signals: Signals, progress: Progress): RunPort
 async function conclude(task_id: string, end: RunEnd, progress: Progress): Promise<RunEnd> {
   const settle = (how: RunEnd) => CancellationScope.nonCancellable(() => close(task_id, { ...how, turns: progress.turns }));
   if ((await settle(end)) === 'closed') return end;
-  await parkBehind(progress).catch(() => {});
+  await parkBehind(progress).catch(() => false);
   await settle(HALTED);
   return HALTED;
 }

@@ -8,6 +8,7 @@ import litellm
 from agents import Agent, Runner, set_default_openai_api, set_default_openai_client, set_tracing_disabled
 from langchain_openai import ChatOpenAI
 from openai import AsyncOpenAI
+from pydantic import BaseModel
 
 base_url, token, model = os.environ["BASE_URL"], os.environ["ACCESS_TOKEN"], os.environ["MODEL"]
 PROMPT = "Say something."
@@ -23,9 +24,14 @@ completion = {
 }
 
 
-def with_api(api: str) -> str:
+class Answer(BaseModel):
+    a: float
+
+
+def with_api(api: str, output_type: type = str) -> object:
     set_default_openai_api(api)
-    return Runner.run_sync(Agent(name="a", model=model, instructions="Be kind."), PROMPT).final_output
+    agent = Agent(name="a", model=model, instructions="Be kind.", output_type=output_type)
+    return Runner.run_sync(agent, PROMPT).final_output
 
 
 def streamed() -> str:
@@ -36,10 +42,13 @@ def streamed() -> str:
 TRIES = {
     "LangChain: invoke": lambda: chat.invoke(PROMPT).content,
     "LangChain: stream": lambda: "".join(chunk.content for chunk in chat.stream(PROMPT)),
+    "LangChain: with_structured_output": lambda: chat.with_structured_output(Answer).invoke(PROMPT),
     "Agents SDK: responses": lambda: with_api("responses"),
     "Agents SDK: chat_completions": lambda: with_api("chat_completions"),
+    "Agents SDK: output type": lambda: with_api("responses", Answer),
     "LiteLLM: completion": lambda: litellm.completion(**completion).choices[0].message.content,
     "LiteLLM: stream": streamed,
+    "LiteLLM: response_format": lambda: litellm.completion(**completion, response_format=Answer).choices[0].message.content,
 }
 
 for name, work in TRIES.items():

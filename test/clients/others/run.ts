@@ -1,4 +1,4 @@
-// `npm run try-clients -- <url> <token file> <workflow>`: clients that others wrote, against a running installation. Their packages have
+// `npm run try-clients -- <url> <token file> <model>`: clients that others wrote, against a running installation. Their packages have
 // some hundred megabytes, so they are not part of `npm test`; they are kept in the user's cache.
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ const PYPI = ['langchain-openai==1.7.3', 'openai-agents==0.24.0', 'litellm==1.83
 
 const [url, token_file, model] = process.argv.slice(2);
 if (!url || !token_file || !model) {
-  process.stderr.write('npm run try-clients -- <url> <token file> <workflow>\n');
+  process.stderr.write('npm run try-clients -- <url> <token file> <model>\n');
   process.exit(2);
 }
 const place = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'perdura', 'other-clients');

@@ -126,7 +126,7 @@ export const POLICY = new Map(
 /** What a field of a request refers to, by its last name. A field that is neither here nor plain fails the test. */
 export const REFERENCES: Record<
   string,
-  'shared' | 'private' | 'token' | 'unique' | 'import_id' | 'memory_key' | 'granted' | 'door_model'
+  'shared' | 'private' | 'token' | 'unique' | 'import_id' | 'memory_key' | 'granted' | 'door_model' | 'response'
 > = {
   ...{ agent_id: 'shared', provider_id: 'shared', source_id: 'shared', source_ids: 'shared', skill_ids: 'shared' },
   ...{ guardrail_ids: 'shared', mcp_server_ids: 'shared', required_mcp_servers: 'shared', custom_tool_ids: 'shared' },
@@ -135,6 +135,7 @@ export const REFERENCES: Record<
   ...{ workflow_id: 'private', session_id: 'private', task_id: 'private', baseline_id: 'private', tool_id: 'private' },
   ...{ api_key_token_name: 'token', repo_token_name: 'token', credential_overrides: 'token', env_config: 'token' },
   ...{ token_name: 'token', env_mapping: 'token', connection_config: 'token', headers: 'token', env: 'token' },
+  previous_response_id: 'response',
   ...{ resource_id: 'granted', name: 'unique', id: 'import_id', key: 'memory_key' },
 };
 
@@ -145,7 +146,7 @@ export const PLAIN = new Set(
     'azure_api_version azure_deployment default_model requests_per_minute price_table input output cache_read cache_write',
     'context_window instructions guardrail_type enabled config text transport_type network paths mcpServers transport command args',
     'url scope value metadata ttl query limit source_type content content_type file version resource_type items exported_at skills',
-    'agents workflows knowledge_sources source_code parameters_schema is_enabled effect arguments title max_turns output_format',
+    'agents workflows knowledge_sources source_code parameters_schema is_enabled effect arguments title max_turns output_format output_schema',
     'reasoning_effort infinite_session bypass_memory auto_memory tsv_tool_results caveman repo_url repo_branch webhook_url',
     'error_webhook_url budget max_cost_usd max_tokens max_seconds on_exhausted on_busy status prompt request from_step effects',
     'decision message result interval_value interval_unit start_at end_at overlap_policy catchup_window_seconds messages role refusal',
@@ -153,6 +154,7 @@ export const PLAIN = new Set(
     'model_total_seconds model_silence_seconds starting_after measure threshold window_minutes min_runs muted_until views screen resource_type destination api_key force include guardrails',
     'thumb note expected graders ignore_case pattern json_schema parallel format task steps tool_calls end response',
     'role scopes expires_at grace_seconds principal service_key_id operation failed answered_by changes step position single_use score pass_at',
+    'response_format schema verbosity tools tool_choice',
     'cron time_zone jitter_seconds pause_after_failures count count_to scheduled_agents',
   ].flatMap((line) => line.split(' ')),
 );

@@ -113,6 +113,7 @@ export function foreignValue(path: string, kind: string, { operation, other, own
   if (kind === 'memory_key') return TAKEN.key;
   if (kind === 'granted') return ids.providers;
   if (kind === 'door_model') return ids.workflows;
+  if (kind === 'response') return `resp_${ids.tasks}`;
   const values: Record<string, string | undefined> = {
     ...{
       agent_id: ids.agents,

@@ -87,6 +87,13 @@ describe('the instructions of a run', () => {
     expect(instructionsOf(of)).toBe(text);
   });
 
+  it('end with the schema of the answer, word for word', () => {
+    const output_schema = { type: 'object', description: 'the sum of the two' };
+    const text = instructionsOf({ ...definition({ caveman: true }), output_schema });
+    expect(text).toContain('final answer as one JSON value');
+    expect(text.endsWith(`valid against this JSON Schema:\n\n${JSON.stringify(output_schema)}`)).toBe(true);
+  });
+
   it('ask for a short answer where few words are wanted', () => {
     expect(TERSE_ANSWER).toBe('Answer terse: fewest words that say all. No greeting, no filler, no repeat of question.');
   });

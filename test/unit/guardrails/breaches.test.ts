@@ -40,6 +40,12 @@ describe('the objections to a text', () => {
     ['anything, without a schema', undefined, '1', []],
     ['null', undefined, 'null', []],
     [
+      'the second of two patterns',
+      { properties: { a: { pattern: '^x' }, b: { pattern: '^y' } } },
+      '{"a":"x","b":"x"}',
+      ['request/b must match pattern "^y"'],
+    ],
+    [
       'a pattern in linear time',
       { type: 'string', pattern: '^(a+)+$' },
       `"${'a'.repeat(40)}!"`,

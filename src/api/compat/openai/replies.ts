@@ -1,10 +1,12 @@
+import type { ClientCall } from '../../../store/tool-ledger.ts';
 import { answerOf, type CompatRun, type CompatTask, troubleOf } from '../runs.ts';
+import { wiredCallId } from './client-tools.ts';
 
 const seconds = (time: string) => Math.floor(Date.parse(time) / 1_000);
 
 /** The id that a client uses to look up the run. */
 const CHAT_ID = 'chatcmpl-';
-const RESPONSE_ID = 'resp_';
+export const RESPONSE_ID = 'resp_';
 const MESSAGE_ID = 'msg_';
 
 export const taskIdOfReply = (id: string) => id.replace(/^(chatcmpl-|resp_)/, '');
@@ -20,14 +22,27 @@ function chatUsage(task: CompatTask) {
   return { prompt_tokens: total_in, completion_tokens: total_out, total_tokens: total, ...details };
 }
 
-export function chatCompletion(task: CompatTask, model: string) {
-  const message = { role: 'assistant' as const, content: answerOf(task), refusal: null };
+const toolCall = ({ call_id, name, arguments: args }: ClientCall, task_id: string) => ({
+  id: wiredCallId(task_id, call_id),
+  type: 'function' as const,
+  function: { name, arguments: args },
+});
+
+export function chatCompletion(task: CompatTask, model: string, calls: readonly ClientCall[] = []) {
+  const asks = calls.length > 0;
+  const tool_calls = calls.map((call) => toolCall(call, task.id));
+  const message = {
+    role: 'assistant' as const,
+    content: asks ? null : answerOf(task),
+    refusal: null,
+    ...(asks ? { tool_calls } : {}),
+  };
   return {
     id: `${CHAT_ID}${task.id}`,
     object: 'chat.completion' as const,
     created: seconds(task.created_at),
     model,
-    choices: [{ index: 0, message, logprobs: null, finish_reason: 'stop' }],
+    choices: [{ index: 0, message, logprobs: null, finish_reason: asks ? 'tool_calls' : 'stop' }],
     usage: chatUsage(task),
   };
 }
@@ -47,7 +62,9 @@ export function chatChunks({ task_id }: CompatRun, model: string, created_at: Da
   return {
     first: () => choice({ role: 'assistant', content: '' }),
     text: (content: string) => choice({ content }),
-    last: () => choice({}, 'stop'),
+    calls: (calls: readonly ClientCall[]) =>
+      choice({ tool_calls: calls.map((call, index) => ({ index, ...toolCall(call, task_id) })) }),
+    last: (finish_reason: 'stop' | 'tool_calls' = 'stop') => choice({}, finish_reason),
     usage: (task: CompatTask) => ({ ...head, choices: [], usage: chatUsage(task) }),
   };
 }
@@ -69,7 +86,17 @@ const outputMessage = (task_id: string, text: string, status = 'completed') => (
   content: [{ type: 'output_text', text, annotations: [] }],
 });
 
-export function response(task: CompatTask, model: string) {
+const functionCall = ({ call_id, name, arguments: args }: ClientCall, task_id: string) => ({
+  id: `fc_${task_id}_${call_id}`,
+  type: 'function_call',
+  call_id: wiredCallId(task_id, call_id),
+  name,
+  arguments: args,
+  status: 'completed',
+});
+
+/** With the calls that its client has to execute, a response is complete; the run is not. */
+export function response(task: CompatTask, model: string, calls: readonly ClientCall[] = []) {
   const { total_in, total_out, cache_read, total } = usageOf(task);
   const done = task.status === 'completed';
   const trouble = task.status === 'failed' ? troubleOf(task) : null;
@@ -78,7 +105,7 @@ export function response(task: CompatTask, model: string) {
     object: 'response' as const,
     created_at: seconds(task.created_at),
     model,
-    status: STATUSES[task.status],
+    status: calls.length > 0 ? 'completed' : STATUSES[task.status],
     error: trouble && { code: 'server_error', message: trouble.message },
     incomplete_details: null,
     instructions: null,
@@ -88,7 +115,7 @@ export function response(task: CompatTask, model: string) {
     top_p: null,
     tool_choice: 'auto',
     tools: [],
-    output: done ? [outputMessage(task.id, answerOf(task))] : [],
+    output: done ? [outputMessage(task.id, answerOf(task))] : calls.map((call) => functionCall(call, task.id)),
     usage: {
       input_tokens: total_in,
       output_tokens: total_out,
@@ -105,7 +132,7 @@ interface ResponseFacts {
   /** The client has received the events up to this number. */
   after: number;
   /** The task and its whole text once the run has ended; `known` is the text, unless it was too long to be kept. */
-  finish(known: string | null): Promise<{ task: CompatTask; text: string } | null>;
+  finish(known: string | null): Promise<{ task: CompatTask; text: string; calls: ClientCall[] } | null>;
 }
 
 /** A longer text is not kept while it is streamed. */
@@ -143,10 +170,18 @@ export async function* responseEvents(
   }
   const end = await finish(known);
   if (!end) return;
-  const { task, text } = end;
+  const { task, text, calls } = end;
   yield event('response.output_text.done', { ...place, text, logprobs: [] });
   yield event('response.content_part.done', { ...place, part: { type: 'output_text', text, annotations: [] } });
   yield event('response.output_item.done', { output_index: 0, item: outputMessage(task.id, text) });
-  const kind = task.status === 'completed' ? 'completed' : task.status === 'failed' ? 'failed' : 'incomplete';
-  yield event(`response.${kind}`, { response: response(task, model) });
+  for (const [index, call] of calls.entries()) {
+    const at = { output_index: index + 1 };
+    const item = functionCall(call, task.id);
+    yield event('response.output_item.added', { ...at, item: { ...item, arguments: '', status: 'in_progress' } });
+    yield event('response.function_call_arguments.delta', { ...at, item_id: item.id, delta: item.arguments });
+    yield event('response.function_call_arguments.done', { ...at, item_id: item.id, name: item.name, arguments: item.arguments });
+    yield event('response.output_item.done', { ...at, item });
+  }
+  const kind = calls.length > 0 || task.status === 'completed' ? 'completed' : task.status === 'failed' ? 'failed' : 'incomplete';
+  yield event(`response.${kind}`, { response: response(task, model, calls) });
 }

@@ -1,27 +1,33 @@
 import type { FastifyError } from 'fastify';
 import { ChatCompletionRequest, compat, ResponseRequest, type ScoreMetadata } from '../../../contracts/compat.ts';
 import { THUMBS } from '../../../contracts/scores.ts';
+import { conversationIn, INSTRUCTIONS, promptOfConversation, type SaidMessage } from '../../../domain/conversation.ts';
 import { AppError } from '../../../domain/errors.ts';
+import { isUuid } from '../../../domain/uuid.ts';
 import type { Caller } from '../../auth.ts';
 import { madeOnce } from '../../crud.ts';
 import { type Api, EventReply, mount, type RouteInput } from '../../mount.ts';
 import { ownedTask } from '../../owned.ts';
 import { problemOf } from '../../problems.ts';
 import type { SseFrame } from '../../sse.ts';
+import { answerText, callsOfClient, rested } from '../client-calls.ts';
 import {
-  answerText,
+  answerOf,
   type CompatRun,
   type CompatServices,
   type CompatTask,
   ended,
   hasEnded,
+  type RunOrder,
   startRun,
   troubleOf,
 } from '../runs.ts';
-import { promptOf } from './messages.ts';
+import { clientToolsIn, continuedRun, outputsIn } from './client-tools.ts';
+import { schemaAsked } from './formats.ts';
+import { saidIn } from './messages.ts';
 import { modelOf, modelsOf } from './models.ts';
 import { refuseUnhonoured } from './parameters.ts';
-import { chatChunks, chatCompletion, response, responseEvents, taskIdOfReply } from './replies.ts';
+import { chatChunks, chatCompletion, RESPONSE_ID, response, responseEvents, taskIdOfReply } from './replies.ts';
 
 /** Serves agents and workflows as models of OpenAI's API: its clients change only the base URL. */
 export function openaiRoutes(api: Api, services: CompatServices): void {
@@ -57,7 +63,7 @@ export function openaiRoutes(api: Api, services: CompatServices): void {
   mount(api, compat.respond, (input, caller) => respond(services, input, caller));
   mount(api, compat.response, async ({ params: { id }, query, holdOpen }, caller) => {
     const task = await owned(taskIdOfReply(id), caller);
-    if (query.stream !== 'true') return response(task, task.agent_name);
+    if (query.stream !== 'true') return response(task, task.agent_name, await callsOfClient(services, task));
     holdOpen();
     return streamResponse(services, { task, model: task.agent_name, after: query.starting_after ?? -1 });
   });
@@ -94,16 +100,30 @@ function refuseInTheirWords({ http }: Api): void {
 /** The parts of a request that starts a run. */
 type Ordering<B> = Pick<RouteInput<unknown, unknown, B>, 'body' | 'once' | 'holdOpen' | 'signal'>;
 
+interface RunAsked extends Pick<Ordering<unknown>, 'once'> {
+  order: RunOrder;
+  outputs: ReturnType<typeof outputsIn>;
+}
+
+/** The run that a request begins, or the one that waits for its results. */
+const runOf = async (services: CompatServices, { order, outputs, once }: RunAsked, caller: Caller): Promise<CompatRun> =>
+  outputs.length > 0
+    ? continuedRun(services, outputs, caller)
+    : (await once((task_id) => startRun(services, { ...order, task_id }, caller))).value;
+
 async function chat(services: CompatServices, { body, once, holdOpen, signal }: Ordering<ChatCompletionRequest>, caller: Caller) {
-  const { model, messages, stream, stream_options, reasoning_effort } = body;
+  const { model, messages, stream, stream_options, reasoning_effort, response_format: format, tools, tool_choice } = body;
   refuseUnhonoured(body, Object.keys(ChatCompletionRequest.shape));
+  const output_schema = await schemaAsked(services, { param: 'response_format', format, caller });
+  const client_tools = clientToolsIn(tools, tool_choice);
+  const outputs = outputsIn(messages);
+  const order = { model, ...promptOf(saidIn(messages)), reasoning_effort, output_schema, client_tools };
   holdOpen();
-  const prompt = promptOrRefusal(messages);
-  const { value: run } = await once((task_id) => startRun(services, { model, prompt, reasoning_effort, task_id }, caller));
+  const run = await runOf(services, { order, outputs, once }, caller);
   if (stream) return streamChat(services, { run, model, counts_usage: stream_options?.include_usage === true });
-  const task = await ended(services, run, signal);
-  refuseTrouble(troubleOf(task));
-  return chatCompletion(task, model);
+  const { task, calls } = await rested(services, run, signal);
+  if (calls.length === 0) refuseTrouble(troubleOf(task));
+  return chatCompletion(task, model, calls);
 }
 
 interface ChatStream {
@@ -118,25 +138,45 @@ const streamChat = (services: CompatServices, { run, model, counts_usage }: Chat
     yield { data: chunks.first() };
     for await (const text of answerText(services, run, signal)) yield { data: chunks.text(text) };
     if (signal.aborted) return;
-    const task = await ended(services, run, signal);
-    const trouble = troubleOf(task);
-    yield { data: trouble ? { error: trouble } : chunks.last() };
+    const { task, calls } = await rested(services, run, signal);
+    const asks = calls.length > 0;
+    const trouble = asks ? null : troubleOf(task);
+    if (asks) yield { data: chunks.calls(calls) };
+    yield { data: trouble ? { error: trouble } : chunks.last(asks ? 'tool_calls' : 'stop') };
     if (counts_usage) yield { data: chunks.usage(task) };
     yield { data: '[DONE]' };
   }, run.task_id);
 
 async function respond(services: CompatServices, { body, once, holdOpen, signal }: Ordering<ResponseRequest>, caller: Caller) {
-  const { model, input, instructions, stream, background, reasoning } = body;
-  refuseUnhonoured(body, Object.keys(ResponseRequest.shape));
+  const {
+    model,
+    input,
+    instructions,
+    stream,
+    background,
+    reasoning,
+    text,
+    tools,
+    tool_choice,
+    previous_response_id: previous,
+  } = body;
+  const { format, ...other_text } = text ?? {};
+  refuseUnhonoured({ ...body, ...other_text }, Object.keys(ResponseRequest.shape));
+  const output_schema = await schemaAsked(services, { param: 'text.format', format, caller });
+  const ruled = instructions ? [{ role: INSTRUCTIONS, text: instructions }] : [];
+  const client_tools = clientToolsIn(tools as Parameters<typeof clientToolsIn>[0], tool_choice);
+  const outputs = typeof input === 'string' ? [] : outputsIn(input);
+  const before = previous && outputs.length === 0 ? await conversationUntil(services, previous, caller) : [];
+  const said = saidIn(typeof input === 'string' ? [{ role: 'user', content: input }] : input);
+  const asked = { reasoning_effort: reasoning?.effort, output_schema, client_tools };
+  const order = { model, ...promptOf([...ruled, ...before, ...said]), ...asked };
   if (!background || stream) holdOpen();
-  const said = typeof input === 'string' ? [{ role: 'user', content: input }] : input;
-  const prompt = promptOrRefusal(instructions ? [{ role: 'system', content: instructions }, ...said] : said);
-  const order = { model, prompt, reasoning_effort: reasoning?.effort };
-  const { value: run } = await once((task_id) => startRun(services, { ...order, task_id }, caller));
+  const run = await runOf(services, { order, outputs, once }, caller);
   const task = await ownedTask(services.store)(run.task_id, caller);
   if (stream) return streamResponse(services, { task, model, after: -1 });
   if (background) return response(task, model);
-  return response(await ended(services, run, signal), model);
+  const rest = await rested(services, run, signal);
+  return response(rest.task, model, rest.calls);
 }
 
 interface ResponseStream {
@@ -153,7 +193,7 @@ const streamResponse = (services: CompatServices, { task, model, after }: Respon
       if (signal.aborted) return null;
       let text = known ?? '';
       if (known === null) for await (const piece of answerText(services, run, signal)) text += piece;
-      return { task: await ended(services, run, signal), text };
+      return { ...(await rested(services, run, signal)), text };
     };
     const events = responseEvents(answerText(services, run, signal), { started: task, finish, model, after });
     for await (const event of events) if (event.sequence_number > after) yield { event: event.type, data: event };
@@ -161,12 +201,29 @@ const streamResponse = (services: CompatServices, { task, model, after }: Respon
 
 const placeOf = (task: { id: string; workflow_id: string }) => ({ task_id: task.id, workflow_id: task.workflow_id });
 
-function promptOrRefusal(messages: Parameters<typeof promptOf>[0]): string {
-  const prompt = promptOf(messages);
-  if (prompt?.trim()) return prompt;
-  const message = prompt === null ? 'Only text can be sent to an agent' : 'The last message is empty';
-  throw new AppError('unprocessable', message, { code: 'unsupported_content' });
+function promptOf(said: readonly SaidMessage[]) {
+  const { prompt, parts } = promptOfConversation(said);
+  return { prompt, prompt_parts: parts.length > 1 ? parts : undefined };
 }
+
+/** The conversation of a response, with its answer. */
+async function conversationUntil({ store }: CompatServices, id: string, caller: Caller): Promise<SaidMessage[]> {
+  const task_id = taskIdOfReply(id);
+  const task = id.startsWith(RESPONSE_ID) && isUuid(task_id) ? await store.tasks.find(task_id) : null;
+  if (task?.owner !== caller.key) throw previousRefused('not_found', 'previous_response_not_found', `No response with id ${id}`);
+  if (!hasEnded(task))
+    throw previousRefused('conflict', 'in_progress', `The response ${id} is still in progress; wait until it has completed`);
+  if (task.status !== 'completed')
+    throw previousRefused(
+      'invalid',
+      'previous_response_failed',
+      `The response ${id} has no answer to continue from: it was ${task.status}`,
+    );
+  return [...conversationIn(task.prompt, task.prompt_parts), { role: 'assistant', text: answerOf(task) }];
+}
+
+const previousRefused = (kind: 'not_found' | 'conflict' | 'invalid', code: string, message: string) =>
+  new AppError(kind, message, { code, errors: [{ path: 'previous_response_id', message }] });
 
 function refuseTrouble(trouble: ReturnType<typeof troubleOf>): void {
   if (trouble) throw new AppError('upstream', trouble.message, { code: trouble.code });

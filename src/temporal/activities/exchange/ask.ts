@@ -51,7 +51,7 @@ async function equip(work: ExchangeAttempt, { begun, first, signal, publish }: S
 }
 
 function exchangeOf(
-  { run, definition: { model, settings } }: ExchangeAttempt,
+  { run, order, definition: { model, settings, output_schema } }: ExchangeAttempt,
   { instructions, tools, transcript }: Pick<Exchange, 'instructions' | 'tools'> & Fitted,
 ): Exchange {
   return {
@@ -62,6 +62,7 @@ function exchangeOf(
     tools,
     reasoning_effort: settings.reasoning_effort,
     wants_json: settings.output_format === 'json',
+    ...(output_schema ? { output_schema, may_be_rejected: !order.repaired } : {}),
     cursor: run.cursor,
   };
 }

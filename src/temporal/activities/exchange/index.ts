@@ -2,7 +2,7 @@ import { ApplicationFailure } from '@temporalio/activity';
 import { missingFor } from '../../../domain/continuity.ts';
 import type { Definition, WorkspaceOwner } from '../../../domain/definition.ts';
 import { eventsOf } from '../../../domain/events.ts';
-import type { ExchangeOrder, PlannedCall } from '../../../domain/run-loop.ts';
+import type { ExchangeOrder, ExchangeResult } from '../../../domain/run-loop.ts';
 import { isTerminal } from '../../../domain/statuses.ts';
 import { storable } from '../../../domain/transcript.ts';
 import type { PublishDeltas } from '../../../events/publisher.ts';
@@ -38,6 +38,8 @@ export interface ExchangePorts extends AdmissionPorts, ContextPorts, Omit<FitPor
   isModelFailure(error: unknown): error is ModelFailure;
   /** Judges a text of the model by the run's output guardrails. */
   judge(definition: Definition, text: string, facts: { final: boolean; owner: string }): Promise<Verdict>;
+  /** Why a final answer does not fit the output schema of the run; empty if it does, or if there is none. */
+  answerFaults(definition: Definition, text: string, owner: string): Promise<string[]>;
   /** Whether texts must be judged before any part of them is shown. */
   holdsBack(definition: Definition): boolean;
 }
@@ -58,8 +60,8 @@ export const exchangeActivity =
   (task_id: string, order: ExchangeOrder): Promise<ExchangeEnd> =>
     runAttempt(ports.halts, task_id, (signal) => exchangeStep(ports, [task_id, order], signal));
 
-/** The calls to make. `waiting`: the run waits for a higher budget. `behind`: it waits because its record is behind. */
-type ExchangeEnd = PlannedCall[] | 'waiting' | 'behind';
+/** `waiting`: the run waits for a higher budget. `behind`: it waits because its record is behind. */
+type ExchangeEnd = ExchangeResult | 'waiting' | 'behind';
 
 /** The exchange, independent of the engine. */
 export async function exchangeStep(

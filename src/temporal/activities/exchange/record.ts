@@ -1,9 +1,10 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import type { ToolSpec } from '../../../domain/definition.ts';
 import { eventsOf } from '../../../domain/events.ts';
+import { invalidAnswer, repairRequest } from '../../../domain/output-schema.ts';
 import { DELTA_CHARACTERS, piecesOfText } from '../../../domain/pieces.ts';
-import type { PlannedCall } from '../../../domain/run-loop.ts';
-import { callIdOf, responseOf, storable } from '../../../domain/transcript.ts';
+import type { ExchangeResult, PlannedCall } from '../../../domain/run-loop.ts';
+import { callIdOf, REPAIR_POSITION, responseOf, storable, type TranscriptMessage } from '../../../domain/transcript.ts';
 import { addUsage, costOf } from '../../../domain/usage.ts';
 import type { ModelReply } from '../../../runtimes/runtime.ts';
 import type { SelectedRuntime } from '../../../runtimes/select.ts';
@@ -12,11 +13,14 @@ import { staleAttempt, written } from '../attempt.ts';
 import { madeThere } from '../made-there.ts';
 import type { ExchangeAttempt } from './index.ts';
 
-/** Calls of a recorded reply; a reply that a guardrail withheld ends the run. */
-export function recordedCalls({ messages, calls }: Pick<OpenRun, 'messages' | 'calls'>, step: number): PlannedCall[] {
-  const withheld = messages.find((message) => message.step === step && message.kind === 'withheld');
+/** Calls of a recorded reply. A reply that a guardrail withheld ends the run, as does an answer that was rejected after its repair. */
+export function recordedCalls({ messages, calls }: Pick<OpenRun, 'messages' | 'calls'>, step: number): ExchangeResult {
+  const noted = (kind: TranscriptMessage['kind']) => messages.find((message) => message.step === step && message.kind === kind);
+  const withheld = noted('withheld');
   if (withheld) throw ApplicationFailure.nonRetryable(withheld.content, 'guardrail_blocked');
-  return calls;
+  const invalid = noted('invalid');
+  if (invalid) throw ApplicationFailure.nonRetryable(invalid.content, 'output_invalid');
+  return noted('repair') ? 'repair' : calls;
 }
 
 export interface ModelAnswer {
@@ -28,11 +32,11 @@ export interface ModelAnswer {
   published: boolean;
 }
 
-export async function recordReply(work: ExchangeAttempt, answer: ModelAnswer, signal: AbortSignal): Promise<PlannedCall[]> {
+export async function recordReply(work: ExchangeAttempt, answer: ModelAnswer, signal: AbortSignal): Promise<ExchangeResult> {
   const { ports, run, order } = work;
   const { entry, planned } = await entryOf(work, answer);
   if (await written(() => ports.runs.record(run, entry), signal))
-    return recordedCalls({ messages: [entry.message], calls: planned }, order.step);
+    return recordedCalls({ messages: entry.messages, calls: planned }, order.step);
   const now = await written(() => ports.runs.open(run.task_id, order.step), signal);
   if (!now?.recorded) throw staleAttempt();
   return recordedCalls(now, order.step);
@@ -40,9 +44,10 @@ export async function recordReply(work: ExchangeAttempt, answer: ModelAnswer, si
 
 /** The record of a reply, and the calls to make. */
 async function entryOf(
-  { ports, run, definition, order }: ExchangeAttempt,
+  work: ExchangeAttempt,
   { reply, cursor, offered, selected, published }: ModelAnswer,
-) {
+): Promise<{ entry: StepRecord; planned: PlannedCall[] }> {
+  const { ports, run, definition, order } = work;
   const { log, message, usage, delta } = eventsOf(run.task_id, ports.now);
   const judged = await judgedOf({ ports, run, definition }, reply);
   const made = judged.withheld ? [] : reply.calls;
@@ -55,6 +60,9 @@ async function entryOf(
     approval: definition.approval_tools.includes(call.name),
   }));
   const { content } = judged;
+  const final = calls.length === 0 && !judged.withheld;
+  const rejected = final ? await rejectionOf(work, content) : null;
+  const output_format = definition.output_schema ? 'json' : definition.settings.output_format;
   const asked = calls.map(({ call_id, name, arguments: args }) => ({ call_id, name, arguments: args }));
   const model = reply.model ?? definition.model;
   const spent = { ...reply.usage, cost: costOf(reply.usage, model, selected.prices), premium_requests: 0 };
@@ -65,29 +73,51 @@ async function entryOf(
     model,
     finish: reply.finish,
     usage: spent,
-    message: {
-      step: order.step,
-      position: 0,
-      role: 'assistant',
-      kind: judged.withheld ? 'withheld' : 'reply',
-      content,
-      tool_calls: asked,
-      call_id: null,
-      extra: reply.extra,
-    },
+    messages: [
+      {
+        step: order.step,
+        position: 0,
+        role: 'assistant',
+        kind: judged.withheld ? 'withheld' : 'reply',
+        content,
+        tool_calls: asked,
+        call_id: null,
+        extra: reply.extra,
+      },
+      ...(rejected ? [rejected.message] : []),
+    ],
     calls,
     cursor,
-    response: calls.length === 0 && !judged.withheld ? responseOf(content, definition.settings.output_format) : undefined,
+    response: final && !rejected ? responseOf(content, output_format) : undefined,
     events: [
       ...(published || content === '' ? [] : resent),
       ...(reply.made_there ?? []).flatMap((call) => madeThere(call, log)),
       log('model_response', reply.finish, { step: order.step }),
       ...judged.events,
       message('assistant', content, { step: order.step, ...(asked.length > 0 ? { tool_calls: asked } : {}) }),
+      ...(rejected ? [rejected.event] : []),
       usage(addUsage(run, spent)),
     ],
   };
   return { entry, planned: calls.map(({ call_id, name }) => ({ call_id, name })) };
+}
+
+/** What follows a final answer that does not fit the output schema: the request for another one, or the reason why the run fails. */
+async function rejectionOf({ ports, run, definition, order }: ExchangeAttempt, text: string) {
+  const faults = await ports.answerFaults(definition, text, run.owner);
+  if (faults.length === 0) return null;
+  const content = storable(order.repaired ? invalidAnswer(faults) : repairRequest(faults));
+  const message: TranscriptMessage = {
+    step: order.step,
+    position: REPAIR_POSITION,
+    ...(order.repaired ? { role: 'system', kind: 'invalid' } : { role: 'user', kind: 'repair' }),
+    content,
+    tool_calls: null,
+    call_id: null,
+    extra: null,
+  };
+  const { log } = eventsOf(run.task_id, ports.now);
+  return { message, event: log('output_rejected', content, { step: order.step, final: order.repaired === true }) };
 }
 
 /** A reply's text after the guardrails, or why it is withheld. */

@@ -1,0 +1,86 @@
+import { clientToolsOf } from '../../domain/definition.ts';
+import { eventsOf } from '../../domain/events.ts';
+import { piecesOfText } from '../../domain/pieces.ts';
+import { storable } from '../../domain/transcript.ts';
+import { followInParts } from '../../events/follow.ts';
+import type { ClientCall } from '../../store/tool-ledger.ts';
+import type { Caller } from '../auth.ts';
+import {
+  answerOf,
+  type CompatRun,
+  type CompatServices,
+  type CompatTask,
+  definitionOf,
+  ended,
+  PIECE,
+  writtenText,
+} from './runs.ts';
+
+/** A run at rest: it has ended, or waits for its client to execute calls. */
+export interface Rest {
+  task: CompatTask;
+  calls: ClientCall[];
+}
+
+/** Waits until a run rests; if the signal aborts first, throws its reason. */
+export async function rested(services: CompatServices, run: CompatRun, signal: AbortSignal): Promise<Rest> {
+  const names = clientToolsOf(await definitionOf(services, run));
+  if (names.length > 0)
+    for await (const { type, data } of followInParts(services.following, { ...run, after: 0 }, signal)) {
+      if (type !== 'status' || data?.status !== 'waiting') continue;
+      const calls = await callsAskedFor(services, run, names);
+      const task = calls.length > 0 ? await services.store.tasks.find(run.task_id) : null;
+      if (task) return { task, calls };
+    }
+  return { task: await ended(services, run, signal), calls: [] };
+}
+
+/**
+ * Streams the text of a run until it rests. Each piece extends the previous ones. A run with an output schema has only its answer
+ * streamed, once it fits: what came before it would make the text invalid. So has a run whose client executes calls, which is
+ * streamed in several requests.
+ */
+export async function* answerText(services: CompatServices, run: CompatRun, signal: AbortSignal): AsyncGenerator<string> {
+  const definition = await definitionOf(services, run);
+  if (!definition.output_schema && clientToolsOf(definition).length === 0) return yield* writtenText(services, run, signal);
+  const rest = await rested(services, run, signal).catch((error: unknown) => {
+    if (signal.aborted) return null;
+    throw error;
+  });
+  if (rest?.task.status === 'completed') yield* piecesOfText(answerOf(rest.task), PIECE);
+}
+
+/** The calls that a run waits for, once its client can answer all of them. */
+export async function callsOfClient(services: CompatServices, task: CompatTask): Promise<ClientCall[]> {
+  if (task.status !== 'waiting') return [];
+  const run = { task_id: task.id, workflow_id: task.workflow_id };
+  return callsAskedFor(services, run, clientToolsOf(await definitionOf(services, run)));
+}
+
+async function callsAskedFor({ store }: CompatServices, { task_id }: CompatRun, names: string[]): Promise<ClientCall[]> {
+  const calls = await store.ledger.lastCalls(task_id, names);
+  if (calls.some(({ status }) => status === 'planned')) return [];
+  return calls.filter(({ status, answered }) => status === 'waiting_client' && !answered);
+}
+
+/** The result of a call by its id in the run. */
+export interface CallOutput {
+  call_id: string;
+  output: string;
+}
+
+/** Hands the results to the run. One that it has already is left as it is, so that a request can be repeated. */
+export async function answerCalls(
+  { store, engine }: CompatServices,
+  { task_id, workflow_id }: CompatRun,
+  { outputs, caller }: { outputs: readonly CallOutput[]; caller: Caller },
+): Promise<void> {
+  const { log } = eventsOf(task_id, () => new Date().toISOString());
+  for (const { call_id, output } of outputs) {
+    const answered = log('client_call_answered', `${caller.login} sent the result`, { call_id });
+    const decision = { decision: 'done' as const, result: storable(output) };
+    await store.ledger.decide({ task_id, workflow_id, call_id }, { decision, by: caller.key, events: [answered] });
+    // The result is stored: if the engine is unreachable now, the reconciler delivers it.
+    await engine.decide(task_id, call_id).catch(() => {});
+  }
+}

@@ -1,0 +1,108 @@
+import type { CompatItem, CompatMessage } from '../../../contracts/compat.ts';
+import type { ToolSpec } from '../../../domain/definition.ts';
+import { AppError } from '../../../domain/errors.ts';
+import { isUuid } from '../../../domain/uuid.ts';
+import type { Caller } from '../../auth.ts';
+import { answerCalls, type CallOutput, callsOfClient } from '../client-calls.ts';
+import type { CompatRun, CompatServices } from '../runs.ts';
+
+const NAME = /^[A-Za-z0-9_-]{1,64}$/;
+const MOST_TOOLS = 128;
+const SCHEMA_CHARACTERS = 64_000;
+
+interface AskedFunction {
+  name?: unknown;
+  description?: unknown;
+  parameters?: unknown;
+}
+
+/** The functions that a client executes, by the tools of its request; undefined if it has none. Refuses tools of another type. */
+export function clientToolsIn(
+  tools: readonly ({ type: string; function?: unknown } & AskedFunction)[] | null | undefined,
+  tool_choice: unknown,
+): ToolSpec[] | undefined {
+  if (!tools?.length || tool_choice === 'none') return undefined;
+  if (tools.length > MOST_TOOLS) throw refusal(`A request may have ${MOST_TOOLS} tools`, 'invalid_tools');
+  const specs = tools.map((tool) => {
+    if (tool.type !== 'function')
+      throw refusal(`Tools of type ${tool.type} are not supported; only those of type function are`, 'unsupported_value');
+    return specOf((tool.function ?? tool) as AskedFunction);
+  });
+  const names = specs.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice) throw refusal(`Two tools are named ${twice}`, 'invalid_tools');
+  return specs;
+}
+
+function specOf({ name, description, parameters }: AskedFunction): ToolSpec {
+  if (typeof name !== 'string' || !NAME.test(name))
+    throw refusal('The name of a function has 1 to 64 letters, digits, _ and -', 'invalid_tools');
+  const schema = parameters ?? { type: 'object', properties: {} };
+  if (typeof schema !== 'object' || Array.isArray(schema) || JSON.stringify(schema).length > SCHEMA_CHARACTERS)
+    throw refusal(
+      `The parameters of ${name} have to be a JSON Schema of at most ${SCHEMA_CHARACTERS} characters`,
+      'invalid_tools',
+    );
+  return {
+    name,
+    description: typeof description === 'string' ? description : '',
+    parameters: schema as Record<string, unknown>,
+    effect: 'read',
+  };
+}
+
+const refusal = (message: string, code: string, param = 'tools') =>
+  new AppError('invalid', message, { code, errors: [{ path: param, message }] });
+
+/** The id of a call as its client knows it: of its task, and of the call in it. */
+export const wiredCallId = (task_id: string, call_id: string) => `call_${task_id}_${call_id}`;
+
+/** The place of a call that this installation asked for; null if it was another. */
+function placeOfCall(id: string): { task_id: string; call_id: string } | null {
+  const [, task_id = '', call_id = ''] = /^call_(.+)_(\d+-\d+)$/.exec(id) ?? [];
+  return isUuid(task_id) ? { task_id, call_id } : null;
+}
+
+interface WiredOutput {
+  id: string;
+  output: string;
+}
+
+/** The results at the end of a conversation; of calls that this installation asked for, as their ids tell. */
+export function outputsIn(items: readonly (CompatItem | CompatMessage)[]): WiredOutput[] {
+  const outputs = items.map((item) => {
+    const { role, tool_call_id, type, call_id, content, output } = item as Record<string, unknown>;
+    if (role === 'tool') return { id: String(tool_call_id), output: textOf(content) };
+    return type === 'function_call_output' ? { id: String(call_id), output: textOf(output) } : null;
+  });
+  const last = outputs.slice(outputs.lastIndexOf(null) + 1) as WiredOutput[];
+  return last.every(({ id }) => placeOfCall(id)) ? last : [];
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return '';
+  return content.map((part: { text?: unknown }) => (typeof part.text === 'string' ? part.text : '')).join('');
+}
+
+/** Continues the run that waits for these results. */
+export async function continuedRun(services: CompatServices, wired: readonly WiredOutput[], caller: Caller): Promise<CompatRun> {
+  const placed = wired.map(({ id, output }) => ({ ...placeOfCall(id)!, output }));
+  const task_id = placed[0]!.task_id;
+  const unknown = (message: string) => refusal(message, 'tool_call_not_found', 'tool_call_id');
+  if (placed.some((other) => other.task_id !== task_id)) throw unknown('The results are of calls of different runs');
+  const task = await services.store.tasks.find(task_id);
+  if (task?.owner !== caller.key) throw unknown(`No call with id ${wired[0]!.id}`);
+  const outputs: CallOutput[] = placed;
+  const open = await callsOfClient(services, task);
+  const isGiven = ({ call_id }: { call_id: string }) => outputs.some((given) => given.call_id === call_id);
+  const missing = open.filter((call) => !isGiven(call));
+  // If it gives none of the open ones, it repeats an earlier request.
+  if (open.some(isGiven) && missing.length > 0) {
+    const ids = missing.map(({ call_id }) => wiredCallId(task_id, call_id));
+    throw refusal(`No tool output found for ${ids.join(', ')}`, 'missing_tool_output', 'input');
+  }
+  const run = { task_id, workflow_id: task.workflow_id };
+  await answerCalls(services, run, { outputs, caller });
+  return run;
+}

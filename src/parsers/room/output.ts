@@ -1,0 +1,57 @@
+import type { ErrorObject, ValidateFunction } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { remembered } from './remembered.ts';
+import { regExp } from './schema.ts';
+
+export interface OutputOrder {
+  schema: Record<string, unknown>;
+  /** What should be JSON. */
+  text: string;
+}
+
+const MOST_FAULTS = 5;
+const LONGEST_FAULT = 200;
+
+/** Throws if it is not a schema of draft 2020-12. Clients send `$schema` and `$id` of their own, which decide nothing here. */
+const checkOf = remembered(50, (source: string): ValidateFunction => {
+  const { $schema: _, $id: _id, ...schema } = JSON.parse(source);
+  const rules = { strict: false, logger: false, allErrors: true, validateFormats: false } as const;
+  const check = new Ajv2020({ ...rules, code: { regExp } }).compile(schema);
+  // Its result would be a promise, which is true.
+  if ('$async' in check) throw new Error('`$async` is not supported');
+  return check;
+});
+
+/** Why a schema cannot be applied; null if it can. */
+export function outputSchemaFault(schema: Record<string, unknown>): string | null {
+  try {
+    checkOf(JSON.stringify(schema));
+    return null;
+  } catch (error) {
+    return `Not a JSON Schema of draft 2020-12: ${(error as Error).message}`;
+  }
+}
+
+/** Why a text is not JSON that the schema accepts: the first faults, each with its place. */
+export function outputFaults({ schema, text }: OutputOrder): string[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return ['it is not one JSON value'];
+  }
+  const check = checkOf(JSON.stringify(schema));
+  if (check(value)) return [];
+  const faults = new Set((check.errors ?? []).map(sentenceOf));
+  const [...first] = faults;
+  const more = first.length > MOST_FAULTS ? [`and ${first.length - MOST_FAULTS} more`] : [];
+  return [...first.slice(0, MOST_FAULTS), ...more];
+}
+
+function sentenceOf({ instancePath, message = 'is not valid', params }: ErrorObject): string {
+  const named = params.additionalProperty ?? params.unevaluatedProperty;
+  const which = named === undefined ? '' : ` (\`${named}\`)`;
+  const allowed = params.allowedValues === undefined ? '' : `: ${JSON.stringify(params.allowedValues)}`;
+  const sentence = `${instancePath || 'the answer'} ${message}${which}${allowed}`;
+  return sentence.length > LONGEST_FAULT ? `${sentence.slice(0, LONGEST_FAULT)}…` : sentence;
+}
