@@ -9,7 +9,18 @@ import { startTestInstallation, type TestInstallation } from '../support/install
 import { says } from '../support/model-server.ts';
 
 let here: TestInstallation;
-const screens = ['/', '/tasks', '/tasks?group=error', '/chat', '/usage', '/shortcuts', '/transfer', '/make', '/no/such/page'];
+const screens = [
+  '/',
+  '/tasks',
+  '/tasks?group=error',
+  '/chat',
+  '/usage',
+  '/shortcuts',
+  '/transfer',
+  '/audit',
+  '/make',
+  '/no/such/page',
+];
 const forms: string[] = ['/make'];
 const parametersOf = (route: string) => (route === '*' ? Number.POSITIVE_INFINITY : route.split(':').length);
 /** Those with the fewest parameters first: of several that match, the first one is shown. */

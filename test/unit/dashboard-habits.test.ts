@@ -57,6 +57,7 @@ it('guards every form and field that holds text', () => {
     'transfer/transfer.tsx',
     'resources/pages.tsx',
     'runs/task-filters.tsx',
+    'audit/audit.tsx',
     // The state of these is guarded where it is held: in form.tsx, make-page.tsx, chat.tsx and bench.tsx.
     'resources/controls.tsx',
     'make/model-section.tsx',

@@ -1,4 +1,7 @@
-type Link = [to: string, text: string];
+import type { Scope } from '../../contracts/access.ts';
+
+/** `needs`: hidden from those who do not have the scope. */
+type Link = [to: string, text: string, needs?: Scope];
 
 export const NAVIGATION: { title: string; links: Link[] }[] = [
   {
@@ -45,6 +48,10 @@ export const NAVIGATION: { title: string; links: Link[] }[] = [
       ['/tokens', 'Stored tokens'],
       ['/keys', 'Service keys'],
       ['/transfer', 'Import and export'],
+      ['/audit', 'Audit', 'audit'],
     ],
   },
 ];
+
+export const linksFor = (links: readonly Link[], scopes: readonly Scope[] | undefined): readonly Link[] =>
+  links.filter(([, , needs]) => !needs || scopes?.includes(needs));
