@@ -1,10 +1,12 @@
 import type { Scope } from '../../contracts/access.ts';
 import { me } from '../../contracts/me.ts';
+import { useSession } from './context.tsx';
 import { useRead } from './queries.ts';
 
 /** What the caller's role or service key allows; undefined until that is known. */
 export function useScopes(): { role: string | undefined; scopes: readonly Scope[] | undefined; is_key: boolean } {
-  const { data } = useRead(me.get);
+  const { signed_in } = useSession();
+  const { data } = useRead(me.get, {}, { enabled: signed_in });
   return { role: data?.role, scopes: data?.scopes, is_key: Boolean(data?.service_key_id) };
 }
 

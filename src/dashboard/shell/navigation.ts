@@ -1,4 +1,5 @@
 import type { Scope } from '../../contracts/access.ts';
+import { SCOPES_OF } from '../../domain/access.ts';
 
 /** `needs`: hidden from those who do not have the scope. */
 type Link = [to: string, text: string, needs?: Scope];
@@ -20,7 +21,7 @@ export const NAVIGATION: { title: string; links: Link[] }[] = [
   {
     title: 'Agents',
     links: [
-      ['/make', 'Make your own'],
+      ['/make', 'Make your own', 'write'],
       ['/agents', 'Agents'],
       ['/skills', 'Skills'],
       ['/guardrails', 'Guardrails'],
@@ -53,5 +54,6 @@ export const NAVIGATION: { title: string; links: Link[] }[] = [
   },
 ];
 
+/** Until the scopes are known, the links of an editor. */
 export const linksFor = (links: readonly Link[], scopes: readonly Scope[] | undefined): readonly Link[] =>
-  links.filter(([, , needs]) => !needs || scopes?.includes(needs));
+  links.filter(([, , needs]) => !needs || (scopes ?? SCOPES_OF.editor).includes(needs));
