@@ -31,7 +31,7 @@ const SKIPPED = [429, 503];
 export function auditTrail({ store, stream, log, patience_ms = PATIENCE_MS }: TrailOptions): AuditTrail {
   const add = together(store.add);
   const write = async (entry: NewAuditEntry): Promise<void> => {
-    stream?.write(`${JSON.stringify({ level: 30, time: Date.now(), msg: 'audit', audit: entry })}\n`);
+    stream?.write(`${JSON.stringify({ level: 'info', time: new Date().toISOString(), msg: 'audit', audit: entry })}\n`);
     const patience = new AbortController();
     const added = add(entry).then(
       () => true,
