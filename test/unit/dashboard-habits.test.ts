@@ -78,3 +78,9 @@ it('sends requests also from a browser that is offline: the service may run on t
   expect(client?.text).toMatch(/mutations: \{[^}]*networkMode: 'always'/);
   expect(client?.text).toMatch(/queries: \{[^}]*networkMode: 'always'/);
 });
+
+it('names the scope of each button that sends something and of each dialog that does, so that viewers find it disabled', () => {
+  expect(using(/loading=\{\w+\.isPending[^}]*\}(?!\s*data-needs=)/)).toEqual([]);
+  // These dialogs only show something.
+  expect(using(/<DialogButton(?![^>]*\bneeds=)[^>]*>/)).toEqual(['runs/compare-button.tsx', 'runs/span-panel.tsx']);
+});

@@ -12,6 +12,9 @@ interface Issuer {
 
 const NO_ISSUER: Issuer = { issuer: null, login_url: null, signed_in: false };
 
+/** How long the first screen waits for that. */
+const ISSUER_MS = 5_000;
+
 type Ended = 'token' | 'cookie';
 
 /**
@@ -62,6 +65,6 @@ export function browserSession(stores: { tab: Storage; computer: Storage }, issu
 
 /** Without an answer, the dashboard takes tokens only. */
 export async function askIssuer(): Promise<Issuer> {
-  const response = await fetch('/auth/session').catch(() => null);
+  const response = await fetch('/auth/session', { signal: AbortSignal.timeout(ISSUER_MS) }).catch(() => null);
   return response?.ok ? ((await response.json()) as Issuer) : NO_ISSUER;
 }
