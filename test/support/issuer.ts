@@ -39,7 +39,7 @@ export async function startIssuer({ is_public = false } = {}): Promise<TestIssue
         cookies: { keys: ['a key of the issuer'] },
         findAccount: (_context: unknown, login: string) => ({
           accountId: login,
-          claims: async () => ({ sub: `id-of-${login}`, preferred_username: login, roles: issuer.roles[login] ?? [] }),
+          claims: async () => ({ sub: login, preferred_username: login, roles: issuer.roles[login] ?? [] }),
         }),
       });
       answer = provider.callback();

@@ -68,7 +68,15 @@ function Filters({ wanted: { filters, filtered, set, clear } }: { wanted: Wanted
 
 const columnsOf = ({ set }: Wanted): Column<AuditEntry>[] => {
   const by = (name: string, value: string, shown = value) => (
-    <Anchor component="button" type="button" ta="left" className="clip clip-short" title={value} onClick={() => set(name, value)}>
+    <Anchor
+      component="button"
+      type="button"
+      ta="left"
+      mih={24}
+      className="clip clip-short"
+      title={value}
+      onClick={() => set(name, value)}
+    >
       {shown}
     </Anchor>
   );
