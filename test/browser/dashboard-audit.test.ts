@@ -5,7 +5,7 @@ import { startTestInstallation, type TestInstallation } from '../support/install
 
 let here: TestInstallation;
 beforeAll(async () => {
-  here = await startTestInstallation({ worker: false, env: { ADMIN_SUBJECTS: 'local:alice' } });
+  here = await startTestInstallation({ env: { ADMIN_SUBJECTS: 'local:alice' } });
   const skill = { name: 'of bob', instructions: 'x' };
   await here.bob.ok(here.bob.post('/api/skills', skill), 201);
   const { id } = await here.alice.ok(here.alice.post('/api/agents', { name: 'of alice' }), 201);
