@@ -25,6 +25,7 @@ import { alertRoutes } from './alerts.ts';
 import { auditRoutes } from './audit.ts';
 import type { AuditTrail } from './audit-trail.ts';
 import { requireCaller } from './auth.ts';
+import { type BrowserSignIn, browserSignInRoutes, cookiesOf } from './browser-sign-in.ts';
 import { builtinToolRoutes } from './builtin-tools.ts';
 import { type ChatServices, chatRoutes } from './chat.ts';
 import { mcpEndpointRoutes } from './compat/mcp/routes.ts';
@@ -91,6 +92,8 @@ export interface Services {
   isPriced: TaskServices['isPriced'];
   identify: CachedIdentity;
   authorityOf: AuthorityOf;
+  /** Null: the dashboard takes tokens only. */
+  sign_in: BrowserSignIn | null;
   audit: AuditTrail;
   checks: Checks;
   /** The metrics of this process and of the installation. */
@@ -159,7 +162,7 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
     logger: {
       ...LOG_SHAPE,
       level: settings.log_level,
-      redact: ['req.headers.authorization'],
+      redact: ['req.headers.authorization', 'req.headers.cookie'],
       stream: redactedLog(services.secrets, settings.log_to),
       ...(settings.tracing ? { mixin: settings.tracing.ids } : {}),
     },
@@ -197,10 +200,13 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
   };
   healthRoutes({ http, ...shared }, services);
   metricsRoute(http, { token: settings.metrics_token, waiting, sources: services.metrics });
+  const sign_ins = createSignIns(limits.sign_in_failures);
+  const { identify, authorityOf, sign_in } = services;
+  browserSignInRoutes(http, { ...services, sign_ins }, sign_in);
   await http.register(async (guarded) => {
-    const sign_ins = createSignIns(limits.sign_in_failures);
     refuseIfCrowded(guarded, services.crowded);
-    requireCaller(guarded, { identify: services.identify, sign_ins, authorityOf: services.authorityOf });
+    const browser = sign_in && { cookies: cookiesOf(sign_in), public_url: sign_in.public_url };
+    requireCaller(guarded, { identify, sign_ins, authorityOf, browser });
     await guarded.register(rateLimit, {
       max: settings.rate_limit,
       store: RateWindow,

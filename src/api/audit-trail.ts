@@ -8,6 +8,8 @@ import type { AuditStore, NewAuditEntry } from '../store/audit.ts';
 export interface AuditTrail {
   /** Records a request that is about to be answered. Never throws, and waits for the database for a moment only. */
   record(endpoint: Endpoint, request: FastifyRequest, answer: { status: number; made_id: string | null }): Promise<void>;
+  /** The same for a person who signs in or out with a browser. */
+  recordSignIn(request: FastifyRequest, person: { key: string; login: string }, operation: 'sign_in' | 'sign_out'): Promise<void>;
 }
 
 interface TrailOptions {
@@ -28,23 +30,37 @@ const SKIPPED = [429, 503];
 
 export function auditTrail({ store, stream, log, patience_ms = PATIENCE_MS }: TrailOptions): AuditTrail {
   const add = together(store.add);
+  const write = async (entry: NewAuditEntry): Promise<void> => {
+    stream?.write(`${JSON.stringify({ level: 'info', time: new Date().toISOString(), msg: 'audit', audit: entry })}\n`);
+    const patience = new AbortController();
+    const added = add(entry).then(
+      () => true,
+      () => false,
+    );
+    const late = wait(patience_ms, false, { signal: patience.signal }).catch(() => false);
+    if (!(await Promise.race([added, late]))) log(`This entry of the audit is not in the database yet: ${JSON.stringify(entry)}`);
+    patience.abort();
+  };
   return {
-    async record(endpoint, request, { status, made_id }) {
-      if (!isAudited(endpoint, request) || SKIPPED.includes(status)) return;
-      const entry = entryOf(endpoint, request, { status, made_id });
-      stream?.write(`${JSON.stringify({ level: 30, time: Date.now(), msg: 'audit', audit: entry })}\n`);
-      const patience = new AbortController();
-      const added = add(entry).then(
-        () => true,
-        () => false,
-      );
-      const late = wait(patience_ms, false, { signal: patience.signal }).catch(() => false);
-      if (!(await Promise.race([added, late])))
-        log(`This entry of the audit is not in the database yet: ${JSON.stringify(entry)}`);
-      patience.abort();
+    async record(endpoint, request, answer) {
+      if (isAudited(endpoint, request) && !SKIPPED.includes(answer.status)) await write(entryOf(endpoint, request, answer));
     },
+    recordSignIn: (request, { key: principal, login }, operation) =>
+      write({
+        ...{ principal, login, service_key_id: null, operation, scope: 'read', resource_type: 'sessions', resource_id: null },
+        ...{ made_id: null, status: operation === 'sign_in' ? 302 : 204 },
+        ...placeOf(request),
+      }),
   };
 }
+
+/** Which request it was, and from where. */
+const placeOf = ({ url, id: request_id, ip: address }: FastifyRequest) => ({
+  id: uuid(),
+  path: (url.split('?')[0] as string).slice(0, PATH_CHARACTERS),
+  request_id,
+  address,
+});
 
 function isAudited({ access, audited }: Endpoint, { caller, body }: FastifyRequest): boolean {
   if (access === null || !caller) return false;
@@ -53,24 +69,22 @@ function isAudited({ access, audited }: Endpoint, { caller, body }: FastifyReque
 
 function entryOf(
   { operation, access, path }: Endpoint,
-  { caller, params, url, id: request_id, ip: address }: FastifyRequest,
+  request: FastifyRequest,
   answer: Pick<NewAuditEntry, 'status' | 'made_id'>,
 ): NewAuditEntry {
+  const { caller, params } = request;
   const [, door = '', collection = ''] = path.split('/');
   const [named = ''] = Object.values(params as Record<string, string>);
   return {
-    id: uuid(),
     principal: caller.key,
     login: caller.login,
     service_key_id: caller.service_key?.id ?? null,
     operation,
     scope: access as NewAuditEntry['scope'],
-    path: (url.split('?')[0] as string).slice(0, PATH_CHARACTERS),
     resource_type: collection || door,
     resource_id: named && isStorable(named) ? named : null,
     ...answer,
-    request_id,
-    address,
+    ...placeOf(request),
   };
 }
 

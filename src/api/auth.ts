@@ -1,8 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Authority } from '../domain/access.ts';
+import { type Authority, isBrowserSession } from '../domain/access.ts';
 import { AppError } from '../domain/errors.ts';
 import type { CachedIdentity, Identity } from '../identity/cached-identity.ts';
 import type { AuthorityOf } from '../identity/roles.ts';
+import type { BrowserCookies } from './browser-cookies.ts';
+import { refuseOtherOrigins } from './same-origin.ts';
 import type { SignIns } from './sign-in.ts';
 
 /** The caller and their access token. The token is only stored sealed and sent to the default runtime. */
@@ -23,13 +25,22 @@ interface AuthOptions {
   identify: CachedIdentity;
   sign_ins: SignIns;
   authorityOf: AuthorityOf;
+  /** Null: nobody signs in with a browser. */
+  browser: { cookies: BrowserCookies; public_url(): string | null } | null;
 }
 
-/** Requires a bearer token, verified by an identity provider, on every request. */
-export function requireCaller(http: FastifyInstance, { identify, sign_ins, authorityOf }: AuthOptions): void {
+/** Requires a bearer token, verified by an identity provider, on every request; under /api, a browser's session will do. */
+export function requireCaller(http: FastifyInstance, { identify, sign_ins, authorityOf, browser }: AuthOptions): void {
+  const tokenOf = (request: FastifyRequest): string | null => {
+    if (request.headers.authorization !== undefined || !browser) return bearerOf(request);
+    if (!request.routeOptions.url?.startsWith('/api/')) return null;
+    const session = browser.cookies.read(request, 'session');
+    if (session) refuseOtherOrigins(request, browser.public_url());
+    return session && isBrowserSession(session) ? session : null;
+  };
   http.decorateRequest('caller');
   http.addHook('onRequest', async (request) => {
-    const access_token = bearerOf(request);
+    const access_token = tokenOf(request);
     const principal = access_token && (await signedIn({ identify, sign_ins }, access_token, request.ip));
     if (!principal) {
       throw new AppError(
@@ -44,7 +55,7 @@ export function requireCaller(http: FastifyInstance, { identify, sign_ins, autho
 }
 
 /** Identifies a token's owner. Failed attempts count before a provider is asked; a recently verified token is not locked out by them. */
-async function signedIn(
+export async function signedIn(
   { identify, sign_ins }: Pick<AuthOptions, 'identify' | 'sign_ins'>,
   access_token: string,
   address: string,
@@ -60,6 +71,6 @@ async function signedIn(
 }
 
 function bearerOf({ headers: { authorization } }: FastifyRequest): string | null {
-  const found = /^Bearer +(\S+)$/i.exec(authorization ?? '');
-  return found?.[1] ?? null;
+  const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1] ?? null;
+  return token && isBrowserSession(token) ? null : token;
 }

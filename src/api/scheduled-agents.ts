@@ -1,3 +1,4 @@
+import type { Warning } from '../contracts/common.ts';
 import { MOST_DUE_TIMES, scheduledAgents } from '../contracts/scheduled-agents.ts';
 import { type Cadence, cadenceOf, upcoming } from '../domain/cadence.ts';
 import { conflict, unprocessable } from '../domain/errors.ts';
@@ -32,7 +33,7 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
     if (row.disabled_reason !== null) warn({ path: 'enabled', message: row.disabled_reason });
     return answer(row);
   });
-  mount(api, scheduledAgents.create, async ({ body, reserved_id: id }, caller) => {
+  mount(api, scheduledAgents.create, async ({ body, reserved_id: id, warn }, caller) => {
     const row = await madeOnce(id, store.scheduledAgents.find, async () => {
       await refuseForeignWorkflow(store, body.workflow_id, caller);
       const recurrence = checkedRecurrence(changedRecurrence(recurrenceIn(body), {}));
@@ -46,9 +47,18 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
       await store.scheduledAgents.remove(row.id);
       throw error;
     }
+    warn(...endsWithSession(caller));
     return answer(row);
   });
-  mount(api, scheduledAgents.update, ({ params: { id }, body }, caller) => change(id, body, caller).then(answer), { current });
+  mount(
+    api,
+    scheduledAgents.update,
+    ({ params: { id }, body, warn }, caller) => {
+      warn(...endsWithSession(caller));
+      return change(id, body, caller).then(answer);
+    },
+    { current },
+  );
   mount(api, scheduledAgents.enable, ({ params: { id } }, caller) =>
     change(id, { enabled: true, disabled_reason: null }, caller).then(answer),
   );
@@ -96,6 +106,14 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
     await store.scheduledAgents.noteMissed(row, Date.now());
     return store.scheduledAgents.runsOf(id, query);
   });
+}
+
+/** A schedule starts its runs with the token that it was saved with. */
+function endsWithSession({ browser_session, valid_until }: Caller): Warning[] {
+  if (!browser_session || valid_until === undefined) return [];
+  const until = new Date(valid_until).toISOString();
+  const message = `The schedule starts runs until you sign out, at most until ${until}; to go on after that, save it with a service key`;
+  return [{ path: 'enabled', message }];
 }
 
 /** Changes the row and the engine's schedule together: if the engine is unreachable, the row is restored. */

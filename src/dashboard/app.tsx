@@ -22,6 +22,7 @@ const ListPage = lazy(() => import('./resources/pages.tsx').then((it) => ({ defa
 const CreatePage = lazy(() => import('./resources/pages.tsx').then((it) => ({ default: it.CreatePage })));
 const EditPage = lazy(() => import('./resources/pages.tsx').then((it) => ({ default: it.EditPage })));
 const Chat = lazy(() => import('./chat/chat.tsx'));
+const Audit = lazy(() => import('./audit/audit.tsx'));
 const Usage = lazy(() => import('./usage/usage.tsx'));
 const Shortcuts = lazy(() => import('./shell/shortcuts.tsx'));
 const Transfer = lazy(() => import('./transfer/transfer.tsx'));
@@ -64,6 +65,7 @@ function Screens() {
       <Route path="/chat" element={<Chat />} />
       <Route path="/chat/:agent_id" element={<Chat />} />
       <Route path="/chat/:agent_id/:session_id" element={<Chat />} />
+      <Route path="/audit" element={<Audit />} />
       <Route path="/usage" element={<Usage />} />
       <Route path="/shortcuts" element={<Shortcuts />} />
       <Route path="/transfer" element={<Transfer />} />

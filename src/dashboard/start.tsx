@@ -9,11 +9,11 @@ import { createRoot } from 'react-dom/client';
 import { createBrowserRouter } from 'react-router';
 import { RouterProvider } from 'react-router/dom';
 import { WorldProvider } from './api/context.tsx';
-import { browserSession } from './api/session.ts';
+import { askIssuer, browserSession } from './api/session.ts';
 import { App } from './app.tsx';
 import { cssVariables, theme } from './theme.ts';
 
-const session = browserSession({ tab: sessionStorage, computer: localStorage });
+const session = browserSession({ tab: sessionStorage, computer: localStorage }, await askIssuer());
 
 // Only a data router can block a navigation, which half-filled forms need.
 const router = createBrowserRouter([{ path: '*', element: <App /> }], { basename: '/dashboard' });

@@ -15,5 +15,5 @@ export default defineConfig({
     // What is inlined as a data: URL would need another content security policy.
     assetsInlineLimit: 0,
   },
-  server: { proxy: { '/api': INSTALLATION, '/health': INSTALLATION } },
+  server: { proxy: { '/api': INSTALLATION, '/auth': INSTALLATION, '/health': INSTALLATION } },
 });

@@ -24,9 +24,14 @@ export const highestRole = (named: readonly unknown[]): CallerRole | null =>
 export const isWithin = (asked: Authority, own: Authority): boolean =>
   RANK[asked.role] <= RANK[own.role] && asked.scopes.every((scope) => own.scopes.includes(scope));
 
-/** Bytes of a service key: enough that the characters shown of it do not matter. */
-export const SERVICE_KEY_BYTES = 40;
+/** Bytes of a service key and of a session: enough that the characters shown of a key do not matter. */
+export const OWN_TOKEN_BYTES = 40;
 const SERVICE_KEY = /^pk_[\w-]{54}$/;
 
 /** Whether a bearer token is a service key. It must then reach neither an identity provider nor a model. */
 export const isServiceKey = (access_token: string): boolean => SERVICE_KEY.test(access_token);
+
+const BROWSER_SESSION = /^ps_[\w-]{54}$/;
+
+/** Whether a token is the id of a browser's session. It is accepted from a cookie only, and must reach no one else, as a service key. */
+export const isBrowserSession = (access_token: string): boolean => BROWSER_SESSION.test(access_token);

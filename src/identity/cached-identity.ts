@@ -8,6 +8,8 @@ import type { ServiceKeyRights } from './service-keys.ts';
 export interface Identity extends Principal {
   /** The service key that the token is; absent: the person's own access token. */
   service_key?: ServiceKeyRights;
+  /** Whether the token is the session of a browser, which ends when the person signs out. */
+  browser_session?: true;
   /** The role that the token itself names. */
   claimed_role?: CallerRole;
   /** When the token expires, in milliseconds since 1970, if that is known. */

@@ -66,22 +66,28 @@ const isInvalid = (error: unknown): boolean =>
   error.code !== 'ERR_JOSE_GENERIC';
 
 function identityOf(payload: JWTPayload, role_claim: string | null): Identity {
-  const { sub = '', exp = 0, preferred_username, email } = payload;
-  const login = [preferred_username, email].find((name): name is string => typeof name === 'string') ?? sub;
-  const role = role_claim === null ? null : roleIn(payload, role_claim);
+  const { sub = '', exp = 0 } = payload;
+  const claimed_role = role_claim === null ? null : roleIn([payload], role_claim);
   return {
     provider: 'oidc',
     subject: sub,
-    login,
+    login: loginIn([payload]) ?? sub,
     valid_until: (exp + SKEW_SECONDS) * 1_000,
-    ...(role ? { claimed_role: role } : {}),
+    ...(claimed_role ? { claimed_role } : {}),
   };
 }
 
-/** The highest role that a claim names. */
-function roleIn(payload: JWTPayload, role_claim: string): CallerRole | null {
-  const claim = role_claim
-    .split('.')
-    .reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], payload);
-  return highestRole([claim].flat());
+type Claims = Record<string, unknown>;
+
+/** The login in the first claims that have one. */
+export const loginIn = (sources: readonly Claims[]): string | undefined =>
+  sources
+    .flatMap(({ preferred_username, email }) => [preferred_username, email])
+    .find((name): name is string => typeof name === 'string');
+
+/** The highest role that the claims name. */
+export function roleIn(sources: readonly Claims[], role_claim: string): CallerRole | null {
+  const parts = role_claim.split('.');
+  const claimIn = (claims: Claims) => parts.reduce<unknown>((value, name) => (value as Claims | undefined)?.[name], claims);
+  return highestRole(sources.flatMap(claimIn));
 }

@@ -89,6 +89,14 @@ const Environment = z.object({
   ).optional(),
   OIDC_AUDIENCE: List,
   OIDC_ROLE_CLAIM: z.string().optional(),
+  OIDC_CLIENT_ID: z.string().optional(),
+  OIDC_CLIENT_SECRET: z.string().optional(),
+  OIDC_SCOPES: z
+    .string()
+    .regex(/(^| )openid( |$)/, 'scopes with a space between them, one of them openid')
+    .default('openid profile email'),
+  OIDC_NAME: z.string().max(60).optional(),
+  SESSION_HOURS: z.coerce.number().positive().max(720).default(12),
   ADMIN_SUBJECTS: List,
   DEFAULT_ROLE: z.enum(['viewer', 'editor']).default('editor'),
   EDITOR_SUBJECTS: List,

@@ -57,13 +57,16 @@ interface RequestLine {
   req?: { method: string; url: string };
   res?: { statusCode: number };
   err?: { stack: string };
+  /** An entry of the audit. */
+  audit?: object;
 }
 
 /** A JSON line of the log of requests, as people read it. */
 export function readable(line: string): string {
-  const { time, level, msg, reqId, req, res, err } = JSON.parse(line) as RequestLine;
+  const { time, level, msg, reqId, req, res, err, audit } = JSON.parse(line) as RequestLine;
   const request = req ? [req.method, req.url] : [];
-  const words = [time.slice(11, 19), level.padEnd(5), ...request, res?.statusCode, msg, reqId && `(${reqId})`].filter(Boolean);
+  const facts = [res?.statusCode, msg, audit && JSON.stringify(audit), reqId && `(${reqId})`];
+  const words = [time.slice(11, 19), level.padEnd(5), ...request, ...facts].filter(Boolean);
   return `${words.join(' ')}\n${err ? `${err.stack}\n` : ''}`;
 }
 

@@ -97,6 +97,8 @@ export async function externalSetting(config: Config): Promise<InstallationSetti
   if (!DATABASE_URL || !TEMPORAL_ADDRESS) {
     throw new Error('Set DATABASE_URL and TEMPORAL_ADDRESS, or use `npm start`, which brings its own servers');
   }
+  if (config.OIDC_CLIENT_ID && !config.PERDURA_PUBLIC_URL)
+    throw new Error('OIDC_CLIENT_ID is set: set PERDURA_PUBLIC_URL, too, to which the issuer sends people back');
   return {
     config,
     version: PERDURA_VERSION,

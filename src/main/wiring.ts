@@ -14,6 +14,7 @@ import { withSharedPages } from '../events/shared-pages.ts';
 import { countWaiting } from '../events/waiting.ts';
 import { createJudge, type Judge } from '../guardrails/judge.ts';
 import { chatGuardOf, promptRefusal } from '../guardrails/ports.ts';
+import { withBrowserSessions } from '../identity/browser-sessions.ts';
 import { cachedIdentity } from '../identity/cached-identity.ts';
 import { authorities } from '../identity/roles.ts';
 import { withServiceKeys } from '../identity/service-keys.ts';
@@ -53,6 +54,7 @@ import { builtinSpecs } from '../tools/builtin/index.ts';
 import { mcpProbe } from '../tools/mcp/probe-service.ts';
 import { argumentFitter } from '../tools/parsed.ts';
 import { workspacesOf } from '../tools/workspaces.ts';
+import { browserSignInOf } from './browser-sign-in.ts';
 import { checksOf } from './checks.ts';
 import { type Config, hasRole, rolesOf } from './config.ts';
 import type { InstallationSettings, RunControl, SharedServices } from './core.ts';
@@ -115,9 +117,8 @@ export async function openSharedServices(
   );
   const on_seen = (principal: Principal) => void store.principals.seen(principal).catch((error: Error) => log(error.message));
   const noteFailure = (error: Error) => log(`The last use of a service key was not noted: ${error.message}`);
-  const identify = withServiceKeys(cachedIdentity(setting.identity_providers, { on_seen }), (key) =>
-    store.serviceKeys.known(key, noteFailure),
-  );
+  const people = withBrowserSessions(cachedIdentity(setting.identity_providers, { on_seen }), store.browserSessions.known);
+  const identify = withServiceKeys(people, (key) => store.serviceKeys.known(key, noteFailure));
   const knowledge = knowledgeOf({
     store,
     egress: egress.configuration,
@@ -226,6 +227,7 @@ export async function openApi(
     ...driver,
     identify,
     authorityOf,
+    sign_in: browserSignInOf(core),
     audit: auditTrail({ store: store.audit, stream: config.AUDIT_LOG ? log_to : null, log: core.log }),
     secrets: core.secrets,
     models: modelListsOf(core),

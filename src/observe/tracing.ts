@@ -69,8 +69,8 @@ function reportedRarely(log: (message: string) => void) {
   };
 }
 
-/** Unwatched: they are asked every few seconds, for the same answer. */
-const PROBES = ['/health/live', '/health/ready', '/metrics'];
+/** Probes are asked every few seconds, for the same answer; the path of the last has the code of a sign-in. */
+const UNWATCHED = ['/health/live', '/health/ready', '/metrics', '/auth/callback'];
 
 /** Starts tracing, once for each process. */
 export function openTracing({ version, service, protocol, propagators_set, content, redact, log }: TracingSettings): Tracing {
@@ -87,7 +87,7 @@ export function openTracing({ version, service, protocol, propagators_set, conte
   const incoming = new fastifyOtel.FastifyOtelInstrumentation({
     instrumentHooks: false,
     recordExceptions: false,
-    ignorePaths: ({ url }) => PROBES.includes(url.split('?')[0] as string),
+    ignorePaths: ({ url }) => UNWATCHED.includes(url.split('?')[0] as string),
     requestHook: (span, { method, routeOptions: { url = 'unknown' } }) => void span.updateName(`${method} ${url}`),
   });
   return {

@@ -1,6 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI, { AzureOpenAI } from 'openai';
-import { isServiceKey } from '../domain/access.ts';
+import { isBrowserSession, isServiceKey } from '../domain/access.ts';
 import type { PinnedProvider } from '../domain/definition.ts';
 import { secretRefusal } from '../domain/errors.ts';
 import { outageOf } from '../domain/outages.ts';
@@ -40,6 +40,11 @@ export function defaultClient(base_url: string, access_token: string, fetch: Fet
     throw refusal(
       "The default runtime is called with the caller's access token, and a service key never leaves Perdura: give the agent a provider",
       'service_key_not_sent',
+    );
+  if (isBrowserSession(access_token))
+    throw refusal(
+      "The default runtime is called with the caller's access token, which a sign-in of the dashboard does not keep: give the agent a provider",
+      'session_not_sent',
     );
   return new OpenAI({ ...COMMON, baseURL: base_url, apiKey: access_token, fetch: reusingFetch(fetch) });
 }

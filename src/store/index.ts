@@ -8,6 +8,7 @@ import { INSTALLATION } from '../domain/installation.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import { alertStore } from './alerts.ts';
 import { auditStore } from './audit.ts';
+import { browserSessionStore } from './browser-sessions.ts';
 import { chatStore } from './chat.ts';
 import { connectionStores } from './connections.ts';
 import { continuityStore } from './continuity.ts';
@@ -117,6 +118,7 @@ export function createStore({ database: { pool, prisma }, keys, publish, admins 
     webhooks: webhookStore({ pool, prisma }),
     webhookSecrets: webhookSecretStore({ pool, prisma }, keys),
     principals: principalStore(prisma),
+    browserSessions: browserSessionStore(prisma),
     settings: personSettings(prisma),
     serviceKeys: serviceKeyStore(prisma),
     audit: auditStore({ pool: quick, prisma }),

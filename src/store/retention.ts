@@ -67,6 +67,7 @@ export function retentionStore({ pool }: Pick<Database, 'pool'>) {
         taking(async (on) => {
           return oneBatch(await row<Counted>(on, sql.expireKeys({ before: new Date(now.getTime() - KEYS_KEPT_MS) })));
         }),
+      browser_sessions: () => taking(async (on) => oneBatch(await row<Counted>(on, sql.removeBrowserSessions({ now })))),
     }),
     /** Entries of the audit from before a time. */
     audit: (before: Date): Record<string, Sweep> => ({

@@ -50,6 +50,7 @@ export function secretsOfInstallation({ config, encryption_keys, webhook_secret,
     embeddings?.api_key,
     config.METRICS_TOKEN,
     config.OPENAI_API_KEY,
+    config.OIDC_CLIENT_SECRET,
     config.S3_SECRET_ACCESS_KEY,
   ];
   return values.filter((value) => typeof value === 'string').filter((value) => value.length >= SHORTEST);

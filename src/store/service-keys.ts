@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { v7 as uuid } from 'uuid';
 import type { CallerRole, Scope } from '../contracts/access.ts';
 import type { ServiceKey } from '../contracts/keys.ts';
-import { SERVICE_KEY_BYTES } from '../domain/access.ts';
+import { OWN_TOKEN_BYTES } from '../domain/access.ts';
 import type { PrismaClient, ServiceKey as Row } from '../generated/prisma/client.ts';
 import { listed, type Paging, wireAs } from './page.ts';
 import { refused } from './resource.ts';
@@ -36,7 +36,7 @@ interface NewKey {
 const hashOf = (key: string) => new Uint8Array(createHash('sha256').update(key).digest());
 
 function freshKey() {
-  const key = `pk_${randomBytes(SERVICE_KEY_BYTES).toString('base64url')}`;
+  const key = `pk_${randomBytes(OWN_TOKEN_BYTES).toString('base64url')}`;
   return { key, hash: hashOf(key), hint: `${key.slice(0, SHOWN_START)}…${key.slice(-SHOWN_END)}` };
 }
 

@@ -58,6 +58,7 @@ const KEPT: Record<string, string> = {
   alert_events: 'the newest 200 of each alert; older ones go as new ones come',
   alerts: 'configuration',
   audit_entries: 'by AUDIT_RETENTION_DAYS: test/api/audit.test.ts',
+  browser_sessions: 'removed when they expire: test/api/browser-sign-in.test.ts',
   chat_messages: 'deleted by the owner of the chat',
   chat_sessions: 'deleted by their owner',
   custom_tools: 'configuration',

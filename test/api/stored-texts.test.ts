@@ -17,6 +17,7 @@ const NOT_COUNTED: Record<string, string> = {
   audit_entries: 'one line a request; AUDIT_RETENTION_DAYS',
   chat_messages: 'history: a turn of a chat, as large as one request',
   chat_sessions: 'history',
+  browser_sessions: 'names of people who are signed in',
   definitions: 'history: what a task was pinned with, once for equal ones',
   evaluation_results: 'history: of items, which are counted',
   evaluations: 'history: one request each',

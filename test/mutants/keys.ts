@@ -18,7 +18,7 @@ export default [
   },
   {
     id: 'keys/kept-for-minutes',
-    file: 'src/identity/service-keys.ts',
+    file: 'src/identity/own-tokens.ts',
     text: 'const KEPT_MS = 2_000;',
     replacement: 'const KEPT_MS = 300_000;',
     harm: 'A deleted key works for five minutes.',
@@ -42,9 +42,9 @@ export default [
   },
   {
     id: 'keys/asked-of-providers',
-    file: 'src/identity/service-keys.ts',
-    text: '(isServiceKey(access_token) ? keys : people)',
-    replacement: '(people(access_token) && isServiceKey(access_token) ? keys : people)',
+    file: 'src/identity/own-tokens.ts',
+    text: '(isOne(access_token) ? own : others)',
+    replacement: '(others(access_token) && isOne(access_token) ? own : others)',
     harm: 'Service keys are sent to the identity provider.',
     tests: [NOWHERE],
   },

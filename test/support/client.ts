@@ -17,8 +17,8 @@ export interface StreamedEvent {
 export type Client = ReturnType<typeof clientOf>;
 
 /** A client of the API as a user would write one. */
-export function clientOf(url: string, token: string | null) {
-  const auth = token ? { authorization: `Bearer ${token}` } : {};
+export function clientOf(url: string, token: string | null, always: Record<string, string> = {}) {
+  const auth = { ...always, ...(token ? { authorization: `Bearer ${token}` } : {}) };
   async function send(
     method: string,
     path: string,

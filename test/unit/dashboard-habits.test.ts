@@ -57,6 +57,7 @@ it('guards every form and field that holds text', () => {
     'transfer/transfer.tsx',
     'resources/pages.tsx',
     'runs/task-filters.tsx',
+    'audit/audit.tsx',
     // The state of these is guarded where it is held: in form.tsx, make-page.tsx, chat.tsx and bench.tsx.
     'resources/controls.tsx',
     'make/model-section.tsx',
@@ -76,4 +77,10 @@ it('sends requests also from a browser that is offline: the service may run on t
   expect(using(/new QueryClient\(/)).toEqual(['api/context.tsx']);
   expect(client?.text).toMatch(/mutations: \{[^}]*networkMode: 'always'/);
   expect(client?.text).toMatch(/queries: \{[^}]*networkMode: 'always'/);
+});
+
+it('names the scope of each button that sends something and of each dialog that does, so that viewers find it disabled', () => {
+  expect(using(/loading=\{\w+\.isPending[^}]*\}(?!\s*data-needs=)/)).toEqual([]);
+  // These dialogs only show something.
+  expect(using(/<DialogButton(?![^>]*\bneeds=)[^>]*>/)).toEqual(['runs/compare-button.tsx', 'runs/span-panel.tsx']);
 });

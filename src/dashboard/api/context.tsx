@@ -64,6 +64,6 @@ export const useClient = () => useWorld().client;
 
 export function useSession() {
   const { session } = useWorld();
-  const token = useSyncExternalStore(session.subscribe, session.token);
-  return { session, signed_in: token !== null };
+  const signed_in = useSyncExternalStore(session.subscribe, session.isSignedIn);
+  return { session, signed_in };
 }

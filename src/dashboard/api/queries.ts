@@ -7,6 +7,7 @@ import {
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query';
+import type { Scope } from '../../contracts/access.ts';
 import type { AnyEndpoint, ApiProblem, ApiReply, CallInput, ResultPage } from './call.ts';
 import { useClient } from './context.tsx';
 
@@ -70,16 +71,18 @@ export function useList<E extends AnyEndpoint>(
 }
 
 interface WorkOptions<I> {
+  /** The scope that it takes. */
+  needs?: Scope | undefined;
   /** Mutations with the same line run one after the other. */
   line?: string;
   /** The id of the record that the mutation deletes. */
   removed?(input: I): string | undefined;
 }
 
-/** A mutation. Afterwards all visible data is read again, except for a record that it deleted. */
-export function useWork<I, R>(work: (input: I) => Promise<R>, { line, removed = () => undefined }: WorkOptions<I> = {}) {
+/** A mutation; its buttons say `data-needs={….needs}`. Afterwards all visible data is read again, except for a record that it deleted. */
+export function useWork<I, R>(work: (input: I) => Promise<R>, { line, needs, removed = () => undefined }: WorkOptions<I> = {}) {
   const queries = useQueryClient();
-  return useMutation<R, ApiProblem, I>({
+  const mutation = useMutation<R, ApiProblem, I>({
     mutationFn: work,
     ...(line && { scope: { id: line } }),
     onSettled: (_reply, _problem, input) => {
@@ -87,6 +90,7 @@ export function useWork<I, R>(work: (input: I) => Promise<R>, { line, removed = 
       return queries.invalidateQueries({ predicate: ({ queryKey }) => !id || !JSON.stringify(queryKey).includes(id) });
     },
   });
+  return { ...mutation, needs };
 }
 
 /** A mutation that calls one endpoint. */
@@ -94,5 +98,6 @@ export function useAct<E extends AnyEndpoint>(endpoint: E, { line }: Pick<WorkOp
   const { call } = useClient();
   const removed = ({ params }: CallInput<E>) =>
     endpoint.method === 'DELETE' ? Object.values((params ?? {}) as Record<string, string>).at(-1) : undefined;
-  return useWork((input: CallInput<E>) => call(endpoint, input), { removed, ...(line && { line }) });
+  const needs = endpoint.access ?? undefined;
+  return useWork((input: CallInput<E>) => call(endpoint, input), { removed, needs, ...(line && { line }) });
 }

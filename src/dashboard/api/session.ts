@@ -2,33 +2,69 @@ const KEY = 'perdura.access-token';
 
 export type Session = ReturnType<typeof browserSession>;
 
-/** The access token, kept in this tab, or on this computer if the user chooses so. It is never part of a URL. */
-export function browserSession(stores: { tab: Storage; computer: Storage }) {
+/** How the service lets people sign in without a token, and whether this browser has. */
+interface Issuer {
+  /** Null: it does not. */
+  issuer: string | null;
+  login_url: string | null;
+  signed_in: boolean;
+}
+
+const NO_ISSUER: Issuer = { issuer: null, login_url: null, signed_in: false };
+
+/** How long the first screen waits for that. */
+const ISSUER_MS = 5_000;
+
+type Ended = 'token' | 'cookie';
+
+/**
+ * Who uses the dashboard: an access token, kept in this tab, or on this computer if the user chooses so, and never part of a URL; or a
+ * sign-in at the issuer, whose cookie no script can read. `issuer`: what the service answers about that.
+ */
+export function browserSession(stores: { tab: Storage; computer: Storage }, issuer: Issuer = NO_ISSUER) {
   const listeners = new Set<() => void>();
   const notify = () => {
     for (const listener of listeners) listener();
   };
-  let ended = false;
+  const token = () => stores.tab.getItem(KEY) ?? stores.computer.getItem(KEY);
+  let has_cookie = issuer.signed_in;
+  let ended: Ended | null = null;
   const end = (refused: boolean) => {
+    ended = refused ? (token() === null ? 'cookie' : 'token') : null;
     stores.tab.removeItem(KEY);
     stores.computer.removeItem(KEY);
-    ended = refused;
+    has_cookie = false;
     notify();
   };
   return {
-    token: () => stores.tab.getItem(KEY) ?? stores.computer.getItem(KEY),
-    signIn(token: string, keep: boolean) {
-      (keep ? stores.computer : stores.tab).setItem(KEY, token);
-      ended = false;
+    token,
+    issuer,
+    isSignedIn: () => has_cookie || token() !== null,
+    signIn(given: string, keep: boolean) {
+      (keep ? stores.computer : stores.tab).setItem(KEY, given);
+      ended = null;
       notify();
     },
-    signOut: () => end(false),
+    /** Rejects if the service could not end the sign-in; it then continues. */
+    async signOut(): Promise<void> {
+      if (has_cookie) {
+        const { ok } = await fetch('/auth/logout', { method: 'POST' });
+        if (!ok) throw new Error('The service did not end the sign-in');
+      }
+      end(false);
+    },
     refused: () => end(true),
-    /** Whether the last session ended because the service refused its token. */
-    wasRefused: () => ended,
+    /** What the service no longer accepted, if that ended the last session. */
+    refusedLast: () => ended,
     subscribe(listener: () => void) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
   };
+}
+
+/** Without an answer, the dashboard takes tokens only. */
+export async function askIssuer(): Promise<Issuer> {
+  const response = await fetch('/auth/session', { signal: AbortSignal.timeout(ISSUER_MS) }).catch(() => null);
+  return response?.ok ? ((await response.json()) as Issuer) : NO_ISSUER;
 }

@@ -5,6 +5,7 @@ import { chat } from '../../contracts/chat.ts';
 import { useRead } from '../api/queries.ts';
 import { Picker } from '../resources/pickers.tsx';
 import { useNames } from '../resources/references.ts';
+import { FormLink } from '../ui/form-link.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
 import { When } from '../ui/time.tsx';
@@ -39,9 +40,9 @@ export default function Chat() {
       {!agent_id && !loading && options.length === 0 && (
         <Empty
           action={
-            <Button component={Link} to="/agents/new">
+            <FormLink to="/agents/new" needs="write">
               New agent
-            </Button>
+            </FormLink>
           }
         >
           No agents yet. Create one to chat with it.

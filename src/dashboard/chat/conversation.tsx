@@ -6,6 +6,7 @@ import type { z } from 'zod';
 import { type ChatEvent, type ChatMessage, chat } from '../../contracts/chat.ts';
 import { requestOf, requestUrl } from '../api/call.ts';
 import { useClient } from '../api/context.tsx';
+import { useRefusal } from '../api/may.ts';
 import { useAct } from '../api/queries.ts';
 import { framesOf } from '../api/stream.ts';
 import { Confirm } from '../ui/confirm.tsx';
@@ -72,11 +73,12 @@ interface MessageFormProps extends Pick<ConversationProps, 'draft' | 'setDraft'>
 }
 
 function MessageForm({ send, stop, busy, draft, setDraft, children }: MessageFormProps) {
+  const refusal = useRefusal(chat.send.access ?? undefined);
   const held = useRef(draft);
   held.current = draft;
   const submit = (event?: FormEvent) => {
     event?.preventDefault();
-    if (!draft.trim() || busy) return;
+    if (!draft.trim() || busy || refusal) return;
     setDraft('');
     // A message that was not accepted returns to the text box, unless the user has started another one.
     void send(draft).then((sent) => !sent && held.current === '' && setDraft(draft));
@@ -91,6 +93,8 @@ function MessageForm({ send, stop, busy, draft, setDraft, children }: MessageFor
       <Stack gap="xs">
         <Textarea
           label="Message"
+          disabled={refusal !== null}
+          title={refusal ?? ''}
           description="Enter sends. Shift+Enter starts a new line."
           autosize
           minRows={2}
@@ -105,7 +109,7 @@ function MessageForm({ send, stop, busy, draft, setDraft, children }: MessageFor
               Stop
             </Button>
           ) : (
-            <Button type="submit" disabled={!draft.trim()}>
+            <Button type="submit" disabled={!draft.trim()} data-needs={chat.send.access ?? undefined}>
               Send
             </Button>
           )}
@@ -186,7 +190,14 @@ function RemoveSession({ agent_id, session_id }: { agent_id: string; session_id:
     void navigate(`/chat/${agent_id}`);
   };
   return (
-    <Confirm label="Delete session" title="Delete this session" act={remove} problem={act.error} busy={act.isPending}>
+    <Confirm
+      label="Delete session"
+      title="Delete this session"
+      act={remove}
+      problem={act.error}
+      busy={act.isPending}
+      needs={act.needs}
+    >
       All its messages are deleted permanently.
     </Confirm>
   );

@@ -16,7 +16,7 @@ interface FormProps {
 
 export function AddItem({ dataset_id }: { dataset_id: string }) {
   return (
-    <DialogButton label="Add item" title="Add an item" size="lg">
+    <DialogButton label="Add item" title="Add an item" size="lg" needs={datasets.addItem.access}>
       {(close) => <ItemForm dataset_id={dataset_id} close={close} />}
     </DialogButton>
   );
@@ -49,7 +49,7 @@ function ItemForm({ dataset_id, close }: FormProps) {
         <ExpectedField expected={expected} />
         {add.error && <Failure problem={add.error} />}
         <Group justify="flex-end">
-          <Button type="submit" disabled={!prompt.trim()} loading={add.isPending}>
+          <Button type="submit" disabled={!prompt.trim()} loading={add.isPending} data-needs={add.needs}>
             Add
           </Button>
         </Group>
@@ -60,7 +60,7 @@ function ItemForm({ dataset_id, close }: FormProps) {
 
 export function ImportItem({ dataset_id }: { dataset_id: string }) {
   return (
-    <DialogButton label="Import bundle" title="Import the run of a bundle as an item">
+    <DialogButton label="Import bundle" title="Import the run of a bundle as an item" needs={datasets.importBundle.access}>
       {(close) => <ImportForm dataset_id={dataset_id} close={close} />}
     </DialogButton>
   );
@@ -98,7 +98,7 @@ function ImportForm({ dataset_id, close }: FormProps) {
         />
         {act.error && <Failure problem={act.error} />}
         <Group justify="flex-end">
-          <Button type="submit" disabled={!file} loading={act.isPending}>
+          <Button type="submit" disabled={!file} loading={act.isPending} data-needs={act.needs}>
             Import
           </Button>
         </Group>

@@ -114,6 +114,7 @@ function Running({ evaluation: { id: run_id, dataset_id, items, passed, failed, 
         <Button
           color="red"
           loading={halt.isPending}
+          data-needs={halt.needs}
           disabled={halt.isSuccess}
           onClick={() => halt.mutate({ params: { id: dataset_id, run_id } })}
         >

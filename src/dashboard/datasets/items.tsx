@@ -92,6 +92,7 @@ function DeleteItem({ item: { id: item_id, dataset_id, prompt } }: { item: Datas
       act={() => remove.mutateAsync({ params: { id: dataset_id, item_id } })}
       problem={remove.error}
       busy={remove.isPending}
+      needs={remove.needs}
     >
       “{prompt.slice(0, SHORT)}” is deleted with its results. The counts of evaluations stay.
     </Confirm>

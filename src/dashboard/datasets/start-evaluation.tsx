@@ -31,7 +31,7 @@ interface StartProps {
 
 export function StartEvaluation(props: StartProps) {
   return (
-    <DialogButton label="Start evaluation" title="Start an evaluation" size="lg">
+    <DialogButton label="Start evaluation" title="Start an evaluation" size="lg" needs={evaluations.create.access}>
       <StartForm {...props} />
     </DialogButton>
   );
@@ -50,7 +50,7 @@ function StartForm({ dataset_id, earlier }: StartProps) {
     return undefined;
   };
   const form = useForm({ fields, record: null, submit });
-  return <ResourceForm form={form} submit="Start" />;
+  return <ResourceForm needs={evaluations.create.access} form={form} submit="Start" />;
 }
 
 /** Each field with the value that the last evaluation had, except for the version and the baseline. */

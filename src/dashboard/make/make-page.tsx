@@ -63,7 +63,7 @@ export default function MakePage() {
           </Fieldset>
           {make.error && <Failure problem={make.error} />}
           <Group>
-            <Button type="submit" size="sm" loading={make.isPending} disabled={!model.known.data}>
+            <Button type="submit" size="sm" loading={make.isPending} data-needs={make.needs} disabled={!model.known.data}>
               {prompt.trim() ? 'Create and run' : 'Create'}
             </Button>
           </Group>

@@ -1,4 +1,5 @@
 import { Autocomplete, Button, Group, PasswordInput, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
+import { providers } from '../../contracts/providers.ts';
 import { Picker } from '../resources/pickers.tsx';
 import { counted } from '../ui/figures.ts';
 import { TestVerdict } from '../ui/show.tsx';
@@ -94,7 +95,7 @@ function CardFields({ model, card }: { model: ModelChoice; card: Card }) {
 function TestRow({ model: { test, runTest } }: { model: ModelChoice }) {
   return (
     <Group>
-      <Button variant="default" loading={test.isPending} onClick={runTest}>
+      <Button variant="default" loading={test.isPending} data-needs={providers.testDraft.access ?? undefined} onClick={runTest}>
         Test
       </Button>
       {test.data && (

@@ -43,21 +43,24 @@ export function useMake(model: ModelChoice) {
       }
     }
   }
-  return useWork(async ({ wishes, prompt }: { wishes: Wishes; prompt: string }) => {
-    const { id } = (await make(wishes)).workflow!;
-    if (!prompt.trim()) return void navigate(`/workflows/${id}`);
-    try {
-      await client.call(workflows.prompt, { params: { id }, body: { prompt } });
-      void navigate(`/workflows/${id}`);
-    } catch (error) {
-      notifications.show({
-        message: `The agent was created, but the prompt was not sent: ${sentence((error as ApiProblem).message)}`,
-        color: 'red',
-        autoClose: false,
-      });
-      void navigate(`/workflows/${id}`, { state: { prompt } });
-    }
-  });
+  return useWork(
+    async ({ wishes, prompt }: { wishes: Wishes; prompt: string }) => {
+      const { id } = (await make(wishes)).workflow!;
+      if (!prompt.trim()) return void navigate(`/workflows/${id}`);
+      try {
+        await client.call(workflows.prompt, { params: { id }, body: { prompt } });
+        void navigate(`/workflows/${id}`);
+      } catch (error) {
+        notifications.show({
+          message: `The agent was created, but the prompt was not sent: ${sentence((error as ApiProblem).message)}`,
+          color: 'red',
+          autoClose: false,
+        });
+        void navigate(`/workflows/${id}`, { state: { prompt } });
+      }
+    },
+    { needs: 'write' },
+  );
 }
 
 interface Plan {

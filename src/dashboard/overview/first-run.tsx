@@ -1,4 +1,4 @@
-import { Anchor, Button, Group, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Anchor, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { Link } from 'react-router';
 import { agents } from '../../contracts/agents.ts';
@@ -9,6 +9,7 @@ import { isTerminal } from '../../domain/statuses.ts';
 import { useRead } from '../api/queries.ts';
 import { Named } from '../resources/columns.tsx';
 import { RunView } from '../runs/run-view.tsx';
+import { FormLink } from '../ui/form-link.tsx';
 import { Section } from '../ui/page.tsx';
 import { Facts } from '../ui/show.tsx';
 import { Failure, Loaded } from '../ui/states.tsx';
@@ -105,9 +106,9 @@ function MakeYourOwn({ first }: { first: boolean }) {
     <Section title={first ? 'Make your first agent' : 'Make your own'}>
       <Group className="panel" justify="space-between">
         <Text>Choose a model, tools and instructions, and send a prompt, all on one page.</Text>
-        <Button component={Link} to="/make" size="sm" variant={first ? 'filled' : 'default'}>
+        <FormLink to="/make" needs="write" size="sm" variant={first ? 'filled' : 'default'}>
           Make your own
-        </Button>
+        </FormLink>
       </Group>
     </Section>
   );

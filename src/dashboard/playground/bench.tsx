@@ -49,7 +49,7 @@ export function Bench({ task, request }: BenchProps) {
           <Controls request={request} draft={draft} change={setDraft} faults={fieldFaults(fork.error?.errors ?? [])} />
           {fork.error && <Failure problem={fork.error} />}
           <Group gap="xs">
-            <Button type="submit" loading={fork.isPending}>
+            <Button type="submit" loading={fork.isPending} data-needs={fork.needs}>
               Run
             </Button>
             <SaveButton task={task} draft={draftValues(request, draft)} saved={saved} />

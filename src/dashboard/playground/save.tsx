@@ -26,7 +26,7 @@ interface SaveProps {
 /** Writes what a draft changes into the workflow and its agent, after showing the differences. */
 export function SaveButton(props: SaveProps) {
   return (
-    <DialogButton label="Save as new version" title="Save as a new version of the workflow" size="lg">
+    <DialogButton label="Save as new version" title="Save as a new version of the workflow" size="lg" needs="write">
       {(close) => <SaveDialog {...props} close={close} />}
     </DialogButton>
   );
@@ -81,7 +81,7 @@ function Choice({ task, lines, state, saved, close, save }: ChoiceProps) {
   const [left_out, setLeftOut] = useState<string[]>([]);
   const [agent, setAgent] = useState<AgentChoice>('change');
   const chosen = lines.filter(({ name }) => !left_out.includes(name));
-  const work = useWork(() => save({ state, lines: chosen, agent }));
+  const work = useWork(() => save({ state, lines: chosen, agent }), { needs: 'write' });
   const act = () => work.mutate(undefined, { onSuccess: (outcome) => outcome === 'saved' && saved() });
   if (work.data === 'saved') return <Saved task={task} close={close} />;
   return (
@@ -115,7 +115,7 @@ function Choice({ task, lines, state, saved, close, save }: ChoiceProps) {
         <Button variant="default" onClick={close} data-autofocus>
           Cancel
         </Button>
-        <Button disabled={chosen.length === 0} loading={work.isPending} onClick={act}>
+        <Button disabled={chosen.length === 0} loading={work.isPending} data-needs={work.needs} onClick={act}>
           Save
         </Button>
       </Group>

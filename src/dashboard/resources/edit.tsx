@@ -63,7 +63,7 @@ function Edit({ resource, ports, version }: { resource: EditableScreen; ports: P
     form.focusSubmit();
   };
   return (
-    <ResourceForm form={form} groups={groups} submit="Save changes" Extra={Extra}>
+    <ResourceForm form={form} groups={groups} submit="Save changes" needs={resource.endpoints.update.access} Extra={Extra}>
       {conflict && <ChangedMeanwhile conflict={conflict} choose={(keep) => choose(conflict.newer, keep)} />}
     </ResourceForm>
   );

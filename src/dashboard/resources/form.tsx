@@ -1,5 +1,6 @@
 import { Button, Fieldset, Group, Radio, Stack } from '@mantine/core';
 import { type ComponentType, type FormEvent, type ReactNode, useRef, useState } from 'react';
+import type { Scope } from '../../contracts/access.ts';
 import type { ApiProblem } from '../api/call.ts';
 import { Failure } from '../ui/states.tsx';
 import { useUnsaved } from '../ui/unsaved.tsx';
@@ -18,13 +19,15 @@ interface FormProps {
   form: Form;
   groups?: FieldGroup[] | undefined;
   submit: string;
+  /** The scope that sending it takes. */
+  needs: Scope | null;
   Extra?: ComponentType<{ values: Values }> | undefined;
   /** Shown above the button. */
   children?: ReactNode;
 }
 
 /** A form for the fields of a contract. Errors from the service appear at their field. */
-export function ResourceForm({ form, groups = [], submit, Extra, children }: FormProps) {
+export function ResourceForm({ form, groups = [], submit, needs, Extra, children }: FormProps) {
   const { fields, element, controls, set, faults, problem, busy, send } = form;
   const control = (field: Field) => (
     <FieldControl
@@ -57,7 +60,7 @@ export function ResourceForm({ form, groups = [], submit, Extra, children }: For
         {problem && <Failure problem={withPaths(problem, fields)} />}
         {children}
         <Group>
-          <Button type="submit" size="sm" loading={busy}>
+          <Button type="submit" size="sm" loading={busy} data-needs={needs ?? undefined}>
             {submit}
           </Button>
         </Group>

@@ -1,4 +1,4 @@
-import { Anchor, Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
+import { Anchor, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { useMemo, useState } from 'react';
@@ -8,6 +8,7 @@ import { Confirm } from '../ui/confirm.tsx';
 import { CopyableId } from '../ui/copy.tsx';
 import { DownloadButton } from '../ui/download.tsx';
 import { useFilters } from '../ui/filters.ts';
+import { FormLink } from '../ui/form-link.tsx';
 import { ListTable } from '../ui/list.tsx';
 import { Nowhere } from '../ui/nowhere.tsx';
 import { Page } from '../ui/page.tsx';
@@ -42,9 +43,9 @@ function List({ slug, resource }: { slug: string; resource: ResourceScreen }) {
   const [asked] = useDebouncedValue(wanted.filters, 250);
   const query = useList(endpoints.list, asked);
   const create = (
-    <Button component={Link} to={`/${slug}/new`}>
-      New {noun}
-    </Button>
+    <FormLink to={`/${slug}/new`} needs={endpoints.create.access}>
+      {`New ${noun}`}
+    </FormLink>
   );
   const actions = (
     <>
@@ -153,7 +154,7 @@ function CreateForm({ resource, created }: { resource: ResourceScreen; created(r
     return undefined;
   };
   const form = useForm({ fields: withGiven, record: null, submit });
-  return <ResourceForm form={form} groups={groups} submit={`Create ${noun}`} Extra={Extra} />;
+  return <ResourceForm form={form} groups={groups} submit={`Create ${noun}`} needs={endpoints.create.access} Extra={Extra} />;
 }
 
 export function EditPage() {
@@ -236,6 +237,7 @@ export function Remove({ resource, record, to }: { resource: ResourceScreen; rec
       act={remove}
       problem={act.error}
       busy={act.isPending}
+      needs={act.needs}
     >
       {nameOf(resource, record)} is deleted permanently{resource.removes && `, ${resource.removes}`}. The service refuses this if
       it is still in use elsewhere.

@@ -13,7 +13,7 @@ import { useUnsaved } from '../ui/unsaved.tsx';
 /** Makes an item of a run: its prompt, its answer as the expected one, and the results of its tool calls. */
 export function AddToDataset({ task }: { task: Task }) {
   return (
-    <DialogButton label="Add to dataset" title="Add this run to a dataset" size="lg">
+    <DialogButton label="Add to dataset" title="Add this run to a dataset" size="lg" needs={datasets.addItem.access}>
       {(close) => <AddForm task={task} close={close} />}
     </DialogButton>
   );
@@ -41,7 +41,7 @@ function AddForm({ task: { id: task_id, response }, close }: { task: Task; close
         <ExpectedField expected={expected} />
         {add.error && <Failure problem={add.error} />}
         <Group justify="flex-end">
-          <Button type="submit" disabled={!dataset_id} loading={add.isPending}>
+          <Button type="submit" disabled={!dataset_id} loading={add.isPending} data-needs={add.needs}>
             Add
           </Button>
         </Group>

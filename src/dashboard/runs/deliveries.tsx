@@ -36,6 +36,7 @@ export function Deliveries({ task_id }: { task_id: string }) {
                     <Button
                       variant="default"
                       loading={again.isPending}
+                      data-needs={again.needs}
                       onClick={() => again.mutate({ params: { id: task_id, delivery_id: delivery.id } })}
                     >
                       Deliver again

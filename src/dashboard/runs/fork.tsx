@@ -16,7 +16,7 @@ export const EFFECT_NOTES = {
 /** Starts a run of the same workflow from one of the steps of this run. */
 export function ForkButton({ task, step = 1, label = 'Fork' }: { task: Task; step?: number; label?: string }) {
   return (
-    <DialogButton label={label} title="Fork this run">
+    <DialogButton label={label} title="Fork this run" needs={tasks.fork.access}>
       <ForkForm task={task} step={step} />
     </DialogButton>
   );
@@ -56,7 +56,7 @@ function ForkForm({ task, step }: { task: Task; step: number }) {
         </Radio.Group>
         {fork.error && <Failure problem={fork.error} />}
         <Group justify="flex-end">
-          <Button type="submit" loading={fork.isPending}>
+          <Button type="submit" loading={fork.isPending} data-needs={fork.needs}>
             Fork the run
           </Button>
         </Group>

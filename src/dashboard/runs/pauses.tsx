@@ -51,10 +51,10 @@ function Continuity({ task, missing }: { task: Task; missing: string }) {
         have taken effect.
       </Text>
       <Group gap="xs">
-        <Button loading={decide.isPending} onClick={() => send('resume')}>
+        <Button loading={decide.isPending} data-needs={decide.needs} onClick={() => send('resume')}>
           Resume the run
         </Button>
-        <Button variant="default" loading={decide.isPending} onClick={() => send('fail')}>
+        <Button variant="default" loading={decide.isPending} data-needs={decide.needs} onClick={() => send('fail')}>
           Fail the run
         </Button>
       </Group>
@@ -81,10 +81,10 @@ function Approval({ task, call }: Paused) {
         onChange={(event) => setMessage(event.currentTarget.value)}
       />
       <Group gap="xs">
-        <Button loading={decide.isPending} onClick={() => send('approve')}>
+        <Button loading={decide.isPending} data-needs={decide.needs} onClick={() => send('approve')}>
           Approve
         </Button>
-        <Button variant="default" loading={decide.isPending} onClick={() => send('deny')}>
+        <Button variant="default" loading={decide.isPending} data-needs={decide.needs} onClick={() => send('deny')}>
           Deny
         </Button>
       </Group>
@@ -119,13 +119,13 @@ function Reconciliation({ task, call }: Paused) {
         onChange={(event) => setResult(event.currentTarget.value)}
       />
       <Group gap="xs">
-        <Button loading={decide.isPending} onClick={() => send('done')}>
+        <Button loading={decide.isPending} data-needs={decide.needs} onClick={() => send('done')}>
           Mark as done
         </Button>
-        <Button variant="default" loading={decide.isPending} onClick={() => send('retry')}>
+        <Button variant="default" loading={decide.isPending} data-needs={decide.needs} onClick={() => send('retry')}>
           Retry the call
         </Button>
-        <Button variant="default" loading={decide.isPending} onClick={() => send('fail')}>
+        <Button variant="default" loading={decide.isPending} data-needs={decide.needs} onClick={() => send('fail')}>
           Mark as failed
         </Button>
       </Group>

@@ -45,7 +45,7 @@ function Raise({ task, before }: { task: Task; before: Limits & { on_exhausted: 
               onChange={(value) => setLimits({ ...limits, [name]: value === '' ? null : Number(value) })}
             />
           ))}
-          <Button type="submit" size="sm" loading={raise.isPending}>
+          <Button type="submit" size="sm" loading={raise.isPending} data-needs={raise.needs}>
             Raise the budget
           </Button>
         </Group>

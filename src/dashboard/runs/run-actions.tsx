@@ -20,6 +20,7 @@ export function RunActions({ task, status }: { task: Task; status: string }) {
           <Button
             color="red"
             loading={halt.isPending}
+            data-needs={halt.needs}
             disabled={halt.isSuccess}
             onClick={() => halt.mutate({ params: { id: task.id } })}
           >

@@ -16,10 +16,10 @@ export function RunAgain({ task: { workflow_id, prompt } }: { task: Task }) {
     send.mutate({ params: { id: workflow_id }, body: { prompt } }, { onSuccess: ({ task_id }) => open(task_id) });
   return (
     <>
-      <Button variant="default" loading={send.isPending} onClick={again}>
+      <Button variant="default" loading={send.isPending} data-needs={send.needs} onClick={again}>
         Run again
       </Button>
-      <DialogButton label="Run again with changes" title="Run again with changes" size="lg">
+      <DialogButton label="Run again with changes" title="Run again with changes" size="lg" needs={send.needs}>
         <Changed workflow_id={workflow_id} prompt={prompt} sent={open} />
       </DialogButton>
       {send.error && <FailureBelow problem={send.error} />}

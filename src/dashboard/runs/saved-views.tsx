@@ -38,7 +38,7 @@ export function SavedViews({ filters, replace }: SavedViewsProps) {
           </Button>
         ))}
         {has_filters && !chosen && (
-          <DialogButton label="Save this view" title="Save this view">
+          <DialogButton label="Save this view" title="Save this view" needs={save.needs}>
             {(close) => <NameForm views={views} filters={filters} close={close} />}
           </DialogButton>
         )}
@@ -47,6 +47,7 @@ export function SavedViews({ filters, replace }: SavedViewsProps) {
             size="compact-xs"
             variant="default"
             loading={save.isPending}
+            data-needs={save.needs}
             onClick={() => save.mutate({ body: { views: views.filter((view) => view !== chosen) } })}
           >
             {`Delete the view ${chosen.name}`}
@@ -86,7 +87,7 @@ function NameForm({ views, filters, close }: { views: SavedView[]; filters: Reco
         />
         {save.error && <Failure problem={save.error} />}
         <Group justify="flex-end">
-          <Button type="submit" disabled={view.name === ''} loading={save.isPending}>
+          <Button type="submit" disabled={view.name === ''} loading={save.isPending} data-needs={save.needs}>
             Save
           </Button>
         </Group>

@@ -23,7 +23,7 @@ export function useScored(task_id: string): string | null {
 
 export function ScoreButton({ task_id }: { task_id: string }) {
   return (
-    <DialogButton label="Score" title="Score this run" size="lg">
+    <DialogButton label="Score" title="Score this run" size="lg" needs={scores.create.access}>
       <Stack>
         <ScoreForm task_id={task_id} />
         <Scores task_id={task_id} />
@@ -75,7 +75,7 @@ function ScoreForm({ task_id }: { task_id: string }) {
         />
         {score.error && <Failure problem={score.error} />}
         <Group justify="flex-end">
-          <Button type="submit" disabled={!complete} loading={score.isPending}>
+          <Button type="submit" disabled={!complete} loading={score.isPending} data-needs={score.needs}>
             Save score
           </Button>
         </Group>
@@ -101,6 +101,7 @@ function Scores({ task_id }: { task_id: string }) {
           size="compact-xs"
           aria-label={`Delete ${spelled(score)}`}
           loading={remove.isPending && remove.variables?.params?.score_id === score.id}
+          data-needs={remove.needs}
           onClick={() => remove.mutate({ params: { id: task_id, score_id: score.id } })}
         >
           Delete

@@ -126,6 +126,7 @@ export function BulkBar({ selection, items }: { selection: Selection; items: rea
             variant="default"
             disabled={count === 0}
             loading={busy}
+            data-needs="run"
             onClick={() => run(action)}
           >{`${action.label}${count > 0 ? ` ${count}` : ''}`}</Button>
         );

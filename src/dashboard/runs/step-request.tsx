@@ -1,9 +1,9 @@
-import { Alert, Button, Group, Stack, Switch, Text } from '@mantine/core';
+import { Alert, Group, Stack, Switch, Text } from '@mantine/core';
 import { useState } from 'react';
-import { Link } from 'react-router';
 import { runInspection, type StepRequest } from '../../contracts/run-inspection.ts';
 import { useRead } from '../api/queries.ts';
 import { count, counted } from '../ui/figures.ts';
+import { FormLink } from '../ui/form-link.tsx';
 import { Code, Facts, Status } from '../ui/show.tsx';
 import { Loaded } from '../ui/states.tsx';
 import { type RequestDiff, requestDiff } from './request-diff.ts';
@@ -44,9 +44,9 @@ function Request({ task_id, request, before }: RequestProps) {
   return (
     <Stack gap="sm">
       <Group>
-        <Button component={Link} to={`/tasks/${task_id}/playground?step=${request.step}`} variant="default">
+        <FormLink to={`/tasks/${task_id}/playground?step=${request.step}`} needs="run" variant="default">
           Open in playground
-        </Button>
+        </FormLink>
       </Group>
       {not_rebuilt.length > 0 && (
         <Alert color="yellow" variant="outline" title="This may differ from what was sent">

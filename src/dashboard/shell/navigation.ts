@@ -1,4 +1,8 @@
-type Link = [to: string, text: string];
+import type { Scope } from '../../contracts/access.ts';
+import { SCOPES_OF } from '../../domain/access.ts';
+
+/** `needs`: hidden from those who do not have the scope. */
+type Link = [to: string, text: string, needs?: Scope];
 
 export const NAVIGATION: { title: string; links: Link[] }[] = [
   {
@@ -17,7 +21,7 @@ export const NAVIGATION: { title: string; links: Link[] }[] = [
   {
     title: 'Agents',
     links: [
-      ['/make', 'Make your own'],
+      ['/make', 'Make your own', 'write'],
       ['/agents', 'Agents'],
       ['/skills', 'Skills'],
       ['/guardrails', 'Guardrails'],
@@ -45,6 +49,11 @@ export const NAVIGATION: { title: string; links: Link[] }[] = [
       ['/tokens', 'Stored tokens'],
       ['/keys', 'Service keys'],
       ['/transfer', 'Import and export'],
+      ['/audit', 'Audit', 'audit'],
     ],
   },
 ];
+
+/** Until the scopes are known, the links of an editor. */
+export const linksFor = (links: readonly Link[], scopes: readonly Scope[] | undefined): readonly Link[] =>
+  links.filter(([, , needs]) => !needs || (scopes ?? SCOPES_OF.editor).includes(needs));

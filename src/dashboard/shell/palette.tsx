@@ -3,15 +3,14 @@ import { Spotlight, type SpotlightActionData, spotlight } from '@mantine/spotlig
 import { useEffect, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { tasks } from '../../contracts/tasks.ts';
+import { useScopes } from '../api/may.ts';
 import { useRead } from '../api/queries.ts';
 import { useNames } from '../resources/references.ts';
 import { PALETTE_KEYS } from './keys.ts';
-import { NAVIGATION } from './navigation.ts';
+import { linksFor, NAVIGATION } from './navigation.ts';
 
 const MOST_RUNS = 8;
 const MOST_SHOWN = 30;
-
-const SCREENS = [...NAVIGATION.flatMap(({ links }) => links), ['/shortcuts', 'Keyboard shortcuts'] as const];
 
 /** Finds screens, workflows, agents, datasets and runs by their words. */
 export function Palette() {
@@ -28,8 +27,10 @@ export function Palette() {
     group,
     actions: options.map(({ value, label }) => go(value, label, `/${slug}/${value}`)),
   });
+  const { scopes } = useScopes();
+  const screens = [...NAVIGATION.flatMap(({ links }) => linksFor(links, scopes)), ['/shortcuts', 'Keyboard shortcuts'] as const];
   const groups = [
-    { group: 'Screens', actions: SCREENS.map(([to, text]) => go(to, text, to)) },
+    { group: 'Screens', actions: screens.map(([to, text]) => go(to, text, to)) },
     named('Workflows', 'workflows', workflows.options),
     named('Agents', 'agents', agents.options),
     named('Datasets', 'datasets', datasets.options),

@@ -1,14 +1,16 @@
 import { AppShell, Burger, Button, Group, NativeSelect, ScrollArea, Text, useMantineColorScheme } from '@mantine/core';
 import { useDisclosure, useHotkeys } from '@mantine/hooks';
+import { notifications } from '@mantine/notifications';
 import { type ReactNode, useEffect } from 'react';
 import { NavLink, ScrollRestoration, useLocation, useNavigate } from 'react-router';
 import { me } from '../../contracts/me.ts';
 import { useSession } from '../api/context.tsx';
+import { useScopes } from '../api/may.ts';
 import { useRead } from '../api/queries.ts';
 import { lastSeen } from '../ui/filters.ts';
 import { Banners } from './banners.tsx';
 import { SHORTCUTS_KEYS } from './keys.ts';
-import { NAVIGATION } from './navigation.ts';
+import { linksFor, NAVIGATION } from './navigation.ts';
 import { openPalette, Palette } from './palette.tsx';
 
 export function Shell({ children }: { children: ReactNode }) {
@@ -66,12 +68,13 @@ export function Shell({ children }: { children: ReactNode }) {
 function Menu() {
   // A list is opened with the filters that it had last; a click on the list itself shows all of it.
   const { pathname } = useLocation();
+  const { scopes } = useScopes();
   return (
     <>
       {NAVIGATION.map(({ title, links }) => (
         <div key={title}>
           <div className="nav-group">{title}</div>
-          {links.map(([to, text]) => (
+          {linksFor(links, scopes).map(([to, text]) => (
             <NavLink key={to} to={pathname === to ? to : lastSeen(to)} end={to === '/'} className="nav-link">
               {text}
             </NavLink>
@@ -81,6 +84,14 @@ function Menu() {
     </>
   );
 }
+
+const notSignedOut = () =>
+  notifications.show({
+    title: 'You are still signed in',
+    message: 'The service did not answer. Try to sign out again.',
+    color: 'red',
+    styles: { description: { color: 'var(--mantine-color-text)' } },
+  });
 
 function Account() {
   const { session } = useSession();
@@ -107,7 +118,7 @@ function Account() {
           { value: 'dark', label: 'Dark' },
         ]}
       />
-      <Button variant="default" onClick={session.signOut}>
+      <Button variant="default" onClick={() => void session.signOut().catch(notSignedOut)}>
         Sign out
       </Button>
     </Group>

@@ -1,12 +1,16 @@
-import { Alert, Button, Checkbox, Code, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
+import { Alert, Button, Checkbox, Code, Divider, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
 import { type FormEvent, useEffect, useState } from 'react';
 import { tasks } from '../../contracts/tasks.ts';
 import { type ApiProblem, clientOf } from '../api/call.ts';
 import { useSession } from '../api/context.tsx';
+import type { Session } from '../api/session.ts';
 import { sentence } from '../ui/states.tsx';
 
 export function SignIn() {
   const { token, setToken, keep, setKeep, busy, error, submit } = useSignIn();
+  const { issuer } = useSession().session.issuer;
+  const has_issuer = issuer !== null;
+  const problem = problemAt(issuer);
   useEffect(() => {
     document.title = 'Sign in · Perdura';
   }, []);
@@ -16,6 +20,12 @@ export function SignIn() {
         <form onSubmit={(event) => void submit(event)}>
           <Stack>
             <Title order={1}>Sign in to Perdura</Title>
+            {problem && (
+              <Alert color="red" variant="outline" role="alert">
+                {problem}
+              </Alert>
+            )}
+            <AtIssuer />
             <PasswordInput
               label="Access token"
               description="The token that you send to the API as a bearer token."
@@ -23,7 +33,7 @@ export function SignIn() {
               value={token}
               onChange={(event) => setToken(event.currentTarget.value)}
               data-autofocus
-              autoFocus
+              autoFocus={!has_issuer}
             />
             <Checkbox
               label="Keep on this computer"
@@ -36,7 +46,7 @@ export function SignIn() {
                 {error}
               </Alert>
             )}
-            <Button type="submit" size="sm" loading={busy}>
+            <Button type="submit" size="sm" loading={busy} variant={has_issuer ? 'default' : 'filled'}>
               Sign in
             </Button>
             <WhereTokensAre />
@@ -45,6 +55,45 @@ export function SignIn() {
       </Paper>
     </Stack>
   );
+}
+
+/** A link and not a form: the browser leaves this site. */
+function AtIssuer() {
+  const { issuer, login_url } = useSession().session.issuer;
+  if (!issuer || !login_url) return null;
+  return (
+    <>
+      <Button component="a" href={`${login_url}?${new URLSearchParams({ return_to: pageToReturnTo() })}`} size="sm">
+        Sign in with {issuer}
+      </Button>
+      <Divider label="or with an access token" />
+    </>
+  );
+}
+
+/** In the URL after a sign-in that failed. */
+const PROBLEM = 'sign_in';
+
+function pageToReturnTo(): string {
+  const search = new URLSearchParams(location.search);
+  search.delete(PROBLEM);
+  return search.size > 0 ? `${location.pathname}?${search}` : location.pathname;
+}
+
+/** Why the sign-in at the issuer failed. */
+function problemAt(issuer: string | null): string | null {
+  switch (new URLSearchParams(location.search).get(PROBLEM)) {
+    case 'expired':
+      return 'The sign-in took too long or was started in another window. Start it again.';
+    case 'denied':
+      return `${issuer} did not let you sign in.`;
+    case 'unreachable':
+      return `${issuer} cannot be reached. Try again shortly, or use an access token.`;
+    case 'refused':
+      return `The sign-in with ${issuer} failed. Start it again; if it fails again, the log of the service has the reason.`;
+    default:
+      return null;
+  }
 }
 
 function WhereTokensAre() {
@@ -61,9 +110,7 @@ function useSignIn() {
   const [token, setToken] = useState('');
   const [keep, setKeep] = useState(false);
   const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<string | null>(
-    session.wasRefused() ? 'Your access token is no longer valid. Sign in with another one.' : null,
-  );
+  const [error, setError] = useState(refusalOfLast(session.refusedLast()));
   async function submit(event: FormEvent) {
     event.preventDefault();
     const given = token.trim();
@@ -75,6 +122,11 @@ function useSignIn() {
     if (!refusal) session.signIn(given, keep);
   }
   return { token, setToken, keep, setKeep, busy, error, submit };
+}
+
+function refusalOfLast(ended: ReturnType<Session['refusedLast']>): string | null {
+  if (ended === 'cookie') return 'Your sign-in has ended. Sign in again.';
+  return ended === 'token' ? 'Your access token is no longer valid. Sign in with another one.' : null;
 }
 
 /** Why the service refuses a token; null if it accepts it. */

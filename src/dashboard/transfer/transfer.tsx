@@ -88,7 +88,7 @@ function Import() {
             onChange={(event) => setDry(event.currentTarget.checked)}
           />
           <Group>
-            <Button type="submit" size="sm" loading={busy}>
+            <Button type="submit" size="sm" loading={busy} data-needs="write">
               {dry ? 'Preview' : 'Import'}
             </Button>
           </Group>

@@ -1,5 +1,6 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
+import type { Scope } from '../../contracts/access.ts';
 import type { ApiProblem } from '../api/call.ts';
 import { DialogButton } from './dialog-button.tsx';
 import { Failure } from './states.tsx';
@@ -11,6 +12,7 @@ interface ConfirmProps {
   children: ReactNode;
   danger?: boolean;
   disabled?: boolean;
+  needs: Scope | undefined;
   /** Called on confirmation. The dialog stays open if it fails. */
   act(): Promise<unknown>;
   problem: ApiProblem | null;
@@ -18,14 +20,14 @@ interface ConfirmProps {
 }
 
 /** A button that asks before it does something irreversible. */
-export function Confirm({ label, title, children, danger = true, disabled = false, act, problem, busy }: ConfirmProps) {
+export function Confirm({ label, title, children, danger = true, disabled = false, needs, act, problem, busy }: ConfirmProps) {
   const color = danger ? { color: 'red' } : {};
   const confirm = (close: () => void) =>
     act().then(close, () => {
       // The dialog shows `problem`.
     });
   return (
-    <DialogButton label={label} title={title} disabled={disabled}>
+    <DialogButton label={label} title={title} disabled={disabled} needs={needs}>
       {(close) => (
         <Stack>
           <Text>{children}</Text>

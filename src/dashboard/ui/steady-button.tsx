@@ -1,11 +1,23 @@
 import type { ComponentProps, MouseEvent } from 'react';
+import type { Scope } from '../../contracts/access.ts';
+import { useRefusal } from '../api/may.ts';
 
-type SteadyProps = ComponentProps<'button'> & { 'data-loading'?: boolean };
+type SteadyProps = ComponentProps<'button'> & { 'data-loading'?: boolean; 'data-needs'?: Scope | undefined };
 
 const refuse = (event: MouseEvent) => event.preventDefault();
 
-/** The element of every button. While busy it ignores clicks but keeps the focus, which a disabled button would lose. */
-export function SteadyButton({ disabled = false, onClick, type = 'button', ...props }: SteadyProps) {
+/** The element of every button. `data-needs`: disabled for those who do not have the scope, with the reason as its title. */
+export function SteadyButton({ 'data-needs': needs, ...props }: SteadyProps) {
+  return needs && needs !== 'read' ? <NeedingButton needs={needs} {...props} /> : <PlainButton {...props} />;
+}
+
+function NeedingButton({ needs, ...props }: SteadyProps & { needs: Scope }) {
+  const refusal = useRefusal(needs);
+  return refusal ? <PlainButton {...props} disabled title={refusal} /> : <PlainButton {...props} />;
+}
+
+/** While busy it ignores clicks but keeps the focus, which a disabled button would lose. */
+function PlainButton({ disabled = false, onClick, type = 'button', ...props }: SteadyProps) {
   const busy = props['data-loading'] === true;
   return (
     <button

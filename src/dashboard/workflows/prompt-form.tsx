@@ -2,6 +2,7 @@ import { Button, Group, Kbd, NativeSelect, Stack, Text, Textarea } from '@mantin
 import { type FormEvent, type KeyboardEvent, useState } from 'react';
 import { ON_BUSY, REASONING_EFFORTS, type Workflow, workflows } from '../../contracts/workflows.ts';
 import { requestUrl } from '../api/call.ts';
+import { useRefusal } from '../api/may.ts';
 import { useAct } from '../api/queries.ts';
 import { Code } from '../ui/show.tsx';
 import { Failure } from '../ui/states.tsx';
@@ -22,6 +23,7 @@ interface PromptFormProps {
 
 export function PromptForm({ workflow, initial = '', label = 'Send', plain = false, sent }: PromptFormProps) {
   const send = useAct(workflows.prompt);
+  const refusal = useRefusal(send.needs);
   const [prompt, setPrompt] = useState(initial);
   useUnsaved(prompt.trim() !== '' && prompt !== initial && !send.isPending);
   const [effort, setEffort] = useState('');
@@ -29,7 +31,7 @@ export function PromptForm({ workflow, initial = '', label = 'Send', plain = fal
   const running = workflow.status === 'running' || workflow.status === 'waiting';
   const submit = (event?: FormEvent) => {
     event?.preventDefault();
-    if (!prompt.trim()) return;
+    if (!prompt.trim() || refusal) return;
     const body = { prompt, ...(effort && { reasoning_effort: effort as 'low' }), ...(busy && { on_busy: busy as 'enqueue' }) };
     send.mutate({ params: { id: workflow.id }, body }, { onSuccess: taken });
   };
@@ -47,6 +49,8 @@ export function PromptForm({ workflow, initial = '', label = 'Send', plain = fal
       <Stack gap="xs">
         <Textarea
           label="Prompt"
+          disabled={refusal !== null}
+          title={refusal ?? ''}
           autosize
           minRows={2}
           maxRows={16}
@@ -56,7 +60,7 @@ export function PromptForm({ workflow, initial = '', label = 'Send', plain = fal
           error={send.error?.errors.find(({ path }) => path === 'prompt')?.message}
         />
         <Group align="end" gap="sm">
-          <Button type="submit" loading={send.isPending} disabled={!prompt.trim()}>
+          <Button type="submit" loading={send.isPending} data-needs={send.needs} disabled={!prompt.trim()}>
             {label}
           </Button>
           {!plain && (

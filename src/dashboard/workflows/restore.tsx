@@ -21,7 +21,7 @@ interface RestoreProps {
 /** Sets the workflow back to a version. */
 export function RestoreButton(props: RestoreProps) {
   return (
-    <DialogButton label="Restore" title={`Restore version ${props.number}`}>
+    <DialogButton label="Restore" title={`Restore version ${props.number}`} needs={versions.restore.access}>
       {(close) => <RestoreDialog {...props} close={close} />}
     </DialogButton>
   );
@@ -66,7 +66,7 @@ function RestoreDialog({ workflow_id, number, close }: RestoreProps & { close():
         <Button variant="default" onClick={close} data-autofocus>
           Cancel
         </Button>
-        <Button loading={restore.isPending} onClick={act}>
+        <Button loading={restore.isPending} data-needs={restore.needs} onClick={act}>
           Restore
         </Button>
       </Group>

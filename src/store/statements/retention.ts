@@ -161,3 +161,12 @@ export const expireKeys = statement(
       WHERE ctid = ANY (ARRAY(SELECT ctid FROM idempotency_keys WHERE created_at < :before ORDER BY created_at LIMIT ${BATCH})) RETURNING 1)
     SELECT count(*)::int AS removed FROM gone`,
 );
+
+export const removeBrowserSessions = statement(
+  'remove_browser_sessions',
+  ['now'],
+  `WITH gone AS (
+      DELETE FROM browser_sessions
+      WHERE ctid = ANY (ARRAY(SELECT ctid FROM browser_sessions WHERE expires_at < :now ORDER BY expires_at LIMIT ${BATCH})) RETURNING 1)
+    SELECT count(*)::int AS removed FROM gone`,
+);

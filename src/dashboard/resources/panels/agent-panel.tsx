@@ -1,13 +1,14 @@
 import { Button, Group } from '@mantine/core';
 import { Link } from 'react-router';
+import { FormLink } from '../../ui/form-link.tsx';
 import type { Stored } from '../resource.ts';
 
 export function AgentPanel({ record }: { record: Stored }) {
   return (
     <Group gap="xs">
-      <Button component={Link} to={`/workflows/new?agent_id=${record.id}`}>
+      <FormLink to={`/workflows/new?agent_id=${record.id}`} needs="write">
         New workflow with this agent
-      </Button>
+      </FormLink>
       <Button variant="default" component={Link} to={`/chat/${record.id}`}>
         Chat
       </Button>

@@ -61,13 +61,14 @@ export function AlertPanel({ record }: { record: Stored }) {
             key={label}
             variant="default"
             loading={change.isPending}
+            data-needs={change.needs}
             onClick={() => muteUntil(new Date(Date.now() + ms).toISOString())}
           >
             {label}
           </Button>
         ))}
         {isMuted(record.muted_until) && (
-          <Button variant="default" loading={change.isPending} onClick={() => muteUntil(null)}>
+          <Button variant="default" loading={change.isPending} data-needs={change.needs} onClick={() => muteUntil(null)}>
             Unmute
           </Button>
         )}

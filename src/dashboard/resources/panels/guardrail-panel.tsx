@@ -23,7 +23,7 @@ export function GuardrailPanel({ record }: { record: Stored }) {
         <Stack gap="xs" className="panel" maw="46rem">
           <Textarea label="Text" autosize minRows={2} value={text} onChange={(event) => setText(event.currentTarget.value)} />
           <Group>
-            <Button type="submit" variant="default" loading={check.isPending}>
+            <Button type="submit" variant="default" loading={check.isPending} data-needs={check.needs}>
               Check the text
             </Button>
             {check.data && <TestVerdict good={check.data.passed} yes="Passed" no={`Caught, action: ${check.data.action}`} />}

@@ -25,7 +25,7 @@ export function KeyPanel({ record }: { record: Stored }) {
           'Previous key ends': <When at={record.previous_valid_until} none="ended" />,
         }}
       />
-      <DialogButton label="Rotate" title="Rotate the service key">
+      <DialogButton label="Rotate" title="Rotate the service key" needs={keys.rotate.access}>
         <Rotate id={record.id} />
       </DialogButton>
     </Stack>
@@ -55,7 +55,7 @@ function Rotate({ id }: { id: string }) {
       />
       {act.error && <Failure problem={act.error} />}
       <Group justify="flex-end">
-        <Button loading={act.isPending} onClick={rotate}>
+        <Button loading={act.isPending} data-needs={act.needs} onClick={rotate}>
           Rotate
         </Button>
       </Group>

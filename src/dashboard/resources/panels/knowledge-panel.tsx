@@ -3,6 +3,7 @@ import { type FormEvent, useState } from 'react';
 import { Link } from 'react-router';
 import { knowledgeItems, knowledgeSources } from '../../../contracts/knowledge.ts';
 import { useAct } from '../../api/queries.ts';
+import { FormLink } from '../../ui/form-link.tsx';
 import { Section } from '../../ui/page.tsx';
 import { Facts, Status } from '../../ui/show.tsx';
 import { Failure } from '../../ui/states.tsx';
@@ -18,9 +19,9 @@ export function SourcePanel({ record }: { record: Stored }) {
       <Group>
         {record.source_type === 'builtin' && (
           <>
-            <Button component={Link} to={`/knowledge-items/new?source_id=${record.id}`}>
+            <FormLink to={`/knowledge-items/new?source_id=${record.id}`} needs="write">
               New item
-            </Button>
+            </FormLink>
             <Button variant="default" component={Link} to={`/knowledge-items?source_id=${record.id}`}>
               Show items
             </Button>
@@ -63,7 +64,7 @@ function Ask({ source_id }: { source_id: string }) {
               onChange={(event) => setQuery(event.currentTarget.value)}
               style={{ flex: 1 }}
             />
-            <Button type="submit" variant="default" size="sm" loading={ask.isPending}>
+            <Button type="submit" variant="default" size="sm" loading={ask.isPending} data-needs={ask.needs}>
               Search
             </Button>
           </Group>

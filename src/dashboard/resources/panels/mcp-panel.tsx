@@ -42,7 +42,7 @@ export function McpPanel({ record }: { record: Stored }) {
 /** Imports the `mcpServers` JSON that other MCP clients use. */
 export function McpImportButton() {
   return (
-    <DialogButton label="Import" title="Import MCP servers" size="lg">
+    <DialogButton label="Import" title="Import MCP servers" size="lg" needs={mcps.import.access}>
       <McpImportForm />
     </DialogButton>
   );
@@ -80,7 +80,7 @@ function McpImportForm() {
         {act.error && <Failure problem={act.error} />}
         {act.data && <ImportReport title="Servers" result={act.data} />}
         <Group justify="flex-end">
-          <Button type="submit" loading={act.isPending}>
+          <Button type="submit" loading={act.isPending} data-needs={act.needs}>
             Import
           </Button>
         </Group>

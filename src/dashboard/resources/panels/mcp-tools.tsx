@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { type McpTool, mcps } from '../../../contracts/mcps.ts';
 import { ApiProblem, type Client, isStale } from '../../api/call.ts';
 import { useClient } from '../../api/context.tsx';
+import { useRefusal } from '../../api/may.ts';
 import { useRead, useWork } from '../../api/queries.ts';
 import { Section } from '../../ui/page.tsx';
 import { Empty, Failure, Loaded } from '../../ui/states.tsx';
@@ -24,7 +25,9 @@ function Ticks({ id, tools }: { id: string; tools: McpTool[] }) {
   const client = useClient();
   const work = useWork((tick: Tick) => allow(client, { id, all: tools.map(({ name }) => name) }, tick), {
     line: `tools of ${id}`,
+    needs: 'write',
   });
+  const refusal = useRefusal(work.needs);
   // A change shows at once, and further ones are accepted, while it is saved and the tools are read again.
   const [pending, setPending] = useState<Record<string, boolean>>({});
   const isTicked = ({ name, allowed }: McpTool) => pending[name] ?? allowed;
@@ -38,14 +41,14 @@ function Ticks({ id, tools }: { id: string; tools: McpTool[] }) {
   };
   return (
     <Stack gap={6} className="panel">
-      <Text c="dimmed">Select the tools that agents can use, at least one.</Text>
+      <Text c="dimmed">{refusal ?? 'Select the tools that agents can use, at least one.'}</Text>
       {tools.map((tool) => (
         <Checkbox
           key={tool.name}
           label={<span className="mono">{tool.name}</span>}
           description={`${tool.effect}. ${tool.description}`}
           checked={isTicked(tool)}
-          disabled={ticked.length === 1 && isTicked(tool)}
+          disabled={refusal !== null || (ticked.length === 1 && isTicked(tool))}
           onChange={(event) => void change({ name: tool.name, on: event.currentTarget.checked })}
         />
       ))}

@@ -47,10 +47,10 @@ export function ScheduleActions({ record }: { record: Stored }) {
         }}
       />
       <Group>
-        <Button loading={trigger.isPending} onClick={() => trigger.mutate(input)}>
+        <Button loading={trigger.isPending} data-needs={trigger.needs} onClick={() => trigger.mutate(input)}>
           Run now
         </Button>
-        <Button variant="default" loading={change.isPending} onClick={() => change.mutate(input)}>
+        <Button variant="default" loading={change.isPending} data-needs={change.needs} onClick={() => change.mutate(input)}>
           {record.enabled ? 'Switch off' : 'Switch on'}
         </Button>
         <DialogButton label="Back-fill" title="Run past due times">

@@ -1,4 +1,5 @@
 import { Button } from '@mantine/core';
+import type { Scope } from '../../../contracts/access.ts';
 import type { ApiProblem } from '../../api/call.ts';
 import { TestVerdict } from '../../ui/show.tsx';
 import { FailureBelow } from '../../ui/states.tsx';
@@ -9,7 +10,13 @@ interface Tested {
 }
 
 interface TestButtonProps<T extends Tested> {
-  test: { data: T | undefined; error: ApiProblem | null; isPending: boolean; mutate(input: { params: { id: string } }): void };
+  test: {
+    data: T | undefined;
+    error: ApiProblem | null;
+    isPending: boolean;
+    needs: Scope | undefined;
+    mutate(input: { params: { id: string } }): void;
+  };
   id: string;
   label: string;
   /** The message for a test that succeeded. */
@@ -20,7 +27,7 @@ interface TestButtonProps<T extends Tested> {
 export function TestButton<T extends Tested>({ test, id, label, yes }: TestButtonProps<T>) {
   return (
     <>
-      <Button variant="default" loading={test.isPending} onClick={() => test.mutate({ params: { id } })}>
+      <Button variant="default" loading={test.isPending} data-needs={test.needs} onClick={() => test.mutate({ params: { id } })}>
         {label}
       </Button>
       {test.data && <TestVerdict good={test.data.success} yes={yes(test.data)} no={test.data.error} />}

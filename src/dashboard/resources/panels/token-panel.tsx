@@ -65,6 +65,7 @@ function Grant({ id, grant }: { id: string; grant: TokenGrant }) {
             variant="default"
             aria-label={`Revoke from the ${about}`}
             loading={revoke.isPending}
+            data-needs={revoke.needs}
             onClick={() => revoke.mutate({ params: { id, grant_id: grant.id as string } })}
           >
             Revoke
@@ -73,6 +74,7 @@ function Grant({ id, grant }: { id: string; grant: TokenGrant }) {
           <Button
             aria-label={`Grant to the ${about}`}
             loading={give.isPending}
+            data-needs={give.needs}
             onClick={() => give.mutate({ params: { id }, body: { resource_type, resource_id, destination } })}
           >
             Grant

@@ -2,6 +2,7 @@ import { Button, Group, Stack, Switch, Text, Textarea } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { customTools } from '../../../contracts/custom-tools.ts';
 import type { ApiReply } from '../../api/call.ts';
+import { useRefusal } from '../../api/may.ts';
 import { useAct, useRead } from '../../api/queries.ts';
 import { duration } from '../../ui/figures.ts';
 import { parsedJson } from '../../ui/json.ts';
@@ -27,11 +28,14 @@ export function ToolPanel({ record }: { record: Stored }) {
 /** The only setting of a plugin that can be changed, besides its variables. */
 function PluginSwitch({ record }: { record: Stored }) {
   const update = useAct(customTools.update, { line: `switch of ${record.id}` });
+  const refusal = useRefusal(update.needs);
   const pending = update.isPending ? update.variables.body?.is_enabled : undefined;
   return (
     <>
       <Switch
         label="Enabled"
+        disabled={refusal !== null}
+        description={refusal}
         checked={pending ?? record.is_enabled}
         onChange={(event) => update.mutate({ params: { id: record.id }, body: { is_enabled: event.currentTarget.checked } })}
       />
@@ -87,7 +91,7 @@ function RunTool({ record }: { record: Stored }) {
             spellCheck={false}
           />
           <Group>
-            <Button type="submit" variant="default" loading={run.isPending}>
+            <Button type="submit" variant="default" loading={run.isPending} data-needs={run.needs}>
               Run the tool
             </Button>
             {run.data && <RunVerdict run={run.data} />}
@@ -116,6 +120,7 @@ function exampleOf({ properties = {}, required = [] }: { properties?: Record<str
 function EnvMapping({ id }: { id: string }) {
   const query = useRead(customTools.getEnvMapping, { params: { id } });
   const set = useAct(customTools.setEnvMapping, { line: `variables of ${id}` });
+  const refusal = useRefusal(set.needs);
   const pending = set.isPending ? set.variables.body?.env_mapping : undefined;
   return (
     <Section title="Environment variables">
@@ -131,6 +136,8 @@ function EnvMapping({ id }: { id: string }) {
                 among={available_tokens.map((token) => ({ value: token, label: token }))}
                 value={token}
                 clearable
+                disabled={refusal !== null}
+                description={refusal}
                 onChange={(value) => set.mutate({ params: { id }, body: { env_mapping: { [name]: value } } })}
               />
             ))}
@@ -150,7 +157,7 @@ export function ValidateTool({ values }: { values: Values }) {
   return (
     <Stack gap="xs">
       <Group>
-        <Button variant="default" loading={act.isPending} onClick={() => act.mutate({ body })}>
+        <Button variant="default" loading={act.isPending} data-needs={act.needs} onClick={() => act.mutate({ body })}>
           Validate the source
         </Button>
         {act.data && <TestVerdict good={act.data.valid} yes="Valid" no={act.data.error ?? 'Not valid'} />}

@@ -42,7 +42,7 @@ function UploadForm({ endpoint, accept, slug, fields = {}, children }: UploadPro
         {children}
         {act.error && <Failure problem={act.error} />}
         <Group justify="flex-end">
-          <Button type="submit" disabled={!file} loading={act.isPending}>
+          <Button type="submit" disabled={!file} loading={act.isPending} data-needs={act.needs}>
             Upload
           </Button>
         </Group>
@@ -53,7 +53,7 @@ function UploadForm({ endpoint, accept, slug, fields = {}, children }: UploadPro
 
 export function UploadTool() {
   return (
-    <DialogButton label="Upload" title="Upload a Python file named after its function">
+    <DialogButton label="Upload" title="Upload a Python file named after its function" needs={customTools.upload.access}>
       <UploadForm endpoint={customTools.upload} accept=".py" slug="custom-tools" />
     </DialogButton>
   );
@@ -61,7 +61,7 @@ export function UploadTool() {
 
 export function UploadItem() {
   return (
-    <DialogButton label="Upload" title="Upload a document">
+    <DialogButton label="Upload" title="Upload a document" needs={knowledgeItems.upload.access}>
       <UploadItemForm />
     </DialogButton>
   );

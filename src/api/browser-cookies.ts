@@ -1,0 +1,29 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+/** The cookies of the dashboard's sign-in: the session, and for some minutes what a sign-in in progress must bring back. */
+type CookieName = 'session' | 'login';
+
+export interface BrowserCookies {
+  read(request: FastifyRequest, name: CookieName): string | null;
+  set(reply: FastifyReply, name: CookieName, cookie: { value: string; seconds: number }): void;
+  clear(reply: FastifyReply, name: CookieName): void;
+}
+
+/** Over https, the prefix makes browsers refuse the name from other hosts of the same domain, which could plant their own session. */
+export function browserCookies(isSecure: () => boolean): BrowserCookies {
+  const nameOf = (name: CookieName) => `${isSecure() ? '__Host-' : ''}perdura-${name}`;
+  const set: BrowserCookies['set'] = (reply, name, { value, seconds }) => {
+    const attributes = `Path=/; HttpOnly; SameSite=Lax; Max-Age=${Math.floor(seconds)}${isSecure() ? '; Secure' : ''}`;
+    // Fastify collects several cookies of one reply.
+    reply.header('set-cookie', `${nameOf(name)}=${value}; ${attributes}`);
+  };
+  return {
+    set,
+    clear: (reply, name) => set(reply, name, { value: '', seconds: 0 }),
+    read({ headers: { cookie = '' } }, name) {
+      const start = `${nameOf(name)}=`;
+      const found = cookie.split(';').map((part) => part.trim());
+      return found.find((part) => part.startsWith(start))?.slice(start.length) || null;
+    },
+  };
+}

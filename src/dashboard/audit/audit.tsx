@@ -1,0 +1,114 @@
+import { Anchor, Button, Group, Text, TextInput, type TextInputProps } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { type AuditEntry, audit } from '../../contracts/audit.ts';
+import { useRefusal } from '../api/may.ts';
+import { useList } from '../api/queries.ts';
+import { taskQueryOf } from '../runs/task-query.ts';
+import { useFilters } from '../ui/filters.ts';
+import { type Column, ListTable } from '../ui/list.tsx';
+import { Page } from '../ui/page.tsx';
+import { Empty } from '../ui/states.tsx';
+import { When } from '../ui/time.tsx';
+
+type Wanted = ReturnType<typeof useFilters>;
+
+/** Who changed, ran, decided and exported what. */
+export default function Audit() {
+  const refusal = useRefusal('audit');
+  return <Page title="Audit">{refusal ? <Empty>{refusal}.</Empty> : <Entries />}</Page>;
+}
+
+function Entries() {
+  const wanted = useFilters();
+  const [asked] = useDebouncedValue(wanted.filters, 250);
+  const query = useList(audit.list, { limit: 50, ...taskQueryOf(asked) });
+  return (
+    <>
+      <Text c="dimmed">
+        Every request that did more than read, newest first, also if it was refused. Click on a value to filter by it.
+      </Text>
+      <Filters wanted={wanted} />
+      <ListTable
+        query={query}
+        columns={columnsOf(wanted)}
+        label="entries of the audit"
+        stacks
+        empty={<Empty>{wanted.filtered ? 'No entry matches these filters.' : 'No entries yet.'}</Empty>}
+      />
+    </>
+  );
+}
+
+function Filters({ wanted: { filters, filtered, set, clear } }: { wanted: Wanted }) {
+  const input = (name: string, label: string, props: TextInputProps = {}) => (
+    <TextInput
+      label={label}
+      size="xs"
+      value={filters[name] ?? ''}
+      onChange={(event) => set(name, event.currentTarget.value)}
+      {...props}
+    />
+  );
+  return (
+    <Group align="end" gap="sm">
+      {input('principal', 'Person', { placeholder: 'github:583231' })}
+      {input('operation', 'Action', { placeholder: 'create_agent' })}
+      {input('resource_type', 'Resource', { placeholder: 'agents' })}
+      {input('resource_id', 'ID of the resource')}
+      {input('from', 'From', { type: 'date', max: filters.to })}
+      {input('to', 'To', { type: 'date', min: filters.from })}
+      {filtered && (
+        <Button variant="default" onClick={clear}>
+          Clear filters
+        </Button>
+      )}
+    </Group>
+  );
+}
+
+const columnsOf = ({ set }: Wanted): Column<AuditEntry>[] => {
+  const by = (name: string, value: string, shown = value) => (
+    <Anchor
+      component="button"
+      type="button"
+      ta="left"
+      mih={24}
+      className="clip clip-short"
+      title={value}
+      onClick={() => set(name, value)}
+    >
+      {shown}
+    </Anchor>
+  );
+  return [
+    { label: 'Time', show: ({ at }) => <When at={at} /> },
+    {
+      label: 'Person',
+      show: ({ principal, login, service_key_id }) => (
+        <>
+          {by('principal', principal, login)}
+          {service_key_id && (
+            <Text size="xs" c="dimmed">
+              with a service key
+            </Text>
+          )}
+        </>
+      ),
+    },
+    { label: 'Action', show: ({ operation }) => by('operation', operation) },
+    {
+      label: 'Resource',
+      show: ({ resource_type, resource_id, made_id }) => {
+        const id = resource_id ?? made_id;
+        return (
+          <>
+            {by('resource_type', resource_type)}
+            {id && by('resource_id', id)}
+          </>
+        );
+      },
+    },
+    { label: 'Status', show: ({ status }) => status },
+    { label: 'Address', className: 'spare', show: ({ address }) => address },
+  ];
+};

@@ -1,0 +1,17 @@
+import { Button, type ButtonProps } from '@mantine/core';
+import { Link } from 'react-router';
+import type { Scope } from '../../contracts/access.ts';
+import { useRefusal } from '../api/may.ts';
+
+interface FormLinkProps extends Pick<ButtonProps, 'size' | 'variant'> {
+  to: string;
+  /** The scope that the form at the other end takes. */
+  needs: Scope | null;
+  children: string | string[];
+}
+
+/** A link to a form; absent for those who may not send it. */
+export function FormLink({ needs, ...props }: FormLinkProps) {
+  const refusal = useRefusal(needs ?? undefined);
+  return refusal ? null : <Button component={Link} {...props} />;
+}

@@ -1,0 +1,22 @@
+import { isBrowserSession } from '../domain/access.ts';
+import type { BrowserSession } from '../store/browser-sessions.ts';
+import type { CachedIdentity, Identity } from './cached-identity.ts';
+import { withOwnTokens } from './own-tokens.ts';
+
+export const withBrowserSessions = (
+  others: CachedIdentity,
+  known: (session: string) => Promise<BrowserSession | null>,
+): CachedIdentity =>
+  withOwnTokens(others, {
+    isOne: isBrowserSession,
+    async check(session) {
+      const found = await known(session);
+      return found && identityOf(found);
+    },
+    unreachable: 'Whether you are signed in cannot be checked now; try again shortly',
+  });
+
+const identityOf = ({ provider, subject, login, claimed_role, expires_at }: BrowserSession): Identity => ({
+  ...{ provider, subject, login, browser_session: true, valid_until: expires_at.getTime() },
+  ...(claimed_role && { claimed_role }),
+});

@@ -1,0 +1,140 @@
+import { decodeJwt } from 'jose';
+import * as oidc from 'openid-client';
+import type { CallerRole } from '../contracts/access.ts';
+import { textWithReason } from '../domain/reason.ts';
+import type { Principal } from '../store/principals.ts';
+import { loginIn, roleIn } from './oidc.ts';
+
+interface LoginOptions {
+  issuer: string;
+  client_id: string;
+  /** Null: a public client, which PKCE alone protects. */
+  client_secret: string | null;
+  scopes: string;
+  role_claim: string | null;
+  fetch: typeof globalThis.fetch;
+}
+
+/** What only the browser that began may bring back. */
+export interface LoginChecks {
+  state: string;
+  nonce: string;
+  code_verifier: string;
+}
+
+/** Signs people in at an OpenID Connect issuer: authorization code with PKCE. Both steps throw a LoginFailure. */
+export interface OidcLogin {
+  /** Where to send the browser. */
+  begin(redirect_uri: string): Promise<{ url: string; checks: LoginChecks }>;
+  /** Who came back. `url`: what the issuer sent the browser to. */
+  finish(url: URL, checks: LoginChecks): Promise<Principal & { claimed_role: CallerRole | null }>;
+}
+
+/** `denied`: the issuer or the person did not want to; `unreachable`: the issuer is down; `refused`: everything else. */
+type LoginFailureKind = 'denied' | 'unreachable' | 'refused';
+
+export class LoginFailure extends Error {
+  readonly kind: LoginFailureKind;
+  constructor(kind: LoginFailureKind, cause: Error) {
+    super(reasonFor(cause), { cause });
+    this.kind = kind;
+  }
+}
+
+const TIMEOUT_SECONDS = 10;
+const UNREACHABLE = ['OAUTH_TIMEOUT', 'OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON'];
+
+export function oidcLogin({ scopes: scope, role_claim, ...options }: LoginOptions): OidcLogin {
+  let discovered: Promise<oidc.Configuration> | null = null;
+  const known = (): Promise<oidc.Configuration> => {
+    discovered ??= discover(options).catch((error: Error) => {
+      discovered = null;
+      throw error;
+    });
+    return discovered;
+  };
+  return {
+    begin: (redirect_uri) =>
+      orFailure(async () => {
+        const issuer = await known();
+        const checks = {
+          state: oidc.randomState(),
+          nonce: oidc.randomNonce(),
+          code_verifier: oidc.randomPKCECodeVerifier(),
+        };
+        const { href: url } = oidc.buildAuthorizationUrl(issuer, {
+          ...{ redirect_uri, scope, state: checks.state, nonce: checks.nonce },
+          code_challenge: await oidc.calculatePKCECodeChallenge(checks.code_verifier),
+          code_challenge_method: 'S256',
+        });
+        return { url, checks };
+      }),
+    finish: (url, { state, nonce, code_verifier }) =>
+      orFailure(async () => {
+        const issuer = await known();
+        const tokens = await oidc.authorizationCodeGrant(issuer, url, {
+          ...{ expectedState: state, expectedNonce: nonce, pkceCodeVerifier: code_verifier, idTokenExpected: true },
+        });
+        const { sub, ...claims } = tokens.claims() as oidc.IDToken;
+        const sources = [claims, await userClaims(issuer, tokens.access_token, sub), accessClaims(tokens.access_token, sub)];
+        const claimed_role = role_claim === null ? null : roleIn(sources, role_claim);
+        return { provider: 'oidc', subject: sub, login: loginIn(sources) ?? sub, claimed_role };
+      }),
+  };
+}
+
+function discover({ issuer, client_id, client_secret, fetch }: Omit<LoginOptions, 'scopes' | 'role_claim'>) {
+  const server = new URL(issuer);
+  // Signatures are verified even though the token came over TLS. Configuration accepts http:// for this machine only.
+  const execute = [oidc.enableNonRepudiationChecks, ...(server.protocol === 'http:' ? [oidc.allowInsecureRequests] : [])];
+  return oidc.discovery(server, client_id, undefined, client_secret === null ? oidc.None() : secretOf(client_secret), {
+    [oidc.customFetch]: (url, init) => fetch(url, init as RequestInit),
+    timeout: TIMEOUT_SECONDS,
+    execute,
+  });
+}
+
+/** In the way that every issuer must support, unless this one lists others only. */
+const secretOf = (secret: string): oidc.ClientAuth => {
+  const [basic, post] = [oidc.ClientSecretBasic(secret), oidc.ClientSecretPost(secret)];
+  return (server, ...rest) => {
+    const { token_endpoint_auth_methods_supported: methods } = server;
+    return (methods && !methods.includes('client_secret_basic') ? post : basic)(server, ...rest);
+  };
+};
+
+/** Many issuers put the name of the person only there. */
+const userClaims = async (issuer: oidc.Configuration, access_token: string, sub: string): Promise<Record<string, unknown>> =>
+  issuer.serverMetadata().userinfo_endpoint ? oidc.fetchUserInfo(issuer, access_token, sub) : {};
+
+/** Some put roles only there. It came from the issuer itself, which is why its signature does not matter here. */
+function accessClaims(access_token: string, sub: string): Record<string, unknown> {
+  try {
+    const claims = decodeJwt(access_token);
+    return claims.sub === sub ? claims : {};
+  } catch {
+    return {};
+  }
+}
+
+async function orFailure<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new LoginFailure(kindOf(error), error as Error);
+  }
+}
+
+function reasonFor(error: Error): string {
+  if (error instanceof oidc.AuthorizationResponseError || error instanceof oidc.ResponseBodyError)
+    return [error.error, error.error_description].filter(Boolean).join(': ');
+  return error.cause instanceof Response ? `${error.message} ${error.cause.status}` : textWithReason(error);
+}
+
+function kindOf(error: unknown): LoginFailureKind {
+  if (error instanceof oidc.AuthorizationResponseError) return error.error === 'access_denied' ? 'denied' : 'refused';
+  if (error instanceof oidc.ResponseBodyError) return error.status >= 500 ? 'unreachable' : 'refused';
+  const { code = '' } = error as { code?: string };
+  // The first is of fetch: nothing answered.
+  return error instanceof TypeError || UNREACHABLE.includes(code) ? 'unreachable' : 'refused';
+}
