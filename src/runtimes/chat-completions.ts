@@ -1,4 +1,5 @@
 import type OpenAI from 'openai';
+import type { Dialect } from '../domain/provider-presets.ts';
 import { readChunks } from './chat-chunks.ts';
 import { type Chunk, collectReply } from './chat-reply.ts';
 import { chatRequest } from './chat-request.ts';
@@ -9,13 +10,14 @@ interface ChatCompletionsOptions {
   client: OpenAI;
   /** Used if the exchange names no model. */
   default_model: string | null;
+  dialect: (model: string) => Dialect;
 }
 
 /** The caller enforces the deadlines of an exchange; the client's own timeout would end a longer one early. */
 const NO_TIMEOUT = 2 ** 31 - 1;
 
 /** Streamed OpenAI-style chat completions. Each request sends the whole transcript, so there is no cursor. */
-export function chatCompletions({ client, default_model }: ChatCompletionsOptions): ModelRuntime {
+export function chatCompletions({ client, default_model, dialect }: ChatCompletionsOptions): ModelRuntime {
   return {
     async exchange(input, emit, signal) {
       const model = input.model ?? default_model;
@@ -26,7 +28,7 @@ export function chatCompletions({ client, default_model }: ChatCompletionsOption
         });
       }
       try {
-        const asked = client.chat.completions.create(chatRequest(input, model), { signal, timeout: NO_TIMEOUT });
+        const asked = client.chat.completions.create(chatRequest(input, model, dialect(model)), { signal, timeout: NO_TIMEOUT });
         const response = await asked.asResponse();
         await refuseOther(response);
         const answer = collectReply(emit);

@@ -44,7 +44,7 @@ function CreateForm({ kind, name, close, created, resource }: CreateDialogProps 
 }
 
 /** Inside the dialog, because the form reports to it whether it has unsaved text. */
-function CreateFields({ resource: { noun, groups, Extra }, fields, submit }: FieldsProps) {
+function CreateFields({ resource: { noun, groups, Extra, Fill }, fields, submit }: FieldsProps) {
   const form = useForm({ fields, record: null, submit });
-  return <ResourceForm form={form} groups={groups} submit={`Create ${noun}`} Extra={Extra} />;
+  return <ResourceForm form={form} groups={groups} submit={`Create ${noun}`} Extra={Extra} Fill={Fill} />;
 }

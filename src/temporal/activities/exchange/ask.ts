@@ -1,4 +1,5 @@
 import { ApplicationFailure } from '@temporalio/activity';
+import { setCallSettings } from '../../../domain/call-settings.ts';
 import type { PinnedRepository } from '../../../domain/definition.ts';
 import { secretRefusal } from '../../../domain/errors.ts';
 import { eventsOf } from '../../../domain/events.ts';
@@ -54,6 +55,7 @@ function exchangeOf(
   { run, definition: { model, settings } }: ExchangeAttempt,
   { instructions, tools, transcript }: Pick<Exchange, 'instructions' | 'tools'> & Fitted,
 ): Exchange {
+  const call_settings = setCallSettings(settings);
   return {
     task_id: run.task_id,
     model,
@@ -61,6 +63,7 @@ function exchangeOf(
     transcript,
     tools,
     reasoning_effort: settings.reasoning_effort,
+    ...(Object.keys(call_settings).length > 0 ? { call_settings } : {}),
     wants_json: settings.output_format === 'json',
     cursor: run.cursor,
   };
