@@ -57,7 +57,7 @@ const VENDORS: readonly KnownVendor[] = [
     provider_type: 'anthropic_messages',
     base_url: null,
     key_hint: 'An API key (sk-ant-…) from console.anthropic.com',
-    model_example: 'claude-sonnet-4-5',
+    model_example: 'claude-sonnet-5',
     differences: [
       'Uses the Messages API. It requires max_tokens: 8192 unless max_output_tokens is set.',
       'temperature is at most 1. Models that think refuse a temperature.',

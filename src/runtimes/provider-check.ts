@@ -32,7 +32,7 @@ const ANSWERED = ['model_length', 'empty_answer'];
 
 /** Lists the models of a provider, then asks its default model one short question, with a tool that it need not call. */
 export async function checkProvider(provider: Checked, client: OpenAI | Anthropic): Promise<ProviderCheck> {
-  const asked = { url: provider.base_url ?? client.baseURL, has_key: provider.api_key_token_name !== null };
+  const asked = { url: withoutAccount(client.baseURL), has_key: provider.api_key_token_name !== null };
   const listed = await listedModels(client, asked);
   const { default_model } = provider;
   // Some endpoints list nothing; there the model itself is the test.
@@ -50,6 +50,12 @@ export async function checkProvider(provider: Checked, client: OpenAI | Anthropi
   // Without models and without an answer, nothing is known to be at this address.
   if (listed.fault !== null && refused.status === 404) return { models: [], fault: listed.fault };
   return { models: known, fault: await refusalOf({ refused, runtime, model: default_model, known, asked }) };
+}
+
+/** An address as people may read it. */
+function withoutAccount(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname === '/' ? '' : pathname}`;
 }
 
 /** Some vendors list their models with a prefix, or without the name of the version that is used by default. */

@@ -183,7 +183,7 @@ describe('what belongs to a vendor survives the round trip', () => {
       },
     ]);
     expect(sent).toMatchObject({ thinking: { type: 'adaptive' }, output_config: { effort: 'low' } });
-    expect(vendor.headers[0]).toMatchObject({ 'x-api-key': 'value of key' });
+    expect(vendor.headers[0]).toMatchObject({ authorization: 'Bearer value of key', 'anthropic-version': expect.any(String) });
     expect(vendor.refused()).toBe(0);
   });
 

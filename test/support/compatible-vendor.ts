@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import type { Rules } from './vendor-rules.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: bodies of requests, as tests look into them
 type Json = Record<string, any>;
 
 /** What a vendor answers: pieces of a stream, and what it will want back with the call of this id. */

@@ -1,6 +1,5 @@
 /** What vendors refuse, and how they say it, as their documentation and public reports of their answers have it. */
 
-// biome-ignore lint/suspicious/noExplicitAny: bodies of requests, judged here field by field
 type Json = Record<string, any>;
 
 export interface Refusal {
