@@ -12,7 +12,7 @@ export const WORKFLOW_STATUSES = ['active', 'running', 'waiting', ...TERMINAL_ST
 const Stop = z.array(z.string().min(1).max(256)).max(4);
 
 /** Sent with each model call of a run. Vendors refuse what a model does not take. */
-export const CallSettingFields = {
+const CallSettingFields = {
   temperature: z
     .number()
     .min(0)

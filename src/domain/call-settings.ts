@@ -12,7 +12,7 @@ export type SetCallSettings = { [K in keyof CallSettings]?: NonNullable<CallSett
 
 const UNSET: CallSettings = { temperature: null, top_p: null, max_output_tokens: null, stop: [], parallel_tool_calls: null };
 
-export const CALL_SETTINGS = Object.keys(UNSET) as (keyof CallSettings)[];
+const CALL_SETTINGS = Object.keys(UNSET) as (keyof CallSettings)[];
 
 const isSet = (value: unknown) => value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
 

@@ -11,7 +11,7 @@ export interface Dialect {
 }
 
 /** What is known of a vendor: enough to fill in a provider. */
-export interface ProviderPreset {
+export interface VendorPreset {
   id: string;
   name: string;
   provider_type: 'openai' | 'openai_compatible' | 'anthropic_messages';
@@ -26,7 +26,7 @@ export interface ProviderPreset {
   docs_url: string;
 }
 
-interface KnownVendor extends ProviderPreset {
+interface KnownVendor extends VendorPreset {
   dialect: Partial<Dialect>;
   /** Its name in the table of known models, which has its list prices; null: not in it. */
   catalogue: string | null;
@@ -149,7 +149,7 @@ const VENDORS: readonly KnownVendor[] = [
   },
 ];
 
-export const PROVIDER_PRESETS: readonly ProviderPreset[] = VENDORS.map(({ dialect: _, catalogue: __, ...preset }) => preset);
+export const PROVIDER_PRESETS: readonly VendorPreset[] = VENDORS.map(({ dialect: _, catalogue: __, ...preset }) => preset);
 
 interface Endpoint {
   provider_type: string;

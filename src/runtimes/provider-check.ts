@@ -8,7 +8,7 @@ import { modelFailureOf } from './failures.ts';
 import { vendorFailureOf } from './managed/failures.ts';
 import { messagesRuntime } from './messages.ts';
 import {
-  type Asked,
+  type AskedEndpoint,
   faultOf,
   modelFault,
   noToolsFault,
@@ -67,7 +67,7 @@ interface Refused {
   runtime: ModelRuntime;
   model: string;
   known: readonly string[];
-  asked: Asked;
+  asked: AskedEndpoint;
 }
 
 async function refusalOf({ refused, runtime, model, known, asked }: Refused): Promise<string> {
@@ -128,7 +128,7 @@ interface Listed {
   status?: number;
 }
 
-async function listedModels(client: OpenAI | Anthropic, asked: Asked): Promise<Listed> {
+async function listedModels(client: OpenAI | Anthropic, asked: AskedEndpoint): Promise<Listed> {
   try {
     return client instanceof Anthropic ? await vendorModels(client) : await compatibleModels(client, asked);
   } catch (error) {
@@ -146,7 +146,7 @@ async function vendorModels(client: Anthropic): Promise<Listed> {
 }
 
 /** Reads the answer itself: the client takes a web page for an empty list. */
-async function compatibleModels(client: OpenAI, asked: Asked): Promise<Listed> {
+async function compatibleModels(client: OpenAI, asked: AskedEndpoint): Promise<Listed> {
   const response = await client.models.list().asResponse();
   const text = await response.text();
   if ((response.headers.get('content-type') ?? '').includes('html') || /^\s*<(!doctype|html)/i.test(text))

@@ -3,7 +3,7 @@ import { APIConnectionTimeoutError } from 'openai';
 import { innermost, reasonOf } from '../domain/reason.ts';
 
 /** Where a provider was asked. */
-export interface Asked {
+export interface AskedEndpoint {
   url: string;
   has_key: boolean;
 }
@@ -16,13 +16,13 @@ const NOT_TLS = /^(EPROTO|ERR_SSL_)/;
 const VERSION = /\/(v\d|api|openai)/;
 
 /** Why a provider could not be asked, and what to do, in one sentence. Null: nothing is known but the error's own message. */
-export function faultOf(error: unknown, asked: Asked): string | null {
+export function faultOf(error: unknown, asked: AskedEndpoint): string | null {
   const { status, message } = error as { status?: number; message?: string };
   if (status !== undefined) return refusalFault(status, plainMessage(message ?? ''), asked);
   return connectionFault(error, asked);
 }
 
-function connectionFault(error: unknown, { url }: Asked): string | null {
+function connectionFault(error: unknown, { url }: AskedEndpoint): string | null {
   const { code = '' } = innermost(error) as { code?: string };
   const { hostname = url, host = url, protocol } = URL.parse(url) ?? {};
   if (UNKNOWN_HOST.includes(code))
@@ -51,7 +51,7 @@ function plainMessage(message: string): string {
   }
 }
 
-function refusalFault(status: number, message: string, asked: Asked): string {
+function refusalFault(status: number, message: string, asked: AskedEndpoint): string {
   const said = `(${status}: ${message})`;
   if (status === 401)
     return asked.has_key
@@ -75,10 +75,10 @@ function pathAdvice(url: string): string {
     : `set base_url to ${url.replace(/\/+$/, '')}/v1, or to the path in the vendor's documentation`;
 }
 
-export const webPageFault = ({ url }: Asked): string =>
+export const webPageFault = ({ url }: AskedEndpoint): string =>
   `${url} answers with a web page: base_url must be the address of the API, such as ${URL.parse(url)?.origin ?? url}/v1, and not of the vendor's site or a sign-in page`;
 
-export const notAnApiFault = ({ url }: Asked): string =>
+export const notAnApiFault = ({ url }: AskedEndpoint): string =>
   `${noApiAt(url)}: what it answers is not a list of models; check base_url and provider_type`;
 
 /** Names a few of the models that there are. */

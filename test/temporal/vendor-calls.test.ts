@@ -77,7 +77,7 @@ it('a setting that the model refuses ends the run at once, in the words of the v
     const provider = { provider_type: 'openai', base_url: `${vendor.url}/v1`, default_model: 'gpt-5' };
     const { ended } = await runAt(provider, { temperature: 0.2 });
     expect(ended).toMatchObject({
-      ...{ status: 'error', error: expect.stringContaining("'temperature' does not support 0.2 with this model") },
+      ...{ status: 'failed', error: expect.stringContaining("'temperature' does not support 0.2 with this model") },
     });
     expect(vendor.requests).toHaveLength(1);
   } finally {
@@ -89,16 +89,16 @@ it('a workflow without settings has the definition that it always had', async ()
   const id = await here.workflow();
   await here.ended(await here.prompt(id));
   const versions = await here.alice.ok(here.alice.get(`/api/workflows/${id}/versions`));
-  const before = versions.items[0].definition_hash;
-  const { definition } = await here.alice.ok(here.alice.get(`/api/workflows/${id}/versions/${versions.items[0].number}`));
+  const before = versions[0].definition_hash;
+  const { definition } = await here.alice.ok(here.alice.get(`/api/workflows/${id}/versions/${versions[0].number}`));
   expect(Object.keys(definition.settings)).not.toContain('temperature');
   const set = async (values: object) => {
     await here.alice.ok(here.alice.put(`/api/workflows/${id}`, values));
-    return (await here.alice.ok(here.alice.get(`/api/workflows/${id}/versions`))).items[0].definition_hash;
+    return (await here.alice.ok(here.alice.get(`/api/workflows/${id}/versions`)))[0].definition_hash;
   };
   expect(await set({ temperature: 0.1, stop: ['END'] })).not.toBe(before);
   await set({ temperature: null, stop: [] });
-  const current = (await here.alice.ok(here.alice.get(`/api/workflows/${id}/versions`))).items.find(
+  const current = (await here.alice.ok(here.alice.get(`/api/workflows/${id}/versions`))).find(
     ({ current }: { current: boolean }) => current,
   );
   expect(current.definition_hash).toBe(before);
