@@ -9,7 +9,7 @@ export const REASONING_EFFORTS = ['minimal', 'low', 'medium', 'high'] as const;
 export const ON_BUSY = ['enqueue', 'reject', 'interrupt'] as const;
 export const WORKFLOW_STATUSES = ['active', 'running', 'waiting', ...TERMINAL_STATUSES, 'inactive'] as const;
 
-const Stop = z.array(z.string().min(1).max(256)).max(4);
+const Stop = z.array(z.string().min(1).max(256)).max(64);
 
 /** Sent with each model call of a run. Vendors refuse what a model does not take. */
 const CallSettingFields = {
@@ -28,7 +28,7 @@ const CallSettingFields = {
     .nullable()
     .default(null)
     .meta({ description: "Of one answer, reasoning included. Null: the model's default" }),
-  stop: Stop.default([]).meta({ description: 'Texts at which the model stops, at most 4' }),
+  stop: Stop.default([]).meta({ description: 'Texts at which the model stops. OpenAI takes at most 4' }),
   parallel_tool_calls: z
     .boolean()
     .nullable()

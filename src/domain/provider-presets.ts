@@ -11,7 +11,7 @@ export interface Dialect {
 }
 
 /** What is known of a vendor: enough to fill in a provider. */
-export interface VendorPreset {
+interface VendorPreset {
   id: string;
   name: string;
   provider_type: 'openai' | 'openai_compatible' | 'anthropic_messages';

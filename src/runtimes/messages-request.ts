@@ -32,7 +32,7 @@ export function messagesRequest(
       ? {
           tools: tools.map(({ name, description, parameters }) => ({
             name,
-            description,
+            description: description || name,
             input_schema: { ...parameters, type: 'object' as const },
           })),
         }

@@ -909,7 +909,7 @@ export type ExportedWorkflow = {
   top_p?: number | null;
   /** Of one answer, reasoning included. Null: the model's default */
   max_output_tokens?: number | null;
-  /** Texts at which the model stops, at most 4 */
+  /** Texts at which the model stops. OpenAI takes at most 4 */
   stop?: string[];
   /** Whether the model may ask for several tool calls at once. Null: the model's default */
   parallel_tool_calls?: boolean | null;
@@ -960,7 +960,7 @@ export type ExportedWorkflowOutput = {
   top_p: number | null;
   /** Of one answer, reasoning included. Null: the model's default */
   max_output_tokens: number | null;
-  /** Texts at which the model stops, at most 4 */
+  /** Texts at which the model stops. OpenAI takes at most 4 */
   stop: string[];
   /** Whether the model may ask for several tool calls at once. Null: the model's default */
   parallel_tool_calls: boolean | null;
@@ -3040,7 +3040,7 @@ export type Workflow = {
   top_p: number | null;
   /** Of one answer, reasoning included. Null: the model's default */
   max_output_tokens: number | null;
-  /** Texts at which the model stops, at most 4 */
+  /** Texts at which the model stops. OpenAI takes at most 4 */
   stop: string[];
   /** Whether the model may ask for several tool calls at once. Null: the model's default */
   parallel_tool_calls: boolean | null;
@@ -3112,7 +3112,7 @@ export type WorkflowCreate = {
   top_p?: number | null;
   /** Of one answer, reasoning included. Null: the model's default */
   max_output_tokens?: number | null;
-  /** Texts at which the model stops, at most 4 */
+  /** Texts at which the model stops. OpenAI takes at most 4 */
   stop?: string[];
   /** Whether the model may ask for several tool calls at once. Null: the model's default */
   parallel_tool_calls?: boolean | null;
@@ -3179,7 +3179,7 @@ export type WorkflowSummary = {
   top_p: number | null;
   /** Of one answer, reasoning included. Null: the model's default */
   max_output_tokens: number | null;
-  /** Texts at which the model stops, at most 4 */
+  /** Texts at which the model stops. OpenAI takes at most 4 */
   stop: string[];
   /** Whether the model may ask for several tool calls at once. Null: the model's default */
   parallel_tool_calls: boolean | null;
