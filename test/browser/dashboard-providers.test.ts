@@ -6,7 +6,7 @@ import { startTestInstallation, type TestInstallation } from '../support/install
 
 let here: TestInstallation;
 beforeAll(async () => {
-  here = await startTestInstallation({ worker: false });
+  here = await startTestInstallation();
 });
 afterAll(() => here.stop());
 
