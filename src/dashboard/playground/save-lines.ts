@@ -15,7 +15,13 @@ interface Stored {
 }
 
 const OF_WORKFLOW = [
-  ...['output_format', 'reasoning_effort', 'temperature', 'top_p', 'max_output_tokens', 'stop', 'parallel_tool_calls'],
+  'output_format',
+  'reasoning_effort',
+  'temperature',
+  'top_p',
+  'max_output_tokens',
+  'stop',
+  'parallel_tool_calls',
 ];
 
 const same = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
