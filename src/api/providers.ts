@@ -1,7 +1,8 @@
-import type { Model } from '../contracts/models.ts';
 import { type Provider, providers } from '../contracts/providers.ts';
 import { type FieldError, isSecretNotGranted, notFound } from '../domain/errors.ts';
+import { PROVIDER_PRESETS } from '../domain/provider-presets.ts';
 import type { ModelLists } from '../runtimes/model-list-service.ts';
+import type { ProviderCheck } from '../runtimes/provider-check.ts';
 import type { Store } from '../store/index.ts';
 import { mountCrud, type SharedWrite } from './crud.ts';
 import { type Api, mount } from './mount.ts';
@@ -18,17 +19,19 @@ export function providerRoutes(api: Api, { store, models }: Services, shared_wri
     needs: tokenNeeds(store, ({ api_key_token_name: token }: Partial<Provider>) => [{ path: 'api_key_token_name', token }]),
     users: ({ id }, { key }) => store.usersOf('provider', id, key),
   });
+  mount(api, providers.presets, async () => [...PROVIDER_PRESETS]);
   mount(api, providers.test, async ({ params: { id } }, caller) => {
     const provider = await store.providers.find(id as string);
     if (!provider) throw notFound('provider', id as string);
-    return listingOutcome(models.ofProvider(provider, caller));
+    return testOutcome(models.check(provider, caller));
   });
-  mount(api, providers.testDraft, ({ body }) => listingOutcome(models.ofDraft(body)));
+  mount(api, providers.testDraft, ({ body }) => testOutcome(models.checkDraft(body)));
 }
 
-async function listingOutcome(listing: Promise<Model[]>) {
+async function testOutcome(check: Promise<ProviderCheck>) {
   try {
-    return { success: true, models: (await listing).map(({ id }) => id), error: null };
+    const { models, fault } = await check;
+    return { success: fault === null, models, error: fault };
   } catch (error) {
     if (isSecretNotGranted(error)) throw error;
     return { success: false, models: [], error: (error as Error).message };

@@ -1,4 +1,5 @@
 import { type AgentRestore, type Restored, versions } from '../contracts/versions.ts';
+import { callSettings } from '../domain/call-settings.ts';
 import { canonicalJson } from '../domain/canonical-json.ts';
 import { changesBetween, type FieldChange } from '../domain/changes.ts';
 import type { Definition } from '../domain/definition.ts';
@@ -49,9 +50,9 @@ export function versionRoutes(api: Api, store: Store, shared_write: SharedWrite)
     refuseDeleted(await unknownReferences(store, { ...config.workflow }, REFERENCES));
     const restoring = { version, config, choice: agent, shared_write, copy_id: reserved_id, title: before.title ?? id };
     const agent_id = await restoredAgent(store, restoring, caller);
-    // Versions from before there were output schemas have no such field.
-    const { output_schema = null } = config.workflow;
-    await store.workflows.update(id, { ...config.workflow, output_schema, agent_id }, caller.key);
+    // A version knows only the settings that there were.
+    const later = { output_schema: null, ...callSettings({}) };
+    await store.workflows.update(id, { ...later, ...config.workflow, agent_id }, caller.key);
     await store.versions.note(id, caller);
     return { workflow_id: id, agent_id, ...(await comparedWithNow(store, id, version)) };
   });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { alsoTaken, ExchangeLimitFields, JsonRecord, Name, Needs, patchOf, UntaggedQuery } from './common.ts';
 import { crud, endpoint, IdParams } from './endpoint.ts';
 
-const PROVIDER_TYPES = ['openai', 'azure_openai', 'openai_compatible', 'anthropic'] as const;
+const PROVIDER_TYPES = ['openai', 'azure_openai', 'openai_compatible', 'anthropic', 'anthropic_messages'] as const;
 
 /** US dollars per million tokens; a model's own entry wins over `*`. */
 export const Price = z.object({
@@ -19,7 +19,12 @@ export const ProviderCreate = z
   .object({
     name: Name.meta({ example: 'my-openai' }),
     description: z.string().default(''),
-    provider_type: alsoTaken(z.enum(PROVIDER_TYPES), { read: (type) => (type === 'custom' ? 'openai_compatible' : type) }),
+    provider_type: alsoTaken(z.enum(PROVIDER_TYPES), {
+      read: (type) => (type === 'custom' ? 'openai_compatible' : type),
+    }).meta({
+      description:
+        '`anthropic_messages`: the Messages API. `anthropic`: without `base_url` agent sessions at the vendor, with it chat completions',
+    }),
     api_key_token_name: z.string().nullable().default(null).meta({ description: 'Name of the stored token that holds the key' }),
     base_url: z
       .url({ protocol: /^https?$/ })
@@ -54,6 +59,7 @@ export const ProviderDraft = z
     auth_type: ProviderCreate.shape.auth_type,
     azure_api_version: ProviderCreate.shape.azure_api_version,
     azure_deployment: ProviderCreate.shape.azure_deployment,
+    default_model: ProviderCreate.shape.default_model,
     api_key: z
       .string()
       .min(1)
@@ -66,8 +72,30 @@ export const ProviderDraft = z
 export type ProviderDraft = z.output<typeof ProviderDraft>;
 
 const ProviderTest = z
-  .object({ success: z.boolean(), models: z.array(z.string()), error: z.string().nullable() })
+  .object({
+    success: z.boolean(),
+    models: z.array(z.string()),
+    error: z.string().nullable().meta({ description: 'What is wrong and what to do, in one sentence' }),
+  })
   .meta({ id: 'ProviderTest' });
+
+export const ProviderPreset = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    provider_type: z.enum(PROVIDER_TYPES),
+    base_url: z.string().nullable().meta({ description: "Null: the vendor's own address" }),
+    key_hint: z.string().nullable().meta({ description: 'Which key it takes, and where to get it. Null: none is needed' }),
+    model_example: z.string(),
+    differences: z.array(z.string()).meta({ description: 'What the vendor refuses or names differently, a sentence each' }),
+    docs_url: z.string(),
+  })
+  .meta({ id: 'ProviderPreset' });
+export type ProviderPreset = z.output<typeof ProviderPreset>;
+
+const TESTED =
+  'Lists the models, then asks `default_model` one short question with a tool, which costs a few tokens. A 200 means that the test was ' +
+  'made; `success` reports its result, and `error` says what to do.';
 
 const tag = 'Providers';
 
@@ -76,12 +104,20 @@ export const providers = {
     { path: '/api/providers', noun: 'provider', tag },
     { record: Provider, create: ProviderCreate, update: ProviderUpdate, query: UntaggedQuery },
   ),
+  presets: endpoint('GET /api/providers/presets', {
+    operation: 'list_provider_presets',
+    tag,
+    summary: 'List the vendors whose endpoints are known',
+    description:
+      'Values for the fields of a provider, and what differs from OpenAI. List prices and context windows come from a table.',
+    reply: z.array(ProviderPreset),
+  }),
   test: endpoint('POST /api/providers/{id}/test', {
     operation: 'test_provider',
     access: 'run',
     tag,
-    summary: 'Ask the provider for its models',
-    description: 'A 200 means that the test was made; `success` reports its result.',
+    summary: 'Test a provider',
+    description: TESTED,
     params: IdParams,
     reply: ProviderTest,
   }),
@@ -89,8 +125,8 @@ export const providers = {
     operation: 'test_provider_draft',
     access: 'run',
     tag,
-    summary: 'Ask a provider that is not stored yet for its models',
-    description: 'Nothing is stored. A 200 means that the test was made; `success` reports its result.',
+    summary: 'Test a provider that is not stored yet',
+    description: `Nothing is stored. ${TESTED}`,
     body: ProviderDraft,
     reply: ProviderTest,
   }),

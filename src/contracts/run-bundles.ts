@@ -28,6 +28,11 @@ export const BundledDefinition = z.object({
     auto_memory: z.boolean(),
     tsv_tool_results: z.boolean(),
     caveman: z.boolean(),
+    temperature: z.number().optional(),
+    top_p: z.number().optional(),
+    max_output_tokens: z.int().optional(),
+    stop: z.array(z.string()).optional(),
+    parallel_tool_calls: z.boolean().optional(),
   }),
   skills: z.array(z.object({ name: z.string(), instructions: z.string() })),
   guardrails: z

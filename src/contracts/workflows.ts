@@ -10,6 +10,33 @@ export const REASONING_EFFORTS = ['minimal', 'low', 'medium', 'high'] as const;
 export const ON_BUSY = ['enqueue', 'reject', 'interrupt'] as const;
 export const WORKFLOW_STATUSES = ['active', 'running', 'waiting', ...TERMINAL_STATUSES, 'inactive'] as const;
 
+const Stop = z.array(z.string().min(1).max(256)).max(64);
+
+/** Sent with each model call of a run. Vendors refuse what a model does not take. */
+const CallSettingFields = {
+  temperature: z
+    .number()
+    .min(0)
+    .max(2)
+    .nullable()
+    .default(null)
+    .meta({ description: "Null: the model's default. Anthropic takes at most 1; reasoning models refuse it" }),
+  top_p: z.number().min(0).max(1).nullable().default(null).meta({ description: "Null: the model's default" }),
+  max_output_tokens: z
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .nullable()
+    .default(null)
+    .meta({ description: "Of one answer, reasoning included. Null: the model's default" }),
+  stop: Stop.default([]).meta({ description: 'Texts at which the model stops. OpenAI takes at most 4' }),
+  parallel_tool_calls: z
+    .boolean()
+    .nullable()
+    .default(null)
+    .meta({ description: "Whether the model may ask for several tool calls at once. Null: the model's default" }),
+};
+
 /** A token belongs in repo_token_name; in the URL it would end up in logs. */
 const RepoUrl = z.url({ protocol: /^https$/ }).regex(/^[^/]+:\/\/[^/@]+(\/|$)/, 'Leave out user and password');
 const Ids = z.array(Id).default([]);
@@ -41,6 +68,7 @@ export const WorkflowCreate = z
         example: { type: 'object', properties: { sum: { type: 'integer' } }, required: ['sum'] },
       }),
     reasoning_effort: z.enum(REASONING_EFFORTS).nullable().default(null),
+    ...CallSettingFields,
     infinite_session: z
       .boolean()
       .default(true)

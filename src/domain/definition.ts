@@ -1,4 +1,5 @@
 import type { BudgetLimits } from './budget.ts';
+import type { SetCallSettings } from './call-settings.ts';
 
 /** What a run works with, pinned when its task is created. Holds names of stored tokens, never their values. */
 export interface Definition {
@@ -66,6 +67,10 @@ export interface PinnedProvider {
 export const isVendor = ({ provider_type, base_url }: Pick<PinnedProvider, 'provider_type' | 'base_url'>): boolean =>
   provider_type === 'anthropic' && !base_url;
 
+/** Whether a provider is reached by Anthropic's own API; the others speak chat completions. */
+export const usesVendorApi = (provider: Pick<PinnedProvider, 'provider_type' | 'base_url'>): boolean =>
+  isVendor(provider) || provider.provider_type === 'anthropic_messages';
+
 /** The run that a workspace belongs to. */
 export interface WorkspaceOwner {
   task_id: string;
@@ -107,7 +112,7 @@ export interface AllowedMcpTool {
   spec: ToolSpec;
 }
 
-export interface RunSettings {
+export interface RunSettings extends SetCallSettings {
   max_turns: number;
   output_format: string;
   reasoning_effort: string | null;

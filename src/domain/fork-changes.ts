@@ -1,3 +1,4 @@
+import { type CallSettings, callSettings, setCallSettings, withoutCallSettings } from './call-settings.ts';
 import { canonicalJson } from './canonical-json.ts';
 import {
   type Definition,
@@ -17,7 +18,7 @@ export interface MessageEdit {
 }
 
 /** What a fork may have differently from its source run, in the fields of agents and workflows. */
-interface PinnedFields {
+interface PinnedFields extends CallSettings {
   system_prompt: string;
   provider_id: string | null;
   model: string | null;
@@ -45,6 +46,7 @@ export function pinnedFields({ agent, provider, model, settings, tools, mcp_serv
     mcp_server_ids: mcp_servers.map(({ id }) => id),
     output_format,
     reasoning_effort,
+    ...callSettings(settings),
   };
 }
 
@@ -81,12 +83,19 @@ export function changedDefinition(source: Definition, changes: DefinitionChanges
     ...withModel(source, changes, parts),
     ...changedTools(source, changes, parts),
     agent: { ...agent, system_prompt },
-    settings: { ...settings, output_format, reasoning_effort },
+    settings: {
+      ...withoutCallSettings(settings),
+      output_format,
+      reasoning_effort,
+      ...setCallSettings({ ...settings, ...defined(changes) }),
+    },
   };
   if (changed.provider && isVendor(changed.provider))
     throw unprocessable([{ path: 'changes.provider_id', message: KEPT_THERE }], 'fork_unsupported');
   return canonicalJson(changed) === canonicalJson(source) ? source : changed;
 }
+
+const defined = (changes: object) => Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
 
 const KEPT_THERE =
   'This provider keeps conversations in its own sessions, which cannot start in the middle of one; choose another provider';

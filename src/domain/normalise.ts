@@ -73,7 +73,7 @@ function normalCall<C extends Call>(call: C): C {
   const of = `The arguments of the model's call of ${storable(name)}`;
   if (args.length > ARGUMENT_CHARACTERS)
     throw new OutsideRefused(`${of} are longer than ${ARGUMENT_CHARACTERS} characters`, 'tool_arguments_too_large');
-  if (isTextTooDeep(args)) throw tooDeep(of);
+  if (isTooDeepText(args)) throw tooDeep(of);
   return { ...call, id: storable(id), name: storable(name), arguments: storable(args) };
 }
 
@@ -84,7 +84,7 @@ function normalMadeThere<C extends NonNullable<Reply['made_there']>[number]>(cal
     ...call,
     id: storable(id.slice(0, CALL_ID_CHARACTERS)),
     name: word(name),
-    arguments: isTextTooDeep(args) ? '' : cut(args, RESULT_CHARACTERS),
+    arguments: isTooDeepText(args) ? '' : cut(args, RESULT_CHARACTERS),
     result: result && { ...result, content: cut(result.content, RESULT_CHARACTERS) },
   };
 }
@@ -106,7 +106,7 @@ const tooDeep = (what: string) =>
   new OutsideRefused(`${what} are nested deeper than ${DEEPEST} levels`, 'tool_arguments_too_deep');
 
 /** Whether JSON is nested too deep to be parsed safely. Only its brackets are counted, so nothing is parsed. */
-function isTextTooDeep(json: string, most = DEEPEST): boolean {
+export function isTooDeepText(json: string, most = DEEPEST): boolean {
   let depth = 0;
   let quoted = false;
   for (let at = 0; at < json.length; at += 1) {

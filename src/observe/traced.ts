@@ -77,7 +77,8 @@ export function tracedRuntime(runtime: ModelRuntime, { task_id, provider, conten
 }
 
 /** As the conventions call it; the installation's own endpoint has no type and speaks as OpenAI's does. */
-const providerName = (type = 'openai') => (type === 'azure_openai' ? 'azure.ai.openai' : type);
+const providerName = (type = 'openai') => PROVIDER_NAMES[type] ?? type;
+const PROVIDER_NAMES: Record<string, string> = { azure_openai: 'azure.ai.openai', anthropic_messages: 'anthropic' };
 
 const inputOf = ({ instructions, transcript }: Exchange): Attributes => ({
   'gen_ai.system_instructions': JSON.stringify([{ type: 'text', content: instructions }]),

@@ -11,11 +11,12 @@ export function digestOf({
   reasoning_effort,
   wants_json,
   output_schema,
+  call_settings,
 }: Exchange): string {
   const messages = transcript.map(({ role, kind, content, tool_calls, call_id, extra }) => {
     return { role, kind, content, tool_calls, call_id, extra: extra ?? null };
   });
   const schema = output_schema ? { output_schema } : {};
-  const whole = canonicalJson({ model, instructions, messages, tools, reasoning_effort, wants_json, ...schema });
+  const whole = canonicalJson({ model, instructions, messages, tools, reasoning_effort, wants_json, call_settings, ...schema });
   return createHash('sha256').update(whole).digest('hex');
 }

@@ -1,11 +1,14 @@
 import type { Caller } from '../api/auth.ts';
 import type { StepRequest } from '../contracts/run-inspection.ts';
-import type { Definition } from '../domain/definition.ts';
+import { type Definition, usesVendorApi } from '../domain/definition.ts';
 import { AppError } from '../domain/errors.ts';
 import { pinnedFields } from '../domain/fork-changes.ts';
+import { dialectOf } from '../domain/provider-presets.ts';
 import { KNOWLEDGE_POSITION, MEMORY_POSITION, type TranscriptMessage } from '../domain/transcript.ts';
 import type { SharedServices } from '../main/core.ts';
 import { chatRequest } from '../runtimes/chat-request.ts';
+import { messagesRequest } from '../runtimes/messages-request.ts';
+import type { Exchange } from '../runtimes/runtime.ts';
 import type { RunRecord } from '../store/inspection.ts';
 import type { WiredTask } from '../store/tasks.ts';
 import { recordedBundle } from './bundles.ts';
@@ -20,7 +23,6 @@ export function stepRequestsOf(core: SharedServices) {
     const exchange = await exchangeAt(bundle, step);
     const model = exchange.model ?? definition.provider?.default_model ?? recorded.model;
     const { keeps_context } = bundle.runtime;
-    const { model: _model, messages: _messages, tools: _tools, ...parameters } = chatRequest(exchange, model ?? '');
     return {
       step,
       model,
@@ -29,7 +31,7 @@ export function stepRequestsOf(core: SharedServices) {
       skills: bundle.definition.skills,
       messages: exchange.transcript.map(requestMessage),
       tools: exchange.tools.map(({ name, description, parameters: schema }) => ({ name, description, parameters: schema })),
-      parameters: keeps_context ? {} : parameters,
+      parameters: keeps_context ? {} : parametersOf(exchange, { model: model ?? '', definition }),
       changeable: { ...pinnedFields(definition), system_prompt: bundle.definition.agent.system_prompt },
       not_rebuilt: notRebuilt(definition, {
         copied_otherwise: recorded.copied && wasChanged(record),
@@ -38,6 +40,16 @@ export function stepRequestsOf(core: SharedServices) {
       }),
     };
   };
+}
+
+function parametersOf(exchange: Exchange, { model, definition: { provider } }: { model: string; definition: Definition }) {
+  const request =
+    provider && usesVendorApi(provider)
+      ? { ...messagesRequest(exchange, model), stream: true }
+      : chatRequest(exchange, model, dialectOf(provider, model));
+  const { model: _model, messages: _messages, tools: _tools, ...parameters } = request;
+  if ('system' in parameters) delete parameters.system;
+  return parameters as Record<string, unknown>;
 }
 
 export type StepRequestOf = ReturnType<typeof stepRequestsOf>;

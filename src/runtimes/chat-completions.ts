@@ -1,4 +1,5 @@
 import OpenAI from 'openai';
+import type { Dialect } from '../domain/provider-presets.ts';
 import { readChunks } from './chat-chunks.ts';
 import { type Chunk, collectReply } from './chat-reply.ts';
 import { chatRequest } from './chat-request.ts';
@@ -9,13 +10,14 @@ interface ChatCompletionsOptions {
   client: OpenAI;
   /** Used if the exchange names no model. */
   default_model: string | null;
+  dialect: (model: string) => Dialect;
 }
 
 /** The caller enforces the deadlines of an exchange; the client's own timeout would end a longer one early. */
 const NO_TIMEOUT = 2 ** 31 - 1;
 
 /** Streamed OpenAI-style chat completions. Each request sends the whole transcript, so there is no cursor. */
-export function chatCompletions({ client, default_model }: ChatCompletionsOptions): ModelRuntime {
+export function chatCompletions({ client, default_model, dialect }: ChatCompletionsOptions): ModelRuntime {
   return {
     async exchange(input, emit, signal) {
       const model = input.model ?? default_model;
@@ -28,10 +30,10 @@ export function chatCompletions({ client, default_model }: ChatCompletionsOption
       try {
         const send = (request: ReturnType<typeof chatRequest>) =>
           client.chat.completions.create(request, { signal, timeout: NO_TIMEOUT }).asResponse();
-        const request = chatRequest(input, model);
+        const request = chatRequest(input, model, dialect(model));
         const response = await send(request).catch((error: unknown) => {
           if (!refusesSchemas(error) || !input.output_schema) throw error;
-          return send(chatRequest({ ...input, output_schema: undefined, wants_json: false }, model));
+          return send(chatRequest({ ...input, output_schema: undefined, wants_json: false }, model, dialect(model)));
         });
         await refuseOther(response);
         const answer = collectReply(emit);

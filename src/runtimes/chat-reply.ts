@@ -4,8 +4,19 @@ import type { ExchangeUsage } from '../domain/usage.ts';
 import { ModelFailure, type ModelReply } from './runtime.ts';
 
 export type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;
-type Delta = Chunk['choices'][number]['delta'] & { reasoning_content?: unknown; reasoning?: unknown };
-type CallPart = NonNullable<Delta['tool_calls']>[number];
+type Delta = Chunk['choices'][number]['delta'] & {
+  reasoning_content?: unknown;
+  reasoning?: unknown;
+  reasoning_details?: unknown;
+};
+type CallPart = NonNullable<Delta['tool_calls']>[number] & { extra_content?: unknown };
+
+/** What goes back with a reply: reasoning, and what the endpoint added to each call, in the order of the calls. */
+export interface ReplyExtra {
+  reasoning_content?: string;
+  reasoning_details?: object[];
+  calls?: ({ extra_content: unknown } | null)[];
+}
 
 interface ReplyCollector {
   /** Throws if the reply becomes too large. */
@@ -19,6 +30,7 @@ export function collectReply(emit: (delta: string) => void): ReplyCollector {
   const reply: ModelReply = { text: '', calls: [], finish: '', model: null, usage: NO_USAGE, extra: null };
   const calls = callGatherer();
   let reasoning = '';
+  const details = detailGatherer();
   let refused = false;
   let characters = 0;
   return {
@@ -35,6 +47,7 @@ export function collectReply(emit: (delta: string) => void): ReplyCollector {
       }
       refused ||= Boolean(delta.refusal);
       reasoning += reasoningOf(delta);
+      details.add(delta.reasoning_details);
       for (const part of delta.tool_calls ?? []) calls.add(part);
       characters += sizeOf(delta, text);
       if (characters > REPLY_CHARACTERS) throw answerTooLarge();
@@ -43,34 +56,74 @@ export function collectReply(emit: (delta: string) => void): ReplyCollector {
     reply() {
       reply.calls = calls.all();
       if (refused && reply.finish === 'stop') reply.finish = 'refusal';
-      if (reasoning && reply.calls.length > 0) reply.extra = { reasoning_content: reasoning };
+      reply.extra = reply.calls.length > 0 ? extraOf({ reasoning, details: details.all(), parts: calls.parts() }) : null;
       return checked(reply);
     },
   };
 }
 
+/** The details hold the reasoning as well, with its signatures. */
+function extraOf({ reasoning, details, parts }: { reasoning: string; details: object[]; parts: unknown[] }): ReplyExtra | null {
+  const extra: ReplyExtra = {
+    ...(details.length > 0 ? { reasoning_details: details } : reasoning ? { reasoning_content: reasoning } : {}),
+    ...(parts.some((part) => part !== undefined)
+      ? { calls: parts.map((part) => (part === undefined ? null : { extra_content: part })) }
+      : {}),
+  };
+  return Object.keys(extra).length > 0 ? extra : null;
+}
+
 /** Endpoints are typed by their documentation alone. */
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-const deltaText = ({ content, refusal }: Delta): string => textOf(content ?? refusal);
+/** Some models send a list of parts, of which the thinking is not part of the answer. */
+const contentText = (content: unknown): string =>
+  Array.isArray(content) ? content.map((part) => (part?.type === 'text' ? textOf(part.text) : '')).join('') : textOf(content);
+
+const deltaText = ({ content, refusal }: Delta): string => contentText(content ?? refusal);
 const reasoningOf = ({ reasoning_content, reasoning }: Delta): string => textOf(reasoning_content ?? reasoning);
 
 function sizeOf(delta: Delta, text: string): number {
   const called = (delta.tool_calls ?? []).reduce(
-    (sum, { function: it }) => sum + lengthOf(it?.arguments) + lengthOf(it?.name),
+    (sum, { function: it, ...part }) =>
+      sum + lengthOf(it?.arguments) + lengthOf(it?.name) + sizeOfValue((part as CallPart).extra_content),
     0,
   );
-  return text.length + reasoningOf(delta).length + called;
+  return text.length + reasoningOf(delta).length + sizeOfValue(delta.reasoning_details) + called;
 }
 
 const lengthOf = (value: unknown): number => textOf(value).length;
+const sizeOfValue = (value: unknown): number => (value ? jsonText(value).length : 0);
+
+type Detail = Record<string, unknown>;
+const JOINED = ['text', 'summary', 'data'];
+
+/** Details arrive in pieces: those of one type and place that follow each other are one block. */
+function detailGatherer() {
+  const details: Detail[] = [];
+  const add = (piece: Detail) => {
+    const last = details.at(-1);
+    if (!last || last.type !== piece.type || (last.index ?? 0) !== (piece.index ?? 0)) return void details.push({ ...piece });
+    for (const [name, value] of Object.entries(piece)) {
+      if (value === null || value === undefined) continue;
+      last[name] = JOINED.includes(name) ? textOf(last[name]) + textOf(value) : value;
+    }
+  };
+  return {
+    add(pieces: unknown) {
+      for (const piece of Array.isArray(pieces) ? pieces : []) if (typeof piece === 'object' && piece !== null) add(piece);
+    },
+    all: () => details,
+  };
+}
 
 /** Calls arrive in pieces, matched by index; a piece with another id at the same index starts another call. */
 function callGatherer() {
   const calls: ModelReply['calls'] = [];
+  const extras = new Map<ModelReply['calls'][number], unknown>();
   const open = new Map<number, ModelReply['calls'][number]>();
   return {
-    add({ index, id, function: piece }: CallPart) {
+    add({ index, id, function: piece, extra_content }: CallPart) {
       const place = index ?? Math.max(0, open.size - 1);
       let call = open.get(place);
       if (!call || (id && call.id && call.id !== id)) {
@@ -83,8 +136,10 @@ function callGatherer() {
       call.name += textOf(piece?.name);
       // Some endpoints send an object instead of its text.
       call.arguments += jsonText(piece?.arguments);
+      if (extra_content) extras.set(call, extra_content);
     },
     all: () => calls,
+    parts: () => calls.map((call) => extras.get(call)),
   };
 }
 

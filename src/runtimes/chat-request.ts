@@ -1,18 +1,24 @@
 import type OpenAI from 'openai';
+import type { SetCallSettings } from '../domain/call-settings.ts';
+import type { Dialect } from '../domain/provider-presets.ts';
 import type { TranscriptMessage } from '../domain/transcript.ts';
+import { strictCallId } from './call-ids.ts';
+import type { ReplyExtra } from './chat-reply.ts';
 import type { Exchange } from './runtime.ts';
 
 type Message = OpenAI.Chat.Completions.ChatCompletionMessageParam;
+type Request = OpenAI.Chat.Completions.ChatCompletionCreateParamsStreaming;
 
 /** An exchange as a request for streamed chat completions. */
-export function chatRequest(exchange: Exchange, model: string) {
-  const { instructions, transcript, tools, reasoning_effort } = exchange;
+export function chatRequest(exchange: Exchange, model: string, dialect: Dialect): Request {
+  const { instructions, transcript, tools, reasoning_effort, call_settings = {} } = exchange;
   const system: Message[] = instructions ? [{ role: 'system', content: instructions }] : [];
+  const shown = dialect.strict_calls ? withinResults(transcript) : transcript;
   return {
     model,
-    messages: [...system, ...transcript.map(messageOf)],
+    messages: [...system, ...shown.map((message) => messageOf(message, dialect))],
     stream: true as const,
-    stream_options: { include_usage: true },
+    ...(dialect.asks_usage ? { stream_options: { include_usage: true } } : {}),
     ...(tools.length > 0
       ? {
           tools: tools.map(({ name, description, parameters }) => ({
@@ -24,6 +30,7 @@ export function chatRequest(exchange: Exchange, model: string) {
     ...(reasoning_effort ? { reasoning_effort: reasoning_effort as 'low' } : {}),
     // Many endpoints refuse JSON mode together with tools.
     ...(tools.length === 0 ? responseFormat(exchange) : {}),
+    ...settingsOf(call_settings, { dialect, has_tools: tools.length > 0 }),
   };
 }
 
@@ -35,15 +42,47 @@ function responseFormat({ wants_json, output_schema }: Exchange) {
   return wants_json || type === 'object' ? { response_format: { type: 'json_object' as const } } : {};
 }
 
-function messageOf({ role, content, tool_calls, call_id, extra }: TranscriptMessage): Message {
-  if (role === 'tool') return { role, content, tool_call_id: call_id ?? '' };
+/** Endpoints refuse `parallel_tool_calls` without tools. */
+function settingsOf(
+  { temperature, top_p, max_output_tokens, stop, parallel_tool_calls }: SetCallSettings,
+  { dialect, has_tools }: { dialect: Dialect; has_tools: boolean },
+): Partial<Request> {
+  return {
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(top_p === undefined ? {} : { top_p }),
+    ...(max_output_tokens === undefined ? {} : { [dialect.max_tokens]: max_output_tokens }),
+    ...(stop === undefined ? {} : { stop }),
+    ...(parallel_tool_calls === undefined || !has_tools ? {} : { parallel_tool_calls }),
+  };
+}
+
+function messageOf({ role, content, tool_calls, call_id, extra }: TranscriptMessage, dialect: Dialect): Message {
+  const idOf = (id: string) => (dialect.strict_calls ? strictCallId(id) : id);
+  if (role === 'tool') return { role, content, tool_call_id: idOf(call_id ?? '') };
   if (role === 'user' || role === 'system') return { role, content };
-  const calls = tool_calls?.map((call) => ({
-    id: call.call_id,
+  const { calls: parts, tool_use_ids: _, ...own } = (extra ?? {}) as ReplyExtra & { tool_use_ids?: unknown };
+  const calls = tool_calls?.map((call, index) => ({
+    id: idOf(call.call_id),
     type: 'function' as const,
     function: { name: call.name || NAMELESS, arguments: readable(call.arguments) },
+    ...(parts?.[index] ?? (dialect.signed_calls && !parts && index === 0 ? UNSIGNED : {})),
   }));
-  return { role, content: content || null, ...(calls?.length ? { tool_calls: calls } : {}), ...(extra as object | null) };
+  return { role, content: content || null, ...(calls?.length ? { tool_calls: calls } : {}), ...own };
+}
+
+/** The vendor's mark for a call that another model made. */
+const UNSIGNED = { extra_content: { google: { thought_signature: 'skip_thought_signature_validator' } } };
+
+/** Adds what a user or the system says right after a result to that result. */
+function withinResults(transcript: readonly TranscriptMessage[]): TranscriptMessage[] {
+  const joined: TranscriptMessage[] = [];
+  for (const message of transcript) {
+    const last = joined.at(-1);
+    if (last?.role === 'tool' && (message.role === 'user' || message.role === 'system'))
+      joined[joined.length - 1] = { ...last, content: `${last.content}\n\n${message.content}` };
+    else joined.push(message);
+  }
+  return joined;
 }
 
 /** Endpoints refuse an empty name in the history. The call's result has already reported the error to the model. */

@@ -6,6 +6,7 @@ import { secretRefusal } from '../domain/errors.ts';
 import { outageOf } from '../domain/outages.ts';
 import { type Fetch, reusingFetch } from './reusing-fetch.ts';
 import { ModelFailure } from './runtime.ts';
+import { readableErrors } from './vendor-errors.ts';
 
 /** The caller on whose behalf a model is called. */
 export interface ModelCaller {
@@ -34,6 +35,8 @@ const COMMON = { maxRetries: 0, timeout: TIMEOUT_MS, organization: null, project
 
 export const refusal = (message: string, code = 'no_provider_key') => new ModelFailure(message, { code, recoverable: false });
 
+const clientFetch = (fetch: Fetch) => reusingFetch(readableErrors(fetch));
+
 /** A client of the installation's own endpoint, called with the caller's access token. */
 export function defaultClient(base_url: string, access_token: string, fetch: Fetch): OpenAI {
   if (isServiceKey(access_token))
@@ -46,13 +49,13 @@ export function defaultClient(base_url: string, access_token: string, fetch: Fet
       "The default runtime is called with the caller's access token, which a sign-in of the dashboard does not keep: give the agent a provider",
       'session_not_sent',
     );
-  return new OpenAI({ ...COMMON, baseURL: base_url, apiKey: access_token, fetch: reusingFetch(fetch) });
+  return new OpenAI({ ...COMMON, baseURL: base_url, apiKey: access_token, fetch: clientFetch(fetch) });
 }
 
 /** A client of a provider's endpoint, with the key opened in the caller's name. */
 export async function providerClient(provider: ModelEndpoint, caller: ModelCaller, fetch: Fetch): Promise<OpenAI> {
   const key = await keyOf(provider, caller);
-  const options = { ...COMMON, fetch: reusingFetch(fetch) };
+  const options = { ...COMMON, fetch: clientFetch(fetch) };
   if (provider.provider_type === 'azure_openai') return azureClient(provider, key ?? NO_KEY, options);
   const { base_url, auth_type } = provider;
   const bare = { authorization: null };
@@ -63,14 +66,14 @@ export async function providerClient(provider: ModelEndpoint, caller: ModelCalle
 /** Self-hosted model servers (Ollama, llama.cpp, vLLM, LM Studio) are given as host and port; they serve under /v1. */
 const rooted = (url: string) => (/^http:\/\/[^/?#]+\/?$/.test(url) ? `${url.replace(/\/$/, '')}/v1` : url);
 
-/** A client of the vendor's API; `url` overrides its address. */
+/** A client of Anthropic's API; `url` overrides its own address, and the provider's `base_url` both. */
 export async function vendorClient(
   provider: ModelEndpoint,
   caller: ModelCaller,
   { url = VENDOR_URL, fetch }: { url?: string | undefined; fetch: Fetch },
 ): Promise<Anthropic> {
   const options = { authToken: null, maxRetries: 0, timeout: VENDOR_TIMEOUT_MS, logLevel: 'off' as const };
-  return new Anthropic({ ...options, apiKey: await keyOf(provider, caller), baseURL: url, fetch });
+  return new Anthropic({ ...options, apiKey: await keyOf(provider, caller), baseURL: provider.base_url ?? url, fetch });
 }
 
 /** `base_url` is the address of the resource; a deployment, if named, is part of the path. */

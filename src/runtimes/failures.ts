@@ -65,6 +65,7 @@ function modelRefusal({ status, message, headers, code: named }: APIError): Mode
     code,
     recoverable,
     retry_after_ms: retryAfter(headers),
+    status,
   });
 }
 

@@ -1,13 +1,14 @@
 import type { Caller } from '../api/auth.ts';
 import type { Model } from '../contracts/models.ts';
 import type { Provider, ProviderDraft } from '../contracts/providers.ts';
-import { isVendor } from '../domain/definition.ts';
+import { usesVendorApi } from '../domain/definition.ts';
 import { providerDestination } from '../domain/destinations.ts';
 import { AppError, isSecretNotGranted, secretNotGranted } from '../domain/errors.ts';
 import type { SharedServices } from '../main/core.ts';
 import { defaultClient, providerClient, type ModelCaller as RuntimeCaller, vendorClient } from './clients.ts';
-import { askForModels, modelLister } from './model-lists.ts';
+import { modelLister } from './model-lists.ts';
 import { pricesOf } from './prices.ts';
+import { checkProvider, type ProviderCheck } from './provider-check.ts';
 import { ModelFailure } from './runtime.ts';
 
 /** Lists models on behalf of a caller. */
@@ -23,6 +24,16 @@ export function modelListsOf({
     (name, provider) =>
       store.tokens.open({ name, principal, destination: providerDestination(provider) });
   const vendor = { url: setting.config.ANTHROPIC_API_URL, fetch: egress.providers.fetch };
+  const clientOf = (provider: Parameters<typeof providerClient>[0], opened: RuntimeCaller) =>
+    usesVendorApi(provider) ? vendorClient(provider, opened, vendor) : providerClient(provider, opened, egress.providers.fetch);
+  /** Names of models and messages come from outside and may repeat the key. */
+  const checked = async (provider: Parameters<typeof clientOf>[0] & { default_model: string | null }, opened: RuntimeCaller) => {
+    try {
+      return secrets.redact.value<ProviderCheck>(await checkProvider(provider, await clientOf(provider, opened)));
+    } catch (error) {
+      throw problemOf(secrets.redact.error(error));
+    }
+  };
   return {
     ofDefaultRuntime({ key, access_token }: Caller): Promise<Model[]> {
       secrets.hear(access_token);
@@ -31,23 +42,19 @@ export function modelListsOf({
     },
     ofProvider(provider: Provider, caller: Caller): Promise<Model[]> {
       const opened = { access_token: null, openToken: openToken(caller) };
-      const client = () =>
-        isVendor(provider) ? vendorClient(provider, opened, vendor) : providerClient(provider, opened, egress.providers.fetch);
+      const client = () => clientOf(provider, opened);
       const key = `${provider.id} ${provider.updated_at} ${caller.key}`;
       return list({ key, client, provider_id: provider.id, prices: pricesOf(provider) }).catch((error) => {
         throw problemOf(error);
       });
     },
-    /** Not cached. */
-    async ofDraft({ api_key, ...draft }: ProviderDraft): Promise<Model[]> {
+    /** Asks now, whatever is cached. */
+    check: (provider: Provider, caller: Caller) => checked(provider, { access_token: null, openToken: openToken(caller) }),
+    async checkDraft({ api_key, ...draft }: ProviderDraft): Promise<ProviderCheck> {
       if (api_key) secrets.hear(api_key);
       const provider = { ...draft, id: '', name: 'to be tested', api_key_token_name: api_key && 'the key given' };
       const opened = { access_token: null, openToken: async () => api_key as string };
-      return askForModels(
-        isVendor(provider)
-          ? await vendorClient(provider, opened, vendor)
-          : await providerClient(provider, opened, egress.providers.fetch),
-      );
+      return checked(provider, opened);
     },
   };
 }

@@ -59,7 +59,7 @@ interface Listed {
   max_input_tokens?: number | null;
 }
 
-export async function askForModels(
+async function askForModels(
   client: OpenAI | Anthropic,
   { provider_id, prices = {} }: { provider_id?: string | undefined; prices?: ModelPrices } = {},
 ): Promise<Model[]> {

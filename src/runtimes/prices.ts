@@ -1,5 +1,6 @@
 import type { Definition, ModelPrices, PinnedProvider } from '../domain/definition.ts';
 import { KNOWN_MODELS } from '../domain/known-models.ts';
+import { catalogueOf } from '../domain/provider-presets.ts';
 import { priceOf } from '../domain/usage.ts';
 
 /** The provider's own price table; without one, the vendor's list prices if the provider is the vendor itself. */
@@ -8,8 +9,9 @@ export function pricesOf({
   provider_type,
   base_url,
 }: Pick<PinnedProvider, 'price_table' | 'provider_type' | 'base_url'>): ModelPrices {
-  if (base_url || Object.keys(price_table).length > 0) return price_table;
-  const known = KNOWN_MODELS.filter(([, { provider }]) => provider === provider_type);
+  const catalogue = catalogueOf({ provider_type, base_url });
+  if (catalogue === null || Object.keys(price_table).length > 0) return price_table;
+  const known = KNOWN_MODELS.filter(([, { provider }]) => provider === catalogue);
   return Object.fromEntries(known.flatMap(([id, { price }]) => (price ? [[id, price]] : [])));
 }
 

@@ -1,3 +1,4 @@
+import type { SetCallSettings } from '../domain/call-settings.ts';
 import type { ToolSpec } from '../domain/definition.ts';
 import { shortened } from '../domain/outside.ts';
 import { storable, type TranscriptMessage } from '../domain/transcript.ts';
@@ -13,6 +14,8 @@ export interface Exchange {
   /** Empty if the model must answer without tools. */
   tools: ToolSpec[];
   reasoning_effort: string | null;
+  /** Absent: the model's own. */
+  call_settings?: SetCallSettings;
   /** Request JSON if the endpoint supports it. */
   wants_json: boolean;
   /** JSON Schema of the final answer; absent: any. */
@@ -64,21 +67,28 @@ interface EndedRun {
   started_at: Date | null;
 }
 
+interface FailureFacts {
+  code: string;
+  recoverable: boolean;
+  retry_after_ms?: number | undefined;
+  status?: number | undefined;
+}
+
 /** A failure of a provider, with its own message; `recoverable` failures are retried. */
 export class ModelFailure extends Error {
   readonly code: string;
   readonly recoverable: boolean;
   /** The provider's requested pause before a retry, in milliseconds. */
   readonly retry_after_ms: number | undefined;
+  /** Of the HTTP response, if the endpoint refused the request. */
+  readonly status: number | undefined;
 
-  constructor(
-    message: string,
-    { code, recoverable, retry_after_ms }: { code: string; recoverable: boolean; retry_after_ms?: number | undefined },
-  ) {
+  constructor(message: string, { code, recoverable, retry_after_ms, status }: FailureFacts) {
     super(storable(shortened(message)));
     this.name = 'ModelFailure';
     this.code = code;
     this.recoverable = recoverable;
     this.retry_after_ms = retry_after_ms;
+    this.status = status;
   }
 }

@@ -1,5 +1,13 @@
 import type Anthropic from '@anthropic-ai/sdk';
-import { type Definition, isVendor, type ModelPrices, type PinnedMcpServer, type PinnedProvider } from '../domain/definition.ts';
+import {
+  type Definition,
+  isVendor,
+  type ModelPrices,
+  type PinnedMcpServer,
+  type PinnedProvider,
+  usesVendorApi,
+} from '../domain/definition.ts';
+import { dialectOf } from '../domain/provider-presets.ts';
 import { type ExchangeDeadlines, exchangeBounds, narrowed } from './bounded.ts';
 import { chatCompletions } from './chat-completions.ts';
 import { defaultClient, type ModelCaller, providerClient, refusal, vendorClient } from './clients.ts';
@@ -67,21 +75,27 @@ async function unboundedRuntime(
     if (!caller.access_token)
       throw refusal("The default runtime is called with the caller's access token, and this run has none", 'no_access_token');
     const client = defaultClient(default_runtime.base_url, caller.access_token, installationFetch);
-    return { runtime: chatCompletions({ client, default_model: default_runtime.model }), prices: {}, custom_tools: false };
+    const dialect = (model: string) => dialectOf(null, model);
+    return {
+      runtime: chatCompletions({ client, default_model: default_runtime.model, dialect }),
+      prices: {},
+      custom_tools: false,
+    };
   }
-  if (isVendor(provider)) {
+  if (usesVendorApi(provider)) {
     const client = await vendorClient(provider, caller, { url: vendor_url, fetch });
-    if (definition.tools) return vendorRuntime(provider, definition, client);
+    if (definition.tools && isVendor(provider)) return vendorRuntime(provider, definition, client);
     return {
       runtime: messagesRuntime({ client, default_model: provider.default_model }),
       prices: pricesOf(provider),
-      custom_tools: false,
+      custom_tools: !isVendor(provider),
     };
   }
   const client = await providerClient(provider, caller, fetch);
   // A deployment fixes the model: the request must name one, but the endpoint ignores it.
   const default_model = provider.default_model ?? (provider.provider_type === 'azure_openai' ? provider.azure_deployment : null);
-  return { runtime: chatCompletions({ client, default_model }), prices: pricesOf(provider), custom_tools: true };
+  const dialect = (model: string) => dialectOf(provider, model);
+  return { runtime: chatCompletions({ client, default_model, dialect }), prices: pricesOf(provider), custom_tools: true };
 }
 
 function vendorRuntime(

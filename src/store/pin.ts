@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { BudgetLimits } from '../domain/budget.ts';
+import { type CallSettings, setCallSettings } from '../domain/call-settings.ts';
 import {
   type Definition,
   type ExchangeLimits,
@@ -45,7 +46,7 @@ interface AgentRow {
   approval_tools: string[];
 }
 
-interface WorkflowRow extends RunSettings {
+interface WorkflowRow extends Omit<RunSettings, keyof CallSettings>, CallSettings {
   id: string;
   title: string | null;
   owner: string;
@@ -116,6 +117,7 @@ export function pinnedDefinition(
       auto_memory: workflow.auto_memory,
       tsv_tool_results: workflow.tsv_tool_results,
       caveman: workflow.caveman,
+      ...setCallSettings(workflow),
     },
     skills,
     guardrails,

@@ -220,6 +220,7 @@ export const SETTLED: Row[] = [
     ['PUT', '/api/providers/{id}', 'any of the fields', '200'],
     ['DELETE', '/api/providers/{id}', '', '204'],
     ['POST', '/api/providers/{id}/test', '', '200; success, models, error'],
+    ['GET', '/api/providers/presets', '', '200; array'],
     ['POST', '/api/providers/test', 'a provider that is not stored', '200; success, models, error'],
   ]),
   ...rowsOf('Webhooks', [

@@ -44,6 +44,15 @@ describe('a workflow is set back to a version', () => {
     ]);
   });
 
+  it('without the settings of a call, if the version is older than they are', async () => {
+    const id = await here.workflow();
+    const older = `UPDATE workflow_versions SET config = config #- '{workflow,temperature}' #- '{workflow,stop}' WHERE workflow_id = $1`;
+    await sql(older, id);
+    await at.set(`workflows/${id}`, { temperature: 0.3, stop: ['END'] });
+    expect(await here.alice.ok(at.restore(id, 1))).toMatchObject({ version: 1, exact: true });
+    expect(await at.workflowOf(id)).toMatchObject({ temperature: null, stop: [] });
+  });
+
   it('names what skills and other shared resources make different', async () => {
     const skill = await at.make('skills', { name: 'manners', instructions: 'Be kind.' });
     const id = await here.workflow({ workflow: { skill_ids: [skill] } });

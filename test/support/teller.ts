@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
+import { messageAnswer } from './compatible-vendor.ts';
 
 type Json = Record<string, any>;
 
@@ -35,7 +36,7 @@ const chunk = (delta: Json, finish_reason: string | null = null) =>
 /** What the model does in each round: first all tools, then files and processes, then it repeats everything it has received. */
 function replyOf(body: Json, secret: string): { calls: Json[]; text: string } {
   const rounds = body.messages.filter((it: Json) => it.role === 'assistant').length;
-  const names: string[] = (body.tools ?? []).map((it: Json) => it.function.name);
+  const names: string[] = (body.tools ?? []).map((it: Json) => it.function?.name ?? it.name);
   const builtin: Record<string, Json> = {
     bash: { command: 'cat leaked.txt; env; ls -R .; cat .git/config' },
     read: { file_path: 'leaked.txt' },
@@ -47,8 +48,26 @@ function replyOf(body: Json, secret: string): { calls: Json[]; text: string } {
     some.map((name) => ({ name, arguments: JSON.stringify(builtin[name] ?? { note: quote(secret) }) }));
   if (rounds === 0 && others.length > 0) return { calls: callsOf(others), text: `First ${quote(secret)}` };
   if (rounds <= 1 && names.length > others.length) return { calls: callsOf(names.filter((name) => name in builtin)), text: '' };
-  const heard = body.messages.filter((it: Json) => it.role === 'tool').map((it: Json) => it.content);
+  const results = body.messages.flatMap((it: Json) => (Array.isArray(it.content) ? it.content : it.role === 'tool' ? it : []));
+  const heard = results.flatMap((it: Json) => (it.type === undefined || it.type === 'tool_result' ? it.content : []));
   return { calls: [], text: [quote(secret), ...heard].join('\n') };
+}
+
+/** The same over Anthropic's Messages API. */
+function speakMessages(response: ServerResponse, { calls, text: said }: ReturnType<typeof replyOf>): void {
+  const blocks = [
+    { type: 'text', text: said },
+    ...calls.map((call, index) => ({
+      type: 'tool_use',
+      id: `call_${index}`,
+      name: call.name,
+      input: JSON.parse(call.arguments),
+    })),
+  ];
+  const { events } = messageAnswer(blocks, { stop: calls.length > 0 ? 'tool_use' : 'end_turn' });
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  for (const event of events as Json[]) response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+  response.end();
 }
 
 async function speak(response: ServerResponse, { calls, text: said }: ReturnType<typeof replyOf>): Promise<void> {
@@ -67,6 +86,8 @@ const sendJson = (response: ServerResponse, status: number, body: unknown, heade
   void response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 
 async function answerAsModel(way: string, { body, secret, response }: { body: Json; secret: string; response: ServerResponse }) {
+  // Only the Messages API requires the limit.
+  if (way === 'echo' && body.max_tokens) return speakMessages(response, replyOf(body, secret));
   if (way === 'echo') return speak(response, replyOf(body, secret));
   if (way === 'error') return sendJson(response, 401, { error: { message: `Incorrect key: ${quote(secret)}` } });
   if (way === 'fail') return sendJson(response, 503, { error: { message: quote(secret) } }, { 'retry-after-ms': '20' });

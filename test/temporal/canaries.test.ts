@@ -112,6 +112,7 @@ const PROVIDERS: [row: string, values: Record<string, unknown>][] = [
   ['provider x-api-key', { provider_type: 'openai_compatible', auth_type: 'x-api-key' }],
   ['provider openai', { provider_type: 'openai', auth_type: 'bearer' }],
   ['provider azure', { provider_type: 'azure_openai', azure_deployment: 'teller' }],
+  ['provider anthropic_messages', { provider_type: 'anthropic_messages' }],
 ];
 
 /** Rows of models: each in every way of answering. */

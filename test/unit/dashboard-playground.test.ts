@@ -3,9 +3,11 @@ import { ForkChanges } from '../../src/contracts/fork-changes.ts';
 import type { StepRequest } from '../../src/contracts/run-inspection.ts';
 import { draftOf, draftValues, fieldsFor, forkOf, withControl } from '../../src/dashboard/playground/draft.ts';
 import { saveLines, valuesFor } from '../../src/dashboard/playground/save-lines.ts';
+import { callSettings } from '../../src/domain/call-settings.ts';
 
 const changeable = {
   ...{ system_prompt: 'Be kind.', provider_id: 'near', model: 'small', output_format: 'markdown', reasoning_effort: null },
+  ...callSettings({}),
   ...{ custom_tool_ids: ['a', 'b'], builtin_tools: [], mcp_server_ids: ['one'] },
 };
 const message = (step: number, position: number, content: string) => ({

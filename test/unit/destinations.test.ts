@@ -134,6 +134,7 @@ const ROWS: Record<(typeof SECRET_HOLDERS)[number], Row> = {
         'model_total_seconds',
         'model_silence_seconds',
       ],
+      ...['temperature', 'top_p', 'max_output_tokens', 'stop', 'parallel_tool_calls'],
     ],
     destination: (row) => first(asked.workflow(row as never, [])),
   },

@@ -76,6 +76,11 @@ const SAMPLES: Record<string, { change: object; parts?: Partial<ForkParts>; also
   mcp_server_ids: { change: { mcp_server_ids: ['two'] } },
   output_format: { change: { output_format: 'json' } },
   reasoning_effort: { change: { reasoning_effort: 'low' } },
+  temperature: { change: { temperature: 0.5 } },
+  top_p: { change: { top_p: 0.9 } },
+  max_output_tokens: { change: { max_output_tokens: 100 } },
+  stop: { change: { stop: ['END'] } },
+  parallel_tool_calls: { change: { parallel_tool_calls: false } },
 };
 
 describe('the changes of a fork', () => {

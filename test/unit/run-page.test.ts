@@ -5,6 +5,7 @@ import { budgetUse } from '../../src/dashboard/runs/budget-use.ts';
 import { requestDiff } from '../../src/dashboard/runs/request-diff.ts';
 import { after, emptyRun } from '../../src/dashboard/runs/run-state.ts';
 import { axisOf, barOf, depthsOf, tookMs } from '../../src/dashboard/runs/span-scale.ts';
+import { callSettings } from '../../src/domain/call-settings.ts';
 
 const START = Date.UTC(2026, 0, 31, 12, 0, 0);
 const at = (seconds: number) => new Date(START + seconds * 1000).toISOString();
@@ -122,6 +123,7 @@ describe('what is new in the request of a step', () => {
   const changeable = {
     ...{ system_prompt: 'Be kind.', provider_id: null, model: 'm', output_format: 'json', reasoning_effort: null },
     ...{ custom_tool_ids: [], builtin_tools: [], mcp_server_ids: [] },
+    ...callSettings({}),
   };
   const message = (step: number, position: number, content: string) => ({
     ...{ step, position, role: 'user', kind: 'prompt', content, tool_calls: null, call_id: null, extra: null },

@@ -287,6 +287,11 @@ export type ChangeableFields = {
   mcp_server_ids: string[];
   output_format: string;
   reasoning_effort: string | null;
+  temperature: number | null;
+  top_p: number | null;
+  max_output_tokens: number | null;
+  stop: string[];
+  parallel_tool_calls: boolean | null;
 };
 
 /** The `data` line of a frame; the `id` line counts from 1 */
@@ -902,6 +907,16 @@ export type ExportedWorkflow = {
     [name: string]: unknown;
   } | null;
   reasoning_effort?: 'minimal' | 'low' | 'medium' | 'high' | null;
+  /** Null: the model's default. Anthropic takes at most 1; reasoning models refuse it */
+  temperature?: number | null;
+  /** Null: the model's default */
+  top_p?: number | null;
+  /** Of one answer, reasoning included. Null: the model's default */
+  max_output_tokens?: number | null;
+  /** Texts at which the model stops. OpenAI takes at most 4 */
+  stop?: string[];
+  /** Whether the model may ask for several tool calls at once. Null: the model's default */
+  parallel_tool_calls?: boolean | null;
   /** Compact older rounds when the context fills up; if off, the run fails at that point */
   infinite_session?: boolean;
   bypass_memory?: boolean;
@@ -947,6 +962,16 @@ export type ExportedWorkflowOutput = {
     [name: string]: unknown;
   } | null;
   reasoning_effort: 'minimal' | 'low' | 'medium' | 'high' | null;
+  /** Null: the model's default. Anthropic takes at most 1; reasoning models refuse it */
+  temperature: number | null;
+  /** Null: the model's default */
+  top_p: number | null;
+  /** Of one answer, reasoning included. Null: the model's default */
+  max_output_tokens: number | null;
+  /** Texts at which the model stops. OpenAI takes at most 4 */
+  stop: string[];
+  /** Whether the model may ask for several tool calls at once. Null: the model's default */
+  parallel_tool_calls: boolean | null;
   /** Compact older rounds when the context fills up; if off, the run fails at that point */
   infinite_session: boolean;
   bypass_memory: boolean;
@@ -1004,6 +1029,11 @@ export type ForkChanges = {
   mcp_server_ids?: string[];
   output_format?: 'json' | 'markdown';
   reasoning_effort?: 'minimal' | 'low' | 'medium' | 'high' | null;
+  temperature?: number | null;
+  top_p?: number | null;
+  max_output_tokens?: number | null;
+  stop?: string[];
+  parallel_tool_calls?: boolean | null;
   /** Copied messages that get another text, by their `step` and `position` in the request of the step. Calls stay as they are. The first prompt is also what the fork is a run of */
   messages?: {
     step: number;
@@ -1723,7 +1753,8 @@ export type Provider = {
   updated_at: string;
   name: string;
   description: string;
-  provider_type: 'openai' | 'azure_openai' | 'openai_compatible' | 'anthropic';
+  /** `anthropic_messages`: the Messages API. `anthropic`: without `base_url` agent sessions at the vendor, with it chat completions */
+  provider_type: 'openai' | 'azure_openai' | 'openai_compatible' | 'anthropic' | 'anthropic_messages';
   /** Name of the stored token that holds the key */
   api_key_token_name: string | null;
   base_url: string | null;
@@ -1756,7 +1787,8 @@ export type Provider = {
 export type ProviderCreate = {
   name: string;
   description?: string;
-  provider_type: 'openai' | 'azure_openai' | 'openai_compatible' | 'anthropic';
+  /** `anthropic_messages`: the Messages API. `anthropic`: without `base_url` agent sessions at the vendor, with it chat completions */
+  provider_type: 'openai' | 'azure_openai' | 'openai_compatible' | 'anthropic' | 'anthropic_messages';
   /** Name of the stored token that holds the key */
   api_key_token_name?: string | null;
   base_url?: string | null;
@@ -1783,18 +1815,35 @@ export type ProviderCreate = {
 };
 
 export type ProviderDraft = {
-  provider_type: 'openai' | 'azure_openai' | 'openai_compatible' | 'anthropic';
+  /** `anthropic_messages`: the Messages API. `anthropic`: without `base_url` agent sessions at the vendor, with it chat completions */
+  provider_type: 'openai' | 'azure_openai' | 'openai_compatible' | 'anthropic' | 'anthropic_messages';
   base_url?: string | null;
   auth_type?: 'bearer' | 'x-api-key';
   azure_api_version?: string | null;
   azure_deployment?: string | null;
+  default_model?: string | null;
   /** Sent to the provider and not stored */
   api_key?: string | null;
+};
+
+export type ProviderPreset = {
+  id: string;
+  name: string;
+  provider_type: 'openai' | 'azure_openai' | 'openai_compatible' | 'anthropic' | 'anthropic_messages';
+  /** Null: the vendor's own address */
+  base_url: string | null;
+  /** Which key it takes, and where to get it. Null: none is needed */
+  key_hint: string | null;
+  model_example: string;
+  /** What the vendor refuses or names differently, a sentence each */
+  differences: string[];
+  docs_url: string;
 };
 
 export type ProviderTest = {
   success: boolean;
   models: string[];
+  /** What is wrong and what to do, in one sentence */
   error: string | null;
   /** Present only if there are any: values that were accepted but may not do what you mean. `Prefer: handling=strict` refuses them */
   warnings?: Warning[];
@@ -1803,7 +1852,8 @@ export type ProviderTest = {
 export type ProviderUpdate = {
   name?: string;
   description?: string;
-  provider_type?: 'openai' | 'azure_openai' | 'openai_compatible' | 'anthropic';
+  /** `anthropic_messages`: the Messages API. `anthropic`: without `base_url` agent sessions at the vendor, with it chat completions */
+  provider_type?: 'openai' | 'azure_openai' | 'openai_compatible' | 'anthropic' | 'anthropic_messages';
   api_key_token_name?: string | null;
   base_url?: string | null;
   auth_type?: 'bearer' | 'x-api-key';
@@ -1935,6 +1985,11 @@ export type RunBundle = {
       auto_memory: boolean;
       tsv_tool_results: boolean;
       caveman: boolean;
+      temperature?: number;
+      top_p?: number;
+      max_output_tokens?: number;
+      stop?: string[];
+      parallel_tool_calls?: boolean;
     };
     skills: {
       name: string;
@@ -2858,6 +2913,11 @@ export type VersionDefinition = {
     auto_memory: boolean;
     tsv_tool_results: boolean;
     caveman: boolean;
+    temperature?: number;
+    top_p?: number;
+    max_output_tokens?: number;
+    stop?: string[];
+    parallel_tool_calls?: boolean;
   };
   skills: {
     name: string;
@@ -3003,6 +3063,16 @@ export type Workflow = {
     [name: string]: unknown;
   } | null;
   reasoning_effort: 'minimal' | 'low' | 'medium' | 'high' | null;
+  /** Null: the model's default. Anthropic takes at most 1; reasoning models refuse it */
+  temperature: number | null;
+  /** Null: the model's default */
+  top_p: number | null;
+  /** Of one answer, reasoning included. Null: the model's default */
+  max_output_tokens: number | null;
+  /** Texts at which the model stops. OpenAI takes at most 4 */
+  stop: string[];
+  /** Whether the model may ask for several tool calls at once. Null: the model's default */
+  parallel_tool_calls: boolean | null;
   /** Compact older rounds when the context fills up; if off, the run fails at that point */
   infinite_session: boolean;
   bypass_memory: boolean;
@@ -3069,6 +3139,16 @@ export type WorkflowCreate = {
     [name: string]: unknown;
   } | null;
   reasoning_effort?: 'minimal' | 'low' | 'medium' | 'high' | null;
+  /** Null: the model's default. Anthropic takes at most 1; reasoning models refuse it */
+  temperature?: number | null;
+  /** Null: the model's default */
+  top_p?: number | null;
+  /** Of one answer, reasoning included. Null: the model's default */
+  max_output_tokens?: number | null;
+  /** Texts at which the model stops. OpenAI takes at most 4 */
+  stop?: string[];
+  /** Whether the model may ask for several tool calls at once. Null: the model's default */
+  parallel_tool_calls?: boolean | null;
   /** Compact older rounds when the context fills up; if off, the run fails at that point */
   infinite_session?: boolean;
   bypass_memory?: boolean;
@@ -3130,6 +3210,16 @@ export type WorkflowSummary = {
     [name: string]: unknown;
   } | null;
   reasoning_effort: 'minimal' | 'low' | 'medium' | 'high' | null;
+  /** Null: the model's default. Anthropic takes at most 1; reasoning models refuse it */
+  temperature: number | null;
+  /** Null: the model's default */
+  top_p: number | null;
+  /** Of one answer, reasoning included. Null: the model's default */
+  max_output_tokens: number | null;
+  /** Texts at which the model stops. OpenAI takes at most 4 */
+  stop: string[];
+  /** Whether the model may ask for several tool calls at once. Null: the model's default */
+  parallel_tool_calls: boolean | null;
   /** Compact older rounds when the context fills up; if off, the run fails at that point */
   infinite_session: boolean;
   bypass_memory: boolean;
@@ -3187,6 +3277,11 @@ export type WorkflowUpdate = {
     [name: string]: unknown;
   } | null;
   reasoning_effort?: 'minimal' | 'low' | 'medium' | 'high' | null;
+  temperature?: number | null;
+  top_p?: number | null;
+  max_output_tokens?: number | null;
+  stop?: string[];
+  parallel_tool_calls?: boolean | null;
   infinite_session?: boolean;
   bypass_memory?: boolean;
   auto_memory?: boolean;
@@ -3988,6 +4083,8 @@ export interface Operations {
     };
     reply: Provider[];
   };
+  /** List the vendors whose endpoints are known */
+  'GET /api/providers/presets': { input: object; reply: ProviderPreset[] };
   /** Get a provider */
   'GET /api/providers/{id}': {
     input: {
@@ -4756,9 +4853,9 @@ export interface Operations {
   'POST /api/memories/search': { input: { body: MemorySearch }; reply: MemoryFound[] };
   /** Create a provider */
   'POST /api/providers': { input: { body: ProviderCreate }; reply: Provider };
-  /** Ask a provider that is not stored yet for its models */
+  /** Test a provider that is not stored yet */
   'POST /api/providers/test': { input: { body: ProviderDraft }; reply: ProviderTest };
-  /** Ask the provider for its models */
+  /** Test a provider */
   'POST /api/providers/{id}/test': {
     input: {
       path: {

@@ -25,6 +25,9 @@ const FIELDS: Field[] = fieldsOf(ForkChanges, {
   mcp_server_ids: { control: 'references', of: 'mcp', label: 'MCP servers' },
   output_format: { fallback: 'json' },
   reasoning_effort: { none: 'model default' },
+  top_p: { label: 'Top p' },
+  stop: { label: 'Stop texts' },
+  parallel_tool_calls: { label: 'Several tool calls at once' },
   messages: { hidden: true },
 });
 

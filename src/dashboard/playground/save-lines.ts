@@ -14,7 +14,15 @@ interface Stored {
   workflow: Values;
 }
 
-const OF_WORKFLOW = ['output_format', 'reasoning_effort'];
+const OF_WORKFLOW = [
+  'output_format',
+  'reasoning_effort',
+  'temperature',
+  'top_p',
+  'max_output_tokens',
+  'stop',
+  'parallel_tool_calls',
+];
 
 const same = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
 
@@ -25,7 +33,7 @@ export function saveLines(stored: Stored, { origin, draft }: { origin: Changeabl
     if (same(from, to)) return [];
     const place = placeOf(name, stored);
     const before = stored[place][name];
-    const after = Array.isArray(from) ? changedList(before as string[], from, to as string[]) : to;
+    const after = Array.isArray(from) && name !== 'stop' ? changedList(before as string[], from, to as string[]) : to;
     return same(before, after) ? [] : [{ name, place, before, after }];
   });
 }

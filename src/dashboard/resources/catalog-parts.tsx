@@ -16,6 +16,7 @@ import { column, reference, text } from './columns.tsx';
 import { ItemPanel, SourcePanel } from './panels/knowledge-panel.tsx';
 import { McpImportButton, McpPanel } from './panels/mcp-panel.tsx';
 import { ProviderPanel } from './panels/provider-panel.tsx';
+import { ProviderPresets } from './panels/provider-presets.tsx';
 import { TokenPanel } from './panels/token-panel.tsx';
 import { ToolPanel, ValidateTool } from './panels/tool-panel.tsx';
 import { UploadItem, UploadTool } from './panels/upload.tsx';
@@ -101,7 +102,8 @@ export const MCPS: EditableScreen = {
 export const PROVIDERS: EditableScreen = {
   title: 'Providers',
   noun: 'provider',
-  about: 'Model endpoints: OpenAI, Azure, Anthropic, or any OpenAI-compatible endpoint.',
+  about:
+    'Model endpoints: OpenAI, Anthropic, Gemini, Mistral, OpenRouter, Ollama, Bedrock, Azure, or any OpenAI-compatible endpoint.',
   endpoints: providers,
   create: ProviderCreate,
   update: ProviderUpdate,
@@ -117,6 +119,7 @@ export const PROVIDERS: EditableScreen = {
     price_table: { label: 'Prices (JSON)', placeholder: '{"*": {"input": 2.5, "output": 10}}' },
   },
   Panel: ProviderPanel,
+  Fill: ProviderPresets,
 };
 
 export const TOKENS: EditableScreen = {

@@ -44,7 +44,8 @@ function CreateForm({ kind, name, close, created, resource }: CreateDialogProps 
 }
 
 /** Inside the dialog, because the form reports to it whether it has unsaved text. */
-function CreateFields({ resource: { noun, groups, Extra, endpoints }, fields, submit }: FieldsProps) {
+function CreateFields({ resource: { noun, groups, Extra, Fill, endpoints }, fields, submit }: FieldsProps) {
   const form = useForm({ fields, record: null, submit });
-  return <ResourceForm form={form} groups={groups} submit={`Create ${noun}`} needs={endpoints.create.access} Extra={Extra} />;
+  const needs = endpoints.create.access;
+  return <ResourceForm form={form} groups={groups} submit={`Create ${noun}`} needs={needs} Extra={Extra} Fill={Fill} />;
 }

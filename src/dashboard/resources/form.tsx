@@ -15,6 +15,12 @@ export interface FieldGroup {
   either?: { label: string; choices: Record<string, string[]> };
 }
 
+/** What a component needs that fills in fields of a new record. */
+export interface FillProps {
+  values: Values;
+  set(name: string, value: unknown): void;
+}
+
 interface FormProps {
   form: Form;
   groups?: FieldGroup[] | undefined;
@@ -22,12 +28,13 @@ interface FormProps {
   /** The scope that sending it takes. */
   needs: Scope | null;
   Extra?: ComponentType<{ values: Values }> | undefined;
+  Fill?: ComponentType<FillProps> | undefined;
   /** Shown above the button. */
   children?: ReactNode;
 }
 
 /** A form for the fields of a contract. Errors from the service appear at their field. */
-export function ResourceForm({ form, groups = [], submit, needs, Extra, children }: FormProps) {
+export function ResourceForm({ form, groups = [], submit, needs, Extra, Fill, children }: FormProps) {
   const { fields, element, controls, set, faults, problem, busy, send } = form;
   const control = (field: Field) => (
     <FieldControl
@@ -47,6 +54,7 @@ export function ResourceForm({ form, groups = [], submit, needs, Extra, children
   return (
     <form ref={element} onSubmit={(event) => void send(event)} noValidate>
       <Stack maw="46rem">
+        {Fill && <Fill values={controls} set={set} />}
         {groups.map(({ title, fields: names, either }) => (
           <Fieldset key={title} legend={title}>
             <Stack gap="sm">

@@ -140,7 +140,7 @@ function Create({ slug, resource }: { slug: string; resource: ResourceScreen }) 
 
 /** A separate component, so that the form does not count as unsaved once the record is there. */
 function CreateForm({ resource, created }: { resource: ResourceScreen; created(record: Stored): void }) {
-  const { noun, create, overrides, groups, endpoints, Extra } = resource;
+  const { noun, create, overrides, groups, endpoints, Extra, Fill } = resource;
   const [search] = useSearchParams();
   const act = useAct(endpoints.create);
   const fields = useMemo(() => fieldsOf(create, overrides), [create, overrides]);
@@ -154,7 +154,8 @@ function CreateForm({ resource, created }: { resource: ResourceScreen; created(r
     return undefined;
   };
   const form = useForm({ fields: withGiven, record: null, submit });
-  return <ResourceForm form={form} groups={groups} submit={`Create ${noun}`} needs={endpoints.create.access} Extra={Extra} />;
+  const needs = endpoints.create.access;
+  return <ResourceForm form={form} groups={groups} submit={`Create ${noun}`} needs={needs} Extra={Extra} Fill={Fill} />;
 }
 
 export function EditPage() {

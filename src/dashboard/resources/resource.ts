@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { AnyEndpoint } from '../api/call.ts';
 import type { Column } from '../ui/list.tsx';
 import type { Overrides, Values } from './fields.ts';
-import type { FieldGroup } from './form.tsx';
+import type { FieldGroup, FillProps } from './form.tsx';
 import type { Kind } from './references.ts';
 
 /** A record as the generic screens see it. Only its own columns and panels know the contract's type. */
@@ -44,6 +44,8 @@ export interface ResourceScreen {
   readonly?(record: Stored): ReactNode | null;
   /** The endpoint with the fields that the record lacks and the edit form needs. */
   complete?: { endpoint: AnyEndpoint; fields: string[] };
+  /** Shown above the fields of a new record, to fill them in. */
+  Fill?: ComponentType<FillProps>;
   /** Shown below the fields, to test their values before saving. */
   Extra?: ComponentType<{ values: Values }>;
 }

@@ -24,12 +24,13 @@ export function vendorFailureOf(error: unknown): unknown {
   if (error instanceof APIError) {
     const { status, message, headers } = error as APIError;
     const recoverable = status === undefined || status === 429 || status === 408 || status === 409 || status >= 500;
-    const code = CODES[status ?? 0] ?? 'model_error';
+    const code = message.includes('prompt is too long') ? 'context_window_full' : (CODES[status ?? 0] ?? 'model_error');
     const advice = ADVICE[code] ? `; ${ADVICE[code]}` : '';
     return new ModelFailure(`The provider answered: ${message}${advice}`, {
       code,
       recoverable,
       retry_after_ms: retryAfter(headers),
+      status,
     });
   }
   if (error instanceof SyntaxError || error instanceof TypeError)

@@ -62,7 +62,7 @@ const OPERATIONS: Record<keyof typeof RULES, string[]> = {
     ...['GET /api/workflows', 'POST /api/workflows', 'GET /api/tasks', 'GET /api/scheduled-agents', 'POST /api/scheduled-agents'],
     ...['POST /api/scheduled-agents/preview', 'GET /api/alerts', 'POST /api/alerts', 'GET /api/keys', 'POST /api/keys'],
     ...['POST /api/agents/{agent_id}/chat', 'GET /api/agents/{agent_id}/chat/sessions'],
-    ...['GET /api/webhook-secret', 'POST /api/webhook-secret/rotate', 'POST /api/providers/test'],
+    ...['GET /api/webhook-secret', 'POST /api/webhook-secret/rotate', 'POST /api/providers/test', 'GET /api/providers/presets'],
     ...['GET /api/datasets', 'POST /api/datasets'],
     ...['GET /v1/models', 'POST /v1/chat/completions', 'POST /v1/responses', 'POST /mcp'],
   ],
@@ -156,6 +156,7 @@ export const PLAIN = new Set(
     'role scopes expires_at grace_seconds principal service_key_id operation failed answered_by changes step position single_use score pass_at',
     'response_format schema verbosity tools tool_choice',
     'cron time_zone jitter_seconds pause_after_failures count count_to scheduled_agents',
+    'temperature top_p max_output_tokens stop parallel_tool_calls',
   ].flatMap((line) => line.split(' ')),
 );
 

@@ -1,4 +1,5 @@
 import { ApplicationFailure } from '@temporalio/activity';
+import { setCallSettings } from '../../../domain/call-settings.ts';
 import type { PinnedRepository } from '../../../domain/definition.ts';
 import { secretRefusal } from '../../../domain/errors.ts';
 import { eventsOf } from '../../../domain/events.ts';
@@ -53,6 +54,7 @@ function exchangeOf(
   { run, order, definition: { model, settings, output_schema } }: ExchangeAttempt,
   { instructions, tools, transcript }: Pick<Exchange, 'instructions' | 'tools'> & Fitted,
 ): Exchange {
+  const call_settings = setCallSettings(settings);
   return {
     task_id: run.task_id,
     model,
@@ -60,6 +62,7 @@ function exchangeOf(
     transcript,
     tools,
     reasoning_effort: settings.reasoning_effort,
+    ...(Object.keys(call_settings).length > 0 ? { call_settings } : {}),
     wants_json: settings.output_format === 'json',
     ...(output_schema ? { output_schema, may_be_rejected: !order.repaired } : {}),
     cursor: run.cursor,

@@ -1,0 +1,192 @@
+/** How an endpoint's requests differ from those of OpenAI. */
+export interface Dialect {
+  /** The field that limits the output. */
+  max_tokens: 'max_tokens' | 'max_completion_tokens';
+  /** Whether usage must be asked for in a stream. Vendors that always send it may refuse the question. */
+  asks_usage: boolean;
+  /** Nine letters or digits as the id of a call; no message of a user right after a result; no field of other vendors. */
+  strict_calls: boolean;
+  /** Calls must come back with the signature they came with, also calls that another model made. */
+  signed_calls: boolean;
+}
+
+/** What is known of a vendor: enough to fill in a provider. */
+interface VendorPreset {
+  id: string;
+  name: string;
+  provider_type: 'openai' | 'openai_compatible' | 'anthropic_messages';
+  /** Null: the vendor's own address. */
+  base_url: string | null;
+  /** What kind of key it takes, and where people get it; null: none is needed. */
+  key_hint: string | null;
+  /** A model to begin with. */
+  model_example: string;
+  /** What the vendor refuses or names differently, a sentence each. */
+  differences: string[];
+  docs_url: string;
+}
+
+interface KnownVendor extends VendorPreset {
+  dialect: Partial<Dialect>;
+  /** Its name in the table of known models, which has its list prices; null: not in it. */
+  catalogue: string | null;
+}
+
+const OPENAI: Dialect = { max_tokens: 'max_completion_tokens', asks_usage: true, strict_calls: false, signed_calls: false };
+const COMPATIBLE: Dialect = { ...OPENAI, max_tokens: 'max_tokens' };
+
+const VENDORS: readonly KnownVendor[] = [
+  {
+    id: 'openai',
+    name: 'OpenAI',
+    provider_type: 'openai',
+    base_url: null,
+    key_hint: 'A secret key (sk-…) from platform.openai.com/api-keys',
+    model_example: 'gpt-4.1-mini',
+    differences: [
+      'The output limit is sent as max_completion_tokens.',
+      'Reasoning models refuse temperature, top_p, stop and parallel_tool_calls.',
+    ],
+    docs_url: 'https://platform.openai.com/docs/api-reference/chat',
+    dialect: {},
+    catalogue: 'openai',
+  },
+  {
+    id: 'anthropic',
+    name: 'Anthropic',
+    provider_type: 'anthropic_messages',
+    base_url: null,
+    key_hint: 'An API key (sk-ant-…) from console.anthropic.com',
+    model_example: 'claude-sonnet-5',
+    differences: [
+      'Uses the Messages API. It requires max_tokens: 8192 unless max_output_tokens is set.',
+      'temperature is at most 1. Models that think refuse a temperature.',
+      'reasoning_effort is sent as output_config.effort with adaptive thinking, which older models refuse.',
+      'Signed thinking is sent back with the results of its calls.',
+    ],
+    docs_url: 'https://platform.claude.com/docs/en/api/messages',
+    dialect: {},
+    catalogue: 'anthropic',
+  },
+  {
+    id: 'gemini',
+    name: 'Gemini',
+    provider_type: 'openai_compatible',
+    base_url: 'https://generativelanguage.googleapis.com/v1beta/openai',
+    key_hint: 'A Gemini API key from aistudio.google.com',
+    model_example: 'gemini-2.5-flash',
+    differences: [
+      'Gemini 3 refuses a call without the thought_signature that it came with; Perdura sends it back.',
+      'Errors arrive as a list of one.',
+    ],
+    docs_url: 'https://ai.google.dev/gemini-api/docs/openai',
+    dialect: {},
+    catalogue: 'google',
+  },
+  {
+    id: 'mistral',
+    name: 'Mistral',
+    provider_type: 'openai_compatible',
+    base_url: 'https://api.mistral.ai/v1',
+    key_hint: 'An API key from console.mistral.ai',
+    model_example: 'mistral-large-latest',
+    differences: [
+      'Ids of tool calls must be nine letters or digits; Perdura maps its own.',
+      'Refuses every field that it does not know, such as stream_options and max_completion_tokens.',
+      "Refuses a user's message right after the result of a tool; a reminder becomes part of the result.",
+    ],
+    docs_url: 'https://docs.mistral.ai/api/',
+    dialect: { asks_usage: false, strict_calls: true },
+    catalogue: 'mistral',
+  },
+  {
+    id: 'openrouter',
+    name: 'OpenRouter',
+    provider_type: 'openai_compatible',
+    base_url: 'https://openrouter.ai/api/v1',
+    key_hint: 'An API key (sk-or-…) from openrouter.ai/keys',
+    model_example: 'openai/gpt-4.1-mini',
+    differences: [
+      'Model names begin with the vendor. Prices differ by route, so enter a price_table.',
+      'reasoning_details come back with the results of their calls.',
+      'Answers 404 if no route of a model takes tools.',
+    ],
+    docs_url: 'https://openrouter.ai/docs/api-reference/overview',
+    dialect: {},
+    catalogue: null,
+  },
+  {
+    id: 'ollama',
+    name: 'Ollama',
+    provider_type: 'openai_compatible',
+    base_url: 'http://localhost:11434/v1',
+    key_hint: null,
+    model_example: 'llama3.2',
+    differences: [
+      'Needs no key. Pull a model before its first use: ollama pull llama3.2.',
+      'Refuses tools for models whose template has none.',
+      'Cuts prompts to the context length the server was started with: set OLLAMA_CONTEXT_LENGTH there and context_window here.',
+    ],
+    docs_url: 'https://docs.ollama.com/api/openai-compatibility',
+    dialect: {},
+    catalogue: null,
+  },
+  {
+    id: 'bedrock',
+    name: 'Amazon Bedrock',
+    provider_type: 'openai_compatible',
+    base_url: 'https://bedrock-runtime.us-east-1.amazonaws.com/openai/v1',
+    key_hint: 'An Amazon Bedrock API key of the Region in base_url, not an access key of AWS',
+    model_example: 'openai.gpt-oss-120b-1:0',
+    differences: [
+      'Put your Region into base_url. Only models that Bedrock offers through the Chat Completions API work.',
+      'bedrock-runtime lists no models, so enter the default model by hand.',
+      'The output limit is sent as max_completion_tokens.',
+    ],
+    docs_url: 'https://docs.aws.amazon.com/bedrock/latest/userguide/inference-chat-completions.html',
+    dialect: { max_tokens: 'max_completion_tokens' },
+    catalogue: null,
+  },
+];
+
+export const PROVIDER_PRESETS: readonly VendorPreset[] = VENDORS.map(({ dialect: _, catalogue: __, ...preset }) => preset);
+
+interface Endpoint {
+  provider_type: string;
+  base_url: string | null;
+}
+
+/** The vendor whose own address this is. The Region of Bedrock is part of its host. */
+const vendorAt = ({ provider_type, base_url }: Endpoint): KnownVendor | undefined =>
+  VENDORS.find((vendor) =>
+    base_url === null
+      ? vendor.base_url === null && vendor.provider_type === provider_type
+      : vendor.base_url !== null && placeOf(vendor.base_url) === placeOf(base_url),
+  );
+
+const placeOf = (url: string) => URL.parse(url)?.host.replace(/^bedrock-runtime\.[^.]+\./, 'bedrock-runtime.');
+
+/** Models of this family check ids and order wherever they are served. */
+const STRICT_MODELS = /(^|\/)(open-)?(mistral|mixtral|ministral|magistral|codestral|devstral|pixtral)/i;
+
+/** From its third generation on. */
+const SIGNING_MODELS = /^(models\/)?gemini-([3-9]|[1-9]\d)/i;
+
+/** How the endpoint wants requests for a model. Null: the default runtime. */
+export function dialectOf(provider: Endpoint | null, model: string): Dialect {
+  if (!provider) return COMPATIBLE;
+  const native = provider.provider_type === 'openai' || provider.provider_type === 'azure_openai';
+  const vendor = vendorAt(provider);
+  return {
+    ...(native ? OPENAI : COMPATIBLE),
+    strict_calls: STRICT_MODELS.test(model),
+    signed_calls: vendor?.id === 'gemini' && SIGNING_MODELS.test(model),
+    ...vendor?.dialect,
+  };
+}
+
+/** The name of a provider's vendor in the table of known models, if its list prices hold: the provider is the vendor itself. */
+export function catalogueOf(provider: Endpoint): string | null {
+  if (provider.base_url === null && provider.provider_type === 'anthropic') return 'anthropic';
+  return vendorAt(provider)?.catalogue ?? null;
+}

@@ -1,0 +1,112 @@
+import type Anthropic from '@anthropic-ai/sdk';
+import { isTooDeepText } from '../domain/normalise.ts';
+import type { TranscriptMessage } from '../domain/transcript.ts';
+import type { Exchange } from './runtime.ts';
+
+type Block = Anthropic.ContentBlockParam;
+type Turn = { role: 'user' | 'assistant'; content: Block[] };
+type Request = Omit<Anthropic.MessageCreateParamsNonStreaming, 'stream'>;
+
+/** The vendor requires a limit. */
+const MOST_TOKENS = 8_192;
+const EFFORTS: Record<string, 'low' | 'medium' | 'high'> = { minimal: 'low', low: 'low', medium: 'medium', high: 'high' };
+
+/** What goes back with a reply: signed thinking as it came, and the places of the text and the calls among it. */
+export interface MessagesExtra {
+  blocks: (Anthropic.ThinkingBlock | Anthropic.RedactedThinkingBlock | { type: 'text' | 'tool_use' })[];
+}
+
+/** An exchange as a request of the Messages API. */
+export function messagesRequest(
+  { instructions, transcript, tools, reasoning_effort, call_settings = {} }: Exchange,
+  model: string,
+): Request {
+  const { temperature, top_p, max_output_tokens, stop, parallel_tool_calls } = call_settings;
+  const effort = reasoning_effort ? EFFORTS[reasoning_effort] : undefined;
+  return {
+    model,
+    max_tokens: max_output_tokens ?? MOST_TOKENS,
+    ...(instructions ? { system: instructions } : {}),
+    messages: turnsOf(transcript),
+    ...(tools.length > 0
+      ? {
+          tools: tools.map(({ name, description, parameters }) => ({
+            name,
+            description: description || name,
+            input_schema: { ...parameters, type: 'object' as const },
+          })),
+        }
+      : {}),
+    ...(effort ? { thinking: { type: 'adaptive' as const }, output_config: { effort } } : {}),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(top_p === undefined ? {} : { top_p }),
+    ...(stop === undefined ? {} : { stop_sequences: stop }),
+    ...(parallel_tool_calls === undefined || tools.length === 0
+      ? {}
+      : { tool_choice: { type: 'auto' as const, disable_parallel_tool_use: !parallel_tool_calls } }),
+  };
+}
+
+/** Roles take turns, and results must be the first of what follows their calls: neighbours of one role become one message. */
+function turnsOf(transcript: readonly TranscriptMessage[]): Anthropic.MessageParam[] {
+  const used = calledIn(transcript);
+  const turns: Turn[] = [];
+  for (const message of transcript) {
+    const role = message.role === 'assistant' ? 'assistant' : 'user';
+    const content = blocksOf(message, used);
+    if (content.length === 0) continue;
+    const last = turns.at(-1);
+    if (last?.role === role) last.content.push(...content);
+    else turns.push({ role, content });
+  }
+  return turns.map(({ role, content }) => ({ role, content: plain(content) }));
+}
+
+/** One text needs no list. */
+const plain = (content: Block[]): string | Block[] =>
+  content.length === 1 && content[0]?.type === 'text' ? content[0].text : content;
+
+const calledIn = (transcript: readonly TranscriptMessage[]) =>
+  new Set(transcript.flatMap(({ tool_calls }) => tool_calls?.map(({ call_id }) => call_id) ?? []));
+
+function blocksOf(message: TranscriptMessage, called: ReadonlySet<string>): Block[] {
+  const { role, kind, content, call_id } = message;
+  if (role === 'assistant') return replyBlocks(message);
+  if (role !== 'tool') return textBlocks(content);
+  // A chat has no tools, and a result without its call is refused.
+  if (!call_id || !called.has(call_id)) return [];
+  return [{ type: 'tool_result', tool_use_id: call_id, content: content || '(no content)', is_error: kind === 'denial' }];
+}
+
+const textBlocks = (text: string): Block[] => (text.trim() === '' ? [] : [{ type: 'text', text }]);
+
+function replyBlocks({ content, tool_calls, extra }: TranscriptMessage): Block[] {
+  const text = textBlocks(content);
+  const calls = (tool_calls ?? []).map(
+    ({ call_id, name, arguments: args }): Block => ({
+      type: 'tool_use',
+      id: call_id,
+      name: name || 'unnamed',
+      input: inputOf(args),
+    }),
+  );
+  const { blocks } = (extra ?? {}) as Partial<MessagesExtra>;
+  if (!blocks || calls.length === 0) return [...text, ...calls];
+  const placed = blocks.flatMap((block): Block[] => {
+    if (block.type === 'text') return text.splice(0);
+    return block.type === 'tool_use' ? calls.splice(0, 1) : [block as Block];
+  });
+  return [...placed, ...text, ...calls];
+}
+
+/** The vendor takes objects only. */
+function inputOf(args: string): unknown {
+  if (args.trim() === '') return {};
+  try {
+    const value = isTooDeepText(args) ? null : JSON.parse(args);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  } catch {
+    // Reported to the model with the result of the call.
+  }
+  return { not_valid_json: args };
+}

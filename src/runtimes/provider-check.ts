@@ -1,0 +1,167 @@
+import Anthropic from '@anthropic-ai/sdk';
+import type OpenAI from 'openai';
+import { isVendor, type PinnedProvider, usesVendorApi } from '../domain/definition.ts';
+import { dialectOf } from '../domain/provider-presets.ts';
+import { storable } from '../domain/transcript.ts';
+import { chatCompletions } from './chat-completions.ts';
+import { modelFailureOf } from './failures.ts';
+import { vendorFailureOf } from './managed/failures.ts';
+import { messagesRuntime } from './messages.ts';
+import {
+  type AskedEndpoint,
+  faultOf,
+  modelFault,
+  noToolsFault,
+  notAnApiFault,
+  unknownModelFault,
+  webPageFault,
+} from './provider-faults.ts';
+import { type Exchange, ModelFailure, type ModelRuntime } from './runtime.ts';
+
+/** The result of a test: the models, or what is wrong and what to do about it. */
+export interface ProviderCheck {
+  models: string[];
+  fault: string | null;
+}
+
+type Checked = Pick<PinnedProvider, 'provider_type' | 'base_url' | 'api_key_token_name' | 'default_model'>;
+
+const TIME_MS = 60_000;
+/** What a model answers that used up its tokens or said nothing: it is there. */
+const ANSWERED = ['model_length', 'empty_answer'];
+
+/** Lists the models of a provider, then asks its default model one short question, with a tool that it need not call. */
+export async function checkProvider(provider: Checked, client: OpenAI | Anthropic): Promise<ProviderCheck> {
+  const asked = { url: withoutAccount(client.baseURL), has_key: provider.api_key_token_name !== null };
+  const listed = await listedModels(client, asked);
+  const { default_model } = provider;
+  // Some endpoints list nothing; there the model itself is the test.
+  if (!default_model || (listed.fault !== null && listed.status !== 404)) return { models: listed.models, fault: listed.fault };
+  const known = listed.models;
+  if (isVendor(provider)) {
+    const missing = known.length > 0 && !known.some((id) => sameModel(id, default_model));
+    return { models: known, fault: missing ? unknownModelFault(default_model, { known, said: null }) : listed.fault };
+  }
+  const runtime = usesVendorApi(provider)
+    ? messagesRuntime({ client: client as Anthropic, default_model })
+    : chatCompletions({ client: client as OpenAI, default_model, dialect: (model) => dialectOf(provider, model) });
+  const refused = await askedOnce(runtime, TOOL);
+  if (!refused) return { models: known, fault: null };
+  // Without models and without an answer, nothing is known to be at this address.
+  if (listed.fault !== null && refused.status === 404) return { models: [], fault: listed.fault };
+  return { models: known, fault: await refusalOf({ refused, runtime, model: default_model, known, asked }) };
+}
+
+/** An address as people may read it. */
+function withoutAccount(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname === '/' ? '' : pathname}`;
+}
+
+/** Some vendors list their models with a prefix, or without the name of the version that is used by default. */
+const sameModel = (listed: string, model: string) =>
+  [model, `models/${model}`].includes(listed) || listed.startsWith(`${model}-`);
+
+interface Refused {
+  refused: ModelFailure;
+  runtime: ModelRuntime;
+  model: string;
+  known: readonly string[];
+  asked: AskedEndpoint;
+}
+
+async function refusalOf({ refused, runtime, model, known, asked }: Refused): Promise<string> {
+  const said = vendorsWords(refused.message);
+  const { status } = refused;
+  if (status !== undefined && status < 500 && ![401, 402, 403, 429].includes(status)) {
+    if (!(await askedOnce(runtime, null))) return noToolsFault(model, said);
+    if (status === 404 || /model/i.test(said)) return unknownModelFault(model, { known, said });
+  }
+  return (
+    (status !== undefined && status !== 404 && status !== 400 && faultOf({ status, message: said }, asked)) ||
+    modelFault(model, said)
+  );
+}
+
+/** The message without the words that a run's error puts around it. */
+const vendorsWords = (message: string) =>
+  message.replace(/^The (model's endpoint|provider) answered: (\d{3} )?/, '').replace(/; check .*$/, '');
+
+const TOOL: Exchange['tools'][number] = {
+  name: 'no_operation',
+  description: 'Does nothing. Do not call it.',
+  parameters: { type: 'object', properties: {} },
+  effect: 'read',
+};
+
+/** The failure of one question; null if the model answered. */
+async function askedOnce(runtime: ModelRuntime, tool: typeof TOOL | null): Promise<ModelFailure | null> {
+  const exchange: Exchange = {
+    task_id: '',
+    model: null,
+    instructions: '',
+    transcript: [QUESTION],
+    tools: tool ? [tool] : [],
+    reasoning_effort: null,
+    wants_json: false,
+    cursor: null,
+  };
+  try {
+    await runtime.exchange(exchange, () => {}, AbortSignal.timeout(TIME_MS));
+    return null;
+  } catch (error) {
+    if (error instanceof ModelFailure) return ANSWERED.includes(error.code) ? null : error;
+    const message = `nothing within ${TIME_MS / 1000} s`;
+    if ((error as Error).name === 'TimeoutError') return new ModelFailure(message, { code: 'model_timeout', recoverable: true });
+    throw error;
+  }
+}
+
+const QUESTION = {
+  ...{ step: 0, position: 0, role: 'user' as const, kind: 'prompt' as const, content: 'Answer with the word OK.' },
+  ...{ tool_calls: null, call_id: null, extra: null },
+};
+
+interface Listed {
+  models: string[];
+  fault: string | null;
+  status?: number;
+}
+
+async function listedModels(client: OpenAI | Anthropic, asked: AskedEndpoint): Promise<Listed> {
+  try {
+    return client instanceof Anthropic ? await vendorModels(client) : await compatibleModels(client, asked);
+  } catch (error) {
+    const failure = client instanceof Anthropic ? vendorFailureOf(error) : modelFailureOf(error);
+    const { status } = error as { status?: number };
+    const fault = storable(faultOf(error, asked) ?? (failure as Error).message);
+    return { models: [], fault, ...(status === undefined ? {} : { status }) };
+  }
+}
+
+async function vendorModels(client: Anthropic): Promise<Listed> {
+  const models: string[] = [];
+  for await (const { id } of client.models.list()) models.push(id);
+  return { models, fault: null };
+}
+
+/** Reads the answer itself: the client takes a web page for an empty list. */
+async function compatibleModels(client: OpenAI, asked: AskedEndpoint): Promise<Listed> {
+  const response = await client.models.list().asResponse();
+  const text = await response.text();
+  if ((response.headers.get('content-type') ?? '').includes('html') || /^\s*<(!doctype|html)/i.test(text))
+    return { models: [], fault: webPageFault(asked) };
+  const models = idsIn(text);
+  return models ? { models, fault: null } : { models: [], fault: notAnApiFault(asked) };
+}
+
+function idsIn(text: string): string[] | null {
+  try {
+    const { data } = JSON.parse(text) as { data?: { id?: unknown }[] | null };
+    // Some servers without any model send null.
+    if (data === null) return [];
+    return Array.isArray(data) ? data.flatMap(({ id }) => (typeof id === 'string' ? [storable(id)] : [])) : null;
+  } catch {
+    return null;
+  }
+}

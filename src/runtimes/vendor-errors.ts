@@ -1,0 +1,59 @@
+import { shortened } from '../domain/outside.ts';
+import type { Fetch } from './reusing-fetch.ts';
+
+type Json = Record<string, unknown>;
+
+/** A fetch whose refusals have the one shape that the client reads, `{error: {message}}`. From any other, the message would be lost. */
+export function readableErrors(fetch: Fetch): Fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init);
+    const { status, headers } = response;
+    const type = headers.get('content-type') ?? '';
+    if (status < 400 || !/json|html/.test(type)) return response;
+    const text = await response.text();
+    const error = type.includes('html') ? { message: 'a web page, not the answer of an API' } : vendorError(text);
+    const kept = new Headers(headers);
+    for (const name of ['content-encoding', 'content-length']) kept.delete(name);
+    kept.set('content-type', 'application/json');
+    return new Response(JSON.stringify({ error }), { status, headers: kept });
+  };
+}
+
+function vendorError(text: string): Json {
+  try {
+    return errorIn(JSON.parse(text)) ?? { message: shortened(text) };
+  } catch {
+    return { message: shortened(text) };
+  }
+}
+
+/** Gemini sends a list of one, Mistral the error itself, servers made with FastAPI a `detail`, Amazon a `Message`. */
+function errorIn(body: unknown): Json | null {
+  const inner = Array.isArray(body) ? body[0] : body;
+  if (typeof inner !== 'object' || inner === null) return null;
+  const { error = inner } = inner as Json;
+  if (typeof error === 'string') return { message: error };
+  if (typeof error !== 'object' || error === null) return null;
+  const message = messageIn(error as Json);
+  return message ? { ...error, message } : null;
+}
+
+function messageIn(error: Json): string | null {
+  const said = error.message ?? error.Message ?? error.detail;
+  const text = textOf(said);
+  const behind = ((error.metadata ?? {}) as Json).raw;
+  return text && typeof behind === 'string' && behind ? `${text}: ${shortened(behind)}` : text;
+}
+
+/** A sentence, or the sentences of a validator with the field that each is about. */
+function textOf(said: unknown): string | null {
+  if (typeof said === 'string') return said;
+  if (Array.isArray(said)) return said.map(faultText).join('; ') || null;
+  return typeof said === 'object' && said !== null ? textOf((said as Json).detail) : null;
+}
+
+function faultText(fault: unknown): string {
+  const { msg, loc } = (fault ?? {}) as { msg?: unknown; loc?: unknown };
+  if (typeof msg !== 'string') return JSON.stringify(fault);
+  return Array.isArray(loc) ? `${loc.join('.')}: ${msg}` : msg;
+}

@@ -1,0 +1,37 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { describeInBrowser, it } from '../support/browser.ts';
+import { signInAsAlice } from '../support/dashboard.ts';
+import { startTestInstallation, type TestInstallation } from '../support/installation.ts';
+
+let here: TestInstallation;
+beforeAll(async () => {
+  here = await startTestInstallation();
+});
+afterAll(() => here.stop());
+
+const field = (page: Page, name: string) => page.getByRole('textbox', { name });
+
+describeInBrowser('a new provider', () => {
+  it('is filled in for a vendor, and keeps what was typed', async ({ page }) => {
+    await signInAsAlice(page, `${here.url}/dashboard/providers/new`);
+    const vendor = page.getByLabel('Vendor');
+    await vendor.locator('option', { hasText: 'Mistral' }).waitFor({ state: 'attached' });
+    await vendor.selectOption('Mistral');
+    await page.getByText('Ids of tool calls must be nine letters or digits').waitFor();
+    expect(await field(page, 'Name').inputValue()).toBe('Mistral');
+    expect(await field(page, 'Base URL').inputValue()).toBe('https://api.mistral.ai/v1');
+    await field(page, 'Name').fill('ours');
+    await vendor.selectOption('Anthropic');
+    expect(await field(page, 'Base URL').inputValue()).toBe('');
+    expect(await page.getByLabel('Provider type').inputValue()).toBe('anthropic_messages');
+    await vendor.selectOption('OpenRouter');
+    await page.getByRole('button', { name: 'Create provider' }).click();
+    await page.getByRole('heading', { name: 'ours' }).waitFor();
+    const [made] = (await here.alice.ok(here.alice.get('/api/providers'))) as unknown as object[];
+    expect(made).toMatchObject({
+      ...{ name: 'ours', provider_type: 'openai_compatible', base_url: 'https://openrouter.ai/api/v1' },
+      default_model: 'openai/gpt-4.1-mini',
+    });
+  });
+});

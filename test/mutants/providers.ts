@@ -1,0 +1,47 @@
+import type { Mutant } from './mutant.ts';
+
+const vendors = (name: string) => [{ file: 'test/runtimes/vendors.test.ts', name }];
+const check = (name: string) => [{ file: 'test/api/provider-check.test.ts', name }];
+
+export default [
+  {
+    id: 'providers/signatures',
+    file: 'src/runtimes/chat-reply.ts',
+    text: 'if (extra_content) extras.set(call, extra_content);',
+    replacement: '',
+    harm: 'Every run with tools at Gemini 3 fails at its second step.',
+    tests: vendors('thought_signature of Gemini, at the call it came with'),
+  },
+  {
+    id: 'providers/call-ids',
+    file: 'src/runtimes/call-ids.ts',
+    text: "padStart(6, '0')",
+    replacement: "padStart(7, '0')",
+    harm: 'Ids of calls rest on a short hash, so that two calls of a long run can share one.',
+    tests: vendors('is another one for each call, and the same for the same'),
+  },
+  {
+    id: 'providers/thinking-in-place',
+    file: 'src/runtimes/messages-request.ts',
+    text: 'if (!blocks || calls.length === 0) return',
+    replacement: 'if (!blocks || calls.length > 0) return',
+    harm: 'Anthropic refuses the second step of a run whose model thinks.',
+    tests: vendors('signed and redacted thinking of Anthropic, in its place among text and calls'),
+  },
+  {
+    id: 'providers/limit-name',
+    file: 'src/runtimes/chat-request.ts',
+    text: '[dialect.max_tokens]: max_output_tokens',
+    replacement: 'max_tokens: max_output_tokens',
+    harm: "OpenAI's reasoning models refuse every run with an output limit.",
+    tests: vendors('that a reasoning model refuses fail with its words, and are not retried'),
+  },
+  {
+    id: 'providers/web-page',
+    file: 'src/runtimes/provider-check.ts',
+    text: 'return { models: [], fault: webPageFault(asked) };',
+    replacement: 'return { models: [], fault: null };',
+    harm: "A provider whose base_url is the vendor's site passes its test.",
+    tests: check('a web page'),
+  },
+] satisfies Mutant[];
