@@ -47,8 +47,15 @@ export function auditTrail({ store, stream, log, patience_ms = PATIENCE_MS }: Tr
     },
     recordSignIn: (request, { key: principal, login }, operation) =>
       write({
-        ...{ principal, login, service_key_id: null, operation, scope: 'read', resource_type: 'sessions', resource_id: null },
-        ...{ made_id: null, status: operation === 'sign_in' ? 302 : 204 },
+        principal,
+        login,
+        service_key_id: null,
+        operation,
+        scope: 'read',
+        resource_type: 'sessions',
+        resource_id: null,
+        made_id: null,
+        status: operation === 'sign_in' ? 302 : 204,
         ...placeOf(request),
       }),
   };

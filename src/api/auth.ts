@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type Authority, isBrowserSession } from '../domain/access.ts';
+import { type Authority, isBrowserSession, principalKey } from '../domain/access.ts';
 import { AppError } from '../domain/errors.ts';
 import type { CachedIdentity, Identity } from '../identity/cached-identity.ts';
 import type { AuthorityOf } from '../identity/roles.ts';
@@ -48,8 +48,8 @@ export function requireCaller(http: FastifyInstance, { identify, sign_ins, autho
         access_token ? 'The access token is not valid' : 'Send the header Authorization: Bearer <access token>',
       );
     }
-    const key = `${principal.provider}:${principal.subject}`;
     const authority = authorityOf(principal);
+    const key = principalKey(principal);
     request.caller = { ...principal, ...authority, key, access_token, is_admin: authority.role === 'administrator' };
   });
 }

@@ -1,9 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { principalKey } from '../domain/access.ts';
+import { LoginFailure } from '../domain/login-failure.ts';
 import type { CachedIdentity, Identity } from '../identity/cached-identity.ts';
-import { LoginFailure, type OidcLogin } from '../identity/oidc-login.ts';
+import type { OidcLogin } from '../identity/oidc-login.ts';
 import type { Store } from '../store/index.ts';
 import type { KeyRing } from '../store/key-ring.ts';
-import { principalKey } from '../store/principals.ts';
 import type { AuditTrail } from './audit-trail.ts';
 import { signedIn } from './auth.ts';
 import { type BrowserCookies, browserCookies } from './browser-cookies.ts';
@@ -57,7 +58,7 @@ export function browserSignInRoutes(http: FastifyInstance, services: Services, s
   });
 
   http.get('/auth/login', async (request, reply) => {
-    const return_to = pageOf((request.query as { return_to?: unknown }).return_to);
+    const return_to = returnPage((request.query as { return_to?: unknown }).return_to);
     try {
       const { url, checks } = await login.begin(ownUrl('/auth/callback'));
       const value = sealLogin(keys, { ...checks, return_to, expires_at: Date.now() + LOGIN_SECONDS * 1_000 });
@@ -124,7 +125,7 @@ function problemOf(error: unknown, { log }: FastifyRequest): Problem {
 const withoutQuery = ({ method, url, host, ip }: FastifyRequest) => ({ method, url: url.split('?')[0], host, remoteAddress: ip });
 
 /** A page of the dashboard, whatever else the address asked for. */
-export function pageOf(return_to: unknown): string {
+export function returnPage(return_to: unknown): string {
   const base = 'http://dashboard';
   if (typeof return_to !== 'string' || return_to.length > RETURN_CHARACTERS || !URL.canParse(return_to, base))
     return `${DASHBOARD}/`;

@@ -1,5 +1,8 @@
 import type { CallerRole, Scope } from '../contracts/access.ts';
 
+/** The owner key: the provider and its stable subject, because a login can be reassigned. */
+export const principalKey = ({ provider, subject }: { provider: string; subject: string }) => `${provider}:${subject}`;
+
 /** What a caller may do. */
 export interface Authority {
   role: CallerRole;

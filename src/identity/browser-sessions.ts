@@ -17,6 +17,10 @@ export const withBrowserSessions = (
   });
 
 const identityOf = ({ provider, subject, login, claimed_role, expires_at }: BrowserSession): Identity => ({
-  ...{ provider, subject, login, browser_session: true, valid_until: expires_at.getTime() },
+  provider,
+  subject,
+  login,
+  browser_session: true,
+  valid_until: expires_at.getTime(),
   ...(claimed_role && { claimed_role }),
 });

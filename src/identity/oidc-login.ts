@@ -1,6 +1,7 @@
 import { decodeJwt } from 'jose';
 import * as oidc from 'openid-client';
 import type { CallerRole } from '../contracts/access.ts';
+import { LoginFailure } from '../domain/login-failure.ts';
 import { textWithReason } from '../domain/reason.ts';
 import type { Principal } from '../store/principals.ts';
 import { loginIn, roleIn } from './oidc.ts';
@@ -30,17 +31,6 @@ export interface OidcLogin {
   finish(url: URL, checks: LoginChecks): Promise<Principal & { claimed_role: CallerRole | null }>;
 }
 
-/** `denied`: the issuer or the person did not want to; `unreachable`: the issuer is down; `refused`: everything else. */
-type LoginFailureKind = 'denied' | 'unreachable' | 'refused';
-
-export class LoginFailure extends Error {
-  readonly kind: LoginFailureKind;
-  constructor(kind: LoginFailureKind, cause: Error) {
-    super(reasonFor(cause), { cause });
-    this.kind = kind;
-  }
-}
-
 const TIMEOUT_SECONDS = 10;
 const UNREACHABLE = ['OAUTH_TIMEOUT', 'OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON'];
 
@@ -63,7 +53,10 @@ export function oidcLogin({ scopes: scope, role_claim, ...options }: LoginOption
           code_verifier: oidc.randomPKCECodeVerifier(),
         };
         const { href: url } = oidc.buildAuthorizationUrl(issuer, {
-          ...{ redirect_uri, scope, state: checks.state, nonce: checks.nonce },
+          redirect_uri,
+          scope,
+          state: checks.state,
+          nonce: checks.nonce,
           code_challenge: await oidc.calculatePKCECodeChallenge(checks.code_verifier),
           code_challenge_method: 'S256',
         });
@@ -73,7 +66,10 @@ export function oidcLogin({ scopes: scope, role_claim, ...options }: LoginOption
       orFailure(async () => {
         const issuer = await known();
         const tokens = await oidc.authorizationCodeGrant(issuer, url, {
-          ...{ expectedState: state, expectedNonce: nonce, pkceCodeVerifier: code_verifier, idTokenExpected: true },
+          expectedState: state,
+          expectedNonce: nonce,
+          pkceCodeVerifier: code_verifier,
+          idTokenExpected: true,
         });
         const { sub, ...claims } = tokens.claims() as oidc.IDToken;
         const sources = [claims, await userClaims(issuer, tokens.access_token, sub), accessClaims(tokens.access_token, sub)];
@@ -121,7 +117,7 @@ async function orFailure<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw new LoginFailure(kindOf(error), error as Error);
+    throw new LoginFailure(kindOf(error), reasonFor(error as Error), error);
   }
 }
 
@@ -131,7 +127,7 @@ function reasonFor(error: Error): string {
   return error.cause instanceof Response ? `${error.message} ${error.cause.status}` : textWithReason(error);
 }
 
-function kindOf(error: unknown): LoginFailureKind {
+function kindOf(error: unknown): LoginFailure['kind'] {
   if (error instanceof oidc.AuthorizationResponseError) return error.error === 'access_denied' ? 'denied' : 'refused';
   if (error instanceof oidc.ResponseBodyError) return error.status >= 500 ? 'unreachable' : 'refused';
   const { code = '' } = error as { code?: string };

@@ -118,8 +118,14 @@ async function askedOnce(runtime: ModelRuntime, tool: typeof TOOL | null): Promi
 }
 
 const QUESTION = {
-  ...{ step: 0, position: 0, role: 'user' as const, kind: 'prompt' as const, content: 'Answer with the word OK.' },
-  ...{ tool_calls: null, call_id: null, extra: null },
+  step: 0,
+  position: 0,
+  role: 'user' as const,
+  kind: 'prompt' as const,
+  content: 'Answer with the word OK.',
+  tool_calls: null,
+  call_id: null,
+  extra: null,
 };
 
 interface Listed {

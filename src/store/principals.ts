@@ -1,3 +1,4 @@
+import { principalKey } from '../domain/access.ts';
 import type { PrismaClient } from '../generated/prisma/client.ts';
 
 export interface Principal {
@@ -5,9 +6,6 @@ export interface Principal {
   subject: string;
   login: string;
 }
-
-/** The owner key: the provider and its stable subject, because a login can be reassigned. */
-export const principalKey = ({ provider, subject }: Principal) => `${provider}:${subject}`;
 
 export function principalStore(prisma: PrismaClient) {
   return {

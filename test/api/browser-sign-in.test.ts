@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { pageOf } from '../../src/api/browser-sign-in.ts';
+import { returnPage } from '../../src/api/browser-sign-in.ts';
 import { sealLogin } from '../../src/api/login-cookie.ts';
 import { browserSignInOf } from '../../src/main/browser-sign-in.ts';
 import { readConfig } from '../../src/main/config.ts';
@@ -139,7 +139,7 @@ describe('signing in with a browser', () => {
 
   it('returns to pages of the dashboard only', async () => {
     const kept = ['/dashboard', '/dashboard/tasks?q=a&b=%2F#x', '/dashboard/a//b'];
-    expect(kept.map(pageOf)).toEqual(kept);
+    expect(kept.map(returnPage)).toEqual(kept);
     const others = [
       '//evil.example/dashboard',
       '/\\evil.example/dashboard',
@@ -156,7 +156,7 @@ describe('signing in with a browser', () => {
       ['/dashboard/a'],
       `/dashboard/${'x'.repeat(3_000)}`,
     ];
-    expect([...others, ...more].map(pageOf)).toEqual([...others, ...more].map(() => '/dashboard/'));
+    expect([...others, ...more].map(returnPage)).toEqual([...others, ...more].map(() => '/dashboard/'));
     const query = new URLSearchParams({ return_to: '/dashboard/skills?q=1' });
     const { url } = await visitor('ada').go(`${here.url}/auth/login?${query}`, (next) => next.includes('/dashboard/'));
     expect(url).toBe(`${here.url}/dashboard/skills?q=1`);

@@ -255,8 +255,8 @@ export default [
   {
     id: 'durability/asked-before-it-counts',
     file: 'src/temporal/activities/exchange/ask.ts',
-    text: '  await begun;\n  const instructions',
-    replacement: '  const instructions',
+    text: '.finally(() => begun);',
+    replacement: ';',
     harm: 'An attempt that the record does not know pays for an answer, and the usage of the run lacks it.',
     tests: [{ file: 'test/temporal/lost-answers.test.ts', name: 'only once the record counts the attempt' }],
   },

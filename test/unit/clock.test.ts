@@ -23,6 +23,8 @@ const TIME_OF_DAY: Record<string, RegExp> = {
   'the time of a chat message': /Math\.max\(Date\.now\(\), /,
   'the end of a service key or an access token':
     /Date\.parse\(found\.expires_at\) <= Date\.now\(\)|ends <= Date\.now\(\)|Date\.now\(\) \+ grace_seconds|Date\.now\(\) < \(principal\?\.valid_until/,
+  'the end of a session of a browser, and of a sign-in in progress':
+    /Date\.now\(\) \+ LOGIN_SECONDS|Date\.now\(\) \+ seconds|login\.expires_at > Date\.now\(\)/,
   'the time of a line of the log': /level: 30, time: Date\.now\(\)/,
   'the age of an idempotency key': /const now = Date\.now\(\);|new Date\(Date\.now\(\) - (KEPT|LOST)_MS/,
 };

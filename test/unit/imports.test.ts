@@ -29,7 +29,7 @@ const MAY: Record<string, string[]> = {
   replay: ['replay', 'temporal', 'runtimes', 'tools', 'guardrails', 'contracts', 'domain', 'node:', 'npm:'],
   api: ['api', 'contracts', 'domain', 'events', 'guardrails', 'tools', 'node:', 'npm:'],
   'dashboard-legacy': ['dashboard-legacy'],
-  dashboard: ['dashboard', 'contracts', 'domain/statuses', 'npm:'],
+  dashboard: ['dashboard', 'contracts', 'domain/statuses', 'domain/access', 'npm:'],
 };
 
 interface Import {

@@ -50,7 +50,7 @@ export function Backfill({ id, close }: { id: string; close: () => void }) {
       />
       {act.error && <Failure problem={act.error} />}
       <Group justify="flex-end">
-        <Button disabled={!range.from || !range.to} loading={act.isPending} onClick={start}>
+        <Button disabled={!range.from || !range.to} loading={act.isPending} data-needs={act.needs} onClick={start}>
           Back-fill
         </Button>
       </Group>

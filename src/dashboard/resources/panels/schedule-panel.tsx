@@ -53,7 +53,7 @@ export function ScheduleActions({ record }: { record: Stored }) {
         <Button variant="default" loading={change.isPending} data-needs={change.needs} onClick={() => change.mutate(input)}>
           {record.enabled ? 'Switch off' : 'Switch on'}
         </Button>
-        <DialogButton label="Back-fill" title="Run past due times">
+        <DialogButton label="Back-fill" title="Run past due times" needs={scheduledAgents.backfill.access}>
           {(close) => <Backfill id={record.id} close={close} />}
         </DialogButton>
       </Group>

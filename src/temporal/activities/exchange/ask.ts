@@ -18,13 +18,8 @@ export async function askModel(work: ExchangeAttempt, started: StartedStep): Pro
   const { ports, run, definition, order } = work;
   const { begun, signal } = started;
   if (order.step === 1 && definition.repository) await checkOut(work, definition.repository, started);
-  const { offered, selected } = await equip(work, started).catch(async (failure) => {
-    // It can only be noted for an attempt that is on record.
-    await begun;
-    throw failure;
-  });
-  // Nothing is paid for before the record counts this attempt.
-  await begun;
+  // Nothing is paid for, and no failure noted, before the record counts this attempt.
+  const { offered, selected } = await equip(work, started).finally(() => begun);
   const instructions = instructionsOf(definition);
   const about = { ports, run, definition, step: order.step, selected, instructions, tools: offered };
   const fit = await fitted(about, started.transcript, signal);

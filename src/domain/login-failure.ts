@@ -1,0 +1,11 @@
+/** `denied`: the issuer or the person did not want to; `unreachable`: the issuer is down; `refused`: everything else. */
+type LoginFailureKind = 'denied' | 'unreachable' | 'refused';
+
+/** Why nobody was signed in. */
+export class LoginFailure extends Error {
+  readonly kind: LoginFailureKind;
+  constructor(kind: LoginFailureKind, reason: string, cause: unknown) {
+    super(reason, { cause });
+    this.kind = kind;
+  }
+}
