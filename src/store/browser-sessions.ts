@@ -30,5 +30,3 @@ export function browserSessionStore(prisma: PrismaClient) {
     },
   };
 }
-
-export type BrowserSessionStore = ReturnType<typeof browserSessionStore>;

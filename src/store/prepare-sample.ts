@@ -1,6 +1,6 @@
 import { SAMPLE, SAMPLE_INSTRUCTIONS, SAMPLE_TOOL } from '../contracts/sample.ts';
-import type { SharedServices } from '../main/core.ts';
 import { principalKey } from '../domain/access.ts';
+import type { SharedServices } from '../main/core.ts';
 import type { Principal } from './principals.ts';
 import type { Sample } from './samples.ts';
 

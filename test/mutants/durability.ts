@@ -101,8 +101,8 @@ export default [
   {
     id: 'durability/decided-once',
     file: 'src/store/statements/tool-ledger.ts',
-    text: 'AND status = :waits AND decision IS NULL',
-    replacement: 'AND status = :waits',
+    text: 'AND status = ANY (:waits::text[]) AND decision IS NULL',
+    replacement: 'AND status = ANY (:waits::text[])',
     harm: 'The second of two people who decide overrules the first.',
     tests: [{ file: 'test/api/fenced-statements.test.ts', name: 'decides nothing about a call of its successor' }],
   },

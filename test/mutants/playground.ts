@@ -27,8 +27,8 @@ export default [
   {
     id: 'playground/trials-are-versions',
     file: 'src/store/tasks.ts',
-    text: 'is_trial: from !== undefined && from.definition_hash === null,',
-    replacement: 'is_trial: false,',
+    text: 'task.is_trial || (from !== undefined && from.definition_hash === null),',
+    replacement: 'task.is_trial === true,',
     harm: 'Each trial becomes a version of the workflow that cannot be restored.',
     tests: run('leaves the workflow, its agent and its versions as they are'),
   },

@@ -50,6 +50,7 @@ export const OTHERS = [
     'ioredis',
     'jose',
     'openai',
+    'openid-client',
     'pg',
     'pino',
     'prom-client',

@@ -17,13 +17,13 @@ import {
 } from './runs.ts';
 
 /** A run at rest: it has ended, or waits for its client to execute calls. */
-export interface Rest {
+interface RunRest {
   task: CompatTask;
   calls: ClientCall[];
 }
 
 /** Waits until a run rests; if the signal aborts first, throws its reason. */
-export async function rested(services: CompatServices, run: CompatRun, signal: AbortSignal): Promise<Rest> {
+export async function rested(services: CompatServices, run: CompatRun, signal: AbortSignal): Promise<RunRest> {
   const names = clientToolsOf(await definitionOf(services, run));
   if (names.length > 0)
     for await (const { type, data } of followInParts(services.following, { ...run, after: 0 }, signal)) {

@@ -62,7 +62,7 @@ describe('a prompt', () => {
     ]);
   });
 
-  const SIMPLER = 'it could not be judged: it took long; simplify the guardrail or send a shorter text';
+  const SIMPLER = 'it could not be judged: it took long; simplify the guardrail or schema, or send a shorter text';
   it.each([
     ['timeout', SIMPLER],
     ['memory', SIMPLER],

@@ -4,13 +4,13 @@ import type { Judge } from '../../../guardrails/judge.ts';
 import type { Caller } from '../../auth.ts';
 
 /** A format of the answer: that of a chat completion has the schema in `json_schema`, that of a response has it beside its type. */
-export interface AskedFormat {
+interface AskedFormat {
   type: string;
   json_schema?: { schema?: unknown } | null | undefined;
   schema?: unknown;
 }
 
-export interface FormatOrder {
+interface FormatOrder {
   /** The parameter that the format came in. */
   param: string;
   format: AskedFormat | null | undefined;
