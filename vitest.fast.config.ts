@@ -6,7 +6,7 @@ export default defineConfig({
     include: ['test/unit/**/*.test.ts', 'test/runtimes/**/*.test.ts'],
     testTimeout: 60_000,
     // Some tests only wait.
-    maxWorkers: '150%',
+    maxWorkers: '200%',
     pool: 'threads',
     // Modules are loaded once for all files, which halves the time.
     isolate: false,
