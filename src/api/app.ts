@@ -57,6 +57,7 @@ import { providerRoutes } from './providers.ts';
 import { RateWindow } from './rate-window.ts';
 import { type RequestSecrets, redactedLog, redactReplies } from './redact-replies.ts';
 import { REQUEST_ID, requestIdOf, returnRequestIds } from './request-ids.ts';
+import { type Authorization, resourceMetadata } from './resource-metadata.ts';
 import { runInspectionRoutes } from './run-inspection.ts';
 import { type ScheduleServices, scheduledAgentRoutes } from './scheduled-agents.ts';
 import { scoreRoutes } from './scores.ts';
@@ -138,6 +139,7 @@ interface ApiSettings {
   /** Requests per minute and caller. */
   rate_limit: number;
   metrics_token: string | null;
+  authorization: Authorization;
   limits: ApiLimits;
   log_level: string;
   log_to: { write(line: string): void };
@@ -199,6 +201,7 @@ export async function buildApp(services: Services, settings: ApiSettings): Promi
     waiting,
   };
   healthRoutes({ http, ...shared }, services);
+  resourceMetadata(http, settings.authorization);
   metricsRoute(http, { token: settings.metrics_token, waiting, sources: services.metrics });
   const sign_ins = createSignIns(limits.sign_in_failures);
   const { identify, authorityOf, sign_in } = services;

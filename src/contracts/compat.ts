@@ -258,10 +258,13 @@ export const compat = {
     tag,
     operation: 'mcp',
     access: 'run',
-    audited: (message) => [message].flat().some((one) => (one as { method?: unknown } | null)?.method === 'tools/call'),
-    summary: 'Your workflows as tools of an MCP server, over streamable HTTP',
+    audited: (message) =>
+      [message]
+        .flat()
+        .some((one) => ['tools/call', 'tasks/cancel'].includes(String((one as { method?: unknown } | null)?.method))),
+    summary: 'Your workflows and the agents as tools of an MCP server, over streamable HTTP',
     description:
-      'A JSON-RPC message, or several; the answer is a stream of messages. `notifications/cancelled` halts the run of a call; a connection that is lost does not. Connect any MCP client to this address with your access token as bearer token.',
+      'A JSON-RPC message, or several; the answer is a stream of messages. `notifications/cancelled` halts the run of a call; a connection that is lost does not. A call with `task` returns an MCP task at once; `tasks/get`, `tasks/result` and `tasks/cancel` take its id, which is the id of the run. Connect any MCP client to this address with your access token as bearer token.',
     body: z.union([JsonRpc, z.array(JsonRpc)]),
     reply: JsonRpc,
     streamed: JsonRpc,

@@ -258,6 +258,10 @@ export async function openApi(
     answers_to: setting.answers_to,
     rate_limit: config.RATE_LIMIT_PER_MINUTE,
     metrics_token: config.METRICS_TOKEN ?? null,
+    authorization: {
+      issuer: (config.IDENTITY_PROVIDERS.includes('oidc') && config.OIDC_ISSUER) || null,
+      public_url: setting.public_url,
+    },
     log_level: config.LOG_LEVEL,
     log_to,
     tracing: core.tracing,

@@ -1,5 +1,6 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { CallToolResultSchema, CreateTaskResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import OpenAI, { type APIError } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ALICE, BOB, startTestInstallation, type TestInstallation } from '../support/installation.ts';
@@ -148,7 +149,10 @@ describe('the MCP server', () => {
     const progress: string[] = [];
     const onprogress = ({ message = '' }: { message?: string }) => void progress.push(message);
     const result = await client.callTool({ name: tool?.name ?? '', arguments: { prompt: 'Go' } }, undefined, { onprogress });
-    expect(result).toMatchObject({ content: [{ type: 'text', text: 'Summed.' }] });
+    expect(result).toMatchObject({
+      content: [{ type: 'text', text: 'Summed.' }],
+      structuredContent: { answer: 'Summed.', workflow_id },
+    });
     expect(progress).toEqual(expect.arrayContaining(['Asking the model', 'Calling no-such']));
     expect(await client.callTool({ name: 'nothing', arguments: { prompt: 'x' } })).toMatchObject({ isError: true });
     await client.close();
@@ -163,13 +167,66 @@ describe('the MCP server', () => {
     await client.close();
   });
 
+  it('reports progress while nothing happens, so that clients do not give up', async () => {
+    const workflow_id = await here.workflow({ workflow: { title: 'Slow' } });
+    const client = await connected(ALICE);
+    here.model.script(hangs());
+    const asked = new AbortController();
+    const beat = Promise.withResolvers<void>();
+    const onprogress = ({ message }: { message?: string }) => void (message === 'Still running' && beat.resolve());
+    const call = { name: `Slow_${workflow_id.slice(-8)}`, arguments: { prompt: 'Go' } };
+    const called = client.callTool(call, undefined, { onprogress, signal: asked.signal });
+    await beat.promise;
+    asked.abort();
+    await expect(called).rejects.toThrow();
+    await client.close();
+  });
+
+  it('runs a call as a task, which another connection of its owner gets and nobody else', async () => {
+    const workflow_id = await here.workflow({ workflow: { title: 'Long' } });
+    const name = `Long_${workflow_id.slice(-8)}`;
+    const start = async () => {
+      const client = await connected(ALICE);
+      const params = { name, arguments: { prompt: 'Go' } };
+      const { task } = await client.request({ method: 'tools/call', params: { ...params, task: {} } }, CreateTaskResultSchema);
+      await client.close();
+      return task.taskId;
+    };
+    const client = await connected(ALICE);
+    const other = await connected(BOB);
+    here.model.script(says('Done at last.'));
+    const taskId = await start();
+    expect(await client.experimental.tasks.getTaskResult(taskId, CallToolResultSchema)).toMatchObject({
+      structuredContent: { answer: 'Done at last.', task_id: taskId },
+    });
+    expect(await client.experimental.tasks.getTask(taskId)).toMatchObject({ taskId, status: 'completed' });
+    await expect(client.experimental.tasks.cancelTask(taskId)).rejects.toThrow('already ended');
+    here.model.script(hangs());
+    const hanging = await start();
+    await expect(other.experimental.tasks.getTask(hanging)).rejects.toThrow('no task');
+    await expect(other.experimental.tasks.getTaskResult(taskId, CallToolResultSchema)).rejects.toThrow('no task');
+    await expect(other.experimental.tasks.cancelTask(hanging)).rejects.toThrow('no task');
+    expect(await client.experimental.tasks.getTask(hanging)).toMatchObject({ status: 'working' });
+    expect(await client.experimental.tasks.cancelTask(hanging)).toMatchObject({ status: 'cancelled' });
+    await Promise.all([client.close(), other.close()]);
+  });
+
   it('shows only the caller’s own, and nothing without a token', async () => {
     const client = await connected(BOB);
     here.model.script(says('Hi.'));
     const { agent_id } = await here.alice.ok(here.alice.get(`/api/workflows/${await here.workflow()}`));
     const { name } = await here.alice.ok(here.alice.get(`/api/agents/${agent_id}`));
     await here.bob.ok(here.bob.post('/v1/chat/completions', { model: name, messages: user('Hi') }));
-    expect((await client.listTools()).tools).toEqual([]);
+    const workflows = (await here.alice.ok(here.alice.get('/api/workflows?limit=100'))) as unknown as { id: string }[];
+    const suffixes = workflows.map(({ id }) => id.slice(-8));
+    expect(suffixes.length).toBeGreaterThan(0);
+    const names = (await client.listTools()).tools.map((tool) => tool.name);
+    expect(names.filter((tool) => suffixes.some((suffix) => tool.endsWith(suffix)))).toEqual([]);
+    here.model.script(says('As an agent.'));
+    const own = names.find((tool) => tool.endsWith(agent_id.slice(-8)))!;
+    expect(await client.callTool({ name: own, arguments: { prompt: 'Go' } })).toMatchObject({
+      structuredContent: { answer: 'As an agent.' },
+    });
     await client.close();
     await expect(connected('nobody')).rejects.toThrow();
   });

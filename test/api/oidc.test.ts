@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { discoverOAuthProtectedResourceMetadata, extractWWWAuthenticateParams } from '@modelcontextprotocol/sdk/client/auth.js';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cachedIdentity } from '../../src/identity/cached-identity.ts';
@@ -133,4 +134,22 @@ it('needs an issuer and an audience', async () => {
   expect(() => readConfig({ OIDC_ISSUER: 'http://id.example' })).toThrow(
     'OIDC_ISSUER=http://id.example is not valid: expected a URL with https://',
   );
+});
+
+it('is what clients of /mcp find the issuer for, by the address in the refusal', async () => {
+  const env = { IDENTITY_PROVIDERS: 'oidc', OIDC_ISSUER: issuer, OIDC_AUDIENCE: 'perdura' };
+  let url = '';
+  const here = await startTestInstallation({ env, worker: false, setting: { public_url: () => url } });
+  try {
+    url = here.url;
+    const refused = await fetch(`${url}/mcp`, { method: 'POST' });
+    expect(refused.status).toBe(401);
+    const { resourceMetadataUrl } = extractWWWAuthenticateParams(refused);
+    expect(resourceMetadataUrl?.href).toBe(`${url}/.well-known/oauth-protected-resource/mcp`);
+    const metadata = await discoverOAuthProtectedResourceMetadata(`${url}/mcp`);
+    expect(metadata).toMatchObject({ resource: `${url}/mcp`, authorization_servers: [issuer] });
+    expect((await fetch(`${url}/api/me`)).headers.get('www-authenticate')).toBe('Bearer');
+  } finally {
+    await here.stop();
+  }
 });

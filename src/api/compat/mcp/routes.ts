@@ -1,35 +1,43 @@
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { setImmediate as turn } from 'node:timers/promises';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import { CallToolRequestSchema, CancelledNotificationSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import {
+  CallToolRequestSchema,
+  type CallToolResult,
+  CancelledNotificationSchema,
+  CancelTaskRequestSchema,
+  ErrorCode,
+  GetTaskPayloadRequestSchema,
+  GetTaskRequestSchema,
+  ListToolsRequestSchema,
+  McpError,
+  type ProgressToken,
+  RELATED_TASK_META_KEY,
+  type ServerNotification,
+} from '@modelcontextprotocol/sdk/types.js';
 import { v7 as uuid } from 'uuid';
 import { compat } from '../../../contracts/compat.ts';
+import { AppError } from '../../../domain/errors.ts';
 import type { Caller } from '../../auth.ts';
 import { type Api, mount, RawReply } from '../../mount.ts';
 import { problemOf } from '../../problems.ts';
-import { answerOf, type CompatRun, type CompatServices, ended, eventsOfRun, troubleOf } from '../runs.ts';
+import { answerOf, type CompatRun, type CompatServices, ended, troubleOf } from '../runs.ts';
 import { type McpCallPlace, mcpCalls } from './calls.ts';
-
-const MOST_TOOLS = 1_000;
-const NAME_CHARACTERS = 48;
-
-const PROMPT_SCHEMA = {
-  type: 'object' as const,
-  properties: { prompt: { type: 'string', description: 'What the agent is to do' } },
-  required: ['prompt'],
-};
+import { reportProgress } from './progress.ts';
+import { mcpTaskOf, runTasks } from './run-tasks.ts';
+import { listedTool, toolsOf } from './tools.ts';
 
 const SESSION = 'mcp-session-id';
+/** The requests that wait for a run. */
+const WAITING = ['tools/call', 'tasks/result', 'tasks/cancel'];
 
 /**
- * Serves each of the caller's workflows as a tool, over streamable HTTP. A session is only an id that the client repeats; the
+ * Serves the caller's workflows and the agents as tools, over streamable HTTP. A session is only an id that the client repeats; the
  * server keeps no state for it, so any API process can serve any request.
  */
 export function mcpEndpointRoutes(api: Api, services: CompatServices, version: string): void {
   mount(api, compat.mcp, async ({ body, holdOpen }, caller) => {
-    if (asksFor(body, 'tools/call')) holdOpen();
+    if (WAITING.some((method) => asksFor(body, method))) holdOpen();
     return new RawReply(async (request, response) => {
       const session_id = request.headers[SESSION] as string | undefined;
       const place = (request_id: string | number) => (session_id ? { session_id, request_id, caller } : null);
@@ -61,47 +69,58 @@ interface Asker {
   place(request_id: string | number): McpCallPlace | null;
 }
 
+const CAPABILITIES = { tools: {}, tasks: { cancel: {}, requests: { tools: { call: {} } } } };
+
 function serverFor(services: CompatServices, { caller, place, response }: Asker, version: string): Server {
   const calls = mcpCalls(services);
-  const server = new Server({ name: 'perdura', version }, { capabilities: { tools: {} } });
-  server.setRequestHandler(ListToolsRequestSchema, async () => ({
-    tools: (await toolsOf(services, caller)).map(({ name, description }) => ({ name, description, inputSchema: PROMPT_SCHEMA })),
-  }));
+  const tasks = runTasks(services, caller);
+  const server = new Server({ name: 'perdura', version }, { capabilities: CAPABILITIES });
+
+  async function begin(name: string, prompt: unknown, requestId: string | number): Promise<CompatRun> {
+    const tool = (await toolsOf(services, caller)).find((candidate) => candidate.name === name);
+    if (!tool) throw new AppError('not_found', `There is no tool named ${name}; list the tools again`);
+    if (typeof prompt !== 'string' || prompt.trim() === '') throw new AppError('invalid', 'prompt must be a non-empty string');
+    return calls.begin(place(requestId), { model: tool.model, prompt }, caller);
+  }
+
+  async function resultOf(run: CompatRun, waiting: Waiting): Promise<CallToolResult> {
+    const progressToken = waiting._meta?.progressToken;
+    if (progressToken !== undefined) await reportProgress(services, run, { ...waiting, progressToken, response });
+    const task = await ended(services, run, waiting.signal);
+    const trouble = troubleOf(task);
+    if (trouble) return failed(trouble.message);
+    return {
+      content: [{ type: 'text', text: answerOf(task) }],
+      structuredContent: { answer: task.response, task_id: run.task_id, workflow_id: run.workflow_id },
+    };
+  }
+
+  server.setRequestHandler(ListToolsRequestSchema, async () => ({ tools: (await toolsOf(services, caller)).map(listedTool) }));
   server.setNotificationHandler(CancelledNotificationSchema, async ({ params: { requestId } }) => {
     const cancelled = requestId === undefined ? null : place(requestId);
     if (cancelled) await calls.cancel(cancelled);
   });
-  server.setRequestHandler(
-    CallToolRequestSchema,
-    async ({ params: { name, arguments: args, _meta } }, { signal, sendNotification, requestId }) => {
-      const tool = (await toolsOf(services, caller)).find((candidate) => candidate.name === name);
-      if (!tool) return failed(`There is no tool named ${name}; list the tools again`);
-      const prompt = args?.prompt;
-      if (typeof prompt !== 'string' || prompt.trim() === '') return failed('prompt must be a non-empty string');
-      const order = { model: tool.id, prompt };
-      const run = await calls.begin(place(requestId), order, caller).catch((error: Error) => error);
-      if (run instanceof Error) return failed(refusalOf(run));
-      const progressToken = _meta?.progressToken;
-      if (progressToken !== undefined) {
-        const send = async (progress: number, message: string) => {
-          await sendNotification({ method: 'notifications/progress', params: { progressToken, progress, message } });
-          await taken(response, signal);
-        };
-        await report(services, run, { send, signal });
-      }
-      const task = await ended(services, run, signal);
-      const trouble = troubleOf(task);
-      return trouble ? failed(trouble.message) : { content: [{ type: 'text' as const, text: answerOf(task) }] };
-    },
+  server.setRequestHandler(CallToolRequestSchema, async ({ params: { name, arguments: args, task } }, waiting) => {
+    const run = await begin(name, args?.prompt, waiting.requestId).catch((error: Error) => error);
+    if (!task) return run instanceof Error ? failed(refusalOf(run)) : resultOf(run, waiting);
+    if (run instanceof Error) throw new McpError(ErrorCode.InvalidParams, refusalOf(run));
+    return { task: mcpTaskOf(await tasks.find(run.task_id)) };
+  });
+  server.setRequestHandler(GetTaskRequestSchema, async ({ params: { taskId } }) => mcpTaskOf(await tasks.find(taskId)));
+  server.setRequestHandler(GetTaskPayloadRequestSchema, async ({ params: { taskId } }, waiting) => {
+    const { id: task_id, workflow_id } = await tasks.find(taskId);
+    return { ...(await resultOf({ task_id, workflow_id }, waiting)), _meta: { [RELATED_TASK_META_KEY]: { taskId } } };
+  });
+  server.setRequestHandler(CancelTaskRequestSchema, async ({ params: { taskId } }, { signal }) =>
+    mcpTaskOf(await tasks.cancel(taskId, signal)),
   );
   return server;
 }
 
-/** Resolves when the client has taken nearly everything. The library itself never waits for a client. */
-async function taken(response: ServerResponse, signal: AbortSignal): Promise<void> {
-  // What was sent reaches the socket in a later turn.
-  await turn();
-  if (response.writableNeedDrain) await once(response, 'drain', { signal });
+interface Waiting {
+  signal: AbortSignal;
+  _meta?: { progressToken?: ProgressToken | undefined } | undefined;
+  sendNotification(notification: ServerNotification): Promise<void>;
 }
 
 /** A client sees no status and no headers. */
@@ -110,38 +129,4 @@ function refusalOf(error: Error): string {
   return retry_after_s === undefined ? detail : `${detail} (${code}; try again in ${retry_after_s} s)`;
 }
 
-const failed = (text: string) => ({ content: [{ type: 'text' as const, text }], isError: true });
-
-/** A tool's name is made of the workflow's title, and of its id so that names are unique. */
-async function toolsOf({ store }: CompatServices, caller: Caller) {
-  const { items } = await store.workflows.list({ limit: MOST_TOOLS, owner: caller.key, single_use: false });
-  return items.map(({ id, title }) => {
-    const words = (title ?? 'workflow')
-      .normalize('NFKD')
-      .replaceAll(/[^A-Za-z0-9]+/g, '_')
-      .replaceAll(/^_+|_+$/g, '');
-    const name = `${words.slice(0, NAME_CHARACTERS) || 'workflow'}_${id.slice(-8)}`;
-    return { id, name, description: `Runs the workflow ${title ?? id} and returns its answer` };
-  });
-}
-
-const PROGRESS_TEXTS: Record<string, (data: Record<string, unknown>) => string> = {
-  model_call: () => 'Asking the model',
-  tool_call: ({ name }) => `Calling ${name}`,
-  progress: ({ detail }) => String(detail),
-  approval_requested: ({ detail }) => String(detail),
-};
-
-interface Reporting {
-  send(progress: number, message: string): Promise<void>;
-  signal: AbortSignal;
-}
-
-/** Reports the progress of a run until it ends. */
-async function report(services: CompatServices, run: CompatRun, { send, signal }: Reporting): Promise<void> {
-  let progress = 0;
-  for await (const { type, data } of eventsOfRun(services, run, signal)) {
-    const text = type === 'log' ? PROGRESS_TEXTS[String(data.event)]?.(data) : undefined;
-    if (text) await send(++progress, text).catch(() => {});
-  }
-}
+const failed = (text: string): CallToolResult => ({ content: [{ type: 'text', text }], isError: true });

@@ -1,0 +1,57 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { ProgressToken, ServerNotification } from '@modelcontextprotocol/sdk/types.js';
+import { type CompatRun, type CompatServices, eventsOfRun } from '../runs.ts';
+
+const PROGRESS_TEXTS: Record<string, (data: Record<string, unknown>) => string> = {
+  model_call: () => 'Asking the model',
+  tool_call: ({ name }) => `Calling ${name}`,
+  progress: ({ detail }) => String(detail),
+  approval_requested: ({ detail }) => String(detail),
+};
+
+/** Clients give up after a minute without progress, if they were not configured otherwise. */
+const HEARTBEAT_MS = 10_000;
+
+interface Reporting {
+  progressToken: ProgressToken;
+  response: ServerResponse;
+  signal: AbortSignal;
+  sendNotification(notification: ServerNotification): Promise<void>;
+}
+
+/** Reports the progress of a run until it ends; each notification resets the time-out of a client that allows it. */
+export async function reportProgress(services: CompatServices, run: CompatRun, reporting: Reporting): Promise<void> {
+  const { progressToken, response, signal, sendNotification } = reporting;
+  let progress = 0;
+  let sending = 0;
+  const send = async (message: string) => {
+    sending += 1;
+    progress += 1;
+    const params = { progressToken, progress, message };
+    await sendNotification({ method: 'notifications/progress', params })
+      .then(() => taken(response, signal))
+      .catch(() => {})
+      .finally(() => {
+        sending -= 1;
+      });
+  };
+  // A client that takes nothing gets no further heartbeats.
+  const heartbeat = setInterval(() => sending === 0 && void send('Still running'), HEARTBEAT_MS);
+  try {
+    for await (const { type, data } of eventsOfRun(services, run, signal)) {
+      const text = type === 'log' ? PROGRESS_TEXTS[String(data.event)]?.(data) : undefined;
+      if (text) await send(text);
+    }
+  } finally {
+    clearInterval(heartbeat);
+  }
+}
+
+/** Resolves when the client has taken nearly everything. The library itself never waits for a client. */
+async function taken(response: ServerResponse, signal: AbortSignal): Promise<void> {
+  // What was sent reaches the socket in a later turn.
+  await turn();
+  if (response.writableNeedDrain) await once(response, 'drain', { signal });
+}

@@ -1,0 +1,52 @@
+import { ErrorCode, McpError, type Task } from '@modelcontextprotocol/sdk/types.js';
+import { AppError } from '../../../domain/errors.ts';
+import type { Caller } from '../../auth.ts';
+import { ownedTask } from '../../owned.ts';
+import { type CompatServices, type CompatTask, ended, hasEnded } from '../runs.ts';
+
+type TaskStatus = CompatTask['status'];
+
+/** `waiting` is not `input_required`: the decision is made in Perdura, so the MCP client has nothing to ask its user. */
+const MCP_STATUS: Record<TaskStatus, Task['status']> = {
+  pending: 'working',
+  running: 'working',
+  waiting: 'working',
+  completed: 'completed',
+  failed: 'failed',
+  halted: 'cancelled',
+};
+
+const POLL_MS = 1_000;
+
+/** A run as an MCP task. It keeps its id, and is kept as long as other runs (`ttl: null`). */
+export const mcpTaskOf = ({ id, status, error, created_at, started_at, completed_at }: CompatTask): Task => ({
+  taskId: id,
+  status: MCP_STATUS[status],
+  ttl: null,
+  createdAt: new Date(created_at).toISOString(),
+  lastUpdatedAt: new Date(completed_at ?? started_at ?? created_at).toISOString(),
+  pollInterval: POLL_MS,
+  ...(status === 'waiting' ? { statusMessage: 'Waits for a decision in Perdura' } : error ? { statusMessage: error } : {}),
+});
+
+/** The tasks of one caller. */
+export function runTasks(services: CompatServices, caller: Caller) {
+  async function find(task_id: string): Promise<CompatTask> {
+    try {
+      return await ownedTask(services.store)(task_id, caller);
+    } catch (error) {
+      // The same answer for other people's runs, so that ids cannot be probed.
+      if (error instanceof AppError) throw new McpError(ErrorCode.InvalidParams, `You have no task with id ${task_id}`);
+      throw error;
+    }
+  }
+  return {
+    find,
+    async cancel(task_id: string, signal: AbortSignal): Promise<CompatTask> {
+      const task = await find(task_id);
+      if (hasEnded(task)) throw new McpError(ErrorCode.InvalidParams, `The task has already ended: ${MCP_STATUS[task.status]}`);
+      await services.dispatch.halt(task.id);
+      return ended(services, { task_id: task.id, workflow_id: task.workflow_id }, signal);
+    },
+  };
+}
