@@ -23,6 +23,12 @@ const DOCX = docxOf('<w:r/>'.repeat(100_000), 20 * 1024 * 1024);
 const OBJECTS = new TextEncoder().encode(`[${'{},'.repeat(8_000_000)}{}]`);
 const SKILLS = Array.from({ length: 20_000 }, (_, index) => ({ name: `s${index}`, instructions: 'x' }));
 const LONG = 'word 1.2.3.4 +1 650 253 0000 a@b.example '.repeat(20_000);
+const PATTERNED_SCHEMA = {
+  type: 'object',
+  properties: Object.fromEntries(
+    Array.from({ length: 400 }, (_, i) => [`p${i}`, { type: 'string', pattern: `^([a-z]{1,40}){1,9}${i}$` }]),
+  ),
+};
 const UNIQUE = JSON.stringify(Array.from({ length: 40_000 }, (_, index) => [index]));
 const NESTED_SCHEMA = {
   allOf: Array.from({ length: 900 }, (_, index) => ({
@@ -122,6 +128,20 @@ const CORPUS: Record<string, Case> = {
     send: async () => {
       const { workflow_id } = await guarded({ json_schema: { uniqueItems: true } }, 'request');
       return post(`/api/workflows/${workflow_id}/prompt`, { prompt: UNIQUE });
+    },
+  },
+  'an output schema that is dear to compile': {
+    ...{ parsers: ['ajv', 're2js'], jobs: ['outputSchema'] },
+    send: async () =>
+      post('/api/workflows', { agent_id: await id('/api/agents', { name: name() }), output_schema: PATTERNED_SCHEMA }),
+  },
+  'an answer under a dear output schema': {
+    ...{ parsers: ['ajv'], jobs: ['output'] },
+    send: async () => {
+      const workflow_id = await does.workflow({ workflow: { output_schema: { type: 'array', uniqueItems: true } } });
+      here.model.script(says(UNIQUE), says('[]'));
+      const task = await does.ended(await does.prompt(workflow_id), 60_000);
+      return { status: task.error_code === 'internal' ? 500 : 200, headers: new Headers(), body: task };
     },
   },
   'a chat message under dear patterns': {

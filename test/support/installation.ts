@@ -1,15 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
+import { Connection, Client as TemporalClient } from '@temporalio/client';
 import { inject } from 'vitest';
 import type { DashboardSettings } from '../../src/api/dashboard.ts';
 import { isTerminal } from '../../src/domain/statuses.ts';
 import { localIdentity } from '../../src/identity/providers.ts';
-import { readConfig } from '../../src/main/config.ts';
+import { type Config, readConfig } from '../../src/main/config.ts';
 import type { InstallationSettings, RunControl, SharedServices } from '../../src/main/core.ts';
 import { textLine } from '../../src/main/log.ts';
 import { openWorker } from '../../src/main/open-worker.ts';
 import { createResources } from '../../src/main/resources.ts';
 import { openApi, openRunControl, openSharedServices, openWorkerConnection } from '../../src/main/wiring.ts';
+import { reconcilerScheduleId } from '../../src/temporal/names.ts';
 import { quietSdk } from '../../src/temporal/worker.ts';
 import { type Client, clientOf } from './client.ts';
 import { testDatabase } from './database.ts';
@@ -122,10 +124,28 @@ export async function startTestInstallation({
     async stop() {
       const description = app.server.listening ? (await app.inject('/openapi.json')).json<Description>() : { paths: {} };
       await resources.close();
+      if (!env.TEMPORAL_TASK_QUEUE) await leaveEngine(config).catch(() => {});
       const missing = undescribed(description, answers).filter((answer) => !(fails_inside && answer.endsWith(' 500')));
       if (missing.length > 0) throw new Error(`/openapi.json does not list what was answered: ${missing.join(', ')}`);
     },
   };
+}
+
+const LEAVING_MS = 5_000;
+
+/** Ends what is left of an installation in the Temporal that all files share: nobody works on its queue any more, and its schedule would go on. */
+async function leaveEngine({ TEMPORAL_TASK_QUEUE: task_queue, TEMPORAL_NAMESPACE: namespace }: Config): Promise<void> {
+  const connection = await Connection.connect({ address: inject('temporal_address') });
+  try {
+    const { schedule, workflow } = new TemporalClient({ connection, namespace });
+    await connection.withDeadline(Date.now() + LEAVING_MS, async () => {
+      await schedule.getHandle(reconcilerScheduleId(task_queue)).delete();
+      for await (const { workflowId } of workflow.list({ query: `TaskQueue = "${task_queue}" AND ExecutionStatus = "Running"` }))
+        await workflow.getHandle(workflowId).terminate();
+    });
+  } finally {
+    await connection.close();
+  }
 }
 
 /** The same through another server's client, or for another user, whose `names` begin differently. */

@@ -18,6 +18,7 @@ const OWNING: [column: string, rows: string][] = [
   ['owner', '= $1'],
   ['created_by', '= $1'],
   ['granted_by', '= $1'],
+  ['subject', "= substr($1, strpos($1, ':') + 1)"],
   ['alert_id', `IN (${ALERTS})`],
   ['alert_event_id', `IN (${ALERT_EVENTS}) OR t.task_id IN (${TASKS})`],
   ['task_id', `IN (${TASKS})`],
