@@ -87,7 +87,7 @@ export default [
   },
   {
     id: 'compat/tools-of-others',
-    file: 'src/api/compat/mcp/routes.ts',
+    file: 'src/api/compat/mcp/tools.ts',
     text: '{ limit: MOST_TOOLS, owner: caller.key, single_use: false }',
     replacement: '{ limit: MOST_TOOLS, single_use: false } as never',
     harm: 'MCP clients see the workflows of everyone as tools.',
@@ -96,10 +96,18 @@ export default [
   {
     id: 'compat/failed-calls',
     file: 'src/api/compat/mcp/routes.ts',
-    text: 'trouble ? failed(trouble.message) : {',
-    replacement: '{',
+    text: 'if (trouble) return failed(trouble.message);',
+    replacement: '',
     harm: 'An MCP client takes the call of a run that failed for an empty answer.',
     tests: [{ file: 'test/api/compat.test.ts', name: 'returns the reason of a run that failed as the error of the call' }],
+  },
+  {
+    id: 'compat/mcp-tasks-of-others',
+    file: 'src/api/compat/mcp/run-tasks.ts',
+    text: 'await ownedTask(services.store)(task_id, caller)',
+    replacement: '(await services.store.tasks.find(task_id))!',
+    harm: 'Whoever has the id of a run reads its answer and halts it over MCP.',
+    tests: [{ file: 'test/api/compat.test.ts', name: 'runs a call as a task' }],
   },
   {
     id: 'compat/responses-of-others',
