@@ -199,7 +199,7 @@ export const ACCIDENTS: readonly Accident[] = [
     id: 'half-migration',
     accident: 'A first start or an upgrade is killed',
     tests: tests(
-      'test/api/half-migrations.test.ts',
+      'test/accidents/half-migrations.test.ts',
       'a migration killed at any statement is carried out by the next start',
       'is resumed, whichever migration it is',
     ),
@@ -308,5 +308,10 @@ export const ACCIDENTS: readonly Accident[] = [
     id: 'upgraded-in-progress',
     accident: 'Processes are replaced by those of the next version',
     tests: tests('test/accidents/rolling-upgrade.test.ts', 'continues runs that stream, wait for approval'),
+  },
+  {
+    id: 'evaluation-interrupted',
+    accident: 'The worker of an evaluation is killed',
+    tests: tests('test/accidents/evaluation-losses.test.ts', 'an evaluation whose worker is killed continues with another one'),
   },
 ];

@@ -202,7 +202,9 @@ describe('the MCP server', () => {
     expect(await client.experimental.tasks.getTask(taskId)).toMatchObject({ taskId, status: 'completed' });
     await expect(client.experimental.tasks.cancelTask(taskId)).rejects.toThrow('already ended');
     here.model.script(hangs());
+    const asked = here.model.requests.length;
     const hanging = await start();
+    await expect.poll(() => here.model.requests.length).toBe(asked + 1);
     await expect(other.experimental.tasks.getTask(hanging)).rejects.toThrow('no task');
     await expect(other.experimental.tasks.getTaskResult(taskId, CallToolResultSchema)).rejects.toThrow('no task');
     await expect(other.experimental.tasks.cancelTask(hanging)).rejects.toThrow('no task');

@@ -63,7 +63,7 @@ export default [
     text: '!ours.has(migration_name) && (!logs || logs > newest)',
     replacement: '!ours.has(migration_name) && logs > newest',
     harm: 'An older version works on a schema that it does not know.',
-    tests: [{ file: 'test/api/half-migrations.test.ts', name: 'is refused when it is newer' }],
+    tests: [{ file: 'test/accidents/half-migrations.test.ts', name: 'is refused when it is newer' }],
   },
   {
     id: 'accidents/page-instead-of-an-answer',
