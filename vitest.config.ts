@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
 const CHAOS = 'test/chaos/**/*.test.ts';
-const ACCIDENTS = 'test/accidents/**/*.test.ts';
+const LONG = ['test/accidents/**/*.test.ts', 'test/long/**/*.test.ts'];
 const globalSetup = ['test/support/global-setup.ts'];
 
 export default defineConfig({
@@ -25,13 +25,13 @@ export default defineConfig({
         test: {
           name: 'main',
           include: ['test/**/*.test.ts'],
-          exclude: [CHAOS, ACCIDENTS],
+          exclude: [CHAOS, ...LONG],
           globalSetup,
           sequence: { groupOrder: 0 },
         },
       },
-      // Too long for `npm test`, which leaves them out; `npm run accidents` runs them.
-      { extends: true, test: { name: 'accidents', include: [ACCIDENTS], globalSetup, sequence: { groupOrder: 1 } } },
+      // Too long for `npm test`, which leaves them out; `npm run accidents` and `npm run test:long` run them.
+      { extends: true, test: { name: 'accidents', include: LONG, globalSetup, sequence: { groupOrder: 1 } } },
       // After all others: it starts its own servers and uses the whole machine.
       { extends: true, test: { name: 'chaos', include: [CHAOS], sequence: { groupOrder: 2 } } },
     ],

@@ -68,6 +68,6 @@ export default [
     text: 'refusal ? <PlainButton {...props} disabled title={refusal} />',
     replacement: 'refusal ? <PlainButton {...props} title={refusal} />',
     harm: 'A viewer clicks on buttons whose only answer is a refusal.',
-    tests: [{ file: 'test/browser/dashboard-viewer.test.ts', name: 'finds no enabled control that leads to a refusal' }],
+    tests: [{ file: 'test/long/dashboard-viewer.test.ts', name: 'finds no enabled control that leads to a refusal' }],
   },
 ] satisfies Mutant[];
