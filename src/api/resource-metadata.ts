@@ -11,7 +11,7 @@ export interface Authorization {
 const RESOURCE = '/mcp';
 const METADATA = `/.well-known/oauth-protected-resource${RESOURCE}`;
 
-/** Tells clients of `/mcp` without a valid token where to get one: OAuth 2.0 Protected Resource Metadata (RFC 9728). */
+/** Shows clients of `/mcp` without a valid token where to get one: OAuth 2.0 Protected Resource Metadata (RFC 9728). */
 export function resourceMetadata(http: FastifyInstance, { issuer, public_url }: Authorization): void {
   if (!issuer) return;
   const own = (path: string) => {

@@ -112,7 +112,7 @@ export function scheduledAgentRoutes(api: Api, services: ScheduleServices): void
 function endsWithSession({ browser_session, valid_until }: Caller): Warning[] {
   if (!browser_session || valid_until === undefined) return [];
   const until = new Date(valid_until).toISOString();
-  const message = `The schedule starts runs until you sign out, at most until ${until}; to go on after that, save it with a service key`;
+  const message = `The schedule starts runs until you sign out, at most until ${until}; to continue after that, save it with a service key`;
   return [{ path: 'enabled', message }];
 }
 

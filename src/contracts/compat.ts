@@ -63,7 +63,7 @@ export const ResponseRequest = z
     previous_response_id: z
       .string()
       .nullish()
-      .meta({ description: 'A response of yours that has completed: its conversation comes before the input' }),
+      .meta({ description: 'One of your responses that has completed: its conversation comes before the input' }),
   })
   .meta({ id: 'ResponseRequest', example: { model: 'research', input: 'What is new?', background: true } });
 export type ResponseRequest = z.output<typeof ResponseRequest>;

@@ -77,7 +77,7 @@ const counts = {
 const UsageRow = z
   .object({
     key: z.string().nullable().meta({
-      description: 'Id or name of the group; null: all groups beyond the largest ones, and runs without a workflow of their own',
+      description: 'Id or name of the group; null: all groups beyond the largest ones, and runs without their own workflow',
     }),
     label: z.string().nullable().meta({ description: 'What people call the group; null if it no longer exists' }),
     at: z.iso.datetime().nullable().meta({ description: 'Begin of the hour or day; null without `interval`' }),

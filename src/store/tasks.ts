@@ -33,7 +33,7 @@ export interface NewTask {
   definition: Definition;
   /** What the workflow and its agent are set to; null: not known, as of a fork. Kept with the version that the definition is. */
   config?: VersionConfig | null;
-  /** The definition is no version of the workflow: the request asked for a part of it. */
+  /** The definition does not become a version of the workflow: the request asked for a part of it. */
   is_trial?: boolean;
   on_busy: string;
   trigger: string;

@@ -114,10 +114,10 @@ describe.skipIf(!knowsPreviousVersion())('an upgrade from the previous version',
     await before.client.ok(before.client.post('/api/tokens', secret), 201);
 
     await finished(perdura('migrate', env));
-    model.script(says('Beside the new tables.'));
+    model.script(says('Next to the new tables.'));
     const next = await helpers(before.client, model, 'next ').workflow();
     const meanwhile = await prompt(next);
-    expect(await ended(meanwhile, 40_000)).toMatchObject({ status: 'completed', response: 'Beside the new tables.' });
+    expect(await ended(meanwhile, 40_000)).toMatchObject({ status: 'completed', response: 'Next to the new tables.' });
     expect((await before.client.get('/health/ready')).status).toBe(200);
 
     await workerOf(perdura);

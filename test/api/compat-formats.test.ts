@@ -34,7 +34,7 @@ describe('an answer in a format', () => {
     expect(here.model.requests.at(-1)?.response_format).toMatchObject({ type: 'json_schema' });
   });
 
-  it('is parsed from a response, which keeps it for whoever reads it later', async () => {
+  it('is parsed from a response, which keeps it for later readers', async () => {
     const model = await here.workflow();
     here.model.script(says('{"sum": 42}'));
     const parsed = await openai.responses.parse({ model, input: 'x', text: { format: zodTextFormat(Sum, 'sum') } });
@@ -114,7 +114,7 @@ describe('an answer in a format', () => {
     expect(await tasksOf(model)).toEqual([]);
   });
 
-  it('is asked for beside a verbosity that is not honoured, which is refused', async () => {
+  it('is asked for together with a verbosity that is not honoured, which is refused', async () => {
     const model = await here.workflow();
     const text = { format: { type: 'text' as const }, verbosity: 'high' as const };
     expect(await refusal(openai.responses.create({ model, input: 'x', text }))).toMatchObject({

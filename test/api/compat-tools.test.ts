@@ -37,7 +37,7 @@ async function asked(model: string, ...answer: Parameters<typeof here.model.scri
 }
 
 describe('a function of the client, in completions', () => {
-  it('is called by the model, executed by the client, and the same run goes on', async () => {
+  it('is called by the model, executed by the client, and the same run continues', async () => {
     const model = await here.workflow();
     const { completion, message, messages } = await asked(model, says('It is 42.'));
     expect(completion.choices[0]?.finish_reason).toBe('tool_calls');

@@ -59,7 +59,7 @@ describeInBrowser('signing in at the issuer', () => {
     await page.getByRole('link', { name: 'Sign in with Example ID' }).waitFor();
   });
 
-  it('says so if the session ends elsewhere, or the issuer is down', async ({ page, troubles }) => {
+  it('reports if the session ends elsewhere, or the issuer is down', async ({ page, troubles }) => {
     // The pages of the issuer ask for a font and an icon.
     troubles.allow(/401|404|fonts\.googleapis|ERR_NAME_NOT_RESOLVED/);
     await page.goto(`${here.url}/dashboard/skills`);

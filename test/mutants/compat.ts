@@ -106,7 +106,7 @@ export default [
     file: 'src/api/compat/mcp/run-tasks.ts',
     text: 'await ownedTask(services.store)(task_id, caller)',
     replacement: '(await services.store.tasks.find(task_id))!',
-    harm: 'Whoever has the id of a run reads its answer and halts it over MCP.',
+    harm: 'A person who has the id of a run reads its answer and halts it over MCP.',
     tests: [{ file: 'test/api/compat.test.ts', name: 'runs a call as a task' }],
   },
   {
@@ -201,7 +201,7 @@ export default [
     file: 'src/api/compat/openai/routes.ts',
     text: 'task?.owner !== caller.key',
     replacement: '!task',
-    harm: 'Whoever knows the id of a response reads the conversation of another person.',
+    harm: 'A person who knows the id of a response reads the conversation of another person.',
     tests: [{ file: 'test/api/compat-conversations.test.ts', name: 'names a response of the caller that has completed' }],
   },
   {
@@ -217,7 +217,7 @@ export default [
     file: 'src/api/compat/openai/client-tools.ts',
     text: 'task?.owner !== caller.key',
     replacement: '!task',
-    harm: 'Whoever knows the id of a call sends a result into the run of another person.',
+    harm: 'A person who knows the id of a call sends a result into the run of another person.',
     tests: [{ file: 'test/api/compat-tools.test.ts', name: 'is answered by the one who began the run, completely' }],
   },
   {

@@ -265,7 +265,7 @@ export default [
     file: 'src/temporal/client-connection.ts',
     text: ', cancelledOnceClosed] });',
     replacement: '] });',
-    harm: 'An API server that is stopped while Temporal is away crashes instead of finishing its requests.',
+    harm: 'An API server that is stopped while Temporal is unreachable crashes instead of finishing its requests.',
     tests: [{ file: 'test/unit/client-connection.test.ts', name: 'the process lives on' }],
   },
 ] satisfies Mutant[];

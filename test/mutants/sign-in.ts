@@ -11,7 +11,7 @@ export default [
     file: 'src/api/same-origin.ts',
     text: "site === 'same-origin' ||",
     replacement: "site.startsWith('same-') ||",
-    harm: 'A page on another host of the same domain acts as whoever is signed in.',
+    harm: 'A page on another host of the same domain acts as the person who is signed in.',
     tests: [OTHER_SITES],
   },
   {
@@ -59,7 +59,7 @@ export default [
     file: 'src/api/browser-sign-in.ts',
     text: '    await store.browserSessions.remove(session);\n',
     replacement: '',
-    harm: 'Signing out forgets the cookie, but whoever has copied it stays signed in.',
+    harm: 'Signing out forgets the cookie, but the person who has copied it stays signed in.',
     tests: [ENDS],
   },
   {

@@ -133,7 +133,7 @@ export async function startTestInstallation({
 
 const LEAVING_MS = 5_000;
 
-/** Ends what is left of an installation in the Temporal that all files share: nobody works on its queue any more, and its schedule would go on. */
+/** Ends what is left of an installation in the Temporal that all files share: nobody works on its queue any more, and its schedule would continue. */
 async function leaveEngine({ TEMPORAL_TASK_QUEUE: task_queue, TEMPORAL_NAMESPACE: namespace }: Config): Promise<void> {
   const connection = await Connection.connect({ address: inject('temporal_address') });
   try {

@@ -73,7 +73,7 @@ export function visitor(login: string) {
     return response;
   }
 
-  /** Goes on until `stop` says so, or to the first page that has no form. */
+  /** Continues until `stop` returns true, or to the first page that has no form. */
   async function go(url: string, stop: (next: string) => boolean = () => false): Promise<{ url: string; response: Response }> {
     let place = url;
     let response = await step(place);

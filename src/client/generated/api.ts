@@ -2844,7 +2844,7 @@ export type UsageReport = {
 };
 
 export type UsageRow = {
-  /** Id or name of the group; null: all groups beyond the largest ones, and runs without a workflow of their own */
+  /** Id or name of the group; null: all groups beyond the largest ones, and runs without their own workflow */
   key: string | null;
   /** What people call the group; null if it no longer exists */
   label: string | null;

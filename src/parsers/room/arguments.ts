@@ -14,7 +14,7 @@ type Fitted = { arguments: Record<string, unknown> } | { faults: string[] };
 const MOST_FAULTS = 10;
 
 /**
- * Patterns come from the author of the tool. They run in linear time; a pattern that cannot is ignored. A validator tells patterns apart
+ * Patterns come from the author of the tool. They run in linear time; a pattern that cannot is ignored. A validator distinguishes patterns
  * by their text: without one, all would be the first.
  */
 const regExp = Object.assign(

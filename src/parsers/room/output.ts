@@ -12,7 +12,7 @@ export interface OutputOrder {
 const MOST_FAULTS = 5;
 const LONGEST_FAULT = 200;
 
-/** Throws if it is not a schema of draft 2020-12. Clients send `$schema` and `$id` of their own, which decide nothing here. */
+/** Throws if it is not a schema of draft 2020-12. Clients send their own `$schema` and `$id`, which decide nothing here. */
 const checkOf = remembered(50, (source: string): ValidateFunction => {
   const { $schema: _, $id: _id, ...schema } = JSON.parse(source);
   const rules = { strict: false, logger: false, allErrors: true, validateFormats: false } as const;

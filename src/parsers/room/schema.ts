@@ -4,7 +4,7 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import { patternOf } from './patterns.ts';
 import { remembered } from './remembered.ts';
 
-/** Patterns inside schemas run in linear time too. A validator tells patterns apart by their text: without one, all would be the first. */
+/** Patterns inside schemas run in linear time too. A validator distinguishes patterns by their text: without one, all would be the first. */
 export const regExp = Object.assign(
   (source: string) => {
     const pattern = patternOf(source);

@@ -24,7 +24,7 @@ const GROUPS = {
   none: { key: `''`, label: 'NULL::text' },
   agent: { key: 'agent_id::text', label: '(SELECT name FROM agents WHERE id::text = key)' },
   workflow: {
-    // None: those of runs that have no workflow of their own.
+    // None: those of runs without their own workflow.
     key: `nullif(workflow_id, '00000000-0000-0000-0000-000000000000')::text`,
     label: '(SELECT coalesce(w.title, a.name) FROM workflows w LEFT JOIN agents a ON a.id = w.agent_id WHERE w.id::text = key)',
   },

@@ -68,7 +68,7 @@ interface WiredOutput {
   output: string;
 }
 
-/** The results at the end of a conversation; of calls that this installation asked for, as their ids tell. */
+/** The results at the end of a conversation; of calls that this installation asked for, as their ids show. */
 export function outputsIn(items: readonly (CompatItem | CompatMessage)[]): WiredOutput[] {
   const outputs = items.map((item) => {
     const { role, tool_call_id, type, call_id, content, output } = item as Record<string, unknown>;

@@ -3,7 +3,7 @@ import { AppError } from '../../../domain/errors.ts';
 import type { Judge } from '../../../guardrails/judge.ts';
 import type { Caller } from '../../auth.ts';
 
-/** A format of the answer: that of a chat completion has the schema in `json_schema`, that of a response has it beside its type. */
+/** A format of the answer: that of a chat completion has the schema in `json_schema`, that of a response has it next to its type. */
 interface AskedFormat {
   type: string;
   json_schema?: { schema?: unknown } | null | undefined;
